@@ -1,0 +1,10 @@
+#!/usr/bin/env node
+// The command `tollgate`. The program itself is compiled from src/ by `npm run build`.
+import { existsSync } from 'node:fs';
+
+const program = new URL('../dist/cli/main.js', import.meta.url);
+if (!existsSync(program)) {
+  process.stderr.write('tollgate: not built yet. Run `npm ci` (or `npm run build`) first.\n');
+  process.exit(1);
+}
+await import(program.href);

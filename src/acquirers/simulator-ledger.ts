@@ -1,0 +1,180 @@
+// The simulated acquirer's own books: a file to which entries are only ever appended, shared by every process that
+// simulates the same acquirer. The order of the entries in the file is the order in which things happened.
+
+import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+export interface LedgerEntry {
+  readonly atMs: number;
+  readonly reference: string;
+  readonly operation:
+    | 'purchase'
+    | 'preauthorisation'
+    | 'completion'
+    | 'refund'
+    | 'standalone_refund'
+    | 'void'
+    | 'reversal';
+  readonly targetReference?: string;
+  readonly amountCents?: number;
+  readonly currency?: string;
+  readonly cardMask?: string;
+  readonly responseCode?: string;
+  readonly authorisationCode?: string;
+}
+
+/** What the ledger knows under one reference. */
+export interface LedgerRecord {
+  readonly entry: LedgerEntry | undefined;
+  readonly reversed: boolean;
+}
+
+interface Waiting {
+  readonly entry: LedgerEntry;
+  readonly resolve: (accepted: boolean) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** How many references are kept in memory; an older one is looked for in the file. */
+const REMEMBERED = 100_000;
+const CHUNK_BYTES = 1 << 20;
+
+export class SimulatorLedger {
+  readonly #file: number;
+  readonly #buffer = Buffer.allocUnsafe(1 << 16);
+  #readOffset = 0;
+  #partialLine = '';
+  readonly #recent = new Map<string, LedgerRecord>();
+  #forgotten = false;
+  #waiting: Waiting[] = [];
+  readonly #path: string;
+
+  private constructor(path: string, file: number) {
+    this.#path = path;
+    this.#file = file;
+  }
+
+  static async open(path: string): Promise<SimulatorLedger> {
+    await mkdir(dirname(path), { recursive: true });
+    const ledger = new SimulatorLedger(path, openSync(path, 'a+', 0o600));
+    ledger.#readNew();
+    return ledger;
+  }
+
+  /**
+   * Writes the entry and says whether it counts: an operation that arrives after its own reversal does not.
+   * Entries of one turn of the event loop are written together.
+   */
+  append(entry: LedgerEntry): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ entry, resolve, reject });
+      if (this.#waiting.length === 1) queueMicrotask(() => this.#write());
+    });
+  }
+
+  /** What became of a reference. */
+  async find(reference: string): Promise<LedgerRecord> {
+    this.#readNew();
+    const recent = this.#recent.get(reference);
+    if (recent !== undefined) return recent;
+    return this.#forgotten ? this.#search(reference) : { entry: undefined, reversed: false };
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+
+  #write(): void {
+    const batch = this.#waiting;
+    this.#waiting = [];
+    try {
+      // O_APPEND: another process's entries come before or after this write, never between.
+      const written = writeSync(this.#file, batch.map(({ entry }) => `${JSON.stringify(entry)}\n`).join(''));
+      if (this.#partialLine === '' && fstatSync(this.#file).size === this.#readOffset + written) {
+        // Nobody else wrote since the last look: what is new in the file is what was just written.
+        this.#readOffset += written;
+        for (const { entry } of batch) this.#remember(entry);
+      } else {
+        this.#readNew();
+      }
+      // What counts is decided by the order in the file. A reversal that stands before the operation stops it; one
+      // that stands behind it undoes it, and either way the operation has no effect left.
+      for (const { entry, resolve } of batch) resolve(this.#recent.get(entry.reference)?.reversed !== true);
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  }
+
+  #readNew(): void {
+    const buffer = this.#buffer;
+    for (;;) {
+      const length = readSync(this.#file, buffer, 0, buffer.length, this.#readOffset);
+      if (length === 0) return;
+      this.#readOffset += length;
+      const lines = (this.#partialLine + buffer.toString('latin1', 0, length)).split('\n');
+      this.#partialLine = lines.pop() ?? '';
+      for (const line of lines) this.#remember(parseLine(line));
+      if (length < buffer.length) return;
+    }
+  }
+
+  #remember(entry: LedgerEntry | undefined): void {
+    if (entry === undefined) return;
+    this.#recent.set(entry.reference, merge(this.#recent.get(entry.reference), entry));
+    if (this.#recent.size > REMEMBERED) {
+      const [oldest] = this.#recent.keys();
+      this.#recent.delete(oldest as string);
+      this.#forgotten = true;
+    }
+  }
+
+  async #search(reference: string): Promise<LedgerRecord> {
+    let record: LedgerRecord = { entry: undefined, reversed: false };
+    for await (const entry of readLedger(this.#path)) {
+      if (entry.reference === reference) record = merge(record, entry);
+    }
+    return record;
+  }
+}
+
+function merge(record: LedgerRecord | undefined, entry: LedgerEntry): LedgerRecord {
+  if (entry.operation === 'reversal') return { entry: record?.entry, reversed: true };
+  return { entry: record?.entry ?? entry, reversed: record?.reversed ?? false };
+}
+
+// A line that a crash of the machine cut short is no entry.
+function parseLine(line: string): LedgerEntry | undefined {
+  try {
+    return JSON.parse(line) as LedgerEntry;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Every entry of a ledger, in order. */
+export async function* readLedger(path: string): AsyncGenerator<LedgerEntry> {
+  let file: FileHandle;
+  try {
+    file = await open(path, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw error;
+  }
+  try {
+    const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+    let partialLine = '';
+    for (;;) {
+      const { bytesRead } = await file.read(buffer, 0, CHUNK_BYTES);
+      if (bytesRead === 0) return;
+      const lines = (partialLine + buffer.toString('latin1', 0, bytesRead)).split('\n');
+      partialLine = lines.pop() ?? '';
+      for (const line of lines) {
+        const entry = parseLine(line);
+        if (entry !== undefined) yield entry;
+      }
+    }
+  } finally {
+    await file.close();
+  }
+}

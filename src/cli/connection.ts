@@ -1,0 +1,99 @@
+// The database that the settings name: somebody's PostgreSQL, or the one that comes with the gateway.
+import { Database } from '../store/database.js';
+import { EmbeddedPostgresError, openEmbeddedPostgres } from '../store/embedded-postgres.js';
+import { MigrationError, migrate, schemaIsCurrent } from '../store/migrations.js';
+import { OTHER_SESSIONS, SERVER_SETTINGS } from './connection.sql.js';
+import { type Settings, SettingsError } from './settings.js';
+
+export interface Connection {
+  readonly url: string;
+  /** Stops the PostgreSQL that comes with the gateway, unless another process uses it. */
+  close(): Promise<void>;
+}
+
+export type Progress = (line: string) => void;
+
+export const SILENT: Progress = () => {};
+
+const OLDEST_VERSION = 150_000;
+
+export async function connect(settings: Settings, progress: Progress = SILENT): Promise<Connection> {
+  if (settings.databaseUrl !== undefined) {
+    await checkServer(settings.databaseUrl);
+    return { url: settings.databaseUrl, close: async () => {} };
+  }
+  const embedded = await openEmbeddedPostgres({ dataDir: settings.dataDir, progress });
+  return {
+    url: embedded.url,
+    async close() {
+      if (!(await usedByOthers(embedded.url))) await embedded.stop();
+    },
+  };
+}
+
+/** Runs an operator's command on the database. The gateway may be running meanwhile or not. */
+export async function withDatabase<Result>(
+  settings: Settings,
+  work: (database: Database) => Promise<Result>,
+): Promise<Result> {
+  const connection = await connect(settings);
+  const database = new Database(connection.url, { maxConnections: 2, applicationName: 'tollgate-cli' });
+  try {
+    if (settings.databaseUrl === undefined) await migrate(database);
+    else if (!(await schemaIsCurrent(database).catch(() => false))) {
+      throw new MigrationError('the schema of this database is not current; run `tollgate migrate` first');
+    }
+    return await work(database);
+  } finally {
+    await database.close();
+    await connection.close();
+  }
+}
+
+async function checkServer(url: string): Promise<void> {
+  const database = new Database(url, { maxConnections: 1 });
+  try {
+    const { rows } = await database.query<{ version: number; fsync: string; synchronousCommit: string }>(
+      SERVER_SETTINGS,
+    );
+    const [server] = rows;
+    if (server === undefined || server.version < OLDEST_VERSION) {
+      throw new SettingsError('DATABASE_URL: PostgreSQL 15 or later is needed');
+    }
+    // Both commits of a payment must survive a crash of the server.
+    if (server.fsync !== 'on')
+      throw new SettingsError('DATABASE_URL: this server runs with fsync off and may lose payments');
+    if (server.synchronousCommit === 'off') {
+      throw new SettingsError(
+        'DATABASE_URL: this server runs with synchronous_commit off and may lose payments',
+      );
+    }
+  } catch (error) {
+    if (error instanceof SettingsError) throw error;
+    const { message } = ((error as Error).cause ?? error) as Error;
+    throw new SettingsError(`DATABASE_URL: the database cannot be used (${message})`);
+  } finally {
+    await database.close();
+  }
+}
+
+async function usedByOthers(url: string): Promise<boolean> {
+  const database = new Database(url, { maxConnections: 1 });
+  try {
+    const { rows } = await database.query<{ others: number }>(OTHER_SESSIONS);
+    return (rows[0]?.others ?? 0) > 0;
+  } catch {
+    return false;
+  } finally {
+    await database.close();
+  }
+}
+
+/** Errors whose message is meant for the operator. */
+export function isForOperator(error: unknown): error is Error {
+  return (
+    error instanceof SettingsError ||
+    error instanceof MigrationError ||
+    error instanceof EmbeddedPostgresError
+  );
+}

@@ -1,0 +1,78 @@
+// The demo: an organisation with three merchants and a user, so that a newcomer can pay within a minute.
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { Administration } from '../merchants/administration.js';
+import { makeSecret } from '../merchants/credentials.js';
+import type { Database } from '../store/database.js';
+
+const USERNAME = 'demo';
+
+export interface Demo {
+  readonly base_url: string;
+  readonly username: string;
+  readonly password: string;
+  readonly merchants: readonly number[];
+}
+
+/** Makes the demo unless it is there. True when it was made. */
+export async function makeDemo(database: Database, dataDir: string): Promise<boolean> {
+  const administration = new Administration(database);
+  const users = await administration.users();
+  if (users.some((user) => user.username === USERNAME)) return false;
+  const organisation = await administration.addOrganisation('Demo');
+  const first = await administration.addMerchant(organisation.id, 'Demo with vault', { vault: true });
+  const second = await administration.addMerchant(organisation.id, 'Demo with vault and surcharge', {
+    vault: true,
+  });
+  const third = await administration.addMerchant(organisation.id, 'Demo without vault');
+  // The file first: a secret that nobody can read would be of no use, one that is not valid yet does no harm.
+  const password = makeSecret();
+  const merchants = [first.id, second.id, third.id];
+  await writeDemo(dataDir, { base_url: '', username: USERNAME, password, merchants });
+  await administration.addUser(USERNAME, first.id, [second.id, third.id], password);
+  return true;
+}
+
+/** Brings the address in the file up to date, and returns what is in it. */
+export async function demoAt(dataDir: string, baseUrl: string): Promise<Demo | undefined> {
+  let demo: Demo;
+  try {
+    demo = JSON.parse(await readFile(demoFile(dataDir), 'utf8')) as Demo;
+  } catch {
+    return undefined;
+  }
+  const current = { ...demo, base_url: baseUrl };
+  await writeDemo(dataDir, current);
+  return current;
+}
+
+/** A first purchase to paste into a terminal. The secret is read from the file, so that it stands in no log. */
+export function demoCurl({ base_url, username, merchants }: Demo, dataDir: string): string {
+  const nearby = relative(process.cwd(), demoFile(dataDir));
+  const file = nearby.startsWith('..') ? demoFile(dataDir) : nearby;
+  const body = JSON.stringify({
+    merchant: { id: merchants[0] },
+    transaction: {
+      reference: 'my first purchase',
+      amount_details: { total_amount: '1995', currency: 'AUD' },
+      payment_method: { creditcard: { pan: '4111111111111111', expiry_date: '1230', cvv: '123' } },
+    },
+  });
+  return [
+    `curl -s ${base_url}/transactions/purchase \\`,
+    `  -u "${username}:$(node -p 'JSON.parse(fs.readFileSync("${file}")).password')" \\`,
+    `  -H "X-Correlation-Id: $(node -p 'crypto.randomUUID()')" \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -d '${body}'`,
+  ].join('\n');
+}
+
+function demoFile(dataDir: string): string {
+  return join(dataDir, 'demo.json');
+}
+
+async function writeDemo(dataDir: string, demo: Demo): Promise<void> {
+  const file = demoFile(dataDir);
+  await writeFile(`${file}.new`, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
+  await rename(`${file}.new`, file);
+}

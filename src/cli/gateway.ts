@@ -1,0 +1,140 @@
+// Puts a gateway together: database, acquirers, pipeline, background loops, HTTP server; and takes it apart again.
+import { mkdir } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import type { Acquirer } from '../acquirers/contract.js';
+import { Simulator } from '../acquirers/simulator.js';
+import { SimulatorLedger } from '../acquirers/simulator-ledger.js';
+import { BASE_PATH } from '../http/hal.js';
+import { RateLimit } from '../http/rate-limit.js';
+import { buildServer } from '../http/server.js';
+import { Callers } from '../merchants/callers.js';
+import { Database } from '../store/database.js';
+import { schemaIsCurrent } from '../store/migrations.js';
+import { Audits } from '../transactions/audits.js';
+import { Claims } from '../transactions/claim.js';
+import { Clock } from '../transactions/clock.js';
+import { Creation, type Point } from '../transactions/create.js';
+import { Finisher } from '../transactions/finish.js';
+import { Lookup } from '../transactions/lookup.js';
+import { Records } from '../transactions/record.js';
+import { Resolver } from '../transactions/resolver.js';
+import { settlementDay } from '../values/settlement.js';
+import { Loop } from '../workers/loop.js';
+import type { Settings } from './settings.js';
+
+export interface Gateway {
+  /** For example `http://127.0.0.1:8080/v1`. */
+  readonly baseUrl: string;
+  /** Refuses what is new, finishes what was begun, and lets go of everything. */
+  close(): Promise<void>;
+}
+
+const REPORT_EVERY_MS = 1_000;
+const HOUR_MS = 3_600_000;
+
+/** Expects the schema to be current. `acquirers` are further ones beside the simulator. */
+export async function startGateway(
+  settings: Settings,
+  databaseUrl: string,
+  log: Logger,
+  acquirers: readonly Acquirer[] = [],
+): Promise<Gateway> {
+  // Two pools: a flood of look-ups cannot keep a claim waiting for a connection.
+  const onError = (error: Error) =>
+    log.warn({ code: (error as { code?: string }).code }, 'a database connection broke');
+  const database = new Database(databaseUrl, { maxConnections: 8, onError });
+  const batches = new Database(databaseUrl, { maxConnections: 6, onError });
+
+  await mkdir(settings.dataDir, { recursive: true, mode: 0o700 });
+  const ledger = await SimulatorLedger.open(settings.simulatorLedger);
+  const known = new Map([new Simulator(ledger), ...acquirers].map((acquirer) => [acquirer.name, acquirer]));
+
+  const clock = new Clock();
+  const audits = await Audits.open(database);
+  clock.advancedBy((await audits.report()).advancedMs);
+  // The calendar is read now, so that the first purchase need not wait for it.
+  settlementDay(clock.now());
+
+  const options = { maxBatch: settings.maxBatch, lanes: settings.maxBatch === 1 ? 3 : 1 };
+  const lookup = new Lookup(database, settings.correlationIdHours * HOUR_MS);
+  const records = new Records(batches, options);
+  const deadlineMs = settings.acquirerDeadlineMs;
+  const resolver = new Resolver(database, audits, records, known, clock, {
+    deadlineMs,
+    firstPauseMs: settings.resolverFirstPauseMs,
+    longestPauseMs: settings.resolverLongestPauseMs,
+    presumedDeadMs: settings.processTimeoutMs,
+  });
+  const onLoopError = (error: unknown) =>
+    log.warn(
+      { name: (error as Error).name, code: (error as { code?: string }).code },
+      'a background run failed',
+    );
+  const resolving = new Loop(() => resolver.run(), settings.resolverIntervalMs, onLoopError).start();
+  const reporting = new Loop(
+    async () => clock.advancedBy((await audits.report()).advancedMs),
+    REPORT_EVERY_MS,
+    onLoopError,
+  ).start();
+
+  const finisher = new Finisher(records, lookup, audits, clock, () => resolving.wake());
+  const claims = new Claims(batches, options);
+  const creation = new Creation(clock, audits, claims, finisher, lookup, known, {
+    deadlineMs,
+    maxInFlight: settings.maxInFlight,
+    ...(settings.crashAt !== undefined && { passing: crashing(settings.crashAt) }),
+  });
+
+  let draining = false;
+  const server = buildServer({
+    creation,
+    lookup,
+    clock,
+    log,
+    callers: new Callers(database),
+    rateLimit: new RateLimit(settings.userRequestsPerSecond),
+    draining: () => draining,
+    notReady: async () => {
+      try {
+        return (await schemaIsCurrent(database))
+          ? undefined
+          : 'the schema is not current; run `tollgate migrate`';
+      } catch {
+        return 'the database cannot be reached';
+      }
+    },
+  });
+
+  const release = async () => {
+    await Promise.all([resolving.stop(), reporting.stop()]);
+    await finisher.close();
+    await audits.close().catch(onLoopError);
+    await Promise.all([database.close(), batches.close()]);
+    ledger.close();
+  };
+
+  try {
+    await server.listen({ host: settings.host, port: settings.port });
+  } catch (error) {
+    await release();
+    throw error;
+  }
+  const { port } = server.server.address() as AddressInfo;
+  const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
+  return {
+    baseUrl: `http://${host}:${port}${BASE_PATH}`,
+    async close() {
+      draining = true;
+      await server.close();
+      await release();
+    },
+  };
+}
+
+function crashing({ point, time }: NonNullable<Settings['crashAt']>): (passed: Point) => void {
+  let left = time;
+  return (passed) => {
+    if (passed === point && --left === 0) process.kill(process.pid, 'SIGKILL');
+  };
+}

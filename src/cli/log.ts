@@ -1,0 +1,41 @@
+// The log: one JSON object a line, or, on a terminal, one readable line.
+import { Writable } from 'node:stream';
+import { type Logger, pino } from 'pino';
+
+export function makeLog(level: string): Logger {
+  const options = {
+    level,
+    base: null,
+    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    formatters: { level: (label: string) => ({ level: label }) },
+  };
+  if (process.stdout.isTTY) return pino(options, readable());
+  // Written in blocks while there is much to say, and at the latest after a moment.
+  const destination = pino.destination({ dest: 1, sync: false, minLength: 4_096, periodicFlush: 200 });
+  process.on('exit', () => {
+    try {
+      destination.flushSync();
+    } catch {
+      // Nothing was ever written.
+    }
+  });
+  return pino(options, destination);
+}
+
+const COLOURS: Readonly<Record<string, string>> = { info: '32', warn: '33', error: '31' };
+
+function readable(): Writable {
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      const { level, time, msg, ...rest } = JSON.parse(chunk.toString()) as Record<string, unknown>;
+      const fields = Object.entries(rest).map(([name, value]) =>
+        typeof value === 'object' ? `${name}=${JSON.stringify(value)}` : `${name}=${value}`,
+      );
+      const colour = COLOURS[String(level)] ?? '36';
+      process.stdout.write(
+        `${String(time).slice(11, 23)} \u001b[${colour}m${level}\u001b[0m ${msg} ${fields.join(' ')}\n`,
+      );
+      done();
+    },
+  });
+}

@@ -1,0 +1,256 @@
+// The command line: the only entry point.
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Administration, AdministrationError } from '../merchants/administration.js';
+import { Database, DatabaseUnavailable } from '../store/database.js';
+import { migrate } from '../store/migrations.js';
+import { advanceClock, ClockError, showClock } from '../transactions/clock-administration.js';
+import { parseDuration } from '../values/duration.js';
+import { sydneyTimestamp } from '../values/sydney.js';
+import { connect, isForOperator, withDatabase } from './connection.js';
+import { print, printTable } from './output.js';
+import { serve } from './serve.js';
+import { readSettings } from './settings.js';
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+const SIMULATED = ['simulator'];
+
+const program = new Command('tollgate')
+  .description('A payment gateway and customer vault that you run yourself.')
+  .version(version)
+  .showHelpAfterError('(tollgate --help shows the commands)')
+  .configureHelp({ showGlobalOptions: true })
+  .exitOverride()
+  .addHelpText(
+    'after',
+    `
+Settings are environment variables (DATABASE_URL, TOLLGATE_DATA_DIR, TOLLGATE_PORT, …); see docs/operations.md.
+Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the gateway is running or not.`,
+  );
+
+const json = () => new Option('--json', 'print JSON');
+const administer = <Result>(work: (administration: Administration) => Promise<Result>): Promise<Result> =>
+  withDatabase(readSettings(), (database) => work(new Administration(database)));
+
+program
+  .command('serve')
+  .description('run the gateway')
+  .addOption(json())
+  .action(() => serve(readSettings()));
+
+program
+  .command('migrate')
+  .description('bring the schema of the database up to date')
+  .addOption(json())
+  .action(async (options) => {
+    const connection = await connect(readSettings());
+    const database = new Database(connection.url, { maxConnections: 1 });
+    try {
+      const applied = await migrate(database);
+      print(
+        options,
+        { applied },
+        applied.length === 0 ? 'The schema is current.' : `Applied ${applied.join(', ')}.`,
+      );
+    } finally {
+      await database.close();
+      await connection.close();
+    }
+  });
+
+const organisation = program.command('organisation').description('organisations own merchants and users');
+organisation
+  .command('add')
+  .argument('<name>')
+  .description('add an organisation')
+  .addOption(json())
+  .action(async (name: string, options) => {
+    const added = await administer((administration) => administration.addOrganisation(name));
+    print(options, added, `Organisation ${added.id} (${added.name}) added.`);
+  });
+organisation
+  .command('list')
+  .description('list the organisations')
+  .addOption(json())
+  .action(async (options) =>
+    printTable(options, await administer((administration) => administration.organisations())),
+  );
+
+const merchant = program.command('merchant').description('merchants are who payments are for');
+merchant
+  .command('add')
+  .argument('<name>')
+  .description('add a merchant')
+  .requiredOption('--organisation <id>', 'the organisation that owns it', id)
+  .option('--vault', 'with the vault product')
+  .option('--preauthorisation-days <days>', 'how long a preauthorisation can be completed', days, 7)
+  .addOption(json())
+  .action(async (name: string, options) => {
+    const added = await administer((administration) =>
+      administration.addMerchant(options.organisation, name, options),
+    );
+    print(options, added, `Merchant ${added.id} (${added.name}) added.`);
+  });
+merchant
+  .command('list')
+  .description('list the merchants')
+  .option('--organisation <id>', 'only of this organisation', id)
+  .addOption(json())
+  .action(async (options) =>
+    printTable(options, await administer((administration) => administration.merchants(options.organisation))),
+  );
+merchant
+  .command('set')
+  .argument('<id>', 'the merchant', id)
+  .description('change a merchant')
+  .option('--vault', 'give it the vault product')
+  .option('--no-vault', 'take the vault product away')
+  .option('--name <name>', 'rename it')
+  .option('--preauthorisation-days <days>', 'how long a preauthorisation can be completed', days)
+  .addOption(json())
+  .action(async (merchantId: number, options, command: Command) => {
+    // Commander sets `vault` to true where `--no-vault` exists and neither was given.
+    const vault = command.getOptionValueSource('vault') === 'cli' ? options.vault : undefined;
+    const changed = await administer((administration) =>
+      administration.setMerchant(merchantId, { ...options, vault }),
+    );
+    print(
+      options,
+      changed,
+      `Merchant ${changed.id} (${changed.name}) ${changed.vault ? 'has' : 'does not have'} the vault.`,
+    );
+  });
+
+const user = program
+  .command('user')
+  .description('users are what a merchant’s backend server calls the API as');
+user
+  .command('add')
+  .argument('<username>')
+  .description('add a user and print its secret, once')
+  .requiredOption('--merchant <id>', 'the merchant that it is assigned to', id)
+  .option('--grant <id>', 'a further merchant of the same organisation (may be repeated)', ids, [])
+  .addOption(json())
+  .action(async (username: string, options) => {
+    const added = await administer((administration) =>
+      administration.addUser(username, options.merchant, options.grant),
+    );
+    print(options, added, `User ${username} added. The secret is shown only now: ${added.password}`);
+  });
+user
+  .command('list')
+  .description('list the users')
+  .addOption(json())
+  .action(async (options) =>
+    printTable(options, await administer((administration) => administration.users())),
+  );
+user
+  .command('grant')
+  .argument('<username>')
+  .argument('<merchant>', 'a merchant of the same organisation', id)
+  .description('let a user act for a further merchant')
+  .addOption(json())
+  .action(async (username: string, merchantId: number, options) => {
+    const granted = await administer((administration) => administration.grant(username, merchantId));
+    print(options, granted, `User ${username} may act for merchant ${merchantId}.`);
+  });
+user
+  .command('rotate')
+  .argument('<username>')
+  .description('give a user a new secret and print it, once; the old one is refused within two seconds')
+  .addOption(json())
+  .action(async (username: string, options) => {
+    const rotated = await administer((administration) => administration.rotate(username));
+    print(options, rotated, `The secret of ${username} is shown only now: ${rotated.password}`);
+  });
+user
+  .command('revoke')
+  .argument('<username>')
+  .description('refuse a user for good, within two seconds')
+  .addOption(json())
+  .action(async (username: string, options) => {
+    const revoked = await administer((administration) => administration.revoke(username));
+    print(options, revoked, `User ${username} is revoked.`);
+  });
+
+const clock = program
+  .command('clock')
+  .description("the gateway's clock, which can be moved where every acquirer is simulated");
+clock
+  .command('show')
+  .description('show the time and how far it is advanced')
+  .addOption(json())
+  .action(async (options) => {
+    const { nowMs, advancedMs } = await withDatabase(readSettings(), (database) =>
+      showClock(database, SIMULATED),
+    );
+    printClock(options, nowMs, advancedMs);
+  });
+clock
+  .command('advance')
+  .argument('<duration>', 'for example 3d, 12h, 30m or 45s', duration)
+  .description('move every process of the gateway forward')
+  .addOption(json())
+  .action(async (byMs: number, options) => {
+    const { nowMs, advancedMs } = await withDatabase(readSettings(), (database) =>
+      advanceClock(database, SIMULATED, byMs),
+    );
+    printClock(options, nowMs, advancedMs);
+  });
+
+function printClock(options: { json?: boolean }, nowMs: number, advancedMs: number): void {
+  const now = sydneyTimestamp(nowMs);
+  print(
+    options,
+    { now, advanced_ms: advancedMs },
+    `It is ${now} in Sydney, ${advancedMs / 1000} seconds ahead of real time.`,
+  );
+}
+
+function id(text: string): number {
+  const value = Number(text);
+  if (!/^[0-9]+$/.test(text) || value < 1 || value > 2_147_483_647) {
+    throw new InvalidArgumentError('It must be a whole number from 1 to 2147483647.');
+  }
+  return value;
+}
+
+function ids(text: string, earlier: readonly number[]): number[] {
+  return [...earlier, id(text)];
+}
+
+function days(text: string): number {
+  const value = Number(text);
+  if (!/^[0-9]+$/.test(text) || value < 1 || value > 365) {
+    throw new InvalidArgumentError('It must be a whole number from 1 to 365.');
+  }
+  return value;
+}
+
+function duration(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined)
+    throw new InvalidArgumentError('It must be a number and a unit, such as 3d, 12h, 30m or 45s.');
+  return ms;
+}
+
+function explain(error: unknown): string {
+  if (isForOperator(error) || error instanceof AdministrationError || error instanceof ClockError)
+    return error.message;
+  if (error instanceof DatabaseUnavailable) return `${error.message} (${(error.cause as Error).message})`;
+  return (error as Error).stack ?? String(error);
+}
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  // Commander has printed its own errors, and help is none.
+  if (error instanceof CommanderError) process.exit(error.exitCode);
+  const wantsJson = process.argv.includes('--json');
+  process.stderr.write(
+    wantsJson ? `${JSON.stringify({ error: explain(error) })}\n` : `tollgate: ${explain(error)}\n`,
+  );
+  process.exit(1);
+}

@@ -1,0 +1,110 @@
+// Transactions on their way out: the response objects and their links.
+import {
+  completableCents,
+  GATEWAY_STATUS,
+  type GatewayStatusCode,
+  refundableCents,
+  type Transaction,
+  voidable,
+} from '../transactions/transaction.js';
+import { sydneyTimestamp } from '../values/sydney.js';
+import { KVP_REQUEST_PREFIX, KVP_RESPONSE_PREFIX } from '../values/text.js';
+import type { CreatedTransaction, LookedUpTransaction } from './schemas.js';
+
+/** The major version is part of every address. */
+export const BASE_PATH = '/v1';
+
+export function transactionPath(audit: number): string {
+  return `${BASE_PATH}/transactions/${audit}`;
+}
+
+const GATEWAY_MESSAGES: Readonly<Record<GatewayStatusCode, string>> = {
+  [GATEWAY_STATUS.processed]: 'Processed',
+  [GATEWAY_STATUS.notSent]: 'The acquirer could not be reached; nothing was sent',
+  [GATEWAY_STATUS.reversed]: 'No readable answer; reversed at the acquirer, nothing was charged',
+  [GATEWAY_STATUS.acquirerFault]: 'The acquirer reported a fault of its own',
+  [GATEWAY_STATUS.unknown]: 'Not known yet; being resolved',
+};
+
+/** A creating response: without the `transaction` object. */
+export function createdTransaction(transaction: Transaction, nowMs: number): CreatedTransaction {
+  return {
+    audit: transaction.audit,
+    gateway_timestamp: sydneyTimestamp(transaction.createdMs),
+    merchant: { id: transaction.merchantId },
+    kvps: requestKvps(transaction),
+    status: statusOf(transaction),
+    _links: linksOf(transaction, nowMs),
+  };
+}
+
+export function lookedUpTransaction(transaction: Transaction, nowMs: number): LookedUpTransaction {
+  const { targetAudit, cardMask, cardType = '' } = transaction;
+  return {
+    audit: transaction.audit,
+    gateway_timestamp: sydneyTimestamp(transaction.createdMs),
+    merchant: { id: transaction.merchantId },
+    kvps: { ...requestKvps(transaction), ...allowances(transaction, nowMs) },
+    transaction: {
+      reference: transaction.reference,
+      transaction_type: transaction.transactionType,
+      ...(targetAudit !== undefined && { target_audit: targetAudit }),
+      amount_details: { total_amount: String(transaction.amountCents), currency: transaction.currency },
+      ...(cardMask !== undefined && { payment_method: { creditcard: { pan: cardMask, type: cardType } } }),
+    },
+    status: statusOf(transaction),
+    _links: linksOf(transaction, nowMs),
+  };
+}
+
+function statusOf(transaction: Transaction): CreatedTransaction['status'] {
+  const { responseCode, responseMessage, settlementDate, authorisationCode, preauthorisationCode } =
+    transaction;
+  return {
+    gateway_status_code: transaction.gatewayStatusCode,
+    gateway_status_message: GATEWAY_MESSAGES[transaction.gatewayStatusCode],
+    transaction_status_code: transaction.status,
+    acquirer: {
+      ...(responseCode !== undefined && { response_code: responseCode }),
+      ...(responseMessage !== undefined && { response_message: responseMessage }),
+      ...(settlementDate !== undefined && { settlement_date: settlementDate }),
+      ...(authorisationCode !== undefined && { authorisation_code: authorisationCode }),
+      ...(preauthorisationCode !== undefined && { preauthorisation_code: preauthorisationCode }),
+    },
+  };
+}
+
+function linksOf(transaction: Transaction, nowMs: number): CreatedTransaction['_links'] {
+  const self = transactionPath(transaction.audit);
+  return {
+    self: { href: self },
+    ...(transaction.targetAudit !== undefined && {
+      target: { href: transactionPath(transaction.targetAudit) },
+    }),
+    ...(completableCents(transaction, nowMs) !== undefined && { completion: { href: `${self}/completion` } }),
+    ...(refundableCents(transaction) !== undefined && { refund: { href: `${self}/refund` } }),
+    ...(voidable(transaction, nowMs) && { void: { href: `${self}/void` } }),
+  };
+}
+
+function requestKvps({ kvps }: Transaction): Record<string, string> {
+  const prefixed: Record<string, string> = {};
+  for (const key in kvps) prefixed[KVP_REQUEST_PREFIX + key] = kvps[key] as string;
+  return prefixed;
+}
+
+/** What the links allow: how much, and until when. */
+function allowances(transaction: Transaction, nowMs: number): Record<string, string> {
+  const said: Record<string, string> = {};
+  const refundable = refundableCents(transaction);
+  if (refundable !== undefined) said[`${KVP_RESPONSE_PREFIX}REFUNDABLE_AMOUNT`] = String(refundable);
+  const completable = completableCents(transaction, nowMs);
+  if (completable !== undefined) {
+    said[`${KVP_RESPONSE_PREFIX}COMPLETABLE_AMOUNT`] = String(completable);
+    said[`${KVP_RESPONSE_PREFIX}COMPLETABLE_UNTIL`] = sydneyTimestamp(transaction.completableUntilMs ?? 0);
+  }
+  if (voidable(transaction, nowMs)) {
+    said[`${KVP_RESPONSE_PREFIX}VOIDABLE_UNTIL`] = sydneyTimestamp(transaction.voidableUntilMs ?? 0);
+  }
+  return said;
+}

@@ -1,0 +1,68 @@
+// What an operation of the interface is: one entry gives the route, the checks and the documentation.
+import type { Static, TObject, TSchema } from 'typebox';
+import type { Caller } from '../merchants/callers.js';
+import type { FaultCode, Problem } from '../values/faults.js';
+import { type Check, checker } from './validation.js';
+
+export interface Checked<Path, Query, Body> {
+  readonly caller: Caller;
+  readonly correlationId: string;
+  readonly path: Path;
+  readonly query: Query;
+  readonly body: Body;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly location?: string;
+  /** For the log. */
+  readonly audit?: number;
+  readonly merchantId?: number;
+  readonly outcome?: string;
+}
+
+interface Definition<Services, Path extends TObject, Query extends TObject, Body extends TSchema> {
+  readonly id: string;
+  readonly tag: string;
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below the base path; parameters in braces. */
+  readonly route: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly path?: Path;
+  readonly query?: Query;
+  readonly body?: Body;
+  /** What a schema cannot say about the body. It is asked even if the schema found problems, so it must expect anything. */
+  readonly alsoCheckBody?: (body: unknown) => Problem[];
+  readonly success: { readonly status: number; readonly description: string; readonly schema?: TSchema };
+  readonly faults: readonly FaultCode[];
+  /** Whether the correlation ID makes it idempotent. */
+  readonly creates?: boolean;
+  readonly example?: unknown;
+  handle(request: Checked<Static<Path>, Static<Query>, Static<Body>>, services: Services): Promise<Reply>;
+}
+
+export interface Operation<Services> extends Definition<Services, TObject, TObject, TSchema> {
+  readonly checkPath: Check;
+  readonly checkQuery: Check;
+  readonly checkBody: Check;
+}
+
+const NOTHING: Check = () => [];
+
+export function operation<
+  Services,
+  Path extends TObject = TObject,
+  Query extends TObject = TObject,
+  Body extends TSchema = TSchema,
+>(definition: Definition<Services, Path, Query, Body>): Operation<Services> {
+  const { path, query, body, alsoCheckBody = NOTHING } = definition;
+  const checkBody = body ? checker('body', body) : NOTHING;
+  return {
+    ...(definition as unknown as Definition<Services, TObject, TObject, TSchema>),
+    checkPath: path ? checker('path', path) : NOTHING,
+    checkQuery: query ? checker('query', query) : NOTHING,
+    checkBody: (value) => [...checkBody(value), ...alsoCheckBody(value)],
+  };
+}

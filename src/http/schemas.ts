@@ -1,0 +1,223 @@
+// The shapes on the wire. One schema gives the types, the validation and the OpenAPI document.
+import Type, { type Static, type TSchema } from 'typebox';
+import { AMOUNT_PATTERN } from '../values/money.js';
+import { CORRELATION_ID_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';
+
+export const MAX_INTEGER = 2_147_483_647;
+
+export const Id = (description: string) => Type.Integer({ minimum: 1, maximum: MAX_INTEGER, description });
+
+export const RestrictedText = (minLength: number, maxLength: number, description: string) =>
+  Type.String({ minLength, maxLength, pattern: RESTRICTED_PATTERN, format: 'no-card-number', description });
+
+export const CorrelationId = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  pattern: CORRELATION_ID_PATTERN,
+  format: 'no-card-number',
+  description: 'Chosen by the client, new for each request. A UUID is a good choice.',
+});
+
+const RequestMerchant = Type.Object({ id: Id('The merchant that the transaction is for.') });
+
+const RequestKvps = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  maxProperties: 100,
+  propertyNames: { pattern: '^(GATEWAY\\.REQUEST\\.KVP\\.)?[a-zA-Z0-9_.]{1,64}$', format: 'no-card-number' },
+  additionalProperties: {
+    type: 'string',
+    maxLength: 1024,
+    pattern: RESTRICTED_PATTERN,
+    format: 'no-card-number',
+  },
+  description: 'Key-value pairs to keep with the transaction. They come back under `GATEWAY.REQUEST.KVP.`.',
+});
+
+const Reference = RestrictedText(1, 128, "The merchant's reference for the transaction.");
+
+const AmountDetails = Type.Object({
+  total_amount: Type.String({
+    pattern: AMOUNT_PATTERN,
+    description: 'Cents, as a string of digits.',
+    examples: ['1995'],
+  }),
+  currency: Type.String({
+    pattern: '^[A-Z]{3}$',
+    format: 'iso-4217',
+    description: 'ISO 4217 code.',
+    examples: ['AUD'],
+  }),
+});
+
+const RequestCreditCard = Type.Object({
+  pan: Type.String({
+    pattern: '^[0-9]{12,19}$',
+    format: 'luhn-checked',
+    description: 'The card number, or a virtual PAN.',
+    examples: ['4111111111111111'],
+  }),
+  expiry_date: Type.Optional(
+    Type.String({
+      pattern: '^[0-9]{4}$',
+      format: 'card-expiry',
+      description: 'MMYY (YYMM is understood too). Required with a card number, ignored with a virtual PAN.',
+      examples: ['1230'],
+    }),
+  ),
+  cvv: Type.Optional(
+    Type.String({ pattern: '^[0-9]{3,4}$', description: 'Never stored.', examples: ['123'] }),
+  ),
+});
+
+const body = <Transaction extends TSchema>(transaction: Transaction) =>
+  Type.Object({ merchant: RequestMerchant, kvps: Type.Optional(RequestKvps), transaction });
+
+export const PaymentBody = body(
+  Type.Object({
+    reference: Reference,
+    amount_details: AmountDetails,
+    payment_method: Type.Object({ creditcard: RequestCreditCard }),
+  }),
+);
+export const AmountBody = body(Type.Object({ reference: Reference, amount_details: AmountDetails }));
+export const VoidBody = body(Type.Object({ reference: Reference }));
+
+export type PaymentBody = Static<typeof PaymentBody>;
+export type AmountBody = Static<typeof AmountBody>;
+export type VoidBody = Static<typeof VoidBody>;
+
+export const Link = Type.Object({ href: Type.String({ description: 'An absolute path.' }) });
+
+export const TransactionLinks = Type.Object(
+  {
+    self: Link,
+    target: Type.Optional(Link),
+    completion: Type.Optional(Link),
+    refund: Type.Optional(Link),
+    void: Type.Optional(Link),
+  },
+  {
+    additionalProperties: false,
+    description: '`completion`, `refund` and `void` are there only while that operation would be accepted.',
+  },
+);
+
+const Acquirer = Type.Object(
+  {
+    response_code: Type.Optional(Type.String()),
+    response_message: Type.Optional(Type.String()),
+    settlement_date: Type.Optional(Type.String({ format: 'date' })),
+    authorisation_code: Type.Optional(Type.String()),
+    preauthorisation_code: Type.Optional(Type.String({ maxLength: 12 })),
+  },
+  { additionalProperties: false },
+);
+
+export const Status = Type.Object(
+  {
+    gateway_status_code: Type.Integer({
+      description:
+        '0 processed; 1 the acquirer could not be reached, nothing was sent; 2 no readable answer, reversed, nothing was charged; 3 the acquirer reported a fault of its own; -99 not known yet. Treat any other value as -99.',
+    }),
+    gateway_status_message: Type.String(),
+    transaction_status_code: Type.Enum([
+      'approved',
+      'declined',
+      'pending',
+      'error',
+      'voided',
+      'reversed',
+      'unknown',
+      'Unknown',
+    ]),
+    acquirer: Acquirer,
+  },
+  { additionalProperties: false },
+);
+
+const Kvps = Type.Record(Type.String(), Type.String());
+const Merchant = Type.Object({ id: Id('The merchant.') });
+const GatewayTimestamp = Type.String({
+  format: 'date-time',
+  description: 'Sydney local time. Approximate on creating responses, exact on lookups.',
+});
+
+export const CreatedTransaction = Type.Object(
+  {
+    audit: Id('The lasting identifier of the transaction.'),
+    gateway_timestamp: GatewayTimestamp,
+    merchant: Merchant,
+    kvps: Kvps,
+    status: Status,
+    _links: TransactionLinks,
+  },
+  { additionalProperties: false },
+);
+
+export const LookedUpTransaction = Type.Object(
+  {
+    audit: Id('The lasting identifier of the transaction.'),
+    gateway_timestamp: GatewayTimestamp,
+    merchant: Merchant,
+    kvps: Kvps,
+    transaction: Type.Object(
+      {
+        reference: Type.String(),
+        transaction_type: Type.Enum([
+          'purchase',
+          'preauthorisation',
+          'completion',
+          'refund',
+          'standalone_refund',
+          'void',
+          'reverse',
+        ]),
+        target_audit: Type.Optional(Id('The transaction that this one acts on.')),
+        amount_details: Type.Object({ total_amount: Type.String(), currency: Type.String() }),
+        payment_method: Type.Optional(
+          Type.Object({
+            creditcard: Type.Object({ pan: Type.String({ description: 'Masked.' }), type: Type.String() }),
+          }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    status: Status,
+    _links: TransactionLinks,
+  },
+  { additionalProperties: false },
+);
+
+export const SearchResults = Type.Object({ results: Type.Array(LookedUpTransaction, { maxItems: 1 }) });
+
+export const Errors = Type.Object(
+  {
+    errors: Type.Array(
+      Type.Object({
+        error_code: Type.String(),
+        error_message: Type.String(),
+        location: Type.Array(Type.String(), {
+          description: 'Starts with `header`, `path`, `query` or `body`.',
+        }),
+      }),
+      { minItems: 1 },
+    ),
+    _links: Type.Optional(Type.Object({ transaction: Link })),
+  },
+  { additionalProperties: false },
+);
+
+export const AuditPath = Type.Object({ audit: Id('The audit of the transaction.') });
+
+export const SearchQuery = Type.Object({
+  merchant_id: Id('The merchant that the transaction was for.'),
+  correlation_id_lookup: Type.String({
+    minLength: 1,
+    maxLength: 128,
+    pattern: CORRELATION_ID_PATTERN,
+    description: 'The `X-Correlation-Id` of the request that created the transaction.',
+  }),
+});
+
+export type CreatedTransaction = Static<typeof CreatedTransaction>;
+export type LookedUpTransaction = Static<typeof LookedUpTransaction>;

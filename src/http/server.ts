@@ -1,0 +1,318 @@
+// The HTTP server: correlation IDs, credentials, checks, the operations, and one log line for each request.
+import { randomUUID } from 'node:crypto';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import type { Caller, Callers } from '../merchants/callers.js';
+import { correlationIdTaken } from '../transactions/create.js';
+import { Fault, fault, type Problem, problem } from '../values/faults.js';
+import { isCorrelationId, isRestricted } from '../values/text.js';
+import { asFault, faultOfProblems, faultResponse, rawFaultResponse } from './faults.js';
+import { BASE_PATH } from './hal.js';
+import { openApiDocument } from './openapi.js';
+import type { Operation, Reply } from './operation.js';
+import type { RateLimit } from './rate-limit.js';
+import { referencePage } from './reference-page.js';
+import { CorrelationId } from './schemas.js';
+import { TRANSACTION_OPERATIONS, type TransactionServices } from './transactions.js';
+import { checker, readIntegers } from './validation.js';
+
+export interface ServerServices extends TransactionServices {
+  readonly callers: Callers;
+  readonly rateLimit: RateLimit;
+  readonly log: Logger;
+  /** Empty when everything needed to serve is there, otherwise what is missing. */
+  readonly notReady: () => Promise<string | undefined>;
+  /** True from the moment that the process was told to stop. */
+  readonly draining: () => boolean;
+}
+
+export const OPERATIONS: readonly Operation<TransactionServices>[] = TRANSACTION_OPERATIONS;
+
+const BODY_LIMIT_BYTES = 64 * 1024;
+/** A request that has not arrived whole after this long is cut off. */
+const REQUEST_TIMEOUT_MS = 10_000;
+const HEADERS_TIMEOUT_MS = 5_000;
+const JSON_TYPE = 'application/json; charset=utf-8';
+const CORRELATION_HEADER = 'x-correlation-id';
+
+const checkCorrelationId = checker('header', CorrelationId);
+
+/** What is known of a request while it is answered. */
+interface Passage {
+  readonly startedMs: number;
+  correlationId: string | undefined;
+  caller: Caller | undefined;
+  reply: Pick<Reply, 'audit' | 'merchantId' | 'outcome'>;
+  fault: Fault | undefined;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    passage: Passage;
+  }
+}
+
+export function buildServer(services: ServerServices): FastifyInstance {
+  const app = Fastify({
+    bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: 75_000,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: 16_384 },
+    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: 1_000 },
+    clientErrorHandler(error, socket) {
+      if (socket.writable) socket.end(rawFaultResponse(error));
+      else socket.destroy();
+    },
+    frameworkErrors: (error, request, reply) => refuse(services, request, reply as FastifyReply, error),
+  });
+
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
+    try {
+      done(null, JSON.parse(body.toString('utf8')));
+    } catch {
+      done(fault('malformed_json', ['body']));
+    }
+  });
+
+  app.decorateRequest('passage');
+  app.addHook('onRequest', (request, reply, done) => {
+    beginPassage(request, reply);
+    done();
+  });
+  app.addHook('onResponse', (request, reply, done) => {
+    logRequest(services.log, request, reply);
+    done();
+  });
+  app.setErrorHandler((error, request, reply) => refuse(services, request, reply, error));
+  app.setNotFoundHandler((request, reply) => refuse(services, request, reply, notFound(request, reply)));
+
+  for (const operation of OPERATIONS) addOperation(app, services, operation);
+  refuseOtherMethods(app);
+  addPages(app, services);
+  return app;
+}
+
+function beginPassage(request: FastifyRequest, reply: FastifyReply): void {
+  const sent = request.headers[CORRELATION_HEADER] as string | undefined;
+  const correlationId = sent !== undefined && isCorrelationId(sent) ? sent : undefined;
+  request.passage = {
+    startedMs: performance.now(),
+    correlationId,
+    caller: undefined,
+    reply: {},
+    fault: undefined,
+  };
+  if (correlationId !== undefined) reply.header(CORRELATION_HEADER, correlationId);
+}
+
+function addOperation(
+  app: FastifyInstance,
+  services: ServerServices,
+  operation: Operation<TransactionServices>,
+): void {
+  const createsTransaction = operation.creates === true;
+  app.route({
+    method: operation.method,
+    url: BASE_PATH + operation.route.replaceAll(/\{(\w+)\}/g, ':$1'),
+    onRequest: async (request) => {
+      // Nothing new is begun while the process ends; what was begun is finished.
+      if (services.draining()) throw fault('not_processed');
+      request.passage.caller = await authenticated(services, request);
+    },
+    handler: async (request, reply) => {
+      const { passage } = request;
+      if (operation.method === 'GET' && request.headers[CORRELATION_HEADER] === undefined) {
+        passage.correlationId = randomUUID();
+        reply.header(CORRELATION_HEADER, passage.correlationId);
+      }
+      try {
+        const checked = check(operation, request);
+        const answer = await operation.handle(checked, services);
+        passage.reply = answer;
+        if (answer.location !== undefined) reply.header('location', answer.location);
+        reply.code(answer.status);
+        if (services.draining()) reply.header('connection', 'close');
+        if (answer.body === undefined) return reply.send();
+        return reply.header('content-type', JSON_TYPE).send(JSON.stringify(answer.body));
+      } catch (error) {
+        if (createsTransaction && error instanceof Fault && error.status === 422) {
+          throw (await earlierHolder(services, request)) ?? error;
+        }
+        throw error;
+      }
+    },
+  });
+}
+
+/** All problems of a request together, wherever they are. */
+function check(operation: Operation<TransactionServices>, request: FastifyRequest) {
+  const path = readIntegers(request.params as Record<string, unknown>, operation.path ?? EMPTY);
+  const query = readIntegers(request.query as Record<string, unknown>, operation.query ?? EMPTY);
+  const problems = [
+    ...correlationIdProblems(operation, request),
+    ...operation.checkPath(path),
+    ...operation.checkQuery(query),
+    ...operation.checkBody(request.body),
+  ];
+  if (problems.length > 0) throw faultOfProblems(problems);
+  const { caller, correlationId } = request.passage;
+  return {
+    caller: caller as Caller,
+    correlationId: correlationId as string,
+    path: path as never,
+    query: query as never,
+    body: request.body as never,
+  };
+}
+
+const EMPTY = { properties: {} } as never;
+
+function correlationIdProblems(
+  { method }: Operation<TransactionServices>,
+  request: FastifyRequest,
+): Problem[] {
+  const sent = request.headers[CORRELATION_HEADER];
+  if (sent === undefined && method === 'GET') return [];
+  const problems = sent === undefined ? [problem('field_missing')] : checkCorrelationId(sent);
+  return problems.map(({ code, message }) => ({ code, message, location: ['header', 'X-Correlation-Id'] }));
+}
+
+/**
+ * A request under a correlation ID that is taken is a repetition, whatever else is wrong with it: told that it was
+ * refused, the client could take its first try for refused too.
+ */
+async function earlierHolder(
+  { lookup }: ServerServices,
+  request: FastifyRequest,
+): Promise<Fault | undefined> {
+  const { caller, correlationId } = request.passage;
+  const merchantId = (request.body as { merchant?: { id?: unknown } } | null | undefined)?.merchant?.id;
+  const merchant = typeof merchantId === 'number' ? caller?.merchants.get(merchantId) : undefined;
+  if (caller === undefined || correlationId === undefined || merchant === undefined) return undefined;
+  return correlationIdTaken(await lookup.holderOf(caller, merchant, correlationId).catch(() => undefined));
+}
+
+async function authenticated(
+  { callers, rateLimit }: ServerServices,
+  request: FastifyRequest,
+): Promise<Caller> {
+  const [, encoded = ''] = /^Basic +([A-Za-z0-9+/=_-]+) *$/i.exec(request.headers.authorization ?? '') ?? [];
+  if (encoded === '') throw fault('unauthenticated', ['header', 'Authorization']);
+  const decoded = Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = decoded.indexOf(':');
+  const username = decoded.slice(0, Math.max(colon, 0));
+  // A name that no user can have is looked for like any other, but never reaches the database as it is.
+  const caller = await callers.authenticate(isRestricted(username) ? username : '', decoded.slice(colon + 1));
+  if (caller === undefined) throw fault('unauthenticated', ['header', 'Authorization']);
+  if (!rateLimit.allows(username)) throw fault('too_many_requests');
+  return caller;
+}
+
+const KNOWN_PATHS = OPERATIONS.map(({ method, route }) => ({
+  method,
+  pattern: new RegExp(`^${BASE_PATH}${route.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+}));
+
+function notFound(request: FastifyRequest, reply: FastifyReply): Fault {
+  const [path = ''] = request.url.split('?');
+  const methods = KNOWN_PATHS.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
+  if (methods.length === 0) return fault('route_not_found');
+  reply.header('allow', allowed(methods));
+  return fault('method_not_allowed');
+}
+
+function allowed(methods: readonly string[]): string {
+  return [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))].join(
+    ', ',
+  );
+}
+
+/** GET /transactions/purchase is a wrong method, not a look-up of an audit called "purchase". */
+function refuseOtherMethods(app: FastifyInstance): void {
+  for (const route of new Set(OPERATIONS.map((operation) => operation.route))) {
+    if (route.includes('{')) continue;
+    const methods = OPERATIONS.filter((operation) => operation.route === route).map(
+      ({ method }) => method as string,
+    );
+    const others = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) => !methods.includes(method));
+    app.route({
+      method: others,
+      url: BASE_PATH + route,
+      onRequest: (_request, reply, done) => {
+        reply.header('allow', allowed(methods));
+        done(fault('method_not_allowed'));
+      },
+      handler: async () => {},
+    });
+  }
+}
+
+function refuse(
+  services: ServerServices,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: unknown,
+): FastifyReply {
+  if (request.passage === undefined) beginPassage(request, reply);
+  const refused = asFault(error);
+  request.passage.fault = refused;
+  if (refused.code === 'internal_error') logInternal(services.log, request, error);
+  const { status, headers, body } = faultResponse(refused);
+  if (services.draining()) reply.header('connection', 'close');
+  return reply.code(status).headers(headers).header('content-type', JSON_TYPE).send(JSON.stringify(body));
+}
+
+function addPages(app: FastifyInstance, services: ServerServices): void {
+  const document = JSON.stringify(openApiDocument(OPERATIONS));
+  const page = referencePage(openApiDocument(OPERATIONS));
+  app.get(`${BASE_PATH}/openapi.json`, (_request, reply) =>
+    reply.header('content-type', JSON_TYPE).send(document),
+  );
+  app.get('/docs', (_request, reply) =>
+    reply
+      .header('content-type', 'text/html; charset=utf-8')
+      .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
+      .send(page),
+  );
+  app.get('/livez', (_request, reply) => reply.send({ status: 'live' }));
+  app.get('/readyz', async (_request, reply) => {
+    const missing = services.draining() ? 'shutting down' : await services.notReady();
+    return reply
+      .code(missing === undefined ? 200 : 503)
+      .send(missing === undefined ? { status: 'ready' } : { status: 'not ready', reason: missing });
+  });
+}
+
+function logRequest(log: Logger, request: FastifyRequest, reply: FastifyReply): void {
+  const { passage } = request;
+  if (passage === undefined) return;
+  const { audit = passage.fault?.audit, merchantId, outcome } = passage.reply;
+  log.info(
+    {
+      method: request.method,
+      // The pattern, not the address: an address can hold anything.
+      route: request.routeOptions.url ?? 'unknown',
+      status: reply.statusCode,
+      correlation_id: passage.correlationId,
+      user: passage.caller?.username,
+      merchant: merchantId,
+      audit,
+      outcome: passage.fault?.code ?? outcome,
+      duration_ms: Math.round((performance.now() - passage.startedMs) * 100) / 100,
+    },
+    'request',
+  );
+}
+
+/** The place, not the message: a message of the database can repeat what was sent. */
+function logInternal(log: Logger, request: FastifyRequest, error: unknown): void {
+  const { name, code, constraint, stack = '' } = error as Error & { code?: string; constraint?: string };
+  const frames = stack.split('\n').filter((line) => line.startsWith('    at '));
+  log.error(
+    { correlation_id: request.passage.correlationId, name, code, constraint, at: frames.slice(0, 6) },
+    'internal error',
+  );
+}

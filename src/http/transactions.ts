@@ -1,0 +1,255 @@
+// The transaction operations of the interface: from the wire to a command, and back.
+import { permittedMerchant } from '../merchants/callers.js';
+import type { Clock } from '../transactions/clock.js';
+import type { Command, NamedMethod } from '../transactions/command.js';
+import type { Creation } from '../transactions/create.js';
+import type { Lookup } from '../transactions/lookup.js';
+import { PAN_LOCATION } from '../transactions/payment-method.js';
+import type { Kvps } from '../transactions/transaction.js';
+import { CardNumber, Cvv, isVirtualPan, parseExpiry } from '../values/card.js';
+import { type FaultCode, fault, type Problem, problem } from '../values/faults.js';
+import { cents } from '../values/money.js';
+import { bareKvpKey } from '../values/text.js';
+import { createdTransaction, lookedUpTransaction, transactionPath } from './hal.js';
+import { type Checked, operation, type Reply } from './operation.js';
+import {
+  AmountBody,
+  AuditPath,
+  CreatedTransaction,
+  LookedUpTransaction,
+  PaymentBody,
+  SearchQuery,
+  SearchResults,
+  VoidBody,
+} from './schemas.js';
+
+export interface TransactionServices {
+  readonly creation: Creation;
+  readonly lookup: Lookup;
+  readonly clock: Clock;
+}
+
+type AnyBody = PaymentBody | AmountBody | VoidBody;
+
+const CREATED = {
+  status: 201,
+  description: 'A response came back. It does not mean approval: see `status.transaction_status_code`.',
+  schema: CreatedTransaction,
+} as const;
+const OF_CREATION: readonly FaultCode[] = [
+  'correlation_id_already_used',
+  'merchant_not_permitted',
+  'acquirer_answer_unreadable',
+  'acquirer_timeout',
+];
+
+/** What every command is made of. */
+function commonOf({ caller, correlationId, body }: Checked<unknown, unknown, AnyBody>) {
+  return {
+    caller,
+    correlationId,
+    merchant: permittedMerchant(caller, body.merchant.id, ['body', 'merchant', 'id']),
+    reference: body.transaction.reference,
+    kvps: kvpsOf(body.kvps),
+  };
+}
+
+function amountOf({ amount_details }: { amount_details: { total_amount: string; currency: string } }) {
+  return { amountCents: cents(amount_details.total_amount), currency: amount_details.currency };
+}
+
+function kvpsOf(sent: Readonly<Record<string, string>> | undefined): Kvps {
+  // Without a prototype: a key may have any name.
+  const kvps: Record<string, string> = Object.create(null);
+  for (const key in sent) {
+    kvps[bareKvpKey(key)] = sent[key] as string;
+  }
+  return kvps;
+}
+
+const EXPIRY_LOCATION = [...PAN_LOCATION.slice(0, -1), 'expiry_date'];
+
+/** An expiry date is required with a card number, and ignored with a virtual PAN. */
+function checkExpiryIsThere(body: unknown): Problem[] {
+  const { pan, expiry_date } =
+    (body as Partial<PaymentBody> | null | undefined)?.transaction?.payment_method?.creditcard ?? {};
+  const needed = typeof pan === 'string' && !isVirtualPan(pan) && expiry_date === undefined;
+  return needed ? [problem('field_missing', EXPIRY_LOCATION)] : [];
+}
+
+function methodOf({
+  pan,
+  expiry_date,
+  cvv,
+}: PaymentBody['transaction']['payment_method']['creditcard']): NamedMethod {
+  if (isVirtualPan(pan)) return { kind: 'virtual_pan', virtualPan: pan };
+  const expiry = parseExpiry(expiry_date ?? '');
+  if (expiry === undefined) throw new Error('the expiry date was not checked');
+  return {
+    kind: 'card',
+    card: { number: new CardNumber(pan), expiry, ...(cvv !== undefined && { cvv: new Cvv(cvv) }) },
+  };
+}
+
+async function create(command: Command, { creation, clock }: TransactionServices): Promise<Reply> {
+  const transaction = await creation.create(command);
+  const { audit, merchantId, status: outcome } = transaction;
+  return {
+    status: 201,
+    location: transactionPath(audit),
+    body: createdTransaction(transaction, clock.now()),
+    audit,
+    merchantId,
+    outcome,
+  };
+}
+
+function payment(
+  kind: 'purchase' | 'preauthorisation' | 'standalone_refund',
+  text: { id: string; route: string; summary: string; description?: string },
+) {
+  return operation<TransactionServices, never, never, typeof PaymentBody>({
+    ...text,
+    tag: 'Transactions',
+    method: 'POST',
+    body: PaymentBody,
+    alsoCheckBody: checkExpiryIsThere,
+    success: CREATED,
+    faults: [...OF_CREATION, 'token_not_usable'],
+    creates: true,
+    example: {
+      merchant: { id: 1 },
+      transaction: {
+        reference: 'order-1001',
+        amount_details: { total_amount: '1995', currency: 'AUD' },
+        payment_method: { creditcard: { pan: '4111111111111111', expiry_date: '1230', cvv: '123' } },
+      },
+    },
+    handle: (request, services) => {
+      const { transaction } = request.body;
+      const method = methodOf(transaction.payment_method.creditcard);
+      return create({ ...commonOf(request), ...amountOf(transaction), operation: kind, method }, services);
+    },
+  });
+}
+
+function onTarget(
+  kind: 'completion' | 'refund',
+  text: { id: string; route: string; summary: string; description?: string },
+  faults: readonly FaultCode[],
+) {
+  return operation<TransactionServices, typeof AuditPath, never, typeof AmountBody>({
+    ...text,
+    tag: 'Transactions',
+    method: 'POST',
+    path: AuditPath,
+    body: AmountBody,
+    success: CREATED,
+    faults: [...OF_CREATION, 'transaction_not_found', ...faults],
+    creates: true,
+    example: {
+      merchant: { id: 1 },
+      transaction: {
+        reference: `order-1001-${kind}`,
+        amount_details: { total_amount: '1995', currency: 'AUD' },
+      },
+    },
+    handle: (request, services) => {
+      const amount = amountOf(request.body.transaction);
+      const targetAudit = request.path.audit;
+      return create({ ...commonOf(request), ...amount, operation: kind, targetAudit }, services);
+    },
+  });
+}
+
+export const TRANSACTION_OPERATIONS = [
+  payment('purchase', { id: 'purchase', route: '/transactions/purchase', summary: 'Purchase' }),
+  payment('preauthorisation', {
+    id: 'preauthorisation',
+    route: '/transactions/preauthorisation',
+    summary: 'Preauthorisation',
+    description:
+      'Holds an amount, to be taken by a completion within the preauthorisation age (7 days by default).',
+  }),
+  onTarget(
+    'completion',
+    {
+      id: 'completion',
+      route: '/transactions/{audit}/completion',
+      summary: 'Completion of a preauthorisation',
+      description: 'Takes the preauthorised amount, or less: the rest is released. Once.',
+    },
+    ['target_not_completable', 'completion_exceeds_preauthorisation'],
+  ),
+  onTarget(
+    'refund',
+    {
+      id: 'refund',
+      route: '/transactions/{audit}/refund',
+      summary: 'Refund by audit',
+      description: 'Several partial refunds are allowed. Together they never exceed the original amount.',
+    },
+    ['target_not_refundable', 'refund_exceeds_original'],
+  ),
+  payment('standalone_refund', {
+    id: 'standaloneRefund',
+    route: '/transactions/refund',
+    summary: 'Standalone refund',
+    description:
+      'Not tied to an earlier transaction, so nothing limits its amount. Prefer a refund by audit.',
+  }),
+  operation<TransactionServices, typeof AuditPath, never, typeof VoidBody>({
+    id: 'void',
+    tag: 'Transactions',
+    method: 'POST',
+    route: '/transactions/{audit}/void',
+    summary: 'Void',
+    description: 'Undoes a transaction before it settles.',
+    path: AuditPath,
+    body: VoidBody,
+    success: CREATED,
+    faults: [...OF_CREATION, 'transaction_not_found', 'target_not_voidable'],
+    creates: true,
+    example: { merchant: { id: 1 }, transaction: { reference: 'order-1001-void' } },
+    handle: (request, services) =>
+      create({ ...commonOf(request), operation: 'void', targetAudit: request.path.audit }, services),
+  }),
+  operation<TransactionServices, typeof AuditPath>({
+    id: 'lookUpTransaction',
+    tag: 'Transactions',
+    method: 'GET',
+    route: '/transactions/{audit}',
+    summary: 'Look up a transaction',
+    path: AuditPath,
+    success: { status: 200, description: 'The transaction.', schema: LookedUpTransaction },
+    faults: ['transaction_not_found'],
+    async handle({ caller, path: { audit } }, { lookup, clock }) {
+      const transaction = await lookup.byAudit(caller, audit, caller.merchants.keys());
+      if (transaction === undefined) throw fault('transaction_not_found', ['path', 'audit']);
+      const { merchantId, status: outcome } = transaction;
+      return { status: 200, body: lookedUpTransaction(transaction, clock.now()), audit, merchantId, outcome };
+    },
+  }),
+  operation<TransactionServices, never, typeof SearchQuery>({
+    id: 'searchTransactions',
+    tag: 'Transactions',
+    method: 'GET',
+    route: '/transactions',
+    summary: 'Search by correlation ID',
+    description: 'For recovery after a timeout or a 5XX. Answers for 24 hours; keep the audit for later.',
+    query: SearchQuery,
+    success: { status: 200, description: 'The transaction, or nothing.', schema: SearchResults },
+    faults: ['merchant_not_permitted'],
+    async handle({ caller, query }, { lookup, clock }) {
+      const merchant = permittedMerchant(caller, query.merchant_id, ['query', 'merchant_id']);
+      const nowMs = clock.now();
+      const found = await lookup.byCorrelationId(caller, merchant, query.correlation_id_lookup, nowMs);
+      return {
+        status: 200,
+        body: { results: found === undefined ? [] : [lookedUpTransaction(found, nowMs)] },
+        merchantId: merchant.id,
+        ...(found !== undefined && { audit: found.audit, outcome: found.status }),
+      };
+    },
+  }),
+];

@@ -1,0 +1,136 @@
+// Checks what was sent against a schema, and names every problem at once: codes and places, never values.
+
+import type { TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { Format } from 'typebox/format';
+import { containsCardNumber, luhnValid, parseExpiry } from '../values/card.js';
+import { type FaultCode, type Location, type Problem, problem } from '../values/faults.js';
+import { isCurrency } from '../values/money.js';
+import { bareKvpKey, CORRELATION_ID_PATTERN, KVP_KEY_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';
+
+/** Rules that a pattern cannot say. Each leaves to the pattern what the pattern refuses anyway. */
+const FORMATS: Readonly<Record<string, { code: FaultCode; holds: (text: string) => boolean }>> = {
+  'luhn-checked': {
+    code: 'card_number_invalid',
+    holds: (text) => !/^[0-9]{12,19}$/.test(text) || luhnValid(text),
+  },
+  'card-expiry': {
+    code: 'field_format',
+    holds: (text) => !/^[0-9]{4}$/.test(text) || parseExpiry(text) !== undefined,
+  },
+  'iso-4217': { code: 'currency_unknown', holds: (text) => !/^[A-Z]{3}$/.test(text) || isCurrency(text) },
+  // The longest text that is stored has 1024 characters; a longer one is refused for its length.
+  'no-card-number': {
+    code: 'card_number_misplaced',
+    holds: (text) => text.length > 1024 || !containsCardNumber(text),
+  },
+};
+for (const [name, { holds }] of Object.entries(FORMATS)) Format.Set(name, holds);
+
+const CHARACTER_SETS = new Set([RESTRICTED_PATTERN, CORRELATION_ID_PATTERN, KVP_KEY_PATTERN]);
+
+/** As typebox reports it. */
+interface SchemaError {
+  readonly keyword: string;
+  readonly schemaPath: string;
+  readonly instancePath: string;
+  readonly params: object;
+}
+
+export type Check = (value: unknown) => Problem[];
+
+/** Compiles a schema into a check whose problems are located under `root` (`body`, `query`, …). */
+export function checker(root: string, schema: TSchema): Check {
+  const compiled = Compile(schema);
+  return (value) => {
+    if (value === undefined) return [problem('field_missing', [root])];
+    if (compiled.Check(value)) return [];
+    const problems = (compiled.Errors(value) as SchemaError[]).flatMap((error) => problemsOf(root, error));
+    return distinct(problems);
+  };
+}
+
+function problemsOf(root: string, { keyword, schemaPath, instancePath, params }: SchemaError): Problem[] {
+  // What is wrong with a key is said once, by the keyword `propertyNames` itself.
+  if (schemaPath.endsWith('/propertyNames')) return [];
+  const at = [root, ...keysOf(instancePath)];
+  const { limit, format, pattern, type, requiredProperties, propertyNames } = params as {
+    limit?: number;
+    format?: string;
+    pattern?: string;
+    type?: string;
+    requiredProperties?: string[];
+    propertyNames?: string[];
+  };
+  switch (keyword) {
+    case 'required':
+      return (requiredProperties ?? []).map((name) => problem('field_missing', [...at, name]));
+    case 'type':
+      return [problem('field_type', at, `This field must be of type ${type}.`)];
+    case 'minLength':
+      return [problem('field_too_short', at, `This field needs at least ${limit} characters.`)];
+    case 'maxLength':
+      return [problem('field_too_long', at, `This field takes at most ${limit} characters.`)];
+    case 'maxProperties':
+      return [problem('field_too_long', at, `This field takes at most ${limit} entries.`)];
+    case 'minimum':
+    case 'maximum':
+      return [
+        problem(
+          'field_out_of_range',
+          at,
+          `This field must be ${keyword === 'minimum' ? 'at least' : 'at most'} ${limit}.`,
+        ),
+      ];
+    case 'pattern':
+      return [problem(CHARACTER_SETS.has(pattern ?? '') ? 'field_charset' : 'field_format', at)];
+    case 'format':
+      return [problem(FORMATS[format ?? '']?.code ?? 'field_format', at)];
+    case 'propertyNames':
+      return (propertyNames ?? []).map((name) => problemOfKey(at, name));
+    // Repeats what was reported at the places themselves.
+    case 'properties':
+    case 'additionalProperties':
+      return [];
+    default:
+      return [problem('field_format', at)];
+  }
+}
+
+function problemOfKey(at: Location, name: string): Problem {
+  const bare = bareKvpKey(name);
+  if (bare === '') return problem('field_too_short', at, 'A key needs at least 1 character.');
+  if (bare.length > 64) return problem('field_too_long', at, 'A key takes at most 64 characters.');
+  if (containsCardNumber(bare))
+    return problem('card_number_misplaced', at, 'A card number does not belong in a key.');
+  return problem('field_charset', at, 'A key takes only letters, digits, underscore and period.');
+}
+
+/** A JSON pointer as keys. A key that was sent is repeated only where it cannot hold anything secret. */
+function keysOf(pointer: string): string[] {
+  if (pointer === '') return [];
+  const keys = pointer.slice(1).split('/');
+  const unfit = keys.findIndex((key) => !/^[A-Za-z0-9_.]{1,84}$/.test(key) || containsCardNumber(key));
+  return unfit === -1 ? keys : keys.slice(0, unfit);
+}
+
+function distinct(problems: readonly Problem[]): Problem[] {
+  const seen = new Map(problems.map((one) => [`${one.code} ${one.location.join('/')}`, one]));
+  return [...seen.values()];
+}
+
+/** Path and query integers are decimal digits; anything else is left for the check to refuse. */
+export function readIntegers(
+  values: Readonly<Record<string, unknown>>,
+  schema: TSchema,
+): Record<string, unknown> {
+  const { properties } = schema as unknown as { properties: Record<string, { type?: string }> };
+  const read: Record<string, unknown> = {};
+  for (const [name, { type }] of Object.entries(properties)) {
+    const value = values[name];
+    if (value === undefined) continue;
+    const digits = type === 'integer' && typeof value === 'string' && /^[0-9]+$/.test(value);
+    read[name] = digits ? Math.min(Number(value), Number.MAX_SAFE_INTEGER) : value;
+  }
+  return read;
+}

@@ -1,0 +1,13 @@
+import type { Statement } from '../store/database.js';
+
+export const FIND_USER: Statement = {
+  name: 'find-user',
+  text: `
+    SELECT u.organisation_id AS "organisationId", u.merchant_id AS "assignedMerchantId", u.secret_digest AS "secretDigest",
+           m.id, m.vault, m.preauthorisation_days AS "preauthorisationDays", m.acquirer
+    FROM gateway_user u
+    JOIN merchant m ON m.organisation_id = u.organisation_id
+      AND (m.id = u.merchant_id OR EXISTS (
+        SELECT FROM user_grant g WHERE g.username = u.username AND g.merchant_id = m.id))
+    WHERE u.username = $1 AND u.revoked_at IS NULL`,
+};

@@ -1,0 +1,110 @@
+// The connection to PostgreSQL: the pool, prepared statements, and telling "gone" from "refused". Only this folder knows the driver.
+import pg from 'pg';
+
+// Identifiers and cents are at most 12 digits: a double holds them exactly.
+pg.types.setTypeParser(pg.types.builtins.INT8, Number);
+
+export interface Statement {
+  /** Prepared under this name once per connection. */
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface Rows<Row> {
+  readonly rows: Row[];
+  readonly count: number;
+}
+
+export interface Queryable {
+  query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Rows<Row>>;
+}
+
+/** The database could not be reached or went away. Whether the statement was committed is not known. */
+export class DatabaseUnavailable extends Error {
+  override readonly name = 'DatabaseUnavailable';
+  constructor(cause: unknown) {
+    super('the database is not available', { cause });
+  }
+}
+
+export function isUniqueViolation(error: unknown, constraint?: string): boolean {
+  const { code, constraint: violated } = error as { code?: string; constraint?: string };
+  return code === '23505' && (constraint === undefined || constraint === violated);
+}
+
+// PostgreSQL refuses a statement with a five-character state. Class 08 (connection), 53 (resources), 57 (shutdown)
+// and 58 (system), and everything without a state, mean that the server is not there for us.
+function isUnavailable(error: unknown): boolean {
+  const code = (error as { code?: unknown }).code;
+  return typeof code !== 'string' || !/^[0-9A-Z]{5}$/.test(code) || /^(08|53|57|58)/.test(code);
+}
+
+async function run<Row>(
+  client: pg.Pool | pg.ClientBase,
+  statement: Statement,
+  values: readonly unknown[],
+): Promise<Rows<Row>> {
+  try {
+    const result = await client.query({ ...statement, values: values as unknown[] });
+    return { rows: result.rows as Row[], count: result.rowCount ?? 0 };
+  } catch (error) {
+    throw isUnavailable(error) ? new DatabaseUnavailable(error) : error;
+  }
+}
+
+export class Database implements Queryable {
+  readonly #pool: pg.Pool;
+
+  constructor(
+    readonly url: string,
+    options: { maxConnections?: number; applicationName?: string; onError?: (error: Error) => void } = {},
+  ) {
+    this.#pool = new pg.Pool({
+      connectionString: url,
+      max: options.maxConnections ?? 10,
+      application_name: options.applicationName ?? 'tollgate',
+      connectionTimeoutMillis: 3_000,
+      // A statement that hangs is a database that is gone: better refused in seconds than waited for.
+      query_timeout: 20_000,
+      keepAlive: true,
+      // A plan made while the table was empty would be kept for ever: plan every batch for the table as it is.
+      options: '-c plan_cache_mode=force_custom_plan -c statement_timeout=15000',
+    });
+    // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+    this.#pool.on('error', (error) => options.onError?.(error));
+  }
+
+  query<Row>(statement: Statement, values: readonly unknown[] = []): Promise<Rows<Row>> {
+    return run<Row>(this.#pool, statement, values);
+  }
+
+  /** Runs `work` inside one transaction, on one connection. */
+  async transaction<Result>(work: (connection: Queryable) => Promise<Result>): Promise<Result> {
+    const client = await this.#pool.connect().catch((error: unknown) => {
+      throw new DatabaseUnavailable(error);
+    });
+    let broken: Error | undefined;
+    try {
+      await client.query('BEGIN');
+      const result = await work({ query: (statement, values = []) => run(client, statement, values) });
+      await client.query('COMMIT');
+      return result;
+    } catch (error) {
+      await client.query('ROLLBACK').catch((rollbackError: Error) => {
+        broken = rollbackError;
+      });
+      throw error;
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  /** Runs several statements given as one text, as migrations are. */
+  async script(connection: Queryable, text: string): Promise<void> {
+    await connection.query({ name: '', text });
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+}

@@ -1,0 +1,15 @@
+// The one error of the embedded PostgreSQL: whatever went wrong, its message is one clear line for the user.
+export class EmbeddedPostgresError extends Error {
+  override readonly name = 'EmbeddedPostgresError';
+}
+
+export function errorCode(error: unknown): string | undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : undefined;
+}
+
+/** Turns a failed use of a file or directory into the line that the user reads. */
+export function cannot(what: string, error: unknown): EmbeddedPostgresError {
+  const reason = errorCode(error) ?? (error instanceof Error ? error.message : String(error));
+  return new EmbeddedPostgresError(`${what} (${reason})`, { cause: error });
+}

@@ -1,0 +1,169 @@
+// A real PostgreSQL inside the data directory, from binaries that npm installed: prepared, started, adopted and stopped.
+import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { chooseAccount, run, spawnAs } from './embedded-postgres-account.js';
+import { type Binaries, findBinaries } from './embedded-postgres-binaries.js';
+import { EmbeddedPostgresError } from './embedded-postgres-error.js';
+import {
+  clusterMajor,
+  giveCluster,
+  initialise,
+  openDataDirectory,
+  type Place,
+  readPassword,
+  USER,
+} from './embedded-postgres-files.js';
+import { withLock } from './embedded-postgres-lock.js';
+import {
+  findPostmaster,
+  removePostmasterFile,
+  retirePostmasterFile,
+  type StartedServer,
+  startServer,
+  stopServer,
+} from './embedded-postgres-process.js';
+
+export { EmbeddedPostgresError };
+
+export interface EmbeddedPostgres {
+  readonly url: string;
+  /** False when a server of this data directory was already running. */
+  readonly startedHere: boolean;
+  /** Stops the server, whoever started it, and returns when it is gone. */
+  stop(): Promise<void>;
+}
+
+/** Crash recovery of a busy database takes its time, and a payment gateway should come back by itself. */
+const READY_LIMIT_MS = 300_000;
+const REMNANT_LIMIT_MS = 1_000;
+const STILL_WAITING_MS = 10_000;
+const START_ATTEMPTS = 20;
+const DATABASE = 'tollgate';
+
+export async function openEmbeddedPostgres(options: {
+  dataDir: string;
+  progress?: (line: string) => void;
+}): Promise<EmbeddedPostgres> {
+  const say = options.progress ?? (() => {});
+  const binaries = await findBinaries();
+  const place = await openDataDirectory(options.dataDir);
+  const waiting = () => say('Waiting for another process that is starting PostgreSQL');
+  return withLock(join(place.dataDir, 'postgres.lock'), waiting, async () => {
+    const major = await clusterMajor(place.cluster);
+    if (major !== undefined && major !== binaries.major) {
+      throw new EmbeddedPostgresError(
+        `The database in ${place.cluster} was made by PostgreSQL ${major}, but this Tollgate brings PostgreSQL ${binaries.major}: dump it with the old version and load it into a new data directory`,
+      );
+    }
+    if (major === undefined) {
+      say(`Preparing PostgreSQL in ${options.dataDir} (first start only)`);
+      await initialise(place, binaries);
+    }
+    const cluster = await realpath(place.cluster);
+    const password = await readPassword(place);
+    const server = await bringUp({ ...place, cluster }, binaries, password, say);
+    return {
+      url: `postgres://${USER}:${password}@127.0.0.1:${server.port}/${DATABASE}`,
+      startedHere: server.startedHere,
+      stop: () =>
+        stopServer(cluster, async () => {
+          const account = await chooseAccount(binaries, place.owner);
+          await run(spawnAs(account, 'pg_ctl', ['stop', '-m', 'fast', '-D', cluster], cluster, 'ignore'));
+        }),
+    };
+  });
+}
+
+/** Looks, and does the one thing that what it sees calls for, until the database answers. */
+async function bringUp(
+  place: Place,
+  binaries: Binaries,
+  password: string,
+  say: (line: string) => void,
+): Promise<{ port: number; startedHere: boolean }> {
+  const began = Date.now();
+  let saidAt = began;
+  let attempts = 0;
+  let unreadableSince: number | undefined;
+  let started: StartedServer | undefined;
+  for (;;) {
+    const found = await findPostmaster(place.cluster);
+    if (found.state === 'ready' && (await answers(found.port, password, place))) {
+      return { port: found.port, startedHere: found.pid === started?.pid };
+    }
+    if (found.state !== 'unreadable') unreadableSince = undefined;
+    if (!('pid' in found)) {
+      const failure = await started?.failure();
+      if (failure !== undefined) {
+        if (!mayPass(failure) || attempts >= START_ATTEMPTS) {
+          throw new EmbeddedPostgresError(`PostgreSQL did not start: ${failure} (see ${place.log})`);
+        }
+        started = undefined;
+        await sleep(100 * attempts);
+      } else if (started === undefined && found.state === 'unreadable') {
+        unreadableSince ??= Date.now();
+        if (Date.now() - unreadableSince > REMNANT_LIMIT_MS) await removePostmasterFile(place.cluster);
+      } else if (started === undefined) {
+        if (attempts === 0) say('Starting PostgreSQL');
+        attempts += 1;
+        const account = await chooseAccount(binaries, place.owner);
+        await giveCluster(place.cluster, account);
+        if (found.state === 'left behind') await retirePostmasterFile(place.cluster, found.formerPid);
+        started = await startServer(account, place.cluster, place.log, place.owner);
+      }
+    }
+    if (Date.now() - began > READY_LIMIT_MS) {
+      throw new EmbeddedPostgresError(
+        `PostgreSQL is still ${found.state}: try again later, or see ${place.log}`,
+      );
+    }
+    if (Date.now() - saidAt > STILL_WAITING_MS) {
+      saidAt = Date.now();
+      say(`Waiting for PostgreSQL (${found.state})`);
+    }
+    await sleep(20);
+  }
+}
+
+/** The port was taken meanwhile, another process was faster, or orphans of a killed server have not noticed yet. */
+function mayPass(failure: string): boolean {
+  return /could not create any TCP\/IP sockets|lock file .* already exists|shared memory block/.test(failure);
+}
+
+/** Whether the database is there, after making it if need be; false while the server is starting or stopping. */
+async function answers(port: number, password: string, place: Place): Promise<boolean> {
+  try {
+    await makeDatabase(port, password);
+    return true;
+  } catch (error) {
+    // Without a word from PostgreSQL the connection failed; class 57 is "not now".
+    if (!(error instanceof pg.DatabaseError) || error.code?.startsWith('57')) return false;
+    // Another process made it at the same moment: the next look will find it.
+    if (error.code === '42P04' || error.code === '23505') return false;
+    throw new EmbeddedPostgresError(
+      `The database in ${place.cluster} cannot be used: ${error.message} (${error.code})`,
+    );
+  }
+}
+
+async function makeDatabase(port: number, password: string): Promise<void> {
+  const client = new pg.Client({
+    host: '127.0.0.1',
+    port,
+    user: USER,
+    password,
+    database: 'postgres',
+    ssl: false,
+    connectionTimeoutMillis: 10_000,
+  });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const found = await client.query('SELECT FROM pg_database WHERE datname = $1', [DATABASE]);
+    if (found.rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}

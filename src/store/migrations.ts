@@ -1,0 +1,77 @@
+// Brings the schema up to date: numbered SQL files, forward only, each applied once, whoever starts first.
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import type { Database, Queryable } from './database.js';
+import { APPLIED_MIGRATIONS, LOCK_MIGRATIONS, MIGRATION_TABLE, RECORD_MIGRATION } from './migrations.sql.js';
+
+const FOLDER = new URL('../../migrations/', import.meta.url);
+
+interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly text: string;
+  readonly checksum: string;
+}
+
+interface Applied {
+  readonly version: number;
+  readonly name: string;
+  readonly checksum: string;
+}
+
+export class MigrationError extends Error {}
+
+async function available(): Promise<Migration[]> {
+  const names = (await readdir(FOLDER)).filter((name) => /^\d{4}_.+\.sql$/.test(name)).sort();
+  return Promise.all(
+    names.map(async (name) => {
+      const text = await readFile(new URL(name, FOLDER), 'utf8');
+      return {
+        version: Number(name.slice(0, 4)),
+        name,
+        text,
+        checksum: createHash('sha256').update(text).digest('hex'),
+      };
+    }),
+  );
+}
+
+async function missing(connection: Queryable): Promise<Migration[]> {
+  const { rows } = await connection.query<Applied>(APPLIED_MIGRATIONS);
+  const migrations = await available();
+  for (const applied of rows) {
+    const known = migrations.find((migration) => migration.version === applied.version);
+    if (known === undefined) {
+      throw new MigrationError(
+        `the database has schema version ${applied.version}, which this release does not know`,
+      );
+    }
+    if (known.checksum !== applied.checksum) {
+      throw new MigrationError(`migration ${applied.name} was changed after it was applied`);
+    }
+  }
+  return migrations.filter((migration) => !rows.some((applied) => applied.version === migration.version));
+}
+
+/** Applies what is missing and returns the names of what was applied. */
+export async function migrate(database: Database): Promise<string[]> {
+  return database.transaction(async (connection) => {
+    await connection.query(LOCK_MIGRATIONS);
+    await database.script(connection, MIGRATION_TABLE);
+    const migrations = await missing(connection);
+    for (const { version, name, text, checksum } of migrations) {
+      await database.script(connection, text);
+      await connection.query(RECORD_MIGRATION, [version, name, checksum]);
+    }
+    return migrations.map((migration) => migration.name);
+  });
+}
+
+let newestVersion: number | undefined;
+
+/** Whether every migration of this release has been applied. */
+export async function schemaIsCurrent(database: Database): Promise<boolean> {
+  newestVersion ??= Math.max(...(await available()).map((migration) => migration.version));
+  const { rows } = await database.query<Applied>(APPLIED_MIGRATIONS);
+  return rows.some((applied) => applied.version === newestVersion);
+}

@@ -1,0 +1,146 @@
+// Audits: leased from the database in blocks per organisation, so that a claim need not ask for its number first.
+// The lease stays until every audit of the block is decided, and tells the others what to look after if this process dies.
+
+import { numbers } from '../store/columns.js';
+import type { Database } from '../store/database.js';
+import { fault } from '../values/faults.js';
+import { FORGET_PROCESS, LEASE_AUDITS, REGISTER_PROCESS, REPORT_ALIVE, RETURN_AUDITS } from './audits.sql.js';
+
+interface Block {
+  readonly organisationId: number;
+  readonly first: number;
+  readonly last: number;
+  next: number;
+  open: number;
+}
+
+interface Supply {
+  readonly blocks: Block[];
+  size: number;
+  leasedAtMs: number;
+  leasing: Promise<void> | undefined;
+}
+
+const SMALLEST_BLOCK = 16;
+const LARGEST_BLOCK = 2_048;
+/** A block that lasted less than this was too small. */
+const BLOCK_SHOULD_LAST_MS = 1_000;
+/** Without a report for this long the others may have given this process up: it claims nothing more. */
+const REPORT_MUST_BE_WITHIN_MS = 15_000;
+
+export class Audits {
+  #processId = 0;
+  #installation = '';
+  #reportedAtMs = 0;
+  readonly #supplies = new Map<number, Supply>();
+  #finished: Block[] = [];
+
+  private constructor(private readonly database: Database) {}
+
+  static async open(database: Database): Promise<Audits> {
+    const audits = new Audits(database);
+    await audits.#register();
+    return audits;
+  }
+
+  /** What a transaction is called towards its acquirer. Unique across installations, and derived, so never lost. */
+  acquirerReference(organisationId: number, audit: number): string {
+    return `${this.#installation}-${organisationId}-${audit}`;
+  }
+
+  /** Whether the database has heard of this process lately. */
+  get reporting(): boolean {
+    return performance.now() - this.#reportedAtMs < REPORT_MUST_BE_WITHIN_MS;
+  }
+
+  async take(organisationId: number): Promise<number> {
+    if (!this.reporting) throw fault('not_processed');
+    let supply = this.#supplies.get(organisationId);
+    if (supply === undefined) {
+      supply = { blocks: [], size: SMALLEST_BLOCK, leasedAtMs: 0, leasing: undefined };
+      this.#supplies.set(organisationId, supply);
+    }
+    for (;;) {
+      for (const block of supply.blocks) {
+        if (block.next > block.last) continue;
+        block.open += 1;
+        return block.next++;
+      }
+      supply.leasing ??= this.#lease(organisationId, supply);
+      await supply.leasing;
+    }
+  }
+
+  /** The audit was refused, is decided, or is the resolver's now: nothing is left to look after. */
+  settle(organisationId: number, audit: number): void {
+    const supply = this.#supplies.get(organisationId);
+    const block = supply?.blocks.find(({ first, last }) => first <= audit && audit <= last);
+    if (supply === undefined || block === undefined) return;
+    block.open -= 1;
+    if (block.open === 0 && block.next > block.last) {
+      supply.blocks.splice(supply.blocks.indexOf(block), 1);
+      this.#finished.push(block);
+    }
+  }
+
+  /** Tells the database that this process lives, drops finished leases, and brings how far the clock is advanced. */
+  async report(): Promise<{ advancedMs: number }> {
+    const reportedAtMs = performance.now();
+    const released = this.#finished;
+    const { rows } = await this.database.query<{ advancedMs: number }>(REPORT_ALIVE, [
+      this.#processId,
+      numbers(released.map((block) => block.organisationId)),
+      numbers(released.map((block) => block.first)),
+    ]);
+    const [row] = rows;
+    if (row === undefined) {
+      // Given up by the others after an hour of silence: start anew under another name.
+      await this.#register();
+      return this.report();
+    }
+    this.#finished = this.#finished.filter((block) => !released.includes(block));
+    this.#reportedAtMs = reportedAtMs;
+    return row;
+  }
+
+  /** Gives back what was not used. What is still open stays leased, for the others to find. */
+  async close(): Promise<void> {
+    const blocks = [...this.#supplies.values()].flatMap((supply) => supply.blocks);
+    for (const block of blocks) {
+      if (block.next <= block.last) {
+        await this.database.query(RETURN_AUDITS, [block.organisationId, block.next, block.last + 1]);
+      }
+    }
+    if (blocks.every((block) => block.open === 0))
+      await this.database.query(FORGET_PROCESS, [this.#processId]);
+  }
+
+  async #register(): Promise<void> {
+    const reportedAtMs = performance.now();
+    const { rows } = await this.database.query<{ id: number; installation: string }>(REGISTER_PROCESS);
+    const { id, installation } = rows[0] as { id: number; installation: string };
+    this.#processId = id;
+    this.#installation = installation;
+    this.#reportedAtMs = reportedAtMs;
+    this.#supplies.clear();
+    this.#finished = [];
+  }
+
+  async #lease(organisationId: number, supply: Supply): Promise<void> {
+    const now = performance.now();
+    if (now - supply.leasedAtMs < BLOCK_SHOULD_LAST_MS)
+      supply.size = Math.min(supply.size * 2, LARGEST_BLOCK);
+    supply.leasedAtMs = now;
+    try {
+      const { rows } = await this.database.query<{ first: number; last: number }>(LEASE_AUDITS, [
+        this.#processId,
+        organisationId,
+        supply.size,
+      ]);
+      const { first, last } = rows[0] as { first: number; last: number };
+      supply.blocks.push({ organisationId, first, last, next: first, open: 0 });
+    } finally {
+      supply.leasing = undefined;
+    }
+  }
+}

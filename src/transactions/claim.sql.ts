@@ -1,0 +1,82 @@
+import type { Statement } from '../store/database.js';
+
+/** Commit A of payments with a method of their own. Those whose correlation ID is taken are left out. */
+export const CLAIM_DIRECT: Statement = {
+  name: 'claim-direct',
+  text: `
+    INSERT INTO transaction (organisation_id, audit, merchant_id, amount_cents, created_at, completable_until,
+      transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps)
+    SELECT organisation_id, audit, merchant_id, amount_cents,
+      to_timestamp(created_ms / 1000), to_timestamp(completable_until_ms / 1000),
+      transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps::json
+    FROM unnest($1::integer[], $2::integer[], $3::integer[], $4::bigint[], $5::float8[], $6::float8[],
+      string_to_array($7, E'\\x1f'), string_to_array($8, E'\\x1f'), string_to_array($9, E'\\x1f'),
+      string_to_array($10, E'\\x1f'), string_to_array($11, E'\\x1f'), string_to_array($12, E'\\x1f'),
+      string_to_array($13, E'\\x1f'), string_to_array($14, E'\\x1f', E'\\x1e'))
+      AS asked(organisation_id, audit, merchant_id, amount_cents, created_ms, completable_until_ms,
+        transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps)
+    ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING`,
+};
+
+/** Which of these audits were stored. */
+export const STORED_AUDITS: Statement = {
+  name: 'stored-audits',
+  text: `
+    SELECT t.organisation_id AS "organisationId", t.audit
+    FROM unnest($1::integer[], $2::integer[]) AS asked(organisation_id, audit)
+    JOIN transaction t ON t.organisation_id = asked.organisation_id AND t.audit = asked.audit`,
+};
+
+/**
+ * Commit A of operations on an earlier transaction. One conditional UPDATE decides whether the target allows it and
+ * reserves the amount; what did not fit is not stored. A correlation ID won by somebody else at the same moment
+ * violates the unique constraint and takes the whole statement back, reservations included.
+ */
+export const CLAIM_TARGETED: Statement = {
+  name: 'claim-targeted',
+  text: `
+    WITH asked AS (
+      SELECT organisation_id, audit, merchant_id, target_audit, amount_cents, to_timestamp(created_ms / 1000) AS created_at,
+        transaction_type, correlation_id, reference, currency, kvps
+      FROM unnest($1::integer[], $2::integer[], $3::integer[], $4::integer[], $5::bigint[], $6::float8[],
+        string_to_array($7, E'\\x1f'), string_to_array($8, E'\\x1f'), string_to_array($9, E'\\x1f'),
+        string_to_array($10, E'\\x1f', E'\\x1e'), string_to_array($11, E'\\x1f', E'\\x1e'))
+        AS asked(organisation_id, audit, merchant_id, target_audit, amount_cents, created_ms,
+          transaction_type, correlation_id, reference, currency, kvps)
+    ), reserved AS (
+      UPDATE transaction target SET
+        refunded_cents = CASE asked.transaction_type
+          WHEN 'refund' THEN target.refunded_cents + asked.amount_cents ELSE target.refunded_cents END,
+        completed_cents = CASE asked.transaction_type
+          WHEN 'completion' THEN asked.amount_cents ELSE target.completed_cents END,
+        completed_by = CASE asked.transaction_type WHEN 'completion' THEN asked.audit ELSE target.completed_by END,
+        voided_by = CASE asked.transaction_type WHEN 'void' THEN asked.audit ELSE target.voided_by END
+      FROM asked
+      WHERE target.organisation_id = asked.organisation_id AND target.audit = asked.target_audit
+        AND target.merchant_id = asked.merchant_id
+        AND target.status = 'approved' AND target.voided_by IS NULL
+        AND CASE asked.transaction_type
+          WHEN 'refund' THEN target.transaction_type IN ('purchase', 'completion')
+            AND target.currency = asked.currency
+            AND target.refunded_cents + asked.amount_cents <= target.amount_cents
+          WHEN 'completion' THEN target.transaction_type = 'preauthorisation'
+            AND target.currency = asked.currency AND target.completed_by IS NULL
+            AND asked.amount_cents <= target.amount_cents AND target.completable_until > asked.created_at
+          WHEN 'void' THEN target.transaction_type <> 'void'
+            AND target.refunded_cents = 0 AND target.completed_by IS NULL AND target.voidable_until > asked.created_at
+        END
+        AND NOT EXISTS (
+          SELECT FROM transaction used WHERE used.organisation_id = asked.organisation_id
+            AND used.merchant_id = asked.merchant_id AND used.correlation_id = asked.correlation_id)
+      RETURNING asked.*, target.amount_cents AS target_amount_cents, target.currency AS target_currency,
+        target.acquirer, target.card_mask, target.card_type
+    )
+    INSERT INTO transaction (organisation_id, audit, merchant_id, target_audit, amount_cents, created_at,
+      transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps)
+    SELECT organisation_id, audit, merchant_id, target_audit, coalesce(amount_cents, target_amount_cents), created_at,
+      transaction_type, correlation_id, reference, coalesce(currency, target_currency), acquirer, card_mask, card_type,
+      kvps::json
+    FROM reserved
+    RETURNING organisation_id AS "organisationId", audit, amount_cents AS "amountCents", currency, acquirer,
+      card_mask AS "cardMask", card_type AS "cardType"`,
+};

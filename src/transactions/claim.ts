@@ -1,0 +1,132 @@
+// Commit A: the correlation ID is won, the audit given, the intent stored as `unknown`, the target's amount reserved.
+import { numbers, optionalTexts, texts } from '../store/columns.js';
+import { type Database, isUniqueViolation } from '../store/database.js';
+import { GroupCommit } from '../store/group-commit.js';
+import type { Cents } from '../values/money.js';
+import { CLAIM_DIRECT, CLAIM_TARGETED, STORED_AUDITS } from './claim.sql.js';
+import type { Intent, Kvps } from './transaction.js';
+
+export interface DirectClaim extends Intent {
+  readonly cardMask: string;
+  readonly cardType: string;
+}
+
+/** A claim on a target. What it leaves out (a void has no amount), and the card, come from the target. */
+export interface TargetedClaim {
+  readonly organisationId: number;
+  readonly audit: number;
+  readonly merchantId: number;
+  readonly transactionType: 'completion' | 'refund' | 'void';
+  readonly correlationId: string;
+  readonly createdMs: number;
+  readonly reference: string;
+  readonly targetAudit: number;
+  readonly amountCents?: Cents;
+  readonly currency?: string;
+  readonly kvps: Kvps;
+}
+
+type FromTarget = Pick<Intent, 'organisationId' | 'audit' | 'amountCents' | 'currency' | 'acquirer'> & {
+  readonly cardMask: string | null;
+  readonly cardType: string | null;
+};
+
+export interface BatchOptions {
+  readonly maxBatch: number;
+  readonly lanes: number;
+}
+
+export class Claims {
+  readonly #direct: GroupCommit<DirectClaim, boolean>;
+  readonly #targeted: GroupCommit<TargetedClaim, Intent | undefined>;
+
+  constructor(
+    private readonly database: Database,
+    options: BatchOptions,
+  ) {
+    this.#direct = new GroupCommit((claims) => this.#claimDirect(claims), options);
+    this.#targeted = new GroupCommit((claims) => this.#claimTargeted(claims), {
+      ...options,
+      exclusiveKey: ({ organisationId, targetAudit }) => `${organisationId}/${targetAudit}`,
+    });
+  }
+
+  /** The intent, or undefined when the correlation ID is taken. */
+  async direct(claim: DirectClaim): Promise<Intent | undefined> {
+    return (await this.#direct.submit(claim)) ? claim : undefined;
+  }
+
+  /** The intent, or undefined when the target does not allow it or the correlation ID is taken. */
+  async targeted(claim: TargetedClaim): Promise<Intent | undefined> {
+    try {
+      return await this.#targeted.submit(claim);
+    } catch (error) {
+      if (isUniqueViolation(error, 'correlation_id_once')) return undefined;
+      throw error;
+    }
+  }
+
+  async #claimDirect(unsorted: readonly DirectClaim[]): Promise<readonly boolean[]> {
+    // Every process inserts in the same order, so that two batches that share correlation IDs cannot deadlock.
+    const claims = [...unsorted].sort((one, other) => (one.correlationId < other.correlationId ? -1 : 1));
+    const { count } = await this.database.query(CLAIM_DIRECT, [
+      numbers(claims.map((claim) => claim.organisationId)),
+      numbers(claims.map((claim) => claim.audit)),
+      numbers(claims.map((claim) => claim.merchantId)),
+      numbers(claims.map((claim) => claim.amountCents)),
+      numbers(claims.map((claim) => claim.createdMs)),
+      numbers(claims.map((claim) => claim.completableUntilMs)),
+      texts(claims.map((claim) => claim.transactionType)),
+      texts(claims.map((claim) => claim.correlationId)),
+      texts(claims.map((claim) => claim.reference)),
+      texts(claims.map((claim) => claim.currency)),
+      texts(claims.map((claim) => claim.acquirer)),
+      texts(claims.map((claim) => claim.cardMask)),
+      texts(claims.map((claim) => claim.cardType)),
+      optionalTexts(claims.map((claim) => kvpsColumn(claim.kvps))),
+    ]);
+    if (count === claims.length) return unsorted.map(() => true);
+    const stored = await this.#stored(unsorted);
+    return unsorted.map((claim) => stored.has(key(claim)));
+  }
+
+  async #stored(claims: readonly DirectClaim[]): Promise<Set<string>> {
+    const { rows } = await this.database.query<{ organisationId: number; audit: number }>(STORED_AUDITS, [
+      numbers(claims.map((claim) => claim.organisationId)),
+      numbers(claims.map((claim) => claim.audit)),
+    ]);
+    return new Set(rows.map(key));
+  }
+
+  async #claimTargeted(claims: readonly TargetedClaim[]): Promise<readonly (Intent | undefined)[]> {
+    const { rows } = await this.database.query<FromTarget>(CLAIM_TARGETED, [
+      numbers(claims.map((claim) => claim.organisationId)),
+      numbers(claims.map((claim) => claim.audit)),
+      numbers(claims.map((claim) => claim.merchantId)),
+      numbers(claims.map((claim) => claim.targetAudit)),
+      numbers(claims.map((claim) => claim.amountCents)),
+      numbers(claims.map((claim) => claim.createdMs)),
+      texts(claims.map((claim) => claim.transactionType)),
+      texts(claims.map((claim) => claim.correlationId)),
+      texts(claims.map((claim) => claim.reference)),
+      optionalTexts(claims.map((claim) => claim.currency)),
+      optionalTexts(claims.map((claim) => kvpsColumn(claim.kvps))),
+    ]);
+    const reserved = new Map(rows.map((row) => [key(row), row]));
+    return claims.map((claim) => {
+      const row = reserved.get(key(claim));
+      if (row === undefined) return undefined;
+      const { cardMask, cardType, ...rest } = row;
+      return { ...claim, ...rest, ...(cardMask !== null && { cardMask, cardType: cardType ?? '' }) };
+    });
+  }
+}
+
+function key({ organisationId, audit }: { organisationId: number; audit: number }): string {
+  return `${organisationId}/${audit}`;
+}
+
+function kvpsColumn(kvps: Kvps): string | undefined {
+  for (const _ in kvps) return JSON.stringify(kvps);
+  return undefined;
+}

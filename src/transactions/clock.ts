@@ -1,0 +1,13 @@
+// The gateway's one clock. It runs with real time, ahead of it by as much as the operator has advanced it.
+
+export class Clock {
+  #advancedMs = 0;
+
+  now(): number {
+    return Date.now() + this.#advancedMs;
+  }
+
+  advancedBy(ms: number): void {
+    this.#advancedMs = ms;
+  }
+}

@@ -1,0 +1,36 @@
+// A checked request to create a transaction, in the gateway's own terms.
+import type { CardDetails } from '../acquirers/contract.js';
+import type { Caller, Merchant } from '../merchants/callers.js';
+import type { Cents } from '../values/money.js';
+import type { Kvps } from './transaction.js';
+
+interface Common {
+  readonly caller: Caller;
+  readonly merchant: Merchant;
+  readonly correlationId: string;
+  readonly reference: string;
+  readonly kvps: Kvps;
+}
+
+export interface Amount {
+  readonly amountCents: Cents;
+  readonly currency: string;
+}
+
+/** What the request names to pay with. */
+export type NamedMethod =
+  | { readonly kind: 'card'; readonly card: CardDetails }
+  | { readonly kind: 'virtual_pan'; readonly virtualPan: string };
+
+/** A payment or refund with a payment method of its own. */
+export interface DirectCommand extends Common, Amount {
+  readonly operation: 'purchase' | 'preauthorisation' | 'standalone_refund';
+  readonly method: NamedMethod;
+}
+
+/** An operation on an earlier transaction. */
+export type TargetedCommand = Common & {
+  readonly targetAudit: number;
+} & (({ readonly operation: 'completion' | 'refund' } & Amount) | { readonly operation: 'void' });
+
+export type Command = DirectCommand | TargetedCommand;

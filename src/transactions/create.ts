@@ -1,0 +1,184 @@
+// The way of a transaction: one short function, and the steps that it takes.
+import { type Acquirer, type AcquirerRequest, askUnderDeadline } from '../acquirers/contract.js';
+import { applyPlugins, type Priced } from '../plugins/contract.js';
+import { DatabaseUnavailable } from '../store/database.js';
+import { type Fault, fault } from '../values/faults.js';
+import type { Audits } from './audits.js';
+import type { Claims } from './claim.js';
+import type { Clock } from './clock.js';
+import type { Command, DirectCommand, TargetedCommand } from './command.js';
+import type { Finisher } from './finish.js';
+import type { Lookup } from './lookup.js';
+import { openPaymentMethod, type PaymentMethod } from './payment-method.js';
+import { refusalByTarget } from './refusal.js';
+import type { Intent, Transaction } from './transaction.js';
+
+const DAY_MS = 86_400_000;
+
+export interface CreateOptions {
+  readonly deadlineMs: number;
+  /** More than this many at once are refused: a queue only makes everybody late. */
+  readonly maxInFlight: number;
+  /** Called at each named point of the way: where a test kills the process. */
+  readonly passing?: (point: Point) => void;
+}
+
+/** The points at which a crash leaves something different behind. */
+export const POINTS = ['received', 'claimed', 'answered', 'recorded'] as const;
+export type Point = (typeof POINTS)[number];
+
+type PricedDirect = DirectCommand & Priced & PaymentMethod;
+type PricedTargeted = TargetedCommand & Pick<Priced, 'atMs'>;
+
+export class Creation {
+  #inFlight = 0;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly audits: Audits,
+    private readonly claims: Claims,
+    private readonly finisher: Finisher,
+    private readonly lookup: Lookup,
+    private readonly acquirers: ReadonlyMap<string, Acquirer>,
+    private readonly options: CreateOptions,
+  ) {}
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** One direction, no way back; each step takes the previous step's value and may refuse. */
+  async create(command: Command): Promise<Transaction> {
+    if (this.#inFlight >= this.options.maxInFlight) throw fault('not_processed');
+    const { passing } = this.options;
+    this.#inFlight += 1;
+    try {
+      passing?.('received');
+      const priced = await this.#price(command);
+      const intent = await this.#claim(priced); // commit A: nothing is sent before it
+      passing?.('claimed');
+      const answer = await this.#ask(intent, priced); // once, and no database connection is held
+      passing?.('answered');
+      const transaction = await this.finisher.finish(intent, answer); // commit B: nothing is answered before it
+      passing?.('recorded');
+      return transaction;
+    } finally {
+      this.#inFlight -= 1;
+    }
+  }
+
+  async #price(command: Command): Promise<PricedDirect | PricedTargeted> {
+    const atMs = this.clock.now();
+    if (!('method' in command)) return { ...command, atMs };
+    const { card } = await openPaymentMethod(command.method);
+    const { id: merchantId } = command.merchant;
+    return applyPlugins({ ...command, card, atMs, merchantId, cardType: card.number.type });
+  }
+
+  async #claim(priced: PricedDirect | PricedTargeted): Promise<Intent> {
+    const { organisationId } = priced.caller;
+    const audit = await this.audits.take(organisationId);
+    let held = false;
+    try {
+      const intent = await ('method' in priced
+        ? this.#claimDirect(audit, priced)
+        : this.#claimTargeted(audit, priced));
+      held = true;
+      return intent;
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailable)) throw error;
+      held = true;
+      this.finisher.abandon({ organisationId, audit, ...targetOf(priced) });
+      throw fault('not_processed');
+    } finally {
+      if (!held) this.audits.settle(organisationId, audit);
+    }
+  }
+
+  async #claimDirect(audit: number, priced: PricedDirect): Promise<Intent> {
+    const { caller, merchant, correlationId, reference, currency, kvps, amountCents, card } = priced;
+    const intent = await this.claims.direct({
+      organisationId: caller.organisationId,
+      audit,
+      merchantId: merchant.id,
+      transactionType: priced.operation,
+      correlationId,
+      createdMs: priced.atMs,
+      reference,
+      amountCents,
+      currency,
+      cardMask: card.number.mask,
+      cardType: priced.cardType,
+      kvps,
+      acquirer: merchant.acquirer,
+      ...(priced.operation === 'preauthorisation' && {
+        completableUntilMs: priced.atMs + merchant.preauthorisationDays * DAY_MS,
+      }),
+    });
+    if (intent === undefined) throw await this.#correlationIdTaken(priced);
+    return intent;
+  }
+
+  async #claimTargeted(audit: number, priced: PricedTargeted): Promise<Intent> {
+    const { caller, merchant, correlationId, reference, kvps, targetAudit } = priced;
+    for (let attempt = 1; ; attempt += 1) {
+      const intent = await this.claims.targeted({
+        organisationId: caller.organisationId,
+        audit,
+        merchantId: merchant.id,
+        transactionType: priced.operation,
+        correlationId,
+        createdMs: priced.atMs,
+        reference,
+        targetAudit,
+        ...(priced.operation !== 'void' && { amountCents: priced.amountCents, currency: priced.currency }),
+        kvps,
+      });
+      if (intent !== undefined) return intent;
+      const refusal = await this.#refusal(priced);
+      if (refusal !== undefined) throw refusal;
+      // The target refused, and would accept by now: another operation on it was just taken back. Once more.
+      if (attempt === 10) throw fault('not_processed');
+    }
+  }
+
+  /** A taken correlation ID first: its request may have been this very one. */
+  async #refusal(command: PricedTargeted): Promise<Fault | undefined> {
+    const taken = await this.#correlationIdTaken(command);
+    if (taken !== undefined) return taken;
+    const target = await this.lookup.byAudit(command.caller, command.targetAudit, [command.merchant.id]);
+    return refusalByTarget(command, target, command.atMs);
+  }
+
+  async #correlationIdTaken({ caller, merchant, correlationId }: Command): Promise<Fault | undefined> {
+    return correlationIdTaken(await this.lookup.holderOf(caller, merchant, correlationId));
+  }
+
+  #ask(intent: Intent, priced: PricedDirect | PricedTargeted) {
+    const acquirer = this.acquirers.get(intent.acquirer);
+    if (acquirer === undefined) throw new Error(`no acquirer is called ${intent.acquirer}`);
+    const { organisationId, targetAudit } = intent;
+    const request: AcquirerRequest = {
+      operation: intent.transactionType,
+      reference: this.audits.acquirerReference(organisationId, intent.audit),
+      ...(targetAudit !== undefined && {
+        targetReference: this.audits.acquirerReference(organisationId, targetAudit),
+      }),
+      amountCents: intent.amountCents,
+      currency: intent.currency,
+      ...('card' in priced && { card: priced.card }),
+      cardMask: intent.cardMask ?? '',
+      atMs: intent.createdMs,
+    };
+    return askUnderDeadline(acquirer, request, this.options.deadlineMs);
+  }
+}
+
+export function correlationIdTaken(holder: number | undefined): Fault | undefined {
+  if (holder === undefined) return undefined;
+  return fault('correlation_id_already_used', ['header', 'X-Correlation-Id'], holder);
+}
+
+function targetOf(priced: PricedDirect | PricedTargeted): { targetAudit?: number } {
+  return 'targetAudit' in priced ? { targetAudit: priced.targetAudit } : {};
+}

@@ -1,0 +1,134 @@
+// From the acquirer's answer to a durable outcome, also when the database is away just then.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Answer } from '../acquirers/contract.js';
+import { DatabaseUnavailable } from '../store/database.js';
+import { fault } from '../values/faults.js';
+import type { Audits } from './audits.js';
+import type { Clock } from './clock.js';
+import type { Lookup } from './lookup.js';
+import { outcomeOf } from './outcome.js';
+import type { Records, Undecided } from './record.js';
+import type { Intent, Transaction } from './transaction.js';
+
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 2_000;
+/** How long a client waits for a database that went away between the acquirer's answer and commit B. */
+const PATIENCE_MS = 2_000;
+/** A statement whose client has gone ends within the server's statement timeout, here with a margin. */
+const STRAGGLING_STATEMENT_MS = 30_000;
+
+export class Finisher {
+  readonly #late = new Set<Promise<void>>();
+  #stopping = false;
+
+  constructor(
+    private readonly records: Records,
+    private readonly lookup: Lookup,
+    private readonly audits: Audits,
+    private readonly clock: Clock,
+    /** Called when a transaction was handed to the resolver. */
+    private readonly onDoubt: () => void,
+  ) {}
+
+  /** Commit B, and the transaction as it then stands. */
+  async finish(intent: Intent, answer: Answer): Promise<Transaction> {
+    if (answer.kind === 'unknown') {
+      await this.#settle(intent, answer);
+      throw fault(
+        answer.reason === 'timeout' ? 'acquirer_timeout' : 'acquirer_answer_unreadable',
+        [],
+        intent.audit,
+      );
+    }
+    const outcome = outcomeOf(answer, this.clock.now());
+    const recorded = await this.#settle(intent, answer);
+    if (recorded) return { ...intent, ...outcome, refundedCents: 0 };
+    return this.#asStored(intent);
+  }
+
+  /**
+   * For a claim of which nobody knows whether it was committed. Nothing was sent, and nothing will be: should the row
+   * be there, or turn up while the server still works off what it had received, it will say so.
+   */
+  abandon(intent: Undecided): void {
+    void this.#keep(this.#untilAbandoned(intent));
+  }
+
+  /** Gives the last answers a moment. What cannot be stored stays leased, for another process to find and resolve. */
+  async close(): Promise<void> {
+    const patience = sleep(PATIENCE_MS, undefined, { ref: false });
+    await Promise.race([Promise.allSettled(this.#late), patience]);
+    this.#stopping = true;
+  }
+
+  async #settle(intent: Intent, answer: Answer): Promise<boolean> {
+    try {
+      return await this.#store(intent, answer);
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailable)) throw error;
+      await Promise.race([
+        this.#keep(this.#untilSettled(intent, answer)),
+        sleep(PATIENCE_MS, undefined, { ref: false }),
+      ]);
+      return false;
+    }
+  }
+
+  async #store(intent: Undecided, answer: Answer): Promise<boolean> {
+    let recorded = false;
+    if (answer.kind === 'unknown') {
+      await this.records.handToResolver(intent);
+      this.onDoubt();
+    } else {
+      recorded = await this.records.record(intent, outcomeOf(answer, this.clock.now()));
+    }
+    this.audits.settle(intent.organisationId, intent.audit);
+    return recorded;
+  }
+
+  async #untilSettled(intent: Undecided, answer: Answer): Promise<void> {
+    for await (const _ of this.#pauses()) {
+      // A failure means that the database is still away.
+      const stored = await this.#store(intent, answer).then(
+        () => true,
+        () => false,
+      );
+      if (stored) return;
+    }
+  }
+
+  async #untilAbandoned(intent: Undecided): Promise<void> {
+    const outcome = outcomeOf({ kind: 'not_sent' }, this.clock.now());
+    let firstHeardMs = Number.POSITIVE_INFINITY;
+    for await (const _ of this.#pauses()) {
+      const recorded = await this.records.record(intent, outcome).catch(() => undefined);
+      if (recorded !== undefined) firstHeardMs = Math.min(firstHeardMs, performance.now());
+      if (recorded === true || performance.now() - firstHeardMs > STRAGGLING_STATEMENT_MS) {
+        this.audits.settle(intent.organisationId, intent.audit);
+        return;
+      }
+    }
+  }
+
+  async *#pauses(): AsyncGenerator<void> {
+    for (let pauseMs = FIRST_PAUSE_MS; !this.#stopping; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+      await sleep(pauseMs, undefined, { ref: false });
+      yield;
+    }
+  }
+
+  #keep(work: Promise<void>): Promise<void> {
+    const kept = work.finally(() => this.#late.delete(kept));
+    this.#late.add(kept);
+    return kept;
+  }
+
+  async #asStored(intent: Intent): Promise<Transaction> {
+    const inDoubt = fault('acquirer_timeout', [], intent.audit);
+    const stored = await this.lookup.byAudit(intent, intent.audit, [intent.merchantId]).catch(() => {
+      throw inDoubt;
+    });
+    if (stored === undefined || stored.status === 'unknown') throw inDoubt;
+    return stored;
+  }
+}

@@ -1,0 +1,37 @@
+import type { Statement } from '../store/database.js';
+
+const COLUMNS = `
+  organisation_id AS "organisationId", audit, merchant_id AS "merchantId", transaction_type AS "transactionType",
+  correlation_id AS "correlationId", round(extract(epoch FROM created_at) * 1000)::bigint AS "createdMs", reference,
+  target_audit AS "targetAudit", amount_cents AS "amountCents", currency, card_mask AS "cardMask",
+  card_type AS "cardType", kvps, acquirer,
+  round(extract(epoch FROM completable_until) * 1000)::bigint AS "completableUntilMs",
+  status, gateway_status_code AS "gatewayStatusCode", response_code AS "responseCode",
+  response_message AS "responseMessage", settlement_date::text AS "settlementDate",
+  authorisation_code AS "authorisationCode", preauthorisation_code AS "preauthorisationCode",
+  round(extract(epoch FROM voidable_until) * 1000)::bigint AS "voidableUntilMs",
+  refunded_cents AS "refundedCents", completed_by AS "completedBy", voided_by AS "voidedBy"`;
+
+/** Only of merchants that the caller may use: any other is as if it did not exist. */
+export const FIND_BY_AUDIT: Statement = {
+  name: 'find-by-audit',
+  text: `
+    SELECT ${COLUMNS} FROM transaction
+    WHERE organisation_id = $1 AND audit = $2 AND merchant_id = ANY ($3::integer[])`,
+};
+
+export const FIND_BY_CORRELATION_ID: Statement = {
+  name: 'find-by-correlation-id',
+  text: `
+    SELECT ${COLUMNS} FROM transaction
+    WHERE organisation_id = $1 AND merchant_id = $2 AND correlation_id = $3
+      AND created_at > to_timestamp($4::float8 / 1000)`,
+};
+
+/** The transaction that holds a correlation ID, however old. */
+export const HOLDER_OF_CORRELATION_ID: Statement = {
+  name: 'holder-of-correlation-id',
+  text: `
+    SELECT audit FROM transaction
+    WHERE organisation_id = $1 AND merchant_id = $2 AND correlation_id = $3`,
+};

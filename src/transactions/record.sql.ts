@@ -1,0 +1,81 @@
+import type { Statement } from '../store/database.js';
+
+const ANSWERS = `
+  unnest($1::integer[], $2::integer[], $3::integer[], $4::smallint[], $5::float8[], string_to_array($6, E'\\x1f'),
+    string_to_array($7, E'\\x1f', E'\\x1e'), string_to_array($8, E'\\x1f', E'\\x1e'),
+    string_to_array($9, E'\\x1f', E'\\x1e')::date[], string_to_array($10, E'\\x1f', E'\\x1e'),
+    string_to_array($11, E'\\x1f', E'\\x1e'))
+    AS answer(organisation_id, audit, resolve_attempts, gateway_status_code, voidable_until_ms, status,
+      response_code, response_message, settlement_date, authorisation_code, preauthorisation_code)`;
+
+const DECIDE = `
+  UPDATE transaction t SET
+    status = answer.status, gateway_status_code = answer.gateway_status_code,
+    response_code = answer.response_code, response_message = answer.response_message,
+    settlement_date = answer.settlement_date, authorisation_code = answer.authorisation_code,
+    preauthorisation_code = answer.preauthorisation_code,
+    voidable_until = to_timestamp(answer.voidable_until_ms / 1000), resolve_at = NULL
+  FROM ${ANSWERS}
+  WHERE t.organisation_id = answer.organisation_id AND t.audit = answer.audit
+    AND t.status = 'unknown' AND t.resolve_attempts = answer.resolve_attempts`;
+
+/**
+ * Commit B of payments with a method of their own. Once the resolver has taken a transaction (its attempts count up),
+ * only that attempt may decide it: an answer that comes late changes nothing.
+ */
+export const RECORD_DIRECT: Statement = { name: 'record-direct', text: DECIDE };
+
+/**
+ * Commit B of operations on an earlier transaction: what did not happen gives its reservation back; a void that did
+ * makes its target voided, and gives a voided completion's or refund's amount back to that one's own target.
+ */
+export const RECORD_TARGETED: Statement = {
+  name: 'record-targeted',
+  text: `
+    WITH decided AS (
+      ${DECIDE}
+      RETURNING t.organisation_id, t.audit, t.transaction_type, t.target_audit, t.amount_cents,
+        t.status = 'approved' AS happened
+    ), effects AS (
+      SELECT organisation_id, target_audit AS audit,
+        CASE WHEN transaction_type = 'refund' THEN amount_cents ELSE 0 END AS refund_cents_back,
+        transaction_type = 'completion' AS completion_back,
+        transaction_type = 'void' AS void_back,
+        false AS voided
+      FROM decided WHERE NOT happened
+      UNION ALL
+      SELECT organisation_id, target_audit, 0, false, false, true
+      FROM decided WHERE happened AND transaction_type = 'void'
+      UNION ALL
+      SELECT undone.organisation_id, undone.target_audit,
+        CASE WHEN undone.transaction_type = 'refund' THEN undone.amount_cents ELSE 0 END,
+        undone.transaction_type = 'completion', false, false
+      FROM decided JOIN transaction undone
+        ON undone.organisation_id = decided.organisation_id AND undone.audit = decided.target_audit
+      WHERE decided.happened AND decided.transaction_type = 'void' AND undone.target_audit IS NOT NULL
+    ), merged AS (
+      SELECT organisation_id, audit, sum(refund_cents_back) AS refund_cents_back,
+        bool_or(completion_back) AS completion_back, bool_or(void_back) AS void_back, bool_or(voided) AS voided
+      FROM effects GROUP BY organisation_id, audit
+    ), applied AS (
+      UPDATE transaction target SET
+        refunded_cents = target.refunded_cents - merged.refund_cents_back,
+        completed_cents = CASE WHEN merged.completion_back THEN 0 ELSE target.completed_cents END,
+        completed_by = CASE WHEN merged.completion_back THEN NULL ELSE target.completed_by END,
+        voided_by = CASE WHEN merged.void_back THEN NULL ELSE target.voided_by END,
+        status = CASE WHEN merged.voided THEN 'voided' ELSE target.status END
+      FROM merged
+      WHERE target.organisation_id = merged.organisation_id AND target.audit = merged.audit
+    )
+    SELECT organisation_id AS "organisationId", audit FROM decided`,
+};
+
+/** No readable answer: the resolver takes over at once. */
+export const HAND_TO_RESOLVER: Statement = {
+  name: 'hand-to-resolver',
+  text: `
+    UPDATE transaction t SET resolve_at = now()
+    FROM unnest($1::integer[], $2::integer[]) AS doubt(organisation_id, audit)
+    WHERE t.organisation_id = doubt.organisation_id AND t.audit = doubt.audit
+      AND t.status = 'unknown' AND t.resolve_at IS NULL`,
+};

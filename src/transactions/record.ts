@@ -1,0 +1,77 @@
+// Commit B: the outcome is stored, and the reservation on the target settled or released.
+import { numbers, optionalTexts, texts } from '../store/columns.js';
+import type { Database } from '../store/database.js';
+import { GroupCommit } from '../store/group-commit.js';
+import type { BatchOptions } from './claim.js';
+import { HAND_TO_RESOLVER, RECORD_DIRECT, RECORD_TARGETED } from './record.sql.js';
+import type { Intent, Outcome } from './transaction.js';
+
+export type Undecided = Pick<Intent, 'organisationId' | 'audit' | 'targetAudit'>;
+
+interface Recording {
+  readonly intent: Undecided;
+  readonly outcome: Outcome;
+  /** 0 for the answer to the request itself, the resolver's attempt otherwise. */
+  readonly attempt: number;
+}
+
+export class Records {
+  readonly #direct: GroupCommit<Recording, boolean>;
+  readonly #targeted: GroupCommit<Recording, boolean>;
+  readonly #doubts: GroupCommit<Undecided, void>;
+
+  constructor(
+    private readonly database: Database,
+    options: BatchOptions,
+  ) {
+    this.#direct = new GroupCommit((recordings) => this.#record(RECORD_DIRECT, recordings), options);
+    // One lane: an effect on a shared target never waits for another batch of this process.
+    this.#targeted = new GroupCommit((recordings) => this.#record(RECORD_TARGETED, recordings), {
+      ...options,
+      lanes: 1,
+    });
+    this.#doubts = new GroupCommit((doubts) => this.#handOver(doubts), options);
+  }
+
+  /**
+   * Stores the outcome, unless the transaction was decided meanwhile or the resolver has taken it. False when that
+   * happened to it or to another one of the same batch: what is stored then has to be read.
+   */
+  record(intent: Undecided, outcome: Outcome, attempt = 0): Promise<boolean> {
+    const batches = intent.targetAudit === undefined ? this.#direct : this.#targeted;
+    return batches.submit({ intent, outcome, attempt });
+  }
+
+  handToResolver(intent: Undecided): Promise<void> {
+    return this.#doubts.submit(intent);
+  }
+
+  async #record(
+    statement: typeof RECORD_DIRECT,
+    recordings: readonly Recording[],
+  ): Promise<readonly boolean[]> {
+    const outcomes = recordings.map((recording) => recording.outcome);
+    const { count } = await this.database.query(statement, [
+      numbers(recordings.map((recording) => recording.intent.organisationId)),
+      numbers(recordings.map((recording) => recording.intent.audit)),
+      numbers(recordings.map((recording) => recording.attempt)),
+      numbers(outcomes.map((outcome) => outcome.gatewayStatusCode)),
+      numbers(outcomes.map((outcome) => outcome.voidableUntilMs)),
+      texts(outcomes.map((outcome) => outcome.status)),
+      optionalTexts(outcomes.map((outcome) => outcome.responseCode)),
+      optionalTexts(outcomes.map((outcome) => outcome.responseMessage)),
+      optionalTexts(outcomes.map((outcome) => outcome.settlementDate)),
+      optionalTexts(outcomes.map((outcome) => outcome.authorisationCode)),
+      optionalTexts(outcomes.map((outcome) => outcome.preauthorisationCode)),
+    ]);
+    return recordings.map(() => count === recordings.length);
+  }
+
+  async #handOver(doubts: readonly Undecided[]): Promise<readonly void[]> {
+    await this.database.query(HAND_TO_RESOLVER, [
+      numbers(doubts.map((doubt) => doubt.organisationId)),
+      numbers(doubts.map((doubt) => doubt.audit)),
+    ]);
+    return doubts.map(() => undefined);
+  }
+}

@@ -1,0 +1,32 @@
+import type { Statement } from '../store/database.js';
+
+/**
+ * Takes what is due, for as long as the given lease. Each taking is a new attempt, and only the newest attempt may
+ * decide: a resolver that was slow, or believed dead, changes nothing any more.
+ */
+export const TAKE_DUE: Statement = {
+  name: 'take-due',
+  text: `
+    UPDATE transaction t SET resolve_attempts = t.resolve_attempts + 1, resolve_at = now() + $2 * interval '1 millisecond'
+    FROM (
+      SELECT organisation_id, audit FROM transaction
+      WHERE resolve_at <= now() ORDER BY resolve_at LIMIT $1 FOR UPDATE SKIP LOCKED) due
+    WHERE t.organisation_id = due.organisation_id AND t.audit = due.audit AND t.status = 'unknown'
+    RETURNING t.organisation_id AS "organisationId", t.audit, t.target_audit AS "targetAudit", t.acquirer,
+      t.resolve_attempts AS attempt, t.reversing`,
+};
+
+/** From here on only a reversal decides: a late approval no longer wins. */
+export const BEGIN_REVERSAL: Statement = {
+  name: 'begin-reversal',
+  text: `
+    UPDATE transaction SET reversing = true
+    WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND resolve_attempts = $3`,
+};
+
+export const POSTPONE: Statement = {
+  name: 'postpone',
+  text: `
+    UPDATE transaction SET resolve_at = now() + $4 * interval '1 millisecond'
+    WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND resolve_attempts = $3`,
+};

@@ -1,0 +1,93 @@
+// Finds out what became of every transaction in doubt, and never gives up. Any number of processes may run it.
+import { type Acquirer, withinDeadline } from '../acquirers/contract.js';
+import type { Database } from '../store/database.js';
+import type { Audits } from './audits.js';
+import { FORGET_DEAD_PROCESSES, HAND_OVER_ABANDONED } from './audits.sql.js';
+import type { Clock } from './clock.js';
+import { outcomeOf, REVERSED } from './outcome.js';
+import type { Records } from './record.js';
+import { BEGIN_REVERSAL, POSTPONE, TAKE_DUE } from './resolver.sql.js';
+
+export interface ResolverOptions {
+  readonly deadlineMs: number;
+  readonly firstPauseMs: number;
+  readonly longestPauseMs: number;
+  /** A process that did not report for this long is presumed dead. */
+  readonly presumedDeadMs: number;
+}
+
+interface Doubt {
+  readonly organisationId: number;
+  readonly audit: number;
+  readonly targetAudit?: number;
+  readonly acquirer: string;
+  readonly attempt: number;
+  readonly reversing: boolean;
+}
+
+/** How many are asked about at the same time. */
+const BATCH = 50;
+
+export class Resolver {
+  constructor(
+    private readonly database: Database,
+    private readonly audits: Audits,
+    private readonly records: Records,
+    private readonly acquirers: ReadonlyMap<string, Acquirer>,
+    private readonly clock: Clock,
+    private readonly options: ResolverOptions,
+  ) {}
+
+  /** Looks after what dead processes left, then after everything due. Returns how many were looked at. */
+  async run(): Promise<number> {
+    await this.database.query(HAND_OVER_ABANDONED, [this.options.presumedDeadMs]);
+    await this.database.query(FORGET_DEAD_PROCESSES);
+    let total = 0;
+    for (;;) {
+      const { rows } = await this.database.query<Doubt & { targetAudit: number | null }>(TAKE_DUE, [
+        BATCH,
+        // An inquiry and a reversal fit into it; after that another resolver may try.
+        3 * this.options.deadlineMs,
+      ]);
+      await Promise.all(
+        rows.map(({ targetAudit, ...doubt }) =>
+          this.#resolve({ ...doubt, ...(targetAudit !== null && { targetAudit }) }),
+        ),
+      );
+      total += rows.length;
+      if (rows.length < BATCH) return total;
+    }
+  }
+
+  async #resolve(doubt: Doubt): Promise<void> {
+    const acquirer = this.acquirers.get(doubt.acquirer);
+    if (acquirer === undefined) return this.#postpone(doubt);
+    const reference = this.audits.acquirerReference(doubt.organisationId, doubt.audit);
+    if (!doubt.reversing) {
+      const finding = await withinDeadline(acquirer.inquire(reference), this.options.deadlineMs, {
+        kind: 'no_answer',
+      });
+      if (finding.kind === 'no_answer') return this.#postpone(doubt);
+      if (finding.kind !== 'not_seen') {
+        await this.records.record(doubt, outcomeOf(finding, this.clock.now()), doubt.attempt);
+        return;
+      }
+      // The request may still be on its way. The reversal makes sure that it is refused when it arrives.
+      if (!(await this.#beginReversal(doubt))) return;
+    }
+    const reversal = await withinDeadline(acquirer.reverse(reference), this.options.deadlineMs, 'no_answer');
+    if (reversal === 'no_answer') return this.#postpone(doubt);
+    await this.records.record(doubt, REVERSED, doubt.attempt);
+  }
+
+  async #beginReversal({ organisationId, audit, attempt }: Doubt): Promise<boolean> {
+    const { count } = await this.database.query(BEGIN_REVERSAL, [organisationId, audit, attempt]);
+    return count === 1;
+  }
+
+  async #postpone({ organisationId, audit, attempt }: Doubt): Promise<void> {
+    const { firstPauseMs, longestPauseMs } = this.options;
+    const pauseMs = Math.min(firstPauseMs * 2 ** Math.min(attempt - 1, 30), longestPauseMs);
+    await this.database.query(POSTPONE, [organisationId, audit, attempt, pauseMs]);
+  }
+}

@@ -1,0 +1,90 @@
+// What a transaction is, and what may be done with it next.
+import type { MoneyOperation } from '../acquirers/contract.js';
+import type { Cents } from '../values/money.js';
+
+export type TransactionType = MoneyOperation;
+export type TransactionStatus = 'unknown' | 'approved' | 'declined' | 'pending' | 'error' | 'voided';
+export type Kvps = Readonly<Record<string, string>>;
+
+/** `gateway_status_code`, and the message that goes with it. */
+export const GATEWAY_STATUS = {
+  processed: 0,
+  notSent: 1,
+  reversed: 2,
+  acquirerFault: 3,
+  unknown: -99,
+} as const;
+export type GatewayStatusCode = (typeof GATEWAY_STATUS)[keyof typeof GATEWAY_STATUS];
+
+/** What the acquirer said, or what became clear without it. */
+export interface Outcome {
+  readonly status: TransactionStatus;
+  readonly gatewayStatusCode: GatewayStatusCode;
+  readonly responseCode?: string;
+  readonly responseMessage?: string;
+  readonly settlementDate?: string;
+  readonly authorisationCode?: string;
+  readonly preauthorisationCode?: string;
+  readonly voidableUntilMs?: number;
+}
+
+/** What commit A makes durable. */
+export interface Intent {
+  readonly organisationId: number;
+  readonly audit: number;
+  readonly merchantId: number;
+  readonly transactionType: TransactionType;
+  readonly correlationId: string;
+  readonly createdMs: number;
+  readonly reference: string;
+  readonly targetAudit?: number;
+  readonly amountCents: Cents;
+  readonly currency: string;
+  readonly cardMask?: string;
+  readonly cardType?: string;
+  /** Keys without the gateway's prefix. */
+  readonly kvps: Kvps;
+  readonly acquirer: string;
+  readonly completableUntilMs?: number;
+}
+
+export interface Transaction extends Intent, Outcome {
+  readonly refundedCents: number;
+  readonly completedBy?: number;
+  readonly voidedBy?: number;
+}
+
+export const UNDECIDED: Outcome = { status: 'unknown', gatewayStatusCode: GATEWAY_STATUS.unknown };
+
+/** What is left to complete of a preauthorisation; undefined when a completion would be refused. */
+export function completableCents(transaction: Transaction, nowMs: number): number | undefined {
+  const open =
+    transaction.transactionType === 'preauthorisation' &&
+    transaction.status === 'approved' &&
+    transaction.completedBy === undefined &&
+    transaction.voidedBy === undefined &&
+    (transaction.completableUntilMs ?? 0) > nowMs;
+  return open ? transaction.amountCents : undefined;
+}
+
+/** What is left to refund; undefined when every refund would be refused. */
+export function refundableCents(transaction: Transaction): number | undefined {
+  const left = transaction.amountCents - transaction.refundedCents;
+  const open =
+    (transaction.transactionType === 'purchase' || transaction.transactionType === 'completion') &&
+    transaction.status === 'approved' &&
+    transaction.voidedBy === undefined &&
+    left > 0;
+  return open ? left : undefined;
+}
+
+export function voidable(transaction: Transaction, nowMs: number): boolean {
+  return (
+    transaction.transactionType !== 'void' &&
+    transaction.status === 'approved' &&
+    transaction.refundedCents === 0 &&
+    transaction.completedBy === undefined &&
+    transaction.voidedBy === undefined &&
+    (transaction.voidableUntilMs ?? 0) > nowMs
+  );
+}

@@ -1,0 +1,252 @@
+// In charge of what a card number, its expiry and its CVV are, and of never printing them.
+
+const DIGIT_ZERO = 48;
+
+/** The Luhn sum modulo ten of digits whose last one stands at an undoubled place, or -1 if one is no digit. */
+function luhnRemainder(digits: string): number {
+  let sum = 0;
+  let doubled = false;
+  for (let at = digits.length - 1; at >= 0; at--) {
+    const digit = digits.charCodeAt(at) - DIGIT_ZERO;
+    if (digit < 0 || digit > 9) return -1;
+    sum += !doubled ? digit : digit < 5 ? digit * 2 : digit * 2 - 9;
+    doubled = !doubled;
+  }
+  return sum % 10;
+}
+
+export function luhnValid(digits: string): boolean {
+  return digits !== '' && luhnRemainder(digits) === 0;
+}
+
+/** The check digit that makes the digits valid when it is put behind them. */
+export function luhnDigit(digitsWithout: string): string {
+  const remainder = luhnRemainder(`${digitsWithout}0`);
+  // The text itself stays out of the message: it is most of a card number.
+  if (remainder < 0) throw new Error('a Luhn digit was asked for something that is not all digits');
+  return String((10 - remainder) % 10);
+}
+
+export type CardType =
+  | 'visa'
+  | 'mastercard'
+  | 'amex'
+  | 'diners'
+  | 'discover'
+  | 'jcb'
+  | 'unionpay'
+  | 'eftpos'
+  | '';
+
+type Scheme = { type: CardType; ranges: readonly (readonly [string, string])[]; lengths: readonly number[] };
+
+// First and last prefix of each issuer range. Ranges of different schemes do not overlap: where two schemes share
+// one by agreement (622126 to 622925 is also accepted by Discover), it stands under the one that issues the cards.
+const SCHEMES: readonly Scheme[] = [
+  { type: 'visa', ranges: [['4', '4']], lengths: [13, 16, 19] },
+  {
+    type: 'mastercard',
+    ranges: [
+      ['51', '55'],
+      ['2221', '2720'],
+    ],
+    lengths: [16],
+  },
+  {
+    type: 'amex',
+    ranges: [
+      ['34', '34'],
+      ['37', '37'],
+    ],
+    lengths: [15],
+  },
+  {
+    type: 'diners',
+    ranges: [
+      ['300', '305'],
+      ['3095', '3095'],
+      ['36', '36'],
+      ['38', '39'],
+    ],
+    lengths: [14, 16, 19],
+  },
+  {
+    type: 'discover',
+    ranges: [
+      ['6011', '6011'],
+      ['644', '659'],
+    ],
+    lengths: [16, 19],
+  },
+  { type: 'jcb', ranges: [['3528', '3589']], lengths: [16, 17, 18, 19] },
+  {
+    type: 'unionpay',
+    ranges: [
+      ['62', '62'],
+      ['8100', '8171'],
+    ],
+    lengths: [16, 17, 18, 19],
+  },
+  // Cards that carry no mark but eftpos; the block was given to Australian banks. Cards with a second mark count
+  // as that scheme's, since online they run over it. The scheme's full list is for its members only.
+  { type: 'eftpos', ranges: [['560200', '560299']], lengths: [16] },
+];
+
+export const CARD_TYPES: readonly CardType[] = SCHEMES.map((scheme) => scheme.type);
+
+const ALL_LENGTHS = SCHEMES.flatMap((scheme) => scheme.lengths);
+const SHORTEST = Math.min(...ALL_LENGTHS);
+const LONGEST = Math.max(...ALL_LENGTHS);
+
+const IIN_LENGTH = 6;
+const RANGES = SCHEMES.flatMap(({ type, ranges, lengths }) =>
+  ranges.map(([first, last]) => ({
+    type,
+    lengths,
+    from: Number(first.padEnd(IIN_LENGTH, '0')),
+    to: Number(last.padEnd(IIN_LENGTH, '9')),
+  })),
+);
+
+export function cardTypeOf(pan: string): CardType {
+  if (pan.length < SHORTEST || pan.length > LONGEST) return '';
+  const iin = Number(pan.slice(0, IIN_LENGTH));
+  for (const range of RANGES) {
+    if (iin >= range.from && iin <= range.to) return range.lengths.includes(pan.length) ? range.type : '';
+  }
+  return '';
+}
+
+const PAN_MIN_LENGTH = 12;
+const SHOWN_FIRST = 6;
+const SHOWN_LAST = 4;
+
+export function maskPan(pan: string): string {
+  // Something shorter is no card number; six and four of it would leave little hidden.
+  if (pan.length < PAN_MIN_LENGTH) return '*'.repeat(pan.length);
+  const hidden = pan.length - SHOWN_FIRST - SHOWN_LAST;
+  return pan.slice(0, SHOWN_FIRST) + '*'.repeat(hidden) + pan.slice(-SHOWN_LAST);
+}
+
+const inspect = Symbol.for('nodejs.util.inspect.custom');
+
+/** A card number that cannot be printed: every way of turning it into text gives the mask. */
+export class CardNumber {
+  readonly #digits: string;
+  readonly mask: string;
+  readonly type: CardType;
+
+  constructor(digits: string) {
+    if (!/^[0-9]{12,19}$/.test(digits)) throw new Error('a card number is 12 to 19 digits');
+    this.#digits = digits;
+    this.mask = maskPan(digits);
+    this.type = cardTypeOf(digits);
+  }
+
+  /** The digits in clear: only for sealing them, fingerprinting them and sending them to the acquirer. */
+  reveal(): string {
+    return this.#digits;
+  }
+
+  toString(): string {
+    return this.mask;
+  }
+
+  toJSON(): string {
+    return this.mask;
+  }
+
+  [inspect](): string {
+    return this.mask;
+  }
+}
+
+/** A CVV that cannot be printed. It lives in memory only, until the acquirer has been asked. */
+export class Cvv {
+  readonly #digits: string;
+
+  constructor(digits: string) {
+    if (!/^[0-9]{3,4}$/.test(digits)) throw new Error('a CVV is 3 or 4 digits');
+    this.#digits = digits;
+  }
+
+  reveal(): string {
+    return this.#digits;
+  }
+
+  // Always three stars: even the length is nobody's business.
+  toString(): string {
+    return '***';
+  }
+
+  toJSON(): string {
+    return '***';
+  }
+
+  [inspect](): string {
+    return '***';
+  }
+}
+
+function holdsDigits(text: string, atLeast: number): boolean {
+  if (text.length < atLeast) return false;
+  let count = 0;
+  for (let at = 0; at < text.length; at++) {
+    const digit = text.charCodeAt(at) - DIGIT_ZERO;
+    if (digit >= 0 && digit <= 9 && ++count === atLeast) return true;
+  }
+  return false;
+}
+
+// No card is written in the groups of a UUID, and no single group is long enough for one. Without this one
+// random UUID in a few thousand would be taken for a card (the version digit 4 is Visa's) and its payment refused.
+const UUID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi;
+
+// Digit groups with one space or hyphen between them. Nothing to backtrack into: every character has one role.
+const GROUPS = /[0-9]+(?:[ -][0-9]+)*/g;
+
+/**
+ * Whether digits inside the text are a card number by scheme range, by that scheme's length and by Luhn. A number
+ * begins and ends where a group of digits does: inside a longer number every tenth stretch would pass for a card.
+ */
+export function containsCardNumber(text: string): boolean {
+  if (!holdsDigits(text, SHORTEST)) return false;
+  for (const [chain] of text.replace(UUID, '.').matchAll(GROUPS)) {
+    if (chain.length < SHORTEST) continue;
+    const groups = chain.split(/[ -]/);
+    for (let first = 0; first < groups.length; first++) {
+      let digits = '';
+      for (let next = first; next < groups.length && digits.length < LONGEST; next++) {
+        digits += groups[next];
+        if (cardTypeOf(digits) !== '' && luhnValid(digits)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+/** Stands for a stored payment method. No scheme issues cards that begin with a 9. */
+export function isVirtualPan(pan: string): boolean {
+  return /^9[0-9]{15}$/.test(pan) && luhnValid(pan);
+}
+
+export type Expiry = { month: number; year: number };
+
+/** Reads MMYY, and YYMM where the first two digits cannot be a month. */
+export function parseExpiry(text: string): Expiry | undefined {
+  if (!/^[0-9]{4}$/.test(text)) return undefined;
+  const head = Number(text.slice(0, 2));
+  const tail = Number(text.slice(2));
+  if (isMonth(head)) return { month: head, year: 2000 + tail };
+  if (head > 12 && isMonth(tail)) return { month: tail, year: 2000 + head };
+  return undefined;
+}
+
+function isMonth(number: number): boolean {
+  return number >= 1 && number <= 12;
+}
+
+/** A card is good until the last day of the month printed on it. */
+export function expired(expiry: Expiry, sydneyYear: number, sydneyMonth: number): boolean {
+  return expiry.year < sydneyYear || (expiry.year === sydneyYear && expiry.month < sydneyMonth);
+}

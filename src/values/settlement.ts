@@ -1,0 +1,29 @@
+// In charge of settlement days: which one is open, and when it closes.
+
+import { isBusinessDay, nextBusinessDay } from './business-days.js';
+import { addDays, sydneyDate, sydneyInstant } from './sydney.js';
+
+/** Sydney time. */
+export const SETTLEMENT_CLOSE = '18:00';
+
+// The day that is open at one instant stays open until its cut-off, so one answer serves every purchase until then.
+let open = { day: '', fromMs: Number.POSITIVE_INFINITY, untilMs: Number.NEGATIVE_INFINITY };
+
+/** The business day that is open at the instant; at the cut-off itself that is already the next one. */
+export function settlementDay(instantMs: number): string {
+  if (instantMs >= open.fromMs && instantMs < open.untilMs) return open.day;
+  const day = openDay(instantMs);
+  open = { day, fromMs: instantMs, untilMs: settlementCutOff(day) };
+  return day;
+}
+
+function openDay(instantMs: number): string {
+  const today = sydneyDate(instantMs);
+  const closed = isBusinessDay(today) && instantMs >= settlementCutOff(today);
+  return nextBusinessDay(closed ? addDays(today, 1) : today);
+}
+
+/** The instant at which the day closes. */
+export function settlementCutOff(day: string): number {
+  return sydneyInstant(day, SETTLEMENT_CLOSE);
+}

@@ -1,0 +1,31 @@
+// In charge of which characters a string of the interface may hold.
+
+// Every pattern is also valid with the `u` flag, since JSON schema validators compile with it.
+
+/** Letters, digits, space and punctuation; quotes and the backslash are left out on purpose. */
+export const RESTRICTED_PATTERN = '^[A-Za-z0-9 !#$%&()*+,\\-./:;<=>?@\\[\\]\\^_`{|}~]*$';
+
+export const CORRELATION_ID_PATTERN = '^[a-zA-Z0-9\\+\\-_:\\.,]*$';
+
+export const KVP_KEY_PATTERN = '^[A-Za-z0-9_.]+$';
+
+export const KVP_REQUEST_PREFIX = 'GATEWAY.REQUEST.KVP.';
+export const KVP_RESPONSE_PREFIX = 'GATEWAY.RESPONSE.KVP.';
+
+const CORRELATION_ID_MAX_LENGTH = 128;
+
+const restricted = new RegExp(RESTRICTED_PATTERN);
+const correlationId = new RegExp(CORRELATION_ID_PATTERN);
+
+export function isRestricted(text: string): boolean {
+  return restricted.test(text);
+}
+
+export function isCorrelationId(text: string): boolean {
+  return text.length >= 1 && text.length <= CORRELATION_ID_MAX_LENGTH && correlationId.test(text);
+}
+
+/** Drops one leading request prefix: a key sent with it is the same key as one sent without it. */
+export function bareKvpKey(key: string): string {
+  return key.startsWith(KVP_REQUEST_PREFIX) ? key.slice(KVP_REQUEST_PREFIX.length) : key;
+}

@@ -1,0 +1,49 @@
+// A background loop: one run after the other, with a pause between, woken early when there is something to do.
+
+export class Loop {
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #again = false;
+  #stopped = false;
+
+  constructor(
+    private readonly work: () => Promise<unknown>,
+    private readonly pauseMs: number,
+    private readonly onError: (error: unknown) => void,
+  ) {}
+
+  start(): this {
+    this.wake();
+    return this;
+  }
+
+  /** Runs now, or once more after the run that is under way. */
+  wake(): void {
+    if (this.#stopped) return;
+    if (this.#running !== undefined) {
+      this.#again = true;
+      return;
+    }
+    clearTimeout(this.#timer);
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    try {
+      do {
+        this.#again = false;
+        await this.work();
+      } while (this.#again && !this.#stopped);
+    } catch (error) {
+      this.onError(error);
+    }
+    this.#running = undefined;
+    if (!this.#stopped) this.#timer = setTimeout(() => this.wake(), this.pauseMs);
+  }
+}

@@ -1,0 +1,414 @@
+// The embedded PostgreSQL on real servers: what survives which death, and what the user reads when it cannot start.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import {
+  appendFile,
+  chmod,
+  chown,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import pg from 'pg';
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
+import { EmbeddedPostgresError, openEmbeddedPostgres } from '../../src/store/embedded-postgres.js';
+
+const isRoot = process.getuid?.() === 0;
+const isLinux = process.platform === 'linux';
+const madeDirectories: string[] = [];
+const madeProcesses: ChildProcess[] = [];
+
+let prepared: Promise<string> | undefined;
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+afterEach(async () => {
+  delete process.env.TOLLGATE_POSTGRES_AS;
+  for (const child of madeProcesses.splice(0)) child.kill('SIGKILL');
+  for (const directory of madeDirectories.splice(0)) {
+    await stopLeftServers(directory);
+    await rm(directory, { recursive: true, force: true, maxRetries: 10 });
+  }
+});
+
+async function newDirectory(): Promise<string> {
+  const directory = await realpath(await mkdtemp(join(tmpdir(), 'tollgate-embedded-')));
+  madeDirectories.push(directory);
+  return directory;
+}
+
+/** A data directory that was started once before: copying one is quicker than preparing each. */
+async function usedDirectory(): Promise<string> {
+  prepared ??= mkdtemp(join(tmpdir(), 'tollgate-embedded-')).then(async (dataDir) => {
+    const server = await openEmbeddedPostgres({ dataDir });
+    await server.stop();
+    return dataDir;
+  });
+  const directory = await newDirectory();
+  await cp(await prepared, directory, { recursive: true });
+  return directory;
+}
+
+afterAll(async () => {
+  const directory = await prepared?.catch(() => undefined);
+  if (directory) await rm(directory, { recursive: true, force: true });
+});
+
+/** Apart from the code under test, so that a mistake there leaves no server behind. */
+async function stopLeftServers(directory: string): Promise<void> {
+  for (const path of await readdir(directory, { recursive: true })) {
+    if (!path.endsWith('postmaster.pid')) continue;
+    const pid = await postmasterPid(join(directory, path, '..', '..'));
+    const command = isLinux ? await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '') : 'postgres';
+    if (command.includes('postgres')) await endProcess(pid, 'SIGINT');
+  }
+}
+
+async function postmasterPid(dataDir: string): Promise<number> {
+  return Number.parseInt(await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8'), 10);
+}
+
+async function endProcess(pid: number, signal: NodeJS.Signals): Promise<void> {
+  process.kill(pid, signal);
+  while (await isRunning(pid)) await sleep(20);
+}
+
+/** A process that nobody has collected yet still has its pid, but no command line any more. */
+async function isRunning(pid: number): Promise<boolean> {
+  if (isLinux) return (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')) !== '';
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function query(url: string, statement: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(statement)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const OPEN_IN_CHILD = `
+  import { openEmbeddedPostgres } from ${JSON.stringify(pathToFileURL(join(process.cwd(), 'dist/store/embedded-postgres.js')).href)};
+  const server = await openEmbeddedPostgres({ dataDir: process.argv[1] });
+  console.log(JSON.stringify({ url: server.url, startedHere: server.startedHere }));
+  setInterval(() => {}, 1000);
+`;
+
+function spawnOpening(dataDir: string): ChildProcess {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', OPEN_IN_CHILD, dataDir], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  madeProcesses.push(child);
+  return child;
+}
+
+async function opened(child: ChildProcess): Promise<{ url: string; startedHere: boolean }> {
+  const line = await new Promise<string>((resolve, reject) => {
+    child.stdout?.once('data', (data: Buffer) => resolve(data.toString()));
+    child.once('exit', (code) => reject(new Error(`the child ended with ${code}`)));
+  });
+  return JSON.parse(line) as { url: string; startedHere: boolean };
+}
+
+async function refusal(dataDir: string): Promise<string> {
+  const error = await openEmbeddedPostgres({ dataDir }).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(EmbeddedPostgresError);
+  const { message } = error as EmbeddedPostgresError;
+  expect(message).not.toContain('\n');
+  return message;
+}
+
+async function keepsData(dataDir: string): Promise<void> {
+  const first = await openEmbeddedPostgres({ dataDir });
+  await query(first.url, 'CREATE TABLE kept (value int); INSERT INTO kept VALUES (42)');
+  await first.stop();
+  const second = await openEmbeddedPostgres({ dataDir });
+  expect(await query(second.url, 'SELECT value FROM kept')).toEqual([{ value: 42 }]);
+  await second.stop();
+}
+
+describe('starting and stopping', () => {
+  test('the first start makes the database, the second finds its data again', async () => {
+    const dataDir = join(await newDirectory(), 'data');
+    const lines: string[] = [];
+    const first = await openEmbeddedPostgres({ dataDir, progress: (line) => lines.push(line) });
+    expect(first.startedHere).toBe(true);
+    expect(first.url).toMatch(/^postgres:\/\/tollgate:[0-9a-f]{48}@127\.0\.0\.1:\d+\/tollgate$/);
+    expect(lines).toEqual([`Preparing PostgreSQL in ${dataDir} (first start only)`, 'Starting PostgreSQL']);
+    await query(first.url, 'CREATE TABLE kept (value int); INSERT INTO kept VALUES (42)');
+    await first.stop();
+    await first.stop();
+    await expect(query(first.url, 'SELECT 1')).rejects.toThrow('ECONNREFUSED');
+
+    const second = await openEmbeddedPostgres({ dataDir, progress: (line) => lines.push(line) });
+    expect(await query(second.url, 'SELECT value FROM kept')).toEqual([{ value: 42 }]);
+    expect(lines.slice(2)).toEqual(['Starting PostgreSQL']);
+    await second.stop();
+    expect((await readdir(dataDir)).sort()).toEqual(['postgres', 'postgres-password', 'postgres.log']);
+    if (process.platform !== 'win32') {
+      const modes = ['.', 'postgres-password', 'postgres.log'].map(async (name) =>
+        ((await stat(join(dataDir, name))).mode & 0o777).toString(8),
+      );
+      expect(await Promise.all(modes)).toEqual(['700', '600', '600']);
+    }
+  });
+
+  test('a server is durable, closed to the network, in UTC and asks for the password', async () => {
+    const server = await openEmbeddedPostgres({ dataDir: await usedDirectory() });
+    const rows = await query(
+      server.url,
+      `SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit',
+       'data_checksums', 'listen_addresses', 'unix_socket_directories', 'TimeZone', 'server_encoding', 'log_timezone')`,
+    );
+    const settings = Object.fromEntries(
+      (rows as { name: string; setting: string }[]).map(({ name, setting }) => [name, setting]),
+    );
+    expect(settings).toEqual({
+      fsync: 'on',
+      full_page_writes: 'on',
+      synchronous_commit: 'on',
+      data_checksums: 'on',
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: '',
+      TimeZone: 'UTC',
+      log_timezone: 'UTC',
+      server_encoding: 'UTF8',
+    });
+    const stranger = server.url.replace(/:[0-9a-f]{48}@/, ':wrong@');
+    await expect(query(stranger, 'SELECT 1')).rejects.toThrow('password authentication failed');
+    await server.stop();
+  });
+
+  test('a value that a statement stumbles over does not reach the log', async () => {
+    const dataDir = await usedDirectory();
+    const server = await openEmbeddedPostgres({ dataDir });
+    await query(server.url, `CREATE TABLE cards (number text PRIMARY KEY)`);
+    await query(server.url, `INSERT INTO cards VALUES ('4111111111111111')`);
+    const stumbles = [
+      `INSERT INTO cards VALUES ('4111111111111111')`,
+      `SELECT '4111111111111111'::int`,
+      `SELECT '4111111111111111'::date`,
+      `SELECT '{"n": 4111111111111111'::json`,
+      `DO $$ BEGIN RAISE WARNING '4111111111111111'; END $$; SELECT 1/0`,
+    ];
+    for (const stumble of stumbles) await expect(query(server.url, stumble)).rejects.toThrow();
+    await server.stop();
+    expect(await readFile(join(dataDir, 'postgres.log'), 'utf8')).not.toContain('4111');
+  });
+
+  test('a log over ten megabytes begins anew', async () => {
+    const dataDir = await usedDirectory();
+    await writeFile(join(dataDir, 'postgres.log'), 'x'.repeat(10 * 1024 * 1024 + 1));
+    const server = await openEmbeddedPostgres({ dataDir });
+    await server.stop();
+    expect((await stat(join(dataDir, 'postgres.log'))).size).toBeLessThan(10_000);
+  });
+});
+
+describe('two processes', () => {
+  test('two processes at once on an empty directory: one starts the server, the other adopts it', async () => {
+    const dataDir = await newDirectory();
+    const children = [spawnOpening(dataDir), spawnOpening(dataDir)];
+    const [one, other] = await Promise.all(children.map(opened));
+    expect(one?.url).toBe(other?.url);
+    expect([one?.startedHere, other?.startedHere].sort()).toEqual([false, true]);
+    const third = await openEmbeddedPostgres({ dataDir });
+    expect(third).toMatchObject({ url: one?.url, startedHere: false });
+    await third.stop();
+  });
+
+  test('a process that comes while the server is shutting down waits and starts it anew', async () => {
+    const dataDir = await usedDirectory();
+    const first = await openEmbeddedPostgres({ dataDir });
+    const pidFile = join(dataDir, 'postgres', 'postmaster.pid');
+    // A smart shutdown lasts as long as somebody is connected.
+    const client = new pg.Client({ connectionString: first.url });
+    await client.connect();
+    process.kill(await postmasterPid(dataDir), 'SIGTERM');
+    while (!(await readFile(pidFile, 'utf8')).includes('stopping')) await sleep(10);
+    const opening = openEmbeddedPostgres({ dataDir });
+    await sleep(200);
+    await client.end();
+    const second = await opening;
+    expect(second.startedHere).toBe(true);
+    expect(await query(second.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    await second.stop();
+  });
+});
+
+describe('after a death', () => {
+  test('the process that started the server is killed: the server lives on and the next process adopts it', async () => {
+    const dataDir = await usedDirectory();
+    const child = spawnOpening(dataDir);
+    const { url } = await opened(child);
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    await endProcess(child.pid ?? 0, 'SIGKILL');
+    expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+    await client.end();
+
+    const pid = await postmasterPid(dataDir);
+    const adopted = await openEmbeddedPostgres({ dataDir });
+    expect(adopted).toMatchObject({ url, startedHere: false });
+    await adopted.stop();
+    expect(await isRunning(pid)).toBe(false);
+    expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).toBe(false);
+  });
+
+  test('the first start is killed while it prepares the database: the next one prepares it afresh', async () => {
+    const dataDir = await newDirectory();
+    const child = spawnOpening(dataDir);
+    while (!(await readdir(dataDir)).some((name) => name.startsWith('postgres.new'))) await sleep(5);
+    await sleep(50);
+    await endProcess(child.pid ?? 0, 'SIGKILL');
+    expect(existsSync(join(dataDir, 'postgres'))).toBe(false);
+    await keepsData(dataDir);
+    expect((await readdir(dataDir)).sort()).toEqual(['postgres', 'postgres-password', 'postgres.log']);
+  });
+
+  test('a half-made database and an abandoned lock of an earlier start do not stand in the way', async () => {
+    const dataDir = await newDirectory();
+    await mkdir(join(dataDir, 'postgres.new', 'base'), { recursive: true });
+    await writeFile(join(dataDir, 'postgres.new', 'PG_VERSION'), '18\n');
+    // Our own pid, but of a process that began at another time: a restarted container repeats its pids.
+    await writeFile(join(dataDir, 'postgres.lock'), `${process.pid} 1 abc\n`);
+    const server = await openEmbeddedPostgres({ dataDir });
+    expect(server.startedHere).toBe(true);
+    await server.stop();
+    expect((await readdir(dataDir)).sort()).toEqual(['postgres', 'postgres-password', 'postgres.log']);
+  });
+
+  test('the server is killed and its pid now belongs to another program: committed data is back, the program untouched', async () => {
+    const dataDir = await usedDirectory();
+    const first = await openEmbeddedPostgres({ dataDir });
+    await query(first.url, 'CREATE TABLE kept (value int); INSERT INTO kept VALUES (42)');
+    const bystander = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {
+      cwd: join(dataDir, 'postgres'),
+    });
+    madeProcesses.push(bystander);
+    const pidFile = join(dataDir, 'postgres', 'postmaster.pid');
+    const [pid, ...rest] = (await readFile(pidFile, 'utf8')).split('\n');
+    await endProcess(Number(pid), 'SIGKILL');
+    await writeFile(pidFile, [bystander.pid, ...rest].join('\n'));
+
+    const second = await openEmbeddedPostgres({ dataDir });
+    expect(second.startedHere).toBe(true);
+    expect(await query(second.url, 'SELECT value FROM kept')).toEqual([{ value: 42 }]);
+    await second.stop();
+    expect(bystander.exitCode ?? bystander.signalCode).toBeNull();
+  });
+
+  test('an empty postmaster.pid of a crashed start is cleared away', async () => {
+    const dataDir = await usedDirectory();
+    await writeFile(join(dataDir, 'postgres', 'postmaster.pid'), '');
+    const server = await openEmbeddedPostgres({ dataDir });
+    expect(server.startedHere).toBe(true);
+    await server.stop();
+  });
+
+  test('the server of a data directory that was copied is not mistaken for the one of the copy', async () => {
+    const [dataDir, copy] = [await usedDirectory(), await usedDirectory()];
+    const original = await openEmbeddedPostgres({ dataDir });
+    const pidFile = await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8');
+    // The shared memory's key is left out: PostgreSQL would rightly refuse a copy that pretends to be the original.
+    await writeFile(join(copy, 'postgres', 'postmaster.pid'), pidFile.split('\n').slice(0, 6).join('\n'));
+    const started = await openEmbeddedPostgres({ dataDir: copy });
+    expect(started.startedHere).toBe(true);
+    await started.stop();
+    expect(await query(original.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    await original.stop();
+  });
+});
+
+describe('what the user reads', () => {
+  test('a database of another PostgreSQL version is refused and left as it is', async () => {
+    const dataDir = await newDirectory();
+    await mkdir(join(dataDir, 'postgres'));
+    await writeFile(join(dataDir, 'postgres', 'PG_VERSION'), '15\n');
+    expect(await refusal(dataDir)).toContain(
+      'was made by PostgreSQL 15, but this Tollgate brings PostgreSQL 18',
+    );
+    expect(await readdir(dataDir, { recursive: true })).toEqual(['postgres', 'postgres/PG_VERSION']);
+  });
+
+  test('a server that cannot start: its last words and the path of the log', async () => {
+    const dataDir = await usedDirectory();
+    await appendFile(join(dataDir, 'postgres', 'postgresql.conf'), '\nnonsense = 1\n');
+    const message = await refusal(dataDir);
+    expect(message).toMatch(
+      /^PostgreSQL did not start: configuration file .* contains errors \(see .*postgres\.log\)$/,
+    );
+    expect(message).toContain(join(dataDir, 'postgres.log'));
+  });
+
+  test('a data directory that is a file, or that lost its password: one line', async () => {
+    const directory = await usedDirectory();
+    await writeFile(join(directory, 'file'), '');
+    expect(await refusal(join(directory, 'file'))).toContain('cannot be used (EEXIST)');
+    await rm(join(directory, 'postgres-password'));
+    expect(await refusal(directory)).toContain('postgres-password cannot be read (ENOENT)');
+  });
+});
+
+const skipped = isRoot && isLinux ? '' : ' (skipped: not root on Linux)';
+describe.skipIf(skipped !== '')(`as root${skipped}`, () => {
+  async function closedDirectory(): Promise<string> {
+    const directory = await newDirectory();
+    await mkdir(join(directory, 'home', 'app'), { recursive: true });
+    await chmod(join(directory, 'home'), 0o700);
+    return join(directory, 'home', 'app', 'data');
+  }
+
+  async function clusterOwner(dataDir: string): Promise<number> {
+    return (await stat(join(dataDir, 'postgres'))).uid;
+  }
+
+  test('another user runs the server where user namespaces are forbidden, even inside a closed directory', async () => {
+    process.env.TOLLGATE_POSTGRES_AS = 'user';
+    const dataDir = await closedDirectory();
+    await keepsData(dataDir);
+    expect(await clusterOwner(dataDir)).not.toBe(0);
+    expect((await stat(join(dataDir, 'postgres-password'))).uid).toBe(0);
+  });
+
+  test('the way of running may change between starts, in both directions, even inside a closed directory', async () => {
+    const dataDir = await closedDirectory();
+    await keepsData(dataDir);
+    for (const way of ['user', 'namespace']) {
+      process.env.TOLLGATE_POSTGRES_AS = way;
+      const server = await openEmbeddedPostgres({ dataDir });
+      expect(await query(server.url, 'SELECT value FROM kept')).toEqual([{ value: 42 }]);
+      await server.stop();
+    }
+  });
+
+  test('the data directory of an ordinary user stays that user’s', async () => {
+    const users = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
+    const uid = Number(users.find(([name]) => name === 'nobody')?.[2]);
+    const dataDir = await newDirectory();
+    await chown(dataDir, uid, uid);
+    await keepsData(dataDir);
+    const names = await readdir(dataDir);
+    const owners = await Promise.all(names.map(async (name) => (await stat(join(dataDir, name))).uid));
+    expect(new Set(owners)).toEqual(new Set([uid]));
+  });
+});
