@@ -44,7 +44,7 @@ export async function startGateway(
   const onError = (error: Error) =>
     log.warn({ code: (error as { code?: string }).code }, 'a database connection broke');
   const database = new Database(databaseUrl, { maxConnections: 8, onError });
-  const batches = new Database(databaseUrl, { maxConnections: 6, onError });
+  const batches = new Database(databaseUrl, { maxConnections: 8, onError });
 
   await mkdir(settings.dataDir, { recursive: true, mode: 0o700 });
   const ledger = await SimulatorLedger.open(settings.simulatorLedger);
@@ -56,7 +56,7 @@ export async function startGateway(
   // The calendar is read now, so that the first purchase need not wait for it.
   settlementDay(clock.now());
 
-  const options = { maxBatch: settings.maxBatch, lanes: settings.maxBatch === 1 ? 3 : 1 };
+  const options = { maxBatch: settings.maxBatch, lanes: settings.maxBatch === 1 ? 8 : 1 };
   const lookup = new Lookup(database, settings.correlationIdHours * HOUR_MS);
   const records = new Records(batches, options);
   const deadlineMs = settings.acquirerDeadlineMs;

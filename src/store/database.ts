@@ -32,11 +32,10 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
   return code === '23505' && (constraint === undefined || constraint === violated);
 }
 
-// PostgreSQL refuses a statement with a five-character state. Class 08 (connection), 53 (resources), 57 (shutdown)
-// and 58 (system), and everything without a state, mean that the server is not there for us.
+// A refusal by the server has a state. Class 08 (connection), 53 (resources), 57 (shutdown, timeout) and 58 (system),
+// and every error that did not come from the server, mean that it is not there for us.
 function isUnavailable(error: unknown): boolean {
-  const code = (error as { code?: unknown }).code;
-  return typeof code !== 'string' || !/^[0-9A-Z]{5}$/.test(code) || /^(08|53|57|58)/.test(code);
+  return !(error instanceof pg.DatabaseError) || /^(08|53|57|58)/.test(error.code ?? '');
 }
 
 async function run<Row>(

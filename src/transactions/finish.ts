@@ -8,7 +8,7 @@ import type { Clock } from './clock.js';
 import type { Lookup } from './lookup.js';
 import { outcomeOf } from './outcome.js';
 import type { Records, Undecided } from './record.js';
-import type { Intent, Transaction } from './transaction.js';
+import type { Intent, Outcome, Transaction } from './transaction.js';
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
@@ -16,6 +16,9 @@ const LONGEST_PAUSE_MS = 2_000;
 const PATIENCE_MS = 2_000;
 /** A statement whose client has gone ends within the server's statement timeout, here with a margin. */
 const STRAGGLING_STATEMENT_MS = 30_000;
+
+const IN_DOUBT = 'in doubt';
+type Ending = Outcome | typeof IN_DOUBT;
 
 export class Finisher {
   readonly #late = new Set<Promise<void>>();
@@ -33,16 +36,12 @@ export class Finisher {
   /** Commit B, and the transaction as it then stands. */
   async finish(intent: Intent, answer: Answer): Promise<Transaction> {
     if (answer.kind === 'unknown') {
-      await this.#settle(intent, answer);
-      throw fault(
-        answer.reason === 'timeout' ? 'acquirer_timeout' : 'acquirer_answer_unreadable',
-        [],
-        intent.audit,
-      );
+      await this.#settle(intent, IN_DOUBT);
+      const code = answer.reason === 'timeout' ? 'acquirer_timeout' : 'acquirer_answer_unreadable';
+      throw fault(code, [], intent.audit);
     }
     const outcome = outcomeOf(answer, this.clock.now());
-    const recorded = await this.#settle(intent, answer);
-    if (recorded) return { ...intent, ...outcome, refundedCents: 0 };
+    if (await this.#settle(intent, outcome)) return { ...intent, ...outcome, refundedCents: 0 };
     return this.#asStored(intent);
   }
 
@@ -61,35 +60,36 @@ export class Finisher {
     this.#stopping = true;
   }
 
-  async #settle(intent: Intent, answer: Answer): Promise<boolean> {
+  /** False when it is not certain that this is what is stored now. */
+  async #settle(intent: Intent, ending: Ending): Promise<boolean> {
     try {
-      return await this.#store(intent, answer);
+      return await this.#store(intent, ending);
     } catch (error) {
-      if (!(error instanceof DatabaseUnavailable)) throw error;
-      await Promise.race([
-        this.#keep(this.#untilSettled(intent, answer)),
-        sleep(PATIENCE_MS, undefined, { ref: false }),
-      ]);
+      // What cannot be stored for any other reason than the database being away is left to the resolver.
+      const away = error instanceof DatabaseUnavailable;
+      const settled = this.#keep(this.#untilSettled(intent, away ? ending : IN_DOUBT));
+      if (!away) throw error;
+      await Promise.race([settled, sleep(PATIENCE_MS, undefined, { ref: false })]);
       return false;
     }
   }
 
-  async #store(intent: Undecided, answer: Answer): Promise<boolean> {
+  async #store(intent: Undecided, ending: Ending): Promise<boolean> {
     let recorded = false;
-    if (answer.kind === 'unknown') {
+    if (ending === IN_DOUBT) {
       await this.records.handToResolver(intent);
       this.onDoubt();
     } else {
-      recorded = await this.records.record(intent, outcomeOf(answer, this.clock.now()));
+      recorded = await this.records.record(intent, ending);
     }
     this.audits.settle(intent.organisationId, intent.audit);
     return recorded;
   }
 
-  async #untilSettled(intent: Undecided, answer: Answer): Promise<void> {
+  async #untilSettled(intent: Undecided, ending: Ending): Promise<void> {
     for await (const _ of this.#pauses()) {
       // A failure means that the database is still away.
-      const stored = await this.#store(intent, answer).then(
+      const stored = await this.#store(intent, ending).then(
         () => true,
         () => false,
       );

@@ -18,7 +18,7 @@ interface Recording {
 export class Records {
   readonly #direct: GroupCommit<Recording, boolean>;
   readonly #targeted: GroupCommit<Recording, boolean>;
-  readonly #doubts: GroupCommit<Undecided, void>;
+  readonly #doubts: GroupCommit<Undecided, undefined>;
 
   constructor(
     private readonly database: Database,
@@ -42,8 +42,8 @@ export class Records {
     return batches.submit({ intent, outcome, attempt });
   }
 
-  handToResolver(intent: Undecided): Promise<void> {
-    return this.#doubts.submit(intent);
+  async handToResolver(intent: Undecided): Promise<void> {
+    await this.#doubts.submit(intent);
   }
 
   async #record(
@@ -67,7 +67,7 @@ export class Records {
     return recordings.map(() => count === recordings.length);
   }
 
-  async #handOver(doubts: readonly Undecided[]): Promise<readonly void[]> {
+  async #handOver(doubts: readonly Undecided[]): Promise<readonly undefined[]> {
     await this.database.query(HAND_TO_RESOLVER, [
       numbers(doubts.map((doubt) => doubt.organisationId)),
       numbers(doubts.map((doubt) => doubt.audit)),

@@ -23,7 +23,11 @@ function openDay(instantMs: number): string {
   return nextBusinessDay(closed ? addDays(today, 1) : today);
 }
 
+// Nearly every purchase asks for the day that is open.
+let latest = { day: '', cutOffMs: 0 };
+
 /** The instant at which the day closes. */
 export function settlementCutOff(day: string): number {
-  return sydneyInstant(day, SETTLEMENT_CLOSE);
+  if (latest.day !== day) latest = { day, cutOffMs: sydneyInstant(day, SETTLEMENT_CLOSE) };
+  return latest.cutOffMs;
 }

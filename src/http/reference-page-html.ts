@@ -1,0 +1,48 @@
+// In charge of HTML that cannot be broken by what it shows: every text is escaped on its way in.
+
+/** Text that is HTML already. Whatever is not one of these is escaped. */
+export class Html {
+  constructor(readonly text: string) {}
+}
+export type Part = string | number | Html | readonly Part[];
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function escaped(part: Part): string {
+  if (part instanceof Html) return part.text;
+  if (typeof part === 'object') return part.map(escaped).join('');
+  return String(part).replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
+}
+
+export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  return new Html(texts.reduce((whole, text, index) => whole + escaped(parts[index - 1] ?? '') + text));
+}
+
+export function joined(parts: readonly Part[], separator: string): Html {
+  return new Html(parts.map(escaped).join(escaped(separator)));
+}
+
+/** Backticks are the only mark-up that descriptions use. */
+export function prose(text = ''): Part {
+  return text.split('`').map((piece, index) => (index % 2 === 1 ? html`<code>${piece}</code>` : piece));
+}
+
+/** Strings stand out: they are what a reader changes. */
+export function codeBlock(title: string, text: string): Html {
+  const pieces = text.split(/("[^"\n]*"|# .*$)/m).map((piece, index) => {
+    if (index % 2 === 0) return piece;
+    return piece.startsWith('#') ? html`<i>${piece}</i>` : html`<span>${piece}</span>`;
+  });
+  return html`<figure><figcaption>${title}</figcaption><pre><code>${pieces}</code></pre></figure>`;
+}
+
+export function table(headings: readonly string[], rows: readonly (readonly Part[])[], kind = 'plain'): Html {
+  return html`<table class="${kind}"><thead><tr>${headings.map((heading) => html`<th scope="col">${heading}</th>`)}</tr></thead>
+<tbody>${rows.map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>\n`)}</tbody></table>`;
+}

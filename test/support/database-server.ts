@@ -1,0 +1,56 @@
+// One PostgreSQL for the whole test run (the one of DATABASE_URL, or one of the gateway's own), with a template
+// database that every test file clones.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import type { TestProject } from 'vitest/node';
+import { Database } from '../../src/store/database.js';
+import { openEmbeddedPostgres } from '../../src/store/embedded-postgres.js';
+import { migrate } from '../../src/store/migrations.js';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Of a database on the server, for making and dropping others. */
+    adminUrl: string;
+    template: string;
+  }
+}
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const given = process.env.DATABASE_URL;
+  const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-test-'));
+  const embedded = given ? undefined : await openEmbeddedPostgres({ dataDir });
+  const adminUrl = given ?? (embedded?.url as string);
+  const template = `tollgate_template_${process.pid}`;
+
+  await administer(adminUrl, `DROP DATABASE IF EXISTS ${template}`);
+  await administer(adminUrl, `CREATE DATABASE ${template}`);
+  const database = new Database(databaseUrl(adminUrl, template), { maxConnections: 1 });
+  await migrate(database);
+  await database.close();
+
+  project.provide('adminUrl', adminUrl);
+  project.provide('template', template);
+  return async () => {
+    await administer(adminUrl, `DROP DATABASE IF EXISTS ${template} WITH (FORCE)`);
+    await embedded?.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+}
+
+export async function administer(adminUrl: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: adminUrl });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+export function databaseUrl(adminUrl: string, name: string): string {
+  const url = new URL(adminUrl);
+  url.pathname = `/${name}`;
+  return url.href;
+}

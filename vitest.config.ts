@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/database-server.ts'],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    // Two cores, and every file runs gateways of its own: more at once only makes them slow.
+    maxWorkers: 3,
+  },
+});
