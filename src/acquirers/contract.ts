@@ -94,7 +94,7 @@ export function askUnderDeadline(
 ): Promise<Answer> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, deadlineMs, { kind: 'unknown', reason: 'timeout' } satisfies Answer);
-    acquirer.ask(request, deadlineMs).then(
+    begin(() => acquirer.ask(request, deadlineMs)).then(
       (answer) => {
         clearTimeout(timer);
         resolve(answer);
@@ -108,9 +108,14 @@ export function askUnderDeadline(
   });
 }
 
+/** A link that throws before it has promised anything is no different from one that breaks its promise. */
+async function begin<Result>(asking: () => Promise<Result>): Promise<Result> {
+  return asking();
+}
+
 /** For inquiries and reversals: what does not come in time did not come. */
 export async function withinDeadline<Result>(
-  asked: Promise<Result>,
+  asking: () => Promise<Result>,
   deadlineMs: number,
   otherwise: Result,
 ): Promise<Result> {
@@ -119,7 +124,7 @@ export async function withinDeadline<Result>(
     timer = setTimeout(resolve, deadlineMs, otherwise);
   });
   try {
-    return await Promise.race([asked.catch(() => otherwise), late]);
+    return await Promise.race([begin(asking).catch(() => otherwise), late]);
   } finally {
     clearTimeout(timer);
   }

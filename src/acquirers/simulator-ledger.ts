@@ -45,8 +45,11 @@ export class SimulatorLedger {
   readonly #buffer = Buffer.allocUnsafe(1 << 16);
   #readOffset = 0;
   #partialLine = '';
-  readonly #recent = new Map<string, LedgerRecord>();
+  readonly #recent = new Map<string, LedgerEntry>();
   #forgotten = false;
+  /** Never forgotten, since an operation may arrive after its reversal by any length of time: reversals are few. */
+  readonly #reversed = new Set<string>();
+  #closed = false;
   #waiting: Waiting[] = [];
   readonly #path: string;
 
@@ -77,11 +80,13 @@ export class SimulatorLedger {
   async find(reference: string): Promise<LedgerRecord> {
     this.#readNew();
     const recent = this.#recent.get(reference);
-    if (recent !== undefined) return recent;
-    return this.#forgotten ? this.#search(reference) : { entry: undefined, reversed: false };
+    const entry = recent ?? (this.#forgotten ? await this.#search(reference) : undefined);
+    return { entry, reversed: this.#reversed.has(reference) };
   }
 
+  /** A slow answer may still be on its way: it finds the ledger closed, and not another file under its number. */
   close(): void {
+    this.#closed = true;
     closeSync(this.#file);
   }
 
@@ -89,8 +94,14 @@ export class SimulatorLedger {
     const batch = this.#waiting;
     this.#waiting = [];
     try {
+      this.#assertOpen();
+      // Behind a line that was cut short, so that it spoils only itself.
+      const start = this.#partialLine === '' ? '' : '\n';
       // O_APPEND: another process's entries come before or after this write, never between.
-      const written = writeSync(this.#file, batch.map(({ entry }) => `${JSON.stringify(entry)}\n`).join(''));
+      const written = writeSync(
+        this.#file,
+        start + batch.map(({ entry }) => `${JSON.stringify(entry)}\n`).join(''),
+      );
       if (this.#partialLine === '' && fstatSync(this.#file).size === this.#readOffset + written) {
         // Nobody else wrote since the last look: what is new in the file is what was just written.
         this.#readOffset += written;
@@ -100,13 +111,18 @@ export class SimulatorLedger {
       }
       // What counts is decided by the order in the file. A reversal that stands before the operation stops it; one
       // that stands behind it undoes it, and either way the operation has no effect left.
-      for (const { entry, resolve } of batch) resolve(this.#recent.get(entry.reference)?.reversed !== true);
+      for (const { entry, resolve } of batch) resolve(!this.#reversed.has(entry.reference));
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
   }
 
+  #assertOpen(): void {
+    if (this.#closed) throw new Error('the ledger is closed');
+  }
+
   #readNew(): void {
+    this.#assertOpen();
     const buffer = this.#buffer;
     for (;;) {
       const length = readSync(this.#file, buffer, 0, buffer.length, this.#readOffset);
@@ -121,7 +137,11 @@ export class SimulatorLedger {
 
   #remember(entry: LedgerEntry | undefined): void {
     if (entry === undefined) return;
-    this.#recent.set(entry.reference, merge(this.#recent.get(entry.reference), entry));
+    if (entry.operation === 'reversal') {
+      this.#reversed.add(entry.reference);
+      return;
+    }
+    if (!this.#recent.has(entry.reference)) this.#recent.set(entry.reference, entry);
     if (this.#recent.size > REMEMBERED) {
       const [oldest] = this.#recent.keys();
       this.#recent.delete(oldest as string);
@@ -129,18 +149,12 @@ export class SimulatorLedger {
     }
   }
 
-  async #search(reference: string): Promise<LedgerRecord> {
-    let record: LedgerRecord = { entry: undefined, reversed: false };
+  async #search(reference: string): Promise<LedgerEntry | undefined> {
     for await (const entry of readLedger(this.#path)) {
-      if (entry.reference === reference) record = merge(record, entry);
+      if (entry.reference === reference && entry.operation !== 'reversal') return entry;
     }
-    return record;
+    return undefined;
   }
-}
-
-function merge(record: LedgerRecord | undefined, entry: LedgerEntry): LedgerRecord {
-  if (entry.operation === 'reversal') return { entry: record?.entry, reversed: true };
-  return { entry: record?.entry ?? entry, reversed: record?.reversed ?? false };
 }
 
 // A line that a crash of the machine cut short is no entry.

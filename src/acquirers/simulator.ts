@@ -9,7 +9,9 @@ import type { LedgerEntry, SimulatorLedger } from './simulator-ledger.js';
 
 const LATE_BY_MS = 2_000;
 const SLOW_MS = 2_000;
-const NEVER = new Promise<never>(() => {});
+
+/** A promise of its own for each request: a shared one would keep every request that ever waited for it. */
+const never = () => new Promise<never>(() => {});
 
 type FaultNumber = '01' | '02' | '03' | '04' | '05' | '06';
 
@@ -59,10 +61,10 @@ export class Simulator implements Acquirer {
       case '01':
         return { kind: 'not_sent' };
       case '02':
-        return NEVER;
+        return never();
       case '03':
         await this.#process(request);
-        return NEVER;
+        return never();
       case '04': {
         const answer = await this.#process(request);
         await sleep(deadlineMs + LATE_BY_MS, undefined, { ref: false });

@@ -2,7 +2,7 @@
 import { Database } from '../store/database.js';
 import { EmbeddedPostgresError, openEmbeddedPostgres } from '../store/embedded-postgres.js';
 import { MigrationError, migrate, schemaIsCurrent } from '../store/migrations.js';
-import { OTHER_SESSIONS, SERVER_SETTINGS } from './connection.sql.js';
+import { SERVER_SETTINGS } from './connection.sql.js';
 import { type Settings, SettingsError } from './settings.js';
 
 export interface Connection {
@@ -23,12 +23,7 @@ export async function connect(settings: Settings, progress: Progress = SILENT): 
     return { url: settings.databaseUrl, close: async () => {} };
   }
   const embedded = await openEmbeddedPostgres({ dataDir: settings.dataDir, progress });
-  return {
-    url: embedded.url,
-    async close() {
-      if (!(await usedByOthers(embedded.url))) await embedded.stop();
-    },
-  };
+  return { url: embedded.url, close: () => embedded.release() };
 }
 
 /** Runs an operator's command on the database. The gateway may be running meanwhile or not. */
@@ -70,23 +65,16 @@ async function checkServer(url: string): Promise<void> {
     }
   } catch (error) {
     if (error instanceof SettingsError) throw error;
-    const { message } = ((error as Error).cause ?? error) as Error;
-    throw new SettingsError(`DATABASE_URL: the database cannot be used (${message})`);
+    throw new SettingsError(`DATABASE_URL: the database cannot be used (${reasonOf(error)})`);
   } finally {
     await database.close();
   }
 }
 
-async function usedByOthers(url: string): Promise<boolean> {
-  const database = new Database(url, { maxConnections: 1 });
-  try {
-    const { rows } = await database.query<{ others: number }>(OTHER_SESSIONS);
-    return (rows[0]?.others ?? 0) > 0;
-  } catch {
-    return false;
-  } finally {
-    await database.close();
-  }
+/** Why a database is not available, in one line. A name with several addresses fails with a code and no message. */
+export function reasonOf(error: unknown): string {
+  const { message, code } = ((error as Error).cause ?? error) as Error & { code?: string };
+  return message || code || 'no reason given';
 }
 
 /** Errors whose message is meant for the operator. */

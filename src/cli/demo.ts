@@ -1,9 +1,10 @@
 // The demo: an organisation with three merchants and a user, so that a newcomer can pay within a minute.
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { Administration } from '../merchants/administration.js';
 import { makeSecret } from '../merchants/credentials.js';
 import type { Database } from '../store/database.js';
+import { LOCK_DEMO } from './demo.sql.js';
 
 const USERNAME = 'demo';
 
@@ -14,35 +15,38 @@ export interface Demo {
   readonly merchants: readonly number[];
 }
 
-/** Makes the demo unless it is there. True when it was made. */
-export async function makeDemo(database: Database, dataDir: string): Promise<boolean> {
-  const administration = new Administration(database);
-  const users = await administration.users();
-  if (users.some((user) => user.username === USERNAME)) return false;
-  const organisation = await administration.addOrganisation('Demo');
-  const first = await administration.addMerchant(organisation.id, 'Demo with vault', { vault: true });
-  const second = await administration.addMerchant(organisation.id, 'Demo with vault and surcharge', {
-    vault: true,
+/**
+ * Makes the demo unless it is there. Its secret waits beside `demo.json`, which `demoAt` writes: whoever finds that
+ * file finds a gateway that listens.
+ */
+export async function makeDemo(database: Database, dataDir: string): Promise<void> {
+  // Two gateways that start at the same time make it once.
+  await database.transaction(async (connection) => {
+    await connection.query(LOCK_DEMO);
+    const administration = new Administration(database);
+    const users = await administration.users();
+    if (users.some((user) => user.username === USERNAME)) return;
+    const organisation = await administration.addOrganisation('Demo');
+    const first = await administration.addMerchant(organisation.id, 'Demo with vault', { vault: true });
+    const second = await administration.addMerchant(organisation.id, 'Demo with vault and surcharge', {
+      vault: true,
+    });
+    const third = await administration.addMerchant(organisation.id, 'Demo without vault');
+    // The file first: a secret that nobody can read would be of no use, one that is not valid yet does no harm.
+    const password = makeSecret();
+    const merchants = [first.id, second.id, third.id];
+    await writeDemo(waitingFile(dataDir), { base_url: '', username: USERNAME, password, merchants });
+    await administration.addUser(USERNAME, first.id, [second.id, third.id], password);
   });
-  const third = await administration.addMerchant(organisation.id, 'Demo without vault');
-  // The file first: a secret that nobody can read would be of no use, one that is not valid yet does no harm.
-  const password = makeSecret();
-  const merchants = [first.id, second.id, third.id];
-  await writeDemo(dataDir, { base_url: '', username: USERNAME, password, merchants });
-  await administration.addUser(USERNAME, first.id, [second.id, third.id], password);
-  return true;
 }
 
 /** Brings the address in the file up to date, and returns what is in it. */
 export async function demoAt(dataDir: string, baseUrl: string): Promise<Demo | undefined> {
-  let demo: Demo;
-  try {
-    demo = JSON.parse(await readFile(demoFile(dataDir), 'utf8')) as Demo;
-  } catch {
-    return undefined;
-  }
+  const demo = (await readDemo(waitingFile(dataDir))) ?? (await readDemo(demoFile(dataDir)));
+  if (demo === undefined) return undefined;
   const current = { ...demo, base_url: baseUrl };
-  await writeDemo(dataDir, current);
+  await writeDemo(demoFile(dataDir), current);
+  await rm(waitingFile(dataDir), { force: true });
   return current;
 }
 
@@ -71,8 +75,19 @@ function demoFile(dataDir: string): string {
   return join(dataDir, 'demo.json');
 }
 
-async function writeDemo(dataDir: string, demo: Demo): Promise<void> {
-  const file = demoFile(dataDir);
+function waitingFile(dataDir: string): string {
+  return join(dataDir, 'demo.waiting.json');
+}
+
+async function readDemo(file: string): Promise<Demo | undefined> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as Demo;
+  } catch {
+    return undefined;
+  }
+}
+
+async function writeDemo(file: string, demo: Demo): Promise<void> {
   await writeFile(`${file}.new`, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);
 }

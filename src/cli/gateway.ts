@@ -1,8 +1,7 @@
 // Puts a gateway together: database, acquirers, pipeline, background loops, HTTP server; and takes it apart again.
-import { mkdir } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import type { Acquirer } from '../acquirers/contract.js';
+import { type Acquirer, withinDeadline } from '../acquirers/contract.js';
 import { Simulator } from '../acquirers/simulator.js';
 import { SimulatorLedger } from '../acquirers/simulator-ledger.js';
 import { BASE_PATH } from '../http/hal.js';
@@ -21,7 +20,7 @@ import { Records } from '../transactions/record.js';
 import { Resolver } from '../transactions/resolver.js';
 import { settlementDay } from '../values/settlement.js';
 import { Loop } from '../workers/loop.js';
-import type { Settings } from './settings.js';
+import { type Settings, SettingsError } from './settings.js';
 
 export interface Gateway {
   /** For example `http://127.0.0.1:8080/v1`. */
@@ -32,6 +31,8 @@ export interface Gateway {
 
 const REPORT_EVERY_MS = 1_000;
 const HOUR_MS = 3_600_000;
+const READINESS_LIMIT_MS = 2_000;
+const DATABASE_AWAY = 'the database cannot be reached';
 
 /** Expects the schema to be current. `acquirers` are further ones beside the simulator. */
 export async function startGateway(
@@ -46,8 +47,11 @@ export async function startGateway(
   const database = new Database(databaseUrl, { maxConnections: 8, onError });
   const batches = new Database(databaseUrl, { maxConnections: 8, onError });
 
-  await mkdir(settings.dataDir, { recursive: true, mode: 0o700 });
-  const ledger = await SimulatorLedger.open(settings.simulatorLedger);
+  const ledger = await SimulatorLedger.open(settings.simulatorLedger).catch((error) => {
+    throw new SettingsError(
+      `TOLLGATE_SIMULATOR_LEDGER: ${settings.simulatorLedger} cannot be written (${error.code})`,
+    );
+  });
   const known = new Map([new Simulator(ledger), ...acquirers].map((acquirer) => [acquirer.name, acquirer]));
 
   const clock = new Clock();
@@ -95,15 +99,9 @@ export async function startGateway(
     callers: new Callers(database),
     rateLimit: new RateLimit(settings.userRequestsPerSecond),
     draining: () => draining,
-    notReady: async () => {
-      try {
-        return (await schemaIsCurrent(database))
-          ? undefined
-          : 'the schema is not current; run `tollgate migrate`';
-      } catch {
-        return 'the database cannot be reached';
-      }
-    },
+    // A database that hangs is not there either, and whoever asks does not want to hang with it.
+    notReady: () =>
+      withinDeadline<string | undefined>(() => notReady(database, audits), READINESS_LIMIT_MS, DATABASE_AWAY),
   });
 
   const release = async () => {
@@ -130,6 +128,15 @@ export async function startGateway(
       await release();
     },
   };
+}
+
+async function notReady(database: Database, audits: Audits): Promise<string | undefined> {
+  try {
+    if (!(await schemaIsCurrent(database))) return 'the schema is not current; run `tollgate migrate`';
+  } catch {
+    return DATABASE_AWAY;
+  }
+  return audits.reporting ? undefined : 'the database was away and has not heard of this process since';
 }
 
 function crashing({ point, time }: NonNullable<Settings['crashAt']>): (passed: Point) => void {

@@ -2,14 +2,14 @@
 import { Writable } from 'node:stream';
 import { type Logger, pino } from 'pino';
 
-export function makeLog(level: string): Logger {
+export function makeLog(level: string, { json = false } = {}): Logger {
   const options = {
     level,
     base: null,
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label: string) => ({ level: label }) },
   };
-  if (process.stdout.isTTY) return pino(options, readable());
+  if (process.stdout.isTTY && !json) return pino(options, readable());
   // Written in blocks while there is much to say, and at the latest after a moment.
   const destination = pino.destination({ dest: 1, sync: false, minLength: 4_096, periodicFlush: 200 });
   process.on('exit', () => {

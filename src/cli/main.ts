@@ -7,9 +7,8 @@ import { migrate } from '../store/migrations.js';
 import { advanceClock, ClockError, showClock } from '../transactions/clock-administration.js';
 import { parseDuration } from '../values/duration.js';
 import { sydneyTimestamp } from '../values/sydney.js';
-import { connect, isForOperator, withDatabase } from './connection.js';
+import { connect, isForOperator, reasonOf, withDatabase } from './connection.js';
 import { print, printTable } from './output.js';
-import { serve } from './serve.js';
 import { readSettings } from './settings.js';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -20,8 +19,8 @@ const SIMULATED = ['simulator'];
 const program = new Command('tollgate')
   .description('A payment gateway and customer vault that you run yourself.')
   .version(version)
-  .showHelpAfterError('(tollgate --help shows the commands)')
-  .configureHelp({ showGlobalOptions: true })
+  // What is wrong with a command line is told in one line, like every other error: see `explain`.
+  .configureOutput({ outputError: () => {} })
   .exitOverride()
   .addHelpText(
     'after',
@@ -30,7 +29,7 @@ Settings are environment variables (DATABASE_URL, TOLLGATE_DATA_DIR, TOLLGATE_PO
 Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the gateway is running or not.`,
   );
 
-const json = () => new Option('--json', 'print JSON');
+const json = () => new Option('--json', 'print JSON, errors too');
 const administer = <Result>(work: (administration: Administration) => Promise<Result>): Promise<Result> =>
   withDatabase(readSettings(), (database) => work(new Administration(database)));
 
@@ -38,7 +37,12 @@ program
   .command('serve')
   .description('run the gateway')
   .addOption(json())
-  .action(() => serve(readSettings()));
+  .action(async (options) => {
+    const settings = readSettings();
+    // Loaded only here: the other commands need neither the HTTP server nor the calendar, and start in half the time.
+    const { serve } = await import('./serve.js');
+    await serve(settings, options);
+  });
 
 program
   .command('migrate')
@@ -63,7 +67,7 @@ program
 const organisation = program.command('organisation').description('organisations own merchants and users');
 organisation
   .command('add')
-  .argument('<name>')
+  .argument('<name>', 'what it is called')
   .description('add an organisation')
   .addOption(json())
   .action(async (name: string, options) => {
@@ -81,7 +85,7 @@ organisation
 const merchant = program.command('merchant').description('merchants are who payments are for');
 merchant
   .command('add')
-  .argument('<name>')
+  .argument('<name>', 'what it is called')
   .description('add a merchant')
   .requiredOption('--organisation <id>', 'the organisation that owns it', id)
   .option('--vault', 'with the vault product')
@@ -128,10 +132,10 @@ const user = program
   .description('users are what a merchant’s backend server calls the API as');
 user
   .command('add')
-  .argument('<username>')
+  .argument('<username>', 'what it calls itself in each request')
   .description('add a user and print its secret, once')
   .requiredOption('--merchant <id>', 'the merchant that it is assigned to', id)
-  .option('--grant <id>', 'a further merchant of the same organisation (may be repeated)', ids, [])
+  .option('--grant <id>', 'a further merchant of the same organisation (may be repeated)', ids)
   .addOption(json())
   .action(async (username: string, options) => {
     const added = await administer((administration) =>
@@ -148,7 +152,7 @@ user
   );
 user
   .command('grant')
-  .argument('<username>')
+  .argument('<username>', 'the user')
   .argument('<merchant>', 'a merchant of the same organisation', id)
   .description('let a user act for a further merchant')
   .addOption(json())
@@ -158,7 +162,7 @@ user
   });
 user
   .command('rotate')
-  .argument('<username>')
+  .argument('<username>', 'the user')
   .description('give a user a new secret and print it, once; the old one is refused within two seconds')
   .addOption(json())
   .action(async (username: string, options) => {
@@ -167,7 +171,7 @@ user
   });
 user
   .command('revoke')
-  .argument('<username>')
+  .argument('<username>', 'the user')
   .description('refuse a user for good, within two seconds')
   .addOption(json())
   .action(async (username: string, options) => {
@@ -204,7 +208,7 @@ function printClock(options: { json?: boolean }, nowMs: number, advancedMs: numb
   const now = sydneyTimestamp(nowMs);
   print(
     options,
-    { now, advanced_ms: advancedMs },
+    { now, advancedMs },
     `It is ${now} in Sydney, ${advancedMs / 1000} seconds ahead of real time.`,
   );
 }
@@ -217,7 +221,7 @@ function id(text: string): number {
   return value;
 }
 
-function ids(text: string, earlier: readonly number[]): number[] {
+function ids(text: string, earlier: readonly number[] = []): number[] {
   return [...earlier, id(text)];
 }
 
@@ -237,17 +241,22 @@ function duration(text: string): number {
 }
 
 function explain(error: unknown): string {
+  if (error instanceof CommanderError) {
+    return `${error.message.replace(/^error: /, '').replaceAll('\n', ' ')} (tollgate --help shows the commands)`;
+  }
   if (isForOperator(error) || error instanceof AdministrationError || error instanceof ClockError)
     return error.message;
-  if (error instanceof DatabaseUnavailable) return `${error.message} (${(error.cause as Error).message})`;
+  if (error instanceof DatabaseUnavailable) return `${error.message} (${reasonOf(error)})`;
   return (error as Error).stack ?? String(error);
 }
 
 try {
   await program.parseAsync();
 } catch (error) {
-  // Commander has printed its own errors, and help is none.
-  if (error instanceof CommanderError) process.exit(error.exitCode);
+  // Help and the version are printed, and no errors. Asked for nothing, it has printed help too.
+  if (error instanceof CommanderError && (error.exitCode === 0 || error.code === 'commander.help')) {
+    process.exit(error.exitCode);
+  }
   const wantsJson = process.argv.includes('--json');
   process.stderr.write(
     wantsJson ? `${JSON.stringify({ error: explain(error) })}\n` : `tollgate: ${explain(error)}\n`,

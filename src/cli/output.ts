@@ -4,22 +4,26 @@ interface OutputOptions {
   readonly json?: boolean;
 }
 
-export function print(options: OutputOptions, value: unknown, sentence: string): void {
-  process.stdout.write(`${options.json ? JSON.stringify(value) : sentence}\n`);
+export function print(options: OutputOptions, value: object, sentence: string): void {
+  process.stdout.write(`${options.json ? JSON.stringify(outward(value)) : sentence}\n`);
 }
 
 export function printTable(options: OutputOptions, rows: readonly object[]): void {
-  process.stdout.write(`${options.json ? JSON.stringify(rows) : table(rows)}\n`);
+  const shown = rows.map(outward);
+  process.stdout.write(`${options.json ? JSON.stringify(shown) : table(shown)}\n`);
 }
 
-function table(rows: readonly object[]): string {
+/** Members are named as in the API: `preauthorisation_days`. */
+function outward(value: object): Record<string, unknown> {
+  const snakeCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [snakeCase(name), member]));
+}
+
+function table(rows: readonly Record<string, unknown>[]): string {
   const [first] = rows;
   if (first === undefined) return 'None.';
   const names = Object.keys(first);
-  const lines = [
-    names,
-    ...rows.map((row) => names.map((name) => cell((row as Record<string, unknown>)[name]))),
-  ];
+  const lines = [names, ...rows.map((row) => names.map((name) => cell(row[name])))];
   const widths = names.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
   return lines
     .map((line) =>

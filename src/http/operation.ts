@@ -33,8 +33,8 @@ interface Definition<Services, Path extends TObject, Query extends TObject, Body
   readonly path?: Path;
   readonly query?: Query;
   readonly body?: Body;
-  /** What a schema cannot say about the body. It is asked even if the schema found problems, so it must expect anything. */
-  readonly alsoCheckBody?: (body: unknown) => Problem[];
+  /** What a schema cannot say about the body: takes the problems that the schema found and returns those that count. It must expect any body. */
+  readonly reviewBody?: (body: unknown, problems: Problem[]) => Problem[];
   readonly success: { readonly status: number; readonly description: string; readonly schema?: TSchema };
   readonly faults: readonly FaultCode[];
   /** Whether the correlation ID makes it idempotent. */
@@ -50,6 +50,7 @@ export interface Operation<Services> extends Definition<Services, TObject, TObje
 }
 
 const NOTHING: Check = () => [];
+const UNCHANGED = (_body: unknown, problems: Problem[]) => problems;
 
 export function operation<
   Services,
@@ -57,12 +58,12 @@ export function operation<
   Query extends TObject = TObject,
   Body extends TSchema = TSchema,
 >(definition: Definition<Services, Path, Query, Body>): Operation<Services> {
-  const { path, query, body, alsoCheckBody = NOTHING } = definition;
+  const { path, query, body, reviewBody = UNCHANGED } = definition;
   const checkBody = body ? checker('body', body) : NOTHING;
   return {
     ...(definition as unknown as Definition<Services, TObject, TObject, TSchema>),
     checkPath: path ? checker('path', path) : NOTHING,
     checkQuery: query ? checker('query', query) : NOTHING,
-    checkBody: (value) => [...checkBody(value), ...alsoCheckBody(value)],
+    checkBody: (value) => reviewBody(value, checkBody(value)),
   };
 }

@@ -82,9 +82,9 @@ export function fieldTable(fields: readonly Field[], objects: Objects): Html {
   return table(['Field', 'Description'], rows, 'fields');
 }
 
-/** A long path may go on in the next line after a dot. */
-function breakable(path: string): Part {
-  return path.split(/(?<=\.)/).map((step) => html`${step}<wbr>`);
+/** A long path may go on in the next line after a dot or a slash. */
+export function breakable(path: string): Part {
+  return path.split(/(?<=[./])/).map((step) => html`${step}<wbr>`);
 }
 
 /** The fields inside a schema, each followed by its own. */
@@ -103,9 +103,9 @@ export function fieldsOf(schema: Schema, prefix: string, objects: Objects): Fiel
       branch({ ...field, prefix, schema: value }, objects),
     ),
     // Whether a field of one alternative is required depends on which one is chosen.
-    ...alternatives(schema).flatMap((alternative) =>
-      fieldsOf({ ...alternative, required: [] }, prefix, objects),
-    ),
+    ...alternatives(schema)
+      .filter((alternative) => sharedObject(alternative, objects) === undefined)
+      .flatMap((alternative) => fieldsOf({ ...alternative, required: [] }, prefix, objects)),
   ];
 }
 
@@ -126,10 +126,10 @@ function branch(field: Field, objects: Objects): Field[] {
   return [field, ...fields];
 }
 
-function isWrapper({ properties = {}, description, ...others }: Schema): boolean {
-  return (
-    description === undefined && Object.keys(properties).length === 1 && !('patternProperties' in others)
-  );
+function isWrapper(schema: Schema): boolean {
+  const { type, required, properties = {}, additionalProperties, ...others } = schema;
+  const closed = typeof additionalProperties !== 'object' && Object.keys(others).length === 0;
+  return closed && Object.keys(properties).length === 1;
 }
 
 function alternatives({ anyOf = [], oneOf = [] }: Schema): readonly Schema[] {

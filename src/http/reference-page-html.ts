@@ -33,13 +33,13 @@ export function prose(text = ''): Part {
   return text.split('`').map((piece, index) => (index % 2 === 1 ? html`<code>${piece}</code>` : piece));
 }
 
-/** Strings stand out: they are what a reader changes. */
+/** Strings stand out: they are what a reader changes. It takes the focus so that keys can scroll it sideways. */
 export function codeBlock(title: string, text: string): Html {
   const pieces = text.split(/("[^"\n]*"|# .*$)/m).map((piece, index) => {
     if (index % 2 === 0) return piece;
     return piece.startsWith('#') ? html`<i>${piece}</i>` : html`<span>${piece}</span>`;
   });
-  return html`<figure><figcaption>${title}</figcaption><pre><code>${pieces}</code></pre></figure>`;
+  return html`<figure><figcaption>${title}</figcaption><pre tabindex="0"><code>${pieces}</code></pre></figure>`;
 }
 
 export function table(headings: readonly string[], rows: readonly (readonly Part[])[], kind = 'plain'): Html {

@@ -45,7 +45,7 @@ nav {
 nav .brand { padding: 0 .6rem; font-size: 1.15rem; font-weight: 700; letter-spacing: -.01em; }
 nav .brand > a:first-child { color: var(--text); text-decoration: none; }
 nav .brand small { color: var(--soft); font-weight: 400; font-size: .75rem; }
-nav h2 { margin: 1.6rem .6rem .4rem; font-size: .72rem; letter-spacing: .08em; text-transform: uppercase; color: var(--soft); }
+nav .title { margin: 1.6rem .6rem .4rem; font-weight: 700; font-size: .72rem; letter-spacing: .08em; text-transform: uppercase; color: var(--soft); }
 nav ul { list-style: none; margin: 0; padding: 0; }
 nav li + li { margin: 0; }
 nav li a {
@@ -80,7 +80,7 @@ ol li::marker { color: var(--accent); font-weight: 700; }
 .route { display: flex; gap: .7rem; align-items: baseline; overflow-wrap: anywhere; }
 .route code { font-size: .95rem; min-width: 0; }
 .route span { color: var(--soft); }
-.details > h4:first-child { margin-top: .4rem; }
+.rules > h4:first-child { margin-top: .4rem; }
 .method { padding: .12rem .4rem; border-radius: 4px; font-size: .68rem; font-weight: 700; letter-spacing: .03em; color: var(--get); background: var(--get-tint); }
 .route .method { font-size: .78rem; }
 .method.post { color: var(--post); background: var(--post-tint); }
@@ -91,9 +91,10 @@ ol li::marker { color: var(--accent); font-weight: 700; }
 
 figure { margin: 0 0 1.25rem; border-radius: 10px; overflow: hidden; background: var(--code); color: var(--code-text); border: 1px solid var(--line); }
 figcaption { padding: .55rem 1rem 0; font-size: .75rem; color: var(--code-soft); }
-pre { margin: 0; padding: .6rem 1rem 1rem; white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.55; font-size: .8rem; }
+pre { margin: 0; padding: .6rem 1rem 1rem; overflow-x: auto; line-height: 1.55; font-size: .78rem; }
 pre code { font-size: inherit; }
 pre span { color: var(--code-string); }
+pre:focus-visible { outline-offset: -3px; outline-color: var(--code-string); }
 pre i { color: var(--code-soft); font-style: normal; }
 
 table { width: 100%; border-collapse: collapse; font-size: .9rem; line-height: 1.5; margin: 0 0 1rem; }
@@ -124,14 +125,14 @@ details > table { width: calc(100% - 1.8rem); margin: 0 .9rem .6rem; }
 details > ul { padding: 0 .9rem .8rem 2rem; font-size: .9rem; }
 
 @media (min-width: 78rem) {
-  .operation { display: grid; grid-template-columns: minmax(0, 1fr) minmax(22rem, 25rem); column-gap: 2.5rem; }
+  .operation { display: grid; grid-template-columns: minmax(0, 1fr) minmax(22rem, 26rem); column-gap: 2.5rem; }
   .operation > header { grid-column: 1; }
-  .operation > .details { grid-column: 1; }
+  .operation > .rules { grid-column: 1; }
   .operation > .example { grid-column: 2; grid-row: 1 / span 2; }
   .example figure { position: sticky; top: 1.5rem; }
 }
 
-@media (max-width: 52rem) {
+@media screen and (max-width: 52rem) {
   html { scroll-padding-top: 4.25rem; }
   body { display: block; }
   main { padding: 1.75rem 1.1rem 4rem; }
@@ -157,11 +158,12 @@ details > ul { padding: 0 .9rem .8rem 2rem; font-size: .9rem; }
 
 @media print {
   :root { --page: #fff; --panel: #fff; --text: #000; --soft: #444; --line: #bbb; --code: #fff; --code-text: #000; --code-string: #000; --code-soft: #444; }
-  body, .operation { display: block; font-size: 10.5pt; }
+  body, .introduction, .operation { display: block; font-size: 10.5pt; }
   nav, .bar, .skip, .anchor { display: none; }
   main { padding: 0; max-width: none; }
   details::details-content { content-visibility: visible; }
   h2, h3, h4, summary { break-after: avoid; }
   tr, figure { break-inside: avoid; }
+  pre { white-space: pre-wrap; }
 }
 `;

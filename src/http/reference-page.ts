@@ -4,6 +4,7 @@ import { FAULTS } from '../values/faults.js';
 import type { OpenApiDocument, OpenApiOperation, OpenApiParameter, OpenApiResponse } from './openapi.js';
 import {
   bodyTable,
+  breakable,
   type Field,
   fieldsOf,
   fieldTable,
@@ -76,11 +77,15 @@ function tagOf({ operation }: Entry): string {
 }
 
 function menu(title: string, items: readonly Html[]): Html {
-  return html`<h2>${title}</h2><ul>${items.map((item) => html`<li>${item}</li>`)}</ul>`;
+  return html`<p class="title">${title}</p><ul>${items.map((item) => html`<li>${item}</li>`)}</ul>`;
 }
 
 function menuItem({ method, operation }: Entry): Html {
   return html`<a href="#op-${operation.operationId}">${badge(method)}<span>${operation.summary}</span></a>`;
+}
+
+function heading(title: string, anchor: string): Html {
+  return html`<h3>${title} <a class="anchor" href="#${anchor}" aria-label="Link to ${title}">#</a></h3>`;
 }
 
 function badge(method: string): Html {
@@ -116,7 +121,8 @@ Lookups may leave it out.</p>
 <p>Where a transaction is created it also makes the request idempotent: the first request wins the ID for its merchant,
 and any later one with the same ID is refused with <code>409</code> and a link to the transaction that holds it.
 Nothing is charged twice. A request refused with any other <code>4XX</code> has not used up its ID.</p>
-<p>Keep the ID before you send, and the <code>audit</code> afterwards: an ID can be searched for 24 hours, the audit is for ever.</p></section>
+<p>Keep the ID before you send, and the <code>audit</code> when the response comes. The gateway usually forgets an ID
+after 24 hours; the audit is the lasting reference.</p></section>
 
 <section id="outcomes"><h2>Reading the outcome</h2>
 <p class="warning"><strong>2XX never means approval.</strong> It means that an answer came back. Read
@@ -131,9 +137,12 @@ ${table(
 <section id="recovery"><h2>After a timeout or 5XX</h2>
 <p>The money may have moved. Do not send the payment again before you have looked:</p>
 <ol>
-<li>Search by correlation ID, ${link('GET', '/transactions')}, or by audit if you have it, ${link('GET', '/transactions/{audit}')}.</li>
-<li>Found: its status is the outcome. While that is <code>unknown</code> it is being resolved; look again a little later.</li>
-<li>An empty <code>results</code>, or <code>404</code>: it was not processed. Only now retry, with a <em>new</em> correlation ID.</li>
+<li>Search by correlation ID, ${link('GET', '/transactions')}; or, if you have the audit, look that up,
+${link('GET', '/transactions/{audit}')}.</li>
+<li>Found: its status is the outcome. While that is <code>unknown</code> it is being resolved; look again a little
+later.</li>
+<li>An empty <code>results</code> within those 24 hours, or <code>404</code>: it was not processed. Only now retry, with a
+<em>new</em> correlation ID.</li>
 </ol></section>
 
 <section id="changes"><h2>Being ready for change</h2>
@@ -175,11 +184,11 @@ function operationSection({ method, path, operation }: Entry, base: string, obje
   const schema = requestBody?.content['application/json']?.schema as Schema | undefined;
   const answers = Object.entries(responses);
   return html`<section class="operation" id="${anchor}">
-<header><h3>${summary} <a class="anchor" href="#${anchor}" aria-label="Link to ${summary}">#</a></h3>
-<p class="route">${badge(method)} <code><span>${base}</span>${path.split('/').map((step, index) => (index === 0 ? '' : html`/<wbr>${step}`))}</code></p>
+<header>${heading(summary, anchor)}
+<p class="route">${badge(method)} <code><span>${base}</span>${breakable(path)}</code></p>
 ${description === undefined ? '' : html`<p>${prose(description)}</p>`}</header>
 <div class="example">${codeBlock('Example request', curl({ method, path, operation }))}</div>
-<div class="details">
+<div class="rules">
 ${parameters.length === 0 ? '' : html`<h4>Parameters</h4>${fieldTable(parameters.map(fieldOfParameter), objects)}`}
 ${schema === undefined ? '' : html`<h4>Request body</h4>${bodyTable(schema, objects)}`}
 <h4>Response</h4>${answers.filter(([status]) => status < '400').map(([status, response]) => success(status, response, objects))}
@@ -229,36 +238,39 @@ function statusBadge(status: string): Html {
 }
 
 function errorCode(code: string): Html {
-  return code in FAULTS
+  return Object.hasOwn(FAULTS, code)
     ? html`<a href="#error-${code}"><code>${code}</code></a>`
     : html`<code>${code}</code>`;
 }
 
 function objectSection({ name, schema }: Objects[number], objects: Objects): Html {
-  return html`<section class="object" id="object-${name}"><h3>${name} <a class="anchor" href="#object-${name}" aria-label="Link to ${name}">#</a></h3>
+  return html`<section class="object" id="object-${name}">${heading(name, `object-${name}`)}
 ${schema.description === undefined ? '' : html`<p>${prose(schema.description)}</p>`}
 ${fieldTable(fieldsOf(schema, '', objects), objects)}</section>`;
 }
 
 /** Values that nobody can guess become shell variables named after their parameter. */
 function curl({ method, path, operation: { parameters, requestBody } }: Entry): string {
-  const needed = (place: string) =>
-    parameters.filter((parameter) => parameter.in === place && parameter.required);
-  const query = needed('query').map(({ name }) => `--data-urlencode "${name}=$${name.toUpperCase()}"`);
-  const headers = needed('header').map(({ name }) => `-H "${name}: $(uuidgen)"`);
+  const needed = (place: string) => parameters.filter((each) => each.in === place && each.required);
+  const variable = (name: string) => `$${name.toUpperCase()}`;
+  const address = path.replaceAll(/\{(\w+)\}/g, (_, name) => variable(name));
+  const query = needed('query').map(({ name }) => `${name}=${variable(name)}`);
   const json = requestBody?.content['application/json'];
-  const body =
-    json?.example === undefined
-      ? '@body.json'
-      : JSON.stringify(json.example, null, 2).replaceAll('\n', '\n  ');
-  const implied = json === undefined ? 'GET' : 'POST';
+  // With -G curl makes the query from its data, and escapes it; where there is a body, that is the data.
+  const asData = json === undefined && query.length > 0;
+  const search = asData || query.length === 0 ? '' : `?${query.join('&')}`;
+  const verb = method === (json === undefined ? 'GET' : 'POST') ? '' : `-X ${method} `;
   return [
-    `curl ${method === implied ? '' : `-X ${method} `}${query.length > 0 ? '-G ' : ''}"$BASE_URL${path.replaceAll(/\{(\w+)\}/g, (_, name) => `$${name.toUpperCase()}`)}"`,
-    `-u "demo:$PASSWORD"`,
-    ...headers,
-    ...query,
-    ...(json === undefined
-      ? []
-      : [`-H "Content-Type: application/json"`, `-d '${body.replaceAll("'", "'\\''")}'`]),
+    `curl ${verb}${asData ? '-G ' : ''}"$BASE_URL${address}${search}"`,
+    '-u "demo:$PASSWORD"',
+    ...needed('header').map(({ name }) => `-H "${name}: $(uuidgen)"`),
+    ...(asData ? query.map((pair) => `--data-urlencode "${pair}"`) : []),
+    ...(json === undefined ? [] : ['-H "Content-Type: application/json"', `-d ${shellText(json.example)}`]),
   ].join(' \\\n  ');
+}
+
+function shellText(example: unknown): string {
+  if (example === undefined) return '@body.json';
+  const json = JSON.stringify(example, null, 2).replaceAll('\n', '\n  ');
+  return `'${json.replaceAll("'", "'\\''")}'`;
 }

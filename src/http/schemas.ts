@@ -23,7 +23,11 @@ const RequestMerchant = Type.Object({ id: Id('The merchant that the transaction 
 const RequestKvps = Type.Unsafe<Record<string, string>>({
   type: 'object',
   maxProperties: 100,
-  propertyNames: { pattern: '^(GATEWAY\\.REQUEST\\.KVP\\.)?[a-zA-Z0-9_.]{1,64}$', format: 'no-card-number' },
+  propertyNames: {
+    // The prefix alone is an empty key, although all its characters are fit for one.
+    pattern: '^(?!GATEWAY\\.REQUEST\\.KVP\\.$)(GATEWAY\\.REQUEST\\.KVP\\.)?[a-zA-Z0-9_.]{1,64}$',
+    format: 'no-card-number',
+  },
   additionalProperties: {
     type: 'string',
     maxLength: 1024,

@@ -1,9 +1,12 @@
 // The HTTP server: correlation IDs, credentials, checks, the operations, and one log line for each request.
 import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Caller, Callers } from '../merchants/callers.js';
 import { correlationIdTaken } from '../transactions/create.js';
+import { containsCardNumber } from '../values/card.js';
 import { Fault, fault, type Problem, problem } from '../values/faults.js';
 import { isCorrelationId, isRestricted } from '../values/text.js';
 import { asFault, faultOfProblems, faultResponse, rawFaultResponse } from './faults.js';
@@ -32,6 +35,8 @@ const BODY_LIMIT_BYTES = 64 * 1024;
 /** A request that has not arrived whole after this long is cut off. */
 const REQUEST_TIMEOUT_MS = 10_000;
 const HEADERS_TIMEOUT_MS = 5_000;
+/** How long a refused connection may take to read why. */
+const LINGER_MS = 1_000;
 const JSON_TYPE = 'application/json; charset=utf-8';
 const CORRELATION_HEADER = 'x-correlation-id';
 
@@ -40,7 +45,7 @@ const checkCorrelationId = checker('header', CorrelationId);
 /** What is known of a request while it is answered. */
 interface Passage {
   readonly startedMs: number;
-  correlationId: string | undefined;
+  readonly correlationId: string | undefined;
   caller: Caller | undefined;
   reply: Pick<Reply, 'audit' | 'merchantId' | 'outcome'>;
   fault: Fault | undefined;
@@ -61,11 +66,12 @@ export function buildServer(services: ServerServices): FastifyInstance {
     return503OnClosing: false,
     routerOptions: { maxParamLength: 16_384 },
     http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: 1_000 },
-    clientErrorHandler(error, socket) {
-      if (socket.writable) socket.end(rawFaultResponse(error));
-      else socket.destroy();
+    clientErrorHandler: (error, socket) => refuseConnection(socket, error),
+    frameworkErrors: (error, request, reply) => {
+      refuse(services, request, reply as FastifyReply, error);
+      // No hook runs for a request that came to no route.
+      logRequest(services.log, request, reply as FastifyReply);
     },
-    frameworkErrors: (error, request, reply) => refuse(services, request, reply as FastifyReply, error),
   });
 
   app.removeAllContentTypeParsers();
@@ -80,14 +86,15 @@ export function buildServer(services: ServerServices): FastifyInstance {
   app.decorateRequest('passage');
   app.addHook('onRequest', (request, reply, done) => {
     beginPassage(request, reply);
-    done();
+    // What leads nowhere is refused before its body is read, whatever that is.
+    done(request.is404 ? notFound(request, reply) : undefined);
   });
-  app.addHook('onResponse', (request, reply, done) => {
+  // When the answer is there, not when it has been sent: a client that hung up is the one who will ask what happened.
+  app.addHook('onSend', (request, reply, payload, done) => {
     logRequest(services.log, request, reply);
-    done();
+    done(null, payload);
   });
   app.setErrorHandler((error, request, reply) => refuse(services, request, reply, error));
-  app.setNotFoundHandler((request, reply) => refuse(services, request, reply, notFound(request, reply)));
 
   for (const operation of OPERATIONS) addOperation(app, services, operation);
   refuseOtherMethods(app);
@@ -95,9 +102,23 @@ export function buildServer(services: ServerServices): FastifyInstance {
   return app;
 }
 
+/** For a connection on which no request, or no further one, could be read. */
+function refuseConnection(socket: Socket, error: Error & { code?: string }): void {
+  // While a request that came whole is being answered, this would be taken for its answer: a purchase under way would
+  // look refused.
+  const { _httpMessage: current } = socket as { _httpMessage?: ServerResponse | null };
+  const answering = current != null && (current.req.complete || current.headersSent);
+  if (answering || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  socket.end(rawFaultResponse(error));
+  // A client that does not close its side must not keep the connection.
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+}
+
 function beginPassage(request: FastifyRequest, reply: FastifyReply): void {
-  const sent = request.headers[CORRELATION_HEADER] as string | undefined;
-  const correlationId = sent !== undefined && isCorrelationId(sent) ? sent : undefined;
+  const correlationId = correlationIdOf(request);
   request.passage = {
     startedMs: performance.now(),
     correlationId,
@@ -106,6 +127,14 @@ function beginPassage(request: FastifyRequest, reply: FastifyReply): void {
     fault: undefined,
   };
   if (correlationId !== undefined) reply.header(CORRELATION_HEADER, correlationId);
+}
+
+/** That of the request, if it is well-formed; one that is made up where a lookup came without. */
+function correlationIdOf({ method, headers }: FastifyRequest): string | undefined {
+  const sent = headers[CORRELATION_HEADER] as string | undefined;
+  if (sent === undefined) return method === 'GET' || method === 'HEAD' ? randomUUID() : undefined;
+  // One with a card number in it is refused, and must not come as far as the log either.
+  return isCorrelationId(sent) && !containsCardNumber(sent) ? sent : undefined;
 }
 
 function addOperation(
@@ -124,10 +153,6 @@ function addOperation(
     },
     handler: async (request, reply) => {
       const { passage } = request;
-      if (operation.method === 'GET' && request.headers[CORRELATION_HEADER] === undefined) {
-        passage.correlationId = randomUUID();
-        reply.header(CORRELATION_HEADER, passage.correlationId);
-      }
       try {
         const checked = check(operation, request);
         const answer = await operation.handle(checked, services);
@@ -213,13 +238,17 @@ async function authenticated(
 
 const KNOWN_PATHS = OPERATIONS.map(({ method, route }) => ({
   method,
+  literal: !route.includes('{'),
   pattern: new RegExp(`^${BASE_PATH}${route.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
 }));
 
 function notFound(request: FastifyRequest, reply: FastifyReply): Fault {
   const [path = ''] = request.url.split('?');
-  const methods = KNOWN_PATHS.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
-  if (methods.length === 0) return fault('route_not_found');
+  const matching = KNOWN_PATHS.filter(({ pattern }) => pattern.test(path));
+  if (matching.length === 0) return fault('route_not_found');
+  // As in routing, /transactions/purchase is itself and not an audit called "purchase".
+  const literal = matching.filter((known) => known.literal);
+  const methods = (literal.length > 0 ? literal : matching).map(({ method }) => method);
   reply.header('allow', allowed(methods));
   return fault('method_not_allowed');
 }

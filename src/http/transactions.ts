@@ -1,4 +1,5 @@
 // The transaction operations of the interface: from the wire to a command, and back.
+import { isDeepStrictEqual } from 'node:util';
 import { permittedMerchant } from '../merchants/callers.js';
 import type { Clock } from '../transactions/clock.js';
 import type { Command, NamedMethod } from '../transactions/command.js';
@@ -70,11 +71,13 @@ function kvpsOf(sent: Readonly<Record<string, string>> | undefined): Kvps {
 const EXPIRY_LOCATION = [...PAN_LOCATION.slice(0, -1), 'expiry_date'];
 
 /** An expiry date is required with a card number, and ignored with a virtual PAN. */
-function checkExpiryIsThere(body: unknown): Problem[] {
+function reviewExpiry(body: unknown, problems: Problem[]): Problem[] {
   const { pan, expiry_date } =
     (body as Partial<PaymentBody> | null | undefined)?.transaction?.payment_method?.creditcard ?? {};
-  const needed = typeof pan === 'string' && !isVirtualPan(pan) && expiry_date === undefined;
-  return needed ? [problem('field_missing', EXPIRY_LOCATION)] : [];
+  if (typeof pan !== 'string') return problems;
+  if (isVirtualPan(pan))
+    return problems.filter(({ location }) => !isDeepStrictEqual(location, EXPIRY_LOCATION));
+  return expiry_date === undefined ? [...problems, problem('field_missing', EXPIRY_LOCATION)] : problems;
 }
 
 function methodOf({
@@ -113,7 +116,7 @@ function payment(
     tag: 'Transactions',
     method: 'POST',
     body: PaymentBody,
-    alsoCheckBody: checkExpiryIsThere,
+    reviewBody: reviewExpiry,
     success: CREATED,
     faults: [...OF_CREATION, 'token_not_usable'],
     creates: true,

@@ -3,6 +3,7 @@
 import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Format } from 'typebox/format';
+import { Settings } from 'typebox/system';
 import { containsCardNumber, luhnValid, parseExpiry } from '../values/card.js';
 import { type FaultCode, type Location, type Problem, problem } from '../values/faults.js';
 import { isCurrency } from '../values/money.js';
@@ -26,6 +27,9 @@ const FORMATS: Readonly<Record<string, { code: FaultCode; holds: (text: string) 
   },
 };
 for (const [name, { holds }] of Object.entries(FORMATS)) Format.Set(name, holds);
+
+// Enough for every problem of a body whose parts are not too many; the library itself would stop at eight.
+Settings.Set({ maxErrors: 1_000 });
 
 const CHARACTER_SETS = new Set([RESTRICTED_PATTERN, CORRELATION_ID_PATTERN, KVP_KEY_PATTERN]);
 

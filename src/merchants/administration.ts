@@ -116,7 +116,7 @@ export class Administration {
         password,
         organisation,
         merchant,
-        grants: [...new Set(grants)].sort(),
+        grants: [...new Set(grants)].sort((one, other) => one - other),
         revoked: false,
       };
     });

@@ -51,6 +51,9 @@ async function run<Row>(
   }
 }
 
+const BEGIN: Statement = { name: '', text: 'BEGIN' };
+const COMMIT: Statement = { name: '', text: 'COMMIT' };
+
 export class Database implements Queryable {
   readonly #pool: pg.Pool;
 
@@ -83,10 +86,15 @@ export class Database implements Queryable {
       throw new DatabaseUnavailable(error);
     });
     let broken: Error | undefined;
+    // A connection that breaks between two statements has nobody else to tell.
+    const onError = (error: Error) => {
+      broken = error;
+    };
+    client.on('error', onError);
     try {
-      await client.query('BEGIN');
+      await run(client, BEGIN, []);
       const result = await work({ query: (statement, values = []) => run(client, statement, values) });
-      await client.query('COMMIT');
+      await run(client, COMMIT, []);
       return result;
     } catch (error) {
       await client.query('ROLLBACK').catch((rollbackError: Error) => {
@@ -94,6 +102,7 @@ export class Database implements Queryable {
       });
       throw error;
     } finally {
+      client.off('error', onError);
       client.release(broken);
     }
   }

@@ -1,7 +1,7 @@
 // Lets one process at a time prepare and start the embedded PostgreSQL of a data directory.
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { link, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cannot, EmbeddedPostgresError, errorCode } from './embedded-postgres-error.js';
 
@@ -33,7 +33,7 @@ async function acquire(path: string, mine: string, onWait: () => void): Promise<
     }
     const held = await contentOf(path);
     if (held !== undefined && (await isAbandoned(path, held))) {
-      await removeAbandoned(path);
+      await removeAbandoned(path, held);
       continue;
     }
     if (Date.now() > deadline) {
@@ -57,12 +57,18 @@ async function isAbandoned(path: string, held: string): Promise<boolean> {
   return (await startOf(Number(pid))) !== start;
 }
 
-/** Moving before removing lets only one of several processes that saw the same dead holder succeed. */
-async function removeAbandoned(path: string): Promise<void> {
+/**
+ * Moving before removing lets only one of several processes that saw the same dead holder succeed. The holder may have
+ * let go before it died, and a living one have the lock by now: that one keeps it.
+ */
+async function removeAbandoned(path: string, held: string): Promise<void> {
+  if ((await contentOf(path)) !== held) return;
   const aside = `${path}.${randomBytes(6).toString('hex')}`;
   await rename(path, aside).catch((error) => {
     if (errorCode(error) !== 'ENOENT') throw cannot(`The data directory cannot be written: ${path}`, error);
   });
+  const moved = await contentOf(aside);
+  if (moved !== undefined && moved !== held) await link(aside, path).catch(() => {});
   await rm(aside, { force: true });
 }
 

@@ -3,6 +3,7 @@ import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { DATABASE, FIND_DATABASE, MAKE_DATABASE } from './embedded-postgres.sql.js';
 import { chooseAccount, run, spawnAs } from './embedded-postgres-account.js';
 import { type Binaries, findBinaries } from './embedded-postgres-binaries.js';
 import { EmbeddedPostgresError } from './embedded-postgres-error.js';
@@ -24,6 +25,7 @@ import {
   startServer,
   stopServer,
 } from './embedded-postgres-process.js';
+import { attend, othersAttend } from './embedded-postgres-sessions.js';
 
 export { EmbeddedPostgresError };
 
@@ -31,7 +33,9 @@ export interface EmbeddedPostgres {
   readonly url: string;
   /** False when a server of this data directory was already running. */
   readonly startedHere: boolean;
-  /** Stops the server, whoever started it, and returns when it is gone. */
+  /** Lets go of the server, and stops it unless another process uses it. */
+  release(): Promise<void>;
+  /** Stops the server, whoever started it and uses it, and returns when it is gone. */
   stop(): Promise<void>;
 }
 
@@ -40,7 +44,6 @@ const READY_LIMIT_MS = 300_000;
 const REMNANT_LIMIT_MS = 1_000;
 const STILL_WAITING_MS = 10_000;
 const START_ATTEMPTS = 20;
-const DATABASE = 'tollgate';
 
 export async function openEmbeddedPostgres(options: {
   dataDir: string;
@@ -49,8 +52,9 @@ export async function openEmbeddedPostgres(options: {
   const say = options.progress ?? (() => {});
   const binaries = await findBinaries();
   const place = await openDataDirectory(options.dataDir);
+  const lock = join(place.dataDir, 'postgres.lock');
   const waiting = () => say('Waiting for another process that is starting PostgreSQL');
-  return withLock(join(place.dataDir, 'postgres.lock'), waiting, async () => {
+  return withLock(lock, waiting, async () => {
     const major = await clusterMajor(place.cluster);
     if (major !== undefined && major !== binaries.major) {
       throw new EmbeddedPostgresError(
@@ -64,15 +68,26 @@ export async function openEmbeddedPostgres(options: {
     const cluster = await realpath(place.cluster);
     const password = await readPassword(place);
     const server = await bringUp({ ...place, cluster }, binaries, password, say);
-    return {
-      url: `postgres://${USER}:${password}@127.0.0.1:${server.port}/${DATABASE}`,
-      startedHere: server.startedHere,
-      stop: () =>
-        stopServer(cluster, async () => {
-          const account = await chooseAccount(binaries, place.owner);
-          await run(spawnAs(account, 'pg_ctl', ['stop', '-m', 'fast', '-D', cluster], cluster, 'ignore'));
-        }),
+    const url = `postgres://${USER}:${password}@127.0.0.1:${server.port}/${DATABASE}`;
+    const presence = await attend(url);
+    const stop = async () => {
+      await presence.end();
+      await stopServer(cluster, async () => {
+        const account = await chooseAccount(binaries, place.owner);
+        await run(spawnAs(account, 'pg_ctl', ['stop', '-m', 'fast', '-D', cluster], cluster, 'ignore'));
+      });
     };
+    const release = async () => {
+      await presence.end();
+      // Under the lock: nobody is just between finding the server and being seen on it.
+      await withLock(lock, waiting, async () => {
+        const found = await findPostmaster(cluster);
+        // Another process may have stopped it meanwhile, and a third one started it anew.
+        const isSame = 'pid' in found && found.pid === server.pid;
+        if (isSame && !(await othersAttend(url))) await stop();
+      });
+    };
+    return { url, startedHere: server.startedHere, release, stop };
   });
 }
 
@@ -82,7 +97,7 @@ async function bringUp(
   binaries: Binaries,
   password: string,
   say: (line: string) => void,
-): Promise<{ port: number; startedHere: boolean }> {
+): Promise<{ pid: number; port: number; startedHere: boolean }> {
   const began = Date.now();
   let saidAt = began;
   let attempts = 0;
@@ -91,7 +106,7 @@ async function bringUp(
   for (;;) {
     const found = await findPostmaster(place.cluster);
     if (found.state === 'ready' && (await answers(found.port, password, place))) {
-      return { port: found.port, startedHere: found.pid === started?.pid };
+      return { pid: found.pid, port: found.port, startedHere: found.pid === started?.pid };
     }
     if (found.state !== 'unreadable') unreadableSince = undefined;
     if (!('pid' in found)) {
@@ -161,8 +176,8 @@ async function makeDatabase(port: number, password: string): Promise<void> {
   client.on('error', () => {});
   try {
     await client.connect();
-    const found = await client.query('SELECT FROM pg_database WHERE datname = $1', [DATABASE]);
-    if (found.rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`);
+    const found = await client.query(FIND_DATABASE);
+    if (found.rowCount === 0) await client.query(MAKE_DATABASE);
   } finally {
     await client.end().catch(() => {});
   }

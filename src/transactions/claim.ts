@@ -98,7 +98,9 @@ export class Claims {
     return new Set(rows.map(key));
   }
 
-  async #claimTargeted(claims: readonly TargetedClaim[]): Promise<readonly (Intent | undefined)[]> {
+  async #claimTargeted(unsorted: readonly TargetedClaim[]): Promise<readonly (Intent | undefined)[]> {
+    // Likewise with targets: two batches that share them lock them in the same order.
+    const claims = [...unsorted].sort((one, other) => one.targetAudit - other.targetAudit);
     const { rows } = await this.database.query<FromTarget>(CLAIM_TARGETED, [
       numbers(claims.map((claim) => claim.organisationId)),
       numbers(claims.map((claim) => claim.audit)),
@@ -113,7 +115,7 @@ export class Claims {
       optionalTexts(claims.map((claim) => kvpsColumn(claim.kvps))),
     ]);
     const reserved = new Map(rows.map((row) => [key(row), row]));
-    return claims.map((claim) => {
+    return unsorted.map((claim) => {
       const row = reserved.get(key(claim));
       if (row === undefined) return undefined;
       const { cardMask, cardType, ...rest } = row;

@@ -1,5 +1,5 @@
 // The way of a transaction: one short function, and the steps that it takes.
-import { type Acquirer, type AcquirerRequest, askUnderDeadline } from '../acquirers/contract.js';
+import { type Acquirer, type AcquirerRequest, type Answer, askUnderDeadline } from '../acquirers/contract.js';
 import { applyPlugins, type Priced } from '../plugins/contract.js';
 import { DatabaseUnavailable } from '../store/database.js';
 import { type Fault, fault } from '../values/faults.js';
@@ -154,9 +154,10 @@ export class Creation {
     return correlationIdTaken(await this.lookup.holderOf(caller, merchant, correlationId));
   }
 
-  #ask(intent: Intent, priced: PricedDirect | PricedTargeted) {
+  async #ask(intent: Intent, priced: PricedDirect | PricedTargeted): Promise<Answer> {
     const acquirer = this.acquirers.get(intent.acquirer);
-    if (acquirer === undefined) throw new Error(`no acquirer is called ${intent.acquirer}`);
+    // This process has no link of that name. To throw would leave behind an intent that nobody looks after.
+    if (acquirer === undefined) return { kind: 'not_sent' };
     const { organisationId, targetAudit } = intent;
     const request: AcquirerRequest = {
       operation: intent.transactionType,

@@ -40,7 +40,13 @@ export class Finisher {
       const code = answer.reason === 'timeout' ? 'acquirer_timeout' : 'acquirer_answer_unreadable';
       throw fault(code, [], intent.audit);
     }
-    const outcome = outcomeOf(answer, this.clock.now());
+    let outcome: Outcome;
+    try {
+      outcome = outcomeOf(answer, this.clock.now());
+    } catch {
+      // Nothing could be made of it. The money may have moved, and somebody has to find out.
+      return this.finish(intent, { kind: 'unknown', reason: 'unreadable' });
+    }
     if (await this.#settle(intent, outcome)) return { ...intent, ...outcome, refundedCents: 0 };
     return this.#asStored(intent);
   }

@@ -20,12 +20,13 @@ export const FIND_BY_AUDIT: Statement = {
     WHERE organisation_id = $1 AND audit = $2 AND merchant_id = ANY ($3::integer[])`,
 };
 
+/** One that is not decided yet is found however old it is: told that there is none, the client would pay again. */
 export const FIND_BY_CORRELATION_ID: Statement = {
   name: 'find-by-correlation-id',
   text: `
     SELECT ${COLUMNS} FROM transaction
     WHERE organisation_id = $1 AND merchant_id = $2 AND correlation_id = $3
-      AND created_at > to_timestamp($4::float8 / 1000)`,
+      AND (created_at > to_timestamp($4::float8 / 1000) OR status = 'unknown')`,
 };
 
 /** The transaction that holds a correlation ID, however old. */

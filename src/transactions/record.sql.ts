@@ -56,7 +56,7 @@ export const RECORD_TARGETED: Statement = {
     ), merged AS (
       SELECT organisation_id, audit, sum(refund_cents_back) AS refund_cents_back,
         bool_or(completion_back) AS completion_back, bool_or(void_back) AS void_back, bool_or(voided) AS voided
-      FROM effects GROUP BY organisation_id, audit
+      FROM effects GROUP BY organisation_id, audit ORDER BY audit
     ), applied AS (
       UPDATE transaction target SET
         refunded_cents = target.refunded_cents - merged.refund_cents_back,

@@ -64,7 +64,7 @@ export class Resolver {
     if (acquirer === undefined) return this.#postpone(doubt);
     const reference = this.audits.acquirerReference(doubt.organisationId, doubt.audit);
     if (!doubt.reversing) {
-      const finding = await withinDeadline(acquirer.inquire(reference), this.options.deadlineMs, {
+      const finding = await withinDeadline(() => acquirer.inquire(reference), this.options.deadlineMs, {
         kind: 'no_answer',
       });
       if (finding.kind === 'no_answer') return this.#postpone(doubt);
@@ -75,7 +75,11 @@ export class Resolver {
       // The request may still be on its way. The reversal makes sure that it is refused when it arrives.
       if (!(await this.#beginReversal(doubt))) return;
     }
-    const reversal = await withinDeadline(acquirer.reverse(reference), this.options.deadlineMs, 'no_answer');
+    const reversal = await withinDeadline(
+      () => acquirer.reverse(reference),
+      this.options.deadlineMs,
+      'no_answer',
+    );
     if (reversal === 'no_answer') return this.#postpone(doubt);
     await this.records.record(doubt, REVERSED, doubt.attempt);
   }

@@ -238,16 +238,15 @@ describe('two processes', () => {
 
   test('a process that comes while the server is shutting down waits and starts it anew', async () => {
     const dataDir = await usedDirectory();
-    const first = await openEmbeddedPostgres({ dataDir });
+    const first = spawnOpening(dataDir);
+    await opened(first);
     const pidFile = join(dataDir, 'postgres', 'postmaster.pid');
-    // A smart shutdown lasts as long as somebody is connected.
-    const client = new pg.Client({ connectionString: first.url });
-    await client.connect();
+    // A smart shutdown lasts as long as somebody is connected, as the process that opened it is.
     process.kill(await postmasterPid(dataDir), 'SIGTERM');
     while (!(await readFile(pidFile, 'utf8')).includes('stopping')) await sleep(10);
     const opening = openEmbeddedPostgres({ dataDir });
     await sleep(200);
-    await client.end();
+    first.kill('SIGKILL');
     const second = await opening;
     expect(second.startedHere).toBe(true);
     expect(await query(second.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);

@@ -73,7 +73,11 @@ export function paymentBody(change: PaymentChange = {}): Json {
       reference: change.reference ?? 'order-1',
       amount_details: { total_amount: String(change.amount ?? 10_000), currency: change.currency ?? 'AUD' },
       payment_method: {
-        creditcard: { pan: change.pan ?? CARD, expiry_date: change.expiry ?? '1239', cvv: change.cvv ?? '123' },
+        creditcard: {
+          pan: change.pan ?? CARD,
+          expiry_date: change.expiry ?? '1239',
+          cvv: change.cvv ?? '123',
+        },
       },
     },
   };
@@ -81,7 +85,8 @@ export function paymentBody(change: PaymentChange = {}): Json {
 
 export function client(baseUrl: string, credentials?: { username: string; password: string }): Client {
   const authorization =
-    credentials && `Basic ${Buffer.from(`${credentials.username}:${credentials.password}`).toString('base64')}`;
+    credentials &&
+    `Basic ${Buffer.from(`${credentials.username}:${credentials.password}`).toString('base64')}`;
 
   async function call(path: string, options: CallOptions = {}): Promise<Answer> {
     const payload = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
@@ -113,7 +118,10 @@ export function client(baseUrl: string, credentials?: { username: string; passwo
 
   const post = (path: string, body: unknown, correlationId?: string | null) =>
     call(path, { body, ...(correlationId !== undefined && { correlationId }) });
-  const pay = (path: string) => (change: PaymentChange = {}) => post(path, paymentBody(change), change.correlationId);
+  const pay =
+    (path: string) =>
+    (change: PaymentChange = {}) =>
+      post(path, paymentBody(change), change.correlationId);
   const act = (operation: string, audit: number, amount: number | string | undefined, change: TargetChange) =>
     post(
       `/transactions/${audit}/${operation}`,
@@ -141,7 +149,9 @@ export function client(baseUrl: string, credentials?: { username: string; passwo
     void: (audit, change = {}) => act('void', audit, undefined, change),
     lookUp: (audit) => call(`/transactions/${audit}`),
     search: (correlationId, merchant = 1) =>
-      call(`/transactions?merchant_id=${merchant}&correlation_id_lookup=${encodeURIComponent(correlationId)}`),
+      call(
+        `/transactions?merchant_id=${merchant}&correlation_id_lookup=${encodeURIComponent(correlationId)}`,
+      ),
     async decided(audit) {
       for (;;) {
         const { body } = await call(`/transactions/${audit}`);
@@ -166,7 +176,8 @@ function checkAgainstDocument(method: string, path: string, response: Response, 
   const operation = template && DOCUMENT.paths[template]?.[method.toLowerCase()];
   if (!operation) return;
   const documented = (operation as OpenApiOperation).responses[response.status];
-  if (documented === undefined) throw new Error(`${method} ${path} answered ${response.status}, which is not documented`);
+  if (documented === undefined)
+    throw new Error(`${method} ${path} answered ${response.status}, which is not documented`);
   const schema = documented.content?.['application/json']?.schema;
   if (schema === undefined) return;
   const pointer = `/paths/${escaped(template)}/${method.toLowerCase()}/responses/${response.status}/content/${escaped('application/json')}/schema`;

@@ -91,18 +91,23 @@ export interface TestGatewayOptions {
   /** As environment variables, without the prefix TOLLGATE_. */
   readonly settings?: Readonly<Record<string, string>>;
   readonly acquirers?: readonly Acquirer[];
+  /** A second process of this gateway: on the same database and ledger. Close it before the first. */
+  readonly shareWith?: TestGateway;
 }
 
 /** Starts a gateway. In a test it ends with the test; in `beforeAll`, close it in `afterAll`. */
 export async function testGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
-  const database = await testDatabase();
+  const { shareWith } = options;
+  const database = shareWith ? { url: shareWith.databaseUrl, drop: async () => {} } : await testDatabase();
   const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-gateway-'));
-  const cast = await addCast(database.url);
+  const { owner, colleague, stranger } = shareWith ?? (await addCast(database.url));
+  const cast: Cast = { owner, colleague, stranger };
   const environment = Object.fromEntries(
     Object.entries({
       ACQUIRER_DEADLINE_MS: '400',
       RESOLVER_INTERVAL_MS: '50',
       RESOLVER_FIRST_PAUSE_MS: '50',
+      ...(shareWith && { SIMULATOR_LEDGER: shareWith.ledgerPath }),
       ...options.settings,
       DATA_DIR: dataDir,
       PORT: '0',

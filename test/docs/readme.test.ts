@@ -1,0 +1,127 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { Compile } from 'typebox/compile';
+import { describe, expect, test } from 'vitest';
+import { demoCurl } from '../../src/cli/demo.js';
+import { CreatedTransaction, Errors, LookedUpTransaction, SearchResults } from '../../src/http/schemas.js';
+import { OPERATIONS } from '../../src/http/server.js';
+import { luhnValid } from '../../src/values/card.js';
+
+const ROOT = new URL('../../', import.meta.url);
+
+const PAGES: readonly string[] = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  ...readdirSync(new URL('docs', ROOT))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
+
+function read(page: string): string {
+  return readFileSync(new URL(page, ROOT), 'utf8');
+}
+
+describe('README.md', () => {
+  test.each(['npm ci && npm start', 'npm ci && npm test'])(
+    'shows the command %s on a line of its own',
+    (command) => {
+      expect(read('README.md').split('\n')).toContain(`    ${command}`);
+    },
+  );
+
+  test('shows the first purchase as the demo prints it', () => {
+    const demo = {
+      base_url: 'http://127.0.0.1:8080/v1',
+      username: 'demo',
+      password: '',
+      merchants: [1, 2, 3],
+    };
+    expect(read('README.md')).toContain(demoCurl(demo, 'data'));
+  });
+});
+
+describe('links', () => {
+  test.each(PAGES)('%s links to files and headings that exist', (page) => {
+    const broken = [...read(page).matchAll(/\]\(([^)\s]+)\)/g)]
+      .map(([, target]) => target as string)
+      .filter((target) => !/^https?:/.test(target))
+      .filter((target) => !leadsSomewhere(target, page));
+    expect(broken, 'Correct the link, or write what it promises.').toEqual([]);
+  });
+});
+
+function leadsSomewhere(target: string, page: string): boolean {
+  const url = new URL(target, new URL(page, ROOT));
+  if (!existsSync(url)) return false;
+  return url.hash === '' || headingsOf(readFileSync(url, 'utf8')).includes(url.hash.slice(1));
+}
+
+function headingsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+    (heading as string)
+      .toLowerCase()
+      .replaceAll(/[^\w -]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+interface Sent {
+  readonly page: string;
+  readonly path: string;
+  readonly body: string;
+}
+
+/** Every request with a body that a page tells the reader to send. */
+const SENT: readonly Sent[] = PAGES.flatMap((page) => {
+  const commands = read(page).replaceAll('\\\n', ' ').split('\n');
+  return commands
+    .filter((command) => command.includes(" -d '"))
+    .map((command) => {
+      const [, path = '', body = ''] = /(\/transactions\/[\w/]+).* -d '([^']+)'/.exec(command) ?? [];
+      return { page, path, body };
+    });
+});
+
+describe('requests', () => {
+  test.each(SENT)('$page: the body of $path is accepted by the schema', ({ path, body }) => {
+    const operation = OPERATIONS.filter(({ method }) => method === 'POST').find(({ route }) =>
+      new RegExp(`^${route.replaceAll(/\{\w+\}/g, '[0-9]+')}$`).test(path),
+    );
+    expect(operation, `There is no operation at ${path}.`).toBeDefined();
+    expect(operation?.checkBody(JSON.parse(body))).toEqual([]);
+  });
+});
+
+interface Shown {
+  readonly page: string;
+  readonly first: string;
+  readonly text: string;
+}
+
+const SHOWN: readonly Shown[] = PAGES.flatMap((page) =>
+  [...read(page).matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, text]) => ({
+    page,
+    first: (text as string).split('\n').slice(0, 2).join(' '),
+    text: text as string,
+  })),
+);
+
+test.each(SHOWN)('$page: the JSON that begins with $first is one of the interface', ({ text }) => {
+  const value: unknown = JSON.parse(text);
+  const answers = [CreatedTransaction, LookedUpTransaction, SearchResults, Errors].map((schema) =>
+    Compile(schema),
+  );
+  const isAnswer = answers.some((schema) => schema.Check(value));
+  const isRequest = OPERATIONS.some(
+    ({ body, checkBody }) => body !== undefined && checkBody(value).length === 0,
+  );
+  expect(
+    isAnswer || isRequest,
+    'It is neither a request nor an answer: bring it into step with src/http/schemas.ts.',
+  ).toBe(true);
+});
+
+test.each(PAGES)('%s: every card number passes the Luhn check', (page) => {
+  const numbers = read(page).match(/\b\d{16}\b/g) ?? [];
+  expect(numbers.filter((number) => !luhnValid(number))).toEqual([]);
+});

@@ -1,0 +1,325 @@
+// The rules of the house, so that nobody has to remember them. Each failure says what to do.
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+/** From the ground up: a folder imports itself and folders before it. */
+const FOLDERS = [
+  'values',
+  'store',
+  'acquirers',
+  'plugins',
+  'merchants',
+  'vault',
+  'transactions',
+  'directdebit',
+  'http',
+  'workers',
+  'cli',
+];
+
+/** Which folder alone may know a package. */
+const PACKAGE_HOMES: Readonly<Record<string, string>> = {
+  pg: 'store',
+  fastify: 'http',
+  'temporal-polyfill': 'values',
+  'date-holidays': 'values',
+};
+
+const LONGEST_FILE_LINES = 400;
+
+interface Source {
+  /** From the root, with slashes: `src/http/server.ts`. */
+  readonly path: string;
+  readonly text: string;
+  readonly imports: readonly string[];
+}
+
+function filesUnder(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length).replaceAll(sep, '/'))
+    .sort();
+}
+
+function read(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8');
+}
+
+/** What a file imports or exports from elsewhere, types included, and what it loads only when it is needed. */
+function importsOf(text: string): string[] {
+  const lasting = /^(?:import|export)\s(?:[^'"`;]*?\sfrom\s)?['"]([^'"]+)['"]/gm;
+  const later = /\b(?:import|createRequire\([^)]*\))\(\s*['"]([^'"]+)['"]\s*\)/g;
+  return [lasting, later].flatMap((pattern) =>
+    [...text.matchAll(pattern)].map(([, specifier]) => specifier as string),
+  );
+}
+
+const SOURCES: readonly Source[] = filesUnder('src').map((path) => {
+  const text = read(path);
+  return { path, text, imports: importsOf(text) };
+});
+const BY_PATH = new Map(SOURCES.map((source) => [source.path, source]));
+
+function folderOf(path: string): string {
+  return path.split('/')[1] as string;
+}
+
+/** The files of this project that a file imports. */
+function neighboursOf({ path, imports }: Source): string[] {
+  return imports
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => normalize(join(dirname(path), specifier)).replaceAll(sep, '/'))
+    .map((target) => target.replace(/\.js$/, '.ts'));
+}
+
+function packagesOf({ imports }: Source): string[] {
+  return imports
+    .filter((specifier) => !specifier.startsWith('.') && !specifier.startsWith('node:'))
+    .map((specifier) => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/'));
+}
+
+/** A line of a file that holds something that it should not. */
+function linesWith(text: string, unwanted: RegExp): string[] {
+  return text
+    .split('\n')
+    .flatMap((line, index) => (unwanted.test(line) ? [`${index + 1}: ${line.trim()}`] : []));
+}
+
+function expectNone(violations: readonly string[], whatToDo: string): void {
+  expect(violations, whatToDo).toEqual([]);
+}
+
+describe('layers', () => {
+  test('every file of src/ lies in a known folder', () => {
+    expectNone(
+      SOURCES.map(({ path }) => path).filter((path) => !FOLDERS.includes(folderOf(path))),
+      'Put the file into one of the folders, or give a new folder its place in FOLDERS and in docs/ARCHITECTURE.md.',
+    );
+  });
+
+  test('an import names a file that exists', () => {
+    expectNone(
+      SOURCES.flatMap((source) =>
+        neighboursOf(source)
+          .filter((target) => !BY_PATH.has(target) && target.startsWith('src/'))
+          .map((target) => `${source.path} imports ${target}`),
+      ),
+      'The rules below follow the imports: correct the path, or teach importsOf() to read it.',
+    );
+  });
+
+  test('a folder imports itself and earlier folders only', () => {
+    expectNone(
+      SOURCES.flatMap((source) =>
+        neighboursOf(source)
+          .filter((target) => FOLDERS.indexOf(folderOf(target)) > FOLDERS.indexOf(folderOf(source.path)))
+          .map((target) => `${source.path} imports ${target}`),
+      ),
+      `The order is ${FOLDERS.join(', ')}. Pass in from above what the lower folder needs, or move it down.`,
+    );
+  });
+
+  test('no import runs in a circle', () => {
+    expectNone(
+      circles(),
+      'Move what both files need into a third one, or pass it in as a parameter. Types count too.',
+    );
+  });
+
+  test.each(Object.entries(PACKAGE_HOMES))('the package %s is imported in src/%s only', (name, home) => {
+    expectNone(
+      SOURCES.filter((source) => packagesOf(source).includes(name) && folderOf(source.path) !== home).map(
+        ({ path }) => path,
+      ),
+      `Only src/${home} knows ${name}. Use what that folder offers, or add to it what is missing.`,
+    );
+  });
+
+  test('every file of src/ can be reached from the command line', () => {
+    const reached = new Set<string>();
+    const visit = (path: string) => {
+      const source = BY_PATH.get(path);
+      if (source === undefined || reached.has(path)) return;
+      reached.add(path);
+      for (const target of neighboursOf(source)) visit(target);
+    };
+    visit('src/cli/main.ts');
+    expectNone(
+      SOURCES.map(({ path }) => path).filter((path) => !reached.has(path)),
+      'Nothing that runs imports it: remove the file, or use it. What only tests use belongs in test/.',
+    );
+  });
+});
+
+function circles(): string[] {
+  const done = new Set<string>();
+  const found: string[] = [];
+  const visit = (path: string, way: readonly string[]) => {
+    if (way.includes(path)) {
+      found.push([...way.slice(way.indexOf(path)), path].join(' → '));
+      return;
+    }
+    const source = BY_PATH.get(path);
+    if (source === undefined || done.has(path)) return;
+    for (const target of neighboursOf(source)) visit(target, [...way, path]);
+    done.add(path);
+  };
+  for (const { path } of SOURCES) visit(path, []);
+  return found;
+}
+
+describe('files', () => {
+  test('no file has a name that says nothing', () => {
+    expectNone(
+      ['src', 'test', 'bench', 'bin'].flatMap(filesUnder).filter((path) => {
+        return /(^|\/)(utils?|helpers?|misc|common|shared|stuff)(\/|\.|$)/i.test(path);
+      }),
+      'Name the file after what it is in charge of; if it is in charge of several things, make several files.',
+    );
+  });
+
+  test(`no file of src/ is longer than ${LONGEST_FILE_LINES} lines`, () => {
+    expectNone(
+      SOURCES.map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 }))
+        .filter(({ lines }) => lines > LONGEST_FILE_LINES)
+        .map(({ path, lines }) => `${path}: ${lines} lines`),
+      'Split it along what its parts are in charge of.',
+    );
+  });
+
+  test('every file of src/ begins with a sentence on what it is in charge of', () => {
+    expectNone(
+      SOURCES.filter(({ path }) => !path.endsWith('.sql.ts'))
+        .filter(({ text }) => !/^\/\/ [A-Z`].*(\n\/\/ .*)*[.:)]\n/.test(text))
+        .map(({ path }) => path),
+      'Begin the file with `// ` and one sentence that ends in a full stop. Files of statements need none.',
+    );
+  });
+
+  test('nothing in src/ prints through console', () => {
+    expectNone(
+      SOURCES.flatMap(({ path, text }) => linesWith(text, /\bconsole\./).map((line) => `${path}:${line}`)),
+      'Log through the logger, or print a command’s result through src/cli/output.ts.',
+    );
+  });
+});
+
+describe('SQL', () => {
+  // A string that begins with a statement. BEGIN, COMMIT and ROLLBACK frame statements and are none.
+  const statement = /['"`]\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH|CREATE|ALTER|DROP|TRUNCATE)\s/;
+
+  test('statements stand in files called *.sql.ts', () => {
+    expectNone(
+      SOURCES.filter(({ path }) => !path.endsWith('.sql.ts')).flatMap(({ path, text }) =>
+        linesWith(text, statement).map((line) => `${path}:${line}`),
+      ),
+      'Move the statement into the *.sql.ts file beside this one, and import it by name.',
+    );
+  });
+
+  test('files called *.sql.ts hold nothing but statements', () => {
+    const text = '`(?:[^`\\\\]|\\\\.)*`';
+    const value = `(?:${text}|\\{ name: '[a-z-]*', text: (?:${text}|[A-Z_]+),? \\})`;
+    const whole = new RegExp(
+      `^(?:import (?:type )?\\{[^}]*\\} from '[^']+'; ?)*(?:(?:export )?const [A-Z_]+(?:: Statement)? = ${value}; ?)+$`,
+    );
+    expectNone(
+      SOURCES.filter(({ path }) => path.endsWith('.sql.ts'))
+        .filter(({ text: source }) => !whole.test(withoutComments(source).replaceAll(/\s+/g, ' ').trim()))
+        .map(({ path }) => path),
+      'Only constants with a name and a text (or a text alone) belong there; code goes into the file that uses them.',
+    );
+  });
+});
+
+/** Comments of files that hold statements: those of TypeScript only, since SQL's stand inside the texts. */
+function withoutComments(source: string): string {
+  return source.replaceAll(/^\s*\/\*\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+}
+
+describe('words', () => {
+  /** American spelling, and where it is none: a header, a property of CSS, a word of another system. */
+  const unwanted: readonly (readonly [RegExp, RegExp?])[] = [
+    [/authoriz/i, /headers\.authorization|\bAuthorization\b|'authorization'/g],
+    [/cancel(ed|ing|ation)/i],
+    [/color/i, /[\w-]*color:|\bcolor-scheme\b/g],
+    [/behavior/i, /overscroll-behavior/g],
+    [/organiz/i],
+    [/initializ/i],
+    [/recogniz/i],
+    [/tokeniz/i],
+    [/normaliz/i],
+    [/\bhonor/i],
+    [/\bfavor/i],
+    [/\bcatalog\b/i],
+    [/fulfill(?!ed|ing)/i],
+  ];
+
+  test('words are spelt as in Britain', () => {
+    const written = [
+      ...['src', 'migrations', 'docs'].flatMap(filesUnder),
+      ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
+    ];
+    expectNone(
+      written.flatMap((path) =>
+        unwanted.flatMap(([word, except]) => {
+          const text = except === undefined ? read(path) : read(path).replaceAll(except, '');
+          return linesWith(text, word).map((line) => `${path}:${line}`);
+        }),
+      ),
+      'Use the British form: authorisation, cancelled, colour, behaviour, organisation, initialise, recognise …',
+    );
+  });
+});
+
+describe('packages', () => {
+  interface Locked {
+    readonly resolved?: string;
+    readonly dependencies?: Record<string, string>;
+    readonly optionalDependencies?: Record<string, string>;
+  }
+  const lock = JSON.parse(read('package-lock.json')) as { packages: Record<string, Locked> };
+
+  test('package.json names exact versions', () => {
+    const { dependencies, devDependencies, optionalDependencies, overrides } = JSON.parse(
+      read('package.json'),
+    ) as Record<string, Record<string, string>>;
+    const versions = { ...dependencies, ...devDependencies, ...optionalDependencies, ...overrides };
+    expectNone(
+      Object.entries(versions)
+        .filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
+        .map(([name, version]) => `${name}: ${version}`),
+      'Pin the version without ^ or ~: npm install --save-exact does.',
+    );
+  });
+
+  test('package-lock.json names no download address', () => {
+    expectNone(
+      Object.entries(lock.packages)
+        .filter(([, { resolved }]) => resolved !== undefined)
+        .map(([name]) => name),
+      'Write the lock file with omit-lockfile-registry-resolved=true, as .npmrc says, so that any registry will do.',
+    );
+  });
+
+  test('package-lock.json holds the packages of every platform', () => {
+    const isLocked = (dependent: string, name: string) => {
+      for (let at = dependent; ; at = at.slice(0, Math.max(at.lastIndexOf('/node_modules/'), 0))) {
+        if (`${at && `${at}/`}node_modules/${name}` in lock.packages) return true;
+        if (at === '') return false;
+      }
+    };
+    expectNone(
+      Object.entries(lock.packages).flatMap(([path, { dependencies, optionalDependencies }]) =>
+        Object.keys({ ...dependencies, ...optionalDependencies })
+          .filter((name) => !isLocked(path, name))
+          .map((name) => `${name}, of ${path}`),
+      ),
+      '`npm ci` refuses a lock file with gaps. Remove node_modules and package-lock.json, and run npm install anew with versions that the registry has for every platform.',
+    );
+  });
+});

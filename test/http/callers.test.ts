@@ -1,0 +1,264 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Administration } from '../../src/merchants/administration.js';
+import { Database } from '../../src/store/database.js';
+import { type Answer, client } from '../support/client.js';
+import { type Credentials, type TestGateway, testGateway } from '../support/gateway.js';
+import { ANY_BODY, bodyWith, CREATING_PATHS, storedRows, TARGETED } from './requests.js';
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await testGateway({ settings: { ACQUIRER_DEADLINE_MS: '20000' } });
+});
+afterAll(() => gateway.close());
+
+/** All that a client sees of an answer, but for what is new in every response. */
+function seen({ status, headers, text }: Answer): string {
+  const lasting = [...headers].filter(([name]) => !['date', 'x-correlation-id'].includes(name));
+  return JSON.stringify({ status, headers: lasting, text });
+}
+
+const base64 = (text: string | Uint8Array) => Buffer.from(text).toString('base64');
+
+describe('credentials', () => {
+  const wrong: [string, (owner: Credentials) => string | undefined][] = [
+    ['none', () => undefined],
+    ['a wrong secret', ({ username }) => `Basic ${base64(`${username}:wrong`)}`],
+    ['no secret', ({ username }) => `Basic ${base64(`${username}:`)}`],
+    [
+      'a secret with something behind it',
+      ({ username, password }) => `Basic ${base64(`${username}:${password}x`)}`,
+    ],
+    [
+      'a secret in another case',
+      ({ username, password }) => `Basic ${base64(`${username}:${password.toUpperCase()}`)}`,
+    ],
+    ['an unknown user', ({ password }) => `Basic ${base64(`nobody:${password}`)}`],
+    ['an empty user name', ({ password }) => `Basic ${base64(`:${password}`)}`],
+    ['a user name in another case', ({ password }) => `Basic ${base64(`OWNER:${password}`)}`],
+    ['a user name that no user can have', ({ password }) => `Basic ${base64(`own\u0000er:${password}`)}`],
+    ['a user name of 8 kB', ({ password }) => `Basic ${base64(`${'o'.repeat(8_000)}:${password}`)}`],
+    ['no colon', ({ username }) => `Basic ${base64(username)}`],
+    ['bytes that are no text', () => `Basic ${base64(Uint8Array.of(0xff, 0xfe, 0x3a, 0xff))}`],
+    ['no base64', ({ username, password }) => `Basic ${username}:${password}`],
+    ['only the scheme', () => 'Basic'],
+    ['another scheme', ({ password }) => `Bearer ${password}`],
+    ['an empty header', () => ''],
+    [
+      'two credentials',
+      ({ username, password }) => `Basic ${base64(`${username}:${password}`)}, Basic ${base64('a:b')}`,
+    ],
+    ['SQL', () => `Basic ${base64("' OR 1=1 --:x")}`],
+  ];
+  test.each(wrong)('%s → 401 with WWW-Authenticate, the very same answer every time', async (_, header) => {
+    const nobody = client(gateway.baseUrl);
+    const authorization = header(gateway.owner);
+    const expected = await nobody.get('/transactions/1');
+    const answer = await nobody.call('/transactions/1', {
+      headers: authorization === undefined ? {} : { authorization },
+    });
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get('www-authenticate')).toMatch(/^Basic realm="/);
+    expect(answer.errors).toEqual(['unauthenticated header/Authorization']);
+    expect(seen(answer)).toBe(seen(expected));
+  });
+
+  test.each(CREATING_PATHS)(
+    'POST %s without credentials → 401 before anything else is looked at',
+    async (path) => {
+      const nobody = client(gateway.baseUrl);
+      const before = await storedRows(gateway);
+      expect((await nobody.post(path, ANY_BODY)).status).toBe(401);
+      expect((await nobody.call(path, { raw: '{', correlationId: null })).status).toBe(401);
+      expect(await storedRows(gateway)).toBe(before);
+    },
+  );
+
+  test('GET of the search without credentials → 401', async () => {
+    expect((await client(gateway.baseUrl).search('x')).status).toBe(401);
+  });
+
+  test.each(['Basic', 'basic', 'BASIC'])('%s is the same scheme in any case → accepted', async (scheme) => {
+    const { username, password } = gateway.owner;
+    const authorization = `${scheme} ${base64(`${username}:${password}`)}`;
+    const answer = await client(gateway.baseUrl).call('/transactions/2147483647', {
+      headers: { authorization },
+    });
+    expect(answer.status).toBe(404);
+  });
+
+  test('secrets are stored only as digests', async () => {
+    const rows = await gateway.sql('SELECT * FROM gateway_user');
+    expect(rows).toHaveLength(3);
+    for (const { password } of [gateway.owner, gateway.colleague, gateway.stranger]) {
+      expect(Buffer.from(password, 'base64url').length * 8).toBeGreaterThanOrEqual(128);
+      for (const row of rows) {
+        expect(row.secret_digest.toString('latin1')).not.toContain(password);
+        expect(JSON.stringify({ ...row, secret_digest: row.secret_digest.toString('hex') })).not.toContain(
+          password,
+        );
+      }
+    }
+  });
+});
+
+describe('merchants', () => {
+  test.each([1, 2, 3])('owner, for merchant %i (assigned or granted) → accepted', async (merchant) => {
+    const answer = await gateway.api.purchase({ merchant });
+    expect(answer.status).toBe(201);
+    expect(answer.body.merchant).toEqual({ id: merchant });
+  });
+
+  test('colleague, for the assigned merchant → accepted', async () => {
+    expect((await gateway.as(gateway.colleague).purchase({ merchant: 2 })).status).toBe(201);
+  });
+
+  test.each(CREATING_PATHS)(
+    'POST %s for a foreign merchant → 403, the same whether it exists or not',
+    async (path) => {
+      const before = await storedRows(gateway);
+      const post = (credentials: Credentials, merchant: number) =>
+        gateway.as(credentials).post(path, bodyWith('merchant.id', merchant));
+      const answers = [
+        await post(gateway.owner, 4),
+        await post(gateway.owner, 5),
+        await post(gateway.owner, 2_147_483_647),
+        await post(gateway.colleague, 1),
+        await post(gateway.colleague, 3),
+        await post(gateway.stranger, 1),
+      ];
+      expect(answers[0]?.status).toBe(403);
+      expect(answers[0]?.errors).toEqual(['merchant_not_permitted body/merchant/id']);
+      expect(new Set(answers.map(seen)).size).toBe(1);
+      expect(await storedRows(gateway)).toBe(before);
+    },
+  );
+});
+
+describe('transactions of merchants that the user may not use', () => {
+  /** Audits that exist in the first organisation and in no other, one purchase and one preauthorisation. */
+  let ours: { purchase: number; preauthorisation: number };
+  beforeAll(async () => {
+    for (let made = 0; made < 3; made += 1) await gateway.api.purchase();
+    ours = {
+      purchase: (await gateway.api.purchase()).body.audit,
+      preauthorisation: (await gateway.api.preauthorise()).body.audit,
+    };
+  });
+
+  test.each(['colleague', 'stranger'] as const)(
+    'lookup by the %s → 404, byte for byte that of none',
+    async (who) => {
+      const api = gateway.as(gateway[who]);
+      const none = await api.lookUp(2_147_483_647);
+      expect(none.status).toBe(404);
+      expect(none.errors).toEqual(['transaction_not_found path/audit']);
+      expect(seen(await api.lookUp(ours.purchase))).toBe(seen(none));
+      const head = await api.call(`/transactions/${ours.purchase}`, { method: 'HEAD' });
+      expect(head.status).toBe(404);
+    },
+  );
+
+  test.each(
+    TARGETED.flatMap((operation) =>
+      (['colleague', 'stranger'] as const).map((who) => [operation, who] as const),
+    ),
+  )('%s by the %s → 404, byte for byte that of none, and nothing happens', async (operation, who) => {
+    const api = gateway.as(gateway[who]);
+    const body = bodyWith('merchant.id', who === 'colleague' ? 2 : 4);
+    const target = operation === 'completion' ? ours.preauthorisation : ours.purchase;
+    const before = await storedRows(gateway);
+    const none = await api.post(`/transactions/2147483647/${operation}`, body);
+    expect(none.status).toBe(404);
+    expect(seen(await api.post(`/transactions/${target}/${operation}`, body))).toBe(seen(none));
+    expect(await storedRows(gateway)).toBe(before);
+  });
+
+  test.each(TARGETED)(
+    '%s under another merchant than the target’s, both permitted → 404',
+    async (operation) => {
+      const body = bodyWith('merchant.id', 2);
+      const target = operation === 'completion' ? ours.preauthorisation : ours.purchase;
+      const none = await gateway.api.post(`/transactions/2147483647/${operation}`, body);
+      const answer = await gateway.api.post(`/transactions/${target}/${operation}`, body);
+      expect(answer.status).toBe(404);
+      expect(seen(answer)).toBe(seen(none));
+      const { _links } = (await gateway.api.lookUp(target)).body;
+      expect(_links).toHaveProperty(operation);
+    },
+  );
+
+  test('the same audit in two organisations → each sees its own', async () => {
+    const theirs = await gateway
+      .as(gateway.stranger)
+      .purchase({ merchant: 4, reference: 'theirs', amount: 77 });
+    const { audit } = theirs.body;
+    expect((await gateway.as(gateway.stranger).lookUp(audit)).body.transaction.reference).toBe('theirs');
+    const mine = await gateway.api.lookUp(audit);
+    expect(mine.status).toBe(200);
+    expect(mine.body.transaction.reference).not.toBe('theirs');
+  });
+});
+
+describe('changes by the operator take effect while the gateway runs', () => {
+  let database: Database;
+  let administration: Administration;
+  beforeAll(() => {
+    database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+    administration = new Administration(database);
+  });
+  afterAll(() => database.close());
+
+  test('a user that is added → accepted at once', async () => {
+    expect((await gateway.as({ username: 'early', password: 'guess' }).lookUp(1)).status).toBe(401);
+    const user = await administration.addUser('early', 1);
+    expect((await gateway.as(user).purchase()).status).toBe(201);
+  });
+
+  test('a user that is revoked → refused soon, and for good', async () => {
+    const user = await administration.addUser('leaving', 1);
+    const api = gateway.as(user);
+    expect((await api.purchase()).status).toBe(201);
+    await administration.revoke('leaving');
+    await expect.poll(async () => (await api.search('x')).status, { timeout: 20_000 }).toBe(401);
+    expect((await api.purchase()).status).toBe(401);
+    const none = await client(gateway.baseUrl).lookUp(1);
+    expect(seen(await api.lookUp(1))).toBe(seen(none));
+  });
+
+  test('a secret that is rotated → the new one works at once, and from then on the old one does not', async () => {
+    const user = await administration.addUser('careful', 1);
+    expect((await gateway.as(user).purchase()).status).toBe(201);
+    const rotated = await administration.rotate('careful');
+    expect(rotated.password).not.toBe(user.password);
+    expect((await gateway.as(rotated).purchase()).status).toBe(201);
+    expect((await gateway.as(user).purchase()).status).toBe(401);
+    expect((await gateway.as(rotated).purchase()).status).toBe(201);
+  });
+
+  test('a secret that is rotated and not used yet → the old one is refused soon', async () => {
+    const user = await administration.addUser('hasty', 1);
+    expect((await gateway.as(user).search('x')).status).toBe(200);
+    await administration.rotate('hasty');
+    await expect.poll(async () => (await gateway.as(user).search('x')).status, { timeout: 20_000 }).toBe(401);
+  });
+
+  test('a merchant that is granted → permitted soon, its earlier transactions included', async () => {
+    const user = await administration.addUser('growing', 2);
+    const api = gateway.as(user);
+    const { body } = await gateway.api.purchase({ merchant: 1 });
+    expect((await api.purchase({ merchant: 1 })).status).toBe(403);
+    expect((await api.lookUp(body.audit)).status).toBe(404);
+    await administration.grant('growing', 1);
+    await expect
+      .poll(async () => (await api.purchase({ merchant: 1 })).status, { timeout: 20_000 })
+      .toBe(201);
+    expect((await api.lookUp(body.audit)).status).toBe(200);
+    expect((await api.refund(body.audit, 1)).status).toBe(201);
+  });
+
+  test('a merchant of another organisation → cannot be granted', async () => {
+    await administration.addUser('curious', 1);
+    await expect(administration.grant('curious', 4)).rejects.toThrow('there is no merchant 4');
+    await expect(administration.addUser('curious2', 1, [4])).rejects.toThrow('there is no merchant 4');
+  });
+});

@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+import { testGateway } from '../support/gateway.js';
+import { gatedAcquirer } from './gated-acquirer.js';
+import { storedRows } from './requests.js';
+
+describe('requests per second of one user', () => {
+  test('more than the setting allows → 429 with Retry-After; others are not concerned; later it goes on', async () => {
+    const gateway = await testGateway({
+      settings: { ACQUIRER_DEADLINE_MS: '60000', USER_REQUESTS_PER_SECOND: '2' },
+    });
+    const answers = await Promise.all(Array.from({ length: 40 }, () => gateway.api.purchase()));
+    const refused = answers.filter(({ status }) => status === 429);
+    const created = answers.filter(({ status }) => status === 201);
+    expect(refused.length).toBeGreaterThan(0);
+    expect(created.length).toBeGreaterThanOrEqual(2);
+    expect(refused.length + created.length).toBe(40);
+    for (const { errors, headers } of refused) {
+      expect(errors).toEqual(['too_many_requests ']);
+      expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    }
+    expect(await storedRows(gateway)).toBe(created.length);
+    expect((await gateway.as(gateway.stranger).purchase({ merchant: 4 })).status).toBe(201);
+    await expect
+      .poll(async () => (await gateway.api.search('x')).status, { timeout: 20_000, interval: 600 })
+      .toBe(200);
+  });
+
+  test('wrong credentials → 401 and not 429, and they do not use up what the user may send', async () => {
+    const { as, owner, api } = await testGateway({ settings: { USER_REQUESTS_PER_SECOND: '1' } });
+    const guesses = Array.from({ length: 20 }, () => as({ ...owner, password: 'guess' }).search('x'));
+    for (const { status } of await Promise.all(guesses)) expect(status).toBe(401);
+    expect((await api.search('x')).status).toBe(200);
+  });
+});
+
+describe('transactions in flight', () => {
+  test('one more than the setting allows → 503 not_processed with Retry-After, no row, and its ID is free', async () => {
+    const acquirer = gatedAcquirer();
+    const gateway = await testGateway({
+      settings: { ACQUIRER_DEADLINE_MS: '60000', MAX_IN_FLIGHT: '1' },
+      acquirers: [acquirer],
+    });
+    const first = gateway.api.purchase({ correlationId: 'first' });
+    await acquirer.reached;
+    const refused = await gateway.api.purchase({ correlationId: 'second' });
+    expect({ status: refused.status, errors: refused.errors }).toEqual({
+      status: 503,
+      errors: ['not_processed '],
+    });
+    expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    expect(refused.headers.get('x-correlation-id')).toBe('second');
+    expect(await storedRows(gateway)).toBe(1);
+    expect((await gateway.api.search('second')).body).toEqual({ results: [] });
+    expect((await gateway.api.search('first')).body.results).toHaveLength(1);
+    acquirer.release();
+    expect((await first).status).toBe(201);
+    expect((await gateway.api.purchase({ correlationId: 'second' })).status).toBe(201);
+  });
+});

@@ -1,0 +1,225 @@
+// In charge of the reference page: that it says everything, fetches nothing and cannot be broken by what it shows.
+import { describe, expect, test } from 'vitest';
+import { type OpenApiDocument, type OpenApiOperation, openApiDocument } from '../../src/http/openapi.js';
+import { referencePage } from '../../src/http/reference-page.js';
+import { OPERATIONS } from '../../src/http/server.js';
+import { FAULTS } from '../../src/values/faults.js';
+
+const DOCUMENT = openApiDocument(OPERATIONS);
+const PAGE = referencePage(DOCUMENT);
+
+/** What a reader sees. */
+function textOf(page: string): string {
+  const body = page.slice(page.indexOf('<body>')).replaceAll(/<wbr>|<[^>]*>/g, '');
+  return body
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&');
+}
+
+function documentWith(
+  operation: Partial<OpenApiOperation>,
+  schemas: Record<string, unknown> = {},
+): OpenApiDocument {
+  const whole: OpenApiOperation = {
+    operationId: 'tryOut',
+    tags: ['Trials'],
+    summary: 'Try out',
+    parameters: [],
+    responses: {},
+    ...operation,
+  };
+  return {
+    ...DOCUMENT,
+    paths: { '/trials/{trial_id}': { patch: whole } },
+    components: { schemas, securitySchemes: {} },
+  };
+}
+
+function pageOfBody(schema: unknown, example?: unknown): string {
+  return referencePage(
+    documentWith({ requestBody: { required: true, content: { 'application/json': { schema, example } } } }),
+  );
+}
+
+describe('the page of the gateway itself', () => {
+  const text = textOf(PAGE);
+
+  test.each(OPERATIONS.map((operation) => [operation.id, operation] as const))(
+    '%s: has its section, its entry in the contents and its address',
+    (id, { method, route, summary }) => {
+      expect(PAGE).toContain(`id="op-${id}"`);
+      expect(PAGE).toContain(`href="#op-${id}"`);
+      expect(text).toContain(summary);
+      expect(text).toContain(`${method} /v1${route}`);
+    },
+  );
+
+  test.each(Object.entries(DOCUMENT.components.schemas))(
+    '%s: is shown once, with every field',
+    (name, schema) => {
+      expect(PAGE.split(`id="object-${name}"`)).toHaveLength(2);
+      const section = textOf(`<body>${PAGE.slice(PAGE.indexOf(`id="object-${name}"`))}`);
+      for (const field of Object.keys((schema as { properties: object }).properties)) {
+        expect(section).toContain(field);
+      }
+    },
+  );
+
+  test('every error code is explained', () => {
+    for (const [code, { message }] of Object.entries(FAULTS)) {
+      expect(PAGE).toContain(`id="error-${code}"`);
+      expect(text).toContain(message);
+    }
+  });
+
+  test('every link inside the page leads somewhere, and every anchor is unique', () => {
+    const ids = [...PAGE.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
+    const targets = [...PAGE.matchAll(/href="#([^"]*)"/g)].map(([, target]) => target);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(targets.filter((target) => !ids.includes(target))).toEqual([]);
+  });
+
+  test('nothing is fetched and nothing is run', () => {
+    expect(PAGE).not.toMatch(
+      /<script|<iframe|<img|<link|<object|<embed|\son\w+=|\ssrc=|javascript:|@import|url\(/i,
+    );
+    expect(PAGE).not.toMatch(/(?:href|action|content)="(?:https?:)?\/\//i);
+  });
+
+  test('the introduction says how to recover, and that 2XX is no approval', () => {
+    expect(text).toContain('2XX never means approval.');
+    expect(text).toMatch(/empty results within those 24 hours, or 404: it was not processed/);
+    expect(PAGE).toContain('href="/v1/openapi.json"');
+  });
+
+  test('a schema that stands inside another is a link to it', () => {
+    expect(text).toContain('array of LookedUpTransaction');
+    expect(text).not.toContain('results[].audit');
+  });
+});
+
+describe('what the document says is shown as text', () => {
+  const EVIL = `<b title='x'>"&</b><script>`;
+  const evilSchema = {
+    type: 'object',
+    description: EVIL,
+    properties: { [EVIL]: { enum: [EVIL], format: EVIL, pattern: EVIL } },
+  };
+
+  test('texts, names, values and examples → escaped, wherever they stand', () => {
+    const operation = documentWith(
+      {
+        operationId: EVIL,
+        tags: [EVIL],
+        summary: EVIL,
+        description: `${EVIL} \`${EVIL}\``,
+        parameters: [{ name: EVIL, in: 'query', required: true, description: EVIL, schema: { type: EVIL } }],
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: evilSchema, example: { [EVIL]: EVIL } } },
+        },
+        responses: {
+          200: { description: EVIL, headers: { [EVIL]: { description: EVIL, schema: {} } } },
+          422: { description: `\`${EVIL}\`` },
+        },
+      },
+      { [EVIL]: evilSchema },
+    );
+    const page = referencePage({ ...operation, info: { title: EVIL, version: EVIL, description: EVIL } });
+    expect(page).not.toContain('<script');
+    expect(page).not.toContain("<b title='x'>");
+    expect(page).toContain('&lt;b title=&#39;x&#39;&gt;&quot;&amp;&lt;/b&gt;&lt;script&gt;');
+  });
+
+  test('backticks → code', () => {
+    expect(referencePage(documentWith({ description: 'Set `active` & wait.' }))).toContain(
+      'Set <code>active</code> &amp; wait.',
+    );
+  });
+
+  test('an apostrophe in an example → the command still holds together', () => {
+    const text = textOf(pageOfBody({ type: 'object' }, { name: "O'Neill" }));
+    expect(text).toContain(`curl -X PATCH "$BASE_URL/trials/$TRIAL_ID"`);
+    expect(text).toContain(`"name": "O'\\''Neill"`);
+  });
+});
+
+describe('fields', () => {
+  const fieldText = (schema: unknown) =>
+    textOf(pageOfBody({ type: 'object', properties: { field: schema } }));
+
+  test.each([
+    [{ type: 'string', format: 'luhn-checked' }, 'must pass the Luhn check'],
+    [{ type: 'string', format: 'card-expiry' }, 'must be a month and a year'],
+    [{ type: 'string', format: 'iso-4217' }, 'must be a currency of ISO 4217'],
+    [{ type: 'string', format: 'no-card-number' }, 'must not contain a card number'],
+    [{ type: 'string', format: 'unheard-of' }, 'format unheard-of'],
+    [{ type: 'string', minLength: 1, maxLength: 60 }, '1 to 60 characters'],
+    [{ type: 'string', maxLength: 12 }, 'at most 12 characters'],
+    [{ type: 'string', pattern: '^[0-9]{3,4}$' }, '3 to 4 digits'],
+    [{ type: 'string', pattern: '^[A-Z]{3}$' }, 'exactly 3 upper-case letters'],
+    [{ type: 'string', pattern: '^(a|b)+$' }, 'matches ^(a|b)+$'],
+    [{ type: 'integer', minimum: 0, maximum: 2147483547, default: 0 }, '0 to 2147483547'],
+    [{ type: 'integer', default: 100 }, 'default 100'],
+    [{ type: 'object', maxProperties: 100, additionalProperties: { type: 'string' } }, 'at most 100 entries'],
+    [{ type: 'array', items: { type: 'string' }, minItems: 1 }, 'at least 1 item'],
+    [{ enum: ['name', 'reference', ''] }, 'one of name, reference, ""'],
+    [{ anyOf: [{ const: 'debit' }, { const: 'credit' }] }, 'one of debit, credit'],
+    [{ type: ['string', 'null'] }, 'string or null'],
+  ])('%j → %s', (schema, words) => {
+    expect(fieldText(schema)).toContain(words);
+  });
+
+  test('nested objects, lists and free keys → one row each, under the whole path', () => {
+    const text = fieldText({
+      type: 'object',
+      description: 'Holds others.',
+      required: ['list'],
+      properties: {
+        list: { type: 'array', items: { type: 'object', properties: { 'CARD.PAN': { type: 'string' } } } },
+        free: { type: 'object', additionalProperties: { type: 'boolean' } },
+      },
+    });
+    expect(text).toMatch(/field\.list\s+array of object · required/);
+    expect(text).toMatch(/field\.list\[\]\.CARD\.PAN\s+string · optional/);
+    expect(text).toMatch(/field\.free\.\{key\}\s+boolean · optional/);
+  });
+
+  test('an object around one field → only that field, required if both are', () => {
+    const link = { type: 'object', required: ['href'], properties: { href: { type: 'string' } } };
+    const text = textOf(
+      pageOfBody({ type: 'object', required: ['self'], properties: { self: link, next: link } }),
+    );
+    expect(text).toMatch(/self\.href\s+string · required/);
+    expect(text).toMatch(/next\.href\s+string · optional/);
+    expect(text).not.toMatch(/self\s+object/);
+  });
+
+  test('alternatives → the choice in words, and the fields of each', () => {
+    const of = (name: string) => ({
+      type: 'object',
+      required: [name],
+      properties: { [name]: { type: 'string' } },
+    });
+    const text = fieldText({ anyOf: [of('card'), of('bank')] });
+    expect(text).toContain('either card, or bank');
+    expect(text).toMatch(/field\.card\s+string · optional/);
+    expect(text).toMatch(/field\.bank\s+string · optional/);
+  });
+});
+
+test('a response without a body → only its status', () => {
+  const page = referencePage(documentWith({ responses: { 204: { description: 'Gone.' } } }));
+  expect(textOf(page)).toContain('204 No Content. Gone.');
+});
+
+test('a response with a schema of its own → its fields, to be unfolded', () => {
+  const schema = { type: 'object', properties: { active: { type: 'boolean' } } };
+  const page = referencePage(
+    documentWith({ responses: { 200: { description: 'It.', content: { 'application/json': { schema } } } } }),
+  );
+  expect(page).toMatch(/<details><summary>Fields of the body<\/summary>.*active/s);
+});

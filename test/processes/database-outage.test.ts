@@ -1,0 +1,131 @@
+// The database goes away and comes back while the gateway runs. Nobody restarts anything.
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { expectBooksToAgree } from '../support/books.js';
+import { eventually } from '../support/process.js';
+import { DatabaseProxy } from './database-proxy.js';
+import {
+  type Installation,
+  type InstalledGateway,
+  installation,
+  outcomeOf,
+  SLOW_CARD,
+} from './installation.js';
+import { claimed, expectRepetitionRefused, OPERATIONS, prepare, send } from './operations.js';
+
+interface Scene {
+  readonly shared: Installation;
+  readonly proxy: DatabaseProxy;
+  readonly gateway: InstalledGateway;
+}
+
+async function gatewayBehindProxy(): Promise<Scene> {
+  const shared = await installation();
+  const proxy = await DatabaseProxy.before(shared.databaseUrl);
+  return { shared, proxy, gateway: await shared.start({ DATABASE_URL: proxy.url }) };
+}
+
+async function probe({ origin }: InstalledGateway, path: '/livez' | '/readyz') {
+  const response = await fetch(origin + path);
+  return { status: response.status, body: await response.json() };
+}
+
+async function ready(gateway: InstalledGateway): Promise<void> {
+  await eventually(async () => ((await probe(gateway, '/readyz')).status === 200 ? true : undefined));
+}
+
+test.concurrent('the database is away → payments and lookups 503, not ready but alive; back again → everything works as before', async () => {
+  const { shared, proxy, gateway } = await gatewayBehindProxy();
+  const { api } = gateway;
+  const earlier = await api.purchase();
+  const attempts = await Promise.all(
+    OPERATIONS.map((operation) => prepare(api, operation, '4111111111111111')),
+  );
+  expect(await probe(gateway, '/readyz')).toEqual({ status: 200, body: { status: 'ready' } });
+
+  proxy.cut();
+  for (const attempt of attempts) {
+    const refused = await send(api, attempt);
+    expect([refused.status, refused.code]).toEqual([503, 'not_processed']);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(refused.headers.get('x-correlation-id')).toBe(attempt.correlationId);
+    expect(refused.headers.get('location')).toBeNull();
+  }
+  for (const lookup of [api.lookUp(earlier.body.audit), api.search(randomUUID())]) {
+    const { status, code } = await lookup;
+    expect([status, code]).toEqual([503, 'not_processed']);
+  }
+  const notReady = await probe(gateway, '/readyz');
+  expect(notReady).toEqual({
+    status: 503,
+    body: { status: 'not ready', reason: expect.stringMatching(/database/) },
+  });
+  expect((await probe(gateway, '/livez')).status).toBe(200);
+
+  proxy.open();
+  await ready(gateway);
+  expect((await api.lookUp(earlier.body.audit)).body.status.transaction_status_code).toBe('approved');
+  for (const attempt of attempts) {
+    // "Certainly not processed": nothing was stored, so that even the correlation ID is free.
+    expect((await api.search(attempt.correlationId)).body.results).toEqual([]);
+    expect((await send(api, attempt)).status).toBe(201);
+  }
+  await expectBooksToAgree(shared);
+  expect((await gateway.stop()).code).toBe(0);
+});
+
+test.concurrent('the database goes away while the acquirer is asked → 504 with Location; back again → the transaction reaches the truth by itself', async () => {
+  const { shared, proxy, gateway } = await gatewayBehindProxy();
+  const { api } = gateway;
+  const attempts = await Promise.all(OPERATIONS.map((operation) => prepare(api, operation, SLOW_CARD)));
+  const answering = attempts.map((attempt) => send(api, attempt));
+  const audits = await Promise.all(attempts.map((attempt) => claimed(api, attempt)));
+
+  proxy.cut();
+  const answers = await Promise.all(answering);
+  for (const [index, { status, code, headers }] of answers.entries()) {
+    expect([status, code]).toEqual([504, 'acquirer_timeout']);
+    expect(headers.get('location')).toBe(`/v1/transactions/${audits[index]}`);
+  }
+
+  proxy.open();
+  await ready(gateway);
+  for (const [index, attempt] of attempts.entries()) {
+    const { audit, status } = await outcomeOf(api, attempt.correlationId);
+    expect(audit).toBe(audits[index]);
+    expect(status).toMatchObject({ gateway_status_code: 0, transaction_status_code: 'approved' });
+    await expectRepetitionRefused(api, attempt, audit);
+  }
+  await expectBooksToAgree(shared);
+  expect((await gateway.stop()).code).toBe(0);
+});
+
+test.concurrent('the database hangs with the payment on its way to it → 503, not ready; it goes on → what arrives late is never charged', async () => {
+  const { shared, proxy, gateway } = await gatewayBehindProxy();
+  const { api } = gateway;
+  await api.purchase();
+
+  proxy.block();
+  const attempt = await prepare(api, 'purchase', '4111111111111111');
+  const sent = send(api, attempt);
+  const notReady = await probe(gateway, '/readyz');
+  expect(notReady).toEqual({
+    status: 503,
+    body: { status: 'not ready', reason: expect.stringMatching(/database/) },
+  });
+  expect((await probe(gateway, '/livez')).status).toBe(200);
+  const refused = await sent;
+  expect([refused.status, refused.code]).toEqual([503, 'not_processed']);
+
+  proxy.open();
+  await ready(gateway);
+  // The claim may have arrived after all. It was not sent to the acquirer, and never will be.
+  const outcome = await outcomeOf(api, attempt.correlationId);
+  if (outcome !== undefined) {
+    expect(outcome.status).toMatchObject({ gateway_status_code: 1, transaction_status_code: 'error' });
+    expect(await shared.ledgerOf(outcome.audit)).toEqual([]);
+  }
+  expect((await api.purchase()).status).toBe(201);
+  await expectBooksToAgree(shared);
+  expect((await gateway.stop()).code).toBe(0);
+});

@@ -1,0 +1,144 @@
+// Wrong settings stop the start with one clear line; right ones, also out of files, do what they say.
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { client } from '../support/client.js';
+import { administer } from '../support/database-server.js';
+import { type TestDatabase, testDatabase } from '../support/gateway.js';
+import { dataDirectory, type Environment, freePort, run, startGatewayProcess } from '../support/process.js';
+
+let database: TestDatabase;
+let careless: TestDatabase;
+let folder: string;
+let closedPort: number;
+
+beforeAll(async () => {
+  [database, careless, folder, closedPort] = await Promise.all([
+    testDatabase(),
+    testDatabase(),
+    dataDirectory(),
+    freePort(),
+  ]);
+  const { pathname } = new URL(careless.url);
+  await administer(careless.url, `ALTER DATABASE ${pathname.slice(1)} SET synchronous_commit = off`);
+  await writeFile(join(folder, 'file'), '8080\n');
+  await mkdir(join(folder, 'directory'));
+});
+afterAll(() => Promise.all([database.drop(), careless.drop()]));
+
+interface Wrong {
+  readonly what: string;
+  readonly settings: () => Environment;
+  readonly line: RegExp;
+}
+
+const WRONG: readonly Wrong[] = [
+  {
+    what: 'a port that is no number',
+    settings: () => ({ TOLLGATE_PORT: 'abc' }),
+    line: /^TOLLGATE_PORT must be a whole number from 0 to 65535$/,
+  },
+  {
+    what: 'a port that does not exist',
+    settings: () => ({ TOLLGATE_PORT: '65536' }),
+    line: /^TOLLGATE_PORT must be a whole number from 0 to 65535$/,
+  },
+  {
+    what: 'an address that this machine does not have',
+    settings: () => ({ TOLLGATE_HOST: '203.0.113.7', TOLLGATE_PORT: String(closedPort) }),
+    line: /^TOLLGATE_HOST 203\.0\.113\.7 and TOLLGATE_PORT \d+ cannot be listened on \(EADDRNOTAVAIL\)$/,
+  },
+  {
+    what: 'a database that is no PostgreSQL',
+    settings: () => ({ DATABASE_URL: 'mysql://gateway:secret@127.0.0.1/gateway' }),
+    line: /^DATABASE_URL must begin with postgres:\/\/ or postgresql:\/\/$/,
+  },
+  {
+    what: 'a database address that is none',
+    settings: () => ({ DATABASE_URL: 'postgres://gateway:secret@127.0.0.1:99999/gateway' }),
+    line: /^DATABASE_URL: the database cannot be used \(Invalid URL\)$/,
+  },
+  {
+    what: 'a database that cannot be reached',
+    settings: () => ({ DATABASE_URL: `postgres://gateway:secret@127.0.0.1:${closedPort}/gateway` }),
+    line: /^DATABASE_URL: the database cannot be used \(connect ECONNREFUSED 127\.0\.0\.1:\d+\)$/,
+  },
+  {
+    what: 'a database that does not exist',
+    settings: () => ({ DATABASE_URL: new URL('/nowhere', database.url).href }),
+    line: /^DATABASE_URL: the database cannot be used \(database "nowhere" does not exist\)$/,
+  },
+  {
+    what: 'a database that may lose what it has committed',
+    settings: () => ({ DATABASE_URL: careless.url }),
+    line: /^DATABASE_URL: this server runs with synchronous_commit off and may lose payments$/,
+  },
+  {
+    what: 'an unknown log level',
+    settings: () => ({ TOLLGATE_LOG_LEVEL: 'loud' }),
+    line: /^TOLLGATE_LOG_LEVEL must be one of debug, info, warn, error, silent$/,
+  },
+  {
+    what: 'a demo that may be',
+    settings: () => ({ TOLLGATE_DEMO: 'perhaps' }),
+    line: /^TOLLGATE_DEMO must be one of true, false$/,
+  },
+  {
+    what: 'a file that is not there',
+    settings: () => ({ DATABASE_URL_FILE: join(folder, 'nowhere') }),
+    line: /^DATABASE_URL_FILE: \S+nowhere cannot be read \(ENOENT\)$/,
+  },
+  {
+    what: 'a value and a file',
+    settings: () => ({ TOLLGATE_PORT: '0', TOLLGATE_PORT_FILE: join(folder, 'file') }),
+    line: /^TOLLGATE_PORT and TOLLGATE_PORT_FILE are both set$/,
+  },
+  {
+    what: 'a data directory that is a file',
+    settings: () => ({ TOLLGATE_DATA_DIR: join(folder, 'file') }),
+    line: /^TOLLGATE_DATA_DIR: \S+file cannot be used \(EEXIST\)$/,
+  },
+  {
+    what: 'a ledger that is a directory',
+    settings: () => ({ DATABASE_URL: database.url, TOLLGATE_SIMULATOR_LEDGER: join(folder, 'directory') }),
+    line: /^TOLLGATE_SIMULATOR_LEDGER: \S+directory cannot be written \(EISDIR\)$/,
+  },
+  {
+    what: 'a crash at an unknown point',
+    settings: () => ({ TOLLGATE_CRASH_AT: 'dawn' }),
+    line: /^TOLLGATE_CRASH_AT must be one of received, claimed, answered, recorded, /,
+  },
+];
+
+for (const { what, settings, line } of WRONG) {
+  test.concurrent(`serve, ${what} → exit code 1, and one line that names the setting`, async () => {
+    const environment = { TOLLGATE_DATA_DIR: join(folder, 'data'), TOLLGATE_PORT: '0', ...settings() };
+    const { code, stdout, stderr } = await run(['serve'], environment);
+    expect(stderr.split('\n')).toEqual([expect.stringMatching(/^tollgate: /), '']);
+    expect(stderr.replace(/^tollgate: /, '').trimEnd()).toMatch(line);
+    expect(stderr).not.toContain('secret');
+    expect([code, stdout]).toEqual([1, '']);
+  });
+}
+
+test('serve, DATABASE_URL from a file → that database is used, and no demo is made unless it is asked for', async () => {
+  const own = await testDatabase();
+  await writeFile(join(folder, 'url'), `${own.url}\n`);
+  const dataDir = await dataDirectory();
+  const settings = {
+    DATABASE_URL_FILE: join(folder, 'url'),
+    TOLLGATE_DATA_DIR: join(dataDir, 'new', 'data'),
+  };
+  const first = await startGatewayProcess(settings);
+  expect((await first.stop()).code).toBe(0);
+  expect(await readdir(settings.TOLLGATE_DATA_DIR)).toEqual(['simulator-ledger.ndjson']);
+  expect(first.output()).not.toContain('curl');
+  const listed = await run(['user', 'list', '--json'], settings);
+  expect(listed.stdout).toBe('[]\n');
+
+  const second = await startGatewayProcess({ ...settings, TOLLGATE_DEMO: 'true' });
+  const demo = JSON.parse(await readFile(join(settings.TOLLGATE_DATA_DIR, 'demo.json'), 'utf8'));
+  expect((await client(second.baseUrl, demo).purchase()).status).toBe(201);
+  expect((await second.stop()).code).toBe(0);
+  await own.drop();
+});

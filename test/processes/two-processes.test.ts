@@ -1,0 +1,101 @@
+// Two gateway processes on one database: what both may do is done once, and each leaves the other's work alone.
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, expect, test } from 'vitest';
+import { expectBooksToAgree } from '../support/books.js';
+import {
+  CHARGED_WITHOUT_ANSWER_CARD,
+  type Installation,
+  type InstalledGateway,
+  installation,
+  outcomeOf,
+  SLOW_CARD,
+} from './installation.js';
+import { claimed, prepare, send } from './operations.js';
+
+let shared: Installation;
+let gateways: [InstalledGateway, InstalledGateway];
+
+beforeAll(async () => {
+  shared = await installation();
+  // Neither takes the other for dead, however busy the machine is.
+  const settings = { PROCESS_TIMEOUT_MS: '600000' };
+  gateways = await Promise.all([shared.start(settings), shared.start(settings)]);
+});
+
+/** Turn and turn about between the two processes. */
+function apiOf(number: number) {
+  return gateways[number % 2 === 0 ? 0 : 1].api;
+}
+
+test('purchase, two hundred at once with one correlation ID → one 201, 199 times 409 with its link, one charge', async () => {
+  const correlationId = randomUUID();
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, number) => apiOf(number).purchase({ correlationId, amount: 1995 })),
+  );
+  const created = answers.filter(({ status }) => status === 201);
+  expect(created).toHaveLength(1);
+  const { audit } = created[0]?.body ?? {};
+  const refused = answers.filter(({ status }) => status === 409);
+  expect(refused).toHaveLength(199);
+  for (const { code, body, headers } of refused) {
+    expect(code).toBe('correlation_id_already_used');
+    expect(body._links.transaction.href).toBe(`/v1/transactions/${audit}`);
+    expect(headers.get('x-correlation-id')).toBe(correlationId);
+  }
+  for (const { api } of gateways) {
+    const { body } = await api.search(correlationId);
+    expect(body.results.map((found: { audit: number }) => found.audit)).toEqual([audit]);
+  }
+  expect(await shared.ledgerOf(audit)).toHaveLength(1);
+  expect(await shared.sql(`SELECT audit FROM transaction WHERE correlation_id = '${correlationId}'`)).toEqual(
+    [{ audit }],
+  );
+  await expectBooksToAgree(shared);
+});
+
+test('refund, two hundred of a fortieth at once → exactly forty are accepted', async () => {
+  const { audit } = (await apiOf(0).purchase({ amount: 4_000 })).body;
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, number) => apiOf(number).refund(audit, 100)),
+  );
+  const accepted = answers.filter(({ status }) => status === 201);
+  expect(accepted).toHaveLength(40);
+  const refused = answers.filter(({ status }) => status !== 201);
+  expect(new Set(refused.map(({ status, code }) => `${status} ${code}`))).toEqual(
+    new Set(['422 refund_exceeds_original']),
+  );
+  expect((await apiOf(1).lookUp(audit)).body._links.refund).toBeUndefined();
+  await expectBooksToAgree(shared);
+});
+
+test('one waits for its acquirer longer than the dead are waited for → a third leaves that alone until the one is killed, and then resolves it', async () => {
+  const [waiting] = gateways;
+  // It looks as often as it can, and takes a process for dead sooner than the slow card is answered.
+  const eager = await shared.start({ PROCESS_TIMEOUT_MS: '1900', RESOLVER_INTERVAL_MS: '10' });
+  const slow = await prepare(waiting.api, 'purchase', SLOW_CARD);
+  const answer = send(waiting.api, slow);
+  const audit = await claimed(eager.api, slow);
+  expect((await eager.api.lookUp(audit)).body.status).toMatchObject({
+    gateway_status_code: -99,
+    transaction_status_code: 'unknown',
+  });
+  expect((await answer).body.status.transaction_status_code).toBe('approved');
+  await sleep(200);
+  expect((await eager.api.lookUp(audit)).body.status.transaction_status_code).toBe('approved');
+  expect((await shared.ledgerOf(audit)).map((entry) => entry.operation)).toEqual(['purchase']);
+
+  const attempts = await Promise.all(
+    [CHARGED_WITHOUT_ANSWER_CARD, SLOW_CARD].map((pan) => prepare(waiting.api, 'purchase', pan)),
+  );
+  const answers = attempts.map((attempt) => expect(send(waiting.api, attempt)).rejects.toThrow());
+  await Promise.all(attempts.map((attempt) => claimed(eager.api, attempt)));
+  await waiting.crash();
+  await Promise.all(answers);
+  const [charged, unheard] = await Promise.all(
+    attempts.map(({ correlationId }) => outcomeOf(eager.api, correlationId)),
+  );
+  expect(charged.status.transaction_status_code).toBe('approved');
+  expect(unheard.status).toMatchObject({ gateway_status_code: 2, transaction_status_code: 'error' });
+  await expectBooksToAgree(shared);
+});
