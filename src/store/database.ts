@@ -1,4 +1,5 @@
 // The connection to PostgreSQL: the pool, prepared statements, and telling "gone" from "refused". Only this folder knows the driver.
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
 // Identifiers and cents are at most 12 digits: a double holds them exactly.
@@ -51,11 +52,13 @@ async function run<Row>(
   }
 }
 
+const GOODBYE_LIMIT_MS = 2_000;
 const BEGIN: Statement = { name: '', text: 'BEGIN' };
 const COMMIT: Statement = { name: '', text: 'COMMIT' };
 
 export class Database implements Queryable {
   readonly #pool: pg.Pool;
+  readonly #connected = new Set<pg.PoolClient>();
 
   constructor(
     readonly url: string,
@@ -74,6 +77,8 @@ export class Database implements Queryable {
     });
     // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
     this.#pool.on('error', (error) => options.onError?.(error));
+    this.#pool.on('connect', (client) => this.#connected.add(client));
+    this.#pool.on('remove', (client) => this.#connected.delete(client));
   }
 
   query<Row>(statement: Statement, values: readonly unknown[] = []): Promise<Rows<Row>> {
@@ -112,7 +117,14 @@ export class Database implements Queryable {
     await connection.query({ name: '', text });
   }
 
+  /** Returns when the server has let the last connection go, or does not answer. */
   async close(): Promise<void> {
+    const gone = new Promise<void>((resolve) => {
+      this.#pool.on('remove', () => this.#connected.size === 0 && resolve());
+    });
+    // The pool calls itself ended as soon as it has told its connections to end.
     await this.#pool.end();
+    if (this.#connected.size > 0)
+      await Promise.race([gone, sleep(GOODBYE_LIMIT_MS, undefined, { ref: false })]);
   }
 }

@@ -53,8 +53,6 @@ test('clock advance → every running gateway has the new time when the command 
 
 test.each([
   ['3', /'3' is invalid for argument 'duration'. It must be a number and a unit/],
-  ['-1d', /unknown option '-1d'/],
-  ['0d', /'0d' is invalid/],
   ['1.5h', /'1\.5h' is invalid/],
   ['4000d', /^tollgate: the clock can be at most ten years ahead, and never goes back\n$/],
 ])('clock advance %s → one line, exit code 1, and the clock stays', async (duration, line) => {

@@ -42,7 +42,7 @@ beforeAll(async () => {
   };
   await Promise.all(POINTS.map(crashOneAfterTheOther));
   api = (await shared.start()).api;
-});
+}, 180_000);
 
 describe.each(OPERATIONS)('%s', (operation) => {
   test('killed when received → not found, and may be sent again under its correlation ID', async () => {

@@ -52,7 +52,7 @@ beforeAll(async () => {
   await Promise.all(answers);
 
   api = (await shared.start()).api;
-});
+}, 180_000);
 
 test.each(OPERATIONS)(
   '%s, charged but not answered when killed → approved, and charged once',

@@ -60,6 +60,12 @@ export class ScriptedAcquirer implements Acquirer {
     return held;
   }
 
+  holdNextReversal(): Held<'reversed' | 'no_answer'> {
+    const { held, question } = hold<'reversed' | 'no_answer'>();
+    this.nextReversals(question);
+    return held;
+  }
+
   /** How often the request with this reference was asked. */
   timesAsked(reference: string): number {
     return this.requests.filter((request) => request.reference === reference).length;

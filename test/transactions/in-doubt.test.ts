@@ -213,17 +213,16 @@ describe('undecided', () => {
   });
 });
 
-test('the acquirer’s answer, after the others took this process for dead and had it reversed → the late approval does not win', async () => {
-  const held = acquirer.holdNextAnswer();
-  const patient = await testGateway({
-    acquirers: [acquirer],
-    settings: { ACQUIRER_DEADLINE_MS: '30000' },
-    shareWith: gateway,
-  });
-  const answering = patient.api.purchase({ correlationId: 'believed-dead' });
-  const reference = await held.asked;
-  const { audit } = (await gateway.api.search('believed-dead')).body.results[0];
+/** A process that waits for the acquirer, and that the others take for dead meanwhile. */
+async function believedDead(correlationId: string) {
+  const answer = acquirer.holdNextAnswer();
+  const settings = { ACQUIRER_DEADLINE_MS: '30000' };
+  const patient = await testGateway({ acquirers: [acquirer], settings, shareWith: gateway });
+  const answering = patient.api.purchase({ correlationId });
+  const reference = await answer.asked;
+  const { audit } = (await gateway.api.search(correlationId)).body.results[0];
   acquirer.nextFindings(() => ({ kind: 'not_seen' }));
+  const reversal = acquirer.holdNextReversal();
   // Neither process seems to have reported lately: whichever resolver looks next takes over what they left open.
   await vi.waitUntil(
     async () => {
@@ -232,12 +231,29 @@ test('the acquirer’s answer, after the others took this process for dead and h
     },
     { timeout: 20_000 },
   );
-  const decided = await gateway.api.decided(audit);
-  expect(decided.status).toMatchObject({ gateway_status_code: 2, transaction_status_code: 'error' });
-  held.answer(answered('00'));
+  return { answer, answering, audit, reversal };
+}
+
+const REVERSED = { gateway_status_code: 2, transaction_status_code: 'error' };
+
+test('approval that comes when a reversal is under way → 504, unknown until the reversal is confirmed, then error with 2', async () => {
+  const { answer, answering, audit, reversal } = await believedDead('late-during-reversal');
+  answer.answer(answered('00'));
   const late = await answering;
-  expect([late.status, late.body.audit]).toEqual([201, audit]);
-  expect(late.body.status).toEqual(decided.status);
+  expect([late.status, late.code, auditOf(late)]).toEqual([504, 'acquirer_timeout', audit]);
+  expect((await lookedUp(audit)).status.transaction_status_code).toBe('unknown');
+  reversal.answer('reversed');
+  expect((await gateway.api.decided(audit)).status).toMatchObject(REVERSED);
+});
+
+test('approval that comes after the reversal → 201 with what is true: error with 2', async () => {
+  const { answer, answering, audit, reversal } = await believedDead('late-after-reversal');
+  reversal.answer('reversed');
+  const decided = await gateway.api.decided(audit);
+  expect(decided.status).toMatchObject(REVERSED);
+  answer.answer(answered('00'));
+  const late = await answering;
+  expect([late.status, late.body.audit, late.body.status]).toEqual([201, audit, decided.status]);
   expect(await lookedUp(audit)).toEqual(decided);
 });
 

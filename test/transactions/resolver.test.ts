@@ -141,6 +141,21 @@ test('an attempt that was overtaken finds it approved, after the newer one had i
   expect(times(acquirer.reversals, reference)).toBe(1);
 });
 
+test('an attempt that was overtaken finds it approved, while the newer one is reversing it → unknown, then in error', async () => {
+  const slow = acquirer.holdNextFinding();
+  const audit = await purchasedInDoubt(other);
+  await slow.asked;
+  acquirer.nextFindings(() => ({ kind: 'not_seen' }));
+  acquirer.nextReversals(() => 'no_answer');
+  await lookAgain();
+  await postponed(audit, 2);
+  slow.answer(answered('00'));
+  await theOvertakenHaveFinished();
+  expect((await one.api.lookUp(audit)).body.status.transaction_status_code).toBe('unknown');
+  await lookAgain();
+  expect((await one.api.decided(audit)).status).toMatchObject({ gateway_status_code: 2 });
+});
+
 test('an attempt that was overtaken finds nothing, after the newer one found it approved → not reversed, it stays approved', async () => {
   const slow = acquirer.holdNextFinding();
   const audit = await purchasedInDoubt(other);
@@ -159,12 +174,14 @@ test('an attempt that was overtaken finds nothing, after the newer one found it 
 async function theOvertakenHaveFinished(): Promise<void> {
   const first = acquirer.holdNextFinding();
   const second = acquirer.holdNextFinding();
-  const audits = [await purchasedInDoubt(one), await purchasedInDoubt(other)];
+  const taken = await purchasedInDoubt(one);
   await first.asked;
+  const takenByTheOther = await purchasedInDoubt(other);
   await second.asked;
   first.answer(answered('00'));
   second.answer(answered('00'));
-  for (const audit of audits) await one.api.decided(audit);
+  await one.api.decided(taken);
+  await one.api.decided(takenByTheOther);
 }
 
 test('a process without the link to the acquirer → leaves it to one that has it', async () => {
