@@ -18,13 +18,15 @@ export const CLAIM_DIRECT: Statement = {
     ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING`,
 };
 
-/** Which of these audits were stored. */
-export const STORED_AUDITS: Statement = {
-  name: 'stored-audits',
+/** Which audits hold the correlation IDs that were asked for. */
+export const HOLDERS_OF_CORRELATION_IDS: Statement = {
+  name: 'holders-of-correlation-ids',
   text: `
-    SELECT t.organisation_id AS "organisationId", t.audit
-    FROM unnest($1::integer[], $2::integer[]) AS asked(organisation_id, audit)
-    JOIN transaction t ON t.organisation_id = asked.organisation_id AND t.audit = asked.audit`,
+    SELECT asked.organisation_id AS "organisationId", asked.audit, t.audit AS holder
+    FROM unnest($1::integer[], $2::integer[], $3::integer[], string_to_array($4, E'\\x1f'))
+      AS asked(organisation_id, audit, merchant_id, correlation_id)
+    JOIN transaction t ON t.organisation_id = asked.organisation_id AND t.merchant_id = asked.merchant_id
+      AND t.correlation_id = asked.correlation_id`,
 };
 
 /**

@@ -3,7 +3,7 @@ import { numbers, optionalTexts, texts } from '../store/columns.js';
 import { type Database, isUniqueViolation } from '../store/database.js';
 import { GroupCommit } from '../store/group-commit.js';
 import type { Cents } from '../values/money.js';
-import { CLAIM_DIRECT, CLAIM_TARGETED, STORED_AUDITS } from './claim.sql.js';
+import { CLAIM_DIRECT, CLAIM_TARGETED, HOLDERS_OF_CORRELATION_IDS } from './claim.sql.js';
 import type { Intent, Kvps } from './transaction.js';
 
 export interface DirectClaim extends Intent {
@@ -37,7 +37,7 @@ export interface BatchOptions {
 }
 
 export class Claims {
-  readonly #direct: GroupCommit<DirectClaim, boolean>;
+  readonly #direct: GroupCommit<DirectClaim, number>;
   readonly #targeted: GroupCommit<TargetedClaim, Intent | undefined>;
 
   constructor(
@@ -51,9 +51,9 @@ export class Claims {
     });
   }
 
-  /** The intent, or undefined when the correlation ID is taken. */
-  async direct(claim: DirectClaim): Promise<Intent | undefined> {
-    return (await this.#direct.submit(claim)) ? claim : undefined;
+  /** The audit that holds the correlation ID: the claim's own when it has won it, an earlier one otherwise. */
+  direct(claim: DirectClaim): Promise<number> {
+    return this.#direct.submit(claim);
   }
 
   /** The intent, or undefined when the target does not allow it or the correlation ID is taken. */
@@ -66,7 +66,7 @@ export class Claims {
     }
   }
 
-  async #claimDirect(unsorted: readonly DirectClaim[]): Promise<readonly boolean[]> {
+  async #claimDirect(unsorted: readonly DirectClaim[]): Promise<readonly number[]> {
     // Every process inserts in the same order, so that two batches that share correlation IDs cannot deadlock.
     const claims = [...unsorted].sort((one, other) => (one.correlationId < other.correlationId ? -1 : 1));
     const { count } = await this.database.query(CLAIM_DIRECT, [
@@ -85,17 +85,23 @@ export class Claims {
       texts(claims.map((claim) => claim.cardType)),
       optionalTexts(claims.map((claim) => kvpsColumn(claim.kvps))),
     ]);
-    if (count === claims.length) return unsorted.map(() => true);
-    const stored = await this.#stored(unsorted);
-    return unsorted.map((claim) => stored.has(key(claim)));
+    if (count === claims.length) return unsorted.map((claim) => claim.audit);
+    // All of them at once: clients that repeat what they sent come in crowds, and when the gateway is slow already.
+    const holders = await this.#holders(unsorted);
+    return unsorted.map((claim) => holders.get(key(claim)) as number);
   }
 
-  async #stored(claims: readonly DirectClaim[]): Promise<Set<string>> {
-    const { rows } = await this.database.query<{ organisationId: number; audit: number }>(STORED_AUDITS, [
-      numbers(claims.map((claim) => claim.organisationId)),
-      numbers(claims.map((claim) => claim.audit)),
-    ]);
-    return new Set(rows.map(key));
+  async #holders(claims: readonly DirectClaim[]): Promise<Map<string, number>> {
+    const { rows } = await this.database.query<{ organisationId: number; audit: number; holder: number }>(
+      HOLDERS_OF_CORRELATION_IDS,
+      [
+        numbers(claims.map((claim) => claim.organisationId)),
+        numbers(claims.map((claim) => claim.audit)),
+        numbers(claims.map((claim) => claim.merchantId)),
+        texts(claims.map((claim) => claim.correlationId)),
+      ],
+    );
+    return new Map(rows.map((row) => [key(row), row.holder]));
   }
 
   async #claimTargeted(unsorted: readonly TargetedClaim[]): Promise<readonly (Intent | undefined)[]> {

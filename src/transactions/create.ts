@@ -4,7 +4,7 @@ import { applyPlugins, type Priced } from '../plugins/contract.js';
 import { DatabaseUnavailable } from '../store/database.js';
 import { type Fault, fault } from '../values/faults.js';
 import type { Audits } from './audits.js';
-import type { Claims } from './claim.js';
+import type { Claims, DirectClaim } from './claim.js';
 import type { Clock } from './clock.js';
 import type { Command, DirectCommand, TargetedCommand } from './command.js';
 import type { Finisher } from './finish.js';
@@ -97,7 +97,7 @@ export class Creation {
 
   async #claimDirect(audit: number, priced: PricedDirect): Promise<Intent> {
     const { caller, merchant, correlationId, reference, currency, kvps, amountCents, card } = priced;
-    const intent = await this.claims.direct({
+    const claim: DirectClaim = {
       organisationId: caller.organisationId,
       audit,
       merchantId: merchant.id,
@@ -114,9 +114,10 @@ export class Creation {
       ...(priced.operation === 'preauthorisation' && {
         completableUntilMs: priced.atMs + merchant.preauthorisationDays * DAY_MS,
       }),
-    });
-    if (intent === undefined) throw await this.#correlationIdTaken(priced);
-    return intent;
+    };
+    const holder = await this.claims.direct(claim);
+    if (holder !== audit) throw correlationIdTaken(holder);
+    return claim;
   }
 
   async #claimTargeted(audit: number, priced: PricedTargeted): Promise<Intent> {
