@@ -26,6 +26,15 @@ export async function startGateway(settings = {}) {
   return {
     port,
     pid: child.pid,
+    dataDir,
+    program: PROGRAM,
+    async databaseUrl() {
+      const [, , , databasePort] = (await readFile(join(dataDir, 'postgres/postmaster.pid'), 'utf8')).split(
+        '\n',
+      );
+      const secret = (await readFile(join(dataDir, 'postgres-password'), 'utf8')).trim();
+      return `postgres://tollgate:${secret}@127.0.0.1:${databasePort}/tollgate`;
+    },
     authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
     async stop() {
       child.kill('SIGTERM');

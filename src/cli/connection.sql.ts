@@ -6,3 +6,11 @@ export const SERVER_SETTINGS: Statement = {
     SELECT current_setting('server_version_num')::integer AS version, current_setting('fsync') AS fsync,
       current_setting('synchronous_commit') AS "synchronousCommit"`,
 };
+
+/** Made by a migration, where the owner of the database may make roles. */
+export const APPLICATION_ROLE: Statement = {
+  name: '',
+  text: `
+    SELECT rolname AS role FROM pg_roles
+    WHERE rolname = 'tollgate_application' AND pg_has_role(current_user, oid, 'MEMBER')`,
+};

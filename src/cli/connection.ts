@@ -32,7 +32,11 @@ export async function withDatabase<Result>(
   work: (database: Database) => Promise<Result>,
 ): Promise<Result> {
   const connection = await connect(settings);
-  const database = new Database(connection.url, { maxConnections: 2, applicationName: 'tollgate-cli' });
+  const database = new Database(connection.url, {
+    maxConnections: 2,
+    applicationName: 'tollgate-cli',
+    patient: true,
+  });
   try {
     if (settings.databaseUrl === undefined) await migrate(database);
     else if (!(await schemaIsCurrent(database).catch(() => false))) {

@@ -3,6 +3,7 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { Administration } from '../merchants/administration.js';
 import { makeSecret } from '../merchants/credentials.js';
+import { Surcharges } from '../merchants/surcharges.js';
 import type { Database } from '../store/database.js';
 import { LOCK_DEMO } from './demo.sql.js';
 
@@ -23,7 +24,7 @@ export async function makeDemo(database: Database, dataDir: string): Promise<voi
   // Two gateways that start at the same time make it once.
   await database.transaction(async (connection) => {
     await connection.query(LOCK_DEMO);
-    const administration = new Administration(database);
+    const administration = new Administration(connection, 'operator:demo');
     const users = await administration.users();
     if (users.some((user) => user.username === USERNAME)) return;
     const organisation = await administration.addOrganisation('Demo');
@@ -31,6 +32,10 @@ export async function makeDemo(database: Database, dataDir: string): Promise<voi
     const second = await administration.addMerchant(organisation.id, 'Demo with vault and surcharge', {
       vault: true,
     });
+    await new Surcharges(connection, 'operator:demo').set(second.id, [
+      { scope: 'default', thousandths: 1_500 },
+      { scope: 'card:amex', thousandths: 2_900 },
+    ]);
     const third = await administration.addMerchant(organisation.id, 'Demo without vault');
     // The file first: a secret that nobody can read would be of no use, one that is not valid yet does no harm.
     const password = makeSecret();
@@ -88,6 +93,8 @@ async function readDemo(file: string): Promise<Demo | undefined> {
 }
 
 async function writeDemo(file: string, demo: Demo): Promise<void> {
-  await writeFile(`${file}.new`, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
-  await rename(`${file}.new`, file);
+  // A name of its own: two gateways may write at the same time.
+  const written = `${file}.${process.pid}.new`;
+  await writeFile(written, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
+  await rename(written, file);
 }

@@ -19,7 +19,12 @@ import { Lookup } from '../transactions/lookup.js';
 import { Records } from '../transactions/record.js';
 import { Resolver } from '../transactions/resolver.js';
 import { settlementDay } from '../values/settlement.js';
+import { Customers } from '../vault/customers.js';
+import { DataKeys } from '../vault/keys.js';
+import { Tokens } from '../vault/tokens.js';
 import { Loop } from '../workers/loop.js';
+import { APPLICATION_ROLE } from './connection.sql.js';
+import { openKeyProvider } from './key-encryption.js';
 import { type Settings, SettingsError } from './settings.js';
 
 export interface Gateway {
@@ -44,8 +49,9 @@ export async function startGateway(
   // Two pools: a flood of look-ups cannot keep a claim waiting for a connection.
   const onError = (error: Error) =>
     log.warn({ code: (error as { code?: string }).code }, 'a database connection broke');
-  const database = new Database(databaseUrl, { maxConnections: 8, onError });
-  const batches = new Database(databaseUrl, { maxConnections: 8, onError });
+  const role = await applicationRole(databaseUrl);
+  const database = new Database(databaseUrl, { maxConnections: 8, onError, role });
+  const batches = new Database(databaseUrl, { maxConnections: 8, onError, role });
 
   const ledger = await SimulatorLedger.open(settings.simulatorLedger).catch((error) => {
     throw new SettingsError(
@@ -54,6 +60,13 @@ export async function startGateway(
   });
   const known = new Map([new Simulator(ledger), ...acquirers].map((acquirer) => [acquirer.name, acquirer]));
 
+  const provider = await openKeyProvider(settings, database).catch(async (error: unknown) => {
+    ledger.close();
+    await Promise.all([database.close(), batches.close()]);
+    throw error;
+  });
+  const keys = new DataKeys(database, provider);
+  const tokens = new Tokens(batches, keys);
   const clock = new Clock();
   const audits = await Audits.open(database);
   clock.advancedBy((await audits.report()).advancedMs);
@@ -84,7 +97,7 @@ export async function startGateway(
 
   const finisher = new Finisher(records, lookup, audits, clock, () => resolving.wake());
   const claims = new Claims(batches, options);
-  const creation = new Creation(clock, audits, claims, finisher, lookup, known, {
+  const creation = new Creation(clock, audits, tokens, keys, claims, finisher, lookup, known, {
     deadlineMs,
     maxInFlight: settings.maxInFlight,
     ...(settings.crashAt !== undefined && { passing: crashing(settings.crashAt) }),
@@ -96,6 +109,8 @@ export async function startGateway(
     lookup,
     clock,
     log,
+    customers: new Customers(database),
+    tokens,
     callers: new Callers(database),
     rateLimit: new RateLimit(settings.userRequestsPerSecond),
     draining: () => draining,
@@ -128,6 +143,16 @@ export async function startGateway(
       await release();
     },
   };
+}
+
+/** The role with only the rights that a gateway needs, where the database has it. */
+async function applicationRole(databaseUrl: string): Promise<string | undefined> {
+  const database = new Database(databaseUrl, { maxConnections: 1 });
+  try {
+    return (await database.query<{ role: string }>(APPLICATION_ROLE)).rows[0]?.role;
+  } finally {
+    await database.close();
+  }
 }
 
 async function notReady(database: Database, audits: Audits): Promise<string | undefined> {

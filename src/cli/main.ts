@@ -1,15 +1,21 @@
 // The command line: the only entry point.
 import { readFileSync } from 'node:fs';
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { Administration, AdministrationError } from '../merchants/administration.js';
 import { Database, DatabaseUnavailable } from '../store/database.js';
 import { migrate } from '../store/migrations.js';
 import { advanceClock, ClockError, showClock } from '../transactions/clock-administration.js';
-import { parseDuration } from '../values/duration.js';
 import { sydneyTimestamp } from '../values/sydney.js';
+import { KeyUnavailable } from '../vault/key-provider.js';
+import { RotationError } from '../vault/rotation.js';
+import { days, duration, id, ids } from './arguments.js';
 import { connect, isForOperator, reasonOf, withDatabase } from './connection.js';
+import { addJournalCommand } from './journal.js';
+import { addKeyCommands } from './keys.js';
+import { operator } from './operator.js';
 import { print, printTable } from './output.js';
 import { readSettings } from './settings.js';
+import { addSurchargeCommands } from './surcharge.js';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -22,6 +28,8 @@ const program = new Command('tollgate')
   // What is wrong with a command line is told in one line, like every other error: see `explain`.
   .configureOutput({ outputError: () => {} })
   .exitOverride()
+  // `tollgate --version` is the gateway's, `keys destroy --version` a data key's.
+  .enablePositionalOptions()
   .addHelpText(
     'after',
     `
@@ -31,7 +39,7 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
 
 const json = () => new Option('--json', 'print JSON, errors too');
 const administer = <Result>(work: (administration: Administration) => Promise<Result>): Promise<Result> =>
-  withDatabase(readSettings(), (database) => work(new Administration(database)));
+  withDatabase(readSettings(), (database) => work(new Administration(database, operator())));
 
 program
   .command('serve')
@@ -199,10 +207,14 @@ clock
   .addOption(json())
   .action(async (byMs: number, options) => {
     const { nowMs, advancedMs } = await withDatabase(readSettings(), (database) =>
-      advanceClock(database, SIMULATED, byMs),
+      advanceClock(database, SIMULATED, byMs, operator()),
     );
     printClock(options, nowMs, advancedMs);
   });
+
+addSurchargeCommands(program);
+addKeyCommands(program);
+addJournalCommand(program);
 
 function printClock(options: { json?: boolean }, nowMs: number, advancedMs: number): void {
   const now = sydneyTimestamp(nowMs);
@@ -213,38 +225,17 @@ function printClock(options: { json?: boolean }, nowMs: number, advancedMs: numb
   );
 }
 
-function id(text: string): number {
-  const value = Number(text);
-  if (!/^[0-9]+$/.test(text) || value < 1 || value > 2_147_483_647) {
-    throw new InvalidArgumentError('It must be a whole number from 1 to 2147483647.');
-  }
-  return value;
-}
-
-function ids(text: string, earlier: readonly number[] = []): number[] {
-  return [...earlier, id(text)];
-}
-
-function days(text: string): number {
-  const value = Number(text);
-  if (!/^[0-9]+$/.test(text) || value < 1 || value > 365) {
-    throw new InvalidArgumentError('It must be a whole number from 1 to 365.');
-  }
-  return value;
-}
-
-function duration(text: string): number {
-  const ms = parseDuration(text);
-  if (ms === undefined)
-    throw new InvalidArgumentError('It must be a number and a unit, such as 3d, 12h, 30m or 45s.');
-  return ms;
-}
-
 function explain(error: unknown): string {
   if (error instanceof CommanderError) {
     return `${error.message.replace(/^error: /, '').replaceAll('\n', ' ')} (tollgate --help shows the commands)`;
   }
-  if (isForOperator(error) || error instanceof AdministrationError || error instanceof ClockError)
+  if (
+    isForOperator(error) ||
+    error instanceof AdministrationError ||
+    error instanceof ClockError ||
+    error instanceof RotationError ||
+    error instanceof KeyUnavailable
+  )
     return error.message;
   if (error instanceof DatabaseUnavailable) return `${error.message} (${reasonOf(error)})`;
   return (error as Error).stack ?? String(error);

@@ -7,6 +7,7 @@ import { migrate } from '../store/migrations.js';
 import { connect, type Progress } from './connection.js';
 import { demoAt, demoCurl, makeDemo } from './demo.js';
 import { type Gateway, startGateway } from './gateway.js';
+import { checkKey } from './key-encryption.js';
 import { makeLog } from './log.js';
 import { type Settings, SettingsError } from './settings.js';
 
@@ -27,6 +28,7 @@ export async function serve(settings: Settings, options: { json?: boolean } = {}
   try {
     const database = new Database(connection.url, { maxConnections: 2 });
     try {
+      await checkKey(settings, database);
       for (const name of await migrate(database)) log.info({ migration: name }, 'migrated');
       if (settings.demo) await makeDemo(database, settings.dataDir);
     } finally {

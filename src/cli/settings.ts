@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { POINTS, type Point } from '../transactions/create.js';
+import type { TransitOptions } from '../vault/transit-keys.js';
 
 export class SettingsError extends Error {}
 
@@ -23,9 +24,16 @@ export interface Settings {
   readonly maxBatch: number;
   readonly userRequestsPerSecond: number;
   readonly simulatorLedger: string;
+  readonly keyEncryption: KeyEncryption;
   /** For crash tests: the process ends itself with SIGKILL when it passes this point for the nth time. */
   readonly crashAt: { readonly point: Point; readonly time: number } | undefined;
 }
+
+/** Who wraps the data keys. */
+export type KeyEncryption =
+  | { readonly provider: 'file' }
+  | { readonly provider: 'environment'; readonly keys: string }
+  | ({ readonly provider: 'vault-transit' } & TransitOptions);
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -67,6 +75,7 @@ export function readSettings(environment: Environment = process.env): Settings {
     simulatorLedger: resolve(
       read(environment, 'TOLLGATE_SIMULATOR_LEDGER') ?? `${dataDir}/simulator-ledger.ndjson`,
     ),
+    keyEncryption: readKeyEncryption(environment),
     crashAt: readCrashAt(environment),
   };
 }
@@ -112,6 +121,33 @@ function readChoice(
   const text = read(environment, name) ?? otherwise;
   if (!choices.includes(text)) throw new SettingsError(`${name} must be one of ${choices.join(', ')}`);
   return text;
+}
+
+function readKeyEncryption(environment: Environment): KeyEncryption {
+  const keys = read(environment, 'TOLLGATE_KEY_ENCRYPTION_KEY');
+  const otherwise = keys === undefined ? 'file' : 'environment';
+  const provider = readChoice(
+    environment,
+    'TOLLGATE_KEY_PROVIDER',
+    ['file', 'environment', 'vault-transit'],
+    otherwise,
+  );
+  if (provider === 'file') return { provider };
+  if (provider === 'environment') {
+    return { provider, keys: keys ?? missing('TOLLGATE_KEY_ENCRYPTION_KEY', provider) };
+  }
+  return {
+    provider: 'vault-transit',
+    address: read(environment, 'TOLLGATE_VAULT_ADDRESS') ?? missing('TOLLGATE_VAULT_ADDRESS', provider),
+    token: read(environment, 'TOLLGATE_VAULT_TOKEN') ?? missing('TOLLGATE_VAULT_TOKEN', provider),
+    keyName: read(environment, 'TOLLGATE_VAULT_KEY') ?? 'tollgate',
+    mount: read(environment, 'TOLLGATE_VAULT_MOUNT') ?? 'transit',
+    namespace: read(environment, 'TOLLGATE_VAULT_NAMESPACE'),
+  };
+}
+
+function missing(name: string, provider: string): never {
+  throw new SettingsError(`${name} is needed with TOLLGATE_KEY_PROVIDER ${provider}`);
 }
 
 function readCrashAt(environment: Environment): Settings['crashAt'] {

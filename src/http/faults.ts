@@ -1,6 +1,7 @@
 // Faults on their way out. The only place that turns what went wrong into a response.
 import { DatabaseUnavailable } from '../store/database.js';
 import { Fault, type FaultCode, fault, type Problem, problem } from '../values/faults.js';
+import { KeyUnavailable } from '../vault/key-provider.js';
 import { transactionPath } from './hal.js';
 
 export interface FaultResponse {
@@ -34,7 +35,7 @@ const HEADERS: Partial<Record<FaultCode, Record<string, string>>> = {
 export function asFault(error: unknown): Fault {
   if (error instanceof Fault) return error;
   // Where an acquirer may have been asked, this was caught before: nothing was processed.
-  if (error instanceof DatabaseUnavailable) return fault('not_processed');
+  if (error instanceof DatabaseUnavailable || error instanceof KeyUnavailable) return fault('not_processed');
   const { code } = error as { code?: string };
   return fault((code !== undefined && FRAMEWORK_FAULTS[code]) || 'internal_error');
 }

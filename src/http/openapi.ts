@@ -4,6 +4,7 @@ import { FAULTS, type FaultCode } from '../values/faults.js';
 import { BASE_PATH } from './hal.js';
 import type { Operation } from './operation.js';
 import { CorrelationId, CreatedTransaction, Errors, LookedUpTransaction, SearchResults } from './schemas.js';
+import { CustomerList, CustomerObject, TokenList, TokenObject } from './vault-schemas.js';
 
 export interface OpenApiOperation {
   readonly operationId: string;
@@ -42,6 +43,10 @@ const SHARED: readonly [string, TSchema][] = [
   ['CreatedTransaction', CreatedTransaction],
   ['LookedUpTransaction', LookedUpTransaction],
   ['SearchResults', SearchResults],
+  ['Customer', CustomerObject],
+  ['CustomerList', CustomerList],
+  ['Token', TokenObject],
+  ['TokenList', TokenList],
   ['Errors', Errors],
 ];
 
@@ -65,13 +70,9 @@ const OF_FIELDS: readonly FaultCode[] = [
   'field_charset',
   'card_number_misplaced',
 ];
-const OF_BODIES: readonly FaultCode[] = [
-  'malformed_json',
-  'body_too_large',
-  'unsupported_media_type',
-  'card_number_invalid',
-  'currency_unknown',
-];
+/** A deletion takes no body, but one may come. */
+const OF_SENDING: readonly FaultCode[] = ['body_too_large', 'unsupported_media_type'];
+const OF_BODIES: readonly FaultCode[] = ['malformed_json', 'card_number_invalid', 'currency_unknown'];
 
 export function openApiDocument<Services>(operations: readonly Operation<Services>[]): OpenApiDocument {
   const paths: Record<string, Record<string, OpenApiOperation>> = {};
@@ -125,19 +126,25 @@ function describe<Services>(operation: Operation<Services>): OpenApiOperation {
       },
     }),
     responses: {
-      [success.status]: {
-        description: success.description,
-        headers: {
-          'X-Correlation-Id': { description: 'That of the request.', schema: { type: 'string' } },
-          ...(operation.creates && {
-            Location: { description: 'The transaction.', schema: { type: 'string' } },
-          }),
-        },
-        ...(success.schema !== undefined && {
-          content: { 'application/json': { schema: reference(success.schema) } },
-        }),
-      },
+      ...successResponse(operation, success),
+      ...(operation.alsoSuccess !== undefined && successResponse(operation, operation.alsoSuccess)),
       ...faultResponses(operation),
+    },
+  };
+}
+
+function successResponse<Services>(
+  { creates }: Operation<Services>,
+  { status, description, schema }: Operation<Services>['success'],
+): Record<string, OpenApiResponse> {
+  return {
+    [status]: {
+      description,
+      headers: {
+        'X-Correlation-Id': { description: 'That of the request.', schema: { type: 'string' } },
+        ...(creates && { Location: { description: 'The transaction.', schema: { type: 'string' } } }),
+      },
+      ...(schema !== undefined && { content: { 'application/json': { schema: reference(schema) } } }),
     },
   };
 }
@@ -158,7 +165,13 @@ function parameters(place: 'path' | 'query', schema: TSchema | undefined): OpenA
 }
 
 function faultResponses<Services>(operation: Operation<Services>): Record<string, OpenApiResponse> {
-  const codes = [...ALWAYS, ...OF_FIELDS, ...(operation.body ? OF_BODIES : []), ...operation.faults];
+  const codes = [
+    ...ALWAYS,
+    ...OF_FIELDS,
+    ...(operation.method === 'GET' ? [] : OF_SENDING),
+    ...(operation.body ? OF_BODIES : []),
+    ...operation.faults,
+  ];
   const statuses = new Set(codes.map((code) => FAULTS[code].status));
   return Object.fromEntries(
     [...statuses].map((status) => [

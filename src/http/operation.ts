@@ -36,6 +36,8 @@ interface Definition<Services, Path extends TObject, Query extends TObject, Body
   /** What a schema cannot say about the body: takes the problems that the schema found and returns those that count. It must expect any body. */
   readonly reviewBody?: (body: unknown, problems: Problem[]) => Problem[];
   readonly success: { readonly status: number; readonly description: string; readonly schema?: TSchema };
+  /** A second way to succeed. */
+  readonly alsoSuccess?: Definition<Services, Path, Query, Body>['success'];
   readonly faults: readonly FaultCode[];
   /** Whether the correlation ID makes it idempotent. */
   readonly creates?: boolean;

@@ -121,6 +121,9 @@ Lookups may leave it out.</p>
 <p>Where a transaction is created it also makes the request idempotent: the first request wins the ID for its merchant,
 and any later one with the same ID is refused with <code>409</code> and a link to the transaction that holds it.
 Nothing is charged twice. A request refused with any other <code>4XX</code> has not used up its ID.</p>
+<p>Operations on customers and tokens are not made idempotent by it: after a lost answer, see what became of them with
+${link('GET', '/customers')} or ${link('GET', '/customers/{customer_id}/tokens')}, or by looking the customer or token
+up.</p>
 <p>Keep the ID before you send, and the <code>audit</code> when the response comes. The gateway usually forgets an ID
 after 24 hours; the audit is the lasting reference.</p></section>
 

@@ -34,7 +34,8 @@ const RequestKvps = Type.Unsafe<Record<string, string>>({
     pattern: RESTRICTED_PATTERN,
     format: 'no-card-number',
   },
-  description: 'Key-value pairs to keep with the transaction. They come back under `GATEWAY.REQUEST.KVP.`.',
+  description:
+    'Key-value pairs to keep with the transaction. They come back with `GATEWAY.REQUEST.KVP.` before each key.',
 });
 
 const Reference = RestrictedText(1, 128, "The merchant's reference for the transaction.");

@@ -9,6 +9,7 @@ import { correlationIdTaken } from '../transactions/create.js';
 import { containsCardNumber } from '../values/card.js';
 import { Fault, fault, type Problem, problem } from '../values/faults.js';
 import { isCorrelationId, isRestricted } from '../values/text.js';
+import { CUSTOMER_OPERATIONS } from './customers.js';
 import { asFault, faultOfProblems, faultResponse, rawFaultResponse } from './faults.js';
 import { BASE_PATH } from './hal.js';
 import { openApiDocument } from './openapi.js';
@@ -16,10 +17,14 @@ import type { Operation, Reply } from './operation.js';
 import type { RateLimit } from './rate-limit.js';
 import { referencePage } from './reference-page.js';
 import { CorrelationId } from './schemas.js';
+import { TOKEN_OPERATIONS } from './tokens.js';
 import { TRANSACTION_OPERATIONS, type TransactionServices } from './transactions.js';
 import { checker, readIntegers } from './validation.js';
+import type { VaultServices } from './vault-access.js';
 
-export interface ServerServices extends TransactionServices {
+type OperationServices = TransactionServices & VaultServices;
+
+export interface ServerServices extends OperationServices {
   readonly callers: Callers;
   readonly rateLimit: RateLimit;
   readonly log: Logger;
@@ -29,7 +34,11 @@ export interface ServerServices extends TransactionServices {
   readonly draining: () => boolean;
 }
 
-export const OPERATIONS: readonly Operation<TransactionServices>[] = TRANSACTION_OPERATIONS;
+export const OPERATIONS: readonly Operation<OperationServices>[] = [
+  ...TRANSACTION_OPERATIONS,
+  ...CUSTOMER_OPERATIONS,
+  ...TOKEN_OPERATIONS,
+];
 
 const BODY_LIMIT_BYTES = 64 * 1024;
 /** A request that has not arrived whole after this long is cut off. */
@@ -75,7 +84,9 @@ export function buildServer(services: ServerServices): FastifyInstance {
   });
 
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    // Many clients name a content type even where there is no content.
+    if (request.method === 'DELETE') return done(null);
     try {
       done(null, JSON.parse(body.toString('utf8')));
     } catch {
@@ -140,7 +151,7 @@ function correlationIdOf({ method, headers }: FastifyRequest): string | undefine
 function addOperation(
   app: FastifyInstance,
   services: ServerServices,
-  operation: Operation<TransactionServices>,
+  operation: Operation<OperationServices>,
 ): void {
   const createsTransaction = operation.creates === true;
   app.route({
@@ -173,7 +184,7 @@ function addOperation(
 }
 
 /** All problems of a request together, wherever they are. */
-function check(operation: Operation<TransactionServices>, request: FastifyRequest) {
+function check(operation: Operation<OperationServices>, request: FastifyRequest) {
   const path = readIntegers(request.params as Record<string, unknown>, operation.path ?? EMPTY);
   const query = readIntegers(request.query as Record<string, unknown>, operation.query ?? EMPTY);
   const problems = [
@@ -195,10 +206,7 @@ function check(operation: Operation<TransactionServices>, request: FastifyReques
 
 const EMPTY = { properties: {} } as never;
 
-function correlationIdProblems(
-  { method }: Operation<TransactionServices>,
-  request: FastifyRequest,
-): Problem[] {
+function correlationIdProblems({ method }: Operation<OperationServices>, request: FastifyRequest): Problem[] {
   const sent = request.headers[CORRELATION_HEADER];
   if (sent === undefined && method === 'GET') return [];
   const problems = sent === undefined ? [problem('field_missing')] : checkCorrelationId(sent);

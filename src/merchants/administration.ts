@@ -1,5 +1,5 @@
 // Organisations, merchants and users: made and changed by the operator.
-import { type Database, isUniqueViolation } from '../store/database.js';
+import { isUniqueViolation, type Queryable, type Statement } from '../store/database.js';
 import { containsCardNumber } from '../values/card.js';
 import { isRestricted } from '../values/text.js';
 import {
@@ -15,6 +15,7 @@ import {
   SET_MERCHANT,
 } from './administration.sql.js';
 import { digestSecret, makeSecret } from './credentials.js';
+import { type JournalAction, type JournalEntry, journal } from './journal.js';
 
 /** What the operator asked for cannot be done; the message is one clear line. */
 export class AdministrationError extends Error {}
@@ -53,36 +54,45 @@ export interface MerchantChange {
 }
 
 export class Administration {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Queryable,
+    /** Who does it, for the journal. */
+    private readonly actor: string,
+  ) {}
 
-  async addOrganisation(name: string): Promise<OrganisationView> {
-    const { rows } = await this.database.query<OrganisationView>(ADD_ORGANISATION, [checkName(name)]);
-    return rows[0] as OrganisationView;
+  addOrganisation(name: string): Promise<OrganisationView> {
+    const values = [checkName(name)];
+    return this.database.transaction(async (connection) => {
+      const { rows } = await connection.query<OrganisationView>(ADD_ORGANISATION, values);
+      const added = rows[0] as OrganisationView;
+      await journal(connection, this.#entry('organisation.added', { organisationId: added.id }));
+      return added;
+    });
   }
 
   async organisations(): Promise<OrganisationView[]> {
     return (await this.database.query<OrganisationView>(LIST_ORGANISATIONS)).rows;
   }
 
-  async addMerchant(organisation: number, name: string, change: MerchantChange = {}): Promise<MerchantView> {
+  addMerchant(organisation: number, name: string, change: MerchantChange = {}): Promise<MerchantView> {
     const { vault = false, preauthorisationDays = 7 } = change;
     const values = [organisation, checkName(name), vault, preauthorisationDays];
-    const { rows } = await this.database.query<MerchantView>(ADD_MERCHANT, values);
-    return rows[0] ?? none(`there is no organisation ${organisation}`);
+    return this.#changeMerchant(
+      'merchant.added',
+      ADD_MERCHANT,
+      values,
+      `there is no organisation ${organisation}`,
+    );
   }
 
-  async setMerchant(
-    id: number,
-    { name, vault, preauthorisationDays }: MerchantChange,
-  ): Promise<MerchantView> {
+  setMerchant(id: number, { name, vault, preauthorisationDays }: MerchantChange): Promise<MerchantView> {
     const values = [
       id,
       name === undefined ? null : checkName(name),
       vault ?? null,
       preauthorisationDays ?? null,
     ];
-    const { rows } = await this.database.query<MerchantView>(SET_MERCHANT, values);
-    return rows[0] ?? none(`there is no merchant ${id}`);
+    return this.#changeMerchant('merchant.changed', SET_MERCHANT, values, `there is no merchant ${id}`);
   }
 
   async merchants(organisation?: number): Promise<MerchantView[]> {
@@ -98,6 +108,7 @@ export class Administration {
     if (!/^[A-Za-z0-9._@-]{1,64}$/.test(username) || containsCardNumber(username)) {
       throw new AdministrationError('a user name takes 1 to 64 letters, digits, and . _ @ -');
     }
+    const further = [...new Set(grants)].sort((one, other) => one - other);
     return this.database.transaction(async (connection) => {
       const added = await connection
         .query<{ organisation: number }>(ADD_USER, [username, merchant, digestSecret(password)])
@@ -107,18 +118,12 @@ export class Administration {
             : error;
         });
       const { organisation } = added.rows[0] ?? none(`there is no merchant ${merchant}`);
-      for (const granted of grants) {
-        const { count } = await connection.query(GRANT_MERCHANT, [username, granted]);
-        if (count === 0) none(`there is no merchant ${granted} in organisation ${organisation}`);
-      }
-      return {
-        username,
-        password,
-        organisation,
-        merchant,
-        grants: [...new Set(grants)].sort((one, other) => one - other),
-        revoked: false,
-      };
+      for (const granted of further) await grantMerchant(connection, username, granted, organisation);
+      await journal(
+        connection,
+        this.#entry('user.added', { organisationId: organisation, merchantId: merchant, detail: username }),
+      );
+      return { username, password, organisation, merchant, grants: further, revoked: false };
     });
   }
 
@@ -126,31 +131,78 @@ export class Administration {
     return (await this.database.query<UserView>(LIST_USERS, [null])).rows;
   }
 
-  async grant(username: string, merchant: number): Promise<UserView> {
-    const user = await this.#user(username);
-    const { count } = await this.database.query(GRANT_MERCHANT, [username, merchant]);
-    if (count === 0) none(`there is no merchant ${merchant} in organisation ${user.organisation}`);
-    return this.#user(username);
+  grant(username: string, merchant: number): Promise<UserView> {
+    return this.#changeUser('user.granted', username, (connection, { organisation }) =>
+      grantMerchant(connection, username, merchant, organisation),
+    );
   }
 
   async rotate(username: string): Promise<UserWithSecret> {
-    const user = await this.#user(username);
     const password = makeSecret();
-    const { count } = await this.database.query(ROTATE_SECRET, [username, digestSecret(password)]);
-    return count === 1 ? { ...user, password } : none(`the user ${username} is revoked`);
+    const user = await this.#changeUser('user.rotated', username, async (connection) => {
+      const { count } = await connection.query(ROTATE_SECRET, [username, digestSecret(password)]);
+      if (count === 0) none(`the user ${username} is revoked`);
+    });
+    return { ...user, password };
   }
 
   /** Twice is once. */
-  async revoke(username: string): Promise<UserView> {
-    await this.#user(username);
-    await this.database.query(REVOKE_USER, [username]);
-    return this.#user(username);
+  revoke(username: string): Promise<UserView> {
+    return this.#changeUser('user.revoked', username, async (connection) => {
+      await connection.query(REVOKE_USER, [username]);
+    });
   }
 
-  async #user(username: string): Promise<UserView> {
-    const { rows } = await this.database.query<UserView>(LIST_USERS, [username]);
-    return rows[0] ?? none(`there is no user ${username}`);
+  #changeMerchant(
+    action: JournalAction,
+    statement: Statement,
+    values: readonly unknown[],
+    otherwise: string,
+  ): Promise<MerchantView> {
+    return this.database.transaction(async (connection) => {
+      const { rows } = await connection.query<MerchantView>(statement, values);
+      const merchant = rows[0] ?? none(otherwise);
+      const detail = merchant.vault ? 'with vault' : 'without vault';
+      await journal(
+        connection,
+        this.#entry(action, { organisationId: merchant.organisation, merchantId: merchant.id, detail }),
+      );
+      return merchant;
+    });
   }
+
+  #changeUser(
+    action: JournalAction,
+    username: string,
+    change: (connection: Queryable, user: UserView) => Promise<void>,
+  ): Promise<UserView> {
+    return this.database.transaction(async (connection) => {
+      await change(connection, await findUser(connection, username));
+      const user = await findUser(connection, username);
+      const { organisation: organisationId, merchant: merchantId } = user;
+      await journal(connection, this.#entry(action, { organisationId, merchantId, detail: username }));
+      return user;
+    });
+  }
+
+  #entry(action: JournalAction, about: Omit<JournalEntry, 'actor' | 'action'>): JournalEntry {
+    return { actor: this.actor, action, ...about };
+  }
+}
+
+async function findUser(connection: Queryable, username: string): Promise<UserView> {
+  const { rows } = await connection.query<UserView>(LIST_USERS, [username]);
+  return rows[0] ?? none(`there is no user ${username}`);
+}
+
+async function grantMerchant(
+  connection: Queryable,
+  username: string,
+  merchant: number,
+  organisation: number,
+): Promise<void> {
+  const { count } = await connection.query(GRANT_MERCHANT, [username, merchant]);
+  if (count === 0) none(`there is no merchant ${merchant} in organisation ${organisation}`);
 }
 
 function checkName(name: string): string {

@@ -4,7 +4,10 @@ export const FIND_USER: Statement = {
   name: 'find-user',
   text: `
     SELECT u.organisation_id AS "organisationId", u.merchant_id AS "assignedMerchantId", u.secret_digest AS "secretDigest",
-           m.id, m.vault, m.preauthorisation_days AS "preauthorisationDays", m.acquirer
+           m.id, m.vault, m.preauthorisation_days AS "preauthorisationDays", m.acquirer,
+           (SELECT json_agg(json_build_object('scope', r.scope, 'thousandths', r.thousandths, 'from', r.first_day,
+              'until', r.last_day))
+            FROM surcharge_rule r WHERE r.organisation_id = m.organisation_id AND r.merchant_id = m.id) AS surcharge
     FROM gateway_user u
     JOIN merchant m ON m.organisation_id = u.organisation_id
       AND (m.id = u.merchant_id OR EXISTS (

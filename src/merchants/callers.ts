@@ -1,4 +1,6 @@
 // Who is calling, and for which merchants: users with their merchants, cached for a second.
+import type { PluginSettings } from '../plugins/plugins.js';
+import type { SurchargeRule } from '../plugins/surcharge.js';
 import type { Database } from '../store/database.js';
 import { fault, type Location } from '../values/faults.js';
 import { FIND_USER } from './callers.sql.js';
@@ -9,6 +11,7 @@ export interface Merchant {
   readonly vault: boolean;
   readonly preauthorisationDays: number;
   readonly acquirer: string;
+  readonly plugins: PluginSettings;
 }
 
 export interface Caller {
@@ -28,7 +31,8 @@ interface Cached {
   readonly user: Promise<KnownUser | undefined>;
 }
 
-interface UserRow extends Merchant {
+interface UserRow extends Omit<Merchant, 'plugins'> {
+  readonly surcharge: readonly SurchargeRule[] | null;
   readonly organisationId: number;
   readonly assignedMerchantId: number;
   readonly secretDigest: Buffer;
@@ -77,10 +81,10 @@ export class Callers {
     const [first] = rows;
     if (first === undefined) return undefined;
     const merchants = new Map(
-      rows.map(({ id, vault, preauthorisationDays, acquirer }) => [
-        id,
-        { id, vault, preauthorisationDays, acquirer },
-      ]),
+      rows.map(({ id, vault, preauthorisationDays, acquirer, surcharge }) => {
+        const plugins = surcharge === null ? {} : { surcharge };
+        return [id, { id, vault, preauthorisationDays, acquirer, plugins }];
+      }),
     );
     const { organisationId, assignedMerchantId, secretDigest } = first;
     return { caller: { username, organisationId, assignedMerchantId, merchants }, secretDigest };

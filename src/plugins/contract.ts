@@ -1,31 +1,37 @@
 // What a plugin may do: change the amount of a payment and add KVPs, before anything is stored or sent.
-import type { MoneyOperation } from '../acquirers/contract.js';
 import type { CardType } from '../values/card.js';
 import type { Cents } from '../values/money.js';
 
 /** A payment that has an amount but has not been claimed yet. */
-export interface Priced {
-  readonly merchantId: number;
-  readonly operation: MoneyOperation;
-  readonly amountCents: Cents;
+export interface Payment {
+  readonly paymentMethod: 'creditcard' | 'bankaccount';
   readonly cardType: CardType;
-  /** Without the gateway's prefix. */
-  readonly kvps: Readonly<Record<string, string>>;
+  readonly amountCents: Cents;
+  /** The gateway's time. */
   readonly atMs: number;
+  /** Of a completion: the preauthorisation that it completes. */
+  readonly target?: Preauthorised;
 }
 
-export interface Plugin {
+/** What was agreed for a preauthorisation. */
+export interface Preauthorised {
+  readonly amountCents: Cents;
+  readonly kvps: Kvps;
+}
+
+/** Keys without the gateway's prefix. */
+export type Kvps = Readonly<Record<string, string>>;
+
+export interface Change {
+  readonly amountCents: Cents;
+  /** Added to those of the request; the same keys there are overwritten. */
+  readonly kvps: Kvps;
+}
+
+export interface Plugin<Settings> {
   readonly name: string;
-  /** Returns the payment as it was where the plugin does not apply. */
-  apply<Payment extends Priced>(payment: Payment): Payment;
-}
-
-/** The plugins in the order in which they apply. A further one is a file and a line here. */
-export const PLUGINS: readonly Plugin[] = [];
-
-export function applyPlugins<Payment extends Priced>(
-  payment: Payment,
-  plugins: readonly Plugin[] = PLUGINS,
-): Payment {
-  return plugins.reduce((changed, plugin) => plugin.apply(changed), payment);
+  /** For purchases and preauthorisations of merchants that have it switched on; undefined where it does not apply. */
+  apply(payment: Payment, settings: Settings): Change | undefined;
+  /** For completions, whatever is switched on by now. */
+  applyToCompletion(completion: Payment, target: Preauthorised): Change | undefined;
 }

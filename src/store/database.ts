@@ -18,6 +18,8 @@ export interface Rows<Row> {
 
 export interface Queryable {
   query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Rows<Row>>;
+  /** Runs `work` inside one transaction: a new one, or the one that this already is. */
+  transaction<Result>(work: (connection: Queryable) => Promise<Result>): Promise<Result>;
 }
 
 /** The database could not be reached or went away. Whether the statement was committed is not known. */
@@ -31,6 +33,12 @@ export class DatabaseUnavailable extends Error {
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
   const { code, constraint: violated } = error as { code?: string; constraint?: string };
   return code === '23505' && (constraint === undefined || constraint === violated);
+}
+
+/** The statement names a table or a column that the schema does not have (yet). */
+export function isUndefined(error: unknown): boolean {
+  const { code } = error as { code?: string };
+  return code === '42P01' || code === '42703';
 }
 
 // A refusal by the server has a state. Class 08 (connection), 53 (resources), 57 (shutdown, timeout) and 58 (system),
@@ -56,13 +64,23 @@ const GOODBYE_LIMIT_MS = 2_000;
 const BEGIN: Statement = { name: '', text: 'BEGIN' };
 const COMMIT: Statement = { name: '', text: 'COMMIT' };
 
+export interface DatabaseOptions {
+  readonly maxConnections?: number;
+  readonly applicationName?: string;
+  readonly onError?: (error: Error) => void;
+  /** For an operator's long work: nothing is cut off for taking its time. */
+  readonly patient?: boolean;
+  /** Works with the rights of this role instead of its own. */
+  readonly role?: string | undefined;
+}
+
 export class Database implements Queryable {
   readonly #pool: pg.Pool;
   readonly #connected = new Set<pg.PoolClient>();
 
   constructor(
     readonly url: string,
-    options: { maxConnections?: number; applicationName?: string; onError?: (error: Error) => void } = {},
+    options: DatabaseOptions = {},
   ) {
     this.#pool = new pg.Pool({
       connectionString: url,
@@ -70,10 +88,14 @@ export class Database implements Queryable {
       application_name: options.applicationName ?? 'tollgate',
       connectionTimeoutMillis: 3_000,
       // A statement that hangs is a database that is gone: better refused in seconds than waited for.
-      query_timeout: 20_000,
+      ...(options.patient !== true && { query_timeout: 20_000 }),
       keepAlive: true,
-      // A plan made while the table was empty would be kept for ever: plan every batch for the table as it is.
-      options: '-c plan_cache_mode=force_custom_plan -c statement_timeout=15000',
+      options: [
+        // A plan made while the table was empty would be kept for ever: plan every batch for the table as it is.
+        '-c plan_cache_mode=force_custom_plan',
+        ...(options.patient === true ? [] : ['-c statement_timeout=15000']),
+        ...(options.role === undefined ? [] : [`-c role=${options.role}`]),
+      ].join(' '),
     });
     // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
     this.#pool.on('error', (error) => options.onError?.(error));
@@ -85,7 +107,6 @@ export class Database implements Queryable {
     return run<Row>(this.#pool, statement, values);
   }
 
-  /** Runs `work` inside one transaction, on one connection. */
   async transaction<Result>(work: (connection: Queryable) => Promise<Result>): Promise<Result> {
     const client = await this.#pool.connect().catch((error: unknown) => {
       throw new DatabaseUnavailable(error);
@@ -98,7 +119,11 @@ export class Database implements Queryable {
     client.on('error', onError);
     try {
       await run(client, BEGIN, []);
-      const result = await work({ query: (statement, values = []) => run(client, statement, values) });
+      const connection: Queryable = {
+        query: (statement, values = []) => run(client, statement, values),
+        transaction: (nested) => nested(connection),
+      };
+      const result = await work(connection);
       await run(client, COMMIT, []);
       return result;
     } catch (error) {

@@ -1,21 +1,43 @@
 import type { Statement } from '../store/database.js';
 
-/** Commit A of payments with a method of their own. Those whose correlation ID is taken are left out. */
-export const CLAIM_DIRECT: Statement = {
-  name: 'claim-direct',
-  text: `
+const INSERT_DIRECT = `
     INSERT INTO transaction (organisation_id, audit, merchant_id, amount_cents, created_at, completable_until,
-      transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps)
+      transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps, card_key_version,
+      token_id, card_sealed)
     SELECT organisation_id, audit, merchant_id, amount_cents,
       to_timestamp(created_ms / 1000), to_timestamp(completable_until_ms / 1000),
-      transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps::json
+      transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps::json,
+      card_key_version, token_id, decode(card_sealed, 'base64')
     FROM unnest($1::integer[], $2::integer[], $3::integer[], $4::bigint[], $5::float8[], $6::float8[],
       string_to_array($7, E'\\x1f'), string_to_array($8, E'\\x1f'), string_to_array($9, E'\\x1f'),
       string_to_array($10, E'\\x1f'), string_to_array($11, E'\\x1f'), string_to_array($12, E'\\x1f'),
-      string_to_array($13, E'\\x1f'), string_to_array($14, E'\\x1f', E'\\x1e'))
+      string_to_array($13, E'\\x1f'), string_to_array($14, E'\\x1f', E'\\x1e'), $15::integer[], $16::integer[],
+      string_to_array($17, E'\\x1f'))
       AS asked(organisation_id, audit, merchant_id, amount_cents, created_ms, completable_until_ms,
-        transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps)
-    ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING`,
+        transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps, card_key_version,
+        token_id, card_sealed)
+    ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING`;
+
+/** Commit A of payments with a method of their own. Those whose correlation ID is taken are left out. */
+export const CLAIM_DIRECT: Statement = { name: 'claim-direct', text: INSERT_DIRECT };
+
+/** The same, and the journal is told which token was opened for which audit. */
+export const CLAIM_DIRECT_WITH_TOKENS: Statement = {
+  name: 'claim-direct-with-tokens',
+  text: `
+    WITH inserted AS (
+      ${INSERT_DIRECT}
+      RETURNING organisation_id, audit, merchant_id, token_id, correlation_id
+    ), told AS (
+      INSERT INTO journal (organisation_id, merchant_id, actor, action, token_id, audit, correlation_id)
+      SELECT inserted.organisation_id, inserted.merchant_id, 'user:' || asked.username, 'token.opened',
+        inserted.token_id, inserted.audit, inserted.correlation_id
+      FROM inserted
+      JOIN unnest($1::integer[], $2::integer[], string_to_array($18, E'\\x1f')) AS asked(organisation_id, audit, username)
+        ON asked.organisation_id = inserted.organisation_id AND asked.audit = inserted.audit
+      WHERE inserted.token_id IS NOT NULL
+    )
+    SELECT audit FROM inserted`,
 };
 
 /** Which audits hold the correlation IDs that were asked for. */

@@ -3,12 +3,22 @@ import { numbers, optionalTexts, texts } from '../store/columns.js';
 import { type Database, isUniqueViolation } from '../store/database.js';
 import { GroupCommit } from '../store/group-commit.js';
 import type { Cents } from '../values/money.js';
-import { CLAIM_DIRECT, CLAIM_TARGETED, HOLDERS_OF_CORRELATION_IDS } from './claim.sql.js';
+import {
+  CLAIM_DIRECT,
+  CLAIM_DIRECT_WITH_TOKENS,
+  CLAIM_TARGETED,
+  HOLDERS_OF_CORRELATION_IDS,
+} from './claim.sql.js';
 import type { Intent, Kvps } from './transaction.js';
 
 export interface DirectClaim extends Intent {
   readonly cardMask: string;
   readonly cardType: string;
+  readonly cardSealed: Buffer;
+  readonly cardKeyVersion: number;
+  /** The token that was opened for it, and by whom: for the journal. */
+  readonly tokenId?: number;
+  readonly username: string;
 }
 
 /** A claim on a target. What it leaves out (a void has no amount), and the card, come from the target. */
@@ -69,7 +79,8 @@ export class Claims {
   async #claimDirect(unsorted: readonly DirectClaim[]): Promise<readonly number[]> {
     // Every process inserts in the same order, so that two batches that share correlation IDs cannot deadlock.
     const claims = [...unsorted].sort((one, other) => (one.correlationId < other.correlationId ? -1 : 1));
-    const { count } = await this.database.query(CLAIM_DIRECT, [
+    const opensTokens = claims.some((claim) => claim.tokenId !== undefined);
+    const { count } = await this.database.query(opensTokens ? CLAIM_DIRECT_WITH_TOKENS : CLAIM_DIRECT, [
       numbers(claims.map((claim) => claim.organisationId)),
       numbers(claims.map((claim) => claim.audit)),
       numbers(claims.map((claim) => claim.merchantId)),
@@ -84,6 +95,10 @@ export class Claims {
       texts(claims.map((claim) => claim.cardMask)),
       texts(claims.map((claim) => claim.cardType)),
       optionalTexts(claims.map((claim) => kvpsColumn(claim.kvps))),
+      numbers(claims.map((claim) => claim.cardKeyVersion)),
+      numbers(claims.map((claim) => claim.tokenId)),
+      texts(claims.map((claim) => claim.cardSealed.toString('base64'))),
+      ...(opensTokens ? [texts(claims.map((claim) => claim.username))] : []),
     ]);
     if (count === claims.length) return unsorted.map((claim) => claim.audit);
     // All of them at once: clients that repeat what they sent come in crowds, and when the gateway is slow already.

@@ -1,5 +1,6 @@
 // Moving the gateway's clock, where no acquirer is a real one.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { journal } from '../merchants/journal.js';
 import type { Database } from '../store/database.js';
 import { ADVANCE_CLOCK, SHOW_CLOCK } from './clock-administration.sql.js';
 
@@ -31,6 +32,7 @@ export async function advanceClock(
   database: Database,
   simulated: readonly string[],
   byMs: number,
+  actor: string,
 ): Promise<ClockView> {
   const { realAcquirers, advancedMs } = await read(database, simulated);
   if (realAcquirers.length > 0) {
@@ -41,7 +43,10 @@ export async function advanceClock(
   if (advancedMs + byMs > MOST_AHEAD_MS) {
     throw new ClockError('the clock can be at most ten years ahead, and never goes back');
   }
-  await database.query(ADVANCE_CLOCK, [byMs]);
+  await database.transaction(async (connection) => {
+    await connection.query(ADVANCE_CLOCK, [byMs]);
+    await journal(connection, { actor, action: 'clock.advanced', detail: `${byMs} ms` });
+  });
   const startedMs = performance.now();
   while ((await read(database, simulated)).behind > 0 && performance.now() - startedMs < WAIT_AT_MOST_MS)
     await sleep(50);

@@ -28,9 +28,23 @@ export interface DirectCommand extends Common, Amount {
   readonly method: NamedMethod;
 }
 
-/** An operation on an earlier transaction. */
-export type TargetedCommand = Common & {
+interface OnTarget extends Common {
   readonly targetAudit: number;
-} & (({ readonly operation: 'completion' | 'refund' } & Amount) | { readonly operation: 'void' });
+}
+
+export interface CompletionCommand extends OnTarget, Amount {
+  readonly operation: 'completion';
+}
+
+export interface RefundCommand extends OnTarget, Amount {
+  readonly operation: 'refund';
+}
+
+export interface VoidCommand extends OnTarget {
+  readonly operation: 'void';
+}
+
+/** An operation on an earlier transaction. */
+export type TargetedCommand = CompletionCommand | RefundCommand | VoidCommand;
 
 export type Command = DirectCommand | TargetedCommand;

@@ -1,12 +1,17 @@
 // The way of a transaction: one short function, and the steps that it takes.
 import { type Acquirer, type AcquirerRequest, type Answer, askUnderDeadline } from '../acquirers/contract.js';
-import { applyPlugins, type Priced } from '../plugins/contract.js';
+import { applyPlugins } from '../plugins/plugins.js';
 import { DatabaseUnavailable } from '../store/database.js';
+import type { CardType } from '../values/card.js';
 import { type Fault, fault } from '../values/faults.js';
+import { cardSecrets } from '../vault/account.js';
+import type { DataKeys } from '../vault/keys.js';
+import { seal } from '../vault/sealing.js';
+import type { Tokens } from '../vault/tokens.js';
 import type { Audits } from './audits.js';
 import type { Claims, DirectClaim } from './claim.js';
 import type { Clock } from './clock.js';
-import type { Command, DirectCommand, TargetedCommand } from './command.js';
+import type { Command, CompletionCommand, DirectCommand, TargetedCommand } from './command.js';
 import type { Finisher } from './finish.js';
 import type { Lookup } from './lookup.js';
 import { openPaymentMethod, type PaymentMethod } from './payment-method.js';
@@ -27,8 +32,8 @@ export interface CreateOptions {
 export const POINTS = ['received', 'claimed', 'answered', 'recorded'] as const;
 export type Point = (typeof POINTS)[number];
 
-type PricedDirect = DirectCommand & Priced & PaymentMethod;
-type PricedTargeted = TargetedCommand & Pick<Priced, 'atMs'>;
+type PricedDirect = DirectCommand & PaymentMethod & { readonly atMs: number; readonly cardType: CardType };
+type PricedTargeted = TargetedCommand & { readonly atMs: number };
 
 export class Creation {
   #inFlight = 0;
@@ -36,6 +41,8 @@ export class Creation {
   constructor(
     private readonly clock: Clock,
     private readonly audits: Audits,
+    private readonly tokens: Tokens,
+    private readonly keys: DataKeys,
     private readonly claims: Claims,
     private readonly finisher: Finisher,
     private readonly lookup: Lookup,
@@ -69,10 +76,25 @@ export class Creation {
 
   async #price(command: Command): Promise<PricedDirect | PricedTargeted> {
     const atMs = this.clock.now();
-    if (!('method' in command)) return { ...command, atMs };
-    const { card } = await openPaymentMethod(command.method);
-    const { id: merchantId } = command.merchant;
-    return applyPlugins({ ...command, card, atMs, merchantId, cardType: card.number.type });
+    if ('method' in command) return this.#priceDirect(command, atMs);
+    return command.operation === 'completion' ? this.#priceCompletion(command, atMs) : { ...command, atMs };
+  }
+
+  async #priceDirect(command: DirectCommand, atMs: number): Promise<PricedDirect> {
+    const method = await openPaymentMethod(command, this.tokens);
+    const priced = { ...command, ...method, atMs, cardType: method.card.number.type };
+    if (command.operation === 'standalone_refund') return priced;
+    return applyPlugins({ ...priced, paymentMethod: 'creditcard' }, command.merchant.plugins);
+  }
+
+  /** Its price depends on what was agreed for the preauthorisation. */
+  async #priceCompletion(command: CompletionCommand, atMs: number): Promise<PricedTargeted> {
+    const { caller, merchant, targetAudit } = command;
+    const priced = { ...command, atMs };
+    const target = await this.lookup.byAudit(caller, targetAudit, [merchant.id]);
+    if (target === undefined) return priced;
+    const cardType = (target.cardType ?? '') as CardType;
+    return applyPlugins({ ...priced, target, cardType, paymentMethod: 'creditcard' }, merchant.plugins);
   }
 
   async #claim(priced: PricedDirect | PricedTargeted): Promise<Intent> {
@@ -96,9 +118,18 @@ export class Creation {
   }
 
   async #claimDirect(audit: number, priced: PricedDirect): Promise<Intent> {
-    const { caller, merchant, correlationId, reference, currency, kvps, amountCents, card } = priced;
+    const { caller, merchant, correlationId, reference, currency, kvps, amountCents, card, tokenId } = priced;
+    const { organisationId } = caller;
+    const key = await this.keys.newest(organisationId, merchant.id);
+    const place = {
+      table: 'transaction',
+      organisationId,
+      merchantId: merchant.id,
+      row: audit,
+      field: 'card',
+    } as const;
     const claim: DirectClaim = {
-      organisationId: caller.organisationId,
+      organisationId,
       audit,
       merchantId: merchant.id,
       transactionType: priced.operation,
@@ -109,6 +140,10 @@ export class Creation {
       currency,
       cardMask: card.number.mask,
       cardType: priced.cardType,
+      cardSealed: seal(key, place, cardSecrets(card)),
+      cardKeyVersion: key.version,
+      ...(tokenId !== undefined && { tokenId }),
+      username: caller.username,
       kvps,
       acquirer: merchant.acquirer,
       ...(priced.operation === 'preauthorisation' && {

@@ -19,7 +19,9 @@ export function refusalByTarget(
       const left = completableCents(target, nowMs);
       if (left === undefined) return fault('target_not_completable', AUDIT);
       if (command.currency !== target.currency) return fault('target_not_completable', CURRENCY);
-      return command.amountCents > left ? fault('completion_exceeds_preauthorisation', AMOUNT) : undefined;
+      return command.amountCents > target.amountCents
+        ? fault('completion_exceeds_preauthorisation', AMOUNT)
+        : undefined;
     }
     case 'refund': {
       const left = refundableCents(target);

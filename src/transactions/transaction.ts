@@ -1,5 +1,6 @@
 // What a transaction is, and what may be done with it next.
 import type { MoneyOperation } from '../acquirers/contract.js';
+import { originalCents } from '../plugins/surcharge.js';
 import type { Cents } from '../values/money.js';
 
 export type TransactionType = MoneyOperation;
@@ -64,7 +65,8 @@ export function completableCents(transaction: Transaction, nowMs: number): numbe
     transaction.completedBy === undefined &&
     transaction.voidedBy === undefined &&
     (transaction.completableUntilMs ?? 0) > nowMs;
-  return open ? transaction.amountCents : undefined;
+  // Without the surcharge, which a completion brings along itself.
+  return open ? (originalCents(transaction) ?? transaction.amountCents) : undefined;
 }
 
 /** What is left to refund; undefined when every refund would be refused. */

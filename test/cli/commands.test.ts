@@ -17,7 +17,7 @@ let dataDir: string;
 beforeAll(async () => {
   database = await testDatabase();
   connection = new Database(database.url, { maxConnections: 2 });
-  administration = new Administration(connection);
+  administration = new Administration(connection, 'operator:test');
   dataDir = await dataDirectory();
 });
 afterAll(async () => {

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { demoCurl } from '../../src/cli/demo.js';
 import { CreatedTransaction, Errors, LookedUpTransaction, SearchResults } from '../../src/http/schemas.js';
 import { OPERATIONS } from '../../src/http/server.js';
+import { CustomerList, CustomerObject, TokenList, TokenObject } from '../../src/http/vault-schemas.js';
 import { luhnValid } from '../../src/values/card.js';
 
 const ROOT = new URL('../../', import.meta.url);
@@ -71,13 +72,18 @@ interface Sent {
   readonly body: string;
 }
 
+/** What the shell puts where a page says `'$virtual_pan'`. */
+const VIRTUAL_PAN = '9217664744023758';
+
 /** Every request with a body that a page tells the reader to send. */
 const SENT: readonly Sent[] = PAGES.flatMap((page) => {
-  const commands = read(page).replaceAll('\\\n', ' ').split('\n');
+  const text = read(page).replaceAll("'$virtual_pan'", VIRTUAL_PAN);
+  const commands = text.replaceAll('\\\n', ' ').split('\n');
   return commands
     .filter((command) => command.includes(" -d '"))
     .map((command) => {
-      const [, path = '', body = ''] = /(\/transactions\/[\w/]+).* -d '([^']+)'/.exec(command) ?? [];
+      const [, path = '', body = ''] =
+        /(\/(?:transactions|customers)[\w/]*).* -d '([^']+)'/.exec(command) ?? [];
       return { page, path, body };
     });
 });
@@ -108,16 +114,23 @@ const SHOWN: readonly Shown[] = PAGES.flatMap((page) =>
 
 test.each(SHOWN)('$page: the JSON that begins with $first is one of the interface', ({ text }) => {
   const value: unknown = JSON.parse(text);
-  const answers = [CreatedTransaction, LookedUpTransaction, SearchResults, Errors].map((schema) =>
-    Compile(schema),
-  );
+  const answers = [
+    CreatedTransaction,
+    LookedUpTransaction,
+    SearchResults,
+    CustomerObject,
+    CustomerList,
+    TokenObject,
+    TokenList,
+    Errors,
+  ].map((schema) => Compile(schema));
   const isAnswer = answers.some((schema) => schema.Check(value));
   const isRequest = OPERATIONS.some(
     ({ body, checkBody }) => body !== undefined && checkBody(value).length === 0,
   );
   expect(
     isAnswer || isRequest,
-    'It is neither a request nor an answer: bring it into step with src/http/schemas.ts.',
+    'It is neither a request nor an answer: bring it into step with the schemas in src/http.',
   ).toBe(true);
 });
 

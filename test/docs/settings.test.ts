@@ -15,20 +15,29 @@ const ROWS: readonly Row[] = [
   ...PAGE.matchAll(/^\| `(DATABASE_URL|TOLLGATE_\w+)` \| (?:none|`([^`]+)`) \| (.*?) \| .+ \|$/gm),
 ].map(([, name, byDefault, allowed]) => ({ name: name as string, byDefault, allowed: allowed as string }));
 
+/** Some settings are looked at only where others ask for them. */
+const ENVIRONMENTS: readonly Readonly<Record<string, string>>[] = [
+  {},
+  {
+    TOLLGATE_KEY_PROVIDER: 'vault-transit',
+    TOLLGATE_VAULT_ADDRESS: 'https://vault.example:8200',
+    TOLLGATE_VAULT_TOKEN: 'a token',
+  },
+];
+
 /** Every variable that the settings look at. */
 function namesRead(): Set<string> {
   const names = new Set<string>();
-  readSettings(
-    new Proxy<Record<string, string>>(
-      {},
-      {
-        get(_, name) {
-          names.add(String(name));
-          return undefined;
+  for (const environment of ENVIRONMENTS) {
+    readSettings(
+      new Proxy(environment, {
+        get(set, name: string) {
+          names.add(name);
+          return set[name];
         },
-      },
-    ),
-  );
+      }),
+    );
+  }
   return names;
 }
 
@@ -48,14 +57,32 @@ test('every setting can be given as a file too', () => {
 test.each(
   ROWS.flatMap(({ name, byDefault }) => (byDefault === undefined ? [] : [[name, byDefault] as const])),
 )('%s set to its documented default, %s, changes nothing', (name, byDefault) => {
-  expect(readSettings({ [name]: byDefault })).toEqual(readSettings({}));
+  for (const environment of ENVIRONMENTS.filter((each) => each[name] === undefined)) {
+    expect(readSettings({ ...environment, [name]: byDefault })).toEqual(readSettings(environment));
+  }
 });
 
 test('a setting without a documented default is undefined when it is not set', () => {
-  const { databaseUrl, crashAt } = readSettings({});
-  expect([databaseUrl, crashAt]).toEqual([undefined, undefined]);
+  const { databaseUrl, crashAt, keyEncryption } = readSettings({});
+  expect([databaseUrl, crashAt, keyEncryption]).toEqual([undefined, undefined, { provider: 'file' }]);
+  expect(readSettings(ENVIRONMENTS[1]).keyEncryption).toMatchObject({ namespace: undefined });
   const without = ROWS.filter(({ byDefault }) => byDefault === undefined).map(({ name }) => name);
-  expect(without).toEqual(['DATABASE_URL', 'TOLLGATE_CRASH_AT']);
+  expect(without).toEqual([
+    'DATABASE_URL',
+    'TOLLGATE_KEY_ENCRYPTION_KEY',
+    'TOLLGATE_VAULT_ADDRESS',
+    'TOLLGATE_VAULT_TOKEN',
+    'TOLLGATE_VAULT_NAMESPACE',
+    'TOLLGATE_CRASH_AT',
+  ]);
+});
+
+test.each([
+  ['TOLLGATE_KEY_ENCRYPTION_KEY', { TOLLGATE_KEY_PROVIDER: 'environment' }],
+  ['TOLLGATE_VAULT_ADDRESS', { ...ENVIRONMENTS[1], TOLLGATE_VAULT_ADDRESS: '' }],
+  ['TOLLGATE_VAULT_TOKEN', { ...ENVIRONMENTS[1], TOLLGATE_VAULT_TOKEN: '' }],
+])('%s is needed with its key provider, as documented', (name, environment) => {
+  expect(() => readSettings(environment)).toThrow(new RegExp(`^${name} is needed`));
 });
 
 const RANGES = ROWS.flatMap(({ name, allowed }) => {

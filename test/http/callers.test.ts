@@ -204,7 +204,7 @@ describe('changes by the operator take effect while the gateway runs', () => {
   let administration: Administration;
   beforeAll(() => {
     database = new Database(gateway.databaseUrl, { maxConnections: 1 });
-    administration = new Administration(database);
+    administration = new Administration(database, 'operator:test');
   });
   afterAll(() => database.close());
 

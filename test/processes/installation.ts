@@ -1,5 +1,5 @@
 // What several gateway processes share: a database, the simulated acquirer's ledger, and somebody to call them as.
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { afterAll, expect } from 'vitest';
 import type { LedgerEntry } from '../../src/acquirers/simulator-ledger.js';
@@ -66,6 +66,8 @@ async function startInstalled(
   const gateway = await startGatewayProcess({
     DATABASE_URL,
     TOLLGATE_SIMULATOR_LEDGER: ledgerPath,
+    // Processes that share a database share the key that its card data is sealed under.
+    TOLLGATE_DATA_DIR: dirname(ledgerPath),
     TOLLGATE_RESOLVER_INTERVAL_MS: '50',
     TOLLGATE_RESOLVER_FIRST_PAUSE_MS: '50',
     TOLLGATE_PROCESS_TIMEOUT_MS: '1500',

@@ -131,7 +131,10 @@ test('serve, DATABASE_URL from a file → that database is used, and no demo is 
   };
   const first = await startGatewayProcess(settings);
   expect((await first.stop()).code).toBe(0);
-  expect(await readdir(settings.TOLLGATE_DATA_DIR)).toEqual(['simulator-ledger.ndjson']);
+  expect(await readdir(settings.TOLLGATE_DATA_DIR)).toEqual([
+    'key-encryption-key',
+    'simulator-ledger.ndjson',
+  ]);
   expect(first.output()).not.toContain('curl');
   const listed = await run(['user', 'list', '--json'], settings);
   expect(listed.stdout).toBe('[]\n');

@@ -14,6 +14,8 @@ declare module 'vitest' {
     /** Of a database on the server, for making and dropping others. */
     adminUrl: string;
     template: string;
+    /** Where the server keeps its files; undefined for the server of DATABASE_URL, whose files are not ours to see. */
+    serverFiles: string | undefined;
   }
 }
 
@@ -32,6 +34,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
   project.provide('adminUrl', adminUrl);
   project.provide('template', template);
+  project.provide('serverFiles', given ? undefined : dataDir);
   return async () => {
     await administer(adminUrl, `DROP DATABASE IF EXISTS ${template} WITH (FORCE)`);
     await embedded?.stop();

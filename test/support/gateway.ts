@@ -1,7 +1,7 @@
 // A gateway for tests: in this process, on a database of its own, with merchants and users to call it as.
-import { mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { pino } from 'pino';
 import { inject, onTestFinished } from 'vitest';
@@ -50,7 +50,7 @@ export interface Credentials {
 export async function addCast(databaseUrl: string): Promise<Cast> {
   const database = new Database(databaseUrl, { maxConnections: 1 });
   try {
-    const administration = new Administration(database);
+    const administration = new Administration(database, 'operator:test');
     const ours = await administration.addOrganisation('Ours');
     for (const vault of [true, true, false]) await administration.addMerchant(ours.id, 'Ours', { vault });
     const theirs = await administration.addOrganisation('Theirs');
@@ -87,6 +87,8 @@ export async function wholeLedger(path: string): Promise<LedgerEntry[]> {
   return entries;
 }
 
+const KEY_FILE = 'key-encryption-key';
+
 export interface TestGatewayOptions {
   /** As environment variables, without the prefix TOLLGATE_. */
   readonly settings?: Readonly<Record<string, string>>;
@@ -102,6 +104,8 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-gateway-'));
   const { owner, colleague, stranger } = shareWith ?? (await addCast(database.url));
   const cast: Cast = { owner, colleague, stranger };
+  // What one process has sealed, the other must open.
+  if (shareWith) await copyFile(join(dirname(shareWith.ledgerPath), KEY_FILE), join(dataDir, KEY_FILE));
   const environment = Object.fromEntries(
     Object.entries({
       ACQUIRER_DEADLINE_MS: '400',
@@ -145,7 +149,9 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
     sql: async (text, values) => (await pool.query(text, values)).rows,
     advance: async (duration) => {
       const ours = new Database(database.url, { maxConnections: 1 });
-      await advanceClock(ours, ['simulator'], parseDuration(duration) as number).finally(() => ours.close());
+      await advanceClock(ours, ['simulator'], parseDuration(duration) as number, 'operator:test').finally(
+        () => ours.close(),
+      );
     },
     close,
   };

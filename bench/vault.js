@@ -1,0 +1,154 @@
+// `npm run bench:vault`: what the vault costs, each figure beside a reference taken in the same run.
+import { spawn } from 'node:child_process';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { load, PURCHASE, startGateway } from './gateway.js';
+
+const { values } = parseArgs({
+  options: {
+    customers: { type: 'string', default: '1000000' },
+    tokens: { type: 'string', default: '30000' },
+  },
+});
+const customers = Number(values.customers);
+const say = (line) => process.stdout.write(`${line}\n`);
+const gateway = await startGateway();
+const database = new pg.Client({ connectionString: await gateway.databaseUrl() });
+await database.connect();
+
+const call = async (method, path, body) => {
+  const response = await fetch(`http://127.0.0.1:${gateway.port}${path}`, {
+    method,
+    headers: {
+      authorization: gateway.authorization,
+      'x-correlation-id': `bench-${Math.random()}`,
+      ...(body && { 'content-type': 'application/json' }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  return response.json();
+};
+
+/** Medians of several requests made in turns, one after the other, so that the machine treats all alike. */
+async function medians(rounds, kinds) {
+  const timesMs = Object.fromEntries(Object.keys(kinds).map((name) => [name, []]));
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [name, path] of Object.entries(kinds)) {
+      const startedMs = performance.now();
+      await call('GET', path(round));
+      timesMs[name].push(performance.now() - startedMs);
+    }
+  }
+  return Object.fromEntries(
+    Object.entries(timesMs).map(([name, times]) => [
+      name,
+      times.sort((a, b) => a - b)[Math.floor(times.length / 2)],
+    ]),
+  );
+}
+
+try {
+  say(`filling ${customers} customers …`);
+  const names = `(ARRAY['Ada','Grace','Alan','Edsger','Barbara','Donald','Katherine','Linus','Radia','Tim'])[1 + n % 10]
+    || ' ' || (ARRAY['Lovelace','Hopper','Turing','Dijkstra','Liskov','Knuth','Johnson','Perlman','Lee','Hamilton','Allen'])[1 + n % 11]
+    || ' ' || substr(md5(n::text), 1, 6)`;
+  await database.query(
+    `INSERT INTO customer (organisation_id, merchant_id, id, name, reference)
+     SELECT 1, 1, n, ${names}, 'ref-' || n FROM generate_series(1, ${customers}) n`,
+  );
+  await database.query(`UPDATE organisation SET next_customer_id = ${customers + 1} WHERE id = 1`);
+  await database.query('VACUUM ANALYZE customer');
+  const { rows: samples } = await database.query(`SELECT id, name FROM customer ORDER BY random() LIMIT 500`);
+  const sample = (round) => samples[round % samples.length];
+
+  const found = await medians(400, {
+    'look-up by id': (round) => `/v1/customers/${sample(round).id}`,
+    'search, part of a rare name': (round) =>
+      `/v1/customers?name=${encodeURIComponent(sample(round).name.slice(-5))}`,
+    'search, part of first and last name': (round) =>
+      `/v1/customers?limit=10&name=${encodeURIComponent(sample(round).name.slice(1, -3).toLowerCase())}`,
+    'search, a common name (a tenth match)': (round) =>
+      `/v1/customers?limit=10&name=${sample(round).name.slice(0, 3)}`,
+    'search, by reference': (round) => `/v1/customers?reference=${sample(round).id}`,
+    'page at offset 900,000': (round) =>
+      `/v1/customers?limit=10&offset=${Math.floor(customers * 0.9) + round}`,
+  });
+  for (const [name, ms] of Object.entries(found)) {
+    say(
+      `${name.padEnd(40)} median ${ms.toFixed(2)} ms, ${(ms / found['look-up by id']).toFixed(1)} times a look-up by id`,
+    );
+  }
+  const deep = await call('GET', `/v1/customers?limit=10&offset=${Math.floor(customers * 0.9)}`);
+  const next = await medians(100, { 'the page after it, by its next link': () => deep._links.next.href });
+  say(`the page after it, by its next link      median ${Object.values(next)[0].toFixed(2)} ms`);
+
+  const token = JSON.stringify({
+    preferred_name: 'NAME',
+    active: true,
+    account: {
+      general_creditcard: {
+        'CARD.PAN': '4111111111111111',
+        'CARD.EXPIRY': '1239',
+        'CARD.NAME': 'Ada Lovelace',
+      },
+    },
+  });
+  const tokenPaths = Array.from(
+    { length: Number(values.tokens) },
+    (_, index) => `/v1/customers/${index + 1}/tokens`,
+  );
+  const created = { requests: 0 };
+  for (let made = 0; made < Number(values.tokens); ) {
+    const result = await load(gateway, {
+      method: 'POST',
+      paths: tokenPaths.slice(made),
+      body: token,
+      connections: 64,
+      seconds: 4,
+    });
+    made += result.requests;
+    created.perSecond = Math.max(created.perSecond ?? 0, result.perSecond);
+    created.statuses = result.statuses;
+  }
+  say(`token creation: ${created.perSecond}/s through HTTP, ${JSON.stringify(created.statuses)}`);
+
+  const { rows: tokens } = await database.query(
+    'SELECT virtual_pan FROM token WHERE deleted_at IS NULL LIMIT 1',
+  );
+  const byToken = { ...PURCHASE, body: PURCHASE.body.replace('4111111111111111', tokens[0].virtual_pan) };
+  const rates = { card: [], token: [] };
+  for (let round = 0; round < 3; round += 1) {
+    for (const [name, request] of [
+      ['card', PURCHASE],
+      ['token', byToken],
+    ]) {
+      rates[name].push((await load(gateway, { ...request, connections: 64, seconds: 4 })).perSecond);
+    }
+  }
+  const median = (list) => list.sort((one, other) => one - other)[1];
+  say(
+    `purchases: ${median(rates.card)}/s by card, ${median(rates.token)}/s by virtual PAN: it costs ${(median(rates.card) / median(rates.token)).toFixed(2)} times`,
+  );
+
+  const before = await load(gateway, { ...PURCHASE, connections: 4, seconds: 4 });
+  const startedMs = performance.now();
+  const rotating = spawn(process.execPath, [gateway.program, 'keys', 'rotate', '--json'], {
+    env: { ...process.env, TOLLGATE_DATA_DIR: gateway.dataDir },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  rotating.stdout.on('data', (chunk) => {
+    output += chunk;
+  });
+  const during = load(gateway, { ...PURCHASE, connections: 4, seconds: 4 });
+  await new Promise((resolve) => rotating.once('exit', resolve));
+  const seconds = (performance.now() - startedMs) / 1000;
+  const { rows } = JSON.parse(output);
+  const { p50Ms } = await during;
+  say(
+    `rotation: ${rows} rows in ${seconds.toFixed(1)} s, ${Math.round(rows / seconds)}/s (start-up and a final wait of 2 s included); purchases meanwhile: median ${p50Ms} ms, ${before.p50Ms} ms before: ${(p50Ms / before.p50Ms).toFixed(2)} times`,
+  );
+} finally {
+  await database.end();
+  await gateway.stop();
+}

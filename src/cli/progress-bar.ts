@@ -1,0 +1,32 @@
+// A progress bar for long work: rows, rate and time left. On a terminal it stays on one line; elsewhere it says little.
+
+const WIDTH = 24;
+const EVERY_MS = 200;
+
+export class ProgressBar {
+  readonly #startedMs = performance.now();
+  #shownMs = 0;
+
+  constructor(private readonly label: string) {}
+
+  show(done: number, total: number): void {
+    const now = performance.now();
+    const finished = done >= total;
+    if (!process.stderr.isTTY || (now - this.#shownMs < EVERY_MS && !finished)) return;
+    this.#shownMs = now;
+    process.stderr.write(`\r\u001b[2K${this.#line(done, total, now)}`);
+  }
+
+  end(): void {
+    if (process.stderr.isTTY) process.stderr.write('\n');
+  }
+
+  #line(done: number, total: number, now: number): string {
+    const share = total === 0 ? 1 : Math.min(done / total, 1);
+    const filled = Math.round(share * WIDTH);
+    const perSecond = done / Math.max((now - this.#startedMs) / 1000, 0.001);
+    const left = perSecond > 0 ? `${Math.ceil((total - done) / perSecond)} s left` : '';
+    const bar = '█'.repeat(filled) + '░'.repeat(WIDTH - filled);
+    return `${this.label} ${bar} ${done}/${total} rows, ${Math.round(perSecond)}/s, ${left}`;
+  }
+}

@@ -1,0 +1,157 @@
+// The shapes of customers and tokens on the wire.
+import Type, { type Static } from 'typebox';
+import { Id, Link, MAX_INTEGER, RestrictedText } from './schemas.js';
+
+const MerchantId = Type.Optional(
+  Id('The merchant whose vault it is. Default: the merchant that the user is assigned to.'),
+);
+
+const Limit = Type.Optional(
+  Type.Integer({ minimum: 1, maximum: 100, default: 100, description: 'How many on a page.' }),
+);
+const Offset = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    maximum: MAX_INTEGER - 100,
+    default: 0,
+    description: 'How many to leave out. Better: follow `_links.next`.',
+  }),
+);
+const After = Type.Optional(
+  Type.String({
+    maxLength: 400,
+    pattern: '^[A-Za-z0-9_-]*$',
+    description: 'Part of `_links.next`: where the page before ended.',
+  }),
+);
+
+export const MerchantQuery = Type.Object({ merchant_id: MerchantId });
+
+export const CustomerQuery = Type.Object({
+  merchant_id: MerchantId,
+  ordering: Type.Optional(Type.Enum(['name', 'customer_id', 'reference'], { default: 'name' })),
+  name: Type.Optional(RestrictedText(1, 60, 'Part of the name, in any case.')),
+  reference: Type.Optional(RestrictedText(1, 50, 'Part of the reference, in any case.')),
+  limit: Limit,
+  offset: Offset,
+  after: After,
+});
+
+export const TokenQuery = Type.Object({
+  merchant_id: MerchantId,
+  limit: Limit,
+  offset: Offset,
+  after: After,
+});
+
+export const CustomerPath = Type.Object({ customer_id: Id('The customer.') });
+export const TokenPath = Type.Object({ customer_id: Id('The customer.'), token_id: Id('The token.') });
+
+const CustomerName = RestrictedText(1, 60, 'The name of the customer.');
+const CustomerReference = RestrictedText(1, 50, 'The unique reference of the customer.');
+
+export const NewCustomer = Type.Object({ reference: CustomerReference, name: CustomerName });
+export const CustomerChange = Type.Object({
+  reference: Type.Optional(CustomerReference),
+  name: Type.Optional(CustomerName),
+});
+
+const ListLinks = Type.Object({ first: Link, next: Type.Optional(Link) }, { additionalProperties: false });
+
+export const CustomerObject = Type.Object(
+  {
+    id: Id('The customer ID.'),
+    name: Type.String(),
+    reference: Type.String(),
+    _links: Type.Object({ self: Link, tokens: Link }, { additionalProperties: false }),
+  },
+  { additionalProperties: false },
+);
+export const CustomerList = Type.Object(
+  { _links: ListLinks, results: Type.Array(CustomerObject) },
+  { additionalProperties: false },
+);
+
+const CardAccount = Type.Object({
+  'CARD.PAN': Type.String({
+    pattern: '^[0-9]{12,19}$',
+    format: 'luhn-checked',
+    description: 'The card number.',
+  }),
+  'CARD.EXPIRY': Type.String({
+    pattern: '^[0-9]{4}$',
+    format: 'card-expiry',
+    description: 'MMYY (YYMM is understood too).',
+  }),
+  'CARD.NAME': RestrictedText(1, 60, 'The name on the card.'),
+});
+
+const BankAccount = Type.Object({
+  'BANK.BSB': Type.String({
+    pattern: '^[0-9]{3}-?[0-9]{3}$',
+    description: 'Six digits, with or without the hyphen.',
+  }),
+  'BANK.ACCOUNT_NUMBER': Type.String({
+    pattern: '^[ -]*([0-9][ -]*){2,9}$',
+    maxLength: 32,
+    description: '2 to 9 digits; hyphens and spaces are dropped.',
+  }),
+  'BANK.ACCOUNT_NAME': RestrictedText(1, 32, 'The name of the account.'),
+});
+
+const AccountWish = Type.Object(
+  { general_creditcard: Type.Optional(CardAccount), general_bankaccount: Type.Optional(BankAccount) },
+  { description: 'Exactly one of the account types.' },
+);
+
+const PreferredName = RestrictedText(1, 50, 'The name of the token, unique for the customer.');
+const Active = Type.Boolean({ description: 'Whether the token can be used.' });
+
+export const NewToken = Type.Object({ preferred_name: PreferredName, active: Active, account: AccountWish });
+export const TokenChange = Type.Object({
+  preferred_name: Type.Optional(PreferredName),
+  active: Type.Optional(Active),
+  account: Type.Optional(AccountWish),
+});
+
+export const TokenObject = Type.Object(
+  {
+    id: Id('The token ID.'),
+    virtual_pan: Type.String({
+      pattern: '^[0-9]{13,19}$',
+      description: 'Can stand for the payment details in transactions.',
+    }),
+    preferred_name: Type.String(),
+    active: Type.Boolean(),
+    account: Type.Object(
+      {
+        general_creditcard: Type.Optional(
+          Type.Object({
+            'CARD.PAN': Type.String({ description: 'Masked.' }),
+            'CARD.EXPIRY': Type.String({ description: 'Masked.' }),
+            'CARD.NAME': Type.String(),
+            'CARD.TYPE': Type.String(),
+          }),
+        ),
+        general_bankaccount: Type.Optional(
+          Type.Object({
+            'BANK.BSB': Type.String(),
+            'BANK.ACCOUNT_NUMBER': Type.String({ description: 'Masked.' }),
+            'BANK.ACCOUNT_NAME': Type.String(),
+          }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    _links: Type.Object({ self: Link, customer: Link }, { additionalProperties: false }),
+  },
+  { additionalProperties: false },
+);
+export const TokenList = Type.Object(
+  { _links: ListLinks, results: Type.Array(TokenObject) },
+  { additionalProperties: false },
+);
+
+export type AccountWish = Static<typeof AccountWish>;
+export type CustomerObject = Static<typeof CustomerObject>;
+export type TokenObject = Static<typeof TokenObject>;

@@ -1,0 +1,47 @@
+// Identifiers leased from a counter in the database in blocks, so that most inserts know their number without asking.
+import type { Database, Statement } from './database.js';
+
+interface Block {
+  next: number;
+  last: number;
+}
+
+const SMALLEST_BLOCK = 4;
+const LARGEST_BLOCK = 512;
+
+/** What is not used when the process ends is never used: identifiers are plenty. */
+export class IdBlocks {
+  readonly #blocks = new Map<number, Block>();
+  readonly #leasing = new Map<number, Promise<void>>();
+  readonly #sizes = new Map<number, number>();
+
+  /** The statement takes the organisation and how many, and returns `first` and `last`. */
+  constructor(
+    private readonly database: Database,
+    private readonly lease: Statement,
+  ) {}
+
+  async take(organisationId: number): Promise<number> {
+    for (;;) {
+      const block = this.#blocks.get(organisationId);
+      if (block !== undefined && block.next <= block.last) return block.next++;
+      let leasing = this.#leasing.get(organisationId);
+      if (leasing === undefined) {
+        leasing = this.#lease(organisationId).finally(() => this.#leasing.delete(organisationId));
+        this.#leasing.set(organisationId, leasing);
+      }
+      await leasing;
+    }
+  }
+
+  async #lease(organisationId: number): Promise<void> {
+    const size = this.#sizes.get(organisationId) ?? SMALLEST_BLOCK;
+    this.#sizes.set(organisationId, Math.min(size * 2, LARGEST_BLOCK));
+    const { rows } = await this.database.query<{ first: number; last: number }>(this.lease, [
+      organisationId,
+      size,
+    ]);
+    const { first, last } = rows[0] as { first: number; last: number };
+    this.#blocks.set(organisationId, { next: first, last });
+  }
+}

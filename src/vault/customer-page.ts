@@ -1,0 +1,47 @@
+// The statement for a page of customers: one for each ordering and each set of filters, so that each has its own plan.
+import type { Statement } from '../store/database.js';
+import { CUSTOMERS_BY_ID, CUSTOMERS_BY_NAME, CUSTOMERS_BY_REFERENCE } from './customers.sql.js';
+
+export type Ordering = 'name' | 'reference' | 'customer_id';
+
+interface Order {
+  readonly select: string;
+  readonly by: string;
+  readonly after: string;
+}
+
+// Ties are in the order of their identifiers, so that the order is the same each time. Where a page goes on from a
+// customer, it is found by that customer's place and not by counting.
+const ORDERS: Readonly<Record<Ordering, Order>> = {
+  name: { select: CUSTOMERS_BY_NAME, by: 'lower(name), id', after: '(lower(name), id) > ($7, $8)' },
+  reference: {
+    select: CUSTOMERS_BY_REFERENCE,
+    by: 'lower(reference), id',
+    after: '(lower(reference), id) > ($7, $8)',
+  },
+  customer_id: { select: CUSTOMERS_BY_ID, by: 'id', after: `$7 = '' AND id > $8` },
+};
+
+const pages = new Map<string, Statement>();
+
+export function customerPage(
+  ordering: Ordering,
+  goesOn: boolean,
+  byName: boolean,
+  byReference: boolean,
+): Statement {
+  const name = `customers-${ordering}-${goesOn}-${byName}-${byReference}`;
+  const known = pages.get(name) ?? { name, text: page(ORDERS[ordering], goesOn, byName, byReference) };
+  pages.set(name, known);
+  return known;
+}
+
+function page({ select, by, after }: Order, goesOn: boolean, byName: boolean, byReference: boolean): string {
+  const conditions = [
+    // Parameters that are not used still need a type.
+    byName ? 'lower(name) LIKE $3' : '$3::text IS NULL',
+    byReference ? 'lower(reference) LIKE $4' : '$4::text IS NULL',
+    goesOn ? after : '$7::text IS NULL AND $8::integer IS NULL',
+  ];
+  return `${select} AND ${conditions.join(' AND ')} ORDER BY ${by} LIMIT $5 OFFSET $6`;
+}

@@ -1,0 +1,53 @@
+import type { Statement } from '../store/database.js';
+
+export const LEASE_CUSTOMER_IDS: Statement = {
+  name: 'lease-customer-ids',
+  text: `
+    UPDATE organisation SET next_customer_id = next_customer_id + $2 WHERE id = $1
+    RETURNING (next_customer_id - $2)::integer AS first, (next_customer_id - 1)::integer AS last`,
+};
+
+export const ADD_CUSTOMER: Statement = {
+  name: 'add-customer',
+  text: `
+    INSERT INTO customer (organisation_id, merchant_id, id, reference, name) VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (organisation_id, merchant_id, reference) DO NOTHING
+    RETURNING id, name, reference`,
+};
+
+export const CUSTOMER_BY_REFERENCE: Statement = {
+  name: 'customer-by-reference',
+  text: `SELECT id, name, reference FROM customer WHERE organisation_id = $1 AND merchant_id = $2 AND reference = $3`,
+};
+
+export const CUSTOMER: Statement = {
+  name: 'customer',
+  text: `SELECT id, name, reference FROM customer WHERE organisation_id = $1 AND merchant_id = $2 AND id = $3`,
+};
+
+export const CHANGE_CUSTOMER: Statement = {
+  name: 'change-customer',
+  text: `
+    UPDATE customer SET reference = coalesce($4, reference), name = coalesce($5, name)
+    WHERE organisation_id = $1 AND merchant_id = $2 AND id = $3
+    RETURNING id, name, reference`,
+};
+
+/** Locks the customer, so that no token can be added to it meanwhile. */
+export const DELETE_CUSTOMER: Statement = {
+  name: 'delete-customer',
+  text: `DELETE FROM customer WHERE organisation_id = $1 AND merchant_id = $2 AND id = $3`,
+};
+
+/**
+ * Pages of customers, as far as they differ: `place` is where a customer stands in the order. `customer-page.ts` adds
+ * filters, order and limit.
+ */
+export const CUSTOMERS_BY_NAME = `
+    SELECT id, name, reference, lower(name) AS place FROM customer WHERE organisation_id = $1 AND merchant_id = $2`;
+
+export const CUSTOMERS_BY_REFERENCE = `
+    SELECT id, name, reference, lower(reference) AS place FROM customer WHERE organisation_id = $1 AND merchant_id = $2`;
+
+export const CUSTOMERS_BY_ID = `
+    SELECT id, name, reference, '' AS place FROM customer WHERE organisation_id = $1 AND merchant_id = $2`;

@@ -1,0 +1,166 @@
+// Customers: whom tokens belong to. Each merchant with the vault product has its own.
+import { journal } from '../merchants/journal.js';
+import { type Database, isUniqueViolation } from '../store/database.js';
+import { IdBlocks } from '../store/id-blocks.js';
+import { fault } from '../values/faults.js';
+import { customerPage, type Ordering } from './customer-page.js';
+import {
+  ADD_CUSTOMER,
+  CHANGE_CUSTOMER,
+  CUSTOMER,
+  CUSTOMER_BY_REFERENCE,
+  DELETE_CUSTOMER,
+  LEASE_CUSTOMER_IDS,
+} from './customers.sql.js';
+import { DELETE_TOKENS_OF_CUSTOMER } from './tokens.sql.js';
+
+export interface Customer {
+  readonly id: number;
+  readonly name: string;
+  readonly reference: string;
+}
+
+/** Whose vault, and who asks under which correlation ID. */
+export interface VaultAccess {
+  readonly organisationId: number;
+  readonly merchantId: number;
+  readonly username: string;
+  readonly correlationId: string;
+}
+
+export interface CustomerSearch {
+  readonly ordering: Ordering;
+  readonly name?: string | undefined;
+  readonly reference?: string | undefined;
+  readonly limit: number;
+  readonly offset: number;
+  /** Where the previous page ended; then `offset` does not count. */
+  readonly after?: PageEnd | undefined;
+}
+
+export interface PageEnd {
+  readonly place: string;
+  readonly id: number;
+}
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  /** Undefined on the last page. */
+  readonly end: PageEnd | undefined;
+}
+
+export class Customers {
+  readonly #ids: IdBlocks;
+
+  constructor(private readonly database: Database) {
+    this.#ids = new IdBlocks(database, LEASE_CUSTOMER_IDS);
+  }
+
+  async search(access: VaultAccess, search: CustomerSearch): Promise<Page<Customer>> {
+    const { ordering, name, reference, limit, offset, after } = search;
+    const statement = customerPage(
+      ordering,
+      after !== undefined,
+      name !== undefined,
+      reference !== undefined,
+    );
+    const { rows } = await this.database.query<Customer & { place: string }>(statement, [
+      access.organisationId,
+      access.merchantId,
+      name === undefined ? null : containing(name),
+      reference === undefined ? null : containing(reference),
+      // One more than asked for tells whether there is a next page.
+      limit + 1,
+      after === undefined ? offset : 0,
+      after?.place ?? null,
+      after?.id ?? null,
+    ]);
+    const items = rows.slice(0, limit);
+    const last = rows.length > limit ? items.at(-1) : undefined;
+    return { items, end: last && { place: last.place, id: last.id } };
+  }
+
+  /** The customer with this reference, and whether it was made now. An existing one keeps its name. */
+  async findOrCreate(
+    access: VaultAccess,
+    reference: string,
+    name: string,
+  ): Promise<{ customer: Customer; created: boolean }> {
+    const { organisationId, merchantId } = access;
+    for (;;) {
+      const known = await this.database.query<Customer>(CUSTOMER_BY_REFERENCE, [
+        organisationId,
+        merchantId,
+        reference,
+      ]);
+      if (known.rows[0] !== undefined) return { customer: known.rows[0], created: false };
+      const id = await this.#ids.take(organisationId);
+      const added = await this.database.transaction(async (connection) => {
+        const values = [organisationId, merchantId, id, reference, name];
+        const { rows } = await connection.query<Customer>(ADD_CUSTOMER, values);
+        if (rows[0] !== undefined)
+          await journal(connection, { ...entryOf(access), action: 'customer.created', customerId: id });
+        return rows[0];
+      });
+      // Somebody else made it at the same moment (or it was made and deleted): look again.
+      if (added !== undefined) return { customer: added, created: true };
+    }
+  }
+
+  async find({ organisationId, merchantId }: VaultAccess, id: number): Promise<Customer> {
+    const { rows } = await this.database.query<Customer>(CUSTOMER, [organisationId, merchantId, id]);
+    if (rows[0] === undefined) throw customerNotFound();
+    return rows[0];
+  }
+
+  async update(
+    access: VaultAccess,
+    id: number,
+    change: { reference?: string; name?: string },
+  ): Promise<Customer> {
+    return this.database.transaction(async (connection) => {
+      const values = [
+        access.organisationId,
+        access.merchantId,
+        id,
+        change.reference ?? null,
+        change.name ?? null,
+      ];
+      const { rows } = await connection.query<Customer>(CHANGE_CUSTOMER, values).catch((error: unknown) => {
+        if (isUniqueViolation(error, 'customer_reference_once'))
+          throw fault('reference_in_use', ['body', 'reference']);
+        throw error;
+      });
+      if (rows[0] === undefined) throw customerNotFound();
+      await journal(connection, { ...entryOf(access), action: 'customer.updated', customerId: id });
+      return rows[0];
+    });
+  }
+
+  /** Its tokens go too, and their card data with them. */
+  async delete(access: VaultAccess, id: number): Promise<void> {
+    await this.database.transaction(async (connection) => {
+      const { count } = await connection.query(DELETE_CUSTOMER, [
+        access.organisationId,
+        access.merchantId,
+        id,
+      ]);
+      if (count === 0) throw customerNotFound();
+      await connection.query(DELETE_TOKENS_OF_CUSTOMER, [access.organisationId, access.merchantId, id]);
+      await journal(connection, { ...entryOf(access), action: 'customer.deleted', customerId: id });
+    });
+  }
+}
+
+export function customerNotFound() {
+  return fault('customer_not_found', ['path', 'customer_id']);
+}
+
+export function entryOf({ organisationId, merchantId, username, correlationId }: VaultAccess) {
+  return { organisationId, merchantId, actor: `user:${username}`, correlationId };
+}
+
+/** For LIKE: the characters that mean something there are meant as themselves. */
+function containing(text: string): string {
+  return `%${text.toLowerCase().replaceAll(/[\\%_]/g, '\\$&')}%`;
+}

@@ -1,0 +1,172 @@
+// Key-encryption keys that the gateway holds itself: from a file in the data directory or from the environment.
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { access, link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { type KeyProvider, KeyUnavailable, type WrappedKey } from './key-provider.js';
+
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** Names a key without telling anything about it. */
+function idOf(key: Buffer): string {
+  return createHash('sha256').update('tollgate key id').update(key).digest('hex').slice(0, 16);
+}
+
+function wrapUnder(key: Buffer, plain: Buffer, context: string): Buffer {
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce);
+  cipher.setAAD(Buffer.from(context));
+  return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+}
+
+function unwrapUnder(key: Buffer, wrapped: Buffer, context: string): Buffer {
+  const decipher = createDecipheriv('aes-256-gcm', key, wrapped.subarray(0, NONCE_BYTES), {
+    authTagLength: TAG_BYTES,
+  });
+  decipher.setAAD(Buffer.from(context));
+  decipher.setAuthTag(wrapped.subarray(-TAG_BYTES));
+  try {
+    return Buffer.concat([decipher.update(wrapped.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
+  } catch {
+    throw new KeyUnavailable(
+      'a data key does not open under the key-encryption key: it was changed or moved',
+    );
+  }
+}
+
+function parseKeys(text: string, where: string): Buffer[] {
+  const keys = text
+    .split(/[\s,]+/)
+    .filter((part) => part !== '')
+    .map((part) => Buffer.from(part, 'base64'));
+  if (keys.length === 0 || keys.some((key) => key.length !== 32)) {
+    throw new KeyUnavailable(
+      `${where} must hold base64 of 32 bytes (several, newest first, while one is being replaced)`,
+    );
+  }
+  return keys;
+}
+
+/** The first key wraps; every key unwraps. */
+class LocalKeys {
+  constructor(
+    private readonly keys: readonly Buffer[],
+    private readonly where: string,
+  ) {}
+
+  wrap(key: Buffer, context: string): WrappedKey {
+    const [current] = this.keys as [Buffer, ...Buffer[]];
+    return { keyId: idOf(current), wrapped: wrapUnder(current, key, context) };
+  }
+
+  unwrap({ keyId, wrapped }: WrappedKey, context: string): Buffer {
+    const key = this.keys.find((candidate) => idOf(candidate) === keyId);
+    if (key === undefined) {
+      throw new KeyUnavailable(
+        `the key-encryption key in ${this.where} is not the one that this database was sealed under (${keyId}); bring that one back`,
+      );
+    }
+    return unwrapUnder(key, wrapped, context);
+  }
+}
+
+/** TOLLGATE_KEY_ENCRYPTION_KEY: base64 of 32 bytes; while it is being replaced the new one, a comma, and the old one. */
+export class EnvironmentKeys implements KeyProvider {
+  readonly name = 'environment';
+  readonly #keys: LocalKeys;
+
+  constructor(text: string) {
+    this.#keys = new LocalKeys(parseKeys(text, 'TOLLGATE_KEY_ENCRYPTION_KEY'), 'TOLLGATE_KEY_ENCRYPTION_KEY');
+  }
+
+  async wrap(key: Buffer, context: string): Promise<WrappedKey> {
+    return this.#keys.wrap(key, context);
+  }
+
+  async unwrap(wrapped: WrappedKey, context: string): Promise<Buffer> {
+    return this.#keys.unwrap(wrapped, context);
+  }
+}
+
+/** A file that only its owner can read. Good for a start; whoever takes the disk takes the key with it. */
+export class FileKeys implements KeyProvider {
+  readonly name = 'file';
+
+  constructor(private readonly path: string) {}
+
+  async wrap(key: Buffer, context: string): Promise<WrappedKey> {
+    return (await this.#read()).wrap(key, context);
+  }
+
+  async unwrap(wrapped: WrappedKey, context: string): Promise<Buffer> {
+    return (await this.#read()).unwrap(wrapped, context);
+  }
+
+  /**
+   * Makes the file if there is none. Called only where nothing has been sealed yet. One that is there is never replaced:
+   * another process may have made it a moment ago, or it belongs to another database.
+   */
+  async prepare(): Promise<void> {
+    await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
+    // Where it was put by somebody else, the folder need not be ours to write in.
+    const there = await access(this.path).then(
+      () => true,
+      () => false,
+    );
+    if (there) return;
+    const written = await this.#write([randomBytes(32)]);
+    try {
+      await link(written, this.path);
+      await this.#syncFolder();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    } finally {
+      await rm(written);
+    }
+  }
+
+  async renew(): Promise<void> {
+    await this.#replace([randomBytes(32), ...(await this.#keys())]);
+  }
+
+  async forgetOthers(): Promise<void> {
+    await this.#replace((await this.#keys()).slice(0, 1));
+  }
+
+  async #read(): Promise<LocalKeys> {
+    return new LocalKeys(await this.#keys(), this.path);
+  }
+
+  async #keys(): Promise<Buffer[]> {
+    const text = await readFile(this.path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      throw new KeyUnavailable(
+        `the key-encryption key ${this.path} cannot be read (${error.code}); bring it back from a backup`,
+      );
+    });
+    return parseKeys(text, this.path);
+  }
+
+  /** On disk before it is used, whole or not at all: losing this file is losing every card. */
+  async #replace(keys: readonly Buffer[]): Promise<void> {
+    await rename(await this.#write(keys), this.path);
+    await this.#syncFolder();
+  }
+
+  /** A file of its own, whose name it returns. */
+  async #write(keys: readonly Buffer[]): Promise<string> {
+    const path = `${this.path}.${randomBytes(6).toString('hex')}.new`;
+    const file = await open(path, 'wx', 0o600);
+    try {
+      await file.writeFile(`${keys.map((key) => key.toString('base64')).join('\n')}\n`);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    return path;
+  }
+
+  async #syncFolder(): Promise<void> {
+    const folder = await open(dirname(this.path), 'r');
+    await folder.sync().finally(() => folder.close());
+  }
+}

@@ -1,0 +1,126 @@
+import type { Statement } from '../store/database.js';
+
+/** Locks the merchant, so that two rotations do not both make a new version. */
+export const LOCK_MERCHANT: Statement = {
+  name: '',
+  text: `SELECT id FROM merchant WHERE organisation_id = $1 AND id = $2 FOR NO KEY UPDATE`,
+};
+
+export const MERCHANTS_WITH_KEYS: Statement = {
+  name: '',
+  text: `
+    SELECT DISTINCT organisation_id AS "organisationId", merchant_id AS "merchantId" FROM data_key
+    WHERE $1::integer IS NULL OR merchant_id = $1 ORDER BY 1, 2`,
+};
+
+export const OLDER_TOKENS_LEFT: Statement = {
+  name: '',
+  text: `
+    SELECT EXISTS (SELECT FROM token
+      WHERE organisation_id = $1 AND merchant_id = $2 AND key_version < $3 AND deleted_at IS NULL) AS left`,
+};
+
+export const OLDER_TRANSACTIONS_LEFT: Statement = {
+  name: '',
+  text: `
+    SELECT EXISTS (SELECT FROM transaction
+      WHERE organisation_id = $1 AND merchant_id = $2 AND card_key_version < $3) AS left`,
+};
+
+export const COUNT_OLDER: Statement = {
+  name: '',
+  text: `
+    SELECT (SELECT count(*) FROM token
+        WHERE organisation_id = $1 AND merchant_id = $2 AND key_version < $3 AND deleted_at IS NULL)
+      + (SELECT count(*) FROM transaction WHERE organisation_id = $1 AND merchant_id = $2 AND card_key_version < $3) AS rows`,
+};
+
+/** What another rotation or a request has locked is left to it, or to the next pass. */
+export const TAKE_OLDER_TOKENS: Statement = {
+  name: 'take-older-tokens',
+  text: `
+    SELECT id AS row, key_version AS "keyVersion", sealed FROM token
+    WHERE organisation_id = $1 AND merchant_id = $2 AND key_version < $3 AND deleted_at IS NULL AND id > $5
+    ORDER BY key_version, id LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED`,
+};
+
+export const RESEAL_TOKENS: Statement = {
+  name: 'reseal-tokens',
+  text: `
+    UPDATE token t SET key_version = $3, sealed = decode(resealed.sealed, 'base64')
+    FROM unnest($4::integer[], string_to_array($5, E'\\x1f')) AS resealed(id, sealed)
+    WHERE t.organisation_id = $1 AND t.merchant_id = $2 AND t.id = resealed.id`,
+};
+
+export const TAKE_OLDER_TRANSACTIONS: Statement = {
+  name: 'take-older-transactions',
+  text: `
+    SELECT audit AS row, card_key_version AS "keyVersion", card_sealed AS sealed FROM transaction
+    WHERE organisation_id = $1 AND merchant_id = $2 AND card_key_version < $3 AND audit > $5
+    ORDER BY audit LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED`,
+};
+
+export const RESEAL_TRANSACTIONS: Statement = {
+  name: 'reseal-transactions',
+  text: `
+    UPDATE transaction t SET card_key_version = $3, card_sealed = decode(resealed.sealed, 'base64')
+    FROM unnest($4::integer[], string_to_array($5, E'\\x1f')) AS resealed(audit, sealed)
+    WHERE t.organisation_id = $1 AND t.audit = resealed.audit AND t.merchant_id = $2`,
+};
+
+export const KEY_STATUS: Statement = {
+  name: '',
+  text: `
+    WITH sealed AS (
+      SELECT organisation_id, merchant_id, key_version AS version, count(*) AS tokens, 0 AS transactions
+      FROM token WHERE deleted_at IS NULL GROUP BY 1, 2, 3
+      UNION ALL
+      SELECT organisation_id, merchant_id, card_key_version, 0, count(*)
+      FROM transaction WHERE card_key_version IS NOT NULL GROUP BY 1, 2, 3)
+    SELECT k.merchant_id AS merchant, k.version,
+      k.version = max(k.version) OVER (PARTITION BY k.organisation_id, k.merchant_id) AS seals,
+      coalesce(sum(s.tokens), 0)::bigint AS tokens, coalesce(sum(s.transactions), 0)::bigint AS transactions,
+      k.key_encryption_key AS "keyEncryptionKey", k.created_at AS "createdAt"
+    FROM data_key k LEFT JOIN sealed s
+      ON s.organisation_id = k.organisation_id AND s.merchant_id = k.merchant_id AND s.version = k.version
+    GROUP BY k.organisation_id, k.merchant_id, k.version, k.key_encryption_key, k.created_at
+    ORDER BY k.merchant_id, k.version`,
+};
+
+/** Not the newest, not a young one (a process may still be sealing under it), and nothing sealed under it. */
+export const DESTROY_DATA_KEY: Statement = {
+  name: '',
+  text: `
+    DELETE FROM data_key k
+    WHERE k.merchant_id = $1 AND k.version = $2
+      AND EXISTS (SELECT FROM data_key newer WHERE newer.organisation_id = k.organisation_id
+        AND newer.merchant_id = k.merchant_id AND newer.version > k.version
+        AND newer.created_at < now() - $3 * interval '1 millisecond')
+      AND NOT EXISTS (SELECT FROM token t WHERE t.organisation_id = k.organisation_id
+        AND t.merchant_id = k.merchant_id AND t.key_version = k.version)
+      AND NOT EXISTS (SELECT FROM transaction t WHERE t.organisation_id = k.organisation_id
+        AND t.merchant_id = k.merchant_id AND t.card_key_version = k.version)
+    RETURNING k.organisation_id AS "organisationId"`,
+};
+
+/** Held for as long as the transaction; false where another has it. */
+export const LOCK_REWRAPPING: Statement = {
+  name: '',
+  text: `SELECT pg_try_advisory_xact_lock(hashtext('tollgate rewrap')) AS locked`,
+};
+
+export const ALL_DATA_KEYS: Statement = {
+  name: '',
+  text: `
+    SELECT organisation_id AS "organisationId", merchant_id AS "merchantId", version,
+      key_encryption_key AS "keyId", wrapped
+    FROM data_key WHERE (organisation_id, merchant_id, version) > ($1, $2, $3)
+    ORDER BY organisation_id, merchant_id, version LIMIT 500`,
+};
+
+export const REWRAP_DATA_KEY: Statement = {
+  name: 'rewrap-data-key',
+  text: `
+    UPDATE data_key SET key_encryption_key = $4, wrapped = $5
+    WHERE organisation_id = $1 AND merchant_id = $2 AND version = $3 AND wrapped = $6`,
+};

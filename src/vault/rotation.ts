@@ -1,0 +1,268 @@
+// Rotation while serving: a new data key for each merchant, and everything sealed anew under it, in bounded batches.
+// It can be interrupted and gone on with at any point; several at once share the work.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type JournalEntry, journal } from '../merchants/journal.js';
+import { numbers, texts } from '../store/columns.js';
+import type { Database, Queryable, Statement } from '../store/database.js';
+import type { KeyProvider } from './key-provider.js';
+import { type DataKeyRow, DataKeys, dataKeyContext, NEWEST_KNOWN_WITHIN_MS, renewProof } from './keys.js';
+import { NEWEST_DATA_KEY } from './keys.sql.js';
+import {
+  ALL_DATA_KEYS,
+  COUNT_OLDER,
+  DESTROY_DATA_KEY,
+  KEY_STATUS,
+  LOCK_MERCHANT,
+  LOCK_REWRAPPING,
+  MERCHANTS_WITH_KEYS,
+  OLDER_TOKENS_LEFT,
+  OLDER_TRANSACTIONS_LEFT,
+  RESEAL_TOKENS,
+  RESEAL_TRANSACTIONS,
+  REWRAP_DATA_KEY,
+  TAKE_OLDER_TOKENS,
+  TAKE_OLDER_TRANSACTIONS,
+} from './rotation.sql.js';
+import { type DataKey, open, type Place, seal } from './sealing.js';
+
+export class RotationError extends Error {}
+
+export interface RotationProgress {
+  readonly merchantId: number;
+  readonly done: number;
+  readonly total: number;
+}
+
+export interface RotationResult {
+  readonly merchants: number;
+  readonly rows: number;
+}
+
+export interface KeyStatus {
+  readonly merchant: number;
+  readonly version: number;
+  readonly seals: boolean;
+  readonly tokens: number;
+  readonly transactions: number;
+  readonly keyEncryptionKey: string;
+  readonly createdAt: Date;
+}
+
+interface Owner {
+  readonly organisationId: number;
+  readonly merchantId: number;
+}
+
+interface SealedRow {
+  readonly row: number;
+  readonly keyVersion: number;
+  readonly sealed: Buffer;
+}
+
+interface Kind {
+  readonly table: Place['table'];
+  readonly field: string;
+  readonly take: Statement;
+  readonly reseal: Statement;
+}
+
+const KINDS: readonly Kind[] = [
+  { table: 'token', field: 'account', take: TAKE_OLDER_TOKENS, reseal: RESEAL_TOKENS },
+  { table: 'transaction', field: 'card', take: TAKE_OLDER_TRANSACTIONS, reseal: RESEAL_TRANSACTIONS },
+];
+
+const BATCH = 250;
+/** After every batch, so that payments are served in between. */
+const BREATH_MS = 5;
+/** A process that lags may seal under the old version for this long. */
+const SETTLE_MS = NEWEST_KNOWN_WITHIN_MS + 1_000;
+/** A version is destroyed at the earliest this long after a newer one was made. */
+const DESTROY_AFTER_MS = 60_000;
+
+export class Rotation {
+  readonly #keys: DataKeys;
+
+  constructor(
+    private readonly database: Database,
+    private readonly provider: KeyProvider,
+    private readonly actor: string,
+  ) {
+    this.#keys = new DataKeys(database, provider);
+  }
+
+  status(): Promise<KeyStatus[]> {
+    return this.database.query<KeyStatus>(KEY_STATUS).then(({ rows }) => rows);
+  }
+
+  /** New versions for every merchant, or for one. Goes on with an unfinished rotation before it begins another. */
+  async rotate(
+    merchantId: number | undefined,
+    progress: (at: RotationProgress) => void,
+  ): Promise<RotationResult> {
+    const { rows: owners } = await this.database.query<Owner>(MERCHANTS_WITH_KEYS, [merchantId ?? null]);
+    let total = 0;
+    for (const owner of owners) {
+      const version = await this.#newVersion(owner);
+      const { rows } = await this.database.query<{ rows: number }>(COUNT_OLDER, [
+        owner.organisationId,
+        owner.merchantId,
+        version,
+      ]);
+      const expected = rows[0]?.rows ?? 0;
+      const tell = (done: number) =>
+        progress({ merchantId: owner.merchantId, done, total: Math.max(expected, done) });
+      total += await this.#resealAll(owner, version, tell);
+      await journal(this.database, this.#entry(owner, 'keys.rotated', `version ${version}`));
+    }
+    return { merchants: owners.length, rows: total };
+  }
+
+  /**
+   * Wraps every data key anew under the provider's current key; no card data is touched. Only one at a time: of two at
+   * once each would forget the other's key.
+   */
+  async rewrap(): Promise<number> {
+    return this.database.transaction(async (connection) => {
+      const { rows } = await connection.query<{ locked: boolean }>(LOCK_REWRAPPING);
+      if (!rows[0]?.locked) throw new RotationError('another process is renewing the key-encryption key');
+      return this.#renewAndRewrap();
+    });
+  }
+
+  async #renewAndRewrap(): Promise<number> {
+    await this.provider.renew?.();
+    const current = await renewProof(this.database, this.provider, true);
+    let count = await this.#rewrapAll(current);
+    if (this.provider.forgetOthers !== undefined) {
+      // A process may just have wrapped a new data key under the old one, and store it only now.
+      await sleep(SETTLE_MS);
+      count = await this.#rewrapAll(current);
+    }
+    await journal(this.database, {
+      actor: this.actor,
+      action: 'keys.rewrapped',
+      detail: `${count} data keys`,
+    });
+    await this.provider.forgetOthers?.();
+    return count;
+  }
+
+  /** Returns how many data keys there are. */
+  async #rewrapAll(current: string): Promise<number> {
+    let count = 0;
+    let after: [number, number, number] = [0, 0, 0];
+    for (;;) {
+      const { rows } = await this.database.query<Owner & DataKeyRow>(ALL_DATA_KEYS, after);
+      for (const row of rows) {
+        if (row.keyId !== current) await this.#rewrapOne(row);
+        after = [row.organisationId, row.merchantId, row.version];
+        count += 1;
+      }
+      if (rows.length === 0) return count;
+    }
+  }
+
+  async #rewrapOne(row: Owner & DataKeyRow): Promise<void> {
+    const { organisationId, merchantId, version } = row;
+    const context = dataKeyContext(organisationId, merchantId, version);
+    const { keyId, wrapped } = await this.provider.wrap(await this.provider.unwrap(row, context), context);
+    const values = [organisationId, merchantId, version, keyId, wrapped, row.wrapped];
+    await this.database.query(REWRAP_DATA_KEY, values);
+  }
+
+  /** What is sealed under it, in a backup or anywhere, does not open any more. */
+  async destroy(merchantId: number, version: number): Promise<void> {
+    const values = [merchantId, version, DESTROY_AFTER_MS];
+    const { rows } = await this.database.query<{ organisationId: number }>(DESTROY_DATA_KEY, values);
+    const [destroyed] = rows;
+    if (destroyed === undefined) {
+      throw new RotationError(
+        `version ${version} of merchant ${merchantId} cannot be destroyed: it must exist, have been replaced for a minute, and seal nothing`,
+      );
+    }
+    const { organisationId } = destroyed;
+    await journal(
+      this.database,
+      this.#entry({ organisationId, merchantId }, 'keys.destroyed', `version ${version}`),
+    );
+  }
+
+  async #newVersion(owner: Owner): Promise<number> {
+    const { organisationId, merchantId } = owner;
+    const newest = await this.database.transaction(async (connection) => {
+      await connection.query(LOCK_MERCHANT, [organisationId, merchantId]);
+      const { rows } = await connection.query<DataKeyRow>(NEWEST_DATA_KEY, [organisationId, merchantId]);
+      const current = (rows[0] as DataKeyRow).version;
+      if (await this.#olderLeft(connection, owner, current)) return current;
+      await this.#keys.add(organisationId, merchantId, current + 1, connection);
+      await journal(connection, this.#entry(owner, 'keys.rotation_begun', `version ${current + 1}`));
+      return current + 1;
+    });
+    return newest;
+  }
+
+  async #olderLeft(
+    connection: Queryable,
+    { organisationId, merchantId }: Owner,
+    version: number,
+  ): Promise<boolean> {
+    for (const statement of [OLDER_TOKENS_LEFT, OLDER_TRANSACTIONS_LEFT]) {
+      const { rows } = await connection.query<{ left: boolean }>(statement, [
+        organisationId,
+        merchantId,
+        version,
+      ]);
+      if (rows[0]?.left) return true;
+    }
+    return false;
+  }
+
+  async #resealAll(owner: Owner, version: number, tell: (done: number) => void): Promise<number> {
+    const key = await this.#keys.version(owner.organisationId, owner.merchantId, version);
+    let done = 0;
+    tell(done);
+    for (let settled = false; ; ) {
+      for (const kind of KINDS) {
+        for (let after = 0; ; ) {
+          const batch = await this.#resealBatch(owner, key, kind, after);
+          done += batch.count;
+          tell(done);
+          if (batch.count === 0) break;
+          after = kind.table === 'transaction' ? batch.last : 0;
+          await sleep(BREATH_MS);
+        }
+      }
+      // A process that had not heard of the new version yet, or a row that was locked, may have left something behind.
+      if (settled && !(await this.#olderLeft(this.database, owner, version))) return done;
+      if (!settled) await sleep(SETTLE_MS);
+      settled = true;
+    }
+  }
+
+  async #resealBatch(
+    owner: Owner,
+    key: DataKey,
+    kind: Kind,
+    after: number,
+  ): Promise<{ count: number; last: number }> {
+    const { organisationId, merchantId } = owner;
+    return this.database.transaction(async (connection) => {
+      const values = [organisationId, merchantId, key.version, BATCH, after];
+      const { rows } = await connection.query<SealedRow>(kind.take, values);
+      if (rows.length === 0) return { count: 0, last: after };
+      const resealed: string[] = [];
+      for (const { row, keyVersion, sealed } of rows) {
+        const place: Place = { table: kind.table, organisationId, merchantId, row, field: kind.field };
+        const old = await this.#keys.version(organisationId, merchantId, keyVersion);
+        resealed.push(seal(key, place, open(old, place, sealed)).toString('base64'));
+      }
+      const ids = numbers(rows.map(({ row }) => row));
+      await connection.query(kind.reseal, [organisationId, merchantId, key.version, ids, texts(resealed)]);
+      return { count: rows.length, last: (rows.at(-1) as SealedRow).row };
+    });
+  }
+
+  #entry(owner: Owner, action: JournalEntry['action'], detail: string): JournalEntry {
+    return { ...owner, actor: this.actor, action, detail };
+  }
+}

@@ -1,0 +1,98 @@
+import type { Statement } from '../store/database.js';
+
+export const LEASE_TOKEN_IDS: Statement = {
+  name: 'lease-token-ids',
+  text: `
+    UPDATE organisation SET next_token_id = next_token_id + $2 WHERE id = $1
+    RETURNING (next_token_id - $2)::integer AS first, (next_token_id - 1)::integer AS last`,
+};
+
+/**
+ * Adds tokens to customers that are there, and tells the journal. The customers are locked against deletion for as long
+ * as that takes. A name or a virtual PAN that is in use takes the whole statement back.
+ */
+export const ADD_TOKENS: Statement = {
+  name: 'add-tokens',
+  text: `
+    WITH asked AS (
+      SELECT * FROM unnest($1::integer[], $2::integer[], $3::integer[], $4::integer[], $5::integer[], $6::boolean[],
+        string_to_array($7, E'\\x1f'), string_to_array($8, E'\\x1f'), string_to_array($9, E'\\x1f'),
+        string_to_array($10, E'\\x1f'), string_to_array($11, E'\\x1f'), string_to_array($12, E'\\x1f'),
+        string_to_array($13, E'\\x1f'))
+        AS asked(organisation_id, merchant_id, customer_id, id, key_version, active, virtual_pan, account_type,
+          preferred_name, shown, sealed, actor, correlation_id)
+    ), owners AS (
+      SELECT c.organisation_id, c.id FROM customer c
+      JOIN asked ON c.organisation_id = asked.organisation_id AND c.merchant_id = asked.merchant_id
+        AND c.id = asked.customer_id
+      FOR KEY SHARE OF c
+    ), added AS (
+      INSERT INTO token (organisation_id, merchant_id, customer_id, id, key_version, active, virtual_pan, account_type,
+        preferred_name, shown, sealed)
+      SELECT organisation_id, merchant_id, customer_id, id, key_version, active, virtual_pan, account_type,
+        preferred_name, shown::json, decode(sealed, 'base64')
+      FROM asked
+      WHERE EXISTS (SELECT FROM owners WHERE owners.organisation_id = asked.organisation_id AND owners.id = asked.customer_id)
+      RETURNING organisation_id, id
+    ), told AS (
+      INSERT INTO journal (organisation_id, merchant_id, actor, action, customer_id, token_id, correlation_id)
+      SELECT asked.organisation_id, asked.merchant_id, asked.actor, 'token.created', asked.customer_id, asked.id,
+        asked.correlation_id
+      FROM asked JOIN added ON added.organisation_id = asked.organisation_id AND added.id = asked.id
+    )
+    SELECT organisation_id AS "organisationId", id FROM added`,
+};
+
+const SHOWN = `id, virtual_pan AS "virtualPan", preferred_name AS "preferredName", active, account_type AS "accountType", shown`;
+
+export const TOKEN: Statement = {
+  name: 'token',
+  text: `
+    SELECT ${SHOWN} FROM token
+    WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND id = $4 AND deleted_at IS NULL`,
+};
+
+export const TOKENS_OF_CUSTOMER: Statement = {
+  name: 'tokens-of-customer',
+  text: `
+    SELECT ${SHOWN} FROM token
+    WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND deleted_at IS NULL AND id > $6
+    ORDER BY id LIMIT $4 OFFSET $5`,
+};
+
+export const CHANGE_TOKEN: Statement = {
+  name: 'change-token',
+  text: `
+    UPDATE token SET preferred_name = coalesce($5, preferred_name), active = coalesce($6, active),
+      account_type = coalesce($7, account_type), shown = coalesce($8::json, shown), sealed = coalesce($9, sealed),
+      key_version = coalesce($10, key_version)
+    WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND id = $4 AND deleted_at IS NULL
+    RETURNING ${SHOWN}`,
+};
+
+const EMPTIED = `active = false, deleted_at = now(), sealed = NULL, key_version = NULL, shown = NULL, preferred_name = NULL`;
+
+export const DELETE_TOKEN: Statement = {
+  name: 'delete-token',
+  text: `
+    UPDATE token SET ${EMPTIED}
+    WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND id = $4 AND deleted_at IS NULL`,
+};
+
+export const DELETE_TOKENS_OF_CUSTOMER: Statement = {
+  name: 'delete-tokens-of-customer',
+  text: `
+    UPDATE token SET ${EMPTIED}
+    WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND deleted_at IS NULL`,
+};
+
+/** What payments with virtual PANs need; several at once. */
+export const USABLE_TOKENS: Statement = {
+  name: 'usable-tokens',
+  text: `
+    SELECT asked.place, t.id, t.account_type AS "accountType", t.key_version AS "keyVersion", t.sealed
+    FROM unnest($1::integer[], $2::integer[], string_to_array($3, E'\\x1f')) WITH ORDINALITY
+      AS asked(organisation_id, merchant_id, virtual_pan, place)
+    JOIN token t ON t.organisation_id = asked.organisation_id AND t.virtual_pan = asked.virtual_pan
+    WHERE t.merchant_id = asked.merchant_id AND t.active AND t.deleted_at IS NULL`,
+};

@@ -1,0 +1,261 @@
+// Tokens: stored payment methods. Their secrets are sealed, and no operation ever returns them.
+import { journal } from '../merchants/journal.js';
+import { numbers, texts } from '../store/columns.js';
+import { type Database, isUniqueViolation } from '../store/database.js';
+import { GroupCommit } from '../store/group-commit.js';
+import { IdBlocks } from '../store/id-blocks.js';
+import { fault } from '../values/faults.js';
+import { type Account, type AccountType, type ShownAccount, secretsOf, shownAccount } from './account.js';
+import { customerNotFound, entryOf, type Page, type VaultAccess } from './customers.js';
+import { CUSTOMER } from './customers.sql.js';
+import type { DataKeys } from './keys.js';
+import { open, type Place, seal } from './sealing.js';
+import {
+  ADD_TOKENS,
+  CHANGE_TOKEN,
+  DELETE_TOKEN,
+  LEASE_TOKEN_IDS,
+  TOKEN,
+  TOKENS_OF_CUSTOMER,
+  USABLE_TOKENS,
+} from './tokens.sql.js';
+import { makeVirtualPan } from './virtual-pan.js';
+
+export interface Token {
+  readonly id: number;
+  readonly virtualPan: string;
+  readonly preferredName: string;
+  readonly active: boolean;
+  readonly accountType: AccountType;
+  readonly shown: ShownAccount;
+}
+
+/** A token opened for a payment. */
+export interface OpenedToken {
+  readonly tokenId: number;
+  readonly accountType: AccountType;
+  readonly secrets: string;
+}
+
+interface NewToken extends Token {
+  readonly access: VaultAccess;
+  readonly customerId: number;
+  readonly keyVersion: number;
+  readonly sealed: Buffer;
+}
+
+interface Asked {
+  readonly organisationId: number;
+  readonly merchantId: number;
+  readonly virtualPan: string;
+}
+
+interface UsableRow {
+  readonly place: number;
+  readonly id: number;
+  readonly accountType: AccountType;
+  readonly keyVersion: number;
+  readonly sealed: Buffer;
+}
+
+const BATCHES = { maxBatch: 128, lanes: 2 };
+
+export class Tokens {
+  readonly #ids: IdBlocks;
+  readonly #adding: GroupCommit<NewToken, boolean>;
+  readonly #opening: GroupCommit<Asked, UsableRow | undefined>;
+
+  constructor(
+    private readonly database: Database,
+    private readonly keys: DataKeys,
+  ) {
+    this.#ids = new IdBlocks(database, LEASE_TOKEN_IDS);
+    this.#adding = new GroupCommit((tokens) => this.#add(tokens), BATCHES);
+    this.#opening = new GroupCommit((asked) => this.#usable(asked), BATCHES);
+  }
+
+  async create(
+    access: VaultAccess,
+    customerId: number,
+    wish: { preferredName: string; active: boolean; account: Account },
+  ): Promise<Token> {
+    const { organisationId, merchantId } = access;
+    const id = await this.#ids.take(organisationId);
+    const key = await this.keys.newest(organisationId, merchantId);
+    const { preferredName, active, account } = wish;
+    for (;;) {
+      const token: NewToken = {
+        id,
+        virtualPan: makeVirtualPan(),
+        preferredName,
+        active,
+        accountType: account.type,
+        shown: shownAccount(account),
+        access,
+        customerId,
+        keyVersion: key.version,
+        sealed: seal(key, placeOf(access, id), secretsOf(account)),
+      };
+      try {
+        if (!(await this.#adding.submit(token))) throw customerNotFound();
+        return token;
+      } catch (error) {
+        // As good as never: try another number.
+        if (isUniqueViolation(error, 'virtual_pan_once')) continue;
+        throw nameInUse(error);
+      }
+    }
+  }
+
+  async list(
+    access: VaultAccess,
+    customerId: number,
+    page: { limit: number; offset: number; after?: number | undefined },
+  ): Promise<Page<Token>> {
+    await this.#checkCustomer(access, customerId);
+    const { limit, offset, after } = page;
+    const { rows } = await this.database.query<Token>(TOKENS_OF_CUSTOMER, [
+      access.organisationId,
+      access.merchantId,
+      customerId,
+      limit + 1,
+      after === undefined ? offset : 0,
+      after ?? 0,
+    ]);
+    const items = rows.slice(0, limit);
+    const last = rows.length > limit ? items.at(-1) : undefined;
+    return { items, end: last && { place: '', id: last.id } };
+  }
+
+  async find(access: VaultAccess, customerId: number, id: number): Promise<Token> {
+    const values = [access.organisationId, access.merchantId, customerId, id];
+    const { rows } = await this.database.query<Token>(TOKEN, values);
+    return rows[0] ?? (await this.#notFound(access, customerId));
+  }
+
+  /** New payment details replace the old ones; the token keeps its identifier and its virtual PAN. */
+  async update(
+    access: VaultAccess,
+    customerId: number,
+    id: number,
+    change: {
+      preferredName?: string | undefined;
+      active?: boolean | undefined;
+      account?: Account | undefined;
+    },
+  ): Promise<Token> {
+    const { organisationId, merchantId } = access;
+    const { preferredName, active, account } = change;
+    const key = account && (await this.keys.newest(organisationId, merchantId));
+    const updated = await this.database
+      .transaction(async (connection) => {
+        const { rows } = await connection.query<Token>(CHANGE_TOKEN, [
+          organisationId,
+          merchantId,
+          customerId,
+          id,
+          preferredName ?? null,
+          active ?? null,
+          account?.type ?? null,
+          account === undefined ? null : JSON.stringify(shownAccount(account)),
+          account === undefined || key === undefined
+            ? null
+            : seal(key, placeOf(access, id), secretsOf(account)),
+          key?.version ?? null,
+        ]);
+        const changed = Object.keys(change).filter(
+          (name) => change[name as keyof typeof change] !== undefined,
+        );
+        if (rows[0] !== undefined) {
+          const detail = changed.join(', ');
+          await journal(connection, {
+            ...entryOf(access),
+            action: 'token.updated',
+            customerId,
+            tokenId: id,
+            detail,
+          });
+        }
+        return rows[0];
+      })
+      .catch((error: unknown) => {
+        throw nameInUse(error);
+      });
+    return updated ?? (await this.#notFound(access, customerId));
+  }
+
+  async delete(access: VaultAccess, customerId: number, id: number): Promise<void> {
+    const deleted = await this.database.transaction(async (connection) => {
+      const values = [access.organisationId, access.merchantId, customerId, id];
+      const { count } = await connection.query(DELETE_TOKEN, values);
+      if (count === 1)
+        await journal(connection, { ...entryOf(access), action: 'token.deleted', customerId, tokenId: id });
+      return count === 1;
+    });
+    if (!deleted) await this.#notFound(access, customerId);
+  }
+
+  /** Opens the token behind a virtual PAN, or undefined if it cannot be used for a payment of this merchant. */
+  async openForPayment(
+    organisationId: number,
+    merchantId: number,
+    virtualPan: string,
+  ): Promise<OpenedToken | undefined> {
+    const row = await this.#opening.submit({ organisationId, merchantId, virtualPan });
+    if (row === undefined) return undefined;
+    const key = await this.keys.version(organisationId, merchantId, row.keyVersion);
+    const secrets = open(key, placeOf({ organisationId, merchantId }, row.id), row.sealed);
+    return { tokenId: row.id, accountType: row.accountType, secrets };
+  }
+
+  async #add(tokens: readonly NewToken[]): Promise<readonly boolean[]> {
+    const { rows } = await this.database.query<{ organisationId: number; id: number }>(ADD_TOKENS, [
+      numbers(tokens.map((token) => token.access.organisationId)),
+      numbers(tokens.map((token) => token.access.merchantId)),
+      numbers(tokens.map((token) => token.customerId)),
+      numbers(tokens.map((token) => token.id)),
+      numbers(tokens.map((token) => token.keyVersion)),
+      `{${tokens.map((token) => token.active).join(',')}}`,
+      texts(tokens.map((token) => token.virtualPan)),
+      texts(tokens.map((token) => token.accountType)),
+      texts(tokens.map((token) => token.preferredName)),
+      texts(tokens.map((token) => JSON.stringify(token.shown))),
+      texts(tokens.map((token) => token.sealed.toString('base64'))),
+      texts(tokens.map((token) => `user:${token.access.username}`)),
+      texts(tokens.map((token) => token.access.correlationId)),
+    ]);
+    const added = new Set(rows.map(({ organisationId, id }) => `${organisationId}/${id}`));
+    return tokens.map(({ access, id }) => added.has(`${access.organisationId}/${id}`));
+  }
+
+  async #usable(asked: readonly Asked[]): Promise<readonly (UsableRow | undefined)[]> {
+    const { rows } = await this.database.query<UsableRow>(USABLE_TOKENS, [
+      numbers(asked.map((one) => one.organisationId)),
+      numbers(asked.map((one) => one.merchantId)),
+      texts(asked.map((one) => one.virtualPan)),
+    ]);
+    const byPlace = new Map(rows.map((row) => [row.place, row]));
+    return asked.map((_, index) => byPlace.get(index + 1));
+  }
+
+  async #checkCustomer({ organisationId, merchantId }: VaultAccess, customerId: number): Promise<void> {
+    const { count } = await this.database.query(CUSTOMER, [organisationId, merchantId, customerId]);
+    if (count === 0) throw customerNotFound();
+  }
+
+  async #notFound(access: VaultAccess, customerId: number): Promise<never> {
+    await this.#checkCustomer(access, customerId);
+    throw fault('token_not_found', ['path', 'token_id']);
+  }
+}
+
+export function placeOf(owner: { organisationId: number; merchantId: number }, tokenId: number): Place {
+  const { organisationId, merchantId } = owner;
+  return { table: 'token', organisationId, merchantId, row: tokenId, field: 'account' };
+}
+
+function nameInUse(error: unknown): unknown {
+  return isUniqueViolation(error, 'preferred_name_once')
+    ? fault('preferred_name_in_use', ['body', 'preferred_name'])
+    : error;
+}

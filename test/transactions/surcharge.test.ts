@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Surcharges } from '../../src/merchants/surcharges.js';
+import type { SurchargeRule } from '../../src/plugins/surcharge.js';
+import { Database } from '../../src/store/database.js';
+import { sydneyDate } from '../../src/values/sydney.js';
+import { type TestGateway, testGateway } from '../support/gateway.js';
+
+const AMEX = '378282246310005';
+const PREFIX = 'GATEWAY.REQUEST.KVP.SURCHARGE.';
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  gateway = await testGateway();
+  await setRules([
+    { scope: 'default', thousandths: 1_500 },
+    { scope: 'card:amex', thousandths: 2_900 },
+  ]);
+});
+afterAll(() => gateway.close());
+
+async function setRules(rules: SurchargeRule[], merchant = 2): Promise<void> {
+  const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  const surcharges = new Surcharges(database, 'operator:test');
+  await surcharges.off(merchant);
+  if (rules.length > 0) await surcharges.set(merchant, rules);
+  await database.close();
+}
+
+/** Until the gateway has the new rules. */
+const pause = () => new Promise((resolve) => setTimeout(resolve, 1_100));
+
+test('purchase with a surcharge → the new total, and KVPs that say how it came about', async () => {
+  const { body } = await gateway.api.purchase({ merchant: 2, amount: 1_995, kvps: { order: '7' } });
+  expect(body.kvps).toEqual({
+    'GATEWAY.REQUEST.KVP.order': '7',
+    [`${PREFIX}ORIGINAL_AMOUNT`]: '1995',
+    [`${PREFIX}PERCENT`]: '1.5',
+    [`${PREFIX}ADDED_AMOUNT`]: '30',
+    [`${PREFIX}TOTAL_AMOUNT`]: '2025',
+  });
+  const found = await gateway.api.lookUp(body.audit);
+  expect(found.body.transaction.amount_details.total_amount).toBe('2025');
+  expect(found.body.kvps).toMatchObject({ ...body.kvps, 'GATEWAY.RESPONSE.KVP.REFUNDABLE_AMOUNT': '2025' });
+  const charged = (await gateway.ledger()).find((entry) => entry.reference.endsWith(`-${body.audit}`));
+  expect(charged?.amountCents).toBe(2_025);
+});
+
+test('purchase by a card type with a rule of its own → that percentage', async () => {
+  const { body } = await gateway.api.purchase({ merchant: 2, amount: 10_000, pan: AMEX, cvv: '1234' });
+  expect(body.kvps[`${PREFIX}TOTAL_AMOUNT`]).toBe('10290');
+});
+
+test('purchase for a merchant without rules → no surcharge, and no KVPs of one', async () => {
+  expect((await gateway.api.purchase({ merchant: 1, amount: 1_995 })).body.kvps).toEqual({});
+});
+
+test('KVPs of the same name in the request → overwritten by the surcharge', async () => {
+  const kvps = { 'SURCHARGE.TOTAL_AMOUNT': '1', 'GATEWAY.REQUEST.KVP.SURCHARGE.PERCENT': '99' };
+  const { body } = await gateway.api.purchase({ merchant: 2, amount: 1_000, kvps });
+  expect(body.kvps).toMatchObject({ [`${PREFIX}TOTAL_AMOUNT`]: '1015', [`${PREFIX}PERCENT`]: '1.5' });
+});
+
+test('refund of a surcharged purchase → up to the total, and not one cent more', async () => {
+  const { body } = await gateway.api.purchase({ merchant: 2, amount: 1_000 });
+  expect((await gateway.api.refund(body.audit, 1_016, { merchant: 2 })).code).toBe('refund_exceeds_original');
+  const refund = await gateway.api.refund(body.audit, 1_015, { merchant: 2 });
+  expect(refund.body.status.transaction_status_code).toBe('approved');
+  expect(refund.body.kvps).toEqual({});
+});
+
+test('standalone refund → no surcharge', async () => {
+  const { body } = await gateway.api.standaloneRefund({ merchant: 2, amount: 1_000 });
+  expect(body.kvps).toEqual({});
+  expect((await gateway.api.lookUp(body.audit)).body.transaction.amount_details.total_amount).toBe('1000');
+});
+
+test('completion of a surcharged preauthorisation for the original amount → accepted with the same total', async () => {
+  const { body } = await gateway.api.preauthorise({ merchant: 2, amount: 1_995 });
+  const held = await gateway.api.lookUp(body.audit);
+  expect(held.body.transaction.amount_details.total_amount).toBe('2025');
+  expect(held.body.kvps['GATEWAY.RESPONSE.KVP.COMPLETABLE_AMOUNT']).toBe('1995');
+  expect((await gateway.api.complete(body.audit, 1_996, { merchant: 2 })).code).toBe(
+    'completion_exceeds_preauthorisation',
+  );
+  const completion = await gateway.api.complete(body.audit, 1_995, { merchant: 2 });
+  expect(completion.body.status.transaction_status_code).toBe('approved');
+  expect(completion.body.kvps).toMatchObject({
+    [`${PREFIX}ORIGINAL_AMOUNT`]: '1995',
+    [`${PREFIX}TOTAL_AMOUNT`]: '2025',
+  });
+});
+
+test('completion after the percentage went up, or the rules were taken away → what was agreed at the preauthorisation', async () => {
+  await setRules([{ scope: 'default', thousandths: 1_000 }], 3);
+  await pause();
+  const audits = [];
+  for (let count = 0; count < 2; count += 1) {
+    audits.push((await gateway.api.preauthorise({ merchant: 3, amount: 1_000 })).body.audit);
+  }
+  for (const rules of [[{ scope: 'default', thousandths: 50_000 } as const], []]) {
+    await setRules(rules, 3);
+    await pause();
+    const completion = await gateway.api.complete(audits.pop(), 1_000, { merchant: 3 });
+    expect(completion.body.kvps[`${PREFIX}TOTAL_AMOUNT`]).toBe('1010');
+  }
+});
+
+test('a rule whose last day has passed → no surcharge', async () => {
+  const dated = await testGateway();
+  const database = new Database(dated.databaseUrl, { maxConnections: 1 });
+  const today = sydneyDate(Date.now());
+  await new Surcharges(database, 'operator:test').set(1, [
+    { scope: 'default', thousandths: 1_500, until: today },
+  ]);
+  await database.close();
+  expect((await dated.api.purchase({ amount: 1_000 })).body.kvps[`${PREFIX}TOTAL_AMOUNT`]).toBe('1015');
+  await dated.advance('1d');
+  expect((await dated.api.purchase({ amount: 1_000 })).body.kvps).toEqual({});
+});

@@ -1,0 +1,395 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Answer, Client } from '../support/client.js';
+import { type TestGateway, testGateway } from '../support/gateway.js';
+import { type Vault, vaultOf } from '../support/vault-client.js';
+
+let gateway: TestGateway;
+let api: Client;
+let vault: Vault;
+
+beforeAll(async () => {
+  gateway = await testGateway();
+  api = gateway.api;
+  vault = vaultOf(api);
+});
+afterAll(() => gateway.close());
+
+const CARDS = ['4111111111111111', 'card 4111 1111 1111 1111!', '3782-822463-10005'];
+const UNFIT = ['"', "'", '\\', '\u00e9', '\n', '\t', '\u0000', '\u007f', '\u{1f600}'];
+/** Every character of the restricted set. */
+const FIT = [
+  'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX',
+  'YZ0123456789 !#$%&()*+,-./:;<=>?@[]^_`{|}~',
+] as const;
+
+const POST = (body: unknown) => api.post('/customers', body);
+
+describe('creating', () => {
+  test('create a customer → 201, its address in Location, and a lookup answers the same', async () => {
+    const answer = await vault.addCustomer({ reference: 'reference-1', name: 'Ada Lovelace' });
+    expect(answer.status).toBe(201);
+    const { id } = answer.body;
+    expect(answer.body).toEqual({
+      id: expect.any(Number),
+      name: 'Ada Lovelace',
+      reference: 'reference-1',
+      _links: { self: { href: `/v1/customers/${id}` }, tokens: { href: `/v1/customers/${id}/tokens` } },
+    });
+    expect(answer.headers.get('location')).toBe(`/v1/customers/${id}`);
+    const found = await vault.lookUpCustomer(id);
+    expect(found.status).toBe(200);
+    expect(found.text).toBe(answer.text);
+  });
+
+  test('create with a reference that is taken → 200, the same customer, its name kept', async () => {
+    const first = await vault.addCustomer({ name: 'The first name' });
+    const { reference } = first.body;
+    const second = await vault.addCustomer({ reference, name: 'Another name' });
+    expect(second.status).toBe(200);
+    expect(second.text).toBe(first.text);
+    expect(second.headers.get('location')).toBe(first.headers.get('location'));
+    expect((await vault.lookUpCustomer(first.body.id)).text).toBe(first.text);
+  });
+
+  test('create with a taken reference in another case → another customer', async () => {
+    const reference = `Case-${randomUUID()}`;
+    const answers = [reference, reference.toUpperCase(), reference.toLowerCase()].map((one) =>
+      vault.addCustomer({ reference: one }),
+    );
+    const created = await Promise.all(answers);
+    expect(created.map(({ status }) => status)).toEqual([201, 201, 201]);
+    expect(new Set(created.map(({ body }) => body.id)).size).toBe(3);
+  });
+
+  test('create twenty times at once with one reference → one 201, nineteen 200, one customer', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      const reference = randomUUID();
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => vault.addCustomer({ reference, name: `Name ${index}` })),
+      );
+      expect(answers.map(({ status }) => status).sort()).toEqual([...Array(19).fill(200), 201]);
+      expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+      const found = await vault.searchCustomers({ reference });
+      expect(found.body.results).toHaveLength(1);
+    }
+  });
+
+  test('the same reference with two merchants and with another organisation → a customer each', async () => {
+    const reference = randomUUID();
+    const vaults = [vault, vaultOf(api, 2), vaultOf(gateway.as(gateway.stranger))];
+    const answers = await Promise.all(
+      vaults.map((one, at) => one.addCustomer({ reference, name: `Of ${at}` })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
+    for (const [at, one] of vaults.entries()) {
+      const found = await one.addCustomer({ reference, name: 'ignored' });
+      expect([found.status, found.body.name]).toEqual([200, `Of ${at}`]);
+    }
+  });
+
+  test('create with members and query parameters that nobody knows → they are ignored', async () => {
+    const reference = randomUUID();
+    const answer = await api.post('/customers?unknown=1&limit=0', {
+      reference,
+      name: 'Ada',
+      id: 99,
+      _links: 'x',
+      extra: { deep: [1] },
+    });
+    expect(answer.status).toBe(201);
+    expect(answer.body).toMatchObject({ reference, name: 'Ada' });
+    expect(Object.keys(answer.body)).toEqual(['id', 'name', 'reference', '_links']);
+  });
+
+  test('two creations under one correlation ID → both happen: it does not make them idempotent', async () => {
+    const correlationId = randomUUID();
+    const first = await api.post('/customers', { reference: randomUUID(), name: 'One' }, correlationId);
+    const second = await api.post('/customers', { reference: randomUUID(), name: 'Two' }, correlationId);
+    expect([first.status, second.status]).toEqual([201, 201]);
+    expect(second.body.id).not.toBe(first.body.id);
+    expect(second.headers.get('x-correlation-id')).toBe(correlationId);
+    // Nor does it take the ID away from a transaction.
+    expect((await api.purchase({ correlationId })).status).toBe(201);
+  });
+});
+
+describe('fields', () => {
+  test.each(FIT)('name and reference of allowed characters (%s) → kept as they are', async (text) => {
+    const answer = await vault.addCustomer({ reference: text, name: text });
+    expect(answer.status).toBe(201);
+    const found = await vault.lookUpCustomer(answer.body.id);
+    expect([found.body.reference, found.body.name]).toEqual([text, text]);
+  });
+
+  test.each([
+    ['name', 1],
+    ['name', 60],
+    ['reference', 1],
+    ['reference', 50],
+  ])('%s of %i characters → taken', async (field, length) => {
+    const text = `${field.slice(0, 1)}${'x'.repeat(length - 1)}`;
+    const answer = await POST({ reference: randomUUID(), name: 'Ada', [field]: text });
+    expect(answer.status).toBe(201);
+    expect(answer.body[field]).toBe(text);
+    const changed = await vault.changeCustomer(await vault.newCustomer(), {
+      [field]: `X${'y'.repeat(length - 1)}`,
+    });
+    expect(changed.status).toBe(200);
+    expect(changed.body[field]).toHaveLength(length);
+  });
+
+  test.each<[string, unknown, string]>([
+    ['name', '', 'field_too_short'],
+    ['name', 'x'.repeat(61), 'field_too_long'],
+    ['reference', '', 'field_too_short'],
+    ['reference', 'x'.repeat(51), 'field_too_long'],
+    ...['name', 'reference'].flatMap((field): [string, unknown, string][] => [
+      ...[1, true, null, ['x'], { x: 1 }].map((value): [string, unknown, string] => [
+        field,
+        value,
+        'field_type',
+      ]),
+      ...UNFIT.map((character): [string, unknown, string] => [field, `a${character}b`, 'field_charset']),
+      ...CARDS.map((card): [string, unknown, string] => [field, card, 'card_number_misplaced']),
+    ]),
+  ])('create and update with the %s %j → 422 %s', async (field, value, code) => {
+    const id = await vault.newCustomer();
+    const before = (await vault.lookUpCustomer(id)).text;
+    const created = await POST({ reference: randomUUID(), name: 'Ada', [field]: value });
+    const changed = await vault.changeCustomer(id, { [field]: value });
+    for (const answer of [created, changed]) {
+      expect(answer.status).toBe(422);
+      expect(answer.errors).toEqual([`${code} body/${field}`]);
+      if (typeof value === 'string' && value !== '') expect(answer.text).not.toContain(value);
+    }
+    expect((await vault.lookUpCustomer(id)).text).toBe(before);
+  });
+
+  test('numbers that are no card number are welcome in names and references', async () => {
+    const answer = await vault.addCustomer({
+      reference: '4111111111111112',
+      name: 'Order 20261115123456789',
+    });
+    expect(answer.status).toBe(201);
+  });
+
+  test('create without name or reference → both are named', async () => {
+    const answer = await POST({});
+    expect([answer.status, answer.errors.sort()]).toEqual([
+      422,
+      ['field_missing body/name', 'field_missing body/reference'],
+    ]);
+  });
+
+  test('create with everything wrong → every problem at its place, all together', async () => {
+    const answer = await api.call('/customers?merchant_id=0', {
+      body: { reference: 'x'.repeat(51), name: 7 },
+      correlationId: 'not allowed',
+    });
+    expect(answer.status).toBe(422);
+    expect(answer.errors.sort()).toEqual([
+      'field_charset header/X-Correlation-Id',
+      'field_out_of_range query/merchant_id',
+      'field_too_long body/reference',
+      'field_type body/name',
+    ]);
+  });
+
+  test('update with everything wrong → every problem at its place, all together', async () => {
+    const answer = await api.call('/customers/0?merchant_id=x', {
+      method: 'PATCH',
+      body: { reference: '"\u00e9"'.repeat(20), name: '' },
+      correlationId: null,
+    });
+    expect(answer.status).toBe(422);
+    expect(answer.errors.sort()).toEqual([
+      'field_charset body/reference',
+      'field_missing header/X-Correlation-Id',
+      'field_out_of_range path/customer_id',
+      'field_too_long body/reference',
+      'field_too_short body/name',
+      'field_type query/merchant_id',
+    ]);
+  });
+
+  test.each([
+    ['null', 422, 'field_type body'],
+    ['[]', 422, 'field_type body'],
+    ['"text"', 422, 'field_type body'],
+    ['{"reference":', 400, 'malformed_json body'],
+  ])('create and update with the body %s → %i %s', async (raw, status, error) => {
+    const id = await vault.newCustomer();
+    for (const [path, method] of [
+      ['/customers', 'POST'],
+      [`/customers/${id}`, 'PATCH'],
+    ] as const) {
+      const answer = await api.call(path, { method, raw });
+      expect([answer.status, ...answer.errors]).toEqual([status, error]);
+    }
+  });
+
+  test('create without a body → 422, the body is missing', async () => {
+    const answer = await api.call('/customers', { method: 'POST' });
+    expect([answer.status, ...answer.errors]).toEqual([422, 'field_missing body']);
+  });
+});
+
+describe('one customer', () => {
+  test.each([
+    ['0', 'field_out_of_range'],
+    ['2147483648', 'field_out_of_range'],
+    ['99999999999999999999', 'field_out_of_range'],
+    ['-1', 'field_type'],
+    ['1.5', 'field_type'],
+    ['1e3', 'field_type'],
+    ['abc', 'field_type'],
+    ['%31%27', 'field_type'],
+  ])('look up, update or delete customer %s → 422 %s', async (id, code) => {
+    for (const [method, body] of [['GET'], ['PATCH', {}], ['DELETE']] as const) {
+      const answer = await api.call(`/customers/${id}`, { method, body });
+      expect([answer.status, ...answer.errors]).toEqual([422, `${code} path/customer_id`]);
+    }
+  });
+
+  test.each([2147483647, 1_000_000])(
+    'look up, update or delete customer %i, whom nobody made → 404',
+    async (id) => {
+      for (const answer of [
+        await vault.lookUpCustomer(id),
+        await vault.changeCustomer(id, { name: 'New' }),
+        await vault.deleteCustomer(id),
+      ]) {
+        expect([answer.status, ...answer.errors]).toEqual([404, 'customer_not_found path/customer_id']);
+      }
+    },
+  );
+
+  test.each([
+    ['name', { name: 'New name' }],
+    ['reference', { reference: 'new-reference-1' }],
+    ['both', { name: 'New name', reference: 'new-reference-2' }],
+    ['neither', {}],
+    ['unknown members', { id: 5, nickname: 'x' }],
+  ])('update %s → 200, the customer as it is now, the rest as it was', async (_what, change) => {
+    const before = (await vault.addCustomer()).body;
+    const answer = await vault.changeCustomer(before.id, change);
+    expect(answer.status).toBe(200);
+    const { name = before.name, reference = before.reference } = change as {
+      name?: string;
+      reference?: string;
+    };
+    expect(answer.body).toEqual({ ...before, name, reference });
+    expect((await vault.lookUpCustomer(before.id)).text).toBe(answer.text);
+  });
+
+  test("update to another customer's reference → 422 reference_in_use, nothing changed", async () => {
+    const [taken, mine] = [(await vault.addCustomer()).body, (await vault.addCustomer()).body];
+    const answer = await vault.changeCustomer(mine.id, { reference: taken.reference, name: 'New' });
+    expect([answer.status, ...answer.errors]).toEqual([422, 'reference_in_use body/reference']);
+    expect((await vault.lookUpCustomer(mine.id)).body).toEqual(mine);
+  });
+
+  test('update to its own reference, and to that of another merchant’s customer → 200', async () => {
+    const mine = (await vault.addCustomer()).body;
+    const theirs = (await vaultOf(api, 2).addCustomer()).body;
+    expect((await vault.changeCustomer(mine.id, { reference: mine.reference })).status).toBe(200);
+    expect((await vault.changeCustomer(mine.id, { reference: theirs.reference })).status).toBe(200);
+  });
+
+  test('ten customers updated at once to one reference → one of them gets it', async () => {
+    const ids = await Promise.all(Array.from({ length: 10 }, () => vault.newCustomer()));
+    const reference = randomUUID();
+    const answers = await Promise.all(ids.map((id) => vault.changeCustomer(id, { reference })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(422)]);
+    expect((await vault.searchCustomers({ reference })).body.results).toHaveLength(1);
+  });
+
+  test('a reference that was given up by an update → free for a new customer', async () => {
+    const { id, reference } = (await vault.addCustomer()).body;
+    await vault.changeCustomer(id, { reference: randomUUID() });
+    const answer = await vault.addCustomer({ reference });
+    expect(answer.status).toBe(201);
+    expect(answer.body.id).not.toBe(id);
+  });
+});
+
+describe('deleting', () => {
+  test('delete a customer → 204 without a body, and it is gone', async () => {
+    const { id, reference } = (await vault.addCustomer()).body;
+    const answer = await vault.deleteCustomer(id);
+    expect([answer.status, answer.text]).toEqual([204, '']);
+    expect(answer.headers.get('content-type')).toBeNull();
+    expect((await vault.lookUpCustomer(id)).code).toBe('customer_not_found');
+    expect((await vault.deleteCustomer(id)).code).toBe('customer_not_found');
+    expect((await vault.searchCustomers({ reference })).body.results).toEqual([]);
+  });
+
+  test('delete with a content type and no body → 204 all the same', async () => {
+    const answer = await api.call(`/customers/${await vault.newCustomer()}`, {
+      method: 'DELETE',
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(answer.status).toBe(204);
+  });
+
+  test('a reference whose customer was deleted → a new customer with a new identifier', async () => {
+    const { id, reference } = (await vault.addCustomer()).body;
+    await vault.deleteCustomer(id);
+    const again = await vault.addCustomer({ reference });
+    expect(again.status).toBe(201);
+    expect(again.body.id).not.toBe(id);
+  });
+
+  test('ten deletions of one customer at once → one 204, nine 404', async () => {
+    const id = await vault.newCustomer();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => vault.deleteCustomer(id)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([204, ...Array(9).fill(404)]);
+  });
+
+  test('delete a customer with tokens → they are gone too, the transactions stay', async () => {
+    const { customerId, id, virtualPan } = await vault.newToken();
+    const other = await vault.newToken({ preferred_name: 'Other' }, customerId);
+    const purchase = await api.purchase({ pan: virtualPan, amount: 500 });
+    expect((await vault.deleteCustomer(customerId)).status).toBe(204);
+
+    for (const answer of [
+      await vault.lookUpToken(customerId, id),
+      await vault.changeToken(customerId, id, { active: true }),
+      await vault.deleteToken(customerId, id),
+      await vault.listTokens(customerId),
+      await vault.addToken(customerId),
+    ]) {
+      expect([answer.status, answer.code]).toEqual([404, 'customer_not_found']);
+    }
+    for (const pan of [virtualPan, other.virtualPan]) {
+      expect((await api.purchase({ pan })).code).toBe('token_not_usable');
+    }
+    const stored = await gateway.sql(
+      'SELECT sealed, shown, preferred_name FROM token WHERE customer_id = $1 AND organisation_id = 1',
+      [customerId],
+    );
+    expect(stored).toEqual(Array(2).fill({ sealed: null, shown: null, preferred_name: null }));
+    expect((await api.lookUp(purchase.body.audit)).body.status.transaction_status_code).toBe('approved');
+    expect((await api.refund(purchase.body.audit, 500)).body.status.transaction_status_code).toBe('approved');
+  });
+
+  test('tokens created while their customer is deleted → none of them outlives it', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const customerId = await vault.newCustomer();
+      const adding = Array.from({ length: 8 }, () => vault.addToken(customerId));
+      const [deleted, ...added] = (await Promise.all([vault.deleteCustomer(customerId), ...adding])) as [
+        Answer,
+        ...Answer[],
+      ];
+      expect(deleted.status).toBe(204);
+      for (const { status, code } of added)
+        if (status !== 201) expect([status, code]).toEqual([404, 'customer_not_found']);
+      const alive = await gateway.sql(
+        'SELECT id FROM token WHERE customer_id = $1 AND organisation_id = 1 AND deleted_at IS NULL',
+        [customerId],
+      );
+      expect(alive).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { type DataKey, open, type Place, SealBroken, seal } from '../../src/vault/sealing.js';
+
+const keys: DataKey[] = [1, 2].map((version) => ({ version, key: randomBytes(32) }));
+const PLACE: Place = { table: 'token', organisationId: 1, merchantId: 1, row: 1, field: 'account' };
+
+test('what was sealed opens in its own place, under its own key', () => {
+  const [key] = keys as [DataKey, DataKey];
+  expect(open(key, PLACE, seal(key, PLACE, 'a secret'))).toBe('a secret');
+});
+
+test('the same text sealed twice looks different each time', () => {
+  const [key] = keys as [DataKey, DataKey];
+  const sealed = Array.from({ length: 2_000 }, () => seal(key, PLACE, 'a secret').toString('hex'));
+  expect(new Set(sealed).size).toBe(2_000);
+  expect(new Set(sealed.map((text) => text.slice(0, 24))).size).toBe(2_000);
+});
+
+test('ten thousand ciphertexts swapped between rows, fields, merchants, organisations, tables and key versions: none opens', () => {
+  const places: Place[] = [];
+  for (const table of ['token', 'transaction'] as const) {
+    for (const organisationId of [1, 11]) {
+      for (const merchantId of [1, 2, 11]) {
+        for (const row of [1, 2, 11]) {
+          for (const field of ['account', 'card'])
+            places.push({ table, organisationId, merchantId, row, field });
+        }
+      }
+    }
+  }
+  const sealed = places.flatMap((place) =>
+    keys.map((key) => ({ place, key, bytes: seal(key, place, 'a secret') })),
+  );
+  let tried = 0;
+  for (const from of sealed) {
+    for (const to of sealed) {
+      if (from === to) continue;
+      tried += 1;
+      expect(() => open(to.key, to.place, from.bytes)).toThrow(SealBroken);
+      // Under its own key in another place, too: what binds it is the place, not only the key.
+      if (from.place !== to.place) expect(() => open(from.key, to.place, from.bytes)).toThrow(SealBroken);
+    }
+  }
+  expect(tried).toBeGreaterThanOrEqual(10_000);
+});
+
+test('a ciphertext with any bit turned, cut short or made longer does not open', () => {
+  const [key] = keys as [DataKey, DataKey];
+  const sealed = seal(key, PLACE, 'a secret');
+  for (let bit = 0; bit < sealed.length * 8; bit += 1) {
+    const spoilt = Buffer.from(sealed);
+    spoilt[bit >> 3] = (spoilt[bit >> 3] as number) ^ (1 << (bit & 7));
+    expect(() => open(key, PLACE, spoilt)).toThrow(SealBroken);
+  }
+  for (let length = 0; length < sealed.length; length += 1) {
+    expect(() => open(key, PLACE, sealed.subarray(0, length))).toThrow(SealBroken);
+  }
+  expect(() => open(key, PLACE, Buffer.concat([sealed, Buffer.of(0)]))).toThrow(SealBroken);
+});
