@@ -47,9 +47,8 @@ export async function startGateway(settings = {}) {
 /** Loads a gateway from a process of its own. */
 export function load(gateway, options) {
   const { port, authorization } = gateway;
-  const child = spawn(process.execPath, [LOAD, JSON.stringify({ port, authorization, ...options })], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = spawn(process.execPath, [LOAD], { stdio: ['pipe', 'pipe', 'inherit'] });
+  child.stdin.end(JSON.stringify({ port, authorization, ...options }));
   let output = '';
   child.stdout.on('data', (chunk) => {
     output += chunk;

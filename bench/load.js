@@ -1,5 +1,5 @@
 // A load generator that costs little: raw sockets, prebuilt requests, just enough HTTP to find the end of a response.
-// Run as a process of its own: node bench/load.js '{"port":8080,"connections":64,"seconds":5,…}'
+// Run as a process of its own, which reads what to do from its standard input.
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 
@@ -89,5 +89,7 @@ export async function generate({
 }
 
 if (process.argv[1] === new URL(import.meta.url).pathname) {
-  process.stdout.write(`${JSON.stringify(await generate(JSON.parse(process.argv[2] ?? '{}')))}\n`);
+  let asked = '';
+  for await (const chunk of process.stdin) asked += chunk;
+  process.stdout.write(`${JSON.stringify(await generate(JSON.parse(asked)))}\n`);
 }

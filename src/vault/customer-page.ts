@@ -1,11 +1,17 @@
 // The statement for a page of customers: one for each ordering and each set of filters, so that each has its own plan.
 import type { Statement } from '../store/database.js';
-import { CUSTOMERS_BY_ID, CUSTOMERS_BY_NAME, CUSTOMERS_BY_REFERENCE } from './customers.sql.js';
+import {
+  CUSTOMERS_AT,
+  CUSTOMERS_IN_PLACE,
+  PLACES_BY_ID,
+  PLACES_BY_NAME,
+  PLACES_BY_REFERENCE,
+} from './customers.sql.js';
 
 export type Ordering = 'name' | 'reference' | 'customer_id';
 
 interface Order {
-  readonly select: string;
+  readonly places: string;
   readonly by: string;
   readonly after: string;
 }
@@ -13,13 +19,13 @@ interface Order {
 // Ties are in the order of their identifiers, so that the order is the same each time. Where a page goes on from a
 // customer, it is found by that customer's place and not by counting.
 const ORDERS: Readonly<Record<Ordering, Order>> = {
-  name: { select: CUSTOMERS_BY_NAME, by: 'lower(name), id', after: '(lower(name), id) > ($7, $8)' },
+  name: { places: PLACES_BY_NAME, by: 'name_key, id', after: '(name_key, id) > ($7, $8)' },
   reference: {
-    select: CUSTOMERS_BY_REFERENCE,
-    by: 'lower(reference), id',
-    after: '(lower(reference), id) > ($7, $8)',
+    places: PLACES_BY_REFERENCE,
+    by: 'reference_key, id',
+    after: '(reference_key, id) > ($7, $8)',
   },
-  customer_id: { select: CUSTOMERS_BY_ID, by: 'id', after: `$7 = '' AND id > $8` },
+  customer_id: { places: PLACES_BY_ID, by: 'id', after: `$7 = '' AND id > $8` },
 };
 
 const pages = new Map<string, Statement>();
@@ -36,12 +42,13 @@ export function customerPage(
   return known;
 }
 
-function page({ select, by, after }: Order, goesOn: boolean, byName: boolean, byReference: boolean): string {
+function page({ places, by, after }: Order, goesOn: boolean, byName: boolean, byReference: boolean): string {
   const conditions = [
     // Parameters that are not used still need a type.
-    byName ? 'lower(name) LIKE $3' : '$3::text IS NULL',
-    byReference ? 'lower(reference) LIKE $4' : '$4::text IS NULL',
+    byName ? 'name_key LIKE $3' : '$3::text IS NULL',
+    byReference ? 'reference_key LIKE $4' : '$4::text IS NULL',
     goesOn ? after : '$7::text IS NULL AND $8::integer IS NULL',
   ];
-  return `${select} AND ${conditions.join(' AND ')} ORDER BY ${by} LIMIT $5 OFFSET $6`;
+  const found = `${places} AND ${conditions.join(' AND ')} ORDER BY ${by} LIMIT $5 OFFSET $6`;
+  return `${CUSTOMERS_AT} (${found}) at ${CUSTOMERS_IN_PLACE}`;
 }

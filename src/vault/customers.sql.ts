@@ -39,15 +39,19 @@ export const DELETE_CUSTOMER: Statement = {
   text: `DELETE FROM customer WHERE organisation_id = $1 AND merchant_id = $2 AND id = $3`,
 };
 
-/**
- * Pages of customers, as far as they differ: `place` is where a customer stands in the order. `customer-page.ts` adds
- * filters, order and limit.
- */
-export const CUSTOMERS_BY_NAME = `
-    SELECT id, name, reference, lower(name) AS place FROM customer WHERE organisation_id = $1 AND merchant_id = $2`;
+/** The customers of a vault with the place that each has in an order. Only what the index holds, so that pages far down are found in it alone. */
+export const PLACES_BY_NAME = `
+    SELECT id, name_key AS place FROM customer WHERE organisation_id = $1 AND merchant_id = $2`;
 
-export const CUSTOMERS_BY_REFERENCE = `
-    SELECT id, name, reference, lower(reference) AS place FROM customer WHERE organisation_id = $1 AND merchant_id = $2`;
+export const PLACES_BY_REFERENCE = `
+    SELECT id, reference_key AS place FROM customer WHERE organisation_id = $1 AND merchant_id = $2`;
 
-export const CUSTOMERS_BY_ID = `
-    SELECT id, name, reference, '' AS place FROM customer WHERE organisation_id = $1 AND merchant_id = $2`;
+export const PLACES_BY_ID = `
+    SELECT id, '' AS place FROM customer WHERE organisation_id = $1 AND merchant_id = $2`;
+
+/** The customers at some places, which are put in between. */
+export const CUSTOMERS_AT = `
+    SELECT c.id, c.name, c.reference, at.place FROM customer c JOIN`;
+
+export const CUSTOMERS_IN_PLACE = `
+    ON c.organisation_id = $1 AND c.id = at.id ORDER BY at.place, at.id`;

@@ -170,7 +170,7 @@ export class Rotation {
     await this.database.query(REWRAP_DATA_KEY, values);
   }
 
-  /** What is sealed under it, in a backup or anywhere, does not open any more. */
+  /** What is still sealed under it, in dead rows or the write-ahead log, does not open any more without an old backup of the key. */
   async destroy(merchantId: number, version: number): Promise<void> {
     const values = [merchantId, version, DESTROY_AFTER_MS];
     const { rows } = await this.database.query<{ organisationId: number }>(DESTROY_DATA_KEY, values);
