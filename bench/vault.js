@@ -49,10 +49,10 @@ async function medians(rounds, kinds) {
 
 try {
   say(`filling ${customers} customers …`);
-  // 400 first names and 8,000 surnames out of twenty syllables: as varied as a telephone book.
-  const syllables = `(ARRAY['ba','chi','da','el','fo','gre','ha','in','jo','kel','la','mor','ni','ol','pa','ro','son','ta','ver','wil'])`;
-  const syllable = (divisor) => `${syllables}[1 + (n / ${divisor}) % 20]`;
-  const names = `initcap(${syllable(1)} || ${syllable(20)}) || ' ' || initcap(${syllable(3)} || ${syllable(61)} || ${syllable(1217)})`;
+  // First names of two and surnames of three syllables out of a hundred: about as varied as a telephone book.
+  const syllable = (divisor) =>
+    `substr('bcdfghjklmnprstvwxyz', 1 + (n / ${divisor} * 7) % 20, 1) || substr('aeiou', 1 + (n / ${divisor} / 20) % 5, 1)`;
+  const names = `initcap(${syllable(1)} || ${syllable(7)}) || ' ' || initcap(${syllable(3)} || ${syllable(61)} || ${syllable(1217)})`;
   for (let first = 1; first <= customers; first += 50_000) {
     const last = Math.min(first + 49_999, customers);
     await database.query(

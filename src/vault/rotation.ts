@@ -71,7 +71,7 @@ const KINDS: readonly Kind[] = [
   { table: 'transaction', field: 'card', take: TAKE_OLDER_TRANSACTIONS, reseal: RESEAL_TRANSACTIONS },
 ];
 
-const BATCH = 250;
+const BATCH = 1_000;
 /** After every batch, so that payments are served in between. */
 const BREATH_MS = 5;
 /** A process that lags may seal under the old version for this long. */
