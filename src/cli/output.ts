@@ -36,6 +36,7 @@ function table(rows: readonly Record<string, unknown>[]): string {
 }
 
 function cell(value: unknown): string {
+  if (value === null || value === undefined) return '';
   if (value instanceof Date) return value.toISOString();
   if (Array.isArray(value)) return value.join(',');
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
