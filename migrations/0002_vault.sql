@@ -37,8 +37,9 @@ CREATE TABLE customer (
 CREATE INDEX customer_by_name ON customer (organisation_id, merchant_id, name_key, id);
 CREATE INDEX customer_by_reference ON customer (organisation_id, merchant_id, reference_key, id);
 CREATE INDEX customer_by_id ON customer (organisation_id, merchant_id, id);
-CREATE INDEX customer_like_name ON customer USING gin (name_key gin_trgm_ops);
-CREATE INDEX customer_like_reference ON customer USING gin (reference_key gin_trgm_ops);
+-- A short list of pending entries (in kB), since every search has to read through it.
+CREATE INDEX customer_like_name ON customer USING gin (name_key gin_trgm_ops) WITH (gin_pending_list_limit = 256);
+CREATE INDEX customer_like_reference ON customer USING gin (reference_key gin_trgm_ops) WITH (gin_pending_list_limit = 256);
 
 -- A deleted token stays as an empty shell, so that its virtual PAN is never handed out again.
 CREATE TABLE token (
