@@ -26,10 +26,6 @@ export class GroupCommit<Entry, Result> {
     private readonly options: GroupCommitOptions<Entry>,
   ) {}
 
-  get waiting(): number {
-    return this.#waiting.length;
-  }
-
   submit(entry: Entry): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ entry, resolve, reject });

@@ -50,10 +50,6 @@ export class Creation {
     private readonly options: CreateOptions,
   ) {}
 
-  get inFlight(): number {
-    return this.#inFlight;
-  }
-
   /** One direction, no way back; each step takes the previous step's value and may refuse. */
   async create(command: Command): Promise<Transaction> {
     if (this.#inFlight >= this.options.maxInFlight) throw fault('not_processed');
