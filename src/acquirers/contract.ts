@@ -50,8 +50,14 @@ export type Decision =
   /** The acquirer reported a fault of its own; nothing was charged. */
   | ({ readonly kind: 'faulty' } & AcquirerResponse);
 
+/** Taken in, to be decided in some days: a direct debit. */
+export interface Pending {
+  readonly kind: 'pending';
+}
+
 export type Answer =
   | Decision
+  | Pending
   /** The connection failed before the first byte: the acquirer cannot have heard of it. */
   | { readonly kind: 'not_sent' }
   /** Everything else without a readable answer. The money may have moved. */
@@ -59,6 +65,7 @@ export type Answer =
 
 export type Finding =
   | Decision
+  | Pending
   /** The acquirer has not seen the reference (yet). */
   | { readonly kind: 'not_seen' }
   | { readonly kind: 'no_answer' };
@@ -70,7 +77,7 @@ export interface Acquirer {
   /** Asks once. The promise may outlive the deadline; it must not be retried inside. */
   ask(request: AcquirerRequest, deadlineMs: number): Promise<Answer>;
   /** What became of the request that was sent with this reference? */
-  inquire(reference: string): Promise<Finding>;
+  inquire(reference: string, operation: MoneyOperation): Promise<Finding>;
   /**
    * Undo whatever was done under this reference, and refuse the request should it still arrive.
    * May be sent again until it is confirmed.

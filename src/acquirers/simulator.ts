@@ -3,7 +3,14 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expired } from '../values/card.js';
 import { sydneyYearMonth } from '../values/sydney.js';
-import { type Acquirer, type AcquirerRequest, type Answer, decision, type Finding } from './contract.js';
+import {
+  type Acquirer,
+  type AcquirerRequest,
+  type Answer,
+  type Decision,
+  decision,
+  type Finding,
+} from './contract.js';
 import { responseMessage } from './response-codes.js';
 import type { LedgerEntry, SimulatorLedger } from './simulator-ledger.js';
 
@@ -38,7 +45,7 @@ function codeOf(request: AcquirerRequest): string {
   return expired(card.expiry, year, month) ? '54' : '00';
 }
 
-function decisionOf(entry: LedgerEntry): Exclude<Finding, { kind: 'not_seen' | 'no_answer' }> {
+function decisionOf(entry: LedgerEntry): Decision {
   const responseCode = entry.responseCode ?? '96';
   const { authorisationCode } = entry;
   return decision({

@@ -2,7 +2,7 @@
 import { InvalidArgumentError } from 'commander';
 import { parseDuration } from '../values/duration.js';
 
-function integer(text: string, most: number): number {
+export function wholeNumber(text: string, most: number): number {
   const value = Number(text);
   if (!/^[0-9]+$/.test(text) || value < 1 || value > most) {
     throw new InvalidArgumentError(`It must be a whole number from 1 to ${most}.`);
@@ -11,7 +11,7 @@ function integer(text: string, most: number): number {
 }
 
 export function id(text: string): number {
-  return integer(text, 2_147_483_647);
+  return wholeNumber(text, 2_147_483_647);
 }
 
 export function ids(text: string, earlier: readonly number[] = []): number[] {
@@ -19,7 +19,7 @@ export function ids(text: string, earlier: readonly number[] = []): number[] {
 }
 
 export function days(text: string): number {
-  return integer(text, 365);
+  return wholeNumber(text, 365);
 }
 
 export function duration(text: string): number {

@@ -2,8 +2,12 @@
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { type Acquirer, withinDeadline } from '../acquirers/contract.js';
+import { DirectDebit } from '../acquirers/direct-debit.js';
+import { SimulatedBank } from '../acquirers/simulated-bank.js';
 import { Simulator } from '../acquirers/simulator.js';
 import { SimulatorLedger } from '../acquirers/simulator-ledger.js';
+import { Clearing } from '../directdebit/clearing.js';
+import { DirectDebitFiles } from '../directdebit/files.js';
 import { BASE_PATH } from '../http/hal.js';
 import { RateLimit } from '../http/rate-limit.js';
 import { buildServer } from '../http/server.js';
@@ -35,6 +39,7 @@ export interface Gateway {
 }
 
 const REPORT_EVERY_MS = 1_000;
+const CLEARING_EVERY_MS = 1_000;
 const HOUR_MS = 3_600_000;
 const READINESS_LIMIT_MS = 2_000;
 const DATABASE_AWAY = 'the database cannot be reached';
@@ -58,7 +63,9 @@ export async function startGateway(
       `TOLLGATE_SIMULATOR_LEDGER: ${settings.simulatorLedger} cannot be written (${error.code})`,
     );
   });
-  const known = new Map([new Simulator(ledger), ...acquirers].map((acquirer) => [acquirer.name, acquirer]));
+  const known = new Map(
+    [new Simulator(ledger), new DirectDebit(), ...acquirers].map((acquirer) => [acquirer.name, acquirer]),
+  );
 
   const provider = await openKeyProvider(settings, database).catch(async (error: unknown) => {
     ledger.close();
@@ -89,8 +96,19 @@ export async function startGateway(
       'a background run failed',
     );
   const resolving = new Loop(() => resolver.run(), settings.resolverIntervalMs, onLoopError).start();
+  const clearing = new Clearing(
+    database,
+    new DirectDebitFiles(database, keys),
+    new SimulatedBank(ledger),
+    clock,
+    (organisationId, audit) => audits.acquirerReference(organisationId, audit),
+  );
+  const clearingDebits = new Loop(() => clearing.run(), CLEARING_EVERY_MS, onLoopError).start();
   const reporting = new Loop(
-    async () => clock.advancedBy((await audits.report()).advancedMs),
+    async () => {
+      // A clock that was moved makes things due.
+      if (clock.advancedBy((await audits.report()).advancedMs)) clearingDebits.wake();
+    },
     REPORT_EVERY_MS,
     onLoopError,
   ).start();
@@ -120,7 +138,7 @@ export async function startGateway(
   });
 
   const release = async () => {
-    await Promise.all([resolving.stop(), reporting.stop()]);
+    await Promise.all([resolving.stop(), reporting.stop(), clearingDebits.stop()]);
     await finisher.close();
     await audits.close().catch(onLoopError);
     await Promise.all([database.close(), batches.close()]);

@@ -10,6 +10,7 @@ import { KeyUnavailable } from '../vault/key-provider.js';
 import { RotationError } from '../vault/rotation.js';
 import { days, duration, id, ids } from './arguments.js';
 import { connect, isForOperator, reasonOf, withDatabase } from './connection.js';
+import { addDirectDebitCommands } from './directdebit.js';
 import { addJournalCommand } from './journal.js';
 import { addKeyCommands } from './keys.js';
 import { operator } from './operator.js';
@@ -213,6 +214,7 @@ clock
   });
 
 addSurchargeCommands(program);
+addDirectDebitCommands(program);
 addKeyCommands(program);
 addJournalCommand(program);
 

@@ -16,7 +16,16 @@ export function printTable(options: OutputOptions, rows: readonly object[]): voi
 /** Members are named as in the API: `preauthorisation_days`. */
 function outward(value: object): Record<string, unknown> {
   const snakeCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [snakeCase(name), member]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      snakeCase(name),
+      isListOfObjects(member) ? member.map(outward) : member,
+    ]),
+  );
+}
+
+function isListOfObjects(member: unknown): member is object[] {
+  return Array.isArray(member) && typeof member[0] === 'object';
 }
 
 function table(rows: readonly Record<string, unknown>[]): string {

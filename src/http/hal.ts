@@ -1,11 +1,13 @@
 // Transactions on their way out: the response objects and their links.
 import {
   completableCents,
+  directdebitMode,
   GATEWAY_STATUS,
   type GatewayStatusCode,
   refundableCents,
   type Transaction,
   voidable,
+  voidableUntilMs,
 } from '../transactions/transaction.js';
 import { sydneyTimestamp } from '../values/sydney.js';
 import { KVP_REQUEST_PREFIX, KVP_RESPONSE_PREFIX } from '../values/text.js';
@@ -39,7 +41,8 @@ export function createdTransaction(transaction: Transaction, nowMs: number): Cre
 }
 
 export function lookedUpTransaction(transaction: Transaction, nowMs: number): LookedUpTransaction {
-  const { targetAudit, cardMask, cardType = '' } = transaction;
+  const { targetAudit } = transaction;
+  const mode = directdebitMode(transaction);
   return {
     audit: transaction.audit,
     gateway_timestamp: sydneyTimestamp(transaction.createdMs),
@@ -50,11 +53,24 @@ export function lookedUpTransaction(transaction: Transaction, nowMs: number): Lo
       transaction_type: transaction.transactionType,
       ...(targetAudit !== undefined && { target_audit: targetAudit }),
       amount_details: { total_amount: String(transaction.amountCents), currency: transaction.currency },
-      ...(cardMask !== undefined && { payment_method: { creditcard: { pan: cardMask, type: cardType } } }),
+      ...paymentMethod(transaction),
+      ...(mode !== undefined && { directdebit_mode: mode }),
     },
     status: statusOf(transaction),
     _links: linksOf(transaction, nowMs),
   };
+}
+
+function paymentMethod({
+  cardMask,
+  cardType = '',
+  bankAccount,
+}: Transaction): Pick<LookedUpTransaction['transaction'], 'payment_method'> {
+  if (bankAccount !== undefined) {
+    const { bsb, accountNumber: account_number, accountName: account_name } = bankAccount;
+    return { payment_method: { bankaccount: { bsb, account_number, account_name } } };
+  }
+  return cardMask === undefined ? {} : { payment_method: { creditcard: { pan: cardMask, type: cardType } } };
 }
 
 function statusOf(transaction: Transaction): CreatedTransaction['status'] {
@@ -104,7 +120,7 @@ function allowances(transaction: Transaction, nowMs: number): Record<string, str
     said[`${KVP_RESPONSE_PREFIX}COMPLETABLE_UNTIL`] = sydneyTimestamp(transaction.completableUntilMs ?? 0);
   }
   if (voidable(transaction, nowMs)) {
-    said[`${KVP_RESPONSE_PREFIX}VOIDABLE_UNTIL`] = sydneyTimestamp(transaction.voidableUntilMs ?? 0);
+    said[`${KVP_RESPONSE_PREFIX}VOIDABLE_UNTIL`] = sydneyTimestamp(voidableUntilMs(transaction, nowMs));
   }
   return said;
 }

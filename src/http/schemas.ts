@@ -1,5 +1,11 @@
 // The shapes on the wire. One schema gives the types, the validation and the OpenAPI document.
 import Type, { type Static, type TSchema } from 'typebox';
+import {
+  ACCOUNT_NAME_MAX_LENGTH,
+  ACCOUNT_NAME_PATTERN,
+  ACCOUNT_NUMBER_PATTERN,
+  BSB_PATTERN,
+} from '../values/bank-account.js';
 import { AMOUNT_PATTERN } from '../values/money.js';
 import { CORRELATION_ID_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';
 
@@ -74,6 +80,32 @@ const RequestCreditCard = Type.Object({
   ),
 });
 
+export const Bsb = Type.String({
+  pattern: BSB_PATTERN,
+  description: 'Six digits, with or without the hyphen.',
+  examples: ['062-000'],
+});
+export const AccountNumber = Type.String({
+  pattern: ACCOUNT_NUMBER_PATTERN,
+  maxLength: 32,
+  description: '2 to 9 digits; hyphens and spaces are dropped.',
+  examples: ['123456789'],
+});
+export const AccountName = Type.String({
+  minLength: 1,
+  maxLength: ACCOUNT_NAME_MAX_LENGTH,
+  pattern: ACCOUNT_NAME_PATTERN,
+  format: 'no-card-number',
+  description: 'The name of the account, in characters that the banks take.',
+  examples: ['A Customer'],
+});
+
+const RequestBankAccount = Type.Object({
+  bsb: Bsb,
+  account_number: AccountNumber,
+  account_name: AccountName,
+});
+
 const body = <Transaction extends TSchema>(transaction: Transaction) =>
   Type.Object({ merchant: RequestMerchant, kvps: Type.Optional(RequestKvps), transaction });
 
@@ -81,7 +113,10 @@ export const PaymentBody = body(
   Type.Object({
     reference: Reference,
     amount_details: AmountDetails,
-    payment_method: Type.Object({ creditcard: RequestCreditCard }),
+    payment_method: Type.Object(
+      { creditcard: Type.Optional(RequestCreditCard), bankaccount: Type.Optional(RequestBankAccount) },
+      { description: 'Exactly one of the two. A preauthorisation takes a card only.' },
+    ),
   }),
 );
 export const AmountBody = body(Type.Object({ reference: Reference, amount_details: AmountDetails }));
@@ -180,9 +215,24 @@ export const LookedUpTransaction = Type.Object(
         target_audit: Type.Optional(Id('The transaction that this one acts on.')),
         amount_details: Type.Object({ total_amount: Type.String(), currency: Type.String() }),
         payment_method: Type.Optional(
-          Type.Object({
-            creditcard: Type.Object({ pan: Type.String({ description: 'Masked.' }), type: Type.String() }),
-          }),
+          Type.Object(
+            {
+              creditcard: Type.Optional(
+                Type.Object({ pan: Type.String({ description: 'Masked.' }), type: Type.String() }),
+              ),
+              bankaccount: Type.Optional(
+                Type.Object({
+                  bsb: Type.String(),
+                  account_number: Type.String({ description: 'Masked.' }),
+                  account_name: Type.String(),
+                }),
+              ),
+            },
+            { additionalProperties: false },
+          ),
+        ),
+        directdebit_mode: Type.Optional(
+          Type.Enum(['debit', 'credit'], { description: 'Of a direct debit: which way the money goes.' }),
         ),
       },
       { additionalProperties: false },

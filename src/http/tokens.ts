@@ -1,4 +1,5 @@
 // The token operations of the interface.
+import { BankAccount } from '../values/bank-account.js';
 import { CardNumber, isVirtualPan, parseExpiry } from '../values/card.js';
 import { type Problem, problem } from '../values/faults.js';
 import type { Account } from '../vault/account.js';
@@ -78,13 +79,8 @@ function accountOf({ general_creditcard: card, general_bankaccount: bank }: Acco
     };
   }
   if (bank === undefined) throw new Error('the account was not checked');
-  const bsb = bank['BANK.BSB'].replace('-', '');
-  return {
-    type: 'general_bankaccount',
-    bsb: `${bsb.slice(0, 3)}-${bsb.slice(3)}`,
-    accountNumber: bank['BANK.ACCOUNT_NUMBER'].replaceAll(/[ -]/g, ''),
-    accountName: bank['BANK.ACCOUNT_NAME'],
-  };
+  const { 'BANK.BSB': bsb, 'BANK.ACCOUNT_NUMBER': number, 'BANK.ACCOUNT_NAME': name } = bank;
+  return { type: 'general_bankaccount', bankAccount: new BankAccount(bsb, number, name) };
 }
 
 const EXAMPLE = {

@@ -2,14 +2,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { permittedMerchant } from '../merchants/callers.js';
 import type { Clock } from '../transactions/clock.js';
-import type { Command, NamedMethod } from '../transactions/command.js';
+import type { Command, DirectCommand, NamedMethod } from '../transactions/command.js';
 import type { Creation } from '../transactions/create.js';
 import type { Lookup } from '../transactions/lookup.js';
 import { PAN_LOCATION } from '../transactions/payment-method.js';
 import type { Kvps } from '../transactions/transaction.js';
+import { BankAccount, BECS_CURRENCY, becsProblems } from '../values/bank-account.js';
 import { CardNumber, Cvv, isVirtualPan, parseExpiry } from '../values/card.js';
 import { type FaultCode, fault, type Problem, problem } from '../values/faults.js';
-import { cents } from '../values/money.js';
+import { cents, isCurrency } from '../values/money.js';
 import { bareKvpKey } from '../values/text.js';
 import { createdTransaction, lookedUpTransaction, transactionPath } from './hal.js';
 import { type Checked, operation, type Reply } from './operation.js';
@@ -68,23 +69,68 @@ function kvpsOf(sent: Readonly<Record<string, string>> | undefined): Kvps {
   return kvps;
 }
 
-const EXPIRY_LOCATION = [...PAN_LOCATION.slice(0, -1), 'expiry_date'];
+const METHOD_LOCATION = PAN_LOCATION.slice(0, -2);
+const CARD_LOCATION = PAN_LOCATION.slice(0, -1);
+const EXPIRY_LOCATION = [...CARD_LOCATION, 'expiry_date'];
+
+/** What the schema cannot say about the payment method. */
+function reviewMethod(kind: DirectCommand['operation']) {
+  return (body: unknown, problems: Problem[]): Problem[] => {
+    const { payment_method: method, amount_details: amount } =
+      (body as Partial<PaymentBody> | null | undefined)?.transaction ?? {};
+    if (typeof method !== 'object' || method === null || Array.isArray(method)) return problems;
+    const { creditcard, bankaccount } = method;
+    return [
+      ...reviewExpiry(creditcard, problems),
+      ...methodProblems(creditcard, bankaccount, kind),
+      ...(bankaccount === undefined ? [] : bankProblems(amount)),
+    ];
+  };
+}
+
+function methodProblems(
+  creditcard: unknown,
+  bankaccount: unknown,
+  kind: DirectCommand['operation'],
+): Problem[] {
+  if (creditcard === undefined && bankaccount === undefined) return [problem('field_missing', CARD_LOCATION)];
+  if (creditcard !== undefined && bankaccount !== undefined) {
+    return [problem('field_format', METHOD_LOCATION, 'Exactly one of creditcard and bankaccount is needed.')];
+  }
+  if (bankaccount === undefined || kind !== 'preauthorisation') return [];
+  return [
+    problem('field_format', [...METHOD_LOCATION, 'bankaccount'], 'A bank account cannot be preauthorised.'),
+  ];
+}
+
+/** Those of an amount that is one at all. */
+function bankProblems(amount: Partial<PaymentBody['transaction']['amount_details']> | undefined): Problem[] {
+  const { total_amount = '', currency = '' } = amount ?? {};
+  return becsProblems({
+    amountCents: /^[1-9][0-9]{0,11}$/.test(total_amount) ? Number(total_amount) : 0,
+    currency: isCurrency(currency) ? currency : BECS_CURRENCY,
+  });
+}
 
 /** An expiry date is required with a card number, and ignored with a virtual PAN. */
-function reviewExpiry(body: unknown, problems: Problem[]): Problem[] {
-  const { pan, expiry_date } =
-    (body as Partial<PaymentBody> | null | undefined)?.transaction?.payment_method?.creditcard ?? {};
+function reviewExpiry(
+  creditcard: { pan?: unknown; expiry_date?: unknown } | null | undefined,
+  problems: Problem[],
+): Problem[] {
+  const { pan, expiry_date } = creditcard ?? {};
   if (typeof pan !== 'string') return problems;
   if (isVirtualPan(pan))
     return problems.filter(({ location }) => !isDeepStrictEqual(location, EXPIRY_LOCATION));
   return expiry_date === undefined ? [...problems, problem('field_missing', EXPIRY_LOCATION)] : problems;
 }
 
-function methodOf({
-  pan,
-  expiry_date,
-  cvv,
-}: PaymentBody['transaction']['payment_method']['creditcard']): NamedMethod {
+function methodOf({ creditcard, bankaccount }: PaymentBody['transaction']['payment_method']): NamedMethod {
+  if (bankaccount !== undefined) {
+    const { bsb, account_number, account_name } = bankaccount;
+    return { kind: 'bank_account', bankAccount: new BankAccount(bsb, account_number, account_name) };
+  }
+  if (creditcard === undefined) throw new Error('the payment method was not checked');
+  const { pan, expiry_date, cvv } = creditcard;
   if (isVirtualPan(pan)) return { kind: 'virtual_pan', virtualPan: pan };
   const expiry = parseExpiry(expiry_date ?? '');
   if (expiry === undefined) throw new Error('the expiry date was not checked');
@@ -108,7 +154,7 @@ async function create(command: Command, { creation, clock }: TransactionServices
 }
 
 function payment(
-  kind: 'purchase' | 'preauthorisation' | 'standalone_refund',
+  kind: DirectCommand['operation'],
   text: { id: string; route: string; summary: string; description?: string },
 ) {
   return operation<TransactionServices, never, never, typeof PaymentBody>({
@@ -116,7 +162,7 @@ function payment(
     tag: 'Transactions',
     method: 'POST',
     body: PaymentBody,
-    reviewBody: reviewExpiry,
+    reviewBody: reviewMethod(kind),
     success: CREATED,
     faults: [...OF_CREATION, 'token_not_usable'],
     creates: true,
@@ -130,7 +176,7 @@ function payment(
     },
     handle: (request, services) => {
       const { transaction } = request.body;
-      const method = methodOf(transaction.payment_method.creditcard);
+      const method = methodOf(transaction.payment_method);
       return create({ ...commonOf(request), ...amountOf(transaction), operation: kind, method }, services);
     },
   });

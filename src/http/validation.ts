@@ -4,6 +4,7 @@ import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Format } from 'typebox/format';
 import { Settings } from 'typebox/system';
+import { ACCOUNT_NAME_PATTERN } from '../values/bank-account.js';
 import { containsCardNumber, luhnValid, parseExpiry } from '../values/card.js';
 import { type FaultCode, type Location, type Problem, problem } from '../values/faults.js';
 import { isCurrency } from '../values/money.js';
@@ -31,7 +32,12 @@ for (const [name, { holds }] of Object.entries(FORMATS)) Format.Set(name, holds)
 // Enough for every problem of a body whose parts are not too many; the library itself would stop at eight.
 Settings.Set({ maxErrors: 1_000 });
 
-const CHARACTER_SETS = new Set([RESTRICTED_PATTERN, CORRELATION_ID_PATTERN, KVP_KEY_PATTERN]);
+const CHARACTER_SETS = new Set([
+  RESTRICTED_PATTERN,
+  CORRELATION_ID_PATTERN,
+  KVP_KEY_PATTERN,
+  ACCOUNT_NAME_PATTERN,
+]);
 
 /** As typebox reports it. */
 interface SchemaError {

@@ -1,6 +1,6 @@
 // The shapes of customers and tokens on the wire.
 import Type, { type Static } from 'typebox';
-import { Id, Link, MAX_INTEGER, RestrictedText } from './schemas.js';
+import { AccountName, AccountNumber, Bsb, Id, Link, MAX_INTEGER, RestrictedText } from './schemas.js';
 
 const MerchantId = Type.Optional(
   Id('The merchant whose vault it is. Default: the merchant that the user is assigned to.'),
@@ -87,16 +87,9 @@ const CardAccount = Type.Object({
 });
 
 const BankAccount = Type.Object({
-  'BANK.BSB': Type.String({
-    pattern: '^[0-9]{3}-?[0-9]{3}$',
-    description: 'Six digits, with or without the hyphen.',
-  }),
-  'BANK.ACCOUNT_NUMBER': Type.String({
-    pattern: '^[ -]*([0-9][ -]*){2,9}$',
-    maxLength: 32,
-    description: '2 to 9 digits; hyphens and spaces are dropped.',
-  }),
-  'BANK.ACCOUNT_NAME': RestrictedText(1, 32, 'The name of the account.'),
+  'BANK.BSB': Bsb,
+  'BANK.ACCOUNT_NUMBER': AccountNumber,
+  'BANK.ACCOUNT_NAME': AccountName,
 });
 
 const AccountWish = Type.Object(

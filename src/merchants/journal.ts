@@ -12,6 +12,10 @@ export type JournalAction =
   | 'user.revoked'
   | 'surcharge.set'
   | 'surcharge.off'
+  | 'directdebit.set'
+  | 'directdebit.exported'
+  | 'directdebit.returns_imported'
+  | 'directdebit.returned_late'
   | 'clock.advanced'
   | 'customer.created'
   | 'customer.updated'
@@ -26,7 +30,7 @@ export type JournalAction =
   | 'keys.destroyed';
 
 export interface JournalEntry {
-  /** `user:NAME` or `operator:NAME`. */
+  /** `user:NAME`, `operator:NAME` or `bank:simulated`. */
   readonly actor: string;
   readonly action: JournalAction;
   readonly organisationId?: number | undefined;

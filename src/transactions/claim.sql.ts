@@ -3,19 +3,19 @@ import type { Statement } from '../store/database.js';
 const INSERT_DIRECT = `
     INSERT INTO transaction (organisation_id, audit, merchant_id, amount_cents, created_at, completable_until,
       transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps, card_key_version,
-      token_id, card_sealed)
+      token_id, card_sealed, bank_account)
     SELECT organisation_id, audit, merchant_id, amount_cents,
       to_timestamp(created_ms / 1000), to_timestamp(completable_until_ms / 1000),
       transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps::json,
-      card_key_version, token_id, decode(card_sealed, 'base64')
+      card_key_version, token_id, decode(card_sealed, 'base64'), bank_account::json
     FROM unnest($1::integer[], $2::integer[], $3::integer[], $4::bigint[], $5::float8[], $6::float8[],
       string_to_array($7, E'\\x1f'), string_to_array($8, E'\\x1f'), string_to_array($9, E'\\x1f'),
-      string_to_array($10, E'\\x1f'), string_to_array($11, E'\\x1f'), string_to_array($12, E'\\x1f'),
-      string_to_array($13, E'\\x1f'), string_to_array($14, E'\\x1f', E'\\x1e'), $15::integer[], $16::integer[],
-      string_to_array($17, E'\\x1f'))
+      string_to_array($10, E'\\x1f'), string_to_array($11, E'\\x1f'), string_to_array($12, E'\\x1f', E'\\x1e'),
+      string_to_array($13, E'\\x1f', E'\\x1e'), string_to_array($14, E'\\x1f', E'\\x1e'), $15::integer[], $16::integer[],
+      string_to_array($17, E'\\x1f'), string_to_array($18, E'\\x1f', E'\\x1e'))
       AS asked(organisation_id, audit, merchant_id, amount_cents, created_ms, completable_until_ms,
         transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps, card_key_version,
-        token_id, card_sealed)
+        token_id, card_sealed, bank_account)
     ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING`;
 
 /** Commit A of payments with a method of their own. Those whose correlation ID is taken are left out. */
@@ -33,7 +33,7 @@ export const CLAIM_DIRECT_WITH_TOKENS: Statement = {
       SELECT inserted.organisation_id, inserted.merchant_id, 'user:' || asked.username, 'token.opened',
         inserted.token_id, inserted.audit, inserted.correlation_id
       FROM inserted
-      JOIN unnest($1::integer[], $2::integer[], string_to_array($18, E'\\x1f')) AS asked(organisation_id, audit, username)
+      JOIN unnest($1::integer[], $2::integer[], string_to_array($19, E'\\x1f')) AS asked(organisation_id, audit, username)
         ON asked.organisation_id = inserted.organisation_id AND asked.audit = inserted.audit
       WHERE inserted.token_id IS NOT NULL
     )
@@ -78,7 +78,8 @@ export const CLAIM_TARGETED: Statement = {
       FROM asked
       WHERE target.organisation_id = asked.organisation_id AND target.audit = asked.target_audit
         AND target.merchant_id = asked.merchant_id
-        AND target.status = 'approved' AND target.voided_by IS NULL
+        AND (target.status = 'approved' OR target.status = 'pending' AND asked.transaction_type = 'void')
+        AND target.voided_by IS NULL
         AND CASE asked.transaction_type
           WHEN 'refund' THEN target.transaction_type IN ('purchase', 'completion')
             AND target.currency = asked.currency
@@ -87,20 +88,23 @@ export const CLAIM_TARGETED: Statement = {
             AND target.currency = asked.currency AND target.completed_by IS NULL
             AND asked.amount_cents <= target.amount_cents AND target.completable_until > asked.created_at
           WHEN 'void' THEN target.transaction_type <> 'void'
-            AND target.refunded_cents = 0 AND target.completed_by IS NULL AND target.voidable_until > asked.created_at
+            AND target.refunded_cents = 0 AND target.completed_by IS NULL
+            -- A direct debit can be voided until it is in a file for the bank, which empties the column.
+            AND (target.voidable_until > asked.created_at OR target.status = 'pending' AND target.voidable_until IS NOT NULL)
         END
         AND NOT EXISTS (
           SELECT FROM transaction used WHERE used.organisation_id = asked.organisation_id
             AND used.merchant_id = asked.merchant_id AND used.correlation_id = asked.correlation_id)
       RETURNING asked.*, target.amount_cents AS target_amount_cents, target.currency AS target_currency,
-        target.acquirer, target.card_mask, target.card_type
+        target.acquirer, target.card_mask, target.card_type, target.bank_account
     )
     INSERT INTO transaction (organisation_id, audit, merchant_id, target_audit, amount_cents, created_at,
-      transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps)
+      transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, bank_account, kvps)
     SELECT organisation_id, audit, merchant_id, target_audit, coalesce(amount_cents, target_amount_cents), created_at,
       transaction_type, correlation_id, reference, coalesce(currency, target_currency), acquirer, card_mask, card_type,
-      kvps::json
+      bank_account, kvps::json
     FROM reserved
     RETURNING organisation_id AS "organisationId", audit, amount_cents AS "amountCents", currency, acquirer,
-      card_mask AS "cardMask", card_type AS "cardType"`,
+      card_mask AS "cardMask", card_type AS "cardType",
+      bank_account AS "bankAccount"`,
 };

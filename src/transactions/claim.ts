@@ -2,6 +2,7 @@
 import { numbers, optionalTexts, texts } from '../store/columns.js';
 import { type Database, isUniqueViolation } from '../store/database.js';
 import { GroupCommit } from '../store/group-commit.js';
+import type { ShownBankAccount } from '../values/bank-account.js';
 import type { Cents } from '../values/money.js';
 import {
   CLAIM_DIRECT,
@@ -12,16 +13,15 @@ import {
 import type { Intent, Kvps } from './transaction.js';
 
 export interface DirectClaim extends Intent {
-  readonly cardMask: string;
-  readonly cardType: string;
-  readonly cardSealed: Buffer;
-  readonly cardKeyVersion: number;
+  /** The payment details, of a card or of a bank account. */
+  readonly sealed: Buffer;
+  readonly keyVersion: number;
   /** The token that was opened for it, and by whom: for the journal. */
   readonly tokenId?: number;
   readonly username: string;
 }
 
-/** A claim on a target. What it leaves out (a void has no amount), and the card, come from the target. */
+/** A claim on a target. What it leaves out (a void has no amount), and the payment method, come from the target. */
 export interface TargetedClaim {
   readonly organisationId: number;
   readonly audit: number;
@@ -39,6 +39,7 @@ export interface TargetedClaim {
 type FromTarget = Pick<Intent, 'organisationId' | 'audit' | 'amountCents' | 'currency' | 'acquirer'> & {
   readonly cardMask: string | null;
   readonly cardType: string | null;
+  readonly bankAccount: ShownBankAccount | null;
 };
 
 export interface BatchOptions {
@@ -92,12 +93,13 @@ export class Claims {
       texts(claims.map((claim) => claim.reference)),
       texts(claims.map((claim) => claim.currency)),
       texts(claims.map((claim) => claim.acquirer)),
-      texts(claims.map((claim) => claim.cardMask)),
-      texts(claims.map((claim) => claim.cardType)),
+      optionalTexts(claims.map((claim) => claim.cardMask)),
+      optionalTexts(claims.map((claim) => claim.cardType)),
       optionalTexts(claims.map((claim) => kvpsColumn(claim.kvps))),
-      numbers(claims.map((claim) => claim.cardKeyVersion)),
+      numbers(claims.map((claim) => claim.keyVersion)),
       numbers(claims.map((claim) => claim.tokenId)),
-      texts(claims.map((claim) => claim.cardSealed.toString('base64'))),
+      texts(claims.map((claim) => claim.sealed.toString('base64'))),
+      optionalTexts(claims.map(({ bankAccount }) => bankAccount && JSON.stringify(bankAccount))),
       ...(opensTokens ? [texts(claims.map((claim) => claim.username))] : []),
     ]);
     if (count === claims.length) return unsorted.map((claim) => claim.audit);
@@ -139,8 +141,13 @@ export class Claims {
     return unsorted.map((claim) => {
       const row = reserved.get(key(claim));
       if (row === undefined) return undefined;
-      const { cardMask, cardType, ...rest } = row;
-      return { ...claim, ...rest, ...(cardMask !== null && { cardMask, cardType: cardType ?? '' }) };
+      const { cardMask, cardType, bankAccount, ...rest } = row;
+      return {
+        ...claim,
+        ...rest,
+        ...(cardMask !== null && { cardMask, cardType: cardType ?? '' }),
+        ...(bankAccount !== null && { bankAccount }),
+      };
     });
   }
 }

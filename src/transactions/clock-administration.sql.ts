@@ -4,10 +4,21 @@ export const SHOW_CLOCK: Statement = {
   name: '',
   text: `
     SELECT advanced_ms AS "advancedMs",
-      coalesce((SELECT array_agg(DISTINCT acquirer) FROM merchant WHERE acquirer <> ALL ($1)), '{}') AS "realAcquirers",
+      coalesce((SELECT array_agg(DISTINCT name) FROM (
+        SELECT acquirer FROM merchant WHERE acquirer <> ALL ($1)
+        UNION ALL SELECT 'the bank of merchant ' || merchant_id FROM direct_entry WHERE NOT simulated
+      ) AS real(name)), '{}') AS "realAcquirers",
+      (SELECT count(*) FROM directdebit_item
+        WHERE next_at <= now() + (gateway.advanced_ms * interval '1 millisecond')) AS due,
+      (SELECT count(*) FROM process p WHERE p.seen_at > now() - interval '5 seconds') AS running,
       (SELECT count(*) FROM process p WHERE p.seen_at > now() - interval '5 seconds'
         AND p.advanced_ms <> gateway.advanced_ms) AS behind
     FROM gateway`,
+};
+
+export const ADVANCED: Statement = {
+  name: '',
+  text: `SELECT advanced_ms AS "advancedMs" FROM gateway`,
 };
 
 export const ADVANCE_CLOCK: Statement = {

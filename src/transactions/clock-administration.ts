@@ -1,8 +1,8 @@
 // Moving the gateway's clock, where no acquirer is a real one.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { journal } from '../merchants/journal.js';
-import type { Database } from '../store/database.js';
-import { ADVANCE_CLOCK, SHOW_CLOCK } from './clock-administration.sql.js';
+import type { Database, Queryable } from '../store/database.js';
+import { ADVANCE_CLOCK, ADVANCED, SHOW_CLOCK } from './clock-administration.sql.js';
 
 export class ClockError extends Error {}
 
@@ -14,11 +14,14 @@ export interface ClockView {
 interface ClockRow {
   readonly advancedMs: number;
   readonly realAcquirers: string[];
+  /** Direct debits to which something should have happened by now. */
+  readonly due: number;
+  readonly running: number;
   readonly behind: number;
 }
 
-/** Every running process looks at the clock once a second. */
-const WAIT_AT_MOST_MS = 10_000;
+/** Every running process looks at the clock once a second, and then does what has become due. */
+const WAIT_AT_MOST_MS = 60_000;
 /** Enough for every rule of the gateway; a slip of the finger beyond it could not be taken back. */
 const MOST_AHEAD_MS = 3_653 * 86_400_000;
 
@@ -27,7 +30,13 @@ export async function showClock(database: Database, simulated: readonly string[]
   return { nowMs: Date.now() + advancedMs, advancedMs };
 }
 
-/** Returns when every running process has the new time. */
+/** The gateway's time, for a command that acts for the gateway. */
+export async function gatewayTime(database: Queryable): Promise<number> {
+  const { rows } = await database.query<{ advancedMs: number }>(ADVANCED);
+  return Date.now() + (rows[0] as { advancedMs: number }).advancedMs;
+}
+
+/** Returns when every running process has the new time, and what became due by it has happened. */
 export async function advanceClock(
   database: Database,
   simulated: readonly string[],
@@ -48,9 +57,13 @@ export async function advanceClock(
     await journal(connection, { actor, action: 'clock.advanced', detail: `${byMs} ms` });
   });
   const startedMs = performance.now();
-  while ((await read(database, simulated)).behind > 0 && performance.now() - startedMs < WAIT_AT_MOST_MS)
+  while (underWay(await read(database, simulated)) && performance.now() - startedMs < WAIT_AT_MOST_MS)
     await sleep(50);
   return showClock(database, simulated);
+}
+
+function underWay({ behind, due, running }: ClockRow): boolean {
+  return behind > 0 || (due > 0 && running > 0);
 }
 
 async function read(database: Database, simulated: readonly string[]): Promise<ClockRow> {

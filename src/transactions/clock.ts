@@ -7,7 +7,10 @@ export class Clock {
     return Date.now() + this.#advancedMs;
   }
 
-  advancedBy(ms: number): void {
+  /** True where that is a change. */
+  advancedBy(ms: number): boolean {
+    const moved = ms !== this.#advancedMs;
     this.#advancedMs = ms;
+    return moved;
   }
 }

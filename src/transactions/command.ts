@@ -1,6 +1,7 @@
 // A checked request to create a transaction, in the gateway's own terms.
 import type { CardDetails } from '../acquirers/contract.js';
 import type { Caller, Merchant } from '../merchants/callers.js';
+import type { BankAccount } from '../values/bank-account.js';
 import type { Cents } from '../values/money.js';
 import type { Kvps } from './transaction.js';
 
@@ -20,6 +21,7 @@ export interface Amount {
 /** What the request names to pay with. */
 export type NamedMethod =
   | { readonly kind: 'card'; readonly card: CardDetails }
+  | { readonly kind: 'bank_account'; readonly bankAccount: BankAccount }
   | { readonly kind: 'virtual_pan'; readonly virtualPan: string };
 
 /** A payment or refund with a payment method of its own. */

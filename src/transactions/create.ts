@@ -1,10 +1,12 @@
 // The way of a transaction: one short function, and the steps that it takes.
 import { type Acquirer, type AcquirerRequest, type Answer, askUnderDeadline } from '../acquirers/contract.js';
+import { DIRECT_DEBIT } from '../acquirers/direct-debit.js';
 import { applyPlugins } from '../plugins/plugins.js';
 import { DatabaseUnavailable } from '../store/database.js';
+import { becsProblems } from '../values/bank-account.js';
 import type { CardType } from '../values/card.js';
-import { type Fault, fault } from '../values/faults.js';
-import { cardSecrets } from '../vault/account.js';
+import { Fault, fault } from '../values/faults.js';
+import { bankSecrets, cardSecrets } from '../vault/account.js';
 import type { DataKeys } from '../vault/keys.js';
 import { seal } from '../vault/sealing.js';
 import type { Tokens } from '../vault/tokens.js';
@@ -78,9 +80,12 @@ export class Creation {
 
   async #priceDirect(command: DirectCommand, atMs: number): Promise<PricedDirect> {
     const method = await openPaymentMethod(command, this.tokens);
-    const priced = { ...command, ...method, atMs, cardType: method.card.number.type };
-    if (command.operation === 'standalone_refund') return priced;
-    return applyPlugins({ ...priced, paymentMethod: 'creditcard' }, command.merchant.plugins);
+    const byCard = 'card' in method;
+    const cardType = byCard ? method.card.number.type : '';
+    const priced: PricedDirect = { ...command, ...method, atMs, cardType };
+    if (command.operation === 'standalone_refund') return lodgeable(priced);
+    const paymentMethod = byCard ? 'creditcard' : 'bankaccount';
+    return lodgeable(applyPlugins({ ...priced, paymentMethod }, command.merchant.plugins));
   }
 
   /** Its price depends on what was agreed for the preauthorisation. */
@@ -114,7 +119,7 @@ export class Creation {
   }
 
   async #claimDirect(audit: number, priced: PricedDirect): Promise<Intent> {
-    const { caller, merchant, correlationId, reference, currency, kvps, amountCents, card, tokenId } = priced;
+    const { caller, merchant, correlationId, reference, currency, kvps, amountCents, tokenId } = priced;
     const { organisationId } = caller;
     const key = await this.keys.newest(organisationId, merchant.id);
     const place = {
@@ -134,14 +139,13 @@ export class Creation {
       reference,
       amountCents,
       currency,
-      cardMask: card.number.mask,
-      cardType: priced.cardType,
-      cardSealed: seal(key, place, cardSecrets(card)),
-      cardKeyVersion: key.version,
+      ...shownMethod(priced),
+      sealed: seal(key, place, 'card' in priced ? cardSecrets(priced.card) : bankSecrets(priced.bankAccount)),
+      keyVersion: key.version,
       ...(tokenId !== undefined && { tokenId }),
       username: caller.username,
       kvps,
-      acquirer: merchant.acquirer,
+      acquirer: 'card' in priced ? merchant.acquirer : DIRECT_DEBIT,
       ...(priced.operation === 'preauthorisation' && {
         completableUntilMs: priced.atMs + merchant.preauthorisationDays * DAY_MS,
       }),
@@ -205,6 +209,19 @@ export class Creation {
     };
     return askUnderDeadline(acquirer, request, this.options.deadlineMs);
   }
+}
+
+/** What a bank would refuse is refused here; with the surcharge in it, since that is what the bank would see. */
+function lodgeable(priced: PricedDirect): PricedDirect {
+  const [first, ...rest] = 'bankAccount' in priced ? becsProblems(priced) : [];
+  if (first !== undefined) throw new Fault([first, ...rest]);
+  return priced;
+}
+
+/** The part of the payment method that lookups show. */
+function shownMethod(priced: PricedDirect): Pick<Intent, 'cardMask' | 'cardType' | 'bankAccount'> {
+  if ('bankAccount' in priced) return { bankAccount: priced.bankAccount.shown };
+  return { cardMask: priced.card.number.mask, cardType: priced.cardType };
 }
 
 export function correlationIdTaken(holder: number | undefined): Fault | undefined {

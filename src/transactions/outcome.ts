@@ -18,6 +18,11 @@ export function outcomeOf(answer: Decided, nowMs: number): Outcome {
         voidableUntilMs: settlementCutOff(settlementDate),
       };
     }
+    case 'pending': {
+      // The day's file is made when the day closes: until then it can be voided.
+      const voidableUntilMs = settlementCutOff(settlementDay(nowMs));
+      return { status: 'pending', gatewayStatusCode: GATEWAY_STATUS.processed, voidableUntilMs };
+    }
     case 'declined':
       return { ...responseOf(answer), status: 'declined', gatewayStatusCode: GATEWAY_STATUS.processed };
     case 'faulty':

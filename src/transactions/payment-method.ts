@@ -1,31 +1,38 @@
 // Turns what a request names into what can be charged.
 import type { CardDetails } from '../acquirers/contract.js';
 import type { Merchant } from '../merchants/callers.js';
+import { type BankAccount, lodgeable } from '../values/bank-account.js';
 import { fault } from '../values/faults.js';
-import { cardFromSecrets } from '../vault/account.js';
-import type { Tokens } from '../vault/tokens.js';
+import { bankAccountFromSecrets, cardFromSecrets } from '../vault/account.js';
+import type { OpenedToken, Tokens } from '../vault/tokens.js';
 import type { DirectCommand } from './command.js';
 
-export interface PaymentMethod {
-  readonly card: CardDetails;
-  /** The token that was opened for it. */
-  readonly tokenId?: number;
-}
+/** A card or a bank account, and the token that was opened for it. */
+export type PaymentMethod =
+  | { readonly card: CardDetails; readonly tokenId?: number }
+  | { readonly bankAccount: BankAccount; readonly tokenId?: number };
 
 export const PAN_LOCATION = ['body', 'transaction', 'payment_method', 'creditcard', 'pan'] as const;
 
-export async function openPaymentMethod(
-  { method, caller, merchant }: DirectCommand,
-  tokens: Tokens,
-): Promise<PaymentMethod> {
+export async function openPaymentMethod(command: DirectCommand, tokens: Tokens): Promise<PaymentMethod> {
+  const { method, caller, merchant, operation } = command;
   if (method.kind === 'card') return { card: method.card };
+  if (method.kind === 'bank_account') return { bankAccount: method.bankAccount };
   const opened = await openToken(method.virtualPan, caller.organisationId, merchant, tokens);
-  if (opened === undefined) throw fault('token_not_usable', PAN_LOCATION);
-  return { card: cardFromSecrets(opened.secrets), tokenId: opened.tokenId };
+  const usable = opened && methodOf(opened);
+  // Nothing can be held on a bank account.
+  if (usable === undefined || ('bankAccount' in usable && operation === 'preauthorisation')) {
+    throw fault('token_not_usable', PAN_LOCATION);
+  }
+  return usable;
 }
 
 async function openToken(virtualPan: string, organisationId: number, merchant: Merchant, tokens: Tokens) {
-  if (!merchant.vault) return undefined;
-  const opened = await tokens.openForPayment(organisationId, merchant.id, virtualPan);
-  return opened?.accountType === 'general_creditcard' ? opened : undefined;
+  return merchant.vault ? tokens.openForPayment(organisationId, merchant.id, virtualPan) : undefined;
+}
+
+function methodOf({ accountType, secrets, tokenId }: OpenedToken): PaymentMethod | undefined {
+  if (accountType === 'general_creditcard') return { card: cardFromSecrets(secrets), tokenId };
+  const bankAccount = bankAccountFromSecrets(secrets);
+  return lodgeable(bankAccount) ? { bankAccount, tokenId } : undefined;
 }

@@ -26,6 +26,31 @@ const DECIDE = `
 export const RECORD_DIRECT: Statement = { name: 'record-direct', text: DECIDE };
 
 /**
+ * A direct debit that was taken in begins its way to the bank. The simulated bank takes it when the day closes, a real
+ * one when the operator makes the file.
+ */
+const NEW_ITEMS = `
+  INSERT INTO directdebit_item (organisation_id, audit, merchant_id, account_audit, next_at)
+  SELECT decided.organisation_id, decided.audit, decided.merchant_id, coalesce(decided.target_audit, decided.audit),
+    CASE WHEN coalesce(entry.simulated, true) THEN decided.voidable_until END
+  FROM decided LEFT JOIN direct_entry entry
+    ON entry.organisation_id = decided.organisation_id AND entry.merchant_id = decided.merchant_id
+  WHERE decided.status = 'pending'`;
+
+/** The same where direct debits are among them. */
+export const RECORD_DIRECT_WITH_ITEMS: Statement = {
+  name: 'record-direct-with-items',
+  text: `
+    WITH decided AS (
+      ${DECIDE}
+      RETURNING t.organisation_id, t.audit, t.merchant_id, t.target_audit, t.status, t.voidable_until
+    ), items AS (
+      ${NEW_ITEMS}
+    )
+    SELECT audit FROM decided`,
+};
+
+/**
  * Commit B of operations on an earlier transaction: what did not happen gives its reservation back; a void that did
  * makes its target voided, and gives a voided completion's or refund's amount back to that one's own target.
  */
@@ -34,8 +59,10 @@ export const RECORD_TARGETED: Statement = {
   text: `
     WITH decided AS (
       ${DECIDE}
-      RETURNING t.organisation_id, t.audit, t.transaction_type, t.target_audit, t.amount_cents,
-        t.status = 'approved' AS happened
+      RETURNING t.organisation_id, t.audit, t.merchant_id, t.transaction_type, t.target_audit, t.amount_cents,
+        t.status, t.voidable_until, t.status IN ('approved', 'pending') AS happened
+    ), items AS (
+      ${NEW_ITEMS}
     ), effects AS (
       SELECT organisation_id, target_audit AS audit,
         CASE WHEN transaction_type = 'refund' THEN amount_cents ELSE 0 END AS refund_cents_back,

@@ -3,7 +3,7 @@ import { numbers, optionalTexts, texts } from '../store/columns.js';
 import type { Database } from '../store/database.js';
 import { GroupCommit } from '../store/group-commit.js';
 import type { BatchOptions } from './claim.js';
-import { HAND_TO_RESOLVER, RECORD_DIRECT, RECORD_TARGETED } from './record.sql.js';
+import { HAND_TO_RESOLVER, RECORD_DIRECT, RECORD_DIRECT_WITH_ITEMS, RECORD_TARGETED } from './record.sql.js';
 import type { Intent, Outcome } from './transaction.js';
 
 export type Undecided = Pick<Intent, 'organisationId' | 'audit' | 'targetAudit'>;
@@ -24,7 +24,7 @@ export class Records {
     private readonly database: Database,
     options: BatchOptions,
   ) {
-    this.#direct = new GroupCommit((recordings) => this.#record(RECORD_DIRECT, recordings), options);
+    this.#direct = new GroupCommit((recordings) => this.#recordDirect(recordings), options);
     // One lane: an effect on a shared target never waits for another batch of this process.
     this.#targeted = new GroupCommit((recordings) => this.#record(RECORD_TARGETED, recordings), {
       ...options,
@@ -44,6 +44,11 @@ export class Records {
 
   async handToResolver(intent: Undecided): Promise<void> {
     await this.#doubts.submit(intent);
+  }
+
+  #recordDirect(recordings: readonly Recording[]): Promise<readonly boolean[]> {
+    const withItems = recordings.some(({ outcome }) => outcome.status === 'pending');
+    return this.#record(withItems ? RECORD_DIRECT_WITH_ITEMS : RECORD_DIRECT, recordings);
   }
 
   async #record(

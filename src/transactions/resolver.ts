@@ -1,5 +1,5 @@
 // Finds out what became of every transaction in doubt, and never gives up. Any number of processes may run it.
-import { type Acquirer, withinDeadline } from '../acquirers/contract.js';
+import { type Acquirer, type MoneyOperation, withinDeadline } from '../acquirers/contract.js';
 import type { Database } from '../store/database.js';
 import type { Audits } from './audits.js';
 import { FORGET_DEAD_PROCESSES, HAND_OVER_ABANDONED } from './audits.sql.js';
@@ -21,6 +21,7 @@ interface Doubt {
   readonly audit: number;
   readonly targetAudit?: number;
   readonly acquirer: string;
+  readonly operation: MoneyOperation;
   readonly attempt: number;
   readonly reversing: boolean;
 }
@@ -64,9 +65,11 @@ export class Resolver {
     if (acquirer === undefined) return this.#postpone(doubt);
     const reference = this.audits.acquirerReference(doubt.organisationId, doubt.audit);
     if (!doubt.reversing) {
-      const finding = await withinDeadline(() => acquirer.inquire(reference), this.options.deadlineMs, {
-        kind: 'no_answer',
-      });
+      const finding = await withinDeadline(
+        () => acquirer.inquire(reference, doubt.operation),
+        this.options.deadlineMs,
+        { kind: 'no_answer' },
+      );
       if (finding.kind === 'no_answer') return this.#postpone(doubt);
       if (finding.kind !== 'not_seen') {
         await this.records.record(doubt, outcomeOf(finding, this.clock.now()), doubt.attempt);

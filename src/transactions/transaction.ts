@@ -1,7 +1,9 @@
 // What a transaction is, and what may be done with it next.
 import type { MoneyOperation } from '../acquirers/contract.js';
 import { originalCents } from '../plugins/surcharge.js';
+import type { ShownBankAccount } from '../values/bank-account.js';
 import type { Cents } from '../values/money.js';
+import { settlementCutOff, settlementDay } from '../values/settlement.js';
 
 export type TransactionType = MoneyOperation;
 export type TransactionStatus = 'unknown' | 'approved' | 'declined' | 'pending' | 'error' | 'voided';
@@ -43,6 +45,8 @@ export interface Intent {
   readonly currency: string;
   readonly cardMask?: string;
   readonly cardType?: string;
+  /** Of a direct debit. */
+  readonly bankAccount?: ShownBankAccount;
   /** Keys without the gateway's prefix. */
   readonly kvps: Kvps;
   readonly acquirer: string;
@@ -83,10 +87,32 @@ export function refundableCents(transaction: Transaction): number | undefined {
 export function voidable(transaction: Transaction, nowMs: number): boolean {
   return (
     transaction.transactionType !== 'void' &&
-    transaction.status === 'approved' &&
     transaction.refundedCents === 0 &&
     transaction.completedBy === undefined &&
     transaction.voidedBy === undefined &&
-    (transaction.voidableUntilMs ?? 0) > nowMs
+    stillUndoable(transaction, nowMs)
   );
+}
+
+function stillUndoable({ status, voidableUntilMs }: Transaction, nowMs: number): boolean {
+  if (status === 'approved') return (voidableUntilMs ?? 0) > nowMs;
+  // A direct debit: until it is in a file for the bank, however late that file is made.
+  return status === 'pending' && voidableUntilMs !== undefined;
+}
+
+/** Which way the money of a direct debit goes. A void moves none. */
+export function directdebitMode({
+  bankAccount,
+  transactionType,
+}: Transaction): 'debit' | 'credit' | undefined {
+  if (bankAccount === undefined || transactionType === 'void') return undefined;
+  return transactionType === 'purchase' ? 'debit' : 'credit';
+}
+
+/**
+ * Until when a voidable transaction can be voided. A direct debit whose file was not made in time goes with the next
+ * one, and can be voided until then.
+ */
+export function voidableUntilMs({ voidableUntilMs: untilMs = 0 }: Transaction, nowMs: number): number {
+  return untilMs > nowMs ? untilMs : settlementCutOff(settlementDay(nowMs));
 }

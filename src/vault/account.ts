@@ -1,5 +1,6 @@
 // What a token stores: card or bank account details. What is secret is sealed, what responses show is kept beside it.
 import type { CardDetails } from '../acquirers/contract.js';
+import { BankAccount } from '../values/bank-account.js';
 import { CardNumber, type Expiry } from '../values/card.js';
 
 export type AccountType = 'general_creditcard' | 'general_bankaccount';
@@ -11,12 +12,7 @@ export type Account =
       readonly expiry: Expiry;
       readonly name: string;
     }
-  | {
-      readonly type: 'general_bankaccount';
-      readonly bsb: string;
-      readonly accountNumber: string;
-      readonly accountName: string;
-    };
+  | { readonly type: 'general_bankaccount'; readonly bankAccount: BankAccount };
 
 /** Shown in responses as it is. */
 export type ShownAccount = Readonly<Record<string, string>>;
@@ -30,24 +26,13 @@ export function shownAccount(account: Account): ShownAccount {
       'CARD.TYPE': account.number.type,
     };
   }
-  return {
-    'BANK.BSB': account.bsb,
-    'BANK.ACCOUNT_NUMBER': maskAccountNumber(account.accountNumber),
-    'BANK.ACCOUNT_NAME': account.accountName,
-  };
-}
-
-/** All but the last three digits; of a number with three digits or fewer, nothing. */
-export function maskAccountNumber(accountNumber: string): string {
-  const shown = accountNumber.length > 3 ? accountNumber.slice(-3) : '';
-  return shown.padStart(accountNumber.length, '*');
+  const { bsb, accountNumber, accountName } = account.bankAccount.shown;
+  return { 'BANK.BSB': bsb, 'BANK.ACCOUNT_NUMBER': accountNumber, 'BANK.ACCOUNT_NAME': accountName };
 }
 
 /** The text that is sealed. */
 export function secretsOf(account: Account): string {
-  if (account.type === 'general_creditcard') return cardSecrets(account);
-  const { bsb, accountNumber, accountName } = account;
-  return JSON.stringify({ bsb, accountNumber, accountName });
+  return account.type === 'general_creditcard' ? cardSecrets(account) : bankSecrets(account.bankAccount);
 }
 
 /** The CVV is never part of it. */
@@ -58,4 +43,16 @@ export function cardSecrets({ number, expiry }: Pick<CardDetails, 'number' | 'ex
 export function cardFromSecrets(secrets: string): CardDetails {
   const { pan, expiry } = JSON.parse(secrets) as { pan: string; expiry: Expiry };
   return { number: new CardNumber(pan), expiry };
+}
+
+export function bankSecrets(account: BankAccount): string {
+  return JSON.stringify({ bsb: account.bsb, accountNumber: account.reveal(), accountName: account.name });
+}
+
+export function bankAccountFromSecrets(secrets: string): BankAccount {
+  const { bsb, accountNumber, accountName } = JSON.parse(secrets) as Record<
+    'bsb' | 'accountNumber' | 'accountName',
+    string
+  >;
+  return new BankAccount(bsb, accountNumber, accountName);
 }

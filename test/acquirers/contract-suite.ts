@@ -105,14 +105,14 @@ export function acquirerContract(name: string, make: () => Promise<AcquirerUnder
       async (code) => {
         const asked = request({ pan: subject.cardAnsweredWith(code), operation: 'preauthorisation' });
         const answer = await ask(asked);
-        expect(await acquirer.inquire(asked.reference)).toEqual(answer);
-        expect(await acquirer.inquire(asked.reference)).toEqual(answer);
+        expect(await acquirer.inquire(asked.reference, 'purchase')).toEqual(answer);
+        expect(await acquirer.inquire(asked.reference, 'purchase')).toEqual(answer);
       },
     );
 
     test('inquiry of a reference that it never saw → not seen', async () => {
       await ask(request());
-      expect(await acquirer.inquire(`T-1-${randomUUID()}`)).toEqual({ kind: 'not_seen' });
+      expect(await acquirer.inquire(`T-1-${randomUUID()}`, 'purchase')).toEqual({ kind: 'not_seen' });
     });
 
     test('many at once → each answered, and each found under its own reference', async () => {
@@ -120,7 +120,7 @@ export function acquirerContract(name: string, make: () => Promise<AcquirerUnder
         request({ pan: subject.cardAnsweredWith(index % 2 ? '00' : '05') }),
       );
       const answers = await Promise.all(asked.map(ask));
-      const found = await Promise.all(asked.map(({ reference }) => acquirer.inquire(reference)));
+      const found = await Promise.all(asked.map(({ reference }) => acquirer.inquire(reference, 'purchase')));
       expect(found).toEqual(answers);
       expect(answers.filter(({ kind }) => kind === 'approved')).toHaveLength(20);
     });
@@ -129,7 +129,7 @@ export function acquirerContract(name: string, make: () => Promise<AcquirerUnder
       const asked = request();
       expect((await ask(asked)).kind).toBe('approved');
       expect(await acquirer.reverse(asked.reference)).toBe('reversed');
-      expectNoApproval(await acquirer.inquire(asked.reference));
+      expectNoApproval(await acquirer.inquire(asked.reference, 'purchase'));
     });
 
     test('reversal of one → another stays approved', async () => {
@@ -137,13 +137,13 @@ export function acquirerContract(name: string, make: () => Promise<AcquirerUnder
       await ask(reversed);
       await ask(kept);
       await acquirer.reverse(reversed.reference);
-      expect((await acquirer.inquire(kept.reference)).kind).toBe('approved');
+      expect((await acquirer.inquire(kept.reference, 'purchase')).kind).toBe('approved');
     });
 
     test('reversal of what it never saw → reversed', async () => {
       const reference = `T-1-${randomUUID()}`;
       expect(await acquirer.reverse(reference)).toBe('reversed');
-      expectNoApproval(await acquirer.inquire(reference));
+      expectNoApproval(await acquirer.inquire(reference, 'purchase'));
     });
 
     test.each([...PAYMENTS, 'completion', 'refund', 'void'] as const)(
@@ -154,7 +154,7 @@ export function acquirerContract(name: string, make: () => Promise<AcquirerUnder
         const late = PAYMENTS.includes(operation) ? request({ operation }) : onTarget(operation, target);
         expect(await acquirer.reverse(late.reference)).toBe('reversed');
         expectNoApproval(await ask(late));
-        expectNoApproval(await acquirer.inquire(late.reference));
+        expectNoApproval(await acquirer.inquire(late.reference, 'purchase'));
       },
     );
 
@@ -163,7 +163,7 @@ export function acquirerContract(name: string, make: () => Promise<AcquirerUnder
       await ask(asked);
       for (let time = 1; time <= 3; time += 1)
         expect(await acquirer.reverse(asked.reference)).toBe('reversed');
-      expectNoApproval(await acquirer.inquire(asked.reference));
+      expectNoApproval(await acquirer.inquire(asked.reference, 'purchase'));
     });
 
     test('whatever can be asked → an answer of the contract, never a throw', async () => {
@@ -180,7 +180,7 @@ export function acquirerContract(name: string, make: () => Promise<AcquirerUnder
       ];
       for (const asked of odd) expect(KINDS).toContain((await ask(asked)).kind);
       for (const reference of ['', 'X', '"', '\n', 'é', 'T'.repeat(5_000)]) {
-        expect(await acquirer.inquire(reference)).toEqual({ kind: 'not_seen' });
+        expect(await acquirer.inquire(reference, 'purchase')).toEqual({ kind: 'not_seen' });
       }
     });
 
@@ -190,7 +190,7 @@ export function acquirerContract(name: string, make: () => Promise<AcquirerUnder
       for (const pan of pans) {
         for (const operation of PAYMENTS) {
           const asked = request({ pan, operation });
-          answers.push(await ask(asked), await acquirer.inquire(asked.reference));
+          answers.push(await ask(asked), await acquirer.inquire(asked.reference, 'purchase'));
         }
       }
       expectScrubbed(`${everythingIn(answers)} ${await subject.written()}`, pans);

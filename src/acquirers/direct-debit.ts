@@ -1,0 +1,30 @@
+// Direct debit as the pipeline sees it: an acquirer that takes everything in. The bank hears of an item when the file
+// is made that carries it, so nothing can be lost on the way there, and nothing needs reversing.
+import type { Acquirer, AcquirerRequest, Decision, MoneyOperation, Pending } from './contract.js';
+
+/** The acquirer of every transaction with a bank account, whoever the merchant's card acquirer is. */
+export const DIRECT_DEBIT = 'directdebit';
+
+export class DirectDebit implements Acquirer {
+  readonly name = DIRECT_DEBIT;
+  readonly simulated = true;
+
+  async ask({ operation }: AcquirerRequest): Promise<Decision | Pending> {
+    return takenIn(operation);
+  }
+
+  /** What was claimed is as good as taken in, also if the process died before it could say so. */
+  async inquire(_reference: string, operation: MoneyOperation): Promise<Decision | Pending> {
+    return takenIn(operation);
+  }
+
+  async reverse(): Promise<'reversed'> {
+    return 'reversed';
+  }
+}
+
+function takenIn(operation: MoneyOperation): Decision | Pending {
+  // The claim of a void has made sure that no file carries its target, and that none will.
+  if (operation === 'void') return { kind: 'approved', responseCode: '00', responseMessage: 'Approved' };
+  return { kind: 'pending' };
+}

@@ -1,0 +1,131 @@
+// The lines of a direct-entry (ABA, CEMTEX) file: 120 characters each, every field at its place.
+import type { BankAccount } from '../values/bank-account.js';
+
+export const LINE_LENGTH = 120;
+
+/** How a merchant introduces itself to its bank. */
+export interface DirectEntrySettings {
+  /** The bank's three letters. */
+  readonly bank: string;
+  readonly userName: string;
+  /** Six digits, given by APCA. */
+  readonly userId: string;
+  readonly description: string;
+  /** The merchant's own account. */
+  readonly traceBsb: string;
+  readonly traceAccount: string;
+  readonly remitter: string;
+}
+
+export type Mode = 'debit' | 'credit';
+
+export interface FileItem {
+  readonly account: BankAccount;
+  readonly mode: Mode;
+  readonly amountCents: number;
+  readonly lodgementReference: string;
+}
+
+export interface FileTotals {
+  readonly items: number;
+  readonly debitCents: number;
+  readonly creditCents: number;
+}
+
+/** A returned item, as the bank's file says. */
+export interface ReturnedItem {
+  readonly bsb: string;
+  readonly accountNumber: string;
+  readonly returnCode: number;
+  readonly mode: Mode;
+  readonly amountCents: number;
+  readonly lodgementReference: string;
+}
+
+const TRANSACTION_CODES: Readonly<Record<Mode, string>> = { debit: '13', credit: '50' };
+
+export function headerLine(settings: DirectEntrySettings, processingDay: string): string {
+  return line([
+    ['0', 1],
+    ['', 17],
+    ['01', 2],
+    [settings.bank, 3],
+    ['', 7],
+    [settings.userName, 26],
+    [settings.userId, 6],
+    [settings.description, 12],
+    [dayMonthYear(processingDay), 6],
+    ['', 40],
+  ]);
+}
+
+export function itemLine(item: FileItem, settings: DirectEntrySettings): string {
+  return line([
+    ['1', 1],
+    [item.account.bsb, 7],
+    [item.account.reveal().padStart(9), 9],
+    ['', 1],
+    [TRANSACTION_CODES[item.mode], 2],
+    [zeroFilled(item.amountCents, 10), 10],
+    [item.account.name, 32],
+    [item.lodgementReference, 18],
+    [settings.traceBsb, 7],
+    [settings.traceAccount.padStart(9), 9],
+    [settings.remitter, 16],
+    ['00000000', 8],
+  ]);
+}
+
+export function trailerLine({ items, debitCents, creditCents }: FileTotals): string {
+  return line([
+    ['7', 1],
+    ['999-999', 7],
+    ['', 12],
+    [zeroFilled(Math.abs(creditCents - debitCents), 10), 10],
+    [zeroFilled(creditCents, 10), 10],
+    [zeroFilled(debitCents, 10), 10],
+    ['', 24],
+    [zeroFilled(items, 6), 6],
+    ['', 40],
+  ]);
+}
+
+/** The line, or undefined where it is not that of a returned item. */
+export function parseReturnedItem(text: string): ReturnedItem | undefined {
+  const [, bsb, accountNumber, returnCode, transactionCode, amount, lodgementReference] =
+    /^2([0-9]{3}-[0-9]{3})([ 0-9]{9})([1-9])(13|50)([0-9]{10}).{32}(.{18}).{40}$/.exec(text) ?? [];
+  if (bsb === undefined || accountNumber === undefined || lodgementReference === undefined) return undefined;
+  return {
+    bsb,
+    accountNumber: accountNumber.trim(),
+    returnCode: Number(returnCode),
+    mode: transactionCode === TRANSACTION_CODES.debit ? 'debit' : 'credit',
+    amountCents: Number(amount),
+    lodgementReference: lodgementReference.trim(),
+  };
+}
+
+/** What a trailer says, or undefined where the line is none. */
+export function parseTrailer(text: string): FileTotals | undefined {
+  const [, creditCents, debitCents, items] =
+    /^7999-999 {12}[0-9]{10}([0-9]{10})([0-9]{10}) {24}([0-9]{6}) {40}$/.exec(text) ?? [];
+  if (items === undefined) return undefined;
+  return { items: Number(items), debitCents: Number(debitCents), creditCents: Number(creditCents) };
+}
+
+/** Every field left-justified in its width. One that does not fit is a mistake of ours: it would move all the others. */
+function line(fields: readonly (readonly [text: string, width: number])[]): string {
+  const text = fields.map(([field, width]) => field.padEnd(width)).join('');
+  if (text.length !== LINE_LENGTH) throw new Error('a field of a direct-entry line is too long');
+  return text;
+}
+
+function zeroFilled(number: number, width: number): string {
+  return String(number).padStart(width, '0');
+}
+
+/** `2026-11-16` as `161126`. */
+function dayMonthYear(day: string): string {
+  const [year = '', month = '', date = ''] = day.split('-');
+  return date + month + year.slice(2);
+}

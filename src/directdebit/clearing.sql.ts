@@ -1,0 +1,58 @@
+import type { Statement } from '../store/database.js';
+
+/** Whether there is anything to do at all. Asked every second, of an index that is empty most of the time. */
+export const ANYTHING_DUE: Statement = {
+  name: 'anything-due',
+  text: `
+    SELECT EXISTS (SELECT FROM directdebit_item WHERE next_at <= to_timestamp($1::float8 / 1000))
+      OR EXISTS (SELECT FROM directdebit_file WHERE taken_at IS NULL) AS due`,
+};
+
+/** Held for as long as the transaction; false where another process has it. */
+export const LOCK_CLEARING: Statement = {
+  name: '',
+  text: `SELECT pg_try_advisory_xact_lock(hashtext('tollgate clearing')) AS locked`,
+};
+
+/** Merchants of the simulated bank with items that are due for a file, and the close of day that they are due at. */
+export const DUE_FOR_A_FILE: Statement = {
+  name: 'due-for-a-file',
+  text: `
+    SELECT merchant_id AS "merchantId", round(extract(epoch FROM min(next_at)) * 1000)::bigint AS "dueMs"
+    FROM directdebit_item WHERE next_at <= to_timestamp($1::float8 / 1000) AND state = 'waiting'
+    GROUP BY organisation_id, merchant_id ORDER BY organisation_id, merchant_id LIMIT 100`,
+};
+
+/** A page of what the simulated bank returns by now. */
+export const DUE_TO_RETURN: Statement = {
+  name: 'due-to-return',
+  text: `
+    SELECT i.organisation_id AS "organisationId", i.audit, i.simulated_return AS code,
+      t.transaction_type AS "transactionType"
+    FROM directdebit_item i JOIN transaction t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
+    WHERE i.next_at <= to_timestamp($1::float8 / 1000) AND i.state = 'filed' AND i.simulated_return IS NOT NULL
+    ORDER BY i.next_at, i.audit LIMIT $2`,
+};
+
+/**
+ * What nobody has returned in time counts as cleared. What the simulated bank has not looked at yet must wait: it may
+ * be going to return it.
+ */
+export const CLEAR_DUE: Statement = {
+  name: 'clear-due',
+  text: `
+    WITH due AS (
+      SELECT i.organisation_id, i.audit FROM directdebit_item i
+      JOIN directdebit_file f ON f.organisation_id = i.organisation_id AND f.merchant_id = i.merchant_id
+        AND f.number = i.file_number
+      WHERE i.next_at <= to_timestamp($1::float8 / 1000) AND i.state = 'filed' AND i.simulated_return IS NULL
+        AND f.taken_at IS NOT NULL
+      ORDER BY i.next_at, i.audit LIMIT $2 FOR UPDATE OF i SKIP LOCKED
+    ), cleared AS (
+      UPDATE directdebit_item i SET state = 'cleared', next_at = NULL FROM due
+      WHERE i.organisation_id = due.organisation_id AND i.audit = due.audit
+      RETURNING i.organisation_id, i.audit
+    )
+    UPDATE transaction t SET status = 'approved', response_code = '00', response_message = $3
+    FROM cleared WHERE t.organisation_id = cleared.organisation_id AND t.audit = cleared.audit AND t.status = 'pending'`,
+};

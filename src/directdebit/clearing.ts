@@ -1,0 +1,113 @@
+// What happens to direct debits as time goes by: the simulated bank takes the day's items when the day closes and
+// returns some of them, and what nobody returns in time is cleared. Any number of processes may run it.
+import type { SimulatedBank } from '../acquirers/simulated-bank.js';
+import { numbers } from '../store/columns.js';
+import type { Database } from '../store/database.js';
+import type { Clock } from '../transactions/clock.js';
+import { addBusinessDays } from '../values/business-days.js';
+import { settlementCutOff } from '../values/settlement.js';
+import { sydneyDate } from '../values/sydney.js';
+import { ANYTHING_DUE, CLEAR_DUE, DUE_FOR_A_FILE, DUE_TO_RETURN, LOCK_CLEARING } from './clearing.sql.js';
+import { directEntryOf } from './direct-entry.js';
+import type { DirectDebitFile, DirectDebitFiles, LodgedFileItem } from './files.js';
+import { type Return, takeReturns } from './returns.js';
+import { PLAN_RETURNS } from './returns.sql.js';
+
+const BATCH = 500;
+/** The simulated bank returns an item on the business day after the file's. */
+const RETURNED_AFTER_DAYS = 1;
+/** So that a file is made within the time that a statement may take. */
+const MOST_ITEMS = 20_000;
+const CLEARED = 'Cleared';
+const SIMULATED_BANK = 'bank:simulated';
+
+export class Clearing {
+  constructor(
+    private readonly database: Database,
+    private readonly files: DirectDebitFiles,
+    private readonly bank: SimulatedBank,
+    private readonly clock: Clock,
+    /** What a transaction is called towards an acquirer. */
+    private readonly referenceOf: (organisationId: number, audit: number) => string,
+  ) {}
+
+  async run(): Promise<void> {
+    const nowMs = this.clock.now();
+    const { rows } = await this.database.query<{ due: boolean }>(ANYTHING_DUE, [nowMs]);
+    if (!rows[0]?.due) return;
+    // One process at a time: there is only one bank, and it keeps its books in a file.
+    await this.database.transaction(async (connection) => {
+      const { rows: tried } = await connection.query<{ locked: boolean }>(LOCK_CLEARING);
+      if (tried[0]?.locked) await this.#catchUp(nowMs);
+    });
+  }
+
+  /** In the order in which it would have happened had somebody looked all the time. */
+  async #catchUp(nowMs: number): Promise<void> {
+    await this.#fileWhatIsDue(nowMs);
+    await this.#letBankTake();
+    await this.#returnWhatIsDue(nowMs);
+    await this.#clearWhatIsDue(nowMs);
+  }
+
+  async #fileWhatIsDue(nowMs: number): Promise<void> {
+    for (let made = true; made; ) {
+      made = false;
+      const { rows } = await this.database.query<{ merchantId: number; dueMs: number }>(DUE_FOR_A_FILE, [
+        nowMs,
+      ]);
+      for (const { merchantId, dueMs } of rows) {
+        const entry = await directEntryOf(this.database, merchantId);
+        // As of the close of the day at which it was due, however late it is now.
+        const processingDay = sydneyDate(dueMs);
+        const making = { processingDay, atMs: dueMs, dueMs, most: MOST_ITEMS, toBeWritten: false };
+        // Nothing is made of items that are just being voided: they are left to the next run.
+        if ((await this.files.make(entry, making)) !== undefined) made = true;
+      }
+    }
+  }
+
+  async #letBankTake(): Promise<void> {
+    for (;;) {
+      const file = await this.files.untaken();
+      if (file === undefined) return;
+      for await (const items of this.files.items(file)) await this.#take(file, items);
+      await this.files.taken(file);
+    }
+  }
+
+  async #take(file: DirectDebitFile, items: readonly LodgedFileItem[]): Promise<void> {
+    const { organisationId, processingDay } = file;
+    const coming: { audit: number; code: number }[] = [];
+    for (const { audit, operation, amountCents, account } of items) {
+      const reference = this.referenceOf(organisationId, audit);
+      const code = await this.bank.take({ reference, operation, amountCents, account });
+      if (code !== undefined) coming.push({ audit, code });
+    }
+    if (coming.length === 0) return;
+    await this.database.query(PLAN_RETURNS, [
+      organisationId,
+      numbers(coming.map(({ audit }) => audit)),
+      numbers(coming.map(({ code }) => code)),
+      settlementCutOff(addBusinessDays(processingDay, RETURNED_AFTER_DAYS)),
+    ]);
+  }
+
+  async #returnWhatIsDue(nowMs: number): Promise<void> {
+    for (;;) {
+      const { rows } = await this.database.query<Return>(DUE_TO_RETURN, [nowMs, BATCH]);
+      for (const { organisationId, audit } of rows) {
+        await this.bank.giveBack(this.referenceOf(organisationId, audit));
+      }
+      await takeReturns(this.database, rows, SIMULATED_BANK);
+      if (rows.length < BATCH) return;
+    }
+  }
+
+  async #clearWhatIsDue(nowMs: number): Promise<void> {
+    for (;;) {
+      const { count } = await this.database.query(CLEAR_DUE, [nowMs, BATCH, CLEARED]);
+      if (count < BATCH) return;
+    }
+  }
+}

@@ -1,0 +1,131 @@
+// Writing a direct-entry file to the operator's disk. It appears there whole or not at all, and once it is there it is
+// never replaced by another.
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { AdministrationError } from '../merchants/administration.js';
+import { settlementDay } from '../values/settlement.js';
+import { headerLine, itemLine, trailerLine } from './aba-line.js';
+import type { DirectEntry } from './direct-entry.js';
+import type { DirectDebitFile, DirectDebitFiles } from './files.js';
+
+export interface ExportOptions {
+  readonly out: string;
+  /** A file that was made before; absent, a new one of what waits. */
+  readonly number?: number | undefined;
+  readonly nowMs: number;
+  readonly actor: string;
+  readonly progress: (done: number, total: number) => void;
+}
+
+export interface ExportResult {
+  readonly file: DirectDebitFile;
+  /** Items that did not fit into it, and wait for the next. */
+  readonly left: number;
+}
+
+const LINE_END = '\r\n';
+
+/** Undefined where nothing waits. */
+export async function exportFile(
+  files: DirectDebitFiles,
+  entry: DirectEntry,
+  options: ExportOptions,
+): Promise<ExportResult | undefined> {
+  const { out, number, nowMs, actor } = options;
+  const again = number === undefined ? await files.unwritten(entry) : await files.find(entry, number);
+  if (number !== undefined && again === undefined) {
+    throw new AdministrationError(`merchant ${entry.merchant} has no file ${number}`);
+  }
+  // Looked at before anything is decided: what is put into a file now can no longer be voided.
+  if (again === undefined && (await exists(out))) throw taken(out);
+  const made =
+    again === undefined
+      ? await files.make(entry, {
+          processingDay: settlementDay(nowMs),
+          atMs: nowMs,
+          toBeWritten: true,
+          actor,
+        })
+      : { file: again, left: 0 };
+  if (made === undefined) return undefined;
+  await write(files, made.file, options);
+  await files.written(made.file, nowMs);
+  return made;
+}
+
+async function write(files: DirectDebitFiles, file: DirectDebitFile, options: ExportOptions): Promise<void> {
+  const { out, progress } = options;
+  const part = `${out}.${process.pid}.part`;
+  // Account numbers stand in it in clear, for the bank to read: nobody else needs to.
+  const handle = await open(part, 'wx', 0o600);
+  try {
+    await writeLines(files, file, handle, progress);
+    await handle.sync();
+    await handle.close();
+    if (await exists(out)) {
+      if (!(await sameContent(part, out))) throw taken(out);
+      await rm(part);
+    } else {
+      await rename(part, out);
+      await syncFolder(dirname(out));
+    }
+  } catch (error) {
+    await handle.close().catch(() => {});
+    await rm(part, { force: true });
+    throw error;
+  }
+}
+
+async function writeLines(
+  files: DirectDebitFiles,
+  file: DirectDebitFile,
+  handle: FileHandle,
+  progress: ExportOptions['progress'],
+): Promise<void> {
+  const { settings, processingDay, items: total } = file;
+  await handle.write(headerLine(settings, processingDay) + LINE_END);
+  const counted = { items: 0, debitCents: 0, creditCents: 0 };
+  for await (const page of files.items(file)) {
+    await handle.write(page.map((item) => itemLine(item, settings) + LINE_END).join(''));
+    for (const { mode, amountCents } of page) {
+      counted.items += 1;
+      counted[mode === 'debit' ? 'debitCents' : 'creditCents'] += amountCents;
+    }
+    progress(counted.items, total);
+  }
+  const { items, debitCents, creditCents } = file;
+  if (counted.items !== items || counted.debitCents !== debitCents || counted.creditCents !== creditCents) {
+    throw new Error(`file ${file.number} does not have the items that it was made with`);
+  }
+  await handle.write(trailerLine(counted) + LINE_END);
+}
+
+/** A file of the name that is not the same file: it may still have to go to the bank. */
+function taken(out: string): AdministrationError {
+  return new AdministrationError(`${out} exists already and is not overwritten`);
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function sameContent(one: string, other: string): Promise<boolean> {
+  const [first, second] = await Promise.all([digestOf(one), digestOf(other)]);
+  return first === second;
+}
+
+async function digestOf(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path)) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  await handle.sync().finally(() => handle.close());
+}

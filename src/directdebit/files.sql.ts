@@ -1,0 +1,142 @@
+import type { Statement } from '../store/database.js';
+
+/** One file of a merchant is made at a time. */
+export const LOCK_FILES_OF_MERCHANT: Statement = {
+  name: '',
+  text: `SELECT id FROM merchant WHERE organisation_id = $1 AND id = $2 FOR NO KEY UPDATE`,
+};
+
+/** Items whose transaction was voided need not wait any longer. */
+export const LEAVE_OUT_VOIDED: Statement = {
+  name: 'leave-out-voided',
+  text: `
+    UPDATE directdebit_item i SET state = 'voided', next_at = NULL
+    FROM transaction t
+    WHERE i.organisation_id = $1 AND i.merchant_id = $2 AND i.state = 'waiting'
+      AND t.organisation_id = i.organisation_id AND t.audit = i.audit AND t.status <> 'pending'`,
+};
+
+/**
+ * Puts what waits into a new file, in one statement: as much as a file can hold, in the order of the audits. The row of
+ * the transaction decides between a void and the file: whoever gets to it first.
+ */
+export const MAKE_FILE: Statement = {
+  name: 'make-file',
+  text: `
+    WITH waiting AS (
+      SELECT i.audit, t.amount_cents, t.transaction_type = 'purchase' AS debit
+      FROM directdebit_item i JOIN transaction t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
+      WHERE i.organisation_id = $1 AND i.merchant_id = $2 AND i.state = 'waiting'
+        AND ($3::float8 IS NULL OR i.next_at <= to_timestamp($3 / 1000))
+        AND t.status = 'pending' AND t.voided_by IS NULL
+      ORDER BY i.audit LIMIT $11
+      FOR UPDATE OF t
+    ), counted AS (
+      SELECT audit, amount_cents, debit, row_number() OVER way AS line,
+        sum(CASE WHEN debit THEN amount_cents ELSE 0 END) OVER way AS debit_cents,
+        sum(CASE WHEN debit THEN 0 ELSE amount_cents END) OVER way AS credit_cents
+      FROM waiting WINDOW way AS (ORDER BY audit)
+    ), fitting AS (
+      -- Running totals only grow: what fits is a beginning of the list.
+      SELECT * FROM counted WHERE debit_cents <= $8 AND credit_cents <= $8
+    ), file AS (
+      INSERT INTO directdebit_file (organisation_id, merchant_id, number, made_at, processing_day, settings, items,
+        debit_cents, credit_cents, written_at, taken_at)
+      SELECT $1, $2,
+        1 + coalesce((SELECT max(number) FROM directdebit_file WHERE organisation_id = $1 AND merchant_id = $2), 0),
+        to_timestamp($4::float8 / 1000), $5::date, $7::json, count(*), max(debit_cents), max(credit_cents),
+        CASE WHEN $9 THEN to_timestamp($4::float8 / 1000) END, CASE WHEN NOT $10 THEN to_timestamp($4::float8 / 1000) END
+      FROM fitting HAVING count(*) > 0
+      RETURNING number
+    ), filed AS (
+      UPDATE directdebit_item i SET state = 'filed', file_number = file.number, line = fitting.line,
+        next_at = to_timestamp($6::float8 / 1000)
+      FROM fitting, file
+      WHERE i.organisation_id = $1 AND i.audit = fitting.audit
+    ), sent AS (
+      UPDATE transaction t SET voidable_until = NULL, settlement_date = $5::date
+      FROM fitting WHERE t.organisation_id = $1 AND t.audit = fitting.audit
+    )
+    SELECT file.number, (SELECT count(*) FROM waiting) - (SELECT count(*) FROM fitting) AS left FROM file`,
+};
+
+const FILE = `
+  organisation_id AS "organisationId", merchant_id AS "merchantId", number, processing_day::text AS "processingDay",
+  settings, items, debit_cents AS "debitCents", credit_cents AS "creditCents"`;
+
+export const FIND_FILE: Statement = {
+  name: '',
+  text: `SELECT ${FILE} FROM directdebit_file WHERE organisation_id = $1 AND merchant_id = $2 AND number = $3`,
+};
+
+/** Made, and then the process that should have written it died. */
+export const UNWRITTEN_FILE: Statement = {
+  name: '',
+  text: `
+    SELECT ${FILE} FROM directdebit_file WHERE organisation_id = $1 AND merchant_id = $2 AND written_at IS NULL
+    ORDER BY number LIMIT 1`,
+};
+
+export const FILE_IS_WRITTEN: Statement = {
+  name: '',
+  text: `
+    UPDATE directdebit_file SET written_at = to_timestamp($4::float8 / 1000)
+    WHERE organisation_id = $1 AND merchant_id = $2 AND number = $3 AND written_at IS NULL`,
+};
+
+export const UNTAKEN_FILE: Statement = {
+  name: 'untaken-file',
+  text: `SELECT ${FILE} FROM directdebit_file WHERE taken_at IS NULL ORDER BY organisation_id, merchant_id, number LIMIT 1`,
+};
+
+export const FILE_IS_TAKEN: Statement = {
+  name: 'file-is-taken',
+  text: `
+    UPDATE directdebit_file SET taken_at = now()
+    WHERE organisation_id = $1 AND merchant_id = $2 AND number = $3 AND taken_at IS NULL`,
+};
+
+/** A page of a file's items, in the order of their lines. */
+export const ITEMS_OF_FILE: Statement = {
+  name: 'items-of-file',
+  text: `
+    SELECT i.line, i.audit, t.transaction_type AS "transactionType", t.amount_cents AS "amountCents",
+      i.account_audit AS "accountAudit", a.card_sealed AS sealed, a.card_key_version AS "keyVersion"
+    FROM directdebit_item i
+    JOIN transaction t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
+    JOIN transaction a ON a.organisation_id = i.organisation_id AND a.audit = i.account_audit
+    WHERE i.organisation_id = $1 AND i.merchant_id = $2 AND i.file_number = $3 AND i.line > $4
+    ORDER BY i.line LIMIT $5`,
+};
+
+export const INSTALLATION: Statement = { name: '', text: `SELECT installation FROM gateway` };
+
+export const STATUS: Statement = {
+  name: '',
+  text: `
+    WITH counted AS (
+      SELECT i.organisation_id, i.merchant_id,
+        count(*) FILTER (WHERE i.state = 'waiting' AND t.status = 'pending') AS waiting,
+        coalesce(sum(t.amount_cents) FILTER (WHERE i.state = 'waiting' AND t.status = 'pending'
+          AND t.transaction_type = 'purchase'), 0) AS waiting_debit_cents,
+        coalesce(sum(t.amount_cents) FILTER (WHERE i.state = 'waiting' AND t.status = 'pending'
+          AND t.transaction_type <> 'purchase'), 0) AS waiting_credit_cents,
+        count(*) FILTER (WHERE i.state = 'filed') AS clearing,
+        count(*) FILTER (WHERE i.state = 'cleared') AS cleared,
+        count(*) FILTER (WHERE i.state = 'returned') AS returned
+      FROM directdebit_item i JOIN transaction t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
+      WHERE $1::integer IS NULL OR i.merchant_id = $1
+      GROUP BY i.organisation_id, i.merchant_id)
+    SELECT m.id AS merchant, coalesce(e.bank, 'SIM') AS bank, coalesce(e.simulated, true) AS simulated,
+      coalesce(c.waiting, 0) AS waiting, coalesce(c.waiting_debit_cents, 0)::bigint AS "waitingDebitCents",
+      coalesce(c.waiting_credit_cents, 0)::bigint AS "waitingCreditCents", coalesce(c.clearing, 0) AS clearing,
+      coalesce(c.cleared, 0) AS cleared, coalesce(c.returned, 0) AS returned,
+      (SELECT count(*) FROM directdebit_file f WHERE f.organisation_id = m.organisation_id AND f.merchant_id = m.id) AS files,
+      (SELECT count(*) FROM directdebit_file f WHERE f.organisation_id = m.organisation_id AND f.merchant_id = m.id
+        AND f.written_at IS NULL) AS "filesToWrite"
+    FROM merchant m
+    LEFT JOIN direct_entry e ON e.organisation_id = m.organisation_id AND e.merchant_id = m.id
+    LEFT JOIN counted c ON c.organisation_id = m.organisation_id AND c.merchant_id = m.id
+    WHERE $1::integer IS NULL OR m.id = $1
+    ORDER BY m.id`,
+};

@@ -1,0 +1,193 @@
+// Direct-entry files: each item goes into exactly one, decided in the database; what stands in a file never changes,
+// so that it can be written again byte for byte.
+import { journal } from '../merchants/journal.js';
+import type { Database } from '../store/database.js';
+import { MOST_CENTS } from '../values/bank-account.js';
+import { addBusinessDays } from '../values/business-days.js';
+import { settlementCutOff } from '../values/settlement.js';
+import { bankAccountFromSecrets } from '../vault/account.js';
+import type { DataKeys } from '../vault/keys.js';
+import { open } from '../vault/sealing.js';
+import type { DirectEntrySettings, FileItem, FileTotals } from './aba-line.js';
+import type { DirectEntry } from './direct-entry.js';
+import {
+  FILE_IS_TAKEN,
+  FILE_IS_WRITTEN,
+  FIND_FILE,
+  INSTALLATION,
+  ITEMS_OF_FILE,
+  LEAVE_OUT_VOIDED,
+  LOCK_FILES_OF_MERCHANT,
+  MAKE_FILE,
+  UNTAKEN_FILE,
+  UNWRITTEN_FILE,
+} from './files.sql.js';
+import { lodgementReference } from './lodgement-reference.js';
+
+export interface DirectDebitFile extends FileTotals {
+  readonly organisationId: number;
+  readonly merchantId: number;
+  readonly number: number;
+  readonly processingDay: string;
+  readonly settings: DirectEntrySettings;
+}
+
+/** An item of a file, with what it takes to find it again. */
+export interface LodgedFileItem extends FileItem {
+  readonly audit: number;
+  readonly operation: 'purchase' | 'refund' | 'standalone_refund';
+}
+
+interface ItemRow {
+  readonly line: number;
+  readonly audit: number;
+  readonly transactionType: LodgedFileItem['operation'];
+  readonly amountCents: number;
+  readonly accountAudit: number;
+  readonly sealed: Buffer;
+  readonly keyVersion: number;
+}
+
+export interface Making {
+  /** The business day that the bank is to process it on. */
+  readonly processingDay: string;
+  /** The gateway's time. */
+  readonly atMs: number;
+  /** Only items that became due by then; absent, all that wait. */
+  readonly dueMs?: number;
+  /** How many items at most; absent, as many as a file can hold. */
+  readonly most?: number;
+  /** False where nobody asked for it on a disk. */
+  readonly toBeWritten: boolean;
+  /** For the journal; absent where the simulated bank does it by itself. */
+  readonly actor?: string;
+}
+
+/** How many items are in memory at once. */
+const PAGE = 1_000;
+/** Six digits: what the trailer has room for. */
+const MOST_ITEMS = 999_999;
+
+export class DirectDebitFiles {
+  #installation: string | undefined;
+
+  constructor(
+    private readonly database: Database,
+    private readonly keys: DataKeys,
+  ) {}
+
+  /** A new file of what waits, or undefined where nothing does. `left` is what did not fit into it. */
+  async make(
+    entry: DirectEntry,
+    making: Making,
+  ): Promise<{ file: DirectDebitFile; left: number } | undefined> {
+    const { organisationId, merchant, clearingDays, simulated } = entry;
+    const { processingDay, atMs, dueMs, most = MOST_ITEMS, toBeWritten, actor } = making;
+    const clearedAtMs = settlementCutOff(addBusinessDays(processingDay, clearingDays));
+    return this.database.transaction(async (connection) => {
+      await connection.query(LOCK_FILES_OF_MERCHANT, [organisationId, merchant]);
+      await connection.query(LEAVE_OUT_VOIDED, [organisationId, merchant]);
+      const { rows } = await connection.query<{ number: number; left: number }>(MAKE_FILE, [
+        organisationId,
+        merchant,
+        dueMs ?? null,
+        atMs,
+        processingDay,
+        clearedAtMs,
+        JSON.stringify(settingsOf(entry)),
+        MOST_CENTS,
+        !toBeWritten,
+        simulated,
+        most,
+      ]);
+      const [made] = rows;
+      if (made === undefined) return undefined;
+      if (actor !== undefined) {
+        const detail = `file ${made.number}`;
+        const action = 'directdebit.exported';
+        await journal(connection, { actor, action, organisationId, merchantId: merchant, detail });
+      }
+      const found = await connection.query<DirectDebitFile>(FIND_FILE, [
+        organisationId,
+        merchant,
+        made.number,
+      ]);
+      return { file: found.rows[0] as DirectDebitFile, left: made.left };
+    });
+  }
+
+  find({ organisationId, merchant }: DirectEntry, number: number): Promise<DirectDebitFile | undefined> {
+    return this.database
+      .query<DirectDebitFile>(FIND_FILE, [organisationId, merchant, number])
+      .then(({ rows }) => rows[0]);
+  }
+
+  /** One that was made, and then not written: the process died in between. */
+  unwritten({ organisationId, merchant }: DirectEntry): Promise<DirectDebitFile | undefined> {
+    return this.database
+      .query<DirectDebitFile>(UNWRITTEN_FILE, [organisationId, merchant])
+      .then(({ rows }) => rows[0]);
+  }
+
+  async written({ organisationId, merchantId, number }: DirectDebitFile, atMs: number): Promise<void> {
+    await this.database.query(FILE_IS_WRITTEN, [organisationId, merchantId, number, atMs]);
+  }
+
+  /** One that the simulated bank has not taken yet. */
+  untaken(): Promise<DirectDebitFile | undefined> {
+    return this.database.query<DirectDebitFile>(UNTAKEN_FILE).then(({ rows }) => rows[0]);
+  }
+
+  async taken({ organisationId, merchantId, number }: DirectDebitFile): Promise<void> {
+    await this.database.query(FILE_IS_TAKEN, [organisationId, merchantId, number]);
+  }
+
+  /** The items of a file in the order of their lines, a page at a time, their accounts opened. */
+  async *items(file: DirectDebitFile): AsyncGenerator<LodgedFileItem[]> {
+    const { organisationId, merchantId, number } = file;
+    for (let after = 0; ; ) {
+      const { rows } = await this.database.query<ItemRow>(ITEMS_OF_FILE, [
+        organisationId,
+        merchantId,
+        number,
+        after,
+        PAGE,
+      ]);
+      const last = rows.at(-1);
+      if (last === undefined) return;
+      yield await Promise.all(rows.map((row) => this.#opened(file, row)));
+      after = last.line;
+    }
+  }
+
+  async #opened({ organisationId, merchantId }: DirectDebitFile, row: ItemRow): Promise<LodgedFileItem> {
+    const key = await this.keys.version(organisationId, merchantId, row.keyVersion);
+    const secrets = open(
+      key,
+      { table: 'transaction', organisationId, merchantId, row: row.accountAudit, field: 'card' },
+      row.sealed,
+    );
+    const installation = await this.installation();
+    return {
+      audit: row.audit,
+      operation: row.transactionType,
+      account: bankAccountFromSecrets(secrets),
+      mode: row.transactionType === 'purchase' ? 'debit' : 'credit',
+      amountCents: row.amountCents,
+      lodgementReference: lodgementReference({ installation, organisationId, audit: row.audit }),
+    };
+  }
+
+  async installation(): Promise<string> {
+    if (this.#installation === undefined) {
+      const { rows } = await this.database.query<{ installation: string }>(INSTALLATION);
+      this.#installation = (rows[0] as { installation: string }).installation;
+    }
+    return this.#installation;
+  }
+}
+
+function settingsOf(entry: DirectEntry): DirectEntrySettings {
+  const { bank, userName, userId, description, traceBsb, traceAccount, remitter } = entry;
+  return { bank, userName, userId, description, traceBsb, traceAccount, remitter };
+}

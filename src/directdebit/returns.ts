@@ -1,0 +1,130 @@
+// Returns: an item that the bank sends back makes its transaction declined, also when it was taken for cleared already.
+import { journal } from '../merchants/journal.js';
+import { numbers, texts } from '../store/columns.js';
+import type { Database, Queryable, Statement } from '../store/database.js';
+import { maskAccountNumber, type ShownBankAccount } from '../values/bank-account.js';
+import type { ReturnedItem } from './aba-line.js';
+import { DEFAULT_DISPUTE_DAYS } from './direct-entry.js';
+import type { Lodged } from './lodgement-reference.js';
+import { FIND_RETURNED, RETURN_ITEMS, RETURN_REFUNDS } from './returns.sql.js';
+
+/** What the banks mean by their return codes. */
+const MEANINGS: Readonly<Record<number, string>> = {
+  1: 'Invalid BSB number',
+  2: 'Payment stopped',
+  3: 'Account closed',
+  4: 'Customer deceased',
+  5: 'No account or incorrect account number',
+  6: 'Refer to customer',
+  7: 'Deleted',
+  8: 'Invalid user ID number',
+  9: 'Technically invalid',
+};
+
+export interface Return {
+  readonly organisationId: number;
+  readonly audit: number;
+  readonly code: number;
+  readonly transactionType: string;
+}
+
+/** A transaction that was declined by a return. */
+export interface Declined {
+  readonly organisationId: number;
+  readonly merchantId: number;
+  readonly audit: number;
+  /** It was approved before. */
+  readonly late: boolean;
+  readonly refundedCents: number;
+}
+
+/** Why a line of a returns file changes nothing. */
+export type NoMatch = 'unknown reference' | 'details differ' | 'too late' | 'returned already';
+
+interface FoundRow {
+  readonly place: number;
+  readonly state: string;
+  readonly status: string;
+  readonly transactionType: string;
+  readonly amountCents: number;
+  readonly bankAccount: ShownBankAccount;
+  readonly inTime: boolean;
+}
+
+/** Takes the returns, all or none of them. What has been returned before is left alone. */
+export async function takeReturns(
+  database: Queryable,
+  returns: readonly Return[],
+  actor: string,
+): Promise<Declined[]> {
+  // A refund gives its amount back to its target, which may be among the returned ones itself: first the targets.
+  const refunds = returns.filter(({ transactionType }) => transactionType === 'refund');
+  const others = returns.filter(({ transactionType }) => transactionType !== 'refund');
+  return database.transaction(async (connection) => {
+    const declined = [
+      ...(await decline(connection, RETURN_ITEMS, others)),
+      ...(await decline(connection, RETURN_REFUNDS, refunds)),
+    ];
+    for (const { organisationId, merchantId, audit, late } of declined) {
+      if (!late) continue;
+      const code = returns.find((one) => one.organisationId === organisationId && one.audit === audit)?.code;
+      const detail = `approved before, returned with code ${code}`;
+      const action = 'directdebit.returned_late';
+      await journal(connection, { actor, action, organisationId, merchantId, audit, detail });
+    }
+    return declined;
+  });
+}
+
+async function decline(
+  connection: Queryable,
+  statement: Statement,
+  returns: readonly Return[],
+): Promise<Declined[]> {
+  if (returns.length === 0) return [];
+  const { rows } = await connection.query<Declined>(statement, [
+    numbers(returns.map((one) => one.organisationId)),
+    numbers(returns.map((one) => one.audit)),
+    numbers(returns.map((one) => one.code)),
+    texts(returns.map((one) => MEANINGS[one.code] ?? 'Returned')),
+  ]);
+  return rows;
+}
+
+export interface Matched {
+  readonly lodged: Lodged | undefined;
+  readonly item: ReturnedItem;
+}
+
+/** What each line of a returns file is about: a return to take, or why there is none. Everything has to agree. */
+export async function matchReturns(
+  database: Database,
+  lines: readonly Matched[],
+  today: string,
+): Promise<(Return | NoMatch)[]> {
+  const { rows } = await database.query<FoundRow>(FIND_RETURNED, [
+    numbers(lines.map(({ lodged }) => lodged?.organisationId)),
+    numbers(lines.map(({ lodged }) => lodged?.audit)),
+    today,
+    DEFAULT_DISPUTE_DAYS,
+  ]);
+  const found = new Map(rows.map((row) => [row.place, row]));
+  return lines.map(({ lodged, item }, index) => {
+    const row = found.get(index + 1);
+    if (lodged === undefined || row === undefined) return 'unknown reference';
+    if (!agrees(row, item)) return 'details differ';
+    if (row.state === 'returned') return 'returned already';
+    if (!row.inTime) return 'too late';
+    const { organisationId, audit } = lodged;
+    return { organisationId, audit, code: item.returnCode, transactionType: row.transactionType };
+  });
+}
+
+function agrees({ amountCents, transactionType, bankAccount }: FoundRow, item: ReturnedItem): boolean {
+  return (
+    amountCents === item.amountCents &&
+    (transactionType === 'purchase' ? 'debit' : 'credit') === item.mode &&
+    bankAccount.bsb === item.bsb &&
+    bankAccount.accountNumber === maskAccountNumber(item.accountNumber)
+  );
+}
