@@ -5,9 +5,8 @@ export const FIND_USER: Statement = {
   text: `
     SELECT u.organisation_id AS "organisationId", u.merchant_id AS "assignedMerchantId", u.secret_digest AS "secretDigest",
            m.id, m.vault, m.preauthorisation_days AS "preauthorisationDays", m.acquirer,
-           (SELECT json_agg(json_build_object('scope', r.scope, 'thousandths', r.thousandths, 'from', r.first_day,
-              'until', r.last_day))
-            FROM surcharge_rule r WHERE r.organisation_id = m.organisation_id AND r.merchant_id = m.id) AS surcharge
+           coalesce((SELECT json_object_agg(p.plugin, p.settings) FROM merchant_plugin p
+             WHERE p.organisation_id = m.organisation_id AND p.merchant_id = m.id), '{}') AS plugins
     FROM gateway_user u
     JOIN merchant m ON m.organisation_id = u.organisation_id
       AND (m.id = u.merchant_id OR EXISTS (

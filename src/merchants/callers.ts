@@ -1,6 +1,5 @@
 // Who is calling, and for which merchants: users with their merchants, cached for a second.
-import type { PluginSettings } from '../plugins/plugins.js';
-import type { SurchargeRule } from '../plugins/surcharge.js';
+import type { PluginSettings } from '../plugins/contract.js';
 import type { Database } from '../store/database.js';
 import { fault, type Location } from '../values/faults.js';
 import { FIND_USER } from './callers.sql.js';
@@ -31,8 +30,7 @@ interface Cached {
   readonly user: Promise<KnownUser | undefined>;
 }
 
-interface UserRow extends Omit<Merchant, 'plugins'> {
-  readonly surcharge: readonly SurchargeRule[] | null;
+interface UserRow extends Merchant {
   readonly organisationId: number;
   readonly assignedMerchantId: number;
   readonly secretDigest: Buffer;
@@ -81,10 +79,10 @@ export class Callers {
     const [first] = rows;
     if (first === undefined) return undefined;
     const merchants = new Map(
-      rows.map(({ id, vault, preauthorisationDays, acquirer, surcharge }) => {
-        const plugins = surcharge === null ? {} : { surcharge };
-        return [id, { id, vault, preauthorisationDays, acquirer, plugins }];
-      }),
+      rows.map(({ id, vault, preauthorisationDays, acquirer, plugins }) => [
+        id,
+        { id, vault, preauthorisationDays, acquirer, plugins },
+      ]),
     );
     const { organisationId, assignedMerchantId, secretDigest } = first;
     return { caller: { username, organisationId, assignedMerchantId, merchants }, secretDigest };

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { type Payment, type Plugin, register } from '../../src/plugins/contract.js';
+import { applyPlugins } from '../../src/plugins/plugins.js';
+import { SURCHARGE } from '../../src/plugins/surcharge.js';
+import { cents } from '../../src/values/money.js';
+
+/** Adds a fixed donation, as a second plugin might. */
+const DONATION: Plugin<{ readonly addCents: number }> = {
+  name: 'donation',
+  apply: ({ amountCents }, { addCents }) => ({
+    amountCents: cents(amountCents + addCents),
+    kvps: { 'DONATION.AMOUNT': String(addCents) },
+  }),
+  applyToCompletion: () => undefined,
+};
+
+const PAYMENT: Payment & { kvps: Record<string, string> } = {
+  paymentMethod: 'creditcard',
+  cardType: 'visa',
+  amountCents: cents(10_000),
+  atMs: Date.UTC(2026, 7, 15),
+  kvps: { SENT: 'by the client' },
+};
+const PLUGINS = [register(DONATION), register(SURCHARGE)];
+const SURCHARGED = { surcharge: [{ scope: 'default', thousandths: 1_000 }] };
+
+test('two plugins, both switched on → each changes what the one before has left, with its own settings', () => {
+  const paid = applyPlugins(PAYMENT, { donation: { addCents: 500 }, ...SURCHARGED }, PLUGINS);
+  expect(paid).toMatchObject({
+    amountCents: 10_605,
+    kvps: {
+      SENT: 'by the client',
+      'DONATION.AMOUNT': '500',
+      'SURCHARGE.ORIGINAL_AMOUNT': '10500',
+      'SURCHARGE.ADDED_AMOUNT': '105',
+    },
+  });
+});
+
+test('two plugins, one switched on → only that one applies', () => {
+  expect(applyPlugins(PAYMENT, SURCHARGED, PLUGINS).amountCents).toBe(10_100);
+  expect(applyPlugins(PAYMENT, { donation: { addCents: 500 } }, PLUGINS).amountCents).toBe(10_500);
+  expect(applyPlugins(PAYMENT, {}, PLUGINS)).toBe(PAYMENT);
+});
