@@ -14,6 +14,7 @@ import { buildServer } from '../http/server.js';
 import { Callers } from '../merchants/callers.js';
 import { Database } from '../store/database.js';
 import { schemaIsCurrent } from '../store/migrations.js';
+import { Absences } from '../transactions/absences.js';
 import { Audits } from '../transactions/audits.js';
 import { Claims } from '../transactions/claim.js';
 import { Clock } from '../transactions/clock.js';
@@ -76,7 +77,9 @@ export async function startGateway(
   const tokens = new Tokens(batches, keys);
   const clock = new Clock();
   const audits = await Audits.open(database);
-  clock.advancedBy((await audits.report()).advancedMs);
+  const news = await audits.report();
+  clock.advancedBy(news.advancedMs);
+  const absences = new Absences(database, audits, news);
   // The calendar is read now, so that the first purchase need not wait for it.
   settlementDay(clock.now());
 
@@ -106,15 +109,18 @@ export async function startGateway(
   const clearingDebits = new Loop(() => clearing.run(), CLEARING_EVERY_MS, onLoopError).start();
   const reporting = new Loop(
     async () => {
+      const heard = await audits.report(absences.report);
+      absences.hear(heard);
       // A clock that was moved makes things due.
-      if (clock.advancedBy((await audits.report()).advancedMs)) clearingDebits.wake();
+      if (clock.advancedBy(heard.advancedMs)) clearingDebits.wake();
+      await absences.forget();
     },
     REPORT_EVERY_MS,
     onLoopError,
   ).start();
 
   const finisher = new Finisher(records, lookup, audits, clock, () => resolving.wake());
-  const claims = new Claims(batches, options);
+  const claims = new Claims(batches, audits, options);
   const creation = new Creation(clock, audits, tokens, keys, claims, finisher, lookup, known, {
     deadlineMs,
     maxInFlight: settings.maxInFlight,
@@ -125,6 +131,7 @@ export async function startGateway(
   const server = buildServer({
     creation,
     lookup,
+    absences,
     clock,
     log,
     customers: new Customers(database),

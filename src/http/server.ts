@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Caller, Callers } from '../merchants/callers.js';
+import type { Presence } from '../transactions/absences.js';
 import { correlationIdTaken } from '../transactions/create.js';
 import { containsCardNumber } from '../values/card.js';
 import { Fault, fault, type Problem, problem } from '../values/faults.js';
@@ -58,6 +59,8 @@ interface Passage {
   caller: Caller | undefined;
   reply: Pick<Reply, 'audit' | 'merchantId' | 'outcome'>;
   fault: Fault | undefined;
+  /** Of a request that creates a transaction. */
+  presence: Presence | undefined;
 }
 
 declare module 'fastify' {
@@ -136,6 +139,7 @@ function beginPassage(request: FastifyRequest, reply: FastifyReply): void {
     caller: undefined,
     reply: {},
     fault: undefined,
+    presence: undefined,
   };
   if (correlationId !== undefined) reply.header(CORRELATION_HEADER, correlationId);
 }
@@ -157,13 +161,22 @@ function addOperation(
   app.route({
     method: operation.method,
     url: BASE_PATH + operation.route.replaceAll(/\{(\w+)\}/g, ':$1'),
-    onRequest: async (request) => {
+    onRequest: async (request, reply) => {
       // Nothing new is begun while the process ends; what was begun is finished.
       if (services.draining()) throw fault('not_processed');
-      request.passage.caller = await authenticated(services, request);
+      const { passage } = request;
+      if (createsTransaction) announce(services, passage, reply);
+      passage.caller = await authenticated(services, request);
+      if (passage.presence !== undefined) passage.presence.organisationId = passage.caller.organisationId;
     },
     handler: async (request, reply) => {
       const { passage } = request;
+      const { presence } = passage;
+      if (presence !== undefined) {
+        // Somebody was told that there is no such transaction, or may have been told since the client has gone.
+        if (presence.turnedAway) throw fault('not_processed');
+        presence.begun = true;
+      }
       try {
         const checked = check(operation, request);
         const answer = await operation.handle(checked, services);
@@ -178,8 +191,20 @@ function addOperation(
           throw (await earlierHolder(services, request)) ?? error;
         }
         throw error;
+      } finally {
+        if (presence !== undefined) services.absences.leave(presence);
       }
     },
+  });
+}
+
+/** From here on a search for its correlation ID waits for it, until it is answered or will not be handled any more. */
+function announce({ absences }: ServerServices, passage: Passage, reply: FastifyReply): void {
+  if (passage.correlationId === undefined) return;
+  const presence = absences.arrive(passage.correlationId);
+  passage.presence = presence;
+  reply.raw.once('close', () => {
+    if (!presence.begun) absences.leave(presence);
   });
 }
 
@@ -194,8 +219,9 @@ function check(operation: Operation<OperationServices>, request: FastifyRequest)
     ...operation.checkBody(request.body),
   ];
   if (problems.length > 0) throw faultOfProblems(problems);
-  const { caller, correlationId } = request.passage;
+  const { caller, correlationId, presence } = request.passage;
   return {
+    presence,
     caller: caller as Caller,
     correlationId: correlationId as string,
     path: path as never,

@@ -1,6 +1,7 @@
 // The transaction operations of the interface: from the wire to a command, and back.
 import { isDeepStrictEqual } from 'node:util';
 import { permittedMerchant } from '../merchants/callers.js';
+import type { Absences } from '../transactions/absences.js';
 import type { Clock } from '../transactions/clock.js';
 import type { Command, DirectCommand, NamedMethod } from '../transactions/command.js';
 import type { Creation } from '../transactions/create.js';
@@ -28,6 +29,7 @@ import {
 export interface TransactionServices {
   readonly creation: Creation;
   readonly lookup: Lookup;
+  readonly absences: Absences;
   readonly clock: Clock;
 }
 
@@ -46,10 +48,12 @@ const OF_CREATION: readonly FaultCode[] = [
 ];
 
 /** What every command is made of. */
-function commonOf({ caller, correlationId, body }: Checked<unknown, unknown, AnyBody>) {
+function commonOf({ caller, correlationId, presence, body }: Checked<unknown, unknown, AnyBody>) {
+  if (presence === undefined) throw new Error('a request that creates a transaction is not announced');
   return {
     caller,
     correlationId,
+    presence,
     merchant: permittedMerchant(caller, body.merchant.id, ['body', 'merchant', 'id']),
     reference: body.transaction.reference,
     kvps: kvpsOf(body.kvps),
@@ -289,10 +293,15 @@ export const TRANSACTION_OPERATIONS = [
     query: SearchQuery,
     success: { status: 200, description: 'The transaction, or nothing.', schema: SearchResults },
     faults: ['merchant_not_permitted'],
-    async handle({ caller, query }, { lookup, clock }) {
+    async handle({ caller, query }, { lookup, absences, clock }) {
       const merchant = permittedMerchant(caller, query.merchant_id, ['query', 'merchant_id']);
       const nowMs = clock.now();
-      const found = await lookup.byCorrelationId(caller, merchant, query.correlation_id_lookup, nowMs);
+      const { merchant_id: merchantId, correlation_id_lookup: correlationId } = query;
+      const look = () => lookup.byCorrelationId(caller, merchant, correlationId, nowMs);
+      // Whoever reads "nothing" pays again: what has been received by now must not be processed after that.
+      const found =
+        (await look()) ??
+        (await absences.promise({ organisationId: caller.organisationId, merchantId, correlationId }, look));
       return {
         status: 200,
         body: { results: found === undefined ? [] : [lookedUpTransaction(found, nowMs)] },

@@ -35,6 +35,10 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
   return code === '23505' && (constraint === undefined || constraint === violated);
 }
 
+export function isDeadlock(error: unknown): boolean {
+  return (error as { code?: string }).code === '40P01';
+}
+
 /** The statement names a table or a column that the schema does not have (yet). */
 export function isUndefined(error: unknown): boolean {
   const { code } = error as { code?: string };

@@ -1,6 +1,8 @@
 // Group commit: entries that arrive while a batch is on its way to PostgreSQL travel together in the next one.
 // There is no timer: a lone entry waits for nobody.
-import { DatabaseUnavailable } from './database.js';
+import { DatabaseUnavailable, isDeadlock } from './database.js';
+
+const DEADLOCK_ATTEMPTS = 5;
 
 interface Waiting<Entry, Result> {
   readonly entry: Entry;
@@ -66,7 +68,7 @@ export class GroupCommit<Entry, Result> {
       const results = await this.run(batch.map((waiting) => waiting.entry));
       for (const [index, waiting] of batch.entries()) waiting.resolve(results[index] as Result);
     } catch (error) {
-      if (batch.length === 1 || error instanceof DatabaseUnavailable) {
+      if (error instanceof DatabaseUnavailable || (batch.length === 1 && !isDeadlock(error))) {
         for (const waiting of batch) waiting.reject(error);
       } else {
         // One entry spoilt the statement (a constraint, a deadlock) and nothing was committed: each goes alone.
@@ -78,12 +80,14 @@ export class GroupCommit<Entry, Result> {
     }
   }
 
-  async #alone(waiting: Waiting<Entry, Result>): Promise<void> {
+  async #alone(waiting: Waiting<Entry, Result>, attempt = 1): Promise<void> {
     try {
       const [result] = await this.run([waiting.entry]);
       waiting.resolve(result as Result);
     } catch (error) {
-      waiting.reject(error);
+      // The victim of a deadlock has only met somebody at a bad moment.
+      if (isDeadlock(error) && attempt < DEADLOCK_ATTEMPTS) await this.#alone(waiting, attempt + 1);
+      else waiting.reject(error);
     }
   }
 }

@@ -23,8 +23,12 @@ export const REPORT_ALIVE: Statement = {
     WITH released AS (
       DELETE FROM audit_lease l USING unnest($2::integer[], $3::integer[]) AS r(organisation_id, first_audit)
       WHERE l.organisation_id = r.organisation_id AND l.first_audit = r.first_audit AND l.process_id = $1)
-    UPDATE process SET seen_at = now(), advanced_ms = gateway.advanced_ms FROM gateway WHERE id = $1
-    RETURNING process.advanced_ms AS "advancedMs"`,
+    UPDATE process SET seen_at = now(), advanced_ms = gateway.advanced_ms, answered_absence = $4, known_absence = $5
+    FROM gateway WHERE id = $1
+    RETURNING process.advanced_ms AS "advancedMs", gateway.newest_absence AS newest,
+      gateway.forgotten_absence AS forgotten,
+      (SELECT min(other.answered_absence) FROM process other
+        WHERE other.seen_at > now() - interval '30 seconds') AS "answeredByAll"`,
 };
 
 /** Gives back the audits at the end of a block if nobody has leased a later one. */

@@ -4,6 +4,7 @@
 import { numbers } from '../store/columns.js';
 import type { Database } from '../store/database.js';
 import { fault } from '../values/faults.js';
+import type { AbsenceNews, AbsenceReport } from './absences.js';
 import { FORGET_PROCESS, LEASE_AUDITS, REGISTER_PROCESS, REPORT_ALIVE, RETURN_AUDITS } from './audits.sql.js';
 
 interface Block {
@@ -19,6 +20,12 @@ interface Supply {
   size: number;
   leasedAtMs: number;
   leasing: Promise<void> | undefined;
+}
+
+/** What a process hears when it reports. */
+export interface News extends AbsenceNews {
+  /** How far the clock is advanced. */
+  readonly advancedMs: number;
 }
 
 const SMALLEST_BLOCK = 16;
@@ -41,6 +48,11 @@ export class Audits {
     const audits = new Audits(database);
     await audits.#register();
     return audits;
+  }
+
+  /** That of this process. */
+  get id(): number {
+    return this.#processId;
   }
 
   /** What a transaction is called towards its acquirer. Unique across installations, and derived, so never lost. */
@@ -83,20 +95,22 @@ export class Audits {
     }
   }
 
-  /** Tells the database that this process lives, drops finished leases, and brings how far the clock is advanced. */
-  async report(): Promise<{ advancedMs: number }> {
+  /** Tells the database and the other processes how this one stands, drops finished leases, and brings the news. */
+  async report(absences: AbsenceReport = { answered: 0, known: 0 }): Promise<News> {
     const reportedAtMs = performance.now();
     const released = this.#finished;
-    const { rows } = await this.database.query<{ advancedMs: number }>(REPORT_ALIVE, [
+    const { rows } = await this.database.query<News>(REPORT_ALIVE, [
       this.#processId,
       numbers(released.map((block) => block.organisationId)),
       numbers(released.map((block) => block.first)),
+      absences.answered,
+      absences.known,
     ]);
     const [row] = rows;
     if (row === undefined) {
       // Given up by the others after an hour of silence: start anew under another name.
       await this.#register();
-      return this.report();
+      return this.report(absences);
     }
     this.#finished = this.#finished.filter((block) => !released.includes(block));
     this.#reportedAtMs = reportedAtMs;

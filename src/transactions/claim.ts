@@ -19,6 +19,7 @@ export interface DirectClaim extends Intent {
   /** The token that was opened for it, and by whom: for the journal. */
   readonly tokenId?: number;
   readonly username: string;
+  readonly knownAbsence: number;
 }
 
 /** A claim on a target. What it leaves out (a void has no amount), and the payment method, come from the target. */
@@ -34,6 +35,7 @@ export interface TargetedClaim {
   readonly amountCents?: Cents;
   readonly currency?: string;
   readonly kvps: Kvps;
+  readonly knownAbsence: number;
 }
 
 type FromTarget = Pick<Intent, 'organisationId' | 'audit' | 'amountCents' | 'currency' | 'acquirer'> & {
@@ -48,11 +50,12 @@ export interface BatchOptions {
 }
 
 export class Claims {
-  readonly #direct: GroupCommit<DirectClaim, number>;
+  readonly #direct: GroupCommit<DirectClaim, number | undefined>;
   readonly #targeted: GroupCommit<TargetedClaim, Intent | undefined>;
 
   constructor(
     private readonly database: Database,
+    private readonly process: { readonly id: number },
     options: BatchOptions,
   ) {
     this.#direct = new GroupCommit((claims) => this.#claimDirect(claims), options);
@@ -62,12 +65,15 @@ export class Claims {
     });
   }
 
-  /** The audit that holds the correlation ID: the claim's own when it has won it, an earlier one otherwise. */
-  direct(claim: DirectClaim): Promise<number> {
+  /**
+   * The audit that holds the correlation ID: the claim's own when it has won it, an earlier one otherwise. Nobody when a
+   * client was told that there is no such transaction, and must not be proved wrong.
+   */
+  direct(claim: DirectClaim): Promise<number | undefined> {
     return this.#direct.submit(claim);
   }
 
-  /** The intent, or undefined when the target does not allow it or the correlation ID is taken. */
+  /** The intent, or undefined when the target does not allow it or the correlation ID is taken or said to be absent. */
   async targeted(claim: TargetedClaim): Promise<Intent | undefined> {
     try {
       return await this.#targeted.submit(claim);
@@ -77,7 +83,7 @@ export class Claims {
     }
   }
 
-  async #claimDirect(unsorted: readonly DirectClaim[]): Promise<readonly number[]> {
+  async #claimDirect(unsorted: readonly DirectClaim[]): Promise<readonly (number | undefined)[]> {
     // Every process inserts in the same order, so that two batches that share correlation IDs cannot deadlock.
     const claims = [...unsorted].sort((one, other) => (one.correlationId < other.correlationId ? -1 : 1));
     const opensTokens = claims.some((claim) => claim.tokenId !== undefined);
@@ -100,12 +106,14 @@ export class Claims {
       numbers(claims.map((claim) => claim.tokenId)),
       texts(claims.map((claim) => claim.sealed.toString('base64'))),
       optionalTexts(claims.map(({ bankAccount }) => bankAccount && JSON.stringify(bankAccount))),
+      ...knownAbsences(claims),
+      this.process.id,
       ...(opensTokens ? [texts(claims.map((claim) => claim.username))] : []),
     ]);
     if (count === claims.length) return unsorted.map((claim) => claim.audit);
     // All of them at once: clients that repeat what they sent come in crowds, and when the gateway is slow already.
     const holders = await this.#holders(unsorted);
-    return unsorted.map((claim) => holders.get(key(claim)) as number);
+    return unsorted.map((claim) => holders.get(key(claim)));
   }
 
   async #holders(claims: readonly DirectClaim[]): Promise<Map<string, number>> {
@@ -136,6 +144,8 @@ export class Claims {
       texts(claims.map((claim) => claim.reference)),
       optionalTexts(claims.map((claim) => claim.currency)),
       optionalTexts(claims.map((claim) => kvpsColumn(claim.kvps))),
+      ...knownAbsences(claims),
+      this.process.id,
     ]);
     const reserved = new Map(rows.map((row) => [key(row), row]));
     return unsorted.map((claim) => {
@@ -159,4 +169,10 @@ function key({ organisationId, audit }: { organisationId: number; audit: number 
 function kvpsColumn(kvps: Kvps): string | undefined {
   for (const _ in kvps) return JSON.stringify(kvps);
   return undefined;
+}
+
+/** Of each claim, and the least of them: where nothing is newer than that, no claim has to be looked at. */
+function knownAbsences(claims: readonly { readonly knownAbsence: number }[]): [string, number] {
+  const known = claims.map((claim) => claim.knownAbsence);
+  return [numbers(known), Math.min(...known)];
 }

@@ -3,12 +3,14 @@ import type { CardDetails } from '../acquirers/contract.js';
 import type { Caller, Merchant } from '../merchants/callers.js';
 import type { BankAccount } from '../values/bank-account.js';
 import type { Cents } from '../values/money.js';
+import type { Presence } from './absences.js';
 import type { Kvps } from './transaction.js';
 
 interface Common {
   readonly caller: Caller;
   readonly merchant: Merchant;
   readonly correlationId: string;
+  readonly presence: Presence;
   readonly reference: string;
   readonly kvps: Kvps;
 }

@@ -144,6 +144,7 @@ export class Creation {
       keyVersion: key.version,
       ...(tokenId !== undefined && { tokenId }),
       username: caller.username,
+      knownAbsence: priced.presence.known,
       kvps,
       acquirer: 'card' in priced ? merchant.acquirer : DIRECT_DEBIT,
       ...(priced.operation === 'preauthorisation' && {
@@ -151,6 +152,7 @@ export class Creation {
       }),
     };
     const holder = await this.claims.direct(claim);
+    if (holder === undefined) throw fault('not_processed');
     if (holder !== audit) throw correlationIdTaken(holder);
     return claim;
   }
@@ -169,11 +171,13 @@ export class Creation {
         targetAudit,
         ...(priced.operation !== 'void' && { amountCents: priced.amountCents, currency: priced.currency }),
         kvps,
+        knownAbsence: priced.presence.known,
       });
       if (intent !== undefined) return intent;
       const refusal = await this.#refusal(priced);
       if (refusal !== undefined) throw refusal;
-      // The target refused, and would accept by now: another operation on it was just taken back. Once more.
+      // The target refused, and would accept by now: another operation on it was just taken back. Once more. Or a
+      // client was told that there is no such transaction: then never.
       if (attempt === 10) throw fault('not_processed');
     }
   }

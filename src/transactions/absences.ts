@@ -1,0 +1,185 @@
+// Keeps the promise that "there is no such transaction" is: a client may pay again because of it. A request that was
+// received before that answer either is found by the search, or is not processed any more.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { numbers, texts } from '../store/columns.js';
+import type { Database } from '../store/database.js';
+import { GroupCommit } from '../store/group-commit.js';
+import { fault } from '../values/faults.js';
+import { FORGET_ABSENCES, MAKE_ABSENCES } from './absences.sql.js';
+
+/** A request that creates a transaction, from its receipt until it is answered. */
+export interface Presence {
+  readonly correlationId: string;
+  /** Every absence up to this number had been answered when the request was received. */
+  readonly known: number;
+  /** As soon as the caller is known. */
+  organisationId?: number;
+  /** It has arrived whole, and may be claimed at any moment. */
+  begun: boolean;
+  /** It must not begin any more. */
+  turnedAway: boolean;
+}
+
+export interface CorrelationKey {
+  readonly organisationId: number;
+  readonly merchantId: number;
+  readonly correlationId: string;
+}
+
+/** What a process tells the others, and what it hears of them. */
+export interface AbsenceReport {
+  readonly answered: number;
+  readonly known: number;
+}
+export interface AbsenceNews {
+  readonly newest: number;
+  readonly forgotten: number;
+  /** Up to this number every process has answered its own. */
+  readonly answeredByAll: number;
+}
+
+type Look<Found> = () => Promise<Found | undefined>;
+
+/** What was in the sockets before the news came must have been read before it counts. */
+const READ_FIRST_MS = 50;
+/** The others wait for a process that they have heard of within thirty seconds. */
+const HEARD_WITHIN_MS = 15_000;
+const FORGET_EVERY_MS = 60_000;
+/** A request that takes longer to arrive is turned away. */
+const ARRIVING_MS = 1_000;
+/** One that has arrived is claimed or refused within milliseconds, as a rule; a slow database is waited for. */
+const CLAIMING_MS = 10_000;
+const PAUSE_MS = 10;
+const BATCHES = { maxBatch: 128, lanes: 1 };
+
+export class Absences {
+  #known: number;
+  #answered = 0;
+  #heardAtMs = performance.now();
+  #forgetAtMs = performance.now() + FORGET_EVERY_MS;
+  readonly #making: GroupCommit<CorrelationKey, undefined>;
+  readonly #searches = new Set<Promise<unknown>>();
+  /** By their correlation IDs. */
+  readonly #present = new Map<string, Presence[]>();
+  /** What is being searched for, and whether a request has arrived since that search began to look. */
+  readonly #watches = new Set<{ readonly correlationId: string; arrived: boolean }>();
+
+  constructor(
+    private readonly database: Database,
+    private readonly process: { readonly id: number },
+    { forgotten }: Pick<AbsenceNews, 'forgotten'>,
+  ) {
+    this.#known = forgotten;
+    this.#making = new GroupCommit((keys) => this.#make(keys), BATCHES);
+  }
+
+  /** A request that creates a transaction is received just now. */
+  arrive(correlationId: string): Presence {
+    const presence = { correlationId, known: this.#known, begun: false, turnedAway: false };
+    const others = this.#present.get(correlationId);
+    if (others === undefined) this.#present.set(correlationId, [presence]);
+    else others.push(presence);
+    for (const watch of this.#watches) if (watch.correlationId === correlationId) watch.arrived = true;
+    return presence;
+  }
+
+  /** It is answered, or its client has gone. */
+  leave(presence: Presence): void {
+    presence.turnedAway = true;
+    const here = this.#present.get(presence.correlationId);
+    if (here === undefined) return;
+    const at = here.indexOf(presence);
+    if (at !== -1) here.splice(at, 1);
+    if (here.length === 0) this.#present.delete(presence.correlationId);
+  }
+
+  /** The transaction after all, or the promise that it is not there and will not be. */
+  promise<Found>(key: CorrelationKey, look: Look<Found>): Promise<Found | undefined> {
+    const search = this.#promise(key, look).finally(() => this.#searches.delete(search));
+    this.#searches.add(search);
+    return search;
+  }
+
+  get report(): AbsenceReport {
+    return { answered: this.#answered, known: this.#known };
+  }
+
+  hear({ newest, forgotten, answeredByAll }: AbsenceNews): void {
+    this.#heardAtMs = performance.now();
+    // Ours up to the newest were made by searches that are answered, or are among these.
+    void Promise.allSettled(this.#searches).then(() => {
+      this.#answered = Math.max(this.#answered, newest);
+    });
+    void sleep(READ_FIRST_MS, undefined, { ref: false }).then(() =>
+      this.#learn(Math.max(answeredByAll, forgotten)),
+    );
+  }
+
+  async forget(): Promise<void> {
+    if (performance.now() < this.#forgetAtMs) return;
+    this.#forgetAtMs = performance.now() + FORGET_EVERY_MS;
+    await this.database.query(FORGET_ABSENCES);
+  }
+
+  async #promise<Found>(key: CorrelationKey, look: Look<Found>): Promise<Found | undefined> {
+    const startedMs = performance.now();
+    const watch = { correlationId: key.correlationId, arrived: false };
+    this.#watches.add(watch);
+    try {
+      for (let made = false; ; ) {
+        // Claimed requests stay here until they are answered: they are found meanwhile.
+        while (this.#anybodyHere(key)) {
+          const found = await look();
+          if (found !== undefined) return found;
+          const waitedMs = performance.now() - startedMs;
+          if (waitedMs > ARRIVING_MS) this.#turnAway(key);
+          if (waitedMs > CLAIMING_MS) throw fault('not_processed');
+          await sleep(PAUSE_MS);
+        }
+        watch.arrived = false;
+        // For the other processes, and before the last look: here, searches wait for requests, or turn them away.
+        if (!made) await this.#making.submit(key);
+        made = true;
+        const found = await look();
+        if (found !== undefined) return found;
+        if (watch.arrived) continue;
+        // The others may have given this process up, and no longer wait for its answers.
+        if (performance.now() - this.#heardAtMs > HEARD_WITHIN_MS) throw fault('not_processed');
+        return undefined;
+      }
+    } finally {
+      this.#watches.delete(watch);
+    }
+  }
+
+  #anybodyHere(key: CorrelationKey): boolean {
+    return this.#whoIsHere(key).some((presence) => !presence.turnedAway);
+  }
+
+  /** Those of whom it is not known yet whose they are may be this organisation's. */
+  #whoIsHere({ organisationId, correlationId }: CorrelationKey): Presence[] {
+    return (this.#present.get(correlationId) ?? []).filter(
+      (presence) => (presence.organisationId ?? organisationId) === organisationId,
+    );
+  }
+
+  /** Requests that take their time to arrive need not come any more. One that may be claimed has to be waited for. */
+  #turnAway(key: CorrelationKey): void {
+    for (const presence of this.#whoIsHere(key)) if (!presence.begun) presence.turnedAway = true;
+  }
+
+  #learn(number: number): void {
+    if (number <= this.#known) return;
+    this.#known = number;
+  }
+
+  async #make(keys: readonly CorrelationKey[]): Promise<readonly undefined[]> {
+    await this.database.query(MAKE_ABSENCES, [
+      numbers(keys.map((key) => key.organisationId)),
+      numbers(keys.map((key) => key.merchantId)),
+      texts(keys.map((key) => key.correlationId)),
+      this.process.id,
+    ]);
+    return keys.map(() => undefined);
+  }
+}
