@@ -29,11 +29,10 @@ const kills = Number(values.kills);
 const random = new Random(seed);
 say(`crash: seed ${seed}`);
 
-const installation = await Installation.open({
-  RESOLVER_INTERVAL_MS: '100',
-  RESOLVER_FIRST_PAUSE_MS: '100',
-  PROCESS_TIMEOUT_MS: '1500',
-});
+const installation = await Installation.open(
+  { RESOLVER_INTERVAL_MS: '100', RESOLVER_FIRST_PAUSE_MS: '100', PROCESS_TIMEOUT_MS: '1500' },
+  { killable: true },
+);
 let virtualPans;
 await installation.prepare(async (baseUrl) => {
   virtualPans = await storeCards({ baseUrl, authorization: installation.authorization });
@@ -63,7 +62,8 @@ const trading = Promise.all(
       name: `order-${number}`,
       virtualPans,
       faultPercent: Number(values.faults),
-    }).trade(() => over),
+      isOver: () => over,
+    }).trade(),
   ),
 );
 const progress = setInterval(() => {

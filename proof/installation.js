@@ -18,12 +18,13 @@ const TRANSACTIONS = `
     t.amount_cents::float8 AS "amountCents", t.refunded_cents::float8 AS "refundedCents",
     t.completed_cents::float8 AS "completedCents", t.completed_by AS "completedBy", t.voided_by AS "voidedBy",
     t.correlation_id AS "correlationId", t.reference
-  FROM transaction t, gateway g ORDER BY t.audit`;
+  FROM transaction t, gateway g WHERE $1::text IS NULL OR t.reference = $1 ORDER BY t.audit`;
 
 export class Installation {
   #directory;
   #ledgerPath;
   #settings;
+  #databaseUrl;
   #children = new Set();
 
   database;
@@ -31,8 +32,8 @@ export class Installation {
   authorization;
   merchantId;
 
-  /** Settings without the prefix TOLLGATE_, for every gateway. */
-  static async open(settings = {}) {
+  /** Settings without the prefix TOLLGATE_, for every gateway. A database that may be killed costs a relay before it. */
+  static async open(settings = {}, { killable = false } = {}) {
     const installation = new Installation();
     installation.#settings = settings;
     installation.#directory = await mkdtemp(join(tmpdir(), 'tollgate-proof-'));
@@ -40,6 +41,8 @@ export class Installation {
     process.once('exit', () => installation.#leaveNothing());
     for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
     installation.database = await KillableDatabase.open(installation.#directory);
+    const { url, lastingUrl } = installation.database;
+    installation.#databaseUrl = killable ? lastingUrl : url;
     return installation;
   }
 
@@ -119,11 +122,12 @@ export class Installation {
     });
     return {
       ...Object.fromEntries(inherited),
-      DATABASE_URL: this.database.lastingUrl,
+      DATABASE_URL: this.#databaseUrl,
       ...Object.fromEntries(given.map(([name, value]) => [`TOLLGATE_${name}`, value])),
     };
   }
 
+  /** In a session of its own, since the database may have been another server just before. */
   async sql(text, values) {
     const client = new pg.Client({ connectionString: this.database.url });
     client.on('error', () => {});
@@ -135,9 +139,9 @@ export class Installation {
     }
   }
 
-  /** Every transaction as the gateway has stored it. */
-  transactions() {
-    return this.sql(TRANSACTIONS);
+  /** Transactions as the gateway has stored them: all, or those with a reference. */
+  transactions(reference) {
+    return this.sql(TRANSACTIONS, [reference]);
   }
 
   /** Every entry of the acquirer's ledger, in order. */

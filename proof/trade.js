@@ -42,19 +42,21 @@ export class Trader {
   #name;
   #virtualPans;
   #faultPercent;
+  #isOver;
   #serial = 0;
 
-  constructor({ shop, random, name, virtualPans, faultPercent }) {
+  constructor({ shop, random, name, virtualPans, faultPercent, isOver }) {
     this.#shop = shop;
     this.#random = random;
     this.#name = name;
     this.#virtualPans = virtualPans;
     this.#faultPercent = faultPercent;
+    this.#isOver = isOver;
   }
 
-  /** One deal after the other until it is told to stop, the last one to its end. */
-  async trade(isOver) {
-    while (!isOver()) {
+  /** One deal after the other until it is over, and the last order to its end. */
+  async trade() {
+    while (!this.#isOver()) {
       await this.#random.pick([this.#sale, this.#sale, this.#hold, this.#gift]).call(this);
       await sleep(this.#random.below(60));
     }
@@ -110,6 +112,7 @@ export class Trader {
   }
 
   async #place(order) {
+    if (this.#isOver()) return {};
     this.#serial += 1;
     const attempt = await this.#shop.place({ reference: `${this.#name}-${this.#serial}`, ...order });
     if (this.#random.chance(20)) await this.#shop.checkAgain(attempt);
