@@ -15,7 +15,13 @@ const MASKS = {
   lost: '420000******0026',
   unreadable: '420000******0059',
 };
-const SET_MASK = 'UPDATE transaction SET card_mask = $1 WHERE audit = ANY($2::integer[])';
+const MEANT_FOR = {
+  refund: ['purchase', 'completion'],
+  completion: ['preauthorisation'],
+  void: ['refund', 'completion'],
+};
+/** One row at a time: whoever holds a single lock is part of no deadlock. */
+const SET_MASK = 'UPDATE transaction SET card_mask = $1 WHERE audit = $2';
 
 export class Arena {
   tally = { commands: 0, overlaps: 0, doubtful: 0, accepted: {}, refused: {} };
@@ -37,9 +43,8 @@ export class Arena {
         for (const { root, gateway, pauseMs, action } of lane) {
           await sleep(pauseMs);
           const family = families[root % families.length];
-          await (action.kind === 'card'
-            ? this.#installation.sql(SET_MASK, [MASKS[action.card], family.audits])
-            : this.#operate(family, gateway, action));
+          if (action.kind === 'card') await this.#changeCard(family, MASKS[action.card]);
+          else await this.#operate(family, gateway, action);
         }
       }),
     );
@@ -52,12 +57,22 @@ export class Arena {
     const body = paymentBody({ merchantId, reference, amountCents });
     const { audit } = await this.#call(number, 'POST', `/transactions/${kind}`, { body });
     await this.#decided(audit);
-    return { reference, amountCents, audits: [audit], born: born(audit, kind, amountCents), happenings: [] };
+    return {
+      reference,
+      amountCents,
+      made: [{ audit, kind }],
+      born: born(audit, kind, amountCents),
+      happenings: [],
+    };
   }
 
-  async #operate(family, gateway, { kind, of, tenths }) {
-    const targetAudit = family.audits[of % family.audits.length];
-    const amountCents = tenths && Math.ceil((family.amountCents * tenths) / 10);
+  async #changeCard({ made }, mask) {
+    for (const { audit } of made) await this.#installation.sql(SET_MASK, [mask, audit]);
+  }
+
+  async #operate(family, gateway, action) {
+    const { kind, targetAudit } = chosen(family, action);
+    const amountCents = kind === 'void' ? undefined : Math.ceil((family.amountCents * action.tenths) / 10);
     const { merchantId } = this.#installation;
     const body = targetedBody({ merchantId, reference: family.reference, amountCents });
     const sentMs = performance.now();
@@ -73,7 +88,7 @@ export class Arena {
     } else {
       happening.refused = status === 422 || code === 'not_processed' ? code : `${status} ${code}`;
     }
-    if (audit !== undefined) family.audits.push(audit);
+    if (audit !== undefined) family.made.push({ audit, kind });
   }
 
   async #check(family) {
@@ -152,6 +167,18 @@ export class Arena {
         ).length;
     }
   }
+}
+
+/** An operation that makes sense here, near the one that was asked for; a wild one is taken as it comes. */
+function chosen({ made }, { kind, of, wild }) {
+  if (wild) return { kind, targetAudit: made[of % made.length].audit };
+  // A void of the root ends the race, and so is rare.
+  if (kind === 'void' && of === 0) return { kind, targetAudit: made[0].audit };
+  for (const sensible of [kind, 'refund', 'completion']) {
+    const targets = made.filter((each) => MEANT_FOR[sensible].includes(each.kind));
+    if (targets.length > 0) return { kind: sensible, targetAudit: targets[of % targets.length].audit };
+  }
+  throw new Error('a family without a purchase or a preauthorisation');
 }
 
 function expectedOf(transaction) {

@@ -17,7 +17,7 @@ const { values } = parseArgs({
   options: {
     kills: { type: 'string', default: '200' },
     seed: { type: 'string' },
-    traders: { type: 'string', default: '12' },
+    traders: { type: 'string', default: '24' },
     // Percent of the payments by cards that make the acquirer fail.
     faults: { type: 'string', default: '5' },
     // Percent of the requests that are given up after some milliseconds, while they are on their way.

@@ -16,33 +16,35 @@ const { values } = parseArgs({
 const seed = seedOf(values.seed);
 say(`races: seed ${seed}`);
 
-/** Which of a family: 0 is the root, and higher numbers mean something that was made of it, once there is any. */
-const any = fc.nat(9);
-const mostlyRoot = fc.oneof({ weight: 2, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: any });
-const mostlyNotRoot = fc.oneof({ weight: 1, arbitrary: fc.constant(0) }, { weight: 6, arbitrary: any });
+/** Which of those that the operation is meant for; now and then of all, to be refused. */
+const of = fc.nat(9);
+const wild = fc.integer({ min: 0, max: 9 }).map((number) => number === 9);
 const tenths = fc.oneof(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 11 }));
-const CARDS = ['good', 'good', 'good', 'declined', 'faulty', 'unreachable', 'lost', 'unreadable'];
+const CARDS = ['good', 'good', 'declined', 'faulty', 'unreachable', 'lost', 'unreadable'];
 const command = fc.record({
   root: fc.nat(1),
   gateway: fc.nat(1),
   pauseMs: fc.nat(3),
   action: fc.oneof(
-    { weight: 6, arbitrary: fc.record({ kind: fc.constant('refund'), of: any, tenths }) },
-    { weight: 2, arbitrary: fc.record({ kind: fc.constant('completion'), of: mostlyRoot, tenths }) },
-    { weight: 3, arbitrary: fc.record({ kind: fc.constant('void'), of: mostlyNotRoot }) },
+    { weight: 6, arbitrary: fc.record({ kind: fc.constant('refund'), of, wild, tenths }) },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('completion'), of, wild, tenths }) },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('void'), of, wild, tenths }) },
     { weight: 2, arbitrary: fc.record({ kind: fc.constant('card'), card: fc.constantFrom(...CARDS) }) },
   ),
 });
-const round = fc.record({
-  roots: fc.array(
-    fc.record({
-      kind: fc.constantFrom('purchase', 'preauthorisation'),
-      amountCents: fc.integer({ min: 10, max: 9_999 }),
-    }),
-    { minLength: 1, maxLength: 2 },
-  ),
-  lanes: fc.array(fc.array(command, { minLength: 1, maxLength: 4 }), { minLength: 2, maxLength: 6 }),
-});
+// Without a bias towards small ones: short sequences do not race, and shrinking finds them anyway.
+const round = fc.noBias(
+  fc.record({
+    roots: fc.array(
+      fc.record({
+        kind: fc.constantFrom('purchase', 'preauthorisation'),
+        amountCents: fc.integer({ min: 10, max: 9_999 }),
+      }),
+      { minLength: 1, maxLength: 2 },
+    ),
+    lanes: fc.array(fc.array(command, { minLength: 1, maxLength: 4 }), { minLength: 2, maxLength: 6 }),
+  }),
+);
 
 const installation = await Installation.open({
   // Neither takes the other for dead, however busy the machine is.
