@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { call, Unanswered } from './client.js';
 import { paymentBody, targetedBody } from './installation.js';
 
-const PATIENCE_MS = 90_000;
+// Where processes are killed as fast as they start, a doubt waits until one of them lives for long enough.
+const PATIENCE_MS = 300_000;
 const PAUSE_MS = 20;
 
 /**
