@@ -124,6 +124,7 @@ export async function startGateway(
   const creation = new Creation(clock, audits, tokens, keys, claims, finisher, lookup, known, {
     deadlineMs,
     maxInFlight: settings.maxInFlight,
+    maxWaiting: settings.maxWaiting,
     ...(settings.crashAt !== undefined && { passing: crashing(settings.crashAt) }),
   });
 

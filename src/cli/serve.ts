@@ -1,4 +1,5 @@
 // `tollgate serve`: from nothing to a listening gateway, and back to nothing on SIGTERM.
+import cluster from 'node:cluster';
 import { mkdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,9 +8,10 @@ import { migrate } from '../store/migrations.js';
 import { connect, type Progress } from './connection.js';
 import { demoAt, demoCurl, makeDemo } from './demo.js';
 import { type Gateway, startGateway } from './gateway.js';
-import { checkKey } from './key-encryption.js';
+import { checkKey, openKeyProvider } from './key-encryption.js';
 import { makeLog } from './log.js';
 import { type Settings, SettingsError } from './settings.js';
+import { startWorkers, work } from './workers.js';
 
 /** Twice within this time is one Ctrl-C: npm passes on what the terminal has sent to the gateway already. */
 const SAME_SIGNAL_MS = 1_000;
@@ -19,9 +21,10 @@ export async function serve(settings: Settings, options: { json?: boolean } = {}
   // From the first moment on: told to stop while it starts, it starts and then stops, and leaves nothing behind.
   const toldToStop = stopSignal();
   // Before the database is touched: it may be in use by the very gateway that has the port.
-  await checkPortIsFree(settings);
+  if (cluster.isPrimary) await checkPortIsFree(settings);
   await makeDataDirectory(settings);
   const log = makeLog(settings.logLevel, options);
+  if (cluster.isWorker) return work(log, toldToStop);
   const connection = await connect(settings, process.stderr.isTTY ? say : () => {});
 
   let gateway: Gateway;
@@ -31,10 +34,13 @@ export async function serve(settings: Settings, options: { json?: boolean } = {}
       await checkKey(settings, database);
       for (const name of await migrate(database)) log.info({ migration: name }, 'migrated');
       if (settings.demo) await makeDemo(database, settings.dataDir);
+      // One process makes the key, if there is none yet.
+      await openKeyProvider(settings, database);
     } finally {
       await database.close();
     }
-    gateway = await startGateway(settings, connection.url, log);
+    const start = settings.workers === 1 ? startGateway : startWorkers;
+    gateway = await start(settings, connection.url, log);
   } catch (error) {
     await connection.close();
     throw listenError(error, settings) ?? error;

@@ -20,7 +20,9 @@ export interface Settings {
   readonly resolverLongestPauseMs: number;
   readonly processTimeoutMs: number;
   readonly correlationIdHours: number;
+  readonly workers: number;
   readonly maxInFlight: number;
+  readonly maxWaiting: number;
   readonly maxBatch: number;
   readonly userRequestsPerSecond: number;
   readonly simulatorLedger: string;
@@ -69,7 +71,9 @@ export function readSettings(environment: Environment = process.env): Settings {
     resolverLongestPauseMs: integer('RESOLVER_LONGEST_PAUSE_MS', 300_000, 1, 86_400_000),
     processTimeoutMs: integer('PROCESS_TIMEOUT_MS', 5_000, 1_500, 600_000),
     correlationIdHours: integer('CORRELATION_ID_HOURS', 24, 1, 8_760),
+    workers: integer('WORKERS', 1, 1, 256),
     maxInFlight: integer('MAX_IN_FLIGHT', 4_000, 1, 1_000_000),
+    maxWaiting: integer('MAX_WAITING', 500, 1, 1_000_000),
     maxBatch: integer('MAX_BATCH', 256, 1, 5_000),
     userRequestsPerSecond: integer('USER_REQUESTS_PER_SECOND', 0, 0, 1_000_000),
     simulatorLedger: resolve(

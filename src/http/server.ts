@@ -162,8 +162,9 @@ function addOperation(
     method: operation.method,
     url: BASE_PATH + operation.route.replaceAll(/\{(\w+)\}/g, ':$1'),
     onRequest: async (request, reply) => {
-      // Nothing new is begun while the process ends; what was begun is finished.
-      if (services.draining()) throw fault('not_processed');
+      // Nothing new is begun while the process ends; what was begun is finished. What would be refused for want of room
+      // is refused before it costs anything; look-ups never are.
+      if (services.draining() || (createsTransaction && services.creation.full)) throw fault('not_processed');
       const { passage } = request;
       if (createsTransaction) announce(services, passage, reply);
       passage.caller = await authenticated(services, request);

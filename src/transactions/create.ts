@@ -24,8 +24,10 @@ const DAY_MS = 86_400_000;
 
 export interface CreateOptions {
   readonly deadlineMs: number;
-  /** More than this many at once are refused: a queue only makes everybody late. */
+  /** More than this many at once are refused. */
   readonly maxInFlight: number;
+  /** So are more than this many that wait for their claim: a queue only makes everybody late. */
+  readonly maxWaiting: number;
   /** Called at each named point of the way: where a test kills the process. */
   readonly passing?: (point: Point) => void;
 }
@@ -52,9 +54,14 @@ export class Creation {
     private readonly options: CreateOptions,
   ) {}
 
+  /** Whether a further one would be refused: there is no use in reading it, then. */
+  get full(): boolean {
+    return this.#inFlight >= this.options.maxInFlight || this.claims.waiting >= this.options.maxWaiting;
+  }
+
   /** One direction, no way back; each step takes the previous step's value and may refuse. */
   async create(command: Command): Promise<Transaction> {
-    if (this.#inFlight >= this.options.maxInFlight) throw fault('not_processed');
+    if (this.full) throw fault('not_processed');
     const { passing } = this.options;
     this.#inFlight += 1;
     try {
