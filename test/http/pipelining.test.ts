@@ -61,7 +61,6 @@ test('a client that hangs up → what it had sent ahead is never begun', async (
 test('behind a request that ends the connection → nothing is begun', async () => {
   const gateway = await testGateway();
   await exchange(gateway, purchase(gateway, 'last', { Connection: 'close' }) + purchase(gateway, 'behind'));
-  await expect.poll(async () => (await gateway.api.search('last')).body.results.length).toBe(1);
   expect((await gateway.api.search('behind')).body.results).toEqual([]);
   expect(gateway.logged()).not.toContain('"behind"');
 });
