@@ -1,10 +1,11 @@
 // The gateway process that hostile input is sent to: a fresh data directory, its log read line by line, and measures
 // taken inside it.
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const PROGRAM = new URL('../bin/tollgate.js', import.meta.url).pathname;
 const INSIDE = new URL('./hostile-inside.js', import.meta.url).href;
@@ -61,8 +62,18 @@ export async function startGateway({ onLine, onStall }) {
     async stop() {
       if (!this.hasEnded()) child.kill('SIGTERM');
       const end = await ended;
+      await endPostgres(dataDir);
       await rm(dataDir, { recursive: true, force: true });
       return end;
     },
   };
+}
+
+/** That of a gateway that crashed runs on, and nobody else would end it. */
+async function endPostgres(dataDir) {
+  const file = join(dataDir, 'postgres', 'postmaster.pid');
+  const content = await readFile(file, 'utf8').catch(() => undefined);
+  if (content === undefined) return;
+  process.kill(Number.parseInt(content, 10), 'SIGQUIT');
+  while (await stat(file).catch(() => undefined)) await sleep(20);
 }

@@ -53,7 +53,11 @@ export class SlowClients {
   }
 
   #run(what, task) {
-    this.#tasks.push(task().catch((error) => this.#broken('slow clients', `${what}: ${error.message}`)));
+    this.#tasks.push(
+      task().catch((error) => {
+        if (!this.#gateway.hasEnded()) this.#broken('slow clients', `${what}: ${error.message}`);
+      }),
+    );
   }
 
   /** Opened and never looked at again. */

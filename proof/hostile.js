@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util';
 import { bendsOf } from './hostile-bends.js';
 import { Chance } from './hostile-chance.js';
 import { exchange, Kept } from './hostile-connection.js';
+import { culprits } from './hostile-crash.js';
 import { ApiDocument, Proper } from './hostile-document.js';
 import { startGateway } from './hostile-gateway.js';
 import { Judge } from './hostile-judge.js';
@@ -98,7 +99,7 @@ async function run() {
         connection.close();
       }),
     );
-    if (gateway.hasEnded()) break;
+    if (await hasCrashed()) break;
     const measured = await gateway.measure('memory');
     delayMs = Math.max(delayMs, measured.delayMs);
     stallMs = Math.max(stallMs, measured.stallMs);
@@ -106,7 +107,7 @@ async function run() {
   }
   const seconds = ((performance.now() - begunMs) / 1_000).toFixed(0);
   await slow.end();
-  for (const id of slow.unprocessed) {
+  for (const id of gateway.hasEnded() ? [] : slow.unprocessed) {
     if (await stock.isProcessed(control, id)) judge.breaks('no half request is processed', id);
   }
   const outsideMs = await probe.end();
@@ -145,25 +146,43 @@ async function perform(one, connection) {
   const passage = { one, fromMs: nowMs(), untilMs: Infinity };
   recent.push(passage);
   if (recent.length > 400) recent.shift();
-  if (one.raw) {
-    const parts = [];
-    for (const part of one.parts) parts.push(await stock.filled(control, part, false));
-    const came = await exchange(gateway.port, { ...one, parts });
+  try {
+    const came = one.raw ? await sendRaw(one) : await sendRequest(one, connection, passage);
+    // Where nothing came the gateway may have crashed, and whatever was under way may have done it.
+    if (!came?.text && (await hasCrashed())) return undefined;
     passage.untilMs = nowMs();
-    if (gateway.hasEnded()) return undefined;
-    judge.connection(one, came);
+    if (one.raw) judge.connection(one, came);
+    else judge.answer(one, came);
     for (const id of one.expect.unprocessed ?? []) {
       if (await stock.isProcessed(connection, id))
         judge.breaks('nothing hidden or cut off is processed', id, one);
     }
     return came;
+  } catch (error) {
+    if (!(await hasCrashed())) judge.breaks('an answer to what is needed for a request', error.message, one);
+    return undefined;
   }
+}
+
+async function sendRequest(one, connection, passage) {
   const bytes = await stock.filled(connection, one.bytes, one.fresh);
   passage.fromMs = nowMs();
-  const answer = await connection.send(bytes);
-  passage.untilMs = nowMs();
-  if (!gateway.hasEnded()) judge.answer(one, answer);
-  return answer;
+  return connection.send(bytes);
+}
+
+async function sendRaw(one) {
+  return exchange(gateway.port, { ...one, parts: await filledParts(one) });
+}
+
+async function filledParts(one) {
+  const parts = [];
+  for (const part of one.parts ?? [one.bytes]) parts.push(await stock.filled(control, part, false));
+  return parts;
+}
+
+async function hasCrashed() {
+  await Promise.race([gateway.ended, sleep(50)]);
+  return gateway.hasEnded();
 }
 
 function nowMs() {
@@ -193,8 +212,7 @@ async function repeatSuspects() {
 }
 
 async function stallOf(one) {
-  const parts = [];
-  for (const part of one.parts ?? [one.bytes]) parts.push(await stock.filled(control, part, false));
+  const parts = await filledParts(one);
   await gateway.measure();
   if (one.raw) await exchange(gateway.port, { ...one, parts });
   else await control.send(parts[0]);
@@ -211,7 +229,8 @@ function startProbe() {
       const begunMs = performance.now();
       const answer = await connection.send('GET /livez HTTP/1.1\r\nHost: gateway\r\n\r\n');
       longestMs = Math.max(longestMs, performance.now() - begunMs);
-      if (answer?.status !== 200) judge.breaks('always reachable', `the probe got ${answer?.status}`);
+      if (answer?.status !== 200 && !(await hasCrashed()))
+        judge.breaks('always reachable', `the probe got ${answer?.status}`);
       await sleep(20);
     }
     connection.close();
@@ -255,8 +274,11 @@ async function finish() {
   if (serverLog) judge.breaks('no secret in the log', `${serverLog} in the log of PostgreSQL`);
   const { code, signal } = await gateway.stop();
   control.close();
-  if (crashed)
-    for (const one of underWay) judge.breaks('no crash', `the gateway ended with ${signal ?? code}`, one);
+  if (crashed && !replayed) {
+    const alone = await culprits(seed, underWay);
+    // If none of them does it alone, all are shown.
+    for (const one of alone.length > 0 ? alone : underWay) judge.breaks('no crash', 'it was under way', one);
+  }
   if (code !== 0) judge.breaks('no crash', `the gateway ended with ${signal ?? code}`);
   for (const { promise, detail, case: one } of judge.broken.slice(0, MOST_SHOWN)) {
     say(`broken: ${promise}: ${detail}`);
