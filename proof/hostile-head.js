@@ -90,7 +90,9 @@ export function ofParameters({ parameters, body, method }, proper, bend) {
         if (made()[0].length < 9_000) add(what, made, REFUSED(at));
       });
       for (const text of BAD_PERCENTS) add(`with ${text}`, () => [text], ANYTHING);
-      add('as a map', () => [`${encodeURIComponent(proper.value(schema))}&${name}[a]=1`], ACCEPTED);
+      // A cursor is made by the gateway alone.
+      if (name !== 'after')
+        add('as a map', () => [`${encodeURIComponent(proper.value(schema))}&${name}[a]=1`], ACCEPTED);
       if (name === 'after')
         add(
           'that was not made here',

@@ -78,9 +78,17 @@ export function wrongValues(schema, proper) {
     wrong.push(...wrongNumbers(schema).map((text) => [`the number ${shown(text)}`, new Raw(text)]));
   if (type === 'string') wrong.push(...wrongTexts(schema, proper));
   if (schema.maxProperties !== undefined) {
-    const entries = (count) =>
-      Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 'v']));
-    wrong.push(['an entry too many', entries(schema.maxProperties + 1)], ['3,000 entries', entries(3_000)]);
+    const entries = (count, entry) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => entry(index)));
+    const card = proper.secrets.card();
+    wrong.push(
+      ['an entry too many', entries(schema.maxProperties + 1, (index) => [`k${index}`, 'v'])],
+      ['3,000 entries', entries(3_000, (index) => [`k${index}`, 'v'])],
+      ['6,000 wrong keys', entries(6_000, (index) => [`-${index.toString(36)}`, ''])],
+      ['6,000 wrong values', entries(6_000, (index) => [`${index.toString(36)}x`, 1])],
+      ['1,500 wrong keys and values', entries(1_500, (index) => [`é${index}`, {}])],
+      ['1,500 card numbers', entries(1_500, (index) => [`${card} ${index}`, card])],
+    );
   }
   return wrong;
 }
