@@ -13,6 +13,7 @@ import { isCorrelationId, isRestricted } from '../values/text.js';
 import { CUSTOMER_OPERATIONS } from './customers.js';
 import { asFault, faultOfProblems, faultResponse, rawFaultResponse } from './faults.js';
 import { BASE_PATH } from './hal.js';
+import { makeServer } from './one-at-a-time.js';
 import { openApiDocument } from './openapi.js';
 import type { Operation, Reply } from './operation.js';
 import type { RateLimit } from './rate-limit.js';
@@ -45,6 +46,7 @@ const BODY_LIMIT_BYTES = 64 * 1024;
 /** A request that has not arrived whole after this long is cut off. */
 const REQUEST_TIMEOUT_MS = 10_000;
 const HEADERS_TIMEOUT_MS = 5_000;
+const KEEP_ALIVE_MS = 75_000;
 /** How long a refused connection may take to read why. */
 const LINGER_MS = 1_000;
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -72,12 +74,19 @@ declare module 'fastify' {
 export function buildServer(services: ServerServices): FastifyInstance {
   const app = Fastify({
     bodyLimit: BODY_LIMIT_BYTES,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: 75_000,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     routerOptions: { maxParamLength: 16_384 },
-    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: 1_000 },
+    serverFactory: (handle) =>
+      makeServer(
+        {
+          requestTimeout: REQUEST_TIMEOUT_MS,
+          headersTimeout: HEADERS_TIMEOUT_MS,
+          keepAliveTimeout: KEEP_ALIVE_MS,
+          connectionsCheckingInterval: 1_000,
+        },
+        handle,
+      ),
     clientErrorHandler: (error, socket) => refuseConnection(socket, error),
     frameworkErrors: (error, request, reply) => {
       refuse(services, request, reply as FastifyReply, error);
@@ -100,6 +109,7 @@ export function buildServer(services: ServerServices): FastifyInstance {
   app.decorateRequest('passage');
   app.addHook('onRequest', (request, reply, done) => {
     beginPassage(request, reply);
+    if (hostMissing(request)) return done(fault('malformed_request'));
     // What leads nowhere is refused before its body is read, whatever that is.
     done(request.is404 ? notFound(request, reply) : undefined);
   });
@@ -142,6 +152,10 @@ function beginPassage(request: FastifyRequest, reply: FastifyReply): void {
     presence: undefined,
   };
   if (correlationId !== undefined) reply.header(CORRELATION_HEADER, correlationId);
+}
+
+function hostMissing({ raw: { httpVersion, headers } }: FastifyRequest): boolean {
+  return headers.host === undefined && httpVersion === '1.1';
 }
 
 /** That of the request, if it is well-formed; one that is made up where a lookup came without. */
@@ -330,7 +344,8 @@ function refuse(
 }
 
 function addPages(app: FastifyInstance, services: ServerServices): void {
-  const document = JSON.stringify(openApiDocument(OPERATIONS));
+  // As bytes: to encode so long a text for every answer takes its time.
+  const document = Buffer.from(JSON.stringify(openApiDocument(OPERATIONS)));
   const page = referencePage(openApiDocument(OPERATIONS));
   app.get(`${BASE_PATH}/openapi.json`, (_request, reply) =>
     reply.header('content-type', JSON_TYPE).send(document),

@@ -52,12 +52,53 @@ export type Check = (value: unknown) => Problem[];
 /** Compiles a schema into a check whose problems are located under `root` (`body`, `query`, …). */
 export function checker(root: string, schema: TSchema): Check {
   const compiled = Compile(schema);
+  const maps = mapsOf(schema);
   return (value) => {
     if (value === undefined) return [problem('field_missing', [root])];
-    if (compiled.Check(value)) return [];
-    const problems = (compiled.Errors(value) as SchemaError[]).flatMap((error) => problemsOf(root, error));
-    return distinct(problems);
+    const crowded = maps.filter(({ path, limit }) => entriesAt(value, path) > limit);
+    const tooMany = crowded.map(({ path, limit }) => tooManyEntries([root, ...path], limit));
+    const rest = crowded.reduce<unknown>((whole, { path }) => emptied(whole, path), value);
+    if (compiled.Check(rest)) return tooMany;
+    const found = (compiled.Errors(rest) as SchemaError[]).flatMap((error) => problemsOf(root, error));
+    const problems = distinct([...tooMany, ...found]);
+    // What the schema refuses is refused, even if none of its errors could be put into words.
+    return problems.length > 0 ? problems : [problem('field_format', [root])];
   };
+}
+
+interface CountedMap {
+  readonly path: readonly string[];
+  readonly limit: number;
+}
+
+/**
+ * Maps with a limit to their entries. One that has more is refused for that alone and not looked into: thousands of
+ * entries would take long, and their errors would leave no room for any other.
+ */
+function mapsOf(schema: object, path: readonly string[] = []): CountedMap[] {
+  const { maxProperties, properties = {} } = schema as {
+    maxProperties?: number;
+    properties?: Record<string, object>;
+  };
+  const below = Object.entries(properties).flatMap(([name, member]) => mapsOf(member, [...path, name]));
+  return maxProperties === undefined ? below : [{ path, limit: maxProperties }, ...below];
+}
+
+function entriesAt(value: unknown, path: readonly string[]): number {
+  const [key, ...further] = path;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 0;
+  if (key === undefined) return Object.keys(value).length;
+  return entriesAt((value as Record<string, unknown>)[key], further);
+}
+
+function emptied(value: unknown, [key, ...further]: readonly string[]): unknown {
+  if (key === undefined) return {};
+  const object = value as Record<string, unknown>;
+  return { ...object, [key]: emptied(object[key], further) };
+}
+
+function tooManyEntries(at: Location, limit: number): Problem {
+  return problem('field_too_long', at, `This field takes at most ${limit} entries.`);
 }
 
 function problemsOf(root: string, { keyword, schemaPath, instancePath, params }: SchemaError): Problem[] {
@@ -82,7 +123,7 @@ function problemsOf(root: string, { keyword, schemaPath, instancePath, params }:
     case 'maxLength':
       return [problem('field_too_long', at, `This field takes at most ${limit} characters.`)];
     case 'maxProperties':
-      return [problem('field_too_long', at, `This field takes at most ${limit} entries.`)];
+      return [tooManyEntries(at, limit ?? 0)];
     case 'minimum':
     case 'maximum':
       return [

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { paymentBody } from '../support/client.js';
+import { CARD, paymentBody } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
 import { bodyWith, storedRows } from './requests.js';
 
@@ -49,6 +49,26 @@ describe('kvps', () => {
   });
 
   test('101 entries → 422 field_too_long', () => expectRefusal(entries(101), ['field_too_long body/kvps']));
+
+  test.each<[string, (index: number) => [string, unknown]]>([
+    ['keys that are none', (index) => [`-${index}`, 'v']],
+    ['card numbers as keys', (index) => [`${CARD} ${index}`, 'v']],
+    ['values that are none', (index) => [`key${index}`, 1]],
+    ['neither keys nor values', (index) => [`-${index}`, {}]],
+  ])('2,000 entries with %s → refused for their number, and nothing is stored', (_, entry) =>
+    expectRefusal(Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => entry(index))), [
+      'field_too_long body/kvps',
+    ]),
+  );
+
+  test('2,000 entries and another wrong field → both are named', async () => {
+    const body = { ...paymentBody({ currency: 'aud' }), kvps: entries(2_000) };
+    const answer = await gateway.api.post('/transactions/purchase', body);
+    expect(answer.errors.toSorted()).toEqual([
+      'field_format body/transaction/amount_details/currency',
+      'field_too_long body/kvps',
+    ]);
+  });
 
   test.each([[null], ['text'], [1], [true], [[]], [['a', 'b']]])(
     '%j instead of an object → 422 field_type',

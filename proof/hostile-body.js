@@ -1,0 +1,181 @@
+// Bodies bent by one rule: a field of the wrong kind, too many members, no JSON at all.
+import { isChoice } from './hostile-document.js';
+import {
+  ACCEPTED,
+  ANYTHING,
+  FOREIGN,
+  jsonOf,
+  Raw,
+  REFUSED,
+  withValue,
+  wrongValues,
+} from './hostile-values.js';
+
+const NO_JSON_TYPES = [
+  'text/plain',
+  'application/xml',
+  'application/jsonp',
+  'application/x-www-form-urlencoded',
+  'json',
+];
+NO_JSON_TYPES.push(
+  'multipart/form-data; boundary=x',
+  'application/json2',
+  'text/json',
+  '*/*',
+  ';',
+  'a'.repeat(4_000),
+);
+
+/** All fields of a schema: where they are, what they must be, and whether they must be there. */
+function fieldsOf(schema, path = [], required = true) {
+  const { properties = {}, required: names = [], additionalProperties } = schema;
+  const below = Object.entries(properties).flatMap(([name, member]) =>
+    fieldsOf(member, [...path, name], names.includes(name)),
+  );
+  if (typeof additionalProperties === 'object')
+    below.push(...fieldsOf(additionalProperties, [...path, 'bent_1.x'], false));
+  return [{ path, schema, required }, ...below];
+}
+
+/** Bends of a body; `bend` makes one of them. */
+export function ofBody({ body, id }, proper, bend) {
+  if (body === undefined) return [];
+  const { chance } = proper;
+  const bends = [];
+  const add = (what, path, expect, change) =>
+    bends.push(
+      bend(
+        `${['body', ...path].join('/')} ${what}`,
+        (request) => {
+          request.body = change(JSON.parse(request.body));
+          return expect;
+        },
+        ['body', ...path],
+      ),
+    );
+  for (const { path, schema, required } of fieldsOf(body.schema)) {
+    const at = ['body', ...path].join('/');
+    if (path.length > 0 && required)
+      add('missing', path, REFUSED(at), (whole) => jsonOf(without(whole, path)));
+    const names = wrongValues(schema, proper).map(([what]) => what);
+    names.forEach((what, index) => {
+      // Made anew each time, so that chance and card numbers differ.
+      add(what, path, REFUSED(at), (whole) =>
+        jsonOf(withValue(whole, path, wrongValues(schema, proper)[index][1])),
+      );
+    });
+    if (schema.type === 'object') {
+      for (const [what, member] of ODD_MEMBERS) {
+        // In a choice or a map every member counts.
+        if (schema.propertyNames || isChoice(schema)) continue;
+        add(`with ${what}`, path, ACCEPTED, (whole) =>
+          jsonOf(whole).replace(
+            jsonOf(valueAt(whole, path)),
+            (text) => `{${member}${text === '{}' ? '' : ','}${text.slice(1)}`,
+          ),
+        );
+      }
+    }
+    if (schema.propertyNames) {
+      const badKeys = [
+        '',
+        'a b',
+        'a-b',
+        'é',
+        '\u0000',
+        'x'.repeat(65),
+        'x'.repeat(9_000),
+        'GATEWAY.REQUEST.KVP.',
+        proper.secrets.card(),
+      ];
+      for (const key of badKeys)
+        add('with a bad key', path, REFUSED(at), (whole) => jsonOf(withValue(whole, [...path, key], 'v')));
+      for (const key of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
+        add(`with the key ${key}`, path, ACCEPTED, (whole) =>
+          jsonOf(withValue(whole, path, new Raw(`{"${key}":"v"}`))),
+        );
+      }
+    }
+    if (isChoice(schema)) {
+      add('with nothing to choose', path, REFUSED(at), (whole) => jsonOf(withValue(whole, path, {})));
+      const both = () =>
+        Object.fromEntries(
+          Object.entries(schema.properties).map(([name, member]) => [name, proper.value(member)]),
+        );
+      add('with two at once', path, REFUSED(at), (whole) => jsonOf(withValue(whole, path, both())));
+    }
+    if (schema.type === 'string' && schema.maxLength && !schema.enum && schema.pattern.endsWith(']*$')) {
+      const longest = { least: schema.maxLength, most: schema.maxLength };
+      add('of the greatest length', path, ACCEPTED, (whole) =>
+        jsonOf(withValue(whole, path, chance.matching(schema.pattern, longest))),
+      );
+    }
+  }
+  for (const [what, change] of NO_JSON)
+    add(what, [], REFUSED('body', 400), (whole) => change(jsonOf(whole), chance));
+  for (const name of body.schema.required ?? []) {
+    add(`twice ${name}, the later one wrong`, [name], REFUSED(`body/${name}`), (whole) =>
+      jsonOf(whole).replace(/\}$/, `,"${name}":null}`),
+    );
+    add(`twice ${name}, the first one wrong`, [name], ACCEPTED, (whole) =>
+      jsonOf(whole).replace('{', `{"${name}":[],`),
+    );
+  }
+  for (const size of [65_537, 66_000, 80_000])
+    add(`of ${size} bytes`, [], REFUSED('', 413), (whole) => jsonOf(whole).padEnd(size));
+  add('of 65,536 bytes', [], ACCEPTED, (whole) => jsonOf(whole).padEnd(65_536));
+  for (let index = 0; index < 8; index += 1)
+    add('with changed bytes', [], ANYTHING, (whole) => damaged(jsonOf(whole), chance));
+  const types = [...NO_JSON_TYPES, ...(id.startsWith('delete') ? [] : [undefined])];
+  for (const type of types) {
+    bends.push(
+      bend(`content type ${String(type).slice(0, 40)}`, (request) => {
+        request.headers['Content-Type'] = type === undefined ? [] : [type];
+        return REFUSED('', 415);
+      }),
+    );
+  }
+  return bends;
+}
+
+const ODD_MEMBERS = [
+  ['an unknown member', '"unknown":{"a":[1,null,"x"]}'],
+  ['a prototype', '"__proto__":{"polluted":true,"id":"x"}'],
+  ['a constructor', '"constructor":{"prototype":{"polluted":true}}'],
+  ['a deep unknown member', `"unknown":${'['.repeat(9_000)}${']'.repeat(9_000)}`],
+  ['foreign characters in an unknown member', `${JSON.stringify(FOREIGN.join(''))}:"é"`],
+];
+
+const NO_JSON = [
+  ['cut off', (text, chance) => text.slice(0, chance.below(text.length - 1))],
+  ['with something behind it', (text) => `${text}]`],
+  ['with a trailing comma', (text) => text.replace(/\}$/, ',}')],
+  ['in single quotes', (text) => text.replaceAll('"', "'").replace(/^\{\}$/, "'")],
+  ['with a raw control character', (text) => text.replace(/^\{/, '{"a":"\u0001",').replace(/,\}$/, '}')],
+  ['with a byte order mark', (text) => `\ufeff${text}`],
+  ['as UTF-16', (text) => [...text].join('\u0000')],
+  ['as a statement of JavaScript', (text) => `(${text})`],
+  ['with NaN', (text) => text.replace(/\}$/, `${text === '{}' ? '' : ','}"a":NaN}`)],
+  ['of nothing', () => ''],
+  ['of open brackets', () => '['.repeat(40_000)],
+];
+
+const valueAt = (whole, path) => path.reduce((value, key) => value[key], whole);
+
+function without(whole, path) {
+  const copy = structuredClone(whole);
+  delete valueAt(copy, path.slice(0, -1))[path.at(-1)];
+  return copy;
+}
+
+/** A few bytes of the text changed, removed or added. */
+function damaged(text, chance) {
+  let result = text;
+  for (let count = chance.between(1, 6); count > 0; count -= 1) {
+    const at = chance.below(result.length);
+    const inserted = chance.one(['', '"', '{', '}', ',', '0', '\\', '\u0000', chance.bytes(1), '[]', 'null']);
+    result = result.slice(0, at) + inserted + result.slice(at + chance.below(2));
+  }
+  return result;
+}

@@ -1,0 +1,108 @@
+// Requests that are sent ahead on one connection: begun one after the other, so that no packet can stop the gateway.
+import { expect, test } from 'vitest';
+import { CARD, paymentBody } from '../support/client.js';
+import { type TestGateway, testGateway } from '../support/gateway.js';
+import { connect, exchange, requestText, statusesOf } from './connection.js';
+import { gatedAcquirer } from './gated-acquirer.js';
+import { requestLines, storedRows } from './requests.js';
+
+const BODY = JSON.stringify(paymentBody());
+const KEEP = { Connection: 'keep-alive' };
+
+const purchase = (gateway: TestGateway, id: string, headers: Record<string, string> = KEEP) =>
+  requestText(
+    gateway,
+    'POST /v1/transactions/purchase',
+    {
+      'Content-Type': 'application/json',
+      'Content-Length': String(BODY.length),
+      'X-Correlation-Id': id,
+      ...headers,
+    },
+    BODY,
+  );
+
+const gated = async () => {
+  const acquirer = gatedAcquirer();
+  const settings = { ACQUIRER_DEADLINE_MS: '60000' };
+  return { acquirer, gateway: await testGateway({ settings, acquirers: [acquirer] }) };
+};
+
+test('a second purchase on the same connection → begun only when the first was answered', async () => {
+  const { acquirer, gateway } = await gated();
+  const { socket, closed } = await connect(gateway);
+  socket.write(purchase(gateway, 'first') + purchase(gateway, 'second', { Connection: 'close' }));
+  await acquirer.reached;
+  // Others are served meanwhile, and find the first one only.
+  expect((await gateway.api.search('first')).body.results).toHaveLength(1);
+  expect((await gateway.api.search('second')).body.results).toEqual([]);
+  acquirer.release();
+  expect(statusesOf(await closed)).toEqual([201, 201]);
+  expect(await storedRows(gateway)).toBe(2);
+});
+
+test('a client that hangs up → what it had sent ahead is never begun', async () => {
+  const { acquirer, gateway } = await gated();
+  const { socket, closed } = await connect(gateway);
+  socket.write(purchase(gateway, 'begun') + purchase(gateway, 'ahead'));
+  await acquirer.reached;
+  socket.destroy();
+  await closed;
+  acquirer.release();
+  const [found] = (await gateway.api.search('begun')).body.results;
+  await gateway.api.decided(found.audit);
+  await expect
+    .poll(() => requestLines(gateway).filter((line) => line.correlation_id === 'begun'), { timeout: 20_000 })
+    .toHaveLength(1);
+  expect(await storedRows(gateway)).toBe(1);
+  expect(gateway.logged()).not.toContain('"ahead"');
+});
+
+test('behind a request that ends the connection → nothing is begun', async () => {
+  const gateway = await testGateway();
+  await exchange(gateway, purchase(gateway, 'last', { Connection: 'close' }) + purchase(gateway, 'behind'));
+  expect((await gateway.api.search('behind')).body.results).toEqual([]);
+  expect(gateway.logged()).not.toContain('"behind"');
+});
+
+test('40 requests ahead → all answered, in order', async () => {
+  const gateway = await testGateway();
+  const ids = Array.from({ length: 40 }, (_, index) => `ahead-${index}`);
+  const requests = ids.map((id, index) =>
+    purchase(gateway, id, index === 39 ? { Connection: 'close' } : KEEP),
+  );
+  const text = await exchange(gateway, requests.join(''));
+  expect([...text.matchAll(/x-correlation-id: (\S+)/gi)].map(([, id]) => id)).toEqual(ids);
+  expect(new Set(statusesOf(text))).toEqual(new Set([201]));
+});
+
+test('2,000 requests ahead → the end of the connection, and at most the first few are begun', async () => {
+  const gateway = await testGateway();
+  const text = await exchange(gateway, 'GET /v1/nowhere HTTP/1.1\r\nHost: gateway\r\n\r\n'.repeat(2_000));
+  expect(statusesOf(text).length).toBeLessThan(200);
+  expect(requestLines(gateway).length).toBeLessThan(200);
+  expect((await gateway.api.search('x')).status).toBe(200);
+});
+
+test('no host → 400 malformed_request as documented; HTTP/1.0 needs none', async () => {
+  const gateway = await testGateway();
+  const withoutHost = (text: string) => text.replace('Host: gateway\r\n', '');
+  const text = await exchange(gateway, withoutHost(purchase(gateway, 'no-host', { Connection: 'close' })));
+  expect(statusesOf(text)).toEqual([400]);
+  expect(JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4)).errors).toMatchObject([
+    { error_code: 'malformed_request', location: [] },
+  ]);
+  expect(text).not.toContain(CARD);
+  expect(await storedRows(gateway)).toBe(0);
+  const old = withoutHost(requestText(gateway, 'GET /v1/transactions/1')).replace('HTTP/1.1', 'HTTP/1.0');
+  expect(statusesOf(await exchange(gateway, old))).toEqual([404]);
+});
+
+test('an expectation that nobody knows → ignored', async () => {
+  const gateway = await testGateway();
+  const text = await exchange(
+    gateway,
+    purchase(gateway, 'expects', { Expect: 'the best', Connection: 'close' }),
+  );
+  expect(statusesOf(text)).toEqual([201]);
+});
