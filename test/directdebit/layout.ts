@@ -103,7 +103,8 @@ export function written({ header, items, trailer }: DirectEntryFile): string {
 /** What stands in the columns of a file; `written` of it is the file again, or it was not one. */
 export function read(text: string): DirectEntryFile {
   const lines = text.split('\r\n').slice(0, -1);
-  const at = (line: string | undefined, ...[first, last]: Columns) => (line ?? '').slice(first - 1, last).trim();
+  const at = (line: string | undefined, ...[first, last]: Columns) =>
+    (line ?? '').slice(first - 1, last).trim();
   const [header, ...items] = lines;
   const trailer = items.pop();
   return {
