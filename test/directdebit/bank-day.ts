@@ -88,12 +88,13 @@ export function bankDayOf({ databaseUrl, ledgerPath }: TestGateway): BankDay {
   };
 }
 
-/** Moves the clock where no command may, and waits until the gateway has done what became due. */
+/** Moves the clock where no command may, and waits until the gateway has the new time and has done what is due by it. */
 export async function moveClock({ sql }: Pick<TestGateway, 'sql'>, days: number): Promise<void> {
   await sql('UPDATE gateway SET advanced_ms = advanced_ms + $1', [days * 86_400_000]);
-  const due = `SELECT audit FROM directdebit_item, gateway
-    WHERE next_at <= now() + (gateway.advanced_ms * interval '1 millisecond')`;
-  await vi.waitFor(async () => expect(await sql(due)).toEqual([]), { timeout: 20_000, interval: 20 });
+  const behind = `SELECT p.id::text FROM process p, gateway g WHERE p.advanced_ms <> g.advanced_ms
+    UNION ALL SELECT i.audit::text FROM directdebit_item i, gateway g
+    WHERE i.next_at <= now() + (g.advanced_ms * interval '1 millisecond')`;
+  await vi.waitFor(async () => expect(await sql(behind)).toEqual([]), { timeout: 20_000, interval: 20 });
 }
 
 /** What can change about transactions: their rows, their items, and what is told of them. */
