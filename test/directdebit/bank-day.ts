@@ -48,7 +48,7 @@ export interface BankDay {
 
 export function bankDayOf({ databaseUrl, ledgerPath }: TestGateway): BankDay {
   const folder = dirname(ledgerPath);
-  const database = new Database(databaseUrl, { maxConnections: 4 });
+  const database = new Database(databaseUrl, { maxConnections: 8 });
   const keys = new DataKeys(database, new FileKeys(join(folder, 'key-encryption-key')));
   const files = new DirectDebitFiles(database, keys);
   const actor = 'operator:test';
