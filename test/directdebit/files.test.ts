@@ -277,3 +277,20 @@ test('three exports of one merchant at once → every item is in one of their fi
     expect(titles.sort()).toEqual(names);
   }
 });
+
+test('an item of the simulated bank is recorded while its merchant gets a real one → it is in a file that the operator gets', async () => {
+  const own = await testGateway();
+  const operator = bankDayOf(own);
+  try {
+    await operator.setDirectEntry(1);
+    await own.api.purchase({ bankAccount: { account_name: 'IN BETWEEN' } });
+    // What a payment leaves behind that had read the settings just before they were changed.
+    await own.sql(`UPDATE directdebit_item SET next_at = t.voidable_until FROM transaction t
+      WHERE t.organisation_id = directdebit_item.organisation_id AND t.audit = directdebit_item.audit`);
+    await moveClock(own, 6);
+    expect((await operator.export(1))?.items.map(({ title }) => title)).toEqual(['IN BETWEEN']);
+    expect(await operator.export(1)).toBeUndefined();
+  } finally {
+    await operator.close();
+  }
+});
