@@ -60,12 +60,6 @@ async function json(...args: string[]): Promise<Json> {
   return JSON.parse(stdout);
 }
 
-/** A credit of ten digits leaves no room in a file for others: they go with the next. */
-async function exportBoth(merchant: number): Promise<{ exported: Json; out: string }> {
-  const out = join(bank.folder, `merchant-${merchant}.aba`);
-  return { exported: await json('directdebit', 'export', '--merchant', String(merchant), '--out', out), out };
-}
-
 beforeAll(async () => {
   gateway = await testGateway();
   bank = bankDayOf(gateway);
@@ -73,10 +67,11 @@ beforeAll(async () => {
   await Promise.all(
     [1, 2].map(async (merchant) => {
       const audits = await makeItems(merchant);
-      const { exported, out } = await exportBoth(merchant);
+      const out = join(bank.folder, `merchant-${merchant}.aba`);
+      const exported = await json('directdebit', 'export', '--merchant', String(merchant), '--out', out);
       const text = await readFile(out, 'latin1');
       const file = read(text);
-      // The rest of the credits; what comes back is in either file.
+      // A credit of ten digits leaves no room for others: they go with the next file.
       const rest = (await bank.export(merchant)) as DirectEntryFile;
       const back = [...file.items, ...rest.items]
         .filter(({ title }) => title.includes('BACK'))
@@ -99,12 +94,11 @@ describe.each([
   const run = () => runs.get(merchant) as Run;
 
   test('export → a file of lines of 120 columns, every field in its place', () => {
-    const { text, file, audits } = run();
+    const { text, file } = run();
     const lines = text.split('\r\n');
     expect(lines.pop()).toBe('');
     for (const line of lines) expect(line).toMatch(/^[\x20-\x7e]{120}$/);
     expect(written(file)).toBe(text);
-    expect(audits.size).toBe(22);
   });
 
   test('export → the header and the trace record are the merchant’s', async () => {
@@ -157,7 +151,7 @@ describe.each([
   });
 
   test('export → a trailer with the sums, and no more credits than its ten digits can say: the rest is left', () => {
-    const { file, exported, out } = run();
+    const { file, exported, out, audits } = run();
     expect(file.trailer).toEqual(totalsOf(file.items));
     expect(file.trailer.creditCents).toBe(9_999_999_999);
     expect(exported).toEqual({
@@ -167,7 +161,7 @@ describe.each([
       debit_cents: file.trailer.debitCents,
       credit_cents: 9_999_999_999,
       processing_day: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
-      left: 20 + 1 - file.items.length,
+      left: audits.size - 1 - file.items.length,
       out,
     });
   });
