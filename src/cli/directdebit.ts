@@ -177,7 +177,7 @@ function addImport(directdebit: Command): void {
         ...(result.refunded.length > 0
           ? [`Refunded although they came back: audits ${result.refunded.join(', ')}.`]
           : []),
-        ...(result.complete ? [] : ['The trailer of the file speaks of other items: it may be cut short.']),
+        ...(result.complete ? [] : ['No trailer speaks of these items: the file may be cut short.']),
         ...result.unmatched.map(
           ({ line, lodgementReference, reason }) => `Line ${line} ${lodgementReference}: ${reason}.`,
         ),

@@ -33,49 +33,52 @@ export async function exportFile(
   entry: DirectEntry,
   options: ExportOptions,
 ): Promise<ExportResult | undefined> {
-  const { out, number, nowMs, actor } = options;
-  const again = number === undefined ? await files.unwritten(entry) : await files.find(entry, number);
-  if (number !== undefined && again === undefined) {
-    throw new AdministrationError(`merchant ${entry.merchant} has no file ${number}`);
-  }
-  // Looked at before anything is decided: what is put into a file now can no longer be voided.
-  if (again === undefined && (await exists(out))) throw taken(out);
-  const made =
-    again === undefined
-      ? await files.make(entry, {
-          processingDay: settlementDay(nowMs),
-          atMs: nowMs,
-          toBeWritten: true,
-          actor,
-        })
-      : { file: again, left: 0 };
-  if (made === undefined) return undefined;
-  await write(files, made.file, options);
-  await files.written(made.file, nowMs);
-  return made;
-}
-
-async function write(files: DirectDebitFiles, file: DirectDebitFile, options: ExportOptions): Promise<void> {
-  const { out, progress } = options;
+  const { out } = options;
   const part = `${out}.${process.pid}.part`;
-  // Account numbers stand in it in clear, for the bank to read: nobody else needs to.
-  const handle = await open(part, 'wx', 0o600);
   try {
-    await writeLines(files, file, handle, progress);
-    await handle.sync();
-    await handle.close();
-    if (await exists(out)) {
-      if (!(await sameContent(part, out))) throw taken(out);
-      await rm(part);
-    } else {
-      await rename(part, out);
-      await syncFolder(dirname(out));
+    // Opened before anything is decided: what is put into a file now can no longer be voided. Account numbers stand in
+    // it in clear, for the bank to read: nobody else needs to.
+    const handle = await open(part, 'wx', 0o600);
+    try {
+      return await files.exclusively(entry, async () => {
+        const made = await decide(files, entry, options);
+        if (made === undefined) return undefined;
+        await writeLines(files, made.file, handle, options.progress);
+        await handle.sync();
+        await putInPlace(part, out);
+        await files.written(made.file, options.nowMs);
+        return made;
+      });
+    } finally {
+      await handle.close();
+      await rm(part, { force: true });
     }
   } catch (error) {
-    await handle.close().catch(() => {});
-    await rm(part, { force: true });
-    throw error;
+    const { syscall, code } = error as NodeJS.ErrnoException;
+    throw syscall === undefined ? error : new AdministrationError(`${out} cannot be written (${code})`);
   }
+}
+
+/** Which file to write: one that was asked for, one that was left behind, or a new one. */
+async function decide(
+  files: DirectDebitFiles,
+  entry: DirectEntry,
+  { out, number, nowMs, actor }: ExportOptions,
+): Promise<ExportResult | undefined> {
+  const again = number === undefined ? await files.unwritten(entry) : await files.find(entry, number);
+  if (again !== undefined) return { file: again, left: 0 };
+  if (number !== undefined) throw new AdministrationError(`merchant ${entry.merchant} has no file ${number}`);
+  if (await exists(out)) throw taken(out);
+  return files.make(entry, { processingDay: settlementDay(nowMs), atMs: nowMs, toBeWritten: true, actor });
+}
+
+async function putInPlace(part: string, out: string): Promise<void> {
+  if (await exists(out)) {
+    if (!(await sameContent(part, out))) throw taken(out);
+    return;
+  }
+  await rename(part, out);
+  await syncFolder(dirname(out));
 }
 
 async function writeLines(

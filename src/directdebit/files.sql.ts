@@ -6,6 +6,12 @@ export const LOCK_FILES_OF_MERCHANT: Statement = {
   text: `SELECT id FROM merchant WHERE organisation_id = $1 AND id = $2 FOR NO KEY UPDATE`,
 };
 
+/** Held for as long as the transaction. Apart from the merchant's row, which the simulated bank's files need too. */
+export const LOCK_EXPORTS_OF_MERCHANT: Statement = {
+  name: '',
+  text: `SELECT pg_advisory_xact_lock(hashtext('tollgate exports'), $1::integer)`,
+};
+
 /** Items whose transaction was voided need not wait any longer. */
 export const LEAVE_OUT_VOIDED: Statement = {
   name: 'leave-out-voided',

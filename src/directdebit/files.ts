@@ -17,6 +17,7 @@ import {
   INSTALLATION,
   ITEMS_OF_FILE,
   LEAVE_OUT_VOIDED,
+  LOCK_EXPORTS_OF_MERCHANT,
   LOCK_FILES_OF_MERCHANT,
   MAKE_FILE,
   UNTAKEN_FILE,
@@ -120,6 +121,14 @@ export class DirectDebitFiles {
     return this.database
       .query<DirectDebitFile>(FIND_FILE, [organisationId, merchant, number])
       .then(({ rows }) => rows[0]);
+  }
+
+  /** One export of a merchant at a time: another would take the file that is being written for one left behind. */
+  exclusively<Result>({ merchant }: DirectEntry, work: () => Promise<Result>): Promise<Result> {
+    return this.database.transaction(async (connection) => {
+      await connection.query(LOCK_EXPORTS_OF_MERCHANT, [merchant]);
+      return work();
+    });
   }
 
   /** One that was made, and then not written: the process died in between. */

@@ -42,7 +42,7 @@ export interface ImportResult {
   readonly unmatched: readonly Unmatched[];
   /** Late returns of purchases that had been refunded, wholly or in part: the merchant has paid twice. */
   readonly refunded: readonly number[];
-  /** False where the file says of itself that it has other items: it may be cut short. */
+  /** False where the file does not end in a trailer that speaks of the items before it: it may be cut short. */
   readonly complete: boolean;
 }
 
@@ -57,7 +57,7 @@ export async function importReturns(database: Database, options: ImportOptions):
   const unmatched: Unmatched[] = [];
   const declined: Pick<Declined, 'audit' | 'late' | 'refundedCents'>[] = [];
   let returnedAlready = 0;
-  let complete = true;
+  let complete = false;
   let batch: Line[] = [];
 
   const take = async () => {
@@ -84,6 +84,7 @@ export async function importReturns(database: Database, options: ImportOptions):
     const item = parseReturnedItem(text);
     const trailer = item === undefined ? parseTrailer(text) : undefined;
     if (item !== undefined) {
+      complete = false;
       count(counted, item);
       batch.push({ line: number, item, lodged: lodgedHere(item, options.installation) });
       if (batch.length === BATCH) {

@@ -78,7 +78,7 @@ export function wrongReservations({ sql }: Pick<TestGateway, 'sql'>): Promise<ob
         coalesce(sum(amount_cents) FILTER (WHERE transaction_type = 'completion'), 0) AS completed_cents,
         array_agg(audit) FILTER (WHERE transaction_type = 'completion') AS completions,
         array_agg(audit) FILTER (WHERE transaction_type = 'void') AS voids
-      FROM transaction WHERE status IN ('approved', 'unknown') AND target_audit IS NOT NULL
+      FROM transaction WHERE status IN ('approved', 'pending', 'unknown') AND target_audit IS NOT NULL
       GROUP BY organisation_id, target_audit)
     SELECT t.organisation_id, t.audit, t.status, t.refunded_cents, t.completed_cents, t.completed_by, t.voided_by,
       to_json(live) AS live

@@ -51,6 +51,8 @@ export interface PaymentChange {
   readonly pan?: string;
   readonly expiry?: string;
   readonly cvv?: string;
+  /** `BANK_ACCOUNT` with these members changed, instead of a card. */
+  readonly bankAccount?: Partial<typeof BANK_ACCOUNT>;
   readonly reference?: string;
   readonly kvps?: Record<string, string>;
   readonly correlationId?: string;
@@ -64,6 +66,7 @@ export interface TargetChange {
 }
 
 export const CARD = '4111111111111111';
+export const BANK_ACCOUNT = { bsb: '062-000', account_number: '123456789', account_name: 'A Customer' };
 
 export function paymentBody(change: PaymentChange = {}): Json {
   return {
@@ -72,13 +75,15 @@ export function paymentBody(change: PaymentChange = {}): Json {
     transaction: {
       reference: change.reference ?? 'order-1',
       amount_details: { total_amount: String(change.amount ?? 10_000), currency: change.currency ?? 'AUD' },
-      payment_method: {
-        creditcard: {
-          pan: change.pan ?? CARD,
-          expiry_date: change.expiry ?? '1239',
-          cvv: change.cvv ?? '123',
-        },
-      },
+      payment_method: change.bankAccount
+        ? { bankaccount: { ...BANK_ACCOUNT, ...change.bankAccount } }
+        : {
+            creditcard: {
+              pan: change.pan ?? CARD,
+              expiry_date: change.expiry ?? '1239',
+              cvv: change.cvv ?? '123',
+            },
+          },
     },
   };
 }

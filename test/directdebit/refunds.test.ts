@@ -1,0 +1,201 @@
+// Refunds by audit of direct debits: credits to the account that was debited, never more than it was debited with.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expectBooksToAgree, wrongReservations } from '../support/books.js';
+import type { Answer, Client, Json } from '../support/client.js';
+import { type TestGateway, testGateway } from '../support/gateway.js';
+import { bankAccount, vaultOf } from '../support/vault-client.js';
+import { type BankDay, bankDayOf } from './bank-day.js';
+import { type DirectEntryFile, itemOf, returnsFile } from './layout.js';
+
+const REFUNDABLE = 'GATEWAY.RESPONSE.KVP.REFUNDABLE_AMOUNT';
+const RACES = 30;
+
+let gateway: TestGateway;
+let second: TestGateway;
+let bank: BankDay;
+let api: Client;
+
+/** Debits of 10,000 that have cleared, one for each test; and what the simulated bank makes of some refunds. */
+const cleared = new Map<string, number>();
+const names = ['one refund', 'the sum', 'another currency', 'returned'];
+
+function debit(name: string): number {
+  return cleared.get(name) as number;
+}
+
+beforeAll(async () => {
+  gateway = await testGateway();
+  second = await testGateway({ shareWith: gateway });
+  api = gateway.api;
+  bank = bankDayOf(gateway);
+  await Promise.all(
+    [...names, ...Array.from({ length: RACES }, (_, number) => `race ${number}`)].map(async (name) => {
+      const { body } = await api.purchase({ bankAccount: { account_name: name.toUpperCase() } });
+      cleared.set(name, body.audit);
+    }),
+  );
+  const vault = vaultOf(api);
+  const token = await vault.newToken({ account: bankAccount({ 'BANK.ACCOUNT_NAME': 'BY TOKEN' }) });
+  cleared.set('by token', (await api.purchase({ pan: token.virtualPan })).body.audit);
+  await vault.deleteCustomer(token.customerId);
+  await gateway.advance('12d');
+});
+afterAll(async () => {
+  await bank.close();
+  await second.close();
+  await gateway.close();
+});
+
+async function lookedUp(audit: number): Promise<Json> {
+  return (await api.lookUp(audit)).body;
+}
+
+async function left(audit: number): Promise<string | undefined> {
+  return (await lookedUp(audit)).kvps[REFUNDABLE];
+}
+
+test('refund of a cleared debit → a credit: pending, with its target, to the account that was debited', async () => {
+  const audit = debit('one refund');
+  const { status, headers, body } = await api.refund(audit, 4_000, { reference: 'sorry' });
+  expect(status).toBe(201);
+  expect(headers.get('location')).toBe(`/v1/transactions/${body.audit}`);
+  const self = `/v1/transactions/${body.audit}`;
+  const pending = {
+    gateway_status_code: 0,
+    gateway_status_message: 'Processed',
+    transaction_status_code: 'pending',
+    acquirer: {},
+  };
+  const _links = {
+    self: { href: self },
+    target: { href: `/v1/transactions/${audit}` },
+    void: { href: `${self}/void` },
+  };
+  const common = { audit: body.audit, gateway_timestamp: expect.any(String), merchant: { id: 1 } };
+  expect(body).toEqual({ ...common, kvps: {}, status: pending, _links });
+  expect(await lookedUp(body.audit)).toEqual({
+    ...common,
+    kvps: { 'GATEWAY.RESPONSE.KVP.VOIDABLE_UNTIL': expect.stringContaining('T18:00:00.000') },
+    transaction: {
+      reference: 'sorry',
+      transaction_type: 'refund',
+      target_audit: audit,
+      amount_details: { total_amount: '4000', currency: 'AUD' },
+      payment_method: {
+        bankaccount: { bsb: '062-000', account_number: '******789', account_name: 'ONE REFUND' },
+      },
+      directdebit_mode: 'credit',
+    },
+    status: pending,
+    _links,
+  });
+  expect(await left(audit)).toBe('6000');
+});
+
+test('several refunds → up to the amount of the debit and not a cent more, pending ones counted', async () => {
+  const audit = debit('the sum');
+  expect((await api.refund(audit, 10_001)).errors).toEqual([
+    'refund_exceeds_original body/transaction/amount_details/total_amount',
+  ]);
+  expect((await api.refund(audit, 6_000)).status).toBe(201);
+  expect((await api.refund(audit, 4_001)).code).toBe('refund_exceeds_original');
+  expect((await api.refund(audit, 4_000)).status).toBe(201);
+  const full = await api.refund(audit, 1);
+  expect([full.status, full.code]).toEqual([422, 'refund_exceeds_original']);
+  expect(Object.keys((await lookedUp(audit))._links)).toEqual(['self']);
+});
+
+test('refund in another currency → 422', async () => {
+  const { status, errors } = await api.refund(debit('another currency'), 1, { currency: 'USD' });
+  expect([status, errors]).toEqual([422, ['target_not_refundable body/transaction/amount_details/currency']]);
+});
+
+test('two refunds of 6,000 at once, to two processes → one of them, every time', async () => {
+  const outcome = ({ status, code, body }: Answer) =>
+    `${status} ${code ?? body.status.transaction_status_code}`;
+  const results = await Promise.all(
+    Array.from({ length: RACES }, async (_, number) => {
+      const audit = debit(`race ${number}`);
+      const both = await Promise.all([api.refund(audit, 6_000), second.api.refund(audit, 6_000)]);
+      return both.map(outcome).sort().join(', ');
+    }),
+  );
+  expect(new Set(results)).toEqual(new Set(['201 pending, 422 refund_exceeds_original']));
+  for (let number = 0; number < RACES; number += 1) expect(await left(debit(`race ${number}`))).toBe('4000');
+  expect(await wrongReservations(gateway)).toEqual([]);
+});
+
+describe('refund of what is not a cleared debit', () => {
+  test.each<[string, () => Promise<number>]>([
+    ['a pending debit', async () => (await api.purchase({ bankAccount: {} })).body.audit],
+    ['a pending credit', async () => (await api.standaloneRefund({ bankAccount: {} })).body.audit],
+    [
+      'a voided debit',
+      async () => {
+        const { audit } = (await api.purchase({ bankAccount: {} })).body;
+        await api.void(audit);
+        return audit;
+      },
+    ],
+    ['a refund', async () => (await api.refund(debit('another currency'), 10)).body.audit],
+  ])('%s → 422 target_not_refundable, and no link to it', async (_, make) => {
+    const audit = await make();
+    const { status, errors } = await api.refund(audit, 1);
+    expect([status, errors]).toEqual([422, ['target_not_refundable path/audit']]);
+    expect(Object.keys((await lookedUp(audit))._links)).not.toContain('refund');
+  });
+});
+
+test('a credit that the bank returns → declined, and its amount is refundable again, once', async () => {
+  const audit = debit('returned');
+  const refund = (await api.refund(audit, 7_000)).body.audit;
+  expect(await left(audit)).toBe('3000');
+  const file = (await bank.export(1)) as DirectEntryFile;
+  const item = itemOf(file, 'RETURNED');
+  expect([item.code, item.cents, item.accountNumber]).toEqual(['50', 7_000, '123456789']);
+  const returned = returnsFile(file.header, [{ item, returnCode: 5 }]);
+  expect(await bank.importReturns(returned)).toMatchObject({ items: 1, returned: 1, late: 0, unmatched: [] });
+  expect((await lookedUp(refund)).status).toMatchObject({
+    transaction_status_code: 'declined',
+    acquirer: { response_code: '5' },
+  });
+  expect(await left(audit)).toBe('10000');
+  expect(await bank.importReturns(returned)).toMatchObject({ items: 1, returned: 0, returnedAlready: 1 });
+  expect(await left(audit)).toBe('10000');
+  expect((await api.refund(audit, 10_000)).status).toBe(201);
+});
+
+test('a debit by virtual PAN, whose customer is gone → the credit goes to the account that was debited', async () => {
+  const { status, body } = await api.refund(debit('by token'), 5);
+  expect([status, body.status.transaction_status_code]).toEqual([201, 'pending']);
+  const file = (await bank.export(1)) as DirectEntryFile;
+  expect(itemOf(file, 'BY TOKEN')).toMatchObject({
+    code: '50',
+    cents: 5,
+    bsb: '062-000',
+    accountNumber: '123456789',
+  });
+});
+
+test('refunds on the simulated bank, days later → approved, or declined and refundable again, and the books agree', async () => {
+  const own = await testGateway();
+  const make = async (account_number: string) =>
+    (await own.api.purchase({ bankAccount: { account_number } })).body.audit as number;
+  const [good, bad, unrefunded] = [await make('16'), await make('900002'), await make('17')];
+  await own.advance('12d');
+  const declined = await own.api.refund(bad, 1);
+  expect([declined.status, declined.errors]).toEqual([422, ['target_not_refundable path/audit']]);
+  const refunds = [
+    (await own.api.refund(good, 2_500)).body.audit,
+    (await own.api.refund(good, 7_500)).body.audit,
+  ];
+  await own.advance('12d');
+  for (const audit of refunds) {
+    const { status, _links, kvps } = (await own.api.lookUp(audit)).body;
+    expect(status).toMatchObject({ transaction_status_code: 'approved', acquirer: { response_code: '00' } });
+    expect([Object.keys(_links), kvps]).toEqual([['self', 'target'], {}]);
+  }
+  expect((await own.api.refund(good, 1)).code).toBe('refund_exceeds_original');
+  expect((await own.api.lookUp(unrefunded)).body.kvps[REFUNDABLE]).toBe('10000');
+  await expectBooksToAgree(own);
+});

@@ -1,0 +1,303 @@
+// Returns files: what comes back in time, late, too late, twice, or belongs to nobody.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { addDays, sydneyInstant } from '../../src/values/sydney.js';
+import { wrongReservations } from '../support/books.js';
+import type { Client, Json } from '../support/client.js';
+import { type TestGateway, testGateway } from '../support/gateway.js';
+import { type BankDay, bankDayOf, moveClock, stateOf } from './bank-day.js';
+import {
+  type DirectEntryFile,
+  type Item,
+  itemOf,
+  type Returned,
+  returnedLine,
+  returnsFile,
+} from './layout.js';
+
+const REAL = 2;
+const DISPUTE_DAYS = 40;
+
+let gateway: TestGateway;
+let bank: BankDay;
+let api: Client;
+/** Carries everything below; all of it has cleared. */
+let file: DirectEntryFile;
+const audits = new Map<string, number>();
+
+/** Debits that are approved by now, each of the test that bears its name. */
+const DEBITS = [
+  'LATE',
+  'LAST DAY',
+  'TOO LATE',
+  'REFUNDED',
+  'UNREFUNDED',
+  'TWICE',
+  'IN PARTS',
+  'OTHERS',
+  'WHOLE',
+];
+
+beforeAll(async () => {
+  gateway = await testGateway();
+  api = gateway.api;
+  bank = bankDayOf(gateway);
+  await bank.setDirectEntry(REAL, { disputeDays: DISPUTE_DAYS });
+  for (const account_name of DEBITS) audits.set(account_name, await pay(account_name));
+  const credit = await api.standaloneRefund({ merchant: REAL, bankAccount: { account_name: 'CREDIT' } });
+  audits.set('CREDIT', credit.body.audit);
+  file = (await bank.export(REAL)) as DirectEntryFile;
+  await moveClock(gateway, 12);
+  for (const audit of audits.values()) expect(await statusOf(audit)).toBe('approved');
+});
+afterAll(async () => {
+  await bank.close();
+  await gateway.close();
+});
+
+async function pay(account_name: string): Promise<number> {
+  return (await api.purchase({ merchant: REAL, bankAccount: { account_name, account_number: '1234567' } }))
+    .body.audit;
+}
+
+function audit(name: string): number {
+  return audits.get(name) as number;
+}
+
+async function lookedUp(of: number): Promise<Json> {
+  return (await api.lookUp(of)).body;
+}
+
+async function statusOf(of: number): Promise<string> {
+  return (await lookedUp(of)).status.transaction_status_code;
+}
+
+function back(name: string, change: Partial<Item> = {}, returnCode = 6): Returned {
+  return { item: { ...itemOf(file, name), ...change }, returnCode };
+}
+
+const returning = (...returned: Returned[]) => bank.importReturns(returnsFile(file.header, returned));
+
+/** How the journal tells of late returns of this transaction. */
+function toldLate(of: number): Promise<object[]> {
+  return gateway.sql(
+    `SELECT actor, merchant_id, detail FROM journal WHERE action = 'directdebit.returned_late' AND audit = $1`,
+    [of],
+  );
+}
+
+const NOTHING = { items: 1, returned: 0, late: 0, returnedAlready: 0, refunded: [], complete: true };
+
+describe('late', () => {
+  test('a debit that was approved comes back → declined with the return code, and the journal says so', async () => {
+    const before = await lookedUp(audit('LATE'));
+    expect(await returning(back('LATE', {}, 2))).toEqual({ ...NOTHING, returned: 1, late: 1, unmatched: [] });
+    const { kvps, _links, status } = await lookedUp(audit('LATE'));
+    expect(status).toEqual({
+      ...before.status,
+      transaction_status_code: 'declined',
+      acquirer: {
+        response_code: '2',
+        response_message: 'Payment stopped',
+        settlement_date: before.status.acquirer.settlement_date,
+      },
+    });
+    expect([kvps, Object.keys(_links)]).toEqual([{}, ['self']]);
+    expect((await api.refund(audit('LATE'), 1, { merchant: REAL })).code).toBe('target_not_refundable');
+    expect(await toldLate(audit('LATE'))).toEqual([
+      { actor: 'operator:test', merchant_id: REAL, detail: 'approved before, returned with code 2' },
+    ]);
+  });
+
+  test('a credit that was approved comes back → declined too', async () => {
+    expect(await returning(back('CREDIT'))).toMatchObject({ returned: 1, late: 1, unmatched: [] });
+    expect(await statusOf(audit('CREDIT'))).toBe('declined');
+    expect(await toldLate(audit('CREDIT'))).toHaveLength(1);
+  });
+
+  test('on the last of the dispute days → taken; a day later → listed, and nothing is touched', async () => {
+    const { settlement_date } = (await lookedUp(audit('LAST DAY'))).status.acquirer;
+    const lastDay = addDays(settlement_date, DISPUTE_DAYS);
+    const text = returnsFile(file.header, [back('TOO LATE')]);
+    const before = await stateOf(gateway);
+    expect(await bank.importReturns(text, sydneyInstant(addDays(lastDay, 1), '00:01'))).toEqual({
+      ...NOTHING,
+      unmatched: [{ line: 2, lodgementReference: itemOf(file, 'TOO LATE').reference, reason: 'too late' }],
+    });
+    expect(await stateOf(gateway)).toEqual(before);
+    const inTime = returnsFile(file.header, [back('LAST DAY')]);
+    expect(await bank.importReturns(inTime, sydneyInstant(lastDay, '23:59'))).toMatchObject({ returned: 1 });
+    expect(await statusOf(audit('LAST DAY'))).toBe('declined');
+  });
+
+  test('a debit that was refunded meanwhile comes back → declined, and the import names it', async () => {
+    const refund = (await api.refund(audit('REFUNDED'), 2_000, { merchant: REAL })).body.audit;
+    expect(await returning(back('REFUNDED'), back('UNREFUNDED'))).toMatchObject({
+      returned: 2,
+      late: 2,
+      refunded: [audit('REFUNDED')],
+    });
+    expect(await statusOf(audit('REFUNDED'))).toBe('declined');
+    expect(await statusOf(refund)).toBe('pending');
+    expect(await wrongReservations(gateway)).toEqual([]);
+  });
+});
+
+describe('again', () => {
+  test('the same file twice → the second changes nothing', async () => {
+    const text = returnsFile(file.header, [back('TWICE')]);
+    expect(await bank.importReturns(text)).toMatchObject({ returned: 1, returnedAlready: 0 });
+    const after = await stateOf(gateway);
+    expect(await bank.importReturns(text)).toEqual({ ...NOTHING, returnedAlready: 1, unmatched: [] });
+    expect(await returning(back('TWICE', {}, 1))).toMatchObject({ returned: 0, returnedAlready: 1 });
+    expect(await stateOf(gateway)).toEqual(after);
+  });
+
+  test('one item twice in one file → declined once, and its amount given back once', async () => {
+    const target = audit('IN PARTS');
+    const refund = async (amount: number) =>
+      (await api.refund(target, amount, { merchant: REAL })).body.audit as number;
+    const [twice, once] = [await refund(1_000), await refund(2_000)];
+    const credits = (await bank.export(REAL)) as DirectEntryFile;
+    const item = credits.items.find(({ cents }) => cents === 1_000) as Item;
+    const text = returnsFile(credits.header, [
+      { item, returnCode: 3 },
+      { item, returnCode: 3 },
+    ]);
+    expect(await bank.importReturns(text)).toMatchObject({ items: 2, returned: 1, unmatched: [] });
+    expect([await statusOf(twice), await statusOf(once)]).toEqual(['declined', 'pending']);
+    expect((await lookedUp(target)).kvps['GATEWAY.RESPONSE.KVP.REFUNDABLE_AMOUNT']).toBe('8000');
+    expect(await wrongReservations(gateway)).toEqual([]);
+  });
+
+  test('a debit and its refund come back in one file → both declined', async () => {
+    const target = audit('WHOLE');
+    const refund = (await api.refund(target, 10_000, { merchant: REAL })).body.audit;
+    const credits = (await bank.export(REAL)) as DirectEntryFile;
+    const credit = { item: itemOf(credits, 'WHOLE'), returnCode: 6 };
+    expect(await returning(credit, back('WHOLE'))).toMatchObject({ returned: 2, unmatched: [] });
+    expect([await statusOf(target), await statusOf(refund)]).toEqual(['declined', 'declined']);
+    expect(await wrongReservations(gateway)).toEqual([]);
+  });
+});
+
+describe('what belongs to nobody', () => {
+  const reference = () => itemOf(file, 'OTHERS').reference;
+  const CASES: [string, () => Partial<Item>, string][] = [
+    [
+      'another installation’s',
+      () => ({ reference: reference().replace(/^./, (first) => (first === 'X' ? 'Y' : 'X')) }),
+      'unknown reference',
+    ],
+    [
+      'an audit that nobody has',
+      () => ({ reference: reference().slice(0, 12).concat('ZIK0ZJ') }),
+      'unknown reference',
+    ],
+    [
+      'an audit beyond all audits',
+      () => ({ reference: reference().slice(0, 12).concat('ZZZZZZ') }),
+      'unknown reference',
+    ],
+    [
+      'another organisation’s',
+      () => ({ reference: `${reference().slice(0, 6)}000002${reference().slice(12)}` }),
+      'unknown reference',
+    ],
+    ['words for a reference', () => ({ reference: 'RENT NOVEMBER' }), 'unknown reference'],
+    ['no reference', () => ({ reference: '' }), 'unknown reference'],
+    ['another amount', () => ({ cents: 9_999 }), 'details differ'],
+    ['another account', () => ({ accountNumber: '1234568' }), 'details differ'],
+    ['a longer account', () => ({ accountNumber: '91234567' }), 'details differ'],
+    ['another BSB', () => ({ bsb: '062-001' }), 'details differ'],
+    ['a credit for a debit', () => ({ code: '50' }), 'details differ'],
+  ];
+
+  test.each(CASES)(
+    '%s → listed with its line and the reason, and nothing is touched',
+    async (_, change, reason) => {
+      const before = await stateOf(gateway);
+      const returned = back('OTHERS', change());
+      expect(await returning(returned)).toEqual({
+        ...NOTHING,
+        unmatched: [{ line: 2, lodgementReference: returned.item.reference, reason }],
+      });
+      expect(await stateOf(gateway)).toEqual(before);
+    },
+  );
+
+  test('a card payment’s reference → unknown', async () => {
+    const { audit: card } = (await api.purchase({ merchant: REAL })).body;
+    const text = card.toString(36).toUpperCase().padStart(6, '0');
+    const { unmatched } = await returning(back('OTHERS', { reference: reference().slice(0, 12) + text }));
+    expect(unmatched).toMatchObject([{ reason: 'unknown reference' }]);
+    expect(await statusOf(card)).toBe('approved');
+  });
+
+  test('an item that waits for its file, and one that was voided → unknown, since no bank has heard of them', async () => {
+    const coded = (number: number) => number.toString(36).toUpperCase().padStart(6, '0');
+    const [waiting, voided] = [await pay('OTHERS'), await pay('OTHERS')];
+    await api.void(voided, { merchant: REAL });
+    const returned = [waiting, voided].map((number) =>
+      back('OTHERS', { reference: reference().slice(0, 12) + coded(number) }),
+    );
+    const { unmatched } = await returning(...returned);
+    expect(unmatched.map(({ reason }) => reason)).toEqual(['unknown reference', 'unknown reference']);
+    expect([await statusOf(waiting), await statusOf(voided)]).toEqual(['pending', 'voided']);
+  });
+
+  test('lines that cannot be read, between lines that can → listed by number; the others are taken', async () => {
+    const { header } = file;
+    const late = await pay('READABLE');
+    const more = (await bank.export(REAL)) as DirectEntryFile;
+    const readable = { item: itemOf(more, 'READABLE'), returnCode: 9 };
+    const line = returnedLine(readable, header);
+    const before = await statusOf(audit('OTHERS'));
+    const text = [
+      'Dear customer, here are your returns',
+      line.replace(/^2/, '1'),
+      line.slice(0, 25),
+      line.replace(/^(.{17})9/, '$10'),
+      line.replace(/^(.{18})13/, '$199'),
+      '',
+      line,
+      returnedLine(back('OTHERS', { bsb: '06-2000' }), header),
+    ].join('\n');
+    const result = await bank.importReturns(text);
+    expect(result).toMatchObject({ items: 1, returned: 1, late: 0 });
+    expect(result.unmatched).toEqual(
+      [1, 2, 3, 4, 5, 8].map((number) => ({
+        line: number,
+        lodgementReference: '',
+        reason: 'cannot be read',
+      })),
+    );
+    expect(await statusOf(late)).toBe('declined');
+    expect(await statusOf(audit('OTHERS'))).toBe(before);
+  });
+});
+
+describe('a file that was cut short', () => {
+  const text = () =>
+    returnsFile(file.header, [back('OTHERS', { cents: 1 }), back('OTHERS', { cents: 2 })]).split('\r\n');
+
+  test('whole → complete', async () => {
+    expect((await bank.importReturns(text().join('\r\n'))).complete).toBe(true);
+    // Editors and transports take blanks off the ends of lines.
+    const trimmed = text().map((line) => line.trimEnd());
+    expect((await bank.importReturns(trimmed.join('\n'))).complete).toBe(true);
+  });
+
+  test.each<[string, (lines: string[]) => string[]]>([
+    ['a line is missing', ([header = '', first = '', , ...rest]) => [header, first, ...rest]],
+    ['an amount was changed', (lines) => lines.map((line) => line.replace(/0000000002/, '0000000003'))],
+    ['the end is missing, trailer and all', (lines) => lines.slice(0, 2)],
+    [
+      'the end is missing in the middle of a line',
+      (lines) => [...lines.slice(0, 2), lines[2]?.slice(0, 70) ?? ''],
+    ],
+    ['everything is missing', () => []],
+    ['something follows the trailer', (lines) => [...lines.slice(0, -1), ...lines.slice(1, 2)]],
+  ])('%s → not complete', async (_, cut) => {
+    expect((await bank.importReturns(cut(text()).join('\r\n'))).complete).toBe(false);
+  });
+});
