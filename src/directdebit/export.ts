@@ -46,7 +46,7 @@ export async function exportFile(
         await writeLines(files, made.file, handle, options.progress);
         await handle.sync();
         await putInPlace(part, out);
-        await files.written(made.file, options.nowMs);
+        await files.written(entry, made.file, options.nowMs);
         return made;
       });
     } finally {

@@ -56,7 +56,7 @@ export const MAKE_FILE: Statement = {
       RETURNING number
     ), filed AS (
       UPDATE directdebit_item i SET state = 'filed', file_number = file.number, line = fitting.line,
-        next_at = to_timestamp($6::float8 / 1000)
+        next_at = CASE WHEN $9 OR $10 THEN to_timestamp($6::float8 / 1000) END
       FROM fitting, file
       WHERE i.organisation_id = $1 AND i.audit = fitting.audit
     ), sent AS (
@@ -83,11 +83,17 @@ export const UNWRITTEN_FILE: Statement = {
     ORDER BY number LIMIT 1`,
 };
 
+/** From now on a real bank can have it, and its items can be cleared. */
 export const FILE_IS_WRITTEN: Statement = {
   name: '',
   text: `
-    UPDATE directdebit_file SET written_at = to_timestamp($4::float8 / 1000)
-    WHERE organisation_id = $1 AND merchant_id = $2 AND number = $3 AND written_at IS NULL`,
+    WITH written AS (
+      UPDATE directdebit_file SET written_at = to_timestamp($4::float8 / 1000)
+      WHERE organisation_id = $1 AND merchant_id = $2 AND number = $3 AND written_at IS NULL
+      RETURNING organisation_id, merchant_id, number)
+    UPDATE directdebit_item i SET next_at = to_timestamp($5::float8 / 1000) FROM written
+    WHERE i.organisation_id = written.organisation_id AND i.merchant_id = written.merchant_id
+      AND i.file_number = written.number AND i.state = 'filed' AND i.next_at IS NULL`,
 };
 
 export const UNTAKEN_FILE: Statement = {

@@ -4,7 +4,7 @@ import { journal } from '../merchants/journal.js';
 import type { Database } from '../store/database.js';
 import { MOST_CENTS } from '../values/bank-account.js';
 import { addBusinessDays } from '../values/business-days.js';
-import { settlementCutOff } from '../values/settlement.js';
+import { settlementCutOff, settlementDay } from '../values/settlement.js';
 import { bankAccountFromSecrets } from '../vault/account.js';
 import type { DataKeys } from '../vault/keys.js';
 import { open } from '../vault/sealing.js';
@@ -138,8 +138,13 @@ export class DirectDebitFiles {
       .then(({ rows }) => rows[0]);
   }
 
-  async written({ organisationId, merchantId, number }: DirectDebitFile, atMs: number): Promise<void> {
-    await this.database.query(FILE_IS_WRITTEN, [organisationId, merchantId, number, atMs]);
+  async written(
+    { clearingDays }: DirectEntry,
+    { organisationId, merchantId, number }: DirectDebitFile,
+    atMs: number,
+  ): Promise<void> {
+    const clearedAtMs = settlementCutOff(addBusinessDays(settlementDay(atMs), clearingDays));
+    await this.database.query(FILE_IS_WRITTEN, [organisationId, merchantId, number, atMs, clearedAtMs]);
   }
 
   /** One that the simulated bank has not taken yet. */

@@ -114,10 +114,10 @@ function seen({ status, text, headers }: Answer) {
   return { status, text, headers: [...headers].filter(([name]) => name !== 'date').sort() };
 }
 
-/** Without the signs of life of the processes, and the audits that they keep in stock. */
+/** Without the signs of life of the processes, the audits that they keep in stock, and what searches have not found. */
 async function kept(gateway: TestGateway) {
   const rows = await rowsOf(gateway);
-  const lasting = rows.filter((row) => !/^(process|audit_lease|organisation) /.test(row));
+  const lasting = rows.filter((row) => !/^(process|audit_lease|organisation|gateway|absence) /.test(row));
   return { rows: lasting.sort(), acquirer: await gateway.ledger() };
 }
 
