@@ -53,7 +53,7 @@ async function run<Row>(
   values: readonly unknown[],
 ): Promise<Rows<Row>> {
   try {
-    const result = await client.query({ ...statement, values: values as unknown[] });
+    const result = await client.query({ values: values as unknown[], ...statement });
     return { rows: result.rows as Row[], count: result.rowCount ?? 0 };
   } catch (error) {
     throw isUnavailable(error) ? new DatabaseUnavailable(error) : error;
