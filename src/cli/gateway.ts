@@ -51,12 +51,15 @@ export async function startGateway(
   log: Logger,
   acquirers: readonly Acquirer[] = [],
 ): Promise<Gateway> {
-  // Two pools: a flood of look-ups cannot keep a claim waiting for a connection.
+  // Pools of their own: a flood of look-ups cannot keep a claim waiting for a connection.
   const onError = (error: Error) =>
     log.warn({ code: (error as { code?: string }).code }, 'a database connection broke');
   const role = await applicationRole(databaseUrl);
   const database = new Database(databaseUrl, { maxConnections: 8, onError, role });
   const batches = new Database(databaseUrl, { maxConnections: 8, onError, role });
+  const commits = new Database(databaseUrl, { maxConnections: 8, onError, role, planOnce: true });
+
+  const closeDatabases = () => Promise.all([database, batches, commits].map((each) => each.close()));
 
   const ledger = await SimulatorLedger.open(settings.simulatorLedger).catch((error) => {
     throw new SettingsError(
@@ -69,7 +72,7 @@ export async function startGateway(
 
   const provider = await openKeyProvider(settings, database).catch(async (error: unknown) => {
     ledger.close();
-    await Promise.all([database.close(), batches.close()]);
+    await closeDatabases();
     throw error;
   });
   const keys = new DataKeys(database, provider);
@@ -82,7 +85,7 @@ export async function startGateway(
 
   const options = { maxBatch: settings.maxBatch, lanes: settings.maxBatch === 1 ? 8 : 1 };
   const lookup = new Lookup(database, settings.correlationIdHours * HOUR_MS);
-  const records = new Records(batches, options);
+  const records = new Records(commits, options);
   const deadlineMs = settings.acquirerDeadlineMs;
   const resolver = new Resolver(database, audits, records, known, clock, {
     deadlineMs,
@@ -114,7 +117,7 @@ export async function startGateway(
   ).start();
 
   const finisher = new Finisher(records, lookup, audits, clock, () => resolving.wake());
-  const claims = new Claims(batches, options);
+  const claims = new Claims(commits, options);
   const creation = new Creation(clock, audits, tokens, keys, claims, finisher, lookup, known, {
     deadlineMs,
     maxInFlight: settings.maxInFlight,
@@ -141,7 +144,7 @@ export async function startGateway(
     await Promise.all([resolving.stop(), reporting.stop(), clearingDebits.stop()]);
     await finisher.close();
     await audits.close().catch(onLoopError);
-    await Promise.all([database.close(), batches.close()]);
+    await closeDatabases();
     ledger.close();
   };
 
