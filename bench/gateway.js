@@ -1,6 +1,6 @@
 // A gateway process to measure: on a fresh data directory with its own PostgreSQL, everything on this machine.
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -40,6 +40,42 @@ export async function startGateway(settings = {}) {
       child.kill('SIGTERM');
       await new Promise((resolve) => child.once('exit', resolve));
       await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Processor time used up to now, in clock ticks of a hundredth of a second, by a process and by those it has waited for. */
+async function ticks(pid) {
+  const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
+  // The name, in brackets, may hold anything; behind it come the state, the parent, and so on.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const used = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+  return { parent: Number(fields[1]), used };
+}
+
+/** Processor seconds that the gateway and its PostgreSQL have used up to now. Only on Linux. */
+async function cpuSeconds({ pid, dataDir }) {
+  const [postmaster] = (await readFile(join(dataDir, 'postgres/postmaster.pid'), 'utf8')).split('\n');
+  const running = (await readdir('/proc')).filter((name) => /^[0-9]+$/.test(name));
+  const backends = (await Promise.all(running.map(ticks))).filter(
+    ({ parent }) => parent === Number(postmaster),
+  );
+  const database = [await ticks(postmaster), ...backends].reduce((sum, { used }) => sum + used, 0);
+  return { gateway: (await ticks(pid)).used / 100, database: database / 100 };
+}
+
+/** Loads a gateway, and adds what each purchase cost the processor, in milliseconds, by part. */
+export async function measuredLoad(gateway, options) {
+  const before = await cpuSeconds(gateway);
+  const result = await load(gateway, options);
+  const after = await cpuSeconds(gateway);
+  const each = (seconds) => Number(((seconds * 1000) / result.requests).toFixed(4));
+  return {
+    ...result,
+    cpuMs: {
+      gateway: each(after.gateway - before.gateway),
+      database: each(after.database - before.database),
+      load: each(result.cpuSeconds),
     },
   };
 }

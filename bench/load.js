@@ -8,7 +8,8 @@ import { connect } from 'node:net';
  * @property {string} [host]
  * @property {number} port
  * @property {number} connections
- * @property {number} seconds
+ * @property {number} [seconds] how long, unless a count ends it sooner
+ * @property {number} [count] how many requests
  * @property {string} authorization
  * @property {'POST' | 'GET'} method
  * @property {string[]} paths taken in turn
@@ -20,7 +21,8 @@ export async function generate({
   host = '127.0.0.1',
   port,
   connections,
-  seconds,
+  seconds = 600,
+  count = Number.POSITIVE_INFINITY,
   authorization,
   method,
   paths,
@@ -46,7 +48,7 @@ export async function generate({
       let startedMs = 0;
       let received = '';
       const ask = () => {
-        if (stopping) {
+        if (stopping || sent >= count) {
           socket.destroy();
           resolve(undefined);
           return;
@@ -72,11 +74,13 @@ export async function generate({
     });
 
   const startedMs = performance.now();
-  setTimeout(() => {
+  const bell = setTimeout(() => {
     stopping = true;
   }, seconds * 1000);
   await Promise.all(Array.from({ length: connections }, converse));
+  clearTimeout(bell);
   const elapsedSeconds = (performance.now() - startedMs) / 1000;
+  const { user, system } = process.cpuUsage();
   latenciesMs.sort((one, other) => one - other);
   const percentile = (share) => Number((latenciesMs[Math.floor(latenciesMs.length * share)] ?? 0).toFixed(2));
   return {
@@ -84,6 +88,7 @@ export async function generate({
     p50Ms: percentile(0.5),
     p99Ms: percentile(0.99),
     requests: latenciesMs.length,
+    cpuSeconds: (user + system) / 1_000_000,
     statuses,
   };
 }

@@ -52,12 +52,15 @@ export async function startGateway(
   log: Logger,
   acquirers: readonly Acquirer[] = [],
 ): Promise<Gateway> {
-  // Two pools: a flood of look-ups cannot keep a claim waiting for a connection.
+  // Pools of their own: a flood of look-ups cannot keep a claim waiting for a connection.
   const onError = (error: Error) =>
     log.warn({ code: (error as { code?: string }).code }, 'a database connection broke');
   const role = await applicationRole(databaseUrl);
   const database = new Database(databaseUrl, { maxConnections: 8, onError, role });
   const batches = new Database(databaseUrl, { maxConnections: 8, onError, role });
+  const commits = new Database(databaseUrl, { maxConnections: 8, onError, role, planOnce: true });
+
+  const closeDatabases = () => Promise.all([database, batches, commits].map((each) => each.close()));
 
   const ledger = await SimulatorLedger.open(settings.simulatorLedger).catch((error) => {
     throw new SettingsError(
@@ -70,7 +73,7 @@ export async function startGateway(
 
   const provider = await openKeyProvider(settings, database).catch(async (error: unknown) => {
     ledger.close();
-    await Promise.all([database.close(), batches.close()]);
+    await closeDatabases();
     throw error;
   });
   const keys = new DataKeys(database, provider);
@@ -85,7 +88,7 @@ export async function startGateway(
 
   const options = { maxBatch: settings.maxBatch, lanes: settings.maxBatch === 1 ? 8 : 1 };
   const lookup = new Lookup(database, settings.correlationIdHours * HOUR_MS);
-  const records = new Records(batches, options);
+  const records = new Records(commits, options);
   const deadlineMs = settings.acquirerDeadlineMs;
   const resolver = new Resolver(database, audits, records, known, clock, {
     deadlineMs,
@@ -120,7 +123,7 @@ export async function startGateway(
   ).start();
 
   const finisher = new Finisher(records, lookup, audits, clock, () => resolving.wake());
-  const claims = new Claims(batches, audits, options);
+  const claims = new Claims(commits, audits, options);
   const creation = new Creation(clock, audits, tokens, keys, claims, finisher, lookup, known, {
     deadlineMs,
     maxInFlight: settings.maxInFlight,
@@ -149,7 +152,7 @@ export async function startGateway(
     await Promise.all([resolving.stop(), reporting.stop(), clearingDebits.stop()]);
     await finisher.close();
     await audits.close().catch(onLoopError);
-    await Promise.all([database.close(), batches.close()]);
+    await closeDatabases();
     ledger.close();
   };
 

@@ -76,17 +76,17 @@ function paymentMethod({
 function statusOf(transaction: Transaction): CreatedTransaction['status'] {
   const { responseCode, responseMessage, settlementDate, authorisationCode, preauthorisationCode } =
     transaction;
+  const acquirer: CreatedTransaction['status']['acquirer'] = {};
+  if (responseCode !== undefined) acquirer.response_code = responseCode;
+  if (responseMessage !== undefined) acquirer.response_message = responseMessage;
+  if (settlementDate !== undefined) acquirer.settlement_date = settlementDate;
+  if (authorisationCode !== undefined) acquirer.authorisation_code = authorisationCode;
+  if (preauthorisationCode !== undefined) acquirer.preauthorisation_code = preauthorisationCode;
   return {
     gateway_status_code: transaction.gatewayStatusCode,
     gateway_status_message: GATEWAY_MESSAGES[transaction.gatewayStatusCode],
     transaction_status_code: transaction.status,
-    acquirer: {
-      ...(responseCode !== undefined && { response_code: responseCode }),
-      ...(responseMessage !== undefined && { response_message: responseMessage }),
-      ...(settlementDate !== undefined && { settlement_date: settlementDate }),
-      ...(authorisationCode !== undefined && { authorisation_code: authorisationCode }),
-      ...(preauthorisationCode !== undefined && { preauthorisation_code: preauthorisationCode }),
-    },
+    acquirer,
   };
 }
 

@@ -181,7 +181,7 @@ function payment(
     handle: (request, services) => {
       const { transaction } = request.body;
       const method = methodOf(transaction.payment_method);
-      return create({ ...commonOf(request), ...amountOf(transaction), operation: kind, method }, services);
+      return create({ operation: kind, method, ...commonOf(request), ...amountOf(transaction) }, services);
     },
   });
 }
@@ -210,7 +210,7 @@ function onTarget(
     handle: (request, services) => {
       const amount = amountOf(request.body.transaction);
       const targetAudit = request.path.audit;
-      return create({ ...commonOf(request), ...amount, operation: kind, targetAudit }, services);
+      return create({ operation: kind, targetAudit, ...commonOf(request), ...amount }, services);
     },
   });
 }
@@ -265,7 +265,7 @@ export const TRANSACTION_OPERATIONS = [
     creates: true,
     example: { merchant: { id: 1 }, transaction: { reference: 'order-1001-void' } },
     handle: (request, services) =>
-      create({ ...commonOf(request), operation: 'void', targetAudit: request.path.audit }, services),
+      create({ operation: 'void', targetAudit: request.path.audit, ...commonOf(request) }, services),
   }),
   operation<TransactionServices, typeof AuditPath>({
     id: 'lookUpTransaction',

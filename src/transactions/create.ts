@@ -82,27 +82,27 @@ export class Creation {
   async #price(command: Command): Promise<PricedDirect | PricedTargeted> {
     const atMs = this.clock.now();
     if ('method' in command) return this.#priceDirect(command, atMs);
-    return command.operation === 'completion' ? this.#priceCompletion(command, atMs) : { ...command, atMs };
+    return command.operation === 'completion' ? this.#priceCompletion(command, atMs) : { atMs, ...command };
   }
 
   async #priceDirect(command: DirectCommand, atMs: number): Promise<PricedDirect> {
     const method = await openPaymentMethod(command, this.tokens);
     const byCard = 'card' in method;
     const cardType = byCard ? method.card.number.type : '';
-    const priced: PricedDirect = { ...command, ...method, atMs, cardType };
+    const priced: PricedDirect = { atMs, cardType, ...command, ...method };
     if (command.operation === 'standalone_refund') return lodgeable(priced);
     const paymentMethod = byCard ? 'creditcard' : 'bankaccount';
-    return lodgeable(applyPlugins({ ...priced, paymentMethod }, command.merchant.plugins));
+    return lodgeable(applyPlugins({ paymentMethod, ...priced }, command.merchant.plugins));
   }
 
   /** Its price depends on what was agreed for the preauthorisation. */
   async #priceCompletion(command: CompletionCommand, atMs: number): Promise<PricedTargeted> {
     const { caller, merchant, targetAudit } = command;
-    const priced = { ...command, atMs };
+    const priced = { atMs, ...command };
     const target = await this.lookup.byAudit(caller, targetAudit, [merchant.id]);
     if (target === undefined) return priced;
     const cardType = (target.cardType ?? '') as CardType;
-    return applyPlugins({ ...priced, target, cardType, paymentMethod: 'creditcard' }, merchant.plugins);
+    return applyPlugins({ target, cardType, paymentMethod: 'creditcard', ...priced }, merchant.plugins);
   }
 
   async #claim(priced: PricedDirect | PricedTargeted): Promise<Intent> {

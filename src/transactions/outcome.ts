@@ -11,11 +11,11 @@ export function outcomeOf(answer: Decided, nowMs: number): Outcome {
       const response = responseOf(answer);
       const settlementDate = response.settlementDate ?? settlementDay(nowMs);
       return {
-        ...response,
         status: 'approved',
         gatewayStatusCode: GATEWAY_STATUS.processed,
-        settlementDate,
         voidableUntilMs: settlementCutOff(settlementDate),
+        ...response,
+        settlementDate,
       };
     }
     case 'pending': {
@@ -24,9 +24,9 @@ export function outcomeOf(answer: Decided, nowMs: number): Outcome {
       return { status: 'pending', gatewayStatusCode: GATEWAY_STATUS.processed, voidableUntilMs };
     }
     case 'declined':
-      return { ...responseOf(answer), status: 'declined', gatewayStatusCode: GATEWAY_STATUS.processed };
+      return { status: 'declined', gatewayStatusCode: GATEWAY_STATUS.processed, ...responseOf(answer) };
     case 'faulty':
-      return { ...responseOf(answer), status: 'error', gatewayStatusCode: GATEWAY_STATUS.acquirerFault };
+      return { status: 'error', gatewayStatusCode: GATEWAY_STATUS.acquirerFault, ...responseOf(answer) };
     case 'not_sent':
       return { status: 'error', gatewayStatusCode: GATEWAY_STATUS.notSent };
   }
@@ -35,16 +35,21 @@ export function outcomeOf(answer: Decided, nowMs: number): Outcome {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
 const CONTROL = /[\u0000-\u001f\u007f]/g;
 
-/**
- * The acquirer's words as they can be stored: without control characters, since columns of texts are told apart by
- * one, and without a settlement date that is not in the calendar.
- */
-function responseOf({ kind: _, settlementDate, ...texts }: Decision): AcquirerResponse {
-  const printable = Object.entries(texts).map(([name, text]) => [name, text.replace(CONTROL, '')]);
+/** The acquirer's words without a settlement date that is not in the calendar. */
+function responseOf(decision: Decision): AcquirerResponse {
+  const { authorisationCode, preauthorisationCode, settlementDate } = decision;
   return {
-    ...(Object.fromEntries(printable) as typeof texts),
+    responseCode: printable(decision.responseCode),
+    responseMessage: printable(decision.responseMessage),
+    ...(authorisationCode !== undefined && { authorisationCode: printable(authorisationCode) }),
+    ...(preauthorisationCode !== undefined && { preauthorisationCode: printable(preauthorisationCode) }),
     ...(settlementDate !== undefined && isDate(settlementDate) && { settlementDate }),
   };
+}
+
+/** Without control characters, since columns of texts are told apart by one. */
+function printable(text: string): string {
+  return text.replace(CONTROL, '');
 }
 
 function isDate(text: string): boolean {
