@@ -1,52 +1,81 @@
-// `npm run bench`: purchases per second through HTTP with everything on one machine, beside a run with a statement per
-// request. The machine is shared and noisy, so what counts is the ratio, taken in turns in one run.
+// `npm run bench`: what each operation costs through HTTP with everything on one machine, beside the ceilings. The machine is
+// shared and noisy, so what counts are the ratios, taken in turns in one run.
+import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { load, PURCHASE, startGateway } from './gateway.js';
+import { bareFastify, batchedStatements } from './beside.js';
+import { load, measuredLoad, memoryMiB, PURCHASE, startGateway } from './gateway.js';
+import { OPERATIONS, prepare } from './operations.js';
+import { median, say, shown } from './report.js';
 
 const { values } = parseArgs({
   options: {
-    seconds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '4' },
     rounds: { type: 'string', default: '3' },
-    connections: { type: 'string', default: '64' },
+    out: { type: 'string' },
   },
 });
 const seconds = Number(values.seconds);
-const connections = Number(values.connections);
-const say = (line) => process.stdout.write(`${line}\n`);
+const rounds = Number(values.rounds);
+const CONNECTIONS = [1, 64, 256];
+const MOST = 64;
 
-const VARIANTS = [
-  { name: 'group commit', settings: {} },
-  { name: 'a statement per request', settings: { TOLLGATE_MAX_BATCH: '1' } },
-];
-
-const gateways = [];
-for (const variant of VARIANTS) {
-  gateways.push({ ...variant, results: [], gateway: await startGateway(variant.settings) });
-}
-say(
-  `${connections} connections, ${values.rounds} rounds of ${seconds} s each, in turns; one machine for all.`,
-);
+const gateway = await startGateway();
+const ungrouped = await startGateway({ TOLLGATE_MAX_BATCH: '1' });
+const results = { operations: [], ceilings: {} };
 try {
-  for (const { gateway } of gateways) await load(gateway, { ...PURCHASE, connections, seconds: 2 });
-  for (let round = 1; round <= Number(values.rounds); round += 1) {
-    for (const { name, gateway, results } of gateways) {
-      const result = await load(gateway, { ...PURCHASE, connections, seconds });
-      results.push(result);
-      say(
-        `round ${round}  ${name.padEnd(24)} ${String(result.perSecond).padStart(6)}/s  p50 ${result.p50Ms} ms  p99 ${result.p99Ms} ms  ${JSON.stringify(result.statuses)}`,
-      );
+  say(
+    `${rounds} rounds of ${seconds} s each, in turns; gateway, PostgreSQL and load generator on one machine`,
+  );
+  await load(gateway, { ...PURCHASE, connections: MOST, seconds: 4 });
+  await load(ungrouped, { ...PURCHASE, connections: MOST, seconds: 2 });
+  results.ceilings = await besideEachOther();
+  const targets = await prepare(gateway);
+  for (const operation of OPERATIONS) {
+    for (const connections of CONNECTIONS) {
+      const request = operation.request(targets);
+      const result = await measuredLoad(gateway, { ...request, connections, seconds });
+      const memory = await memoryMiB(gateway);
+      results.operations.push({ operation: operation.name, connections, memory, ...result });
+      say(shown(operation.name, connections, result, memory));
     }
   }
-  const lone = await load(gateways[0].gateway, { ...PURCHASE, connections: 1, seconds: 3 });
-  say(`one client alone: p50 ${lone.p50Ms} ms, p99 ${lone.p99Ms} ms`);
 } finally {
-  for (const { gateway } of gateways) await gateway.stop();
+  await gateway.stop();
+  await ungrouped.stop();
 }
+if (values.out !== undefined) await writeFile(values.out, `${JSON.stringify(results, null, 2)}\n`);
 
-const median = ({ results }) =>
-  results.map((result) => result.perSecond).sort((one, other) => one - other)[Math.floor(results.length / 2)];
-const [grouped, single] = gateways.map(median);
-say(
-  `purchases per second: ${grouped} with group commit, ${single} with a statement per request: ${(grouped / single).toFixed(2)} times`,
-);
-if (Object.keys(gateways[0].results[0].statuses).join() !== '201') process.exitCode = 1;
+/** Purchases and their ceilings, one after the other, so that a noisy moment hits none of them alone. */
+async function besideEachOther() {
+  const fastify = await bareFastify();
+  const measured = { purchases: [], statements: [], fastify: [], ungrouped: [] };
+  try {
+    const request = { ...PURCHASE, connections: MOST, seconds };
+    await load(fastify, request);
+    for (let round = 1; round <= rounds; round += 1) {
+      measured.purchases.push(await measuredLoad(gateway, request));
+      measured.statements.push(await batchedStatements(gateway, { connections: MOST, seconds }));
+      measured.fastify.push(await load(fastify, request));
+      measured.ungrouped.push(await load(ungrouped, request));
+      const last = (name) => `${name} ${measured[name].at(-1).perSecond}/s`;
+      say(`round ${round}: ${Object.keys(measured).map(last).join(', ')}`);
+    }
+  } finally {
+    fastify.stop();
+  }
+  const wrong = measured.purchases.filter(({ statuses }) => Object.keys(statuses).join() !== '201');
+  if (wrong.length > 0) {
+    say(`not every purchase was answered 201: ${JSON.stringify(wrong[0].statuses)}`);
+    process.exitCode = 1;
+  }
+  const perSecond = Object.fromEntries(
+    Object.entries(measured).map(([name, each]) => [name, median(each.map((one) => one.perSecond))]),
+  );
+  const share = (name) => (perSecond.purchases / perSecond[name]).toFixed(2);
+  say(
+    `purchases ${perSecond.purchases}/s: ${share('statements')} of the two batched statements alone (${perSecond.statements}/s), ` +
+      `${share('fastify')} of bare Fastify (${perSecond.fastify}/s), ${share('ungrouped')} times a statement per request (${perSecond.ungrouped}/s); ` +
+      `p50 ${median(measured.purchases.map((one) => one.p50Ms))} ms, p99 ${median(measured.purchases.map((one) => one.p99Ms))} ms`,
+  );
+  return { ...perSecond, p99Ms: median(measured.purchases.map((one) => one.p99Ms)) };
+}

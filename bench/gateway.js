@@ -108,3 +108,9 @@ export const PURCHASE = {
     },
   }),
 };
+
+/** Resident memory of the gateway process. Only on Linux. */
+export async function memoryMiB({ pid }) {
+  const status = await readFile(`/proc/${pid}/status`, 'latin1');
+  return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024);
+}

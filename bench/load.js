@@ -10,6 +10,8 @@ import { connect } from 'node:net';
  * @property {number} connections
  * @property {number} [seconds] how long, unless a count ends it sooner
  * @property {number} [count] how many requests
+ * @property {number} [rate] requests a second, sent when they are due whether others are answered or not; without it each
+ *   connection sends the next one when it has its answer
  * @property {string} authorization
  * @property {'POST' | 'GET'} method
  * @property {string[]} paths taken in turn
@@ -23,13 +25,17 @@ export async function generate({
   connections,
   seconds = 600,
   count = Number.POSITIVE_INFINITY,
+  rate,
   authorization,
   method,
   paths,
   body,
 }) {
   const latenciesMs = [];
+  const latenciesByStatus = {};
   const statuses = {};
+  const idle = [];
+  let unsent = 0;
   const run = randomBytes(6).toString('hex');
   let sent = 0;
   let stopping = false;
@@ -56,8 +62,9 @@ export async function generate({
         startedMs = performance.now();
         socket.write(request());
       };
+      const rest = rate === undefined ? ask : () => (stopping ? ask() : idle.push(ask));
       socket.setEncoding('latin1');
-      socket.on('connect', ask);
+      socket.on('connect', rest);
       socket.on('error', reject);
       socket.on('data', (chunk) => {
         received += chunk;
@@ -67,30 +74,57 @@ export async function generate({
         if (received.length < headEnd + 4 + length) return;
         const status = received.slice(9, 12);
         statuses[status] = (statuses[status] ?? 0) + 1;
-        latenciesMs.push(performance.now() - startedMs);
+        const latencyMs = performance.now() - startedMs;
+        latenciesMs.push(latencyMs);
+        latenciesByStatus[status] ??= [];
+        latenciesByStatus[status].push(latencyMs);
         received = '';
-        ask();
+        rest();
       });
     });
 
   const startedMs = performance.now();
   const bell = setTimeout(() => {
     stopping = true;
+    for (const ask of idle.splice(0)) ask();
   }, seconds * 1000);
+  let due = 0;
+  const pace =
+    rate !== undefined &&
+    setInterval(() => {
+      const dueByNow = ((performance.now() - startedMs) / 1000) * rate;
+      for (; due < dueByNow && !stopping; due += 1) {
+        const ask = idle.shift();
+        if (ask === undefined) unsent += 1;
+        else ask();
+      }
+    }, 2);
   await Promise.all(Array.from({ length: connections }, converse));
   clearTimeout(bell);
+  clearInterval(pace);
   const elapsedSeconds = (performance.now() - startedMs) / 1000;
   const { user, system } = process.cpuUsage();
-  latenciesMs.sort((one, other) => one - other);
-  const percentile = (share) => Number((latenciesMs[Math.floor(latenciesMs.length * share)] ?? 0).toFixed(2));
   return {
     perSecond: Math.round(latenciesMs.length / elapsedSeconds),
-    p50Ms: percentile(0.5),
-    p99Ms: percentile(0.99),
+    ...percentiles(latenciesMs),
+    byStatus: Object.fromEntries(
+      Object.entries(latenciesByStatus).map(([status, each]) => [
+        status,
+        { perSecond: Math.round(each.length / elapsedSeconds), ...percentiles(each) },
+      ]),
+    ),
     requests: latenciesMs.length,
+    unsent,
+    run,
     cpuSeconds: (user + system) / 1_000_000,
     statuses,
   };
+}
+
+function percentiles(latenciesMs) {
+  latenciesMs.sort((one, other) => one - other);
+  const at = (share) => Number((latenciesMs[Math.floor(latenciesMs.length * share)] ?? 0).toFixed(2));
+  return { p50Ms: at(0.5), p99Ms: at(0.99) };
 }
 
 if (process.argv[1] === new URL(import.meta.url).pathname) {

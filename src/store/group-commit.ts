@@ -37,11 +37,6 @@ export class GroupCommit<Entry, Result> {
     });
   }
 
-  /** How many have not left yet. */
-  get waiting(): number {
-    return this.#waiting.length;
-  }
-
   #depart(): void {
     while (this.#waiting.length > 0 && this.#underWay < this.options.lanes) {
       void this.#travel(this.#board());

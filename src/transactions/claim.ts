@@ -65,11 +65,6 @@ export class Claims {
     });
   }
 
-  /** How many wait for their turn. */
-  get waiting(): number {
-    return this.#direct.waiting + this.#targeted.waiting;
-  }
-
   /**
    * The audit that holds the correlation ID: the claim's own when it has won it, an earlier one otherwise. Nobody when a
    * client was told that there is no such transaction, and must not be proved wrong.

@@ -26,7 +26,7 @@ export interface CreateOptions {
   readonly deadlineMs: number;
   /** More than this many at once are refused. */
   readonly maxInFlight: number;
-  /** So are more than this many that wait for their claim: a queue only makes everybody late. */
+  /** So are more than this many that wait for us and not for an acquirer: a queue only makes everybody late. */
   readonly maxWaiting: number;
   /** Called at each named point of the way: where a test kills the process. */
   readonly passing?: (point: Point) => void;
@@ -41,6 +41,8 @@ type PricedTargeted = TargetedCommand & { readonly atMs: number };
 
 export class Creation {
   #inFlight = 0;
+  /** How many of them wait for an acquirer. */
+  #asking = 0;
 
   constructor(
     private readonly clock: Clock,
@@ -56,7 +58,8 @@ export class Creation {
 
   /** Whether a further one would be refused: there is no use in reading it, then. */
   get full(): boolean {
-    return this.#inFlight >= this.options.maxInFlight || this.claims.waiting >= this.options.maxWaiting;
+    const { maxInFlight, maxWaiting } = this.options;
+    return this.#inFlight >= maxInFlight || this.#inFlight - this.#asking >= maxWaiting;
   }
 
   /** One direction, no way back; each step takes the previous step's value and may refuse. */
@@ -218,7 +221,12 @@ export class Creation {
       cardMask: intent.cardMask ?? '',
       atMs: intent.createdMs,
     };
-    return askUnderDeadline(acquirer, request, this.options.deadlineMs);
+    this.#asking += 1;
+    try {
+      return await askUnderDeadline(acquirer, request, this.options.deadlineMs);
+    } finally {
+      this.#asking -= 1;
+    }
   }
 }
 
