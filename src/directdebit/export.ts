@@ -2,7 +2,7 @@
 // never replaced by another.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+import { access, constants, type FileHandle, link, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { AdministrationError } from '../merchants/administration.js';
 import { settlementDay } from '../values/settlement.js';
@@ -28,7 +28,16 @@ export interface ExportResult {
 const LINE_END = '\r\n';
 
 /** Undefined where nothing waits. */
-export async function exportFile(
+export function exportFile(
+  files: DirectDebitFiles,
+  entry: DirectEntry,
+  options: ExportOptions,
+): Promise<ExportResult | undefined> {
+  // A file that another process is just writing looks like one that was never written: the bank would get it twice.
+  return files.exclusively(entry, () => exportAlone(files, entry, options));
+}
+
+async function exportAlone(
   files: DirectDebitFiles,
   entry: DirectEntry,
   options: ExportOptions,
@@ -40,6 +49,9 @@ export async function exportFile(
   }
   // Looked at before anything is decided: what is put into a file now can no longer be voided.
   if (again === undefined && (await exists(out))) throw taken(out);
+  await access(dirname(out), constants.W_OK).catch((error: NodeJS.ErrnoException) => {
+    throw new AdministrationError(`${out} cannot be written (${error.code})`);
+  });
   const made =
     again === undefined
       ? await files.make(entry, {
@@ -57,24 +69,33 @@ export async function exportFile(
 
 async function write(files: DirectDebitFiles, file: DirectDebitFile, options: ExportOptions): Promise<void> {
   const { out, progress } = options;
-  const part = `${out}.${process.pid}.part`;
+  // Named after the file, so that what a killed process left behind goes when the file is written after all.
+  const part = `${out}.${file.merchantId}-${file.number}.part`;
+  await rm(part, { force: true });
   // Account numbers stand in it in clear, for the bank to read: nobody else needs to.
   const handle = await open(part, 'wx', 0o600);
   try {
     await writeLines(files, file, handle, progress);
     await handle.sync();
     await handle.close();
-    if (await exists(out)) {
-      if (!(await sameContent(part, out))) throw taken(out);
-      await rm(part);
-    } else {
-      await rename(part, out);
-      await syncFolder(dirname(out));
-    }
-  } catch (error) {
+    if (!(await appears(part, out)) && !(await sameContent(part, out))) throw taken(out);
+    await syncFolder(dirname(out));
+  } finally {
     await handle.close().catch(() => {});
     await rm(part, { force: true });
-    throw error;
+  }
+}
+
+/** Gives the finished file its name; false where the name is taken, by a file that may have come this instant. */
+async function appears(part: string, out: string): Promise<boolean> {
+  try {
+    await link(part, out);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST' || (await exists(out))) return false;
+    // A file system without hard links.
+    await rename(part, out);
+    return true;
   }
 }
 

@@ -1,7 +1,7 @@
 // Direct-entry files: each item goes into exactly one, decided in the database; what stands in a file never changes,
 // so that it can be written again byte for byte.
 import { journal } from '../merchants/journal.js';
-import type { Database } from '../store/database.js';
+import type { Database, Queryable } from '../store/database.js';
 import { MOST_CENTS } from '../values/bank-account.js';
 import { addBusinessDays } from '../values/business-days.js';
 import { settlementCutOff } from '../values/settlement.js';
@@ -11,12 +11,14 @@ import { open } from '../vault/sealing.js';
 import type { DirectEntrySettings, FileItem, FileTotals } from './aba-line.js';
 import type { DirectEntry } from './direct-entry.js';
 import {
+  COUNT_WAITING,
   FILE_IS_TAKEN,
   FILE_IS_WRITTEN,
   FIND_FILE,
   INSTALLATION,
   ITEMS_OF_FILE,
   LEAVE_OUT_VOIDED,
+  LOCK_EXPORTS_OF_MERCHANT,
   LOCK_FILES_OF_MERCHANT,
   MAKE_FILE,
   UNTAKEN_FILE,
@@ -69,12 +71,20 @@ const PAGE = 1_000;
 const MOST_ITEMS = 999_999;
 
 export class DirectDebitFiles {
-  #installation: string | undefined;
+  #installation: Promise<string> | undefined;
 
   constructor(
     private readonly database: Database,
     private readonly keys: DataKeys,
   ) {}
+
+  /** Does the work while nobody else exports for the merchant. A process that dies lets go. */
+  exclusively<Result>({ merchant }: DirectEntry, work: () => Promise<Result>): Promise<Result> {
+    return this.database.transaction(async (connection) => {
+      await connection.query(LOCK_EXPORTS_OF_MERCHANT, [merchant]);
+      return work();
+    });
+  }
 
   /** A new file of what waits, or undefined where nothing does. `left` is what did not fit into it. */
   async make(
@@ -87,7 +97,7 @@ export class DirectDebitFiles {
     return this.database.transaction(async (connection) => {
       await connection.query(LOCK_FILES_OF_MERCHANT, [organisationId, merchant]);
       await connection.query(LEAVE_OUT_VOIDED, [organisationId, merchant]);
-      const { rows } = await connection.query<{ number: number; left: number }>(MAKE_FILE, [
+      const { rows } = await connection.query<{ number: number; full: boolean; left: number }>(MAKE_FILE, [
         organisationId,
         merchant,
         dueMs ?? null,
@@ -112,8 +122,19 @@ export class DirectDebitFiles {
         merchant,
         made.number,
       ]);
-      return { file: found.rows[0] as DirectDebitFile, left: made.left };
+      return { file: found.rows[0] as DirectDebitFile, left: await this.#left(connection, entry, made) };
     });
+  }
+
+  /** A file that is full by the number of its items has not looked at the others. */
+  async #left(
+    connection: Queryable,
+    { organisationId, merchant }: DirectEntry,
+    { full, left }: { full: boolean; left: number },
+  ): Promise<number> {
+    if (!full) return left;
+    const { rows } = await connection.query<{ waiting: number }>(COUNT_WAITING, [organisationId, merchant]);
+    return rows[0]?.waiting ?? 0;
   }
 
   find({ organisationId, merchant }: DirectEntry, number: number): Promise<DirectDebitFile | undefined> {
@@ -178,11 +199,14 @@ export class DirectDebitFiles {
     };
   }
 
-  async installation(): Promise<string> {
-    if (this.#installation === undefined) {
-      const { rows } = await this.database.query<{ installation: string }>(INSTALLATION);
-      this.#installation = (rows[0] as { installation: string }).installation;
-    }
+  /** Never changes, and a page asks for it a thousand times at once. */
+  installation(): Promise<string> {
+    this.#installation ??= this.database
+      .query<{ installation: string }>(INSTALLATION)
+      .then(({ rows }) => (rows[0] as { installation: string }).installation);
+    this.#installation.catch(() => {
+      this.#installation = undefined;
+    });
     return this.#installation;
   }
 }
