@@ -44,8 +44,10 @@ beforeAll(async () => {
   environment = many.environmentOf(home);
   folder = await many.bankFolder(home);
   await many.lodgeWithRealBank(home);
-  const { audit: like } = await many.payByBank(gateway.api);
-  const made = await many.makeItems(home, { like, count: CLEARED - 1, change: () => ({ type: 'purchase' }) });
+  const made = await many.waitingItems(home, gateway.api, {
+    count: CLEARED,
+    change: () => ({ type: 'purchase' }),
+  });
   cleared = planned(await exported('cleared.aba'));
   expect(cleared.length).toBe(CLEARED);
   await gateway.sql('UPDATE directdebit_item SET next_at = now()');
@@ -58,8 +60,7 @@ beforeAll(async () => {
   for (const { audit, amountCents } of made.slice(0, REFUNDS)) {
     expect((await gateway.api.refund(audit, Math.ceil(amountCents / 2))).status).toBe(201);
   }
-  const { audit: second } = await many.payByBank(gateway.api);
-  await many.makeItems(home, { like: second, count: FILED - 1, from: CLEARED });
+  await many.waitingItems(home, gateway.api, { count: FILED, from: CLEARED });
   lodged = await exported('filed.aba');
   const refundAudits = new Set(
     (await gateway.sql(`SELECT audit FROM transaction WHERE transaction_type = 'refund'`)).map(

@@ -33,15 +33,12 @@ const LINE_BYTES = 122;
 let gateway: TestGateway;
 let home: many.Home;
 let folder: string;
-/** The audit of a purchase that came through HTTP. */
-let first: number;
 
 beforeAll(async () => {
   gateway = await testGateway();
   home = { databaseUrl: gateway.databaseUrl, dataDir: dirname(gateway.ledgerPath) };
   folder = await many.bankFolder(home);
   await many.lodgeWithRealBank(home);
-  first = (await many.payByBank(gateway.api)).audit;
 });
 afterAll(() => gateway.close());
 
@@ -79,16 +76,15 @@ function seen({ amountCents, bsb, accountNumber, accountName, type }: many.MadeI
 
 test(`export and import-returns of ${ITEMS} items → each once, to the cent, in hardly more memory than a tenth of them`, async () => {
   const reference = await referenceOf();
-  await many.makeItems(home, { like: first, count: FEWER_ITEMS });
+  await many.waitingItems(home, gateway.api, { count: FEWER_ITEMS });
   const small = await measured(many.EXPORT(1, join(folder, 'small.aba')));
-  expect(small.result).toMatchObject({ file: 1, items: FEWER_ITEMS + 1, left: 0 });
+  expect(small.result).toMatchObject({ items: FEWER_ITEMS, left: 0 });
 
-  const made = await many.makeItems(home, { like: first, count: ITEMS, from: FEWER_ITEMS });
+  const made = await many.waitingItems(home, gateway.api, { count: ITEMS, from: FEWER_ITEMS });
   const large = await measured(many.EXPORT(1, join(folder, 'large.aba')));
   const sum = (type: string) =>
     made.filter((item) => item.type === type).reduce((cents, { amountCents }) => cents + amountCents, 0);
   expect(large.result).toMatchObject({
-    file: 2,
     items: ITEMS,
     left: 0,
     debit_cents: sum('purchase'),
@@ -113,17 +109,18 @@ test(`export and import-returns of ${ITEMS} items → each once, to the cent, in
     items: 0,
   });
   await expect(access(join(folder, 'none.aba'))).rejects.toThrow();
-  await measured(many.EXPORT(1, join(folder, 'again.aba'), '--file', '2'));
+  await measured(many.EXPORT(1, join(folder, 'again.aba'), '--file', String(large.result.file)));
   const [one, other] = await Promise.all(
     ['large.aba', 'again.aba'].map((name) => readFile(join(folder, name))),
   );
   expect(one?.equals(other as Buffer)).toBe(true);
 
-  await expectReturnsOf(file, made, reference, small.peakKilobytes);
+  await expectReturnsOf(file, large.result.file, made, reference, small.peakKilobytes);
 });
 
 async function expectReturnsOf(
   file: LodgedFile,
+  fileNumber: number,
   made: readonly many.MadeItem[],
   reference: (audit: number) => string,
   smallPeakKilobytes: number,
@@ -150,26 +147,27 @@ async function expectReturnsOf(
     complete: true,
   });
   expect(once.peakKilobytes).toBeLessThan(smallPeakKilobytes + GROWTH_KILOBYTES);
-  const declined = await gateway.sql<{ audit: number; code: number }>(
-    `SELECT audit, response_code::integer AS code FROM transaction WHERE status = 'declined' ORDER BY audit`,
+  const ended = await gateway.sql<{ audit: number; status: string; code: number | null }>(
+    `SELECT t.audit, t.status, t.response_code::integer AS code FROM transaction t
+     JOIN directdebit_item i USING (organisation_id, audit) WHERE i.merchant_id = 1 AND i.file_number = $1
+     ORDER BY i.line`,
+    [fileNumber],
   );
-  expect(declined).toEqual([...codes.values()]);
-  const others = await gateway.sql<{ status: string; count: number }>(
-    `SELECT status, count(*) FROM transaction WHERE status <> 'declined' GROUP BY status`,
+  expect(ended.length).toBe(ITEMS);
+  expect(ended.filter(({ status }) => status !== 'pending')).toEqual(
+    [...codes.values()].map(({ audit, code }) => ({ audit, status: 'declined', code })),
   );
-  expect(others).toEqual([{ status: 'pending', count: 1 + FEWER_ITEMS + ITEMS - RETURNS }]);
 
   const twice = await measured(many.IMPORT(path));
   expect(twice.result).toMatchObject({ returned: 0, returned_already: RETURNS, unmatched: [] });
 }
 
 test('progress is shown on a terminal only', async () => {
-  await many.makeItems(home, { like: first, count: 1_500, from: 2 * ITEMS });
+  await many.waitingItems(home, gateway.api, { count: 1_500, from: 2 * ITEMS });
   const out = join(folder, 'progress.aba');
   // Standard error is none here, and nothing but the result is printed.
-  expect(many.printed(await run(many.EXPORT(1, out), many.environmentOf(home)))).toMatchObject({
-    items: 1_500,
-  });
+  const exported = many.printed(await run(many.EXPORT(1, out), many.environmentOf(home)));
+  expect(exported.items).toBe(1_500);
   const file = await read('progress.aba');
   await writeFile(
     join(folder, 'r.aba'),
@@ -184,7 +182,10 @@ test('progress is shown on a terminal only', async () => {
     ...many.environmentOf(home),
     NODE_OPTIONS: '--import=data:text/javascript,process.stderr.isTTY=true',
   };
-  const shown = await run(many.EXPORT(1, join(folder, 'shown.aba'), '--file', '3'), terminal);
+  const shown = await run(
+    many.EXPORT(1, join(folder, 'shown.aba'), '--file', String(exported.file)),
+    terminal,
+  );
   expect([shown.code, JSON.parse(shown.stdout).items]).toEqual([0, 1_500]);
   expect(shown.stderr).toContain('1500/1500');
   const imported = await run(many.IMPORT(join(folder, 'r.aba')), terminal);
@@ -194,29 +195,24 @@ test('progress is shown on a terminal only', async () => {
 
 test('a total of more than ten digits → several files, and the command says what is left', async () => {
   await many.lodgeWithRealBank(home, 2);
-  const { audit } = await many.payByBank(gateway.api, 2);
-  const amounts = [9_999_998_999, 1, 1, 6_000_000_000, 3_000_000_000];
-  const made = await many.makeItems(home, {
-    like: audit,
+  const amounts = [9_999_998_999, 1, 1, 6_000_000_000, 3_000_000_000, 9_999_999_999];
+  const from = 3 * ITEMS;
+  const made = await many.waitingItems(home, gateway.api, {
     merchant: 2,
-    count: amounts.length,
-    from: 3 * ITEMS,
-    // Credits have a total of their own.
-    change: (serial) => ({ amountCents: amounts[serial - 3 * ITEMS] as number, type: 'purchase' }),
-  });
-  const [credit] = await many.makeItems(home, {
-    like: audit,
-    merchant: 2,
-    count: 1,
-    from: 4 * ITEMS,
-    change: () => ({ amountCents: 9_999_999_999, type: 'standalone_refund' }),
+    count: 1 + amounts.length,
+    from,
+    // The last one is a credit, and credits have a total of their own.
+    change: (serial) => ({
+      amountCents: amounts[serial - from] as number,
+      type: serial - from === 5 ? 'standalone_refund' : 'purchase',
+    }),
   });
   const reference = await referenceOf();
   const exported = async (name: string) => {
     const { result } = await measured(many.EXPORT(2, join(folder, name)));
     return { left: result.left, references: (await read(name)).items.map((item) => item.reference) };
   };
-  const references = [audit, ...made.map((item) => item.audit), credit?.audit as number].map(reference);
+  const references = made.map(({ audit }) => reference(audit));
   // 1,000 cents came through HTTP: with the next amount that is all that ten digits can say.
   expect(await exported('split-1.aba')).toEqual({ left: 5, references: references.slice(0, 2) });
   expect(await exported('split-2.aba')).toEqual({ left: 0, references: references.slice(2) });
@@ -226,7 +222,7 @@ test('a total of more than ten digits → several files, and the command says wh
 test('a file that is full by the number of its items → what is left is counted too', async () => {
   const operator = await operatorOf(gateway);
   try {
-    await many.makeItems(home, { like: first, count: 7, from: 5 * ITEMS });
+    await many.waitingItems(home, gateway.api, { count: 7, from: 5 * ITEMS });
     const files = new DirectDebitFiles(operator.database, new DataKeys(operator.database, operator.provider));
     const entry = await directEntryOf(operator.database, 1);
     const making = { processingDay: '2026-11-16', atMs: Date.now(), toBeWritten: false, most: 3 };

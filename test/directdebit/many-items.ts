@@ -40,18 +40,22 @@ export function customer(serial: number): Omit<MadeItem, 'audit'> {
   };
 }
 
-export async function payByBank(
-  api: Client,
-  merchant = 1,
-  accountNumber = '12345678',
-  amount = 1_000,
-): Promise<Json> {
-  const body = paymentBody({ merchant, amount });
-  const account = { bsb: '062-000', account_number: accountNumber, account_name: 'A Customer' };
-  body.transaction.payment_method = { bankaccount: account };
+/** One that comes through HTTP, as every item does. */
+export async function payByBank(api: Client, merchant = 1): Promise<MadeItem> {
+  const paid = {
+    amountCents: 1_000,
+    bsb: '062-000',
+    accountNumber: '12345678',
+    accountName: 'A Customer',
+    type: 'purchase',
+  } as const;
+  const body = paymentBody({ merchant, amount: paid.amountCents });
+  body.transaction.payment_method = {
+    bankaccount: { bsb: paid.bsb, account_number: paid.accountNumber, account_name: paid.accountName },
+  };
   const answer = await api.post('/transactions/purchase', body);
   expect([answer.status, answer.body.status?.transaction_status_code]).toEqual([201, 'pending']);
-  return answer.body;
+  return { audit: answer.body.audit, ...paid };
 }
 
 /** What differs between two items; everything else is as in one that came through HTTP. */
@@ -79,31 +83,32 @@ const BATCH = 5_000;
 /** Beyond every audit that a gateway gives out in a test. */
 const FIRST_AUDIT = 10_000_000;
 
-/** Stores further items like the one with this audit, which came through HTTP. */
-export async function makeItems(
+/** So many items that wait: one comes through HTTP, and further ones like it are stored. In the order of their audits. */
+export async function waitingItems(
   { databaseUrl, dataDir }: Home,
+  api: Client,
   {
-    like,
     merchant = 1,
     count,
     from = 0,
     change = () => ({}),
   }: {
-    like: number;
     merchant?: number;
     count: number;
-    /** The serial of the first. */
+    /** The serial of the first that is stored; no two have the same. */
     from?: number;
     change?: (serial: number) => Partial<MadeItem>;
   },
 ): Promise<MadeItem[]> {
+  const paid = await payByBank(api, merchant);
   const database = new Database(databaseUrl, { maxConnections: 1, patient: true });
   try {
     const provider = await openKeyProvider(readSettings({ TOLLGATE_DATA_DIR: dataDir }), database);
     const key = await new DataKeys(database, provider).newest(1, merchant);
-    const all: MadeItem[] = [];
-    for (let done = 0; done < count; done += BATCH) {
-      const items = Array.from({ length: Math.min(BATCH, count - done) }, (_, index): MadeItem => {
+    const all = [paid];
+    const further = count - 1;
+    for (let done = 0; done < further; done += BATCH) {
+      const items = Array.from({ length: Math.min(BATCH, further - done) }, (_, index): MadeItem => {
         const serial = from + done + index;
         return { audit: FIRST_AUDIT + serial, ...customer(serial), ...change(serial) };
       });
@@ -116,7 +121,7 @@ export async function makeItems(
         ).toString('base64'),
       );
       await database.query(COPY_WITH, [
-        like,
+        paid.audit,
         numbers(items.map(({ audit }) => audit)),
         numbers(items.map(({ amountCents }) => amountCents)),
         texts(items.map(({ type }) => type)),
