@@ -62,7 +62,7 @@ export async function gatesOf(databaseUrl: string): Promise<Gates> {
     }
     while ((await stopped(gate)).length < processes.length) {
       if (ended !== undefined) throw new Error(`it ended before ${gate}: ${ended.output()}`);
-      await sleep(5);
+      await sleep(20);
     }
   };
 

@@ -22,7 +22,7 @@ vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 /** More than a page of a file. */
 const ITEMS = 1_200;
-const RANDOM_KILLS = 3;
+const RANDOM_KILLS = 2;
 
 let gateway: TestGateway;
 let gates: Gates;

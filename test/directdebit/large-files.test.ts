@@ -23,7 +23,7 @@ import * as many from './many-items.js';
 // Many processes, one after the other, on a machine that may be busy.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
-const ITEMS = Number(process.env.TOLLGATE_TEST_ITEMS ?? 20_000);
+const ITEMS = Number(process.env.TOLLGATE_TEST_ITEMS ?? 10_000);
 const FEWER_ITEMS = ITEMS / 10;
 const RETURNS = ITEMS / 20;
 /** What a collector of garbage may leave for later, and far less than the items would take. */
