@@ -170,14 +170,19 @@ describe('export', () => {
     }
   });
 
-  test('two at once → the items are in one file, and the other finds nothing', async () => {
+  test('two at once → the second waits for the first, and then finds nothing', async () => {
     const out = await moreItems();
-    const results = (
-      await Promise.all([out, `${out}.other`].map((path) => run(many.EXPORT(1, path), environment)))
-    ).map(many.printed);
-    const [made] = results.filter(({ file }) => file !== null);
-    expect(results.map(({ items }) => items).sort()).toEqual([0, ITEMS]);
-    await expectFile(made.out);
+    const other = `${out}.other`;
+    const both = [start(many.EXPORT(1, out), environment)] as RunningProcess[];
+    // The first has written its file and not said so yet: to the second it must not look like one that was left behind.
+    await gates.gather('marking a file', both.slice(), async () => {
+      both.push(start(many.EXPORT(1, other), environment));
+      await eventually(async () => ((await waitingForAnother()) || (await exists(other)) ? true : undefined));
+    });
+    const results = (await Promise.all(both.map((running) => running.ended))).map(many.printed);
+    expect(results.map(({ items }) => items)).toEqual([ITEMS, 0]);
+    expect(await exists(other)).toBe(false);
+    await expectFile(out);
   });
 
   test('two at once, one killed before it could say that the file is written → the other finds that it is', async () => {
