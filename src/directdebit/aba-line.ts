@@ -92,12 +92,14 @@ export function trailerLine({ items, debitCents, creditCents }: FileTotals): str
 
 /** The line, or undefined where it is not that of a returned item. */
 export function parseReturnedItem(text: string): ReturnedItem | undefined {
+  if (text.length !== LINE_LENGTH) return undefined;
+  // The account number takes what the other fields leave of the line: nine characters.
   const [, bsb, accountNumber, returnCode, transactionCode, amount, lodgementReference] =
-    /^2([0-9]{3}-[0-9]{3})([ 0-9]{9})([1-9])(13|50)([0-9]{10}).{32}(.{18}).{40}$/.exec(text) ?? [];
+    /^2([0-9]{3}-[0-9]{3}) *([0-9]+)([1-9])(13|50)([0-9]{10}).{32}(.{18}).{40}$/.exec(text) ?? [];
   if (bsb === undefined || accountNumber === undefined || lodgementReference === undefined) return undefined;
   return {
     bsb,
-    accountNumber: accountNumber.trim(),
+    accountNumber,
     returnCode: Number(returnCode),
     mode: transactionCode === TRANSACTION_CODES.debit ? 'debit' : 'credit',
     amountCents: Number(amount),

@@ -2,7 +2,7 @@
 // never replaced by another.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, link, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { AdministrationError } from '../merchants/administration.js';
 import { settlementDay } from '../values/settlement.js';
@@ -33,29 +33,41 @@ export async function exportFile(
   entry: DirectEntry,
   options: ExportOptions,
 ): Promise<ExportResult | undefined> {
-  const { out } = options;
-  const part = `${out}.${process.pid}.part`;
   try {
-    // Opened before anything is decided: what is put into a file now can no longer be voided. Account numbers stand in
-    // it in clear, for the bank to read: nobody else needs to.
-    const handle = await open(part, 'wx', 0o600);
-    try {
-      return await files.exclusively(entry, async () => {
-        const made = await decide(files, entry, options);
-        if (made === undefined) return undefined;
-        await writeLines(files, made.file, handle, options.progress);
-        await handle.sync();
-        await putInPlace(part, out);
-        await files.written(entry, made.file, options.nowMs);
-        return made;
-      });
-    } finally {
-      await handle.close();
-      await rm(part, { force: true });
-    }
+    // A file that another process is just writing looks like one that was never written: the bank would get it twice.
+    return await files.exclusively(entry, () => exportAlone(files, entry, options));
   } catch (error) {
     const { syscall, code } = error as NodeJS.ErrnoException;
-    throw syscall === undefined ? error : new AdministrationError(`${out} cannot be written (${code})`);
+    throw syscall === undefined
+      ? error
+      : new AdministrationError(`${options.out} cannot be written (${code})`);
+  }
+}
+
+async function exportAlone(
+  files: DirectDebitFiles,
+  entry: DirectEntry,
+  options: ExportOptions,
+): Promise<ExportResult | undefined> {
+  const { out, nowMs, progress } = options;
+  const part = `${out}.${entry.merchant}.part`;
+  // What a killed process left behind.
+  await rm(part, { force: true });
+  // Opened before anything is decided: what is put into a file now can no longer be voided. Account numbers stand in it
+  // in clear, for the bank to read: nobody else needs to.
+  const handle = await open(part, 'wx', 0o600);
+  try {
+    const made = await decide(files, entry, options);
+    if (made === undefined) return undefined;
+    await writeLines(files, made.file, handle, progress);
+    await handle.sync();
+    if (!(await appears(part, out)) && !(await sameContent(part, out))) throw taken(out);
+    await syncFolder(dirname(out));
+    await files.written(entry, made.file, nowMs);
+    return made;
+  } finally {
+    await handle.close();
+    await rm(part, { force: true });
   }
 }
 
@@ -72,13 +84,17 @@ async function decide(
   return files.make(entry, { processingDay: settlementDay(nowMs), atMs: nowMs, toBeWritten: true, actor });
 }
 
-async function putInPlace(part: string, out: string): Promise<void> {
-  if (await exists(out)) {
-    if (!(await sameContent(part, out))) throw taken(out);
-    return;
+/** Gives the finished file its name; false where the name is taken, by a file that may have come this instant. */
+async function appears(part: string, out: string): Promise<boolean> {
+  try {
+    await link(part, out);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST' || (await exists(out))) return false;
+    // A file system without hard links.
+    await rename(part, out);
+    return true;
   }
-  await rename(part, out);
-  await syncFolder(dirname(out));
 }
 
 async function writeLines(

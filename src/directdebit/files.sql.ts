@@ -63,7 +63,19 @@ export const MAKE_FILE: Statement = {
       UPDATE transaction t SET voidable_until = NULL, settlement_date = $5::date
       FROM fitting WHERE t.organisation_id = $1 AND t.audit = fitting.audit
     )
-    SELECT file.number, (SELECT count(*) FROM waiting) - (SELECT count(*) FROM fitting) AS left FROM file`,
+    SELECT file.number, (SELECT count(*) FROM fitting) = $11 AS full,
+      (SELECT count(*) FROM waiting) - (SELECT count(*) FROM fitting) AS left
+    FROM file`,
+};
+
+/** How many more wait. */
+export const COUNT_WAITING: Statement = {
+  name: 'count-waiting',
+  text: `
+    SELECT count(*) AS waiting
+    FROM directdebit_item i JOIN transaction t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
+    WHERE i.organisation_id = $1 AND i.merchant_id = $2 AND i.state = 'waiting'
+      AND t.status = 'pending' AND t.voided_by IS NULL`,
 };
 
 const FILE = `

@@ -1,7 +1,7 @@
 // Direct-entry files: each item goes into exactly one, decided in the database; what stands in a file never changes,
 // so that it can be written again byte for byte.
 import { journal } from '../merchants/journal.js';
-import type { Database } from '../store/database.js';
+import type { Database, Queryable } from '../store/database.js';
 import { MOST_CENTS } from '../values/bank-account.js';
 import { addBusinessDays } from '../values/business-days.js';
 import { settlementCutOff, settlementDay } from '../values/settlement.js';
@@ -11,6 +11,7 @@ import { open } from '../vault/sealing.js';
 import type { DirectEntrySettings, FileItem, FileTotals } from './aba-line.js';
 import type { DirectEntry } from './direct-entry.js';
 import {
+  COUNT_WAITING,
   FILE_IS_TAKEN,
   FILE_IS_WRITTEN,
   FIND_FILE,
@@ -70,7 +71,7 @@ const PAGE = 1_000;
 const MOST_ITEMS = 999_999;
 
 export class DirectDebitFiles {
-  #installation: string | undefined;
+  #installation: Promise<string> | undefined;
 
   constructor(
     private readonly database: Database,
@@ -88,7 +89,7 @@ export class DirectDebitFiles {
     return this.database.transaction(async (connection) => {
       await connection.query(LOCK_FILES_OF_MERCHANT, [organisationId, merchant]);
       await connection.query(LEAVE_OUT_VOIDED, [organisationId, merchant]);
-      const { rows } = await connection.query<{ number: number; left: number }>(MAKE_FILE, [
+      const { rows } = await connection.query<{ number: number; full: boolean; left: number }>(MAKE_FILE, [
         organisationId,
         merchant,
         dueMs ?? null,
@@ -113,8 +114,19 @@ export class DirectDebitFiles {
         merchant,
         made.number,
       ]);
-      return { file: found.rows[0] as DirectDebitFile, left: made.left };
+      return { file: found.rows[0] as DirectDebitFile, left: await this.#left(connection, entry, made) };
     });
+  }
+
+  /** A file that is full by the number of its items has not looked at the others. */
+  async #left(
+    connection: Queryable,
+    { organisationId, merchant }: DirectEntry,
+    { full, left }: { full: boolean; left: number },
+  ): Promise<number> {
+    if (!full) return left;
+    const { rows } = await connection.query<{ waiting: number }>(COUNT_WAITING, [organisationId, merchant]);
+    return rows[0]?.waiting ?? 0;
   }
 
   find({ organisationId, merchant }: DirectEntry, number: number): Promise<DirectDebitFile | undefined> {
@@ -192,11 +204,14 @@ export class DirectDebitFiles {
     };
   }
 
-  async installation(): Promise<string> {
-    if (this.#installation === undefined) {
-      const { rows } = await this.database.query<{ installation: string }>(INSTALLATION);
-      this.#installation = (rows[0] as { installation: string }).installation;
-    }
+  /** Never changes, and a page asks for it a thousand times at once. */
+  installation(): Promise<string> {
+    this.#installation ??= this.database
+      .query<{ installation: string }>(INSTALLATION)
+      .then(({ rows }) => (rows[0] as { installation: string }).installation);
+    this.#installation.catch(() => {
+      this.#installation = undefined;
+    });
     return this.#installation;
   }
 }

@@ -37,7 +37,7 @@ export interface ImportResult {
   readonly returned: number;
   /** Of these, how many were approved before. */
   readonly late: number;
-  /** Items that were returned by an earlier import. */
+  /** Items that had been returned before: by an earlier import, one at the same time, or an earlier line. */
   readonly returnedAlready: number;
   readonly unmatched: readonly Unmatched[];
   /** Late returns of purchases that had been refunded, wholly or in part: the merchant has paid twice. */
@@ -71,9 +71,10 @@ export async function importReturns(database: Database, options: ImportOptions):
       else if (match === 'returned already') returnedAlready += 1;
       else unmatched.push({ line, lodgementReference: item.lodgementReference, reason: match });
     }
-    for (const { audit, late, refundedCents } of await takeReturns(database, returns, options.actor)) {
-      declined.push({ audit, late, refundedCents });
-    }
+    const taken = await takeReturns(database, returns, options.actor);
+    for (const { audit, late, refundedCents } of taken) declined.push({ audit, late, refundedCents });
+    // Listed twice, or returned by another import since they were looked up.
+    returnedAlready += returns.length - taken.length;
   };
 
   let number = 0;

@@ -18,30 +18,40 @@ export const FIND_RETURNED: Statement = {
     LEFT JOIN direct_entry e ON e.organisation_id = i.organisation_id AND e.merchant_id = i.merchant_id`,
 };
 
+// Rows are locked in the order of the audits, so that two imports of the same file wait for each other and do not
+// deadlock; and then read as they are by now, since the clearing may have approved them a moment ago.
 const RETURNED = `
-  returned AS (
-    UPDATE directdebit_item i SET state = 'returned', return_code = asked.code, next_at = NULL
-    FROM (
-      SELECT * FROM unnest($1::integer[], $2::integer[], $3::smallint[], string_to_array($4, E'\\x1f'))
-        AS listed(organisation_id, audit, code, message) ORDER BY audit) asked
-    WHERE i.organisation_id = asked.organisation_id AND i.audit = asked.audit AND i.state IN ('filed', 'cleared')
-    RETURNING i.organisation_id, i.audit, asked.code, asked.message
+  listed AS (
+    SELECT * FROM unnest($1::integer[], $2::integer[], $3::smallint[], string_to_array($4, E'\\x1f'))
+      AS listed(organisation_id, audit, code, message)
+  ), locked AS (
+    SELECT i.organisation_id, i.audit FROM directdebit_item i
+    JOIN listed ON listed.organisation_id = i.organisation_id AND listed.audit = i.audit
+    WHERE i.state IN ('filed', 'cleared')
+    ORDER BY i.organisation_id, i.audit FOR UPDATE OF i
+  ), returned AS (
+    UPDATE directdebit_item i SET state = 'returned', return_code = listed.code, next_at = NULL
+    FROM locked JOIN listed ON listed.organisation_id = locked.organisation_id AND listed.audit = locked.audit
+    WHERE i.organisation_id = locked.organisation_id AND i.audit = locked.audit
+    RETURNING i.organisation_id, i.audit, listed.code, listed.message
   ), before AS (
-    SELECT t.organisation_id, t.audit, t.status FROM transaction t
+    SELECT t.organisation_id, t.audit, t.status, returned.code, returned.message FROM transaction t
     JOIN returned ON returned.organisation_id = t.organisation_id AND returned.audit = t.audit
+    WHERE t.status IN ('pending', 'approved')
+    ORDER BY t.organisation_id, t.audit FOR UPDATE OF t
   ), declined AS (
-    UPDATE transaction t SET status = 'declined', response_code = returned.code::text,
-      response_message = returned.message, authorisation_code = NULL, voidable_until = NULL
-    FROM returned
-    WHERE t.organisation_id = returned.organisation_id AND t.audit = returned.audit
-      AND t.status IN ('pending', 'approved')
-    RETURNING t.organisation_id, t.audit, t.merchant_id, t.target_audit, t.amount_cents, t.refunded_cents
+    UPDATE transaction t SET status = 'declined', response_code = before.code::text,
+      response_message = before.message, authorisation_code = NULL, voidable_until = NULL
+    FROM before
+    WHERE t.organisation_id = before.organisation_id AND t.audit = before.audit
+    RETURNING t.organisation_id, t.audit, t.merchant_id, t.target_audit, t.amount_cents, t.refunded_cents,
+      before.status = 'approved' AS late
   )`;
 
 const TOLD = `
-  SELECT declined.organisation_id AS "organisationId", declined.merchant_id AS "merchantId", declined.audit,
-    before.status = 'approved' AS late, declined.refunded_cents AS "refundedCents"
-  FROM declined JOIN before ON before.organisation_id = declined.organisation_id AND before.audit = declined.audit`;
+  SELECT organisation_id AS "organisationId", merchant_id AS "merchantId", audit, late,
+    refunded_cents AS "refundedCents"
+  FROM declined`;
 
 /** Debits and standalone credits that came back. */
 export const RETURN_ITEMS: Statement = { name: 'return-items', text: `WITH ${RETURNED} ${TOLD}` };

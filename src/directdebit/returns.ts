@@ -57,23 +57,30 @@ export async function takeReturns(
   returns: readonly Return[],
   actor: string,
 ): Promise<Declined[]> {
+  // An item that is listed twice comes back once: as its first line says.
+  const first = new Map([...returns].reverse().map((one) => [keyOf(one), one]));
+  const unique = [...first.values()];
   // A refund gives its amount back to its target, which may be among the returned ones itself: first the targets.
-  const refunds = returns.filter(({ transactionType }) => transactionType === 'refund');
-  const others = returns.filter(({ transactionType }) => transactionType !== 'refund');
+  const refunds = unique.filter(({ transactionType }) => transactionType === 'refund');
+  const others = unique.filter(({ transactionType }) => transactionType !== 'refund');
   return database.transaction(async (connection) => {
     const declined = [
       ...(await decline(connection, RETURN_ITEMS, others)),
       ...(await decline(connection, RETURN_REFUNDS, refunds)),
     ];
-    for (const { organisationId, merchantId, audit, late } of declined) {
-      if (!late) continue;
-      const code = returns.find((one) => one.organisationId === organisationId && one.audit === audit)?.code;
-      const detail = `approved before, returned with code ${code}`;
+    for (const one of declined) {
+      if (!one.late) continue;
+      const { organisationId, merchantId, audit } = one;
+      const detail = `approved before, returned with code ${first.get(keyOf(one))?.code}`;
       const action = 'directdebit.returned_late';
       await journal(connection, { actor, action, organisationId, merchantId, audit, detail });
     }
     return declined;
   });
+}
+
+function keyOf({ organisationId, audit }: Pick<Return, 'organisationId' | 'audit'>): string {
+  return `${organisationId}/${audit}`;
 }
 
 async function decline(
