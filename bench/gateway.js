@@ -10,18 +10,22 @@ const LOAD = new URL('./load.js', import.meta.url).pathname;
 
 export async function startGateway(settings = {}) {
   const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-bench-'));
-  const child = spawn(process.execPath, [PROGRAM, 'serve'], {
+  // As `npm start` does.
+  const child = spawn(process.execPath, ['--max-semi-space-size=32', PROGRAM, 'serve'], {
     env: { ...process.env, ...settings, TOLLGATE_DATA_DIR: dataDir, TOLLGATE_PORT: '0' },
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  // Read to the end: a log that nobody reads would stop the gateway.
   const port = await new Promise((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`the gateway ended with ${code}`)));
-    createInterface({ input: child.stdout }).on('line', (line) => {
+    const lines = createInterface({ input: child.stdout }).on('line', (line) => {
       const url = line.includes('"listening"') && JSON.parse(line).base_url;
-      if (url) resolve(Number(new URL(url).port));
+      if (!url) return;
+      lines.close();
+      resolve(Number(new URL(url).port));
     });
   });
+  // Read to the end, since a log that nobody reads would stop the gateway; but not looked at, which would cost.
+  child.stdout.removeAllListeners().resume();
   const { username, password } = JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8'));
   return {
     port,

@@ -40,19 +40,22 @@ export async function generate({
   let sent = 0;
   let stopping = false;
 
+  const opening = `host: ${host}\r\nauthorization: ${authorization}\r\n`;
+  const ending =
+    body === undefined
+      ? '\r\n\r\n'
+      : `\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
   const request = () => {
     sent += 1;
     const path = paths[sent % paths.length];
-    const head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nauthorization: ${authorization}\r\nx-correlation-id: ${run}-${sent}\r\n`;
-    if (body === undefined) return `${head}\r\n`;
-    return `${head}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+    return `${method} ${path} HTTP/1.1\r\n${opening}x-correlation-id: ${run}-${sent}${ending}`;
   };
 
   const converse = () =>
     new Promise((resolve, reject) => {
-      const socket = connect({ host, port, noDelay: true });
       let startedMs = 0;
-      let received = '';
+      // The part of a response that came so far, if it did not come at once.
+      let begun;
       const ask = () => {
         if (stopping || sent >= count) {
           socket.destroy();
@@ -60,29 +63,34 @@ export async function generate({
           return;
         }
         startedMs = performance.now();
-        socket.write(request());
+        socket.write(request(), 'latin1');
       };
       const rest = rate === undefined ? ask : () => (stopping ? ask() : idle.push(ask));
-      socket.setEncoding('latin1');
-      socket.on('connect', rest);
-      socket.on('error', reject);
-      socket.on('data', (chunk) => {
-        received += chunk;
-        const headEnd = received.indexOf('\r\n\r\n');
-        if (headEnd === -1) return;
-        const length = Number(/content-length: (\d+)/i.exec(received.slice(0, headEnd))?.[1] ?? 0);
-        if (received.length < headEnd + 4 + length) return;
-        const status = received.slice(9, 12);
+      const receive = (length, buffer) => {
+        const chunk = buffer.subarray(0, length);
+        const received = begun === undefined ? chunk : Buffer.concat([begun, chunk]);
+        if (!isWhole(received)) {
+          begun = Buffer.from(received);
+          return true;
+        }
+        begun = undefined;
+        const status = received.latin1Slice(9, 12);
         statuses[status] = (statuses[status] ?? 0) + 1;
         const latencyMs = performance.now() - startedMs;
         latenciesMs.push(latencyMs);
         latenciesByStatus[status] ??= [];
         latenciesByStatus[status].push(latencyMs);
-        received = '';
         rest();
-      });
+        return true;
+      };
+      // Into one buffer and past the stream: an object less, and an event less, for each response.
+      const onread = { buffer: Buffer.allocUnsafe(65_536), callback: receive };
+      const socket = connect({ host, port, noDelay: true, onread });
+      socket.on('connect', rest);
+      socket.on('error', reject);
     });
 
+  const startedCpu = process.cpuUsage();
   const startedMs = performance.now();
   const bell = setTimeout(() => {
     stopping = true;
@@ -103,7 +111,7 @@ export async function generate({
   clearTimeout(bell);
   clearInterval(pace);
   const elapsedSeconds = (performance.now() - startedMs) / 1000;
-  const { user, system } = process.cpuUsage();
+  const { user, system } = process.cpuUsage(startedCpu);
   return {
     perSecond: Math.round(latenciesMs.length / elapsedSeconds),
     ...percentiles(latenciesMs),
@@ -125,6 +133,16 @@ function percentiles(latenciesMs) {
   latenciesMs.sort((one, other) => one - other);
   const at = (share) => Number((latenciesMs[Math.floor(latenciesMs.length * share)] ?? 0).toFixed(2));
   return { p50Ms: at(0.5), p99Ms: at(0.99) };
+}
+
+/** Whether everything up to the end that the header names is there. */
+function isWhole(response) {
+  const headEnd = response.indexOf('\r\n\r\n');
+  if (headEnd === -1) return false;
+  const named = response.indexOf('content-length: ');
+  if (named === -1 || named > headEnd) return true;
+  const length = Number.parseInt(response.latin1Slice(named + 16, named + 24), 10);
+  return response.length >= headEnd + 4 + length;
 }
 
 if (process.argv[1] === new URL(import.meta.url).pathname) {

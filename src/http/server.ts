@@ -228,7 +228,7 @@ function check(operation: Operation<OperationServices>, request: FastifyRequest)
   const path = readIntegers(request.params as Record<string, unknown>, operation.path ?? EMPTY);
   const query = readIntegers(request.query as Record<string, unknown>, operation.query ?? EMPTY);
   const problems = [
-    ...correlationIdProblems(operation, request),
+    ...correlationIdProblems(request),
     ...operation.checkPath(path),
     ...operation.checkQuery(query),
     ...operation.checkBody(request.body),
@@ -247,9 +247,10 @@ function check(operation: Operation<OperationServices>, request: FastifyRequest)
 
 const EMPTY = { properties: {} } as never;
 
-function correlationIdProblems({ method }: Operation<OperationServices>, request: FastifyRequest): Problem[] {
+function correlationIdProblems(request: FastifyRequest): Problem[] {
+  // Known only if it is well-formed, or made up where none is needed.
+  if (request.passage.correlationId !== undefined) return [];
   const sent = request.headers[CORRELATION_HEADER];
-  if (sent === undefined && method === 'GET') return [];
   const problems = sent === undefined ? [problem('field_missing')] : checkCorrelationId(sent);
   return problems.map(({ code, message }) => ({ code, message, location: ['header', 'X-Correlation-Id'] }));
 }
