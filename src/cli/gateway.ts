@@ -41,6 +41,8 @@ export interface Gateway {
 
 const REPORT_EVERY_MS = 1_000;
 const CLEARING_EVERY_MS = 1_000;
+/** Connections that come in a burst wait here; with less room some would be answered only after seconds. */
+const BACKLOG = 4_096;
 const HOUR_MS = 3_600_000;
 const READINESS_LIMIT_MS = 2_000;
 const DATABASE_AWAY = 'the database cannot be reached';
@@ -157,7 +159,7 @@ export async function startGateway(
   };
 
   try {
-    await server.listen({ host: settings.host, port: settings.port });
+    await server.listen({ host: settings.host, port: settings.port, backlog: BACKLOG });
   } catch (error) {
     await release();
     throw error;
