@@ -27,5 +27,4 @@ EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.TOLLGATE_PORT}/readyz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 # Not through npm, which would not pass SIGTERM on.
-# Requests under way outlive a collection of a smaller young generation, and are then copied for nothing.
-CMD ["node", "--max-semi-space-size=32", "bin/tollgate.js", "serve"]
+CMD ["node", "bin/tollgate.js", "serve"]
