@@ -11,7 +11,7 @@ const LOAD = new URL('./load.js', import.meta.url).pathname;
 export async function startGateway(settings = {}) {
   const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-bench-'));
   // As `npm start` does.
-  const child = spawn(process.execPath, ['--max-semi-space-size=32', PROGRAM, 'serve'], {
+  const child = spawn(process.execPath, [PROGRAM, 'serve'], {
     env: { ...process.env, ...settings, TOLLGATE_DATA_DIR: dataDir, TOLLGATE_PORT: '0' },
     stdio: ['ignore', 'pipe', 'ignore'],
   });
