@@ -123,10 +123,12 @@ export const CLAIM_GUARDS = [
     tests: [[ANSWERS, 'refund → its amount counts; declined in the end, it is back']],
   },
   {
+    // Nothing else has an age, so that the age has to go with it.
     name: 'completion: only of a preauthorisation',
     file: CLAIM,
     find: "WHEN 'completion' THEN target.transaction_type = 'preauthorisation'\n            AND target.currency",
     replace: "WHEN 'completion' THEN target.currency",
+    also: [{ file: CLAIM, find: ' AND target.completable_until > asked.created_at', replace: '' }],
     tests: [[COMPLETION, 'anything but a preauthorisation']],
   },
   {
@@ -188,8 +190,15 @@ export const CLAIM_GUARDS = [
   {
     name: 'commit order: nothing is sent before commit A',
     file: CREATE,
-    find: 'const holder = await this.claims.direct(claim);\n    if (holder !== audit) throw correlationIdTaken(holder);',
-    replace: 'this.claims.direct(claim).catch(() => {});',
+    find: 'const holder = await this.claims.direct(claim);',
+    replace: 'priced.asked = this.#ask(claim, priced);\n    const holder = await this.claims.direct(claim);',
+    also: [
+      {
+        file: CREATE,
+        find: 'const answer = await this.#ask(intent, priced);',
+        replace: 'const answer = await (priced.asked ?? this.#ask(intent, priced));',
+      },
+    ],
     tests: [[COMMITS, 'while commit A waits']],
   },
   {

@@ -1,4 +1,5 @@
 // The guards of commit B and of the resolver: who may decide, what is given back, and that doubt is never taken for a no.
+// Not among them: `status = 'unknown'` in BEGIN_REVERSAL and TAKE_DUE, since only the current attempt can have decided.
 
 const RECORD = 'src/transactions/record.sql.ts';
 const FINISH = 'src/transactions/finish.ts';
@@ -119,6 +120,7 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'doubt: is handed to the resolver',
+    slow: true,
     file: FINISH,
     find: 'await this.records.handToResolver(intent);\n      this.onDoubt();',
     replace: '',
@@ -193,10 +195,11 @@ export const RECORD_GUARDS = [
     file: RESOLVER_SQL,
     find: 'SET resolve_attempts = t.resolve_attempts + 1,',
     replace: 'SET resolve_attempts = greatest(t.resolve_attempts, 1),',
-    tests: [[RESOLVERS, 'finds it approved, while the newer one is reversing it']],
+    tests: [[RESOLVERS, 'finds nothing, while the newer one still asks']],
   },
   {
     name: 'taking: for as long as the lease nobody else takes it',
+    slow: true,
     file: RESOLVER_SQL,
     find: "resolve_at = now() + $2 * interval '1 millisecond'\n    FROM (",
     replace: "resolve_at = now() + $2 * interval '0 millisecond'\n    FROM (",
@@ -204,6 +207,7 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'taking: locks what it takes',
+    slow: true,
     file: RESOLVER_SQL,
     find: ' FOR UPDATE SKIP LOCKED',
     replace: '',
@@ -211,6 +215,7 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'dead processes: what they left is handed over',
+    slow: true,
     file: RESOLVER,
     find: 'await this.database.query(HAND_OVER_ABANDONED, [this.options.presumedDeadMs]);',
     replace: '',
@@ -232,6 +237,7 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'leases: kept while one audit of the block is undecided',
+    slow: true,
     file: AUDITS,
     find: 'if (block.open === 0 && block.next > block.last) {',
     replace: 'if (block.next > block.last) {',
@@ -267,6 +273,7 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'a claim of which nobody knows: should it turn up, it is closed as not sent',
+    slow: true,
     file: 'src/transactions/create.ts',
     find: 'this.finisher.abandon({ organisationId, audit, ...targetOf(priced) });',
     replace: '',
@@ -274,6 +281,7 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'an answer that could not be stored: kept until it can',
+    slow: true,
     file: FINISH,
     find: 'const settled = this.#keep(this.#untilSettled(intent, away ? ending : IN_DOUBT));',
     replace: 'const settled = Promise.resolve();',
@@ -281,6 +289,7 @@ export const RECORD_GUARDS = [
   },
   ...['fsync', 'full_page_writes', 'synchronous_commit'].map((setting) => ({
     name: `durability: the gateway’s own PostgreSQL runs with ${setting}`,
+    slow: true,
     file: SERVER,
     find: `${setting}: 'on',`,
     replace: `${setting}: 'off',`,

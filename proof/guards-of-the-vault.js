@@ -108,6 +108,7 @@ export const VAULT_GUARDS = [
   },
   {
     name: 'rotation: tokens are locked while they are sealed anew',
+    slow: true,
     file: ROTATION,
     find: 'ORDER BY key_version, id LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED',
     replace: 'ORDER BY key_version, id LIMIT $4',
@@ -115,6 +116,7 @@ export const VAULT_GUARDS = [
   },
   {
     name: 'destroying a key: not while a transaction is sealed under it',
+    slow: true,
     file: ROTATION,
     find: `      AND NOT EXISTS (SELECT FROM transaction t WHERE t.organisation_id = k.organisation_id
         AND t.merchant_id = k.merchant_id AND t.card_key_version = k.version)\n`,
@@ -123,6 +125,7 @@ export const VAULT_GUARDS = [
   },
   {
     name: 'destroying a key: not the newest',
+    slow: true,
     file: ROTATION,
     find: 'AND newer.version > k.version',
     replace: 'AND newer.version >= k.version',
@@ -130,6 +133,7 @@ export const VAULT_GUARDS = [
   },
   {
     name: 'destroying a key: not one that was just replaced',
+    slow: true,
     file: ROTATION,
     find: "AND newer.created_at < now() - $3 * interval '1 millisecond')",
     replace: 'AND $3::bigint > 0)',
@@ -137,6 +141,7 @@ export const VAULT_GUARDS = [
   },
   {
     name: 'renewing the key-encryption key: one at a time',
+    slow: true,
     file: ROTATION,
     find: "pg_try_advisory_xact_lock(hashtext('tollgate rewrap')) AS locked",
     replace: 'true AS locked',
