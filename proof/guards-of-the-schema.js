@@ -151,7 +151,7 @@ export const SCHEMA_GUARDS = [
     name: 'schema: the journal is not changed',
     file: VAULT,
     find: 'CREATE TRIGGER journal_append_only BEFORE UPDATE OR DELETE ON journal',
-    replace: 'CREATE TRIGGER journal_append_only BEFORE INSERT ON schema_migration',
+    replace: 'CREATE TRIGGER journal_append_only BEFORE UPDATE OR DELETE ON schema_migration',
     tests: [['test/vault/journal.test.ts', 'as the owner of the database']],
   },
   {

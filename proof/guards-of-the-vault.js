@@ -129,7 +129,7 @@ export const VAULT_GUARDS = [
     file: ROTATION,
     find: 'AND newer.version > k.version',
     replace: 'AND newer.version >= k.version',
-    tests: [[KEYS, 'refused while it seals, is the newest, is young']],
+    tests: [[KEYS, 'destroy the newest version, under which nothing is sealed yet']],
   },
   {
     name: 'destroying a key: not one that was just replaced',

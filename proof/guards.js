@@ -73,6 +73,15 @@ async function openServer(copy) {
   return openEmbeddedPostgres({ dataDir });
 }
 
+let running;
+let interrupted = false;
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.on(signal, () => {
+    interrupted = true;
+    running?.kill(signal);
+  });
+}
+
 function run(copy, args, environment = {}) {
   // The surrounding test run, if there is one, is none of its business.
   const inherited = Object.entries(process.env).filter(
@@ -84,6 +93,7 @@ function run(copy, args, environment = {}) {
       env: { ...Object.fromEntries(inherited), ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+    running = child;
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text) => {
@@ -204,6 +214,7 @@ try {
   for (const problem of problems) say(problem);
   unsound = problems.length;
   for (const guard of stale + unsound > 0 ? [] : guards) {
+    if (interrupted) break;
     const at = performance.now();
     const { caughtBy, wrecked } = await withoutGuard(copy, server, guard);
     if (values.verbose) say(`  ${Math.round((performance.now() - at) / 1_000)} s`);
