@@ -207,8 +207,9 @@ let caught = 0;
 let notCaught = 0;
 let unsound = 0;
 const copy = await copyProject();
-const server = await openServer(copy);
+let server;
 try {
+  server = await openServer(copy);
   const trusted = stale > 0 || values['trust-untouched'];
   const problems = trusted ? [] : await checkUntouched(copy, server, guards);
   for (const problem of problems) say(problem);
@@ -229,7 +230,7 @@ try {
     }
   }
 } finally {
-  await server.stop();
+  await server?.stop();
   await rm(copy, { recursive: true, force: true });
 }
 const seconds = Math.round((performance.now() - began) / 1_000);
