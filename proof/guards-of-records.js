@@ -230,10 +230,11 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'dead processes: what was handed over once is not taken from its resolver',
+    slow: true,
     file: AUDITS_SQL,
     find: "AND t.status = 'unknown' AND t.resolve_at IS NULL`",
     replace: "AND t.status = 'unknown'`",
-    tests: [[IN_DOUBT, 'approval that comes when a reversal is under way']],
+    tests: [[RESOLVERS, 'left by a dead process and taken by a resolver']],
   },
   {
     name: 'leases: kept while one audit of the block is undecided',

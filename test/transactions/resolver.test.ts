@@ -235,6 +235,31 @@ test('taken by a resolver that has not committed yet → left to it', async () =
   expect((await one.api.decided(audit)).status.transaction_status_code).toBe('approved');
 });
 
+test('left by a dead process and taken by a resolver → nobody else takes it while that one asks', async () => {
+  const answer = acquirer.holdNextAnswer();
+  const answering = one.api.purchase({ correlationId: 'left-behind' });
+  const reference = await answer.asked;
+  const { audit } = (await one.api.search('left-behind')).body.results[0];
+  const finding = acquirer.holdNextFinding();
+  // Its lease passes to a process that nobody has heard of lately.
+  await one.sql(
+    `WITH dead AS (INSERT INTO process (seen_at) VALUES (now() - interval '20 seconds') RETURNING id)
+     UPDATE audit_lease SET process_id = dead.id FROM dead
+     WHERE organisation_id = 1 AND $1 BETWEEN first_audit AND last_audit`,
+    [audit],
+  );
+  expect(await finding.asked).toBe(reference);
+  // The other resolver looks after this one, and on the way after everything that the dead have left.
+  acquirer.nextFindings(() => answered('00'));
+  await one.api.decided(await purchasedInDoubt(other));
+  expect(times(acquirer.inquiries, reference)).toBe(1);
+  finding.answer(answered('00'));
+  expect((await one.api.decided(audit)).status.transaction_status_code).toBe('approved');
+  answer.answer(answered('00'));
+  expect((await answering).body.audit).toBe(audit);
+  await one.sql(`DELETE FROM process WHERE seen_at < now() - interval '20 seconds'`);
+});
+
 /** A resolver that waits for an answer takes nothing new: when each has, none waits any more. */
 async function theOvertakenHaveFinished(): Promise<void> {
   const first = acquirer.holdNextFinding();
