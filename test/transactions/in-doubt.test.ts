@@ -257,5 +257,16 @@ test('approval that comes after the reversal → 201 with what is true: error wi
   expect(await lookedUp(audit)).toEqual(decided);
 });
 
+test('unreadable answer that comes after the reversal → 502, and nothing is left for the resolver to look at', async () => {
+  const { answer, answering, audit, reversal } = await believedDead('unreadable-after-reversal');
+  reversal.answer('reversed');
+  const decided = await gateway.api.decided(audit);
+  answer.answer(UNREADABLE);
+  const late = await answering;
+  expect([late.status, auditOf(late)]).toEqual([502, audit]);
+  expect(await lookedUp(audit)).toEqual(decided);
+  expect(await gateway.sql('SELECT FROM transaction WHERE resolve_at IS NOT NULL')).toEqual([]);
+});
+
 test('every doubt → the acquirer has the same books', () =>
   expectBooksToAgree(gateway, async () => acquirer.entries));

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { expectBooksToAgree } from '../support/books.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
+import { locker, waitingForLocks } from '../support/locks.js';
 import { answered, ScriptedAcquirer } from '../support/scripted-acquirer.js';
 
 // Pauses so long that nothing is looked at again unless the test says so.
@@ -168,6 +169,95 @@ test('an attempt that was overtaken finds nothing, after the newer one found it 
   await theOvertakenHaveFinished();
   expect((await one.api.lookUp(audit)).body).toEqual(decided);
   expect(acquirer.reversals).not.toContain(reference);
+});
+
+test('an attempt that was overtaken finds nothing, while the newer one still asks → not reversed, and the newer one decides', async () => {
+  const slow = acquirer.holdNextFinding();
+  const audit = await purchasedInDoubt(one);
+  const reference = await slow.asked;
+  const newer = acquirer.holdNextFinding();
+  await lookAgain();
+  await newer.asked;
+  slow.answer({ kind: 'not_seen' });
+  // The newer attempt keeps the other resolver waiting, so it is the overtaken one's that takes this.
+  const next = acquirer.holdNextFinding();
+  const taken = await purchasedInDoubt(one);
+  await next.asked;
+  expect(acquirer.reversals).not.toContain(reference);
+  newer.answer(answered('00'));
+  expect((await one.api.decided(audit)).status.transaction_status_code).toBe('approved');
+  next.answer(answered('00'));
+  await one.api.decided(taken);
+  expect(acquirer.reversals).not.toContain(reference);
+});
+
+test('an attempt that was overtaken gets no answer, after the newer one found it approved → there is nothing to look at again', async () => {
+  const slow = acquirer.holdNextFinding();
+  const audit = await purchasedInDoubt(other);
+  await slow.asked;
+  acquirer.nextFindings(() => answered('00'));
+  await lookAgain();
+  await one.api.decided(audit);
+  slow.answer(NO_ANSWER);
+  await theOvertakenHaveFinished();
+  expect(await progressOf(audit)).toEqual({ attempts: 2, pauseMs: null });
+});
+
+test('taken by a resolver that has not committed yet → left to it', async () => {
+  acquirer.nextFindings(() => NO_ANSWER);
+  const audit = await purchasedInDoubt(one);
+  await postponed(audit, 1);
+  const reference = acquirer.requests.at(-1)?.reference ?? '';
+  const asked = times(acquirer.inquiries, reference);
+  const { query, commit } = await locker(one);
+  await one.sql(`UPDATE transaction SET resolve_at = now() + interval '2 seconds' WHERE audit = $1`, [audit]);
+  await query(
+    `UPDATE transaction SET resolve_attempts = resolve_attempts + 1, resolve_at = now() + interval '1 hour'
+     WHERE audit = $1`,
+    [audit],
+  );
+  const due = async () => (await progressOf(audit)).pauseMs as number;
+  await vi.waitUntil(async () => (await due()) < 0, PATIENTLY);
+  // Both have looked since, unless one of them waits for the lock.
+  const looked = theOvertakenHaveFinished();
+  const done = looked.then(() => true);
+  await vi.waitUntil(
+    async () => (await waitingForLocks(one)).length > 0 || Promise.race([done, false]),
+    PATIENTLY,
+  );
+  await commit();
+  await looked;
+  await theOvertakenHaveFinished();
+  expect((await progressOf(audit)).attempts).toBe(2);
+  expect(times(acquirer.inquiries, reference)).toBe(asked);
+  acquirer.nextFindings(() => answered('00'));
+  await lookAgain();
+  expect((await one.api.decided(audit)).status.transaction_status_code).toBe('approved');
+});
+
+test('left by a dead process and taken by a resolver → nobody else takes it while that one asks', async () => {
+  const answer = acquirer.holdNextAnswer();
+  const answering = one.api.purchase({ correlationId: 'left-behind' });
+  const reference = await answer.asked;
+  const { audit } = (await one.api.search('left-behind')).body.results[0];
+  const finding = acquirer.holdNextFinding();
+  // Its lease passes to a process that nobody has heard of lately.
+  await one.sql(
+    `WITH dead AS (INSERT INTO process (seen_at) VALUES (now() - interval '20 seconds') RETURNING id)
+     UPDATE audit_lease SET process_id = dead.id FROM dead
+     WHERE organisation_id = 1 AND $1 BETWEEN first_audit AND last_audit`,
+    [audit],
+  );
+  expect(await finding.asked).toBe(reference);
+  // The other resolver looks after this one, and on the way after everything that the dead have left.
+  acquirer.nextFindings(() => answered('00'));
+  await one.api.decided(await purchasedInDoubt(other));
+  expect(times(acquirer.inquiries, reference)).toBe(1);
+  finding.answer(answered('00'));
+  expect((await one.api.decided(audit)).status.transaction_status_code).toBe('approved');
+  answer.answer(answered('00'));
+  expect((await answering).body.audit).toBe(audit);
+  await one.sql(`DELETE FROM process WHERE seen_at < now() - interval '20 seconds'`);
 });
 
 /** A resolver that waits for an answer takes nothing new: when each has, none waits any more. */

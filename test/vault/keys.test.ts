@@ -178,6 +178,14 @@ describe('destroying', () => {
     expect(await opened(operator, await sealedRows(gateway))).toHaveLength(2);
   });
 
+  test('destroy the newest version, under which nothing is sealed yet → refused: a process may be about to', async () => {
+    await api.purchase({ merchant: 1 });
+    await new DataKeys(operator.database, operator.provider).add(1, 1, 2);
+    await age();
+    await refused(2);
+    expect((await operator.rotation.status()).map(({ version }) => version)).toEqual([1, 2]);
+  });
+
   test('destroy a version under which only deleted tokens were sealed → nothing of them is left, so it goes', async () => {
     const [token] = (await tokensOf(gateway, 1, 1)) as [NewToken];
     const [before] = await sealedRows(gateway);

@@ -45,6 +45,12 @@ test('ten thousand ciphertexts swapped between rows, fields, merchants, organisa
   expect(tried).toBeGreaterThanOrEqual(10_000);
 });
 
+test('what was sealed does not open in the same place with the same key under another version', () => {
+  const [{ key }] = keys as [DataKey, DataKey];
+  const sealed = seal({ version: 1, key }, PLACE, 'a secret');
+  expect(() => open({ version: 2, key }, PLACE, sealed)).toThrow(SealBroken);
+});
+
 test('a ciphertext with any bit turned, cut short or made longer does not open', () => {
   const [key] = keys as [DataKey, DataKey];
   const sealed = seal(key, PLACE, 'a secret');

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isVirtualPan, luhnDigit } from '../../src/values/card.js';
 import { type Answer, type Client, type Json, paymentBody } from '../support/client.js';
 import { type Credentials, type TestGateway, testGateway } from '../support/gateway.js';
-import { cardAccount, type NewToken, type Vault, vaultOf } from '../support/vault-client.js';
+import { bankAccount, cardAccount, type NewToken, type Vault, vaultOf } from '../support/vault-client.js';
 
 let gateway: TestGateway;
 let api: Client;
@@ -182,6 +182,14 @@ describe('not usable', () => {
       await expectRefused(() => pay(operation, virtualPan, { as: gateway.as(who(gateway)), merchant }));
     }
   });
+
+  test.each(PAYMENTS)(
+    '%s with a virtual PAN of a bank account → 422 and no row: no card is charged',
+    async (operation) => {
+      const { virtualPan } = await vault.newToken({ account: bankAccount() });
+      await expectRefused(() => pay(operation, virtualPan));
+    },
+  );
 
   test('a merchant that lost the vault → its virtual PANs are refused; with the vault again they work', async () => {
     const stranger = gateway.as(gateway.stranger);

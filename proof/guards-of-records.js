@@ -1,0 +1,313 @@
+// The guards of commit B and of the resolver: who may decide, what is given back, and that doubt is never taken for a no.
+// Not among them: `status = 'unknown'` in BEGIN_REVERSAL and TAKE_DUE, since only the current attempt can have decided.
+
+const RECORD = 'src/transactions/record.sql.ts';
+const FINISH = 'src/transactions/finish.ts';
+const RESOLVER = 'src/transactions/resolver.ts';
+const RESOLVER_SQL = 'src/transactions/resolver.sql.ts';
+const AUDITS = 'src/transactions/audits.ts';
+const AUDITS_SQL = 'src/transactions/audits.sql.ts';
+const CONTRACT = 'src/acquirers/contract.ts';
+const ANSWERS = 'test/transactions/acquirer-answers.test.ts';
+const IN_DOUBT = 'test/transactions/in-doubt.test.ts';
+const RESOLVERS = 'test/transactions/resolver.test.ts';
+const COMMITS = 'test/transactions/commit-order.test.ts';
+const LEASES = 'test/transactions/leases.test.ts';
+const REFUND = 'test/transactions/refund.test.ts';
+const DURABILITY = 'test/store/durability.test.ts';
+const SERVER = 'src/store/embedded-postgres-process.ts';
+
+export const RECORD_GUARDS = [
+  {
+    name: 'record: only the current attempt decides',
+    file: RECORD,
+    find: ' AND t.resolve_attempts = answer.resolve_attempts`;',
+    replace: '`;',
+    tests: [[IN_DOUBT, 'approval that comes when a reversal is under way']],
+  },
+  {
+    name: 'record: what is decided stays decided',
+    file: RECORD,
+    find: "AND t.status = 'unknown' AND t.resolve_attempts = answer.resolve_attempts",
+    replace: 'AND t.resolve_attempts = answer.resolve_attempts',
+    tests: [[COMMITS, 'declined refund that is stored twice']],
+  },
+  {
+    name: 'record: the answer that is given is the one that is stored',
+    file: 'src/transactions/record.ts',
+    find: 'return recordings.map(() => count === recordings.length);',
+    replace: 'return recordings.map(() => count >= 0);',
+    tests: [[IN_DOUBT, 'approval that comes after the reversal']],
+  },
+  {
+    name: 'record: a refund that did not happen gives its amount back',
+    file: RECORD,
+    find: "CASE WHEN transaction_type = 'refund' THEN amount_cents ELSE 0 END AS refund_cents_back",
+    replace: '0 AS refund_cents_back',
+    tests: [[ANSWERS, 'refund → 201 with that status, and it does not count']],
+  },
+  {
+    name: 'record: a completion that did not happen frees the preauthorisation',
+    file: RECORD,
+    find: "transaction_type = 'completion' AS completion_back,",
+    replace: 'false AS completion_back,',
+    tests: [
+      [ANSWERS, 'completion → 201 with that status, and the preauthorisation can be completed in full'],
+    ],
+  },
+  {
+    name: 'record: a void that did not happen frees its target',
+    file: RECORD,
+    find: "transaction_type = 'void' AS void_back,",
+    replace: 'false AS void_back,',
+    tests: [[ANSWERS, 'void → 201 with that status, and the target stays as it was']],
+  },
+  {
+    name: 'record: a void that happened makes its target voided',
+    file: RECORD,
+    find: 'SELECT organisation_id, target_audit, 0, false, false, true',
+    replace: 'SELECT organisation_id, target_audit, 0, false, false, false',
+    tests: [['test/transactions/void.test.ts', 'void of a purchase approved']],
+  },
+  {
+    name: 'record: only what did not happen gives back',
+    file: RECORD,
+    find: 'FROM decided WHERE NOT happened',
+    replace: "FROM decided WHERE NOT happened OR transaction_type <> 'void'",
+    tests: [[REFUND, 'one cent more than the rest']],
+  },
+  {
+    name: 'record: a voided refund gives its amount back to its target',
+    file: RECORD,
+    find: "CASE WHEN undone.transaction_type = 'refund' THEN undone.amount_cents ELSE 0 END,",
+    replace: '0,',
+    tests: [[REFUND, 'refund by audit, voided → its amount can be refunded again']],
+  },
+  {
+    name: 'record: a voided completion gives its preauthorisation back',
+    file: RECORD,
+    find: "undone.transaction_type = 'completion', false, false",
+    replace: 'false, false, false',
+    tests: [['test/transactions/completion.test.ts', 'after the first one was voided']],
+  },
+  {
+    name: 'record: a void that did not happen gives nothing back',
+    file: RECORD,
+    find: "WHERE decided.happened AND decided.transaction_type = 'void' AND undone",
+    replace: "WHERE decided.transaction_type = 'void' AND undone",
+    tests: [[ANSWERS, 'void of a refund or a completion → the amount stays with it']],
+  },
+  {
+    name: 'doubt: a link that fails is no decline',
+    file: CONTRACT,
+    find: "resolve({ kind: 'unknown', reason: 'unreadable' });",
+    replace: "resolve({ kind: 'declined', responseCode: '05', responseMessage: '' });",
+    tests: [[IN_DOUBT, 'asked once, and approved when it says so']],
+  },
+  {
+    name: 'doubt: silence is no decline',
+    file: CONTRACT,
+    find: "{ kind: 'unknown', reason: 'timeout' } satisfies Answer",
+    replace: "{ kind: 'declined', responseCode: '05', responseMessage: '' } satisfies Answer",
+    tests: [[IN_DOUBT, 'never answers']],
+  },
+  {
+    name: 'doubt: an answer that nothing can be made of is no decline',
+    file: FINISH,
+    find: "return this.finish(intent, { kind: 'unknown', reason: 'unreadable' });",
+    replace: "return this.finish(intent, { kind: 'not_sent' });",
+    tests: [[IN_DOUBT, 'answers what no contract allows']],
+  },
+  {
+    name: 'doubt: is handed to the resolver',
+    slow: true,
+    file: FINISH,
+    find: 'await this.records.handToResolver(intent);\n      this.onDoubt();',
+    replace: '',
+    tests: [[IN_DOUBT, 'finds that it was declined']],
+  },
+  {
+    name: 'doubt: what was decided meanwhile is not taken up again',
+    file: RECORD,
+    find: "AND t.audit = doubt.audit\n      AND t.status = 'unknown' AND t.resolve_at IS NULL",
+    replace: 'AND t.audit = doubt.audit\n      AND t.resolve_at IS NULL',
+    tests: [[IN_DOUBT, 'unreadable answer that comes after the reversal']],
+  },
+  {
+    name: 'inquiry: no answer does not mean that nothing was done',
+    file: RESOLVER,
+    find: "if (finding.kind === 'no_answer') return this.#postpone(doubt);",
+    replace: "if (finding.kind === 'no_answer') finding.kind = 'not_seen';",
+    tests: [[IN_DOUBT, 'gives no answer to inquiries, breaks or hangs']],
+  },
+  {
+    name: 'inquiry: what was not seen is reversed, since it may still arrive',
+    file: RESOLVER,
+    find: '() => acquirer.reverse(reference),',
+    replace: "async () => 'reversed',",
+    tests: [[IN_DOUBT, 'has not seen it → reversed once']],
+  },
+  {
+    name: 'reversal: repeated until it is confirmed',
+    file: RESOLVER,
+    find: "if (reversal === 'no_answer') return this.#postpone(doubt);",
+    replace: '',
+    tests: [[IN_DOUBT, 'does not confirm the reversal at first']],
+  },
+  {
+    name: 'reversal: once it is under way a late approval no longer wins',
+    file: RESOLVER,
+    find: 'if (!doubt.reversing) {',
+    replace: 'if (doubt.attempt > 0) {',
+    tests: [[IN_DOUBT, 'does not confirm the reversal at first']],
+  },
+  {
+    name: 'reversal: its beginning is stored',
+    file: RESOLVER_SQL,
+    find: 'UPDATE transaction SET reversing = true',
+    replace: 'UPDATE transaction SET reversing = reversing',
+    tests: [[IN_DOUBT, 'does not confirm the reversal at first']],
+  },
+  {
+    name: 'reversal: not begun by an attempt that may not',
+    file: RESOLVER,
+    find: 'if (!(await this.#beginReversal(doubt))) return;',
+    replace: 'await this.#beginReversal(doubt);',
+    tests: [[RESOLVERS, 'finds nothing, after the newer one found it approved']],
+  },
+  {
+    name: 'reversal: not begun by an attempt that was overtaken',
+    file: RESOLVER_SQL,
+    find: "UPDATE transaction SET reversing = true\n    WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND resolve_attempts = $3",
+    replace:
+      "UPDATE transaction SET reversing = true\n    WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND $3::integer > 0",
+    tests: [[RESOLVERS, 'finds nothing, while the newer one still asks']],
+  },
+  {
+    name: 'postponing: only by the current attempt, and only what is undecided',
+    file: RESOLVER_SQL,
+    find: "interval '1 millisecond'\n    WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND resolve_attempts = $3",
+    replace: "interval '1 millisecond'\n    WHERE organisation_id = $1 AND audit = $2 AND $3::integer > 0",
+    tests: [[RESOLVERS, 'gets no answer, after the newer one found it approved']],
+  },
+  {
+    name: 'taking: every taking is a new attempt',
+    file: RESOLVER_SQL,
+    find: 'SET resolve_attempts = t.resolve_attempts + 1,',
+    replace: 'SET resolve_attempts = greatest(t.resolve_attempts, 1),',
+    tests: [[RESOLVERS, 'finds nothing, while the newer one still asks']],
+  },
+  {
+    name: 'taking: for as long as the lease nobody else takes it',
+    slow: true,
+    file: RESOLVER_SQL,
+    find: "resolve_at = now() + $2 * interval '1 millisecond'\n    FROM (",
+    replace: "resolve_at = now() + $2 * interval '0 millisecond'\n    FROM (",
+    tests: [[RESOLVERS, 'many in doubt and due at once, two resolvers']],
+  },
+  {
+    name: 'taking: locks what it takes',
+    slow: true,
+    file: RESOLVER_SQL,
+    find: ' FOR UPDATE SKIP LOCKED',
+    replace: '',
+    tests: [[RESOLVERS, 'taken by a resolver that has not committed yet']],
+  },
+  {
+    name: 'dead processes: what they left is handed over',
+    slow: true,
+    file: RESOLVER,
+    find: 'await this.database.query(HAND_OVER_ABANDONED, [this.options.presumedDeadMs]);',
+    replace: '',
+    tests: [[IN_DOUBT, 'approval that comes after the reversal']],
+  },
+  {
+    name: 'dead processes: what the living are doing is left to them',
+    file: AUDITS_SQL,
+    find: "WHERE p.seen_at < now() - $1 * interval '1 millisecond'",
+    replace: "WHERE $1 * interval '1 millisecond' > interval '0'",
+    tests: [[ANSWERS, 'purchase → lookup and search show it as unknown']],
+  },
+  {
+    name: 'dead processes: what was handed over once is not taken from its resolver',
+    slow: true,
+    file: AUDITS_SQL,
+    find: "AND t.status = 'unknown' AND t.resolve_at IS NULL`",
+    replace: "AND t.status = 'unknown'`",
+    tests: [[RESOLVERS, 'left by a dead process and taken by a resolver']],
+  },
+  {
+    name: 'leases: kept while one audit of the block is undecided',
+    slow: true,
+    file: AUDITS,
+    find: 'if (block.open === 0 && block.next > block.last) {',
+    replace: 'if (block.next > block.last) {',
+    tests: [[LEASES, 'all other audits of its block are decided']],
+  },
+  {
+    name: 'leases: kept by a process that stops and leaves something undecided',
+    file: AUDITS,
+    find: 'if (blocks.every((block) => block.open === 0))',
+    replace: '',
+    tests: [[LEASES, 'stopped with an audit still undecided']],
+  },
+  {
+    name: 'leases: audits given back only if nobody leased later ones',
+    file: AUDITS_SQL,
+    find: 'WHERE id = $1 AND next_audit = $3',
+    replace: 'WHERE id = $1 AND $3::bigint > 0',
+    tests: [[LEASES, 'stopped after another leased later audits']],
+  },
+  {
+    name: 'leases: a process that was forgotten uses none of its old ones',
+    file: AUDITS,
+    find: 'this.#supplies.clear();',
+    replace: '',
+    tests: [[LEASES, 'forgotten by the others']],
+  },
+  {
+    name: 'leases: a process that cannot report claims nothing',
+    file: AUDITS,
+    find: "if (!this.reporting) throw fault('not_processed');",
+    replace: '',
+    tests: [[LEASES, 'has not reported for fifteen seconds']],
+  },
+  {
+    name: 'a claim of which nobody knows: should it turn up, it is closed as not sent',
+    slow: true,
+    file: 'src/transactions/create.ts',
+    find: 'this.finisher.abandon({ organisationId, audit, ...targetOf(priced) });',
+    replace: '',
+    tests: [[COMMITS, 'its connection breaks']],
+  },
+  {
+    name: 'an answer that could not be stored: kept until it can',
+    slow: true,
+    file: FINISH,
+    find: 'const settled = this.#keep(this.#untilSettled(intent, away ? ending : IN_DOUBT));',
+    replace: 'const settled = Promise.resolve();',
+    tests: [[COMMITS, 'the connection breaks while the answer is stored']],
+  },
+  ...['fsync', 'full_page_writes', 'synchronous_commit'].map((setting) => ({
+    name: `durability: the gateway’s own PostgreSQL runs with ${setting}`,
+    slow: true,
+    file: SERVER,
+    find: `${setting}: 'on',`,
+    replace: `${setting}: 'off',`,
+    tests: [['test/store/embedded-postgres.test.ts', 'a server is durable']],
+  })),
+  {
+    name: 'durability: a PostgreSQL with fsync off is refused',
+    file: 'src/cli/connection.ts',
+    find: "if (server.fsync !== 'on')",
+    replace: "if (server.fsync === 'never')",
+    tests: [[DURABILITY, 'fsync off']],
+  },
+  {
+    name: 'durability: a PostgreSQL with synchronous_commit off is refused',
+    file: 'src/cli/connection.ts',
+    find: "if (server.synchronousCommit === 'off') {",
+    replace: "if (server.synchronousCommit === 'never') {",
+    tests: [[DURABILITY, 'synchronous_commit off']],
+  },
+];

@@ -1,0 +1,24 @@
+// Each operation once, on a gateway in which nothing goes wrong. `npm run test:guards` also takes it for its control: with
+// one guard removed, a gateway still does all this.
+import { expect, test } from 'vitest';
+import { testGateway } from '../support/gateway.js';
+import { vaultOf } from '../support/vault-client.js';
+
+test('an ordinary day: every operation once, where nothing stands against it → 201 and approved', async () => {
+  const { api } = await testGateway();
+  const { virtualPan } = await vaultOf(api).newToken();
+  const purchase = await api.purchase({ amount: 100 });
+  const preauthorisation = await api.preauthorise({ amount: 100 });
+  const answers = [
+    purchase,
+    preauthorisation,
+    await api.purchase({ pan: virtualPan, amount: 50 }),
+    await api.standaloneRefund({ amount: 10 }),
+    await api.refund(purchase.body.audit, 40),
+    await api.complete(preauthorisation.body.audit, 60),
+    await api.void((await api.purchase({ amount: 30 })).body.audit),
+  ];
+  expect(answers.map(({ status, body }) => [status, body.status?.transaction_status_code])).toEqual(
+    answers.map(() => [201, 'approved']),
+  );
+});

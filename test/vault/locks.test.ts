@@ -1,0 +1,76 @@
+// What is locked while card data is being removed or sealed anew, so that nothing is left behind or brought back.
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import type { KeyProvider } from '../../src/vault/key-provider.js';
+import { Rotation } from '../../src/vault/rotation.js';
+import { type TestGateway, testGateway } from '../support/gateway.js';
+import { locker, waitingForLocks } from '../support/locks.js';
+import { cardAccount, type Vault, vaultOf } from '../support/vault-client.js';
+import { operatorOf } from './sealed-rows.js';
+
+let gateway: TestGateway;
+let vault: Vault;
+beforeAll(async () => {
+  gateway = await testGateway();
+  vault = vaultOf(gateway.api);
+});
+afterAll(() => gateway.close());
+
+/** Until the request waits for a lock, or has not had to and was answered. */
+async function underWay(request: Promise<unknown>): Promise<void> {
+  const answered = request.then(() => true);
+  await vi.waitUntil(
+    async () => (await waitingForLocks(gateway)).length > 0 || Promise.race([answered, false]),
+    { timeout: 20_000 },
+  );
+}
+
+test('a token created while its customer is being deleted → 404 once it is, and no card is left behind', async () => {
+  const customerId = await vault.newCustomer();
+  const { query, commit } = await locker(gateway);
+  await query('DELETE FROM customer WHERE id = $1', [customerId]);
+  const adding = vault.addToken(customerId);
+  await underWay(adding);
+  await commit();
+  const { status, code } = await adding;
+  expect([status, code]).toEqual([404, 'customer_not_found']);
+  expect(await gateway.sql('SELECT id FROM token WHERE customer_id = $1', [customerId])).toEqual([]);
+});
+
+test('a card replaced while its token is being sealed anew → the new card is charged, not the old one', async () => {
+  const { customerId, id, virtualPan } = await vault.newToken();
+  const operator = await operatorOf(gateway);
+  onTestFinished(() => operator.close());
+  const { provider } = operator;
+  let goOn = () => {};
+  const mayGoOn = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  let openingOld = () => {};
+  const opens = new Promise<void>((resolve) => {
+    openingOld = resolve;
+  });
+  // The token's row was read, and is not yet written: there the rotation stops.
+  const halting: KeyProvider = {
+    name: provider.name,
+    wrap: (key, context) => provider.wrap(key, context),
+    unwrap: async (wrapped, context) => {
+      if (context.endsWith('/1')) {
+        openingOld();
+        await mayGoOn;
+      }
+      return provider.unwrap(wrapped, context);
+    },
+  };
+  const rotating = new Rotation(operator.database, halting, 'operator:test').rotate(1, () => {});
+  await opens;
+  const changing = vault.changeToken(customerId, id, {
+    account: cardAccount({ 'CARD.PAN': '5555555555554444' }),
+  });
+  await underWay(changing);
+  goOn();
+  expect((await changing).status).toBe(200);
+  await rotating;
+  const { body } = await gateway.api.purchase({ pan: virtualPan });
+  const { payment_method } = (await gateway.api.lookUp(body.audit)).body.transaction;
+  expect(payment_method.creditcard.pan).toBe('555555******4444');
+});
