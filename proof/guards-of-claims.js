@@ -54,8 +54,8 @@ export const CLAIM_GUARDS = [
   {
     name: 'target: approved',
     file: CLAIM,
-    find: "target.status = 'approved' AND target.voided_by IS NULL",
-    replace: 'target.voided_by IS NULL',
+    find: "AND (target.status = 'approved' OR target.status = 'pending' AND asked.transaction_type = 'void')",
+    replace: '',
     tests: [
       [REFUND, 'a declined purchase'],
       [COMPLETION, 'a declined preauthorisation'],
@@ -65,8 +65,8 @@ export const CLAIM_GUARDS = [
   {
     name: 'target: no void of it under way',
     file: CLAIM,
-    find: "target.status = 'approved' AND target.voided_by IS NULL",
-    replace: "target.status = 'approved'",
+    find: '        AND target.voided_by IS NULL\n',
+    replace: '',
     tests: [[ANSWERS, 'void → the target still stands as approved, but nothing else is accepted']],
   },
   {
@@ -176,15 +176,15 @@ export const CLAIM_GUARDS = [
   {
     name: 'void: not of a completed preauthorisation',
     file: CLAIM,
-    find: 'AND target.completed_by IS NULL AND target.voidable_until',
-    replace: 'AND target.voidable_until',
+    find: 'AND target.refunded_cents = 0 AND target.completed_by IS NULL\n',
+    replace: 'AND target.refunded_cents = 0\n',
     tests: [[VOID, 'void of a completed preauthorisation']],
   },
   {
     name: 'void: not after the settlement cut-off',
     file: CLAIM,
-    find: ' AND target.voidable_until > asked.created_at',
-    replace: '',
+    find: 'AND (target.voidable_until > asked.created_at OR',
+    replace: "AND (target.status = 'approved' OR",
     tests: [[SETTLEMENT, 'before the cut-off of a business day']],
   },
   {
@@ -204,9 +204,9 @@ export const CLAIM_GUARDS = [
   {
     name: 'commit order: nothing is answered before commit B',
     file: 'src/transactions/finish.ts',
-    find: 'if (await this.#settle(intent, outcome)) return { ...intent, ...outcome, refundedCents: 0 };',
+    find: 'if (await this.#settle(intent, outcome)) return { refundedCents: 0, ...intent, ...outcome };',
     replace:
-      'this.#settle(intent, outcome).catch(() => {}); return { ...intent, ...outcome, refundedCents: 0 };',
+      'this.#settle(intent, outcome).catch(() => {}); return { refundedCents: 0, ...intent, ...outcome };',
     tests: [[COMMITS, 'while commit B waits']],
   },
   {

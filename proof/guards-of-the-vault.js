@@ -45,16 +45,16 @@ export const VAULT_GUARDS = [
   {
     name: 'payment by virtual PAN: only where the merchant has the vault',
     file: 'src/transactions/payment-method.ts',
-    find: 'if (!merchant.vault) return undefined;',
-    replace: '',
+    find: 'return merchant.vault ? tokens.openForPayment(organisationId, merchant.id, virtualPan) : undefined;',
+    replace: 'return tokens.openForPayment(organisationId, merchant.id, virtualPan);',
     tests: [[VIRTUAL_PANS, 'a merchant that lost the vault']],
   },
   {
-    name: 'payment by virtual PAN: only of a card',
+    name: 'payment by virtual PAN: no preauthorisation of a bank account',
     file: 'src/transactions/payment-method.ts',
-    find: "return opened?.accountType === 'general_creditcard' ? opened : undefined;",
-    replace: 'return opened;',
-    tests: [[VIRTUAL_PANS, 'a virtual PAN of a bank account']],
+    find: "('bankAccount' in usable && operation === 'preauthorisation')",
+    replace: 'false',
+    tests: [[VIRTUAL_PANS, 'preauthorisation with a virtual PAN of a bank account']],
   },
   {
     name: 'new token: only for a customer of this merchant',
