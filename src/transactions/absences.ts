@@ -12,8 +12,11 @@ export interface Presence {
   readonly correlationId: string;
   /** Every absence up to this number had been answered when the request was received. */
   readonly known: number;
-  /** As soon as the caller is known. */
+  /** It stood behind another on its connection: received, and unseen by the searches of its own process. */
+  readonly unseen: boolean;
+  /** As soon as the caller is known, and the body. */
   organisationId?: number;
+  merchantId?: number;
   /** It has arrived whole, and may be claimed at any moment. */
   begun: boolean;
   /** It must not begin any more. */
@@ -73,9 +76,20 @@ export class Absences {
     this.#making = new GroupCommit((keys) => this.#make(keys), BATCHES);
   }
 
-  /** A request that creates a transaction is received just now. */
-  arrive(correlationId: string): Presence {
-    const presence = { correlationId, known: this.#known, begun: false, turnedAway: false };
+  /** Up to here all are answered: what is received from now on is none of their business. */
+  get known(): number {
+    return this.#known;
+  }
+
+  /** A request that creates a transaction is received just now, or was perhaps when only so much was known. */
+  arrive(correlationId: string, knownBefore?: number): Presence {
+    const presence = {
+      correlationId,
+      known: knownBefore ?? this.#known,
+      unseen: knownBefore !== undefined,
+      begun: false,
+      turnedAway: false,
+    };
     const others = this.#present.get(correlationId);
     if (others === undefined) this.#present.set(correlationId, [presence]);
     else others.push(presence);
@@ -110,9 +124,9 @@ export class Absences {
     void Promise.allSettled(this.#searches).then(() => {
       this.#answered = Math.max(this.#answered, newest);
     });
-    void sleep(READ_FIRST_MS, undefined, { ref: false }).then(() =>
-      this.#learn(Math.max(answeredByAll, forgotten)),
-    );
+    void sleep(READ_FIRST_MS, undefined, { ref: false }).then(() => {
+      this.#known = Math.max(this.#known, answeredByAll, forgotten);
+    });
   }
 
   async forget(): Promise<void> {
@@ -156,21 +170,18 @@ export class Absences {
     return this.#whoIsHere(key).some((presence) => !presence.turnedAway);
   }
 
-  /** Those of whom it is not known yet whose they are may be this organisation's. */
-  #whoIsHere({ organisationId, correlationId }: CorrelationKey): Presence[] {
+  /** Those of whom it is not known yet whose they are may be this merchant's. */
+  #whoIsHere({ organisationId, merchantId, correlationId }: CorrelationKey): Presence[] {
     return (this.#present.get(correlationId) ?? []).filter(
-      (presence) => (presence.organisationId ?? organisationId) === organisationId,
+      (presence) =>
+        (presence.organisationId ?? organisationId) === organisationId &&
+        (presence.merchantId ?? merchantId) === merchantId,
     );
   }
 
   /** Requests that take their time to arrive need not come any more. One that may be claimed has to be waited for. */
   #turnAway(key: CorrelationKey): void {
     for (const presence of this.#whoIsHere(key)) if (!presence.begun) presence.turnedAway = true;
-  }
-
-  #learn(number: number): void {
-    if (number <= this.#known) return;
-    this.#known = number;
   }
 
   async #make(keys: readonly CorrelationKey[]): Promise<readonly undefined[]> {
