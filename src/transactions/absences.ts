@@ -45,8 +45,6 @@ type Look<Found> = () => Promise<Found | undefined>;
 
 /** What was in the sockets before the news came must have been read before it counts. */
 const READ_FIRST_MS = 50;
-/** The others wait for a process that they have heard of within thirty seconds. */
-const HEARD_WITHIN_MS = 15_000;
 const FORGET_EVERY_MS = 60_000;
 /** A request that takes longer to arrive is turned away. */
 const ARRIVING_MS = 1_000;
@@ -58,7 +56,6 @@ const BATCHES = { maxBatch: 128, lanes: 1 };
 export class Absences {
   #known: number;
   #answered = 0;
-  #heardAtMs = performance.now();
   #forgetAtMs = performance.now() + FORGET_EVERY_MS;
   readonly #making: GroupCommit<CorrelationKey, undefined>;
   readonly #searches = new Set<Promise<unknown>>();
@@ -69,7 +66,7 @@ export class Absences {
 
   constructor(
     private readonly database: Database,
-    private readonly process: { readonly id: number },
+    private readonly process: { readonly id: number; readonly reporting: boolean },
     { forgotten }: Pick<AbsenceNews, 'forgotten'>,
   ) {
     this.#known = forgotten;
@@ -119,7 +116,6 @@ export class Absences {
   }
 
   hear({ newest, forgotten, answeredByAll }: AbsenceNews): void {
-    this.#heardAtMs = performance.now();
     // Ours up to the newest were made by searches that are answered, or are among these.
     void Promise.allSettled(this.#searches).then(() => {
       this.#answered = Math.max(this.#answered, newest);
@@ -158,7 +154,7 @@ export class Absences {
         if (found !== undefined) return found;
         if (watch.arrived) continue;
         // The others may have given this process up, and no longer wait for its answers.
-        if (performance.now() - this.#heardAtMs > HEARD_WITHIN_MS) throw fault('not_processed');
+        if (!this.process.reporting) throw fault('not_processed');
         return undefined;
       }
     } finally {

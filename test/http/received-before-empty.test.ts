@@ -2,6 +2,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Database } from '../../src/store/database.js';
+import { Absences } from '../../src/transactions/absences.js';
 import { FORGET_ABSENCES } from '../../src/transactions/absences.sql.js';
 import { type Answer, paymentBody } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
@@ -276,4 +277,12 @@ test('a process that was given up and comes back under another name → keeps th
   expect(statusesOf(await closed)).toEqual([503]);
   expect((await one.api.search('renamed')).body).toEqual(NOTHING);
   await until(201, () => one.api.purchase({ correlationId: 'renamed' }));
+});
+
+test('a search in a process that the others may have given up → no answer that anybody could rely on', async () => {
+  const database = new Database(one.databaseUrl, { maxConnections: 1 });
+  const absences = new Absences(database, { id: 1, reporting: false }, { forgotten: 0 });
+  const key = { organisationId: 1, merchantId: 1, correlationId: 'given-up' };
+  await expect(absences.promise(key, async () => undefined)).rejects.toMatchObject({ status: 503 });
+  await database.close();
 });
