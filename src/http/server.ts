@@ -96,6 +96,8 @@ export function buildServer(services: ServerServices): FastifyInstance {
     },
   });
 
+  app.server.on('connection', () => services.absences.connected());
+
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     // Many clients name a content type even where there is no content.

@@ -1,6 +1,6 @@
 // Keeps the promise that "there is no such transaction" is: a client may pay again because of it. A request that was
 // received before that answer either is found by the search, or is not processed any more.
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { numbers, texts } from '../store/columns.js';
 import type { Database } from '../store/database.js';
 import { GroupCommit } from '../store/group-commit.js';
@@ -43,8 +43,8 @@ export interface AbsenceNews {
 
 type Look<Found> = () => Promise<Found | undefined>;
 
-/** What was in the sockets before the news came must have been read before it counts. */
-const READ_FIRST_MS = 50;
+/** As many connections as the kernel keeps for a process that does not get round to accepting them. */
+const BACKLOG = 511;
 const FORGET_EVERY_MS = 60_000;
 /** A request that takes longer to arrive is turned away. */
 const ARRIVING_MS = 1_000;
@@ -56,6 +56,7 @@ const BATCHES = { maxBatch: 128, lanes: 1 };
 export class Absences {
   #known: number;
   #answered = 0;
+  #connections = 0;
   #forgetAtMs = performance.now() + FORGET_EVERY_MS;
   readonly #making: GroupCommit<CorrelationKey, undefined>;
   readonly #searches = new Set<Promise<unknown>>();
@@ -76,6 +77,11 @@ export class Absences {
   /** Up to here all are answered: what is received from now on is none of their business. */
   get known(): number {
     return this.#known;
+  }
+
+  /** A connection was accepted. */
+  connected(): void {
+    this.#connections += 1;
   }
 
   /** A request that creates a transaction is received just now, or was perhaps when only so much was known. */
@@ -120,7 +126,7 @@ export class Absences {
     void Promise.allSettled(this.#searches).then(() => {
       this.#answered = Math.max(this.#answered, newest);
     });
-    void sleep(READ_FIRST_MS, undefined, { ref: false }).then(() => {
+    void this.#everythingRead().then(() => {
       this.#known = Math.max(this.#known, answeredByAll, forgotten);
     });
   }
@@ -152,6 +158,7 @@ export class Absences {
         made = true;
         const found = await look();
         if (found !== undefined) return found;
+        await this.#everythingRead();
         if (watch.arrived) continue;
         // The others may have given this process up, and no longer wait for its answers.
         if (!this.process.reporting) throw fault('not_processed');
@@ -178,6 +185,21 @@ export class Absences {
   /** Requests that take their time to arrive need not come any more. One that may be claimed has to be waited for. */
   #turnAway(key: CorrelationKey): void {
     for (const presence of this.#whoIsHere(key)) if (!presence.begun) presence.turnedAway = true;
+  }
+
+  /**
+   * What is in the sockets now was sent before now: after a stall, or behind a crowd, that may be a while ago. At each
+   * turn of the event loop all connections are read, but only one is accepted.
+   */
+  async #everythingRead(): Promise<void> {
+    const last = this.#connections + BACKLOG;
+    let before: number;
+    do {
+      before = this.#connections;
+      // The first turn is the rest of the one under way.
+      await nextTurn();
+      await nextTurn();
+    } while (before < this.#connections && before < last);
   }
 
   async #make(keys: readonly CorrelationKey[]): Promise<readonly undefined[]> {

@@ -1,4 +1,6 @@
 // An empty answer to a search is a promise: what had been received before it is not processed after it.
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Database } from '../../src/store/database.js';
@@ -235,6 +237,36 @@ test('the same correlation ID at another merchant → neither waits for the othe
   expect((await other.as(other.colleague).search('shared-half', 2)).body).toEqual(NOTHING);
   sendTheRest();
   expect(statusesOf(await closed)).toEqual([201]);
+});
+
+/** Opens connections one after the other and writes to each, in a thread of its own; wakes the flag's waiter when done. */
+const CROWD = `
+  const { workerData: { port, texts, flag } } = require('node:worker_threads');
+  const open = ([text, ...rest]) => {
+    const socket = require('node:net').connect(port, '127.0.0.1').resume().on('error', () => {});
+    socket.on('connect', () => socket.write(text, () => {
+      if (rest.length > 0) return open(rest);
+      Atomics.store(flag, 0, 1);
+      Atomics.notify(flag, 0);
+    }));
+  };
+  open(texts);`;
+
+test('a purchase behind a crowd of connections that nobody has accepted yet → the search waits for it and finds it', async () => {
+  const { socket, received } = await connect(one);
+  const passerBy = requestText(one, 'GET /livez');
+  const texts = [...Array.from({ length: 200 }, () => passerBy), purchaseText(one, 'crowded')];
+  const flag = new Int32Array(new SharedArrayBuffer(4));
+  const port = Number(new URL(one.baseUrl).port);
+  const crowd = new Worker(CROWD, { eval: true, workerData: { port, texts, flag } });
+  await once(crowd, 'online');
+  socket.write(searchText(one, 'crowded'));
+  // The gateway's thread is this one: nothing is read while it waits.
+  Atomics.wait(flag, 0, 0);
+  await expect.poll(received, { timeout: 10_000 }).toContain('"results":');
+  expect(received()).toContain('"results":[{');
+  await crowd.terminate();
+  socket.destroy();
 });
 
 test('a request that is older than what has been forgotten → not processed', async () => {
