@@ -162,7 +162,7 @@ test('one batch of claims, some of them searched for before → these are refuse
   expect(kvps['GATEWAY.RESPONSE.KVP.REFUNDABLE_AMOUNT']).toBe('9999');
 });
 
-test('a completion that is half sent, searched for in another process → empty, and its preauthorisation stays open', async () => {
+test('a completion that waits for the database in another process → empty, and its preauthorisation stays open', async () => {
   const { audit } = (await one.api.preauthorise()).body;
   const lock = await held(CHANGES);
   const late = one.api.complete(audit, 500, { correlationId: 'late-completion' });
