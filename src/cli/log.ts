@@ -2,6 +2,9 @@
 import { Writable } from 'node:stream';
 import { type Logger, pino } from 'pino';
 
+/** Workers write to one pipe, and what is longer than this could be torn apart by what another writes. */
+const WHOLE_IN_A_PIPE_BYTES = 4_096;
+
 export function makeLog(level: string, { json = false } = {}): Logger {
   const options = {
     level,
@@ -11,7 +14,13 @@ export function makeLog(level: string, { json = false } = {}): Logger {
   };
   if (process.stdout.isTTY && !json) return pino(options, readable());
   // Written in blocks while there is much to say, and at the latest after a moment.
-  const destination = pino.destination({ dest: 1, sync: false, minLength: 4_096, periodicFlush: 200 });
+  const destination = pino.destination({
+    dest: 1,
+    sync: false,
+    minLength: 3_072,
+    maxWrite: WHOLE_IN_A_PIPE_BYTES,
+    periodicFlush: 200,
+  });
   process.on('exit', () => {
     try {
       destination.flushSync();
