@@ -21,7 +21,7 @@ const { values } = parseArgs({
     // Percent of the payments by cards that make the acquirer fail.
     faults: { type: 'string', default: '5' },
     // Percent of the requests that are given up after some milliseconds, while they are on their way.
-    impatient: { type: 'string', default: '0' },
+    impatient: { type: 'string', default: '5' },
   },
 });
 const seed = seedOf(values.seed);

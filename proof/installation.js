@@ -1,7 +1,7 @@
 // What is attacked: a database, the simulated acquirer's ledger, gateway processes on both, and somebody to call them as.
 import { execFile, spawn } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -144,17 +144,23 @@ export class Installation {
     return this.sql(TRANSACTIONS, [reference]);
   }
 
-  /** Every entry of the acquirer's ledger, in order. */
+  /** Every entry of the acquirer's ledger, in order, and up to which byte of the file it reaches. */
   async ledger() {
     const lines = (await readFile(this.#ledgerPath, 'utf8')).split('\n').slice(0, -1);
+    let endsAt = 0;
     return lines.flatMap((line) => {
+      endsAt += Buffer.byteLength(line) + 1;
       // A line that was cut short is no entry: a process was killed while it wrote.
       try {
-        return [JSON.parse(line)];
+        return [{ ...JSON.parse(line), endsAt }];
       } catch {
         return [];
       }
     });
+  }
+
+  async ledgerBytes() {
+    return (await stat(this.#ledgerPath)).size;
   }
 
   async close() {

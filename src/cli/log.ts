@@ -2,6 +2,11 @@
 import { Writable } from 'node:stream';
 import { type DestinationStream, type Logger, pino } from 'pino';
 
+/** Workers write to one pipe, and what is longer than this could be torn apart by what another writes. */
+const WHOLE_IN_A_PIPE_BYTES = 4_096;
+/** With room for one more line. */
+const BLOCK_BYTES = 3_072;
+
 export function makeLog(level: string, { json = false } = {}): Logger {
   const options = {
     level,
@@ -11,7 +16,13 @@ export function makeLog(level: string, { json = false } = {}): Logger {
   };
   if (process.stdout.isTTY && !json) return pino(options, readable());
   // Written in blocks while there is much to say, and at the latest after a moment.
-  const blocks = pino.destination({ dest: 1, sync: false, minLength: 4_096, periodicFlush: 200 });
+  const blocks = pino.destination({
+    dest: 1,
+    sync: false,
+    minLength: BLOCK_BYTES,
+    maxWrite: WHOLE_IN_A_PIPE_BYTES,
+    periodicFlush: 200,
+  });
   const destination = gathering(blocks);
   process.on('exit', () => {
     try {
@@ -33,6 +44,7 @@ function gathering(blocks: Pick<DestinationStream, 'write'> & { flushSync(): voi
   return {
     write(line: string) {
       if (lines === '') setImmediate(handOn);
+      if (lines.length + line.length > BLOCK_BYTES) handOn();
       lines += line;
     },
     flushSync() {

@@ -13,35 +13,69 @@ import type { Socket } from 'node:net';
 /** More than any honest client sends ahead. */
 const MOST_WAITING = 64;
 
-type Waiting = readonly [IncomingMessage, ServerResponse];
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly mark: number;
+}
+
+interface Line {
+  current: Exchange;
+  readonly waiting: Exchange[];
+}
+
+/** Of requests that had to wait: the mark of the one before them when they were read. */
+const marks = new WeakMap<IncomingMessage, number>();
+
+/**
+ * A request that stood behind another may have been received as early as at this mark. How long it was on its way from
+ * the socket cannot be told: a connection on which much was sent ahead is not read until there is room.
+ */
+export function markBefore(request: IncomingMessage): number | undefined {
+  return marks.get(request);
+}
 
 /**
  * Thousands of small requests fit into one packet. Begun all together they would keep everybody else waiting for
  * seconds; so the next one begins when the one before it was answered, and others have had their turn in between.
+ * `mark` is asked at each request for what `markBefore` tells later.
  */
-export function makeServer(options: ServerOptions, handle: RequestListener): Server {
-  const queues = new WeakMap<Socket, Waiting[]>();
+export function makeServer(options: ServerOptions, handle: RequestListener, mark: () => number): Server {
+  const lines = new WeakMap<Socket, Line>();
 
-  const begin = (socket: Socket, [request, response]: Waiting): void => {
-    response.once('close', () => setImmediate(next, socket));
+  const begin = (socket: Socket, line: Line): void => {
+    const { request, response } = line.current;
+    response.once('close', () => {
+      // At once: who reads the answer may send the next request, and that one stands behind nobody.
+      if (line.waiting.length === 0) lines.delete(socket);
+      else setImmediate(next, socket, line);
+    });
     handle(request, response);
   };
 
-  const next = (socket: Socket): void => {
-    const following = queues.get(socket)?.shift();
+  const next = (socket: Socket, line: Line): void => {
+    const following = line.waiting.shift();
     // Behind an answer that ends the connection nothing is begun any more.
-    if (following === undefined || !socket.writable) queues.delete(socket);
-    else begin(socket, following);
+    if (following === undefined || !socket.writable) {
+      lines.delete(socket);
+      return;
+    }
+    line.current = following;
+    begin(socket, line);
   };
 
   const listener: RequestListener = (request, response) => {
     const { socket } = request;
-    const queue = queues.get(socket);
-    if (queue === undefined) {
-      queues.set(socket, []);
-      begin(socket, [request, response]);
-    } else if (queue.length < MOST_WAITING) queue.push([request, response]);
-    else socket.destroy();
+    const exchange = { request, response, mark: mark() };
+    const line = lines.get(socket);
+    if (line === undefined) {
+      const alone = { current: exchange, waiting: [] };
+      lines.set(socket, alone);
+      begin(socket, alone);
+    } else if (line.waiting.length < MOST_WAITING) {
+      marks.set(request, line.current.mark);
+      line.waiting.push(exchange);
+    } else socket.destroy();
   };
 
   // Node's own answers to a missing host and to an unknown expectation say nothing; the first is refused elsewhere,

@@ -13,7 +13,7 @@ import { isCorrelationId, isRestricted } from '../values/text.js';
 import { CUSTOMER_OPERATIONS } from './customers.js';
 import { asFault, faultOfProblems, faultResponse, rawFaultResponse } from './faults.js';
 import { BASE_PATH } from './hal.js';
-import { makeServer } from './one-at-a-time.js';
+import { makeServer, markBefore } from './one-at-a-time.js';
 import { openApiDocument } from './openapi.js';
 import type { Operation, Reply } from './operation.js';
 import type { RateLimit } from './rate-limit.js';
@@ -86,6 +86,7 @@ export function buildServer(services: ServerServices): FastifyInstance {
           connectionsCheckingInterval: 1_000,
         },
         handle,
+        () => services.absences.known,
       ),
     clientErrorHandler: (error, socket) => refuseConnection(socket, error),
     frameworkErrors: (error, request, reply) => {
@@ -94,6 +95,8 @@ export function buildServer(services: ServerServices): FastifyInstance {
       logRequest(services.log, request, reply as FastifyReply);
     },
   });
+
+  app.server.on('connection', () => services.absences.connected());
 
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
@@ -180,7 +183,7 @@ function addOperation(
       // is refused before it costs anything; look-ups never are.
       if (services.draining() || (createsTransaction && services.creation.full)) throw fault('not_processed');
       const { passage } = request;
-      if (createsTransaction) announce(services, passage, reply);
+      if (createsTransaction) announce(services, request, reply);
       passage.caller = await authenticated(services, request);
       if (passage.presence !== undefined) passage.presence.organisationId = passage.caller.organisationId;
     },
@@ -214,9 +217,9 @@ function addOperation(
 }
 
 /** From here on a search for its correlation ID waits for it, until it is answered or will not be handled any more. */
-function announce({ absences }: ServerServices, passage: Passage, reply: FastifyReply): void {
+function announce({ absences }: ServerServices, { passage, raw }: FastifyRequest, reply: FastifyReply): void {
   if (passage.correlationId === undefined) return;
-  const presence = absences.arrive(passage.correlationId);
+  const presence = absences.arrive(passage.correlationId, markBefore(raw));
   passage.presence = presence;
   reply.raw.once('close', () => {
     if (!presence.begun) absences.leave(presence);

@@ -50,6 +50,7 @@ const OF_CREATION: readonly FaultCode[] = [
 /** What every command is made of. */
 function commonOf({ caller, correlationId, presence, body }: Checked<unknown, unknown, AnyBody>) {
   if (presence === undefined) throw new Error('a request that creates a transaction is not announced');
+  presence.merchantId = body.merchant.id;
   return {
     caller,
     correlationId,

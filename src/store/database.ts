@@ -39,6 +39,11 @@ export function isDeadlock(error: unknown): boolean {
   return (error as { code?: string }).code === '40P01';
 }
 
+/** The statement waited for a lock for longer than it was told to. */
+export function isLockTimeout(error: unknown): boolean {
+  return (error as { code?: string }).code === '55P03';
+}
+
 /** The statement names a table or a column that the schema does not have (yet). */
 export function isUndefined(error: unknown): boolean {
   const { code } = error as { code?: string };

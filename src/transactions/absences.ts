@@ -1,8 +1,8 @@
 // Keeps the promise that "there is no such transaction" is: a client may pay again because of it. A request that was
 // received before that answer either is found by the search, or is not processed any more.
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { numbers, texts } from '../store/columns.js';
-import type { Database } from '../store/database.js';
+import { type Database, isLockTimeout } from '../store/database.js';
 import { GroupCommit } from '../store/group-commit.js';
 import { fault } from '../values/faults.js';
 import { FORGET_ABSENCES, MAKE_ABSENCES } from './absences.sql.js';
@@ -12,8 +12,11 @@ export interface Presence {
   readonly correlationId: string;
   /** Every absence up to this number had been answered when the request was received. */
   readonly known: number;
-  /** As soon as the caller is known. */
+  /** It stood behind another on its connection: received, and unseen by the searches of its own process. */
+  readonly unseen: boolean;
+  /** As soon as the caller is known, and the body. */
   organisationId?: number;
+  merchantId?: number;
   /** It has arrived whole, and may be claimed at any moment. */
   begun: boolean;
   /** It must not begin any more. */
@@ -40,22 +43,21 @@ export interface AbsenceNews {
 
 type Look<Found> = () => Promise<Found | undefined>;
 
-/** What was in the sockets before the news came must have been read before it counts. */
-const READ_FIRST_MS = 50;
-/** The others wait for a process that they have heard of within thirty seconds. */
-const HEARD_WITHIN_MS = 15_000;
+/** As many connections as the kernel keeps for a process that does not get round to accepting them. */
+const BACKLOG = 4_096;
 const FORGET_EVERY_MS = 60_000;
 /** A request that takes longer to arrive is turned away. */
 const ARRIVING_MS = 1_000;
 /** One that has arrived is claimed or refused within milliseconds, as a rule; a slow database is waited for. */
 const CLAIMING_MS = 10_000;
 const PAUSE_MS = 10;
+const LET_PASS_MS = 200;
 const BATCHES = { maxBatch: 128, lanes: 1 };
 
 export class Absences {
   #known: number;
   #answered = 0;
-  #heardAtMs = performance.now();
+  #connections = 0;
   #forgetAtMs = performance.now() + FORGET_EVERY_MS;
   readonly #making: GroupCommit<CorrelationKey, undefined>;
   readonly #searches = new Set<Promise<unknown>>();
@@ -66,16 +68,32 @@ export class Absences {
 
   constructor(
     private readonly database: Database,
-    private readonly process: { readonly id: number },
+    private readonly process: { readonly id: number; readonly reporting: boolean },
     { forgotten }: Pick<AbsenceNews, 'forgotten'>,
   ) {
     this.#known = forgotten;
     this.#making = new GroupCommit((keys) => this.#make(keys), BATCHES);
   }
 
-  /** A request that creates a transaction is received just now. */
-  arrive(correlationId: string): Presence {
-    const presence = { correlationId, known: this.#known, begun: false, turnedAway: false };
+  /** Up to here all are answered: what is received from now on is none of their business. */
+  get known(): number {
+    return this.#known;
+  }
+
+  /** A connection was accepted. */
+  connected(): void {
+    this.#connections += 1;
+  }
+
+  /** A request that creates a transaction is received just now, or was perhaps when only so much was known. */
+  arrive(correlationId: string, knownBefore?: number): Presence {
+    const presence = {
+      correlationId,
+      known: knownBefore ?? this.#known,
+      unseen: knownBefore !== undefined,
+      begun: false,
+      turnedAway: false,
+    };
     const others = this.#present.get(correlationId);
     if (others === undefined) this.#present.set(correlationId, [presence]);
     else others.push(presence);
@@ -105,14 +123,13 @@ export class Absences {
   }
 
   hear({ newest, forgotten, answeredByAll }: AbsenceNews): void {
-    this.#heardAtMs = performance.now();
     // Ours up to the newest were made by searches that are answered, or are among these.
     void Promise.allSettled(this.#searches).then(() => {
       this.#answered = Math.max(this.#answered, newest);
     });
-    void sleep(READ_FIRST_MS, undefined, { ref: false }).then(() =>
-      this.#learn(Math.max(answeredByAll, forgotten)),
-    );
+    void this.#everythingRead().then(() => {
+      this.#known = Math.max(this.#known, answeredByAll, forgotten);
+    });
   }
 
   async forget(): Promise<void> {
@@ -138,13 +155,14 @@ export class Absences {
         }
         watch.arrived = false;
         // For the other processes, and before the last look: here, searches wait for requests, or turn them away.
-        if (!made) await this.#making.submit(key);
+        if (!made) await this.#patiently(startedMs, () => this.#making.submit(key));
         made = true;
         const found = await look();
         if (found !== undefined) return found;
+        await this.#everythingRead();
         if (watch.arrived) continue;
         // The others may have given this process up, and no longer wait for its answers.
-        if (performance.now() - this.#heardAtMs > HEARD_WITHIN_MS) throw fault('not_processed');
+        if (!this.process.reporting) throw fault('not_processed');
         return undefined;
       }
     } finally {
@@ -152,14 +170,29 @@ export class Absences {
     }
   }
 
+  /** Tries again, with pauses in which claims go on, while a claim that is held up is in the way. */
+  async #patiently(startedMs: number, make: () => Promise<undefined>): Promise<void> {
+    for (;;) {
+      try {
+        return await make();
+      } catch (error) {
+        if (!isLockTimeout(error)) throw error;
+        if (performance.now() - startedMs > CLAIMING_MS) throw fault('not_processed');
+        await sleep(LET_PASS_MS);
+      }
+    }
+  }
+
   #anybodyHere(key: CorrelationKey): boolean {
     return this.#whoIsHere(key).some((presence) => !presence.turnedAway);
   }
 
-  /** Those of whom it is not known yet whose they are may be this organisation's. */
-  #whoIsHere({ organisationId, correlationId }: CorrelationKey): Presence[] {
+  /** Those of whom it is not known yet whose they are may be this merchant's. */
+  #whoIsHere({ organisationId, merchantId, correlationId }: CorrelationKey): Presence[] {
     return (this.#present.get(correlationId) ?? []).filter(
-      (presence) => (presence.organisationId ?? organisationId) === organisationId,
+      (presence) =>
+        (presence.organisationId ?? organisationId) === organisationId &&
+        (presence.merchantId ?? merchantId) === merchantId,
     );
   }
 
@@ -168,9 +201,19 @@ export class Absences {
     for (const presence of this.#whoIsHere(key)) if (!presence.begun) presence.turnedAway = true;
   }
 
-  #learn(number: number): void {
-    if (number <= this.#known) return;
-    this.#known = number;
+  /**
+   * What is in the sockets now was sent before now: after a stall, or behind a crowd, that may be a while ago. At each
+   * turn of the event loop all connections are read, but only one is accepted.
+   */
+  async #everythingRead(): Promise<void> {
+    const last = this.#connections + BACKLOG;
+    let before: number;
+    do {
+      before = this.#connections;
+      // The first turn is the rest of the one under way.
+      await nextTurn();
+      await nextTurn();
+    } while (before < this.#connections && before < last);
   }
 
   async #make(keys: readonly CorrelationKey[]): Promise<readonly undefined[]> {

@@ -12,11 +12,12 @@ const INSERT_DIRECT = `
       string_to_array($7, E'\\x1f'), string_to_array($8, E'\\x1f'), string_to_array($9, E'\\x1f'),
       string_to_array($10, E'\\x1f'), string_to_array($11, E'\\x1f'), string_to_array($12, E'\\x1f', E'\\x1e'),
       string_to_array($13, E'\\x1f', E'\\x1e'), string_to_array($14, E'\\x1f', E'\\x1e'), $15::integer[], $16::integer[],
-      string_to_array($17, E'\\x1f'), string_to_array($18, E'\\x1f', E'\\x1e'), $19::bigint[])
+      string_to_array($17, E'\\x1f'), string_to_array($18, E'\\x1f', E'\\x1e'), $19::bigint[],
+      $20::bigint[])
       AS asked(organisation_id, audit, merchant_id, amount_cents, created_ms, completable_until_ms,
         transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps, card_key_version,
-        token_id, card_sealed, bank_account, known_absence)
-    WHERE (SELECT no_absence_after($20)) OR NOT absent_after(organisation_id, merchant_id, correlation_id, known_absence, $21)
+        token_id, card_sealed, bank_account, known_absence, seen_by)
+    WHERE (SELECT no_absence_after($21)) OR NOT absent_after(organisation_id, merchant_id, correlation_id, known_absence, seen_by)
     ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING`;
 
 /** Commit A of payments with a method of their own. Those whose correlation ID is taken, or was said to be absent, are left out. */
@@ -62,13 +63,14 @@ export const CLAIM_TARGETED: Statement = {
   text: `
     WITH asked AS (
       SELECT organisation_id, audit, merchant_id, target_audit, amount_cents, to_timestamp(created_ms / 1000) AS created_at,
-        transaction_type, correlation_id, reference, currency, kvps, known_absence
+        transaction_type, correlation_id, reference, currency, kvps
       FROM unnest($1::integer[], $2::integer[], $3::integer[], $4::integer[], $5::bigint[], $6::float8[],
         string_to_array($7, E'\\x1f'), string_to_array($8, E'\\x1f'), string_to_array($9, E'\\x1f'),
-        string_to_array($10, E'\\x1f', E'\\x1e'), string_to_array($11, E'\\x1f', E'\\x1e'), $12::bigint[])
+        string_to_array($10, E'\\x1f', E'\\x1e'), string_to_array($11, E'\\x1f', E'\\x1e'), $12::bigint[],
+        $13::bigint[])
         AS asked(organisation_id, audit, merchant_id, target_audit, amount_cents, created_ms,
-          transaction_type, correlation_id, reference, currency, kvps, known_absence)
-      WHERE (SELECT no_absence_after($13)) OR NOT absent_after(organisation_id, merchant_id, correlation_id, known_absence, $14)
+          transaction_type, correlation_id, reference, currency, kvps, known_absence, seen_by)
+      WHERE (SELECT no_absence_after($14)) OR NOT absent_after(organisation_id, merchant_id, correlation_id, known_absence, seen_by)
     ), reserved AS (
       UPDATE transaction target SET
         refunded_cents = CASE asked.transaction_type

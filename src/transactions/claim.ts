@@ -4,6 +4,7 @@ import { type Database, isUniqueViolation } from '../store/database.js';
 import { GroupCommit } from '../store/group-commit.js';
 import type { ShownBankAccount } from '../values/bank-account.js';
 import type { Cents } from '../values/money.js';
+import type { Presence } from './absences.js';
 import {
   CLAIM_DIRECT,
   CLAIM_DIRECT_WITH_TOKENS,
@@ -19,7 +20,7 @@ export interface DirectClaim extends Intent {
   /** The token that was opened for it, and by whom: for the journal. */
   readonly tokenId?: number;
   readonly username: string;
-  readonly knownAbsence: number;
+  readonly presence: Presence;
 }
 
 /** A claim on a target. What it leaves out (a void has no amount), and the payment method, come from the target. */
@@ -35,8 +36,11 @@ export interface TargetedClaim {
   readonly amountCents?: Cents;
   readonly currency?: string;
   readonly kvps: Kvps;
-  readonly knownAbsence: number;
+  readonly presence: Presence;
 }
+
+/** No process is called so. */
+const NOBODY = 0;
 
 type FromTarget = Pick<Intent, 'organisationId' | 'audit' | 'amountCents' | 'currency' | 'acquirer'> & {
   readonly cardMask: string | null;
@@ -106,8 +110,7 @@ export class Claims {
       numbers(claims.map((claim) => claim.tokenId)),
       texts(claims.map((claim) => claim.sealed.toString('base64'))),
       optionalTexts(claims.map(({ bankAccount }) => bankAccount && JSON.stringify(bankAccount))),
-      ...knownAbsences(claims),
-      this.process.id,
+      ...this.#absencesOf(claims),
       ...(opensTokens ? [texts(claims.map((claim) => claim.username))] : []),
     ]);
     if (count === claims.length) return unsorted.map((claim) => claim.audit);
@@ -144,8 +147,7 @@ export class Claims {
       texts(claims.map((claim) => claim.reference)),
       optionalTexts(claims.map((claim) => claim.currency)),
       optionalTexts(claims.map((claim) => kvpsColumn(claim.kvps))),
-      ...knownAbsences(claims),
-      this.process.id,
+      ...this.#absencesOf(claims),
     ]);
     const reserved = new Map(rows.map((row) => [key(row), row]));
     return unsorted.map((claim) => {
@@ -160,6 +162,16 @@ export class Claims {
       };
     });
   }
+
+  /**
+   * Which absences each claim need not mind: those that were known, and those of this process if its searches could see
+   * the request. And the least that was known: where nothing is newer than that, no claim has to be looked at.
+   */
+  #absencesOf(claims: readonly { readonly presence: Presence }[]): [string, string, number] {
+    const known = claims.map(({ presence }) => presence.known);
+    const seenBy = claims.map(({ presence }) => (presence.unseen ? NOBODY : this.process.id));
+    return [numbers(known), numbers(seenBy), Math.min(...known)];
+  }
 }
 
 function key({ organisationId, audit }: { organisationId: number; audit: number }): string {
@@ -169,10 +181,4 @@ function key({ organisationId, audit }: { organisationId: number; audit: number 
 function kvpsColumn(kvps: Kvps): string | undefined {
   for (const _ in kvps) return JSON.stringify(kvps);
   return undefined;
-}
-
-/** Of each claim, and the least of them: where nothing is newer than that, no claim has to be looked at. */
-function knownAbsences(claims: readonly { readonly knownAbsence: number }[]): [string, number] {
-  const known = claims.map((claim) => claim.knownAbsence);
-  return [numbers(known), Math.min(...known)];
 }

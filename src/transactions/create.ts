@@ -154,7 +154,7 @@ export class Creation {
       keyVersion: key.version,
       ...(tokenId !== undefined && { tokenId }),
       username: caller.username,
-      knownAbsence: priced.presence.known,
+      presence: priced.presence,
       kvps,
       acquirer: 'card' in priced ? merchant.acquirer : DIRECT_DEBIT,
       ...(priced.operation === 'preauthorisation' && {
@@ -181,7 +181,7 @@ export class Creation {
         targetAudit,
         ...(priced.operation !== 'void' && { amountCents: priced.amountCents, currency: priced.currency }),
         kvps,
-        knownAbsence: priced.presence.known,
+        presence: priced.presence,
       });
       if (intent !== undefined) return intent;
       const refusal = await this.#refusal(priced);

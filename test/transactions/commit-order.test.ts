@@ -49,7 +49,7 @@ test('while commit A waits → the acquirer is not asked; when it is done → as
   const sent = watched(gateway.api.purchase({ correlationId: 'commit-a' }));
   await somebodyWaits(gateway);
   // Another request makes the whole way through the gateway meanwhile.
-  expect((await gateway.api.search('nobodys')).status).toBe(200);
+  expect((await gateway.api.lookUp(earlier)).status).toBe(200);
   expect(acquirer.requests).toHaveLength(before);
   expect(sent.answered).toBe(false);
   await rollback();

@@ -1,0 +1,86 @@
+// What stands in the way meanwhile: processes that stand still, and locks that hold claims, absences or both back.
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+
+/** So long that the other process no longer waits for it. */
+const LONG_STOP_MS = 34_000;
+
+const LOCKS = {
+  // Claims wait before the gate, and look-ups go on.
+  'claims held': 'LOCK TABLE transaction IN SHARE ROW EXCLUSIVE MODE',
+  'transactions held': 'LOCK TABLE transaction IN ACCESS EXCLUSIVE MODE',
+  'gate closed': `SELECT pg_advisory_xact_lock(hashtext('tollgate absences'))`,
+  // As a claim that takes its time: others pass, and no absence can be made.
+  'gate open': `SELECT pg_advisory_xact_lock_shared(hashtext('tollgate absences'))`,
+  'absences held': 'LOCK TABLE absence IN SHARE ROW EXCLUSIVE MODE',
+  'reports held': 'LOCK TABLE process IN SHARE ROW EXCLUSIVE MODE',
+};
+
+export class Disturbances {
+  #gateways;
+  #url;
+  #random;
+  #longStopsLeft;
+  #over = false;
+
+  done = {};
+  complaints = [];
+
+  constructor({ gateways, url, random, longStops }) {
+    this.#gateways = gateways;
+    this.#url = url;
+    this.#random = random;
+    this.#longStopsLeft = longStops;
+    for (const [number, gateway] of gateways.entries()) {
+      void gateway.ended.then(({ code, signal, lastWords }) => {
+        if (!this.#over)
+          this.complaints.push(`gateway ${number} ended with ${signal ?? code}: ${lastWords()}`);
+      });
+    }
+  }
+
+  /** Whether all of those that were asked for are over. */
+  get finished() {
+    return this.#longStopsLeft === 0;
+  }
+
+  end() {
+    this.#over = true;
+  }
+
+  async run() {
+    await Promise.all([this.#locking(), this.#stopping()]);
+  }
+
+  async #locking() {
+    const client = new pg.Client({ connectionString: this.#url });
+    await client.connect();
+    while (!this.#over) {
+      await sleep(this.#random.between(20, 250));
+      const what = this.#random.pick(Object.keys(LOCKS));
+      await client.query('BEGIN');
+      await client.query(LOCKS[what]);
+      await sleep(this.#random.between(10, this.#random.pick([100, 700])));
+      await client.query('COMMIT');
+      this.#count(what);
+    }
+    await client.end();
+  }
+
+  async #stopping() {
+    while (!this.#over) {
+      await sleep(this.#random.between(100, 900));
+      const isLong = this.#longStopsLeft > 0 && this.#random.chance(20);
+      const gateway = this.#random.pick(this.#gateways);
+      gateway.kill('SIGSTOP');
+      await sleep(isLong ? LONG_STOP_MS : this.#random.between(10, this.#random.pick([150, 1_500])));
+      gateway.kill('SIGCONT');
+      if (isLong) this.#longStopsLeft -= 1;
+      this.#count(isLong ? 'long stops' : 'stops');
+    }
+  }
+
+  #count(what) {
+    this.done[what] = (this.done[what] ?? 0) + 1;
+  }
+}

@@ -1,0 +1,208 @@
+// Several workers behind one address: to its clients one gateway, whichever of its processes ends.
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, open, readdir, readFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { beforeAll, expect, test } from 'vitest';
+import { client, type PaymentChange, paymentBody } from '../support/client.js';
+import { dataDirectory, type Environment, eventually, run, start } from '../support/process.js';
+import {
+  type Installation,
+  type InstalledGateway,
+  installation,
+  outcomeOf,
+  SLOW_CARD,
+} from './installation.js';
+
+let shared: Installation;
+let gateway: InstalledGateway;
+let dataDir: string;
+beforeAll(async () => {
+  [shared, dataDir] = await Promise.all([installation(), dataDirectory()]);
+  gateway = await shared.start({ WORKERS: '2', DATA_DIR: dataDir });
+});
+
+async function isRunning(pid: number, parent?: number): Promise<boolean> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+  // One that has ended and was not collected yet still has its entry.
+  if (!/^State:\t[^ZX]/m.test(status)) return false;
+  return parent === undefined || status.includes(`\nPPid:\t${parent}\n`);
+}
+
+/** The processes that this one has started and that are running. */
+async function childrenOf(pid: number): Promise<number[]> {
+  const all = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+  const running = await Promise.all(all.map((one) => isRunning(one, pid)));
+  return all.filter((_, index) => running[index]);
+}
+
+const gone = (pids: readonly number[]) =>
+  eventually(async () =>
+    (await Promise.all(pids.map((pid) => isRunning(pid)))).includes(true) ? undefined : true,
+  );
+
+/** On a connection of its own, so that any worker may get it. */
+function purchase(change: PaymentChange = {}) {
+  return gateway.api.call('/transactions/purchase', {
+    body: paymentBody(change),
+    headers: { connection: 'close' },
+    ...(change.correlationId !== undefined && { correlationId: change.correlationId }),
+  });
+}
+
+/** Not by searching: at another worker that could be too early, and then nothing would come of the purchase. */
+async function undecided(count: number): Promise<void> {
+  await eventually(async () => {
+    const rows = await shared.sql(`SELECT FROM transaction WHERE status = 'unknown'`);
+    return rows.length === count ? true : undefined;
+  });
+}
+
+test('two workers → both serve, under one address', async () => {
+  expect(await childrenOf(gateway.pid)).toHaveLength(2);
+  await eventually(async () => {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => purchase()));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+    const served = await shared.sql('SELECT DISTINCT process_id FROM audit_lease');
+    return served.length === 2 ? true : undefined;
+  });
+});
+
+test('a worker is killed → the others go on, it is replaced, and what it had under way is resolved', async () => {
+  const ids = Array.from({ length: 12 }, () => randomUUID());
+  const sending = ids.map((correlationId) =>
+    purchase({ correlationId, pan: SLOW_CARD }).catch(() => undefined),
+  );
+  await undecided(ids.length);
+  const before = await childrenOf(gateway.pid);
+  process.kill(before[0] as number, 'SIGKILL');
+  // Until then the next one may come upon a connection that the killed worker had accepted.
+  await gone(before.slice(0, 1));
+  expect((await purchase()).status).toBe(201);
+  await eventually(async () => {
+    const now = await childrenOf(gateway.pid);
+    return now.length === 2 && !now.includes(before[0] as number) ? true : undefined;
+  });
+  await Promise.all(sending);
+  for (const id of ids) {
+    const outcome = await outcomeOf(gateway.api, id);
+    expect(outcome?.status.transaction_status_code).toBeOneOf(['approved', 'error']);
+  }
+  expect(gateway.output()).toContain('"msg":"a worker ended, and is replaced"');
+});
+
+test('the first process is killed → its workers end by themselves', async () => {
+  const workers = await eventually(async () => {
+    const now = await childrenOf(gateway.pid);
+    return now.length === 2 ? now : undefined;
+  });
+  await gateway.crash();
+  await gone(workers);
+});
+
+test.concurrent('two workers with a demo → made and shown once; SIGTERM → all end, in order', async () => {
+  const demonstrating = await shared.start({ WORKERS: '2', DEMO: 'true', DATA_DIR: dataDir });
+  await eventually(async () => demonstrating.output().includes("  -d '") || undefined);
+  expect(demonstrating.output().split('curl -s')).toHaveLength(2);
+  const demo = JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8'));
+  expect(demo.base_url).toBe(demonstrating.baseUrl);
+  const api = client(demonstrating.baseUrl, demo);
+  const workers = await childrenOf(demonstrating.pid);
+  expect(workers).toHaveLength(2);
+  const underWay = api.purchase({ pan: SLOW_CARD, merchant: demo.merchants[0] });
+  await undecided(1);
+  const ended = await demonstrating.stop();
+  expect((await underWay).status).toBe(201);
+  expect(ended.code).toBe(0);
+  expect(ended.stdout).toContain('"msg":"stopped"');
+  expect(ended.stdout).not.toMatch(/"level":"(warn|error)"/);
+  await gone(workers);
+});
+
+test.concurrent('much to log at both workers, and a reader that is slow → every line is whole, and that it listens is said once', async () => {
+  const pipe = join(await dataDirectory(), 'log');
+  await promisify(execFile)('mkfifo', [pipe]);
+  const script = `exec ${process.execPath} bin/tollgate.js serve > '${pipe}'`;
+  const logging = start(
+    ['-c', script],
+    {
+      DATABASE_URL: shared.databaseUrl,
+      TOLLGATE_DATA_DIR: dataDir,
+      TOLLGATE_PORT: '0',
+      TOLLGATE_WORKERS: '2',
+    },
+    'sh',
+  );
+  const log = await open(pipe);
+  const [, port] = await eventually(
+    async () => /listens on http:\/\/127\.0\.0\.1:(\d+)/.exec(logging.output()) ?? undefined,
+  );
+  const request = 'GET /livez HTTP/1.1\r\nHost: gateway\r\n\r\n';
+  const last = 'GET /livez HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n\r\n';
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, () => {
+      const socket = connect(Number(port), '127.0.0.1');
+      socket.write(request.repeat(49) + last);
+      return text(socket);
+    }),
+  );
+  expect(answers.join('').split('"live"')).toHaveLength(3_001);
+  // Only now: the pipe was full for a while, and each worker had to wait for the other.
+  let written = '';
+  const reading = log.createReadStream({ encoding: 'utf8', highWaterMark: 4_096 }).on('data', (chunk) => {
+    written += chunk;
+  });
+  await eventually(async () => written.split('"msg":"request"').length > 3_000 || undefined);
+  logging.kill('SIGTERM');
+  await once(reading, 'end');
+  const messages = written
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).msg);
+  expect(messages.filter((message) => message === 'request')).toHaveLength(3_000);
+  expect(messages.filter((message) => message === 'listening')).toHaveLength(1);
+  expect((await logging.ended).code).toBe(0);
+});
+
+async function expectOneLine(settings: Environment, line: RegExp): Promise<void> {
+  const environment = {
+    DATABASE_URL: shared.databaseUrl,
+    TOLLGATE_DATA_DIR: dataDir,
+    TOLLGATE_PORT: '0',
+    TOLLGATE_WORKERS: '2',
+    ...settings,
+  };
+  const { code, stdout, stderr } = await run(['serve'], environment);
+  expect(stderr).toMatch(line);
+  expect([code, stdout]).toEqual([1, '']);
+}
+
+test.concurrent('a port that is taken → exit code 1, and one line', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  await expectOneLine(
+    { TOLLGATE_PORT: String(port) },
+    /^tollgate: port \d+ on 127\.0\.0\.1 is taken .*TOLLGATE_PORT.*\n$/,
+  );
+  server.close();
+});
+
+test.concurrent('a number of workers that is none, or a setting that only the workers find wrong → exit code 1, and one line', async () => {
+  const directory = join(await dataDirectory(), 'directory');
+  await mkdir(directory);
+  await Promise.all([
+    expectOneLine(
+      { TOLLGATE_WORKERS: '0' },
+      /^tollgate: TOLLGATE_WORKERS must be a whole number from 1 to 256\n$/,
+    ),
+    expectOneLine(
+      { TOLLGATE_SIMULATOR_LEDGER: directory },
+      /^tollgate: TOLLGATE_SIMULATOR_LEDGER: \S+directory cannot be written \(EISDIR\)\n$/,
+    ),
+  ]);
+});

@@ -1,0 +1,62 @@
+// The short form of `npm run test:empty`, and whether its judge can tell right from wrong.
+import { expect, test } from 'vitest';
+import { moduleOfProof, runProof } from './program.js';
+
+const { brokenPromises } = await moduleOfProof('empty-judge');
+
+test('searches around requests that come in pieces, at processes that stand still → nothing comes of what was said not to be there', async () => {
+  const args = ['--rounds', '40', '--long-stops', '0', '--seed', '20240422'];
+  const { code, output } = await runProof('empty', args);
+  expect(output).toMatch(/^empty: seed 20240422, 40 rounds .*; 0 promises broken$/m);
+  // It has tried what it is there for.
+  expect(output).toMatch(/ [1-9]\d* not processed, .* [1-9]\d* of them for what had been sent; /);
+  expect(code).toBe(0);
+}, 180_000);
+
+const request = { id: 'one', reference: 'one-first', sentMs: 100, status: undefined, answeredMs: undefined };
+const search = { id: 'one', sentMs: 200, ledgerBytes: 50, found: 'nothing' };
+const row = { reference: 'one-first', correlationId: 'one', audit: 1, acquirerReference: 'x-1-1' };
+const entry = { reference: 'x-1-1', operation: 'purchase', responseCode: '00', endsAt: 90 };
+
+function broken(change: {
+  request?: object;
+  search?: object;
+  rows?: object[];
+  entries?: object[];
+}): string[] {
+  const found = brokenPromises({
+    requests: [{ ...request, ...change.request }],
+    searches: [{ ...search, ...change.search }],
+    rows: change.rows ?? [{ ...row, status: 'approved' }],
+    entries: change.entries ?? [entry],
+  });
+  return Object.keys(found).filter((promise) => found[promise].length > 0);
+}
+
+const PROCESSED = 'what was sent before an empty answer is not processed after it';
+
+test.each([
+  ['processed after an empty answer', {}, [PROCESSED]],
+  ['decided as an error that moved no money', { rows: [{ ...row, status: 'error' }], entries: [] }, []],
+  ['an error in our books, and money moved', { rows: [{ ...row, status: 'error' }] }, [PROCESSED]],
+  ['sent after the search', { request: { sentMs: 201 } }, []],
+  ['never sent wholly', { request: { sentMs: undefined } }, []],
+  ['found', { search: { found: 'something' } }, []],
+  [
+    'in the ledger already',
+    { request: { sentMs: 201 }, search: { ledgerBytes: 90 } },
+    ['what is in the ledger is found'],
+  ],
+  [
+    'answered already',
+    { request: { sentMs: 201, status: 201, answeredMs: 150 } },
+    ['what was answered is found'],
+  ],
+  [
+    'not decided',
+    { request: { sentMs: 201 }, rows: [{ ...row, status: 'unknown' }] },
+    ['every doubt is resolved'],
+  ],
+])('the judge, %s → what is broken, and nothing else', (_what, change, expected) => {
+  expect(broken(change)).toEqual(expected);
+});
