@@ -4,19 +4,19 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import type { Caller, Callers } from '../merchants/callers.js';
+import type { Caller } from '../merchants/callers.js';
 import type { Presence } from '../transactions/absences.js';
 import { correlationIdTaken } from '../transactions/create.js';
 import { containsCardNumber } from '../values/card.js';
 import { Fault, fault, type Problem, problem } from '../values/faults.js';
-import { isCorrelationId, isRestricted } from '../values/text.js';
+import { isCorrelationId } from '../values/text.js';
+import { type AuthenticationServices, authenticated } from './authentication.js';
 import { CUSTOMER_OPERATIONS } from './customers.js';
 import { asFault, faultOfProblems, faultResponse, rawFaultResponse } from './faults.js';
 import { BASE_PATH } from './hal.js';
 import { makeServer, markBefore } from './one-at-a-time.js';
 import { openApiDocument } from './openapi.js';
 import type { Operation, Reply } from './operation.js';
-import type { RateLimit } from './rate-limit.js';
 import { referencePage } from './reference-page.js';
 import { CorrelationId } from './schemas.js';
 import { TOKEN_OPERATIONS } from './tokens.js';
@@ -26,9 +26,7 @@ import type { VaultServices } from './vault-access.js';
 
 type OperationServices = TransactionServices & VaultServices;
 
-export interface ServerServices extends OperationServices {
-  readonly callers: Callers;
-  readonly rateLimit: RateLimit;
+export interface ServerServices extends OperationServices, AuthenticationServices {
   readonly log: Logger;
   /** Empty when everything needed to serve is there, otherwise what is missing. */
   readonly notReady: () => Promise<string | undefined>;
@@ -271,22 +269,6 @@ async function earlierHolder(
   const merchant = typeof merchantId === 'number' ? caller?.merchants.get(merchantId) : undefined;
   if (caller === undefined || correlationId === undefined || merchant === undefined) return undefined;
   return correlationIdTaken(await lookup.holderOf(caller, merchant, correlationId).catch(() => undefined));
-}
-
-async function authenticated(
-  { callers, rateLimit }: ServerServices,
-  request: FastifyRequest,
-): Promise<Caller> {
-  const [, encoded = ''] = /^Basic +([A-Za-z0-9+/=_-]+) *$/i.exec(request.headers.authorization ?? '') ?? [];
-  if (encoded === '') throw fault('unauthenticated', ['header', 'Authorization']);
-  const decoded = Buffer.from(encoded, 'base64').toString('utf8');
-  const colon = decoded.indexOf(':');
-  const username = decoded.slice(0, Math.max(colon, 0));
-  // A name that no user can have is looked for like any other, but never reaches the database as it is.
-  const caller = await callers.authenticate(isRestricted(username) ? username : '', decoded.slice(colon + 1));
-  if (caller === undefined) throw fault('unauthenticated', ['header', 'Authorization']);
-  if (!rateLimit.allows(username)) throw fault('too_many_requests');
-  return caller;
 }
 
 const KNOWN_PATHS = OPERATIONS.map(({ method, route }) => ({
