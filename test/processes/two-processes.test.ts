@@ -75,7 +75,7 @@ test('one waits for its acquirer longer than the dead are waited for → a third
   const eager = await shared.start({ PROCESS_TIMEOUT_MS: '1900', RESOLVER_INTERVAL_MS: '10' });
   const slow = await prepare(waiting.api, 'purchase', SLOW_CARD);
   const answer = send(waiting.api, slow);
-  const audit = await claimed(eager.api, slow);
+  const audit = await claimed(waiting.api, slow);
   expect((await eager.api.lookUp(audit)).body.status).toMatchObject({
     gateway_status_code: -99,
     transaction_status_code: 'unknown',
@@ -89,7 +89,7 @@ test('one waits for its acquirer longer than the dead are waited for → a third
     [CHARGED_WITHOUT_ANSWER_CARD, SLOW_CARD].map((pan) => prepare(waiting.api, 'purchase', pan)),
   );
   const answers = attempts.map((attempt) => expect(send(waiting.api, attempt)).rejects.toThrow());
-  await Promise.all(attempts.map((attempt) => claimed(eager.api, attempt)));
+  await Promise.all(attempts.map((attempt) => claimed(waiting.api, attempt)));
   await waiting.crash();
   await Promise.all(answers);
   const [charged, unheard] = await Promise.all(
