@@ -36,7 +36,7 @@ export const DUE_TO_RETURN: Statement = {
 
 /**
  * What nobody has returned in time counts as cleared. What the simulated bank has not looked at yet must wait: it may
- * be going to return it.
+ * be going to return it. So must a file for a real bank that never reached the operator's disk.
  */
 export const CLEAR_DUE: Statement = {
   name: 'clear-due',
@@ -45,8 +45,9 @@ export const CLEAR_DUE: Statement = {
       SELECT i.organisation_id, i.audit FROM directdebit_item i
       JOIN directdebit_file f ON f.organisation_id = i.organisation_id AND f.merchant_id = i.merchant_id
         AND f.number = i.file_number
+      LEFT JOIN direct_entry e ON e.organisation_id = i.organisation_id AND e.merchant_id = i.merchant_id
       WHERE i.next_at <= to_timestamp($1::float8 / 1000) AND i.state = 'filed' AND i.simulated_return IS NULL
-        AND f.taken_at IS NOT NULL
+        AND f.taken_at IS NOT NULL AND (f.written_at IS NOT NULL OR coalesce(e.simulated, true))
       ORDER BY i.next_at, i.audit LIMIT $2 FOR UPDATE OF i SKIP LOCKED
     ), cleared AS (
       UPDATE directdebit_item i SET state = 'cleared', next_at = NULL FROM due
