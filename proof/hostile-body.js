@@ -98,7 +98,9 @@ export function ofBody({ body, id }, proper, bend) {
       }
     }
     if (isChoice(schema)) {
-      add('with nothing to choose', path, REFUSED(at), (whole) => jsonOf(withValue(whole, path, {})));
+      // Of payment methods the card is the one that is missed.
+      const missed = at.endsWith('/payment_method') ? `${at}/creditcard` : at;
+      add('with nothing to choose', path, REFUSED(missed), (whole) => jsonOf(withValue(whole, path, {})));
       const both = () =>
         Object.fromEntries(
           Object.entries(schema.properties).map(([name, member]) => [name, proper.value(member)]),

@@ -115,8 +115,16 @@ export const PaymentBody = body(
     amount_details: AmountDetails,
     payment_method: Type.Object(
       { creditcard: Type.Optional(RequestCreditCard), bankaccount: Type.Optional(RequestBankAccount) },
-      { description: 'Exactly one of the two. A preauthorisation takes a card only.' },
+      { description: 'Exactly one of the two.' },
     ),
+  }),
+);
+/** Nothing can be held on a bank account. */
+export const CardPaymentBody = body(
+  Type.Object({
+    reference: Reference,
+    amount_details: AmountDetails,
+    payment_method: Type.Object({ creditcard: RequestCreditCard }),
   }),
 );
 export const AmountBody = body(Type.Object({ reference: Reference, amount_details: AmountDetails }));

@@ -18,6 +18,7 @@ import { type Checked, operation, type Reply } from './operation.js';
 import {
   AmountBody,
   AuditPath,
+  CardPaymentBody,
   CreatedTransaction,
   LookedUpTransaction,
   PaymentBody,
@@ -85,8 +86,10 @@ function reviewMethod(kind: DirectCommand['operation']) {
       (body as Partial<PaymentBody> | null | undefined)?.transaction ?? {};
     if (typeof method !== 'object' || method === null || Array.isArray(method)) return problems;
     const { creditcard, bankaccount } = method;
+    // That a card is missing is said below, in the words that fit.
+    const others = problems.filter(({ location }) => !isDeepStrictEqual(location, CARD_LOCATION));
     return [
-      ...reviewExpiry(creditcard, problems),
+      ...reviewExpiry(creditcard, creditcard === undefined ? others : problems),
       ...methodProblems(creditcard, bankaccount, kind),
       ...(bankaccount === undefined ? [] : bankProblems(amount)),
     ];
@@ -166,7 +169,7 @@ function payment(
     ...text,
     tag: 'Transactions',
     method: 'POST',
-    body: PaymentBody,
+    body: kind === 'preauthorisation' ? (CardPaymentBody as typeof PaymentBody) : PaymentBody,
     reviewBody: reviewMethod(kind),
     success: CREATED,
     faults: [...OF_CREATION, 'token_not_usable'],
