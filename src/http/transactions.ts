@@ -111,12 +111,12 @@ function methodProblems(
   ];
 }
 
-/** Those of an amount that is one at all. */
-function bankProblems(amount: Partial<PaymentBody['transaction']['amount_details']> | undefined): Problem[] {
-  const { total_amount = '', currency = '' } = amount ?? {};
+/** Those of an amount that is one at all: of what was sent nothing is known yet. */
+function bankProblems(amount: { total_amount?: unknown; currency?: unknown } | null | undefined): Problem[] {
+  const { total_amount: total, currency } = amount ?? {};
   return becsProblems({
-    amountCents: /^[1-9][0-9]{0,11}$/.test(total_amount) ? Number(total_amount) : 0,
-    currency: isCurrency(currency) ? currency : BECS_CURRENCY,
+    amountCents: typeof total === 'string' && /^[1-9][0-9]{0,11}$/.test(total) ? Number(total) : 0,
+    currency: typeof currency === 'string' && isCurrency(currency) ? currency : BECS_CURRENCY,
   });
 }
 

@@ -191,6 +191,15 @@ describe('preauthorisation', () => {
 });
 
 describe('amount and currency', () => {
+  test('an amount of nested arrays → 422, and no more', async () => {
+    let nested: unknown = '1';
+    for (let depth = 0; depth < 5_000; depth += 1) nested = [nested];
+    const body = paymentBody({ bankAccount: {} });
+    body.transaction.amount_details.total_amount = nested;
+    const answer = await gateway.api.post('/transactions/purchase', body);
+    expect([answer.status, ...answer.errors]).toEqual([422, `field_type ${AMOUNT}/total_amount`]);
+  });
+
   const amountAt = `field_out_of_range ${AMOUNT}/total_amount`;
   const currencyAt = `field_out_of_range ${AMOUNT}/currency`;
 
