@@ -15,6 +15,7 @@ const COMMITS = 'test/transactions/commit-order.test.ts';
 export const CLAIM_GUARDS = [
   {
     name: 'correlation ID: unique by constraint',
+    slow: true,
     file: 'migrations/0001_gateway.sql',
     find: 'CONSTRAINT correlation_id_once UNIQUE (organisation_id, merchant_id, correlation_id)',
     replace: 'CONSTRAINT correlation_id_once UNIQUE (organisation_id, merchant_id, correlation_id, audit)',
@@ -64,6 +65,7 @@ export const CLAIM_GUARDS = [
   },
   {
     name: 'target: no void of it under way',
+    slow: true,
     file: CLAIM,
     find: '        AND target.voided_by IS NULL\n',
     replace: '',
@@ -117,6 +119,7 @@ export const CLAIM_GUARDS = [
   },
   {
     name: 'refund: its amount is reserved while it is undecided',
+    slow: true,
     file: CLAIM,
     find: "WHEN 'refund' THEN target.refunded_cents + asked.amount_cents ELSE",
     replace: "WHEN 'refund' THEN target.refunded_cents ELSE",
@@ -203,6 +206,7 @@ export const CLAIM_GUARDS = [
   },
   {
     name: 'commit order: nothing is answered before commit B',
+    slow: true,
     file: 'src/transactions/finish.ts',
     find: 'if (await this.#settle(intent, outcome)) return { refundedCents: 0, ...intent, ...outcome };',
     replace:
@@ -240,6 +244,7 @@ export const CLAIM_GUARDS = [
   },
   {
     name: 'callers: nobody whose credentials were revoked',
+    slow: true,
     file: 'src/merchants/callers.sql.ts',
     find: ' AND u.revoked_at IS NULL',
     replace: '',

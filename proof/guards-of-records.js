@@ -27,6 +27,7 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'record: what is decided stays decided',
+    slow: true,
     file: RECORD,
     find: "AND t.status = 'unknown' AND t.resolve_attempts = answer.resolve_attempts",
     replace: 'AND t.resolve_attempts = answer.resolve_attempts',
@@ -135,6 +136,7 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'inquiry: no answer does not mean that nothing was done',
+    slow: true,
     file: RESOLVER,
     find: "if (finding.kind === 'no_answer') return this.#postpone(doubt);",
     replace: "if (finding.kind === 'no_answer') finding.kind = 'not_seen';",
@@ -149,6 +151,7 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'reversal: repeated until it is confirmed',
+    slow: true,
     file: RESOLVER,
     find: "if (reversal === 'no_answer') return this.#postpone(doubt);",
     replace: '',
@@ -156,6 +159,7 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'reversal: once it is under way a late approval no longer wins',
+    slow: true,
     file: RESOLVER,
     find: 'if (!doubt.reversing) {',
     replace: 'if (doubt.attempt > 0) {',
@@ -163,6 +167,7 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'reversal: its beginning is stored',
+    slow: true,
     file: RESOLVER_SQL,
     find: 'UPDATE transaction SET reversing = true',
     replace: 'UPDATE transaction SET reversing = reversing',
@@ -170,6 +175,7 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'reversal: not begun by an attempt that may not',
+    slow: true,
     file: RESOLVER,
     find: 'if (!(await this.#beginReversal(doubt))) return;',
     replace: 'await this.#beginReversal(doubt);',
@@ -177,6 +183,7 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'reversal: not begun by an attempt that was overtaken',
+    slow: true,
     file: RESOLVER_SQL,
     find: "UPDATE transaction SET reversing = true\n    WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND resolve_attempts = $3",
     replace:
@@ -185,6 +192,7 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'postponing: only by the current attempt, and only what is undecided',
+    slow: true,
     file: RESOLVER_SQL,
     find: "interval '1 millisecond'\n    WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND resolve_attempts = $3",
     replace: "interval '1 millisecond'\n    WHERE organisation_id = $1 AND audit = $2 AND $3::integer > 0",
@@ -192,6 +200,7 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'taking: every taking is a new attempt',
+    slow: true,
     file: RESOLVER_SQL,
     find: 'SET resolve_attempts = t.resolve_attempts + 1,',
     replace: 'SET resolve_attempts = greatest(t.resolve_attempts, 1),',
@@ -223,6 +232,7 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'dead processes: what the living are doing is left to them',
+    slow: true,
     file: AUDITS_SQL,
     find: "WHERE p.seen_at < now() - $1 * interval '1 millisecond'",
     replace: "WHERE $1 * interval '1 millisecond' > interval '0'",
@@ -267,6 +277,7 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'leases: a process that cannot report claims nothing',
+    slow: true,
     file: AUDITS,
     find: "if (!this.reporting) throw fault('not_processed');",
     replace: '',

@@ -212,12 +212,12 @@ try {
   server = await openServer(copy);
   const trusted = stale > 0 || values['trust-untouched'];
   const problems = trusted ? [] : await checkUntouched(copy, server, guards);
-  for (const problem of problems) say(problem);
+  if (!interrupted) for (const problem of problems) say(problem);
   unsound = problems.length;
   for (const guard of stale + unsound > 0 ? [] : guards) {
-    if (interrupted) break;
     const at = performance.now();
     const { caughtBy, wrecked } = await withoutGuard(copy, server, guard);
+    if (interrupted) break;
     if (values.verbose) say(`  ${Math.round((performance.now() - at) / 1_000)} s`);
     if (caughtBy !== undefined) {
       caught += 1;
@@ -225,7 +225,7 @@ try {
     } else {
       notCaught += 1;
       say(
-        `removed: ${guard.name} → NOT CAUGHT${wrecked ? `: the replacement breaks everything: ${wrecked}` : ''}`,
+        `removed: ${guard.name} → NOT CAUGHT${wrecked !== undefined ? `: the replacement breaks everything: ${wrecked}` : ''}`,
       );
     }
   }
