@@ -192,11 +192,9 @@ describe('preauthorisation', () => {
 
 describe('amount and currency', () => {
   test('an amount of nested arrays → 422, and no more', async () => {
-    let nested: unknown = '1';
-    for (let depth = 0; depth < 5_000; depth += 1) nested = [nested];
-    const body = paymentBody({ bankAccount: {} });
-    body.transaction.amount_details.total_amount = nested;
-    const answer = await gateway.api.post('/transactions/purchase', body);
+    const nested = `${'['.repeat(5_000)}${']'.repeat(5_000)}`;
+    const raw = JSON.stringify(paymentBody({ bankAccount: {}, amount: 1995 })).replace('"1995"', nested);
+    const answer = await gateway.api.call('/transactions/purchase', { raw });
     expect([answer.status, ...answer.errors]).toEqual([422, `field_type ${AMOUNT}/total_amount`]);
   });
 
