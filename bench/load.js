@@ -97,10 +97,14 @@ export async function generate({
     for (const ask of idle.splice(0)) ask();
   }, seconds * 1000);
   let due = 0;
+  let pacedFromMs = Number.POSITIVE_INFINITY;
   const pace =
     rate !== undefined &&
     setInterval(() => {
-      const dueByNow = ((performance.now() - startedMs) / 1000) * rate;
+      // Not before all connections are there: a crowd of new ones is another matter than a crowd of requests.
+      if (pacedFromMs === Number.POSITIVE_INFINITY && idle.length === connections)
+        pacedFromMs = performance.now() + 500;
+      const dueByNow = ((performance.now() - pacedFromMs) / 1000) * rate;
       for (; due < dueByNow && !stopping; due += 1) {
         const ask = idle.shift();
         if (ask === undefined) unsent += 1;
@@ -110,7 +114,8 @@ export async function generate({
   await Promise.all(Array.from({ length: connections }, converse));
   clearTimeout(bell);
   clearInterval(pace);
-  const elapsedSeconds = (performance.now() - startedMs) / 1000;
+  const fromMs = Number.isFinite(pacedFromMs) ? pacedFromMs : startedMs;
+  const elapsedSeconds = (performance.now() - fromMs) / 1000;
   const { user, system } = process.cpuUsage(startedCpu);
   return {
     perSecond: Math.round(latenciesMs.length / elapsedSeconds),

@@ -17,6 +17,7 @@ import { BASE_PATH } from './hal.js';
 import { makeServer, markBefore } from './one-at-a-time.js';
 import { openApiDocument } from './openapi.js';
 import type { Operation, Reply } from './operation.js';
+import { sheddingOverload } from './overload.js';
 import { referencePage } from './reference-page.js';
 import { CorrelationId } from './schemas.js';
 import { TOKEN_OPERATIONS } from './tokens.js';
@@ -83,7 +84,7 @@ export function buildServer(services: ServerServices): FastifyInstance {
           keepAliveTimeout: KEEP_ALIVE_MS,
           connectionsCheckingInterval: 1_000,
         },
-        handle,
+        sheddingOverload(handle, () => services.creation.full, services.log),
         () => services.absences.known,
       ),
     clientErrorHandler: (error, socket) => refuseConnection(socket, error),
@@ -177,9 +178,8 @@ function addOperation(
     method: operation.method,
     url: BASE_PATH + operation.route.replaceAll(/\{(\w+)\}/g, ':$1'),
     onRequest: async (request, reply) => {
-      // Nothing new is begun while the process ends; what was begun is finished. What would be refused for want of room
-      // is refused before it costs anything; look-ups never are.
-      if (services.draining() || (createsTransaction && services.creation.full)) throw fault('not_processed');
+      // Nothing new is begun while the process ends; what was begun is finished.
+      if (services.draining()) throw fault('not_processed');
       const { passage } = request;
       if (createsTransaction) announce(services, request, reply);
       passage.caller = await authenticated(services, request);
