@@ -32,6 +32,7 @@ const rows = bars.map(({ label, perSecond, colour }, index) => {
 await writeFile(
   out,
   `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui, sans-serif" font-size="14" fill="#22303a">
+  <title>Requests per second of each operation and of the ceilings</title>
   <rect width="${WIDTH}" height="${height}" fill="#fff"/>
   <text x="16" y="28" font-size="16" font-weight="600">Requests per second, 64 connections, two cores for everything</text>
 ${rows.join('\n')}

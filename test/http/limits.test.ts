@@ -57,3 +57,41 @@ describe('transactions in flight', () => {
     expect((await gateway.api.purchase({ correlationId: 'second' })).status).toBe(201);
   });
 });
+
+describe('transactions that wait for the gateway', () => {
+  test('many more at once than the setting allows → some 201, the others 503 without a row; look-ups are all served', async () => {
+    const gateway = await testGateway({ settings: { MAX_WAITING: '3' } });
+    const { audit } = (await gateway.api.purchase()).body;
+    const [purchases, lookUps] = await Promise.all([
+      Promise.all(Array.from({ length: 60 }, () => gateway.api.purchase())),
+      Promise.all(Array.from({ length: 20 }, () => gateway.api.lookUp(audit))),
+    ]);
+    const created = purchases.filter(({ status }) => status === 201);
+    const refused = purchases.filter(({ status }) => status !== 201);
+    expect(created.length).toBeGreaterThan(0);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const { status, errors, headers } of refused) {
+      expect([status, ...errors]).toEqual([503, 'not_processed ']);
+      expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    }
+    expect(new Set(lookUps.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(await storedRows(gateway)).toBe(1 + created.length);
+    await expect.poll(() => gateway.logged()).toContain('refused for want of room');
+  });
+
+  test('one that waits for its acquirer → does not count', async () => {
+    const acquirer = gatedAcquirer();
+    const gateway = await testGateway({
+      settings: { ACQUIRER_DEADLINE_MS: '60000', MAX_WAITING: '1' },
+      acquirers: [acquirer],
+    });
+    const first = gateway.api.purchase();
+    await acquirer.reached;
+    const second = gateway.api.purchase();
+    // Accepted while the first still waits.
+    await expect.poll(() => storedRows(gateway)).toBe(2);
+    acquirer.release();
+    expect((await first).status).toBe(201);
+    expect((await second).status).toBe(201);
+  });
+});
