@@ -40,7 +40,8 @@ export const DIRECTDEBIT_GUARDS = [
     file: FILES,
     find: "SELECT pg_advisory_xact_lock(hashtext('tollgate exports'), $1::integer)",
     replace: 'SELECT $1::integer',
-    tests: [['test/directdebit/files.test.ts', 'three exports of one merchant at once']],
+    tests: [['test/directdebit/killed.test.ts', 'the second waits for the first']],
+    processes: true,
     slow: true,
   },
   {
