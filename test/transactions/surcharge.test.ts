@@ -117,3 +117,50 @@ test('a rule whose last day has passed → no surcharge', async () => {
   await dated.advance('1d');
   expect((await dated.api.purchase({ amount: 1_000 })).body.kvps).toEqual({});
 });
+
+test('look-up of a surcharged purchase → exactly the fields, KVPs and links of the interface', async () => {
+  const { audit } = (
+    await gateway.api.purchase({
+      merchant: 2,
+      amount: 1_995,
+      kvps: { order: '1001' },
+      reference: 'order-1001',
+    })
+  ).body;
+  expect((await gateway.api.lookUp(audit)).body).toEqual({
+    audit,
+    gateway_timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+1[01]:00$/),
+    merchant: { id: 2 },
+    kvps: {
+      'GATEWAY.REQUEST.KVP.order': '1001',
+      [`${PREFIX}ORIGINAL_AMOUNT`]: '1995',
+      [`${PREFIX}PERCENT`]: '1.5',
+      [`${PREFIX}ADDED_AMOUNT`]: '30',
+      [`${PREFIX}TOTAL_AMOUNT`]: '2025',
+      'GATEWAY.RESPONSE.KVP.REFUNDABLE_AMOUNT': '2025',
+      'GATEWAY.RESPONSE.KVP.VOIDABLE_UNTIL': expect.stringMatching(/T18:00:00\.000\+1[01]:00$/),
+    },
+    transaction: {
+      reference: 'order-1001',
+      transaction_type: 'purchase',
+      amount_details: { total_amount: '2025', currency: 'AUD' },
+      payment_method: { creditcard: { pan: '411111******1111', type: 'visa' } },
+    },
+    status: {
+      gateway_status_code: 0,
+      gateway_status_message: 'Processed',
+      transaction_status_code: 'approved',
+      acquirer: {
+        response_code: '00',
+        response_message: 'Approved',
+        settlement_date: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
+        authorisation_code: expect.stringMatching(/^\d{6}$/),
+      },
+    },
+    _links: {
+      self: { href: `/v1/transactions/${audit}` },
+      refund: { href: `/v1/transactions/${audit}/refund` },
+      void: { href: `/v1/transactions/${audit}/void` },
+    },
+  });
+});
