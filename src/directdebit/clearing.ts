@@ -13,7 +13,7 @@ import type { DirectDebitFile, DirectDebitFiles, LodgedFileItem } from './files.
 import { type Return, takeReturns } from './returns.js';
 import { PLAN_RETURNS } from './returns.sql.js';
 
-const BATCH = 500;
+export const BATCH = 500;
 /** The simulated bank returns an item on the business day after the file's. */
 const RETURNED_AFTER_DAYS = 1;
 /** So that a file is made within the time that a statement may take. */

@@ -66,7 +66,7 @@ export interface Making {
 }
 
 /** How many items are in memory at once. */
-const PAGE = 250;
+export const PAGE = 250;
 /** Six digits: what the trailer has room for. */
 const MOST_ITEMS = 999_999;
 

@@ -1,6 +1,8 @@
 // Gateways that run the simulated bank, killed with `kill -9` while they file, lodge, return and clear, and two of them at
 // once: every direct debit ends once, and the bank's books agree with the gateway's.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { BATCH } from '../../src/directdebit/clearing.js';
+import { PAGE } from '../../src/directdebit/files.js';
 import { type Installation, type InstalledGateway, installation } from '../processes/installation.js';
 import { expectBooksToAgree } from '../support/books.js';
 import { dataDirectory, eventually } from '../support/process.js';
@@ -80,11 +82,11 @@ test('killed at every step → what is left is done after the next start, and ev
   for (const [gate, passes, ...expected] of [
     ['making a file', 0, 0, 0, 0, 0, 0],
     ['changing transactions', 0, 0, 0, 0, 0, 0],
-    ['changing items', 1, 1, 0, 1_000, 0, 0],
+    ['changing items', 1, 1, 0, PAGE, 0, 0],
     ['marking a file', 0, 1, 0, ITEMS, 0, 0],
     ['changing transactions', 0, 1, 1, ITEMS, 0, 0],
     ['changing items', 1, 1, 1, ITEMS, returned, 0],
-    ['changing items', 1, 1, 1, ITEMS, returned, 500],
+    ['changing items', 1, 1, 1, ITEMS, returned, BATCH],
   ] as const) {
     await gates.killAt(gate, startGateway, { passes });
     expect(await done()).toEqual(expected);
