@@ -36,8 +36,8 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** How many references are kept in memory; an older one is looked for in the file. */
-const REMEMBERED = 100_000;
+/** So many references and up to as many again are kept in memory; an older one is looked for in the file. */
+const REMEMBERED = 50_000;
 const CHUNK_BYTES = 1 << 20;
 
 export class SimulatorLedger {
@@ -45,7 +45,9 @@ export class SimulatorLedger {
   readonly #buffer = Buffer.allocUnsafe(1 << 16);
   #readOffset = 0;
   #partialLine = '';
-  readonly #recent = new Map<string, LedgerEntry>();
+  #recent = new Map<string, LedgerEntry>();
+  /** Those before the recent ones. Forgotten all at once: to look for the oldest in a map takes long. */
+  #older = new Map<string, LedgerEntry>();
   #forgotten = false;
   /** Never forgotten, since an operation may arrive after its reversal by any length of time: reversals are few. */
   readonly #reversed = new Set<string>();
@@ -79,8 +81,8 @@ export class SimulatorLedger {
   /** What became of a reference. */
   async find(reference: string): Promise<LedgerRecord> {
     this.#readNew();
-    const recent = this.#recent.get(reference);
-    const entry = recent ?? (this.#forgotten ? await this.#search(reference) : undefined);
+    const remembered = this.#recent.get(reference) ?? this.#older.get(reference);
+    const entry = remembered ?? (this.#forgotten ? await this.#search(reference) : undefined);
     return { entry, reversed: this.#reversed.has(reference) };
   }
 
@@ -141,11 +143,12 @@ export class SimulatorLedger {
       this.#reversed.add(entry.reference);
       return;
     }
-    if (!this.#recent.has(entry.reference)) this.#recent.set(entry.reference, entry);
-    if (this.#recent.size > REMEMBERED) {
-      const [oldest] = this.#recent.keys();
-      this.#recent.delete(oldest as string);
-      this.#forgotten = true;
+    if (this.#recent.has(entry.reference) || this.#older.has(entry.reference)) return;
+    this.#recent.set(entry.reference, entry);
+    if (this.#recent.size === REMEMBERED) {
+      this.#forgotten ||= this.#older.size > 0;
+      this.#older = this.#recent;
+      this.#recent = new Map();
     }
   }
 

@@ -2,28 +2,25 @@
 import { Writable } from 'node:stream';
 import { type DestinationStream, type Logger, pino } from 'pino';
 
-/** Workers write to one pipe, and what is longer than this could be torn apart by what another writes. */
+/** What is longer could be torn apart in a pipe by what another process writes to it. */
 const WHOLE_IN_A_PIPE_BYTES = 4_096;
-/** With room for one more line. */
-const BLOCK_BYTES = 3_072;
+const LONGEST_WRITE_BYTES = 32_768;
+const ROOM_FOR_A_LINE_BYTES = 1_024;
 
-export function makeLog(level: string, { json = false } = {}): Logger {
+/** `shared`: other processes write to the same place. */
+export function makeLog(level: string, { json = false, shared = false } = {}): Logger {
   const options = {
     level,
     base: null,
-    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    timestamp: timestamps(),
     formatters: { level: (label: string) => ({ level: label }) },
   };
   if (process.stdout.isTTY && !json) return pino(options, readable());
   // Written in blocks while there is much to say, and at the latest after a moment.
-  const blocks = pino.destination({
-    dest: 1,
-    sync: false,
-    minLength: BLOCK_BYTES,
-    maxWrite: WHOLE_IN_A_PIPE_BYTES,
-    periodicFlush: 200,
-  });
-  const destination = gathering(blocks);
+  const maxWrite = shared ? WHOLE_IN_A_PIPE_BYTES : LONGEST_WRITE_BYTES;
+  const minLength = maxWrite - ROOM_FOR_A_LINE_BYTES;
+  const blocks = pino.destination({ dest: 1, sync: false, minLength, maxWrite, periodicFlush: 200 });
+  const destination = gathering(blocks, minLength);
   process.on('exit', () => {
     try {
       destination.flushSync();
@@ -34,8 +31,20 @@ export function makeLog(level: string, { json = false } = {}): Logger {
   return pino(options, destination);
 }
 
+/** Many lines are of the same millisecond. */
+function timestamps(): () => string {
+  let atMs = 0;
+  let member = '';
+  return () => {
+    const nowMs = Date.now();
+    if (nowMs !== atMs) member = `,"time":"${new Date(nowMs).toISOString()}"`;
+    atMs = nowMs;
+    return member;
+  };
+}
+
 /** Hands on the lines of one turn of the event loop together: measuring its block anew for each line costs the destination. */
-function gathering(blocks: Pick<DestinationStream, 'write'> & { flushSync(): void }) {
+function gathering(blocks: Pick<DestinationStream, 'write'> & { flushSync(): void }, mostBytes: number) {
   let lines = '';
   const handOn = () => {
     if (lines !== '') blocks.write(lines);
@@ -44,7 +53,7 @@ function gathering(blocks: Pick<DestinationStream, 'write'> & { flushSync(): voi
   return {
     write(line: string) {
       if (lines === '') setImmediate(handOn);
-      if (lines.length + line.length > BLOCK_BYTES) handOn();
+      if (lines.length + line.length > mostBytes) handOn();
       lines += line;
     },
     flushSync() {

@@ -23,7 +23,7 @@ export async function serve(settings: Settings, options: { json?: boolean } = {}
   // Before the database is touched: it may be in use by the very gateway that has the port.
   if (cluster.isPrimary) await checkPortIsFree(settings);
   await makeDataDirectory(settings);
-  const log = makeLog(settings.logLevel, options);
+  const log = makeLog(settings.logLevel, { shared: settings.workers > 1, ...options });
   if (cluster.isWorker) return work(log, toldToStop);
   const connection = await connect(settings, process.stderr.isTTY ? say : () => {});
 
