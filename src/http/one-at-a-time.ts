@@ -19,8 +19,9 @@ interface Exchange {
   readonly mark: number;
 }
 
+/** Of one connection, from its first request to its end. */
 interface Line {
-  current: Exchange;
+  current: Exchange | undefined;
   readonly waiting: Exchange[];
 }
 
@@ -43,11 +44,12 @@ export function markBefore(request: IncomingMessage): number | undefined {
 export function makeServer(options: ServerOptions, handle: RequestListener, mark: () => number): Server {
   const lines = new WeakMap<Socket, Line>();
 
-  const begin = (socket: Socket, line: Line): void => {
-    const { request, response } = line.current;
+  const begin = (socket: Socket, line: Line, exchange: Exchange): void => {
+    const { request, response } = exchange;
+    line.current = exchange;
     response.once('close', () => {
       // At once: who reads the answer may send the next request, and that one stands behind nobody.
-      if (line.waiting.length === 0) lines.delete(socket);
+      if (line.waiting.length === 0) line.current = undefined;
       else setImmediate(next, socket, line);
     });
     handle(request, response);
@@ -56,23 +58,20 @@ export function makeServer(options: ServerOptions, handle: RequestListener, mark
   const next = (socket: Socket, line: Line): void => {
     const following = line.waiting.shift();
     // Behind an answer that ends the connection nothing is begun any more.
-    if (following === undefined || !socket.writable) {
-      lines.delete(socket);
-      return;
-    }
-    line.current = following;
-    begin(socket, line);
+    if (following !== undefined && socket.writable) begin(socket, line, following);
+    else line.current = undefined;
   };
 
   const listener: RequestListener = (request, response) => {
     const { socket } = request;
     const exchange = { request, response, mark: mark() };
-    const line = lines.get(socket);
+    let line = lines.get(socket);
     if (line === undefined) {
-      const alone = { current: exchange, waiting: [] };
-      lines.set(socket, alone);
-      begin(socket, alone);
-    } else if (line.waiting.length < MOST_WAITING) {
+      line = { current: undefined, waiting: [] };
+      lines.set(socket, line);
+    }
+    if (line.current === undefined) begin(socket, line, exchange);
+    else if (line.waiting.length < MOST_WAITING) {
       marks.set(request, line.current.mark);
       line.waiting.push(exchange);
     } else socket.destroy();

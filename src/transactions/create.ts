@@ -1,6 +1,7 @@
 // The way of a transaction: one short function, and the steps that it takes.
 import { type Acquirer, type AcquirerRequest, type Answer, askUnderDeadline } from '../acquirers/contract.js';
 import { DIRECT_DEBIT } from '../acquirers/direct-debit.js';
+import type { Payment } from '../plugins/contract.js';
 import { applyPlugins } from '../plugins/plugins.js';
 import { DatabaseUnavailable } from '../store/database.js';
 import { becsProblems } from '../values/bank-account.js';
@@ -36,7 +37,7 @@ export interface CreateOptions {
 export const POINTS = ['received', 'claimed', 'answered', 'recorded'] as const;
 export type Point = (typeof POINTS)[number];
 
-type PricedDirect = DirectCommand & PaymentMethod & { readonly atMs: number; readonly cardType: CardType };
+type PricedDirect = DirectCommand & PaymentMethod & Payment;
 type PricedTargeted = TargetedCommand & { readonly atMs: number };
 
 export class Creation {
@@ -92,10 +93,10 @@ export class Creation {
     const method = await openPaymentMethod(command, this.tokens);
     const byCard = 'card' in method;
     const cardType = byCard ? method.card.number.type : '';
-    const priced: PricedDirect = { atMs, cardType, ...command, ...method };
-    if (command.operation === 'standalone_refund') return lodgeable(priced);
     const paymentMethod = byCard ? 'creditcard' : 'bankaccount';
-    return lodgeable(applyPlugins({ paymentMethod, ...priced }, command.merchant.plugins));
+    const priced: PricedDirect = { atMs, cardType, paymentMethod, ...command, ...method };
+    if (command.operation === 'standalone_refund') return lodgeable(priced);
+    return lodgeable(applyPlugins(priced, command.merchant.plugins));
   }
 
   /** Its price depends on what was agreed for the preauthorisation. */
