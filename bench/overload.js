@@ -3,31 +3,50 @@
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { load, PURCHASE, startGateway } from './gateway.js';
-import { say } from './report.js';
+import { median, say } from './report.js';
 
 const { values } = parseArgs({
-  options: { seconds: { type: 'string', default: '10' }, times: { type: 'string', default: '2' } },
+  options: {
+    seconds: { type: 'string', default: '6' },
+    rounds: { type: 'string', default: '3' },
+    times: { type: 'string', default: '2' },
+  },
 });
 const seconds = Number(values.seconds);
+const rounds = Number(values.rounds);
 const times = Number(values.times);
-const LOOK_UPS_PER_SECOND = 50;
+const LOOK_UPS = { method: 'GET', paths: ['/v1/transactions/1'], connections: 8, rate: 50 };
 // More than the gateway lets wait: the rest has to be shed.
 const CONNECTIONS = 1_500;
+const WARM_UP_SECONDS = 15;
 
 const gateway = await startGateway();
 const database = new pg.Client({ connectionString: await gateway.databaseUrl() });
 await database.connect();
+const shares = [];
 try {
-  await load(gateway, { ...PURCHASE, connections: 64, seconds: 4 });
-  const best = await load(gateway, { ...PURCHASE, connections: 64, seconds });
-  say(`best, 64 connections: ${best.perSecond} purchases/s, p50 ${best.p50Ms} ms, p99 ${best.p99Ms} ms`);
+  await load(gateway, { ...PURCHASE, connections: 64, seconds: WARM_UP_SECONDS });
+  const calm = await load(gateway, { ...LOOK_UPS, seconds: 3 });
+  say(`look-ups alone: p50 ${calm.p50Ms} ms, p99 ${calm.p99Ms} ms`);
+  // In turns: the machine is shared, and what is compared must be measured close together.
+  for (let round = 1; round <= rounds; round += 1) {
+    const best = await load(gateway, { ...PURCHASE, connections: 64, seconds });
+    say(`best, 64 connections: ${best.perSecond} purchases/s, p50 ${best.p50Ms} ms, p99 ${best.p99Ms} ms`);
+    shares.push((await overloaded(best.perSecond * times)) / best.perSecond);
+  }
+  say(
+    `throughput ${median(shares).toFixed(2)} of the best (${shares.map((share) => share.toFixed(2)).join(', ')})`,
+  );
+} finally {
+  await database.end();
+  await gateway.stop();
+}
 
-  const rate = best.perSecond * times;
-  const lookUp = { method: 'GET', paths: ['/v1/transactions/1'], connections: 8, rate: LOOK_UPS_PER_SECOND };
-  const calm = await load(gateway, { ...lookUp, seconds: 3 });
+/** How many purchases a second were accepted. */
+async function overloaded(rate) {
   const [purchases, lookUps] = await Promise.all([
     load(gateway, { ...PURCHASE, connections: CONNECTIONS, rate, seconds }),
-    load(gateway, { ...lookUp, seconds }),
+    load(gateway, { ...LOOK_UPS, seconds }),
   ]);
   const accepted = purchases.byStatus['201'] ?? { perSecond: 0 };
   const shed = purchases.byStatus['503'] ?? { perSecond: 0, p50Ms: 0, p99Ms: 0 };
@@ -36,18 +55,14 @@ try {
       `${shed.perSecond} shed/s (p50 ${shed.p50Ms} ms, p99 ${shed.p99Ms} ms), ${purchases.unsent} not sent for want of a free connection`,
   );
   say(
-    `look-ups meanwhile: p50 ${lookUps.p50Ms} ms, p99 ${lookUps.p99Ms} ms (calm: ${calm.p50Ms} ms, ${calm.p99Ms} ms), ${JSON.stringify(lookUps.statuses)}`,
+    `look-ups meanwhile: p50 ${lookUps.p50Ms} ms, p99 ${lookUps.p99Ms} ms, ${JSON.stringify(lookUps.statuses)}`,
   );
   const { rows } = await database.query(
     'SELECT count(*)::integer AS count FROM transaction WHERE correlation_id LIKE $1',
     [`${purchases.run}-%`],
   );
   const answered = purchases.statuses['201'] ?? 0;
-  say(
-    `throughput ${(accepted.perSecond / best.perSecond).toFixed(2)} of the best; ${rows[0].count} rows for ${answered} accepted purchases`,
-  );
+  say(`${rows[0].count} rows for ${answered} accepted purchases`);
   if (rows[0].count !== answered) process.exitCode = 1;
-} finally {
-  await database.end();
-  await gateway.stop();
+  return accepted.perSecond;
 }
