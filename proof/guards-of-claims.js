@@ -216,22 +216,22 @@ export const CLAIM_GUARDS = [
   {
     name: 'look-up by audit: only of merchants that the caller may use',
     file: 'src/transactions/lookup.sql.ts',
-    find: 'AND audit = $2 AND merchant_id = ANY ($3::integer[])',
-    replace: 'AND audit = $2 AND $3::integer[] IS NOT NULL',
+    find: 'WHERE merchant_id = ANY (of_merchants::integer[])',
+    replace: 'WHERE of_merchants IS NOT NULL',
     tests: [['test/http/callers.test.ts', 'lookup by the colleague']],
   },
   {
     name: 'search by correlation ID: only of the merchant that is named',
     file: 'src/transactions/lookup.sql.ts',
-    find: 'WHERE organisation_id = $1 AND merchant_id = $2 AND correlation_id = $3\n      AND (created_at',
-    replace: 'WHERE organisation_id = $1 AND $2::integer > 0 AND correlation_id = $3\n      AND (created_at',
+    find: 'AND merchant_id = of_merchant',
+    replace: 'AND of_merchant > 0',
     tests: [['test/http/correlation-search.test.ts', 'that nobody used, or another merchant used']],
   },
   {
     name: 'search by correlation ID: finds what is undecided, however old',
     file: 'src/transactions/lookup.sql.ts',
-    find: " OR status = 'unknown')",
-    replace: ')',
+    find: " OR status = 'unknown'",
+    replace: '',
     tests: [['test/http/correlation-search.test.ts', 'undecided after 25 hours']],
   },
   {

@@ -59,10 +59,11 @@ export async function startGateway(
     log.warn({ code: (error as { code?: string }).code }, 'a database connection broke');
   const role = await applicationRole(databaseUrl);
   const database = new Database(databaseUrl, { maxConnections: 8, onError, role });
-  const batches = new Database(databaseUrl, { maxConnections: 8, onError, role });
+  const batches = new Database(databaseUrl, { maxConnections: 4, onError, role });
   const commits = new Database(databaseUrl, { maxConnections: 8, onError, role, planOnce: true });
+  const lookUps = new Database(databaseUrl, { maxConnections: 4, onError, role, planOnce: true });
 
-  const closeDatabases = () => Promise.all([database, batches, commits].map((each) => each.close()));
+  const closeDatabases = () => Promise.all([database, batches, commits, lookUps].map((each) => each.close()));
 
   const ledger = await SimulatorLedger.open(settings.simulatorLedger).catch((error) => {
     throw new SettingsError(
@@ -89,7 +90,7 @@ export async function startGateway(
   settlementDay(clock.now());
 
   const options = { maxBatch: settings.maxBatch, lanes: settings.maxBatch === 1 ? 8 : 1 };
-  const lookup = new Lookup(database, settings.correlationIdHours * HOUR_MS);
+  const lookup = new Lookup(lookUps, settings.correlationIdHours * HOUR_MS, options);
   const records = new Records(commits, options);
   const deadlineMs = settings.acquirerDeadlineMs;
   const resolver = new Resolver(database, audits, records, known, clock, {

@@ -12,21 +12,27 @@ const COLUMNS = `
   round(extract(epoch FROM voidable_until) * 1000)::bigint AS "voidableUntilMs",
   refunded_cents AS "refundedCents", completed_by AS "completedBy", voided_by AS "voidedBy"`;
 
-/** Only of merchants that the caller may use: any other is as if it did not exist. */
+/** Each only if it is of a merchant that its caller may use: any other is as if it did not exist. */
 export const FIND_BY_AUDIT: Statement = {
   name: 'find-by-audit',
   text: `
-    SELECT ${COLUMNS} FROM transaction
-    WHERE organisation_id = $1 AND audit = $2 AND merchant_id = ANY ($3::integer[])`,
+    SELECT place, ${COLUMNS}
+    FROM unnest($1::integer[], $2::integer[], string_to_array($3, E'\\x1f')) WITH ORDINALITY
+      AS asked(of_organisation, of_audit, of_merchants, place)
+    JOIN transaction ON organisation_id = of_organisation AND audit = of_audit
+    WHERE merchant_id = ANY (of_merchants::integer[])`,
 };
 
 /** One that is not decided yet is found however old it is: told that there is none, the client would pay again. */
 export const FIND_BY_CORRELATION_ID: Statement = {
   name: 'find-by-correlation-id',
   text: `
-    SELECT ${COLUMNS} FROM transaction
-    WHERE organisation_id = $1 AND merchant_id = $2 AND correlation_id = $3
-      AND (created_at > to_timestamp($4::float8 / 1000) OR status = 'unknown')`,
+    SELECT place, ${COLUMNS}
+    FROM unnest($1::integer[], $2::integer[], string_to_array($3, E'\\x1f'), $4::float8[]) WITH ORDINALITY
+      AS asked(of_organisation, of_merchant, of_correlation_id, since_ms, place)
+    JOIN transaction ON organisation_id = of_organisation AND merchant_id = of_merchant
+      AND correlation_id = of_correlation_id
+    WHERE created_at > to_timestamp(since_ms / 1000) OR status = 'unknown'`,
 };
 
 /** The transaction that holds a correlation ID, however old. */

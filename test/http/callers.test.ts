@@ -187,6 +187,30 @@ describe('transactions of merchants that the user may not use', () => {
     },
   );
 
+  test('everybody looks for everything at once → each finds their own, as alone', async () => {
+    const correlationId = 'the-same-for-all';
+    for (const [who, merchant] of [
+      ['owner', 1],
+      ['colleague', 2],
+      ['stranger', 4],
+    ] as const) {
+      const bought = await gateway.as(gateway[who]).purchase({ merchant, correlationId });
+      expect(bought.status).toBe(201);
+    }
+    const all = (['owner', 'colleague', 'stranger'] as const).flatMap((who) => {
+      const api = gateway.as(gateway[who]);
+      const lookUps = Array.from({ length: 30 }, (_, at) => () => api.lookUp(at + 1));
+      const searches = [1, 2, 3, 4].map((merchant) => () => api.search(correlationId, merchant));
+      return [...lookUps, ...searches];
+    });
+    const alone: string[] = [];
+    for (const ask of all) alone.push(seen(await ask()));
+    const together = await Promise.all(all.map(async (ask) => seen(await ask())));
+    expect(together).toEqual(alone);
+    // Found, not found and not permitted, each more than once.
+    expect(new Set(alone).size).toBeGreaterThan(10);
+  });
+
   test('the same audit in two organisations → each sees its own', async () => {
     const theirs = await gateway
       .as(gateway.stranger)

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Database, type Statement } from '../../src/store/database.js';
 import * as claiming from '../../src/transactions/claim.sql.js';
+import * as finding from '../../src/transactions/lookup.sql.js';
 import * as recording from '../../src/transactions/record.sql.js';
 import { type TestDatabase, testDatabase } from '../support/gateway.js';
 
@@ -28,7 +29,7 @@ async function keptPlan({ name, text }: Statement): Promise<string[]> {
   return rows.map((row) => row['QUERY PLAN']);
 }
 
-const STATEMENTS: readonly Statement[] = Object.values({ ...claiming, ...recording });
+const STATEMENTS: readonly Statement[] = Object.values({ ...claiming, ...recording, ...finding });
 /** Each table that a kept plan reads, and what it has to be found by. */
 const KEYS: Readonly<Record<string, RegExp>> = {
   transaction: /Index Cond: .*\b(?:audit|correlation_id) = /,
