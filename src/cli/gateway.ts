@@ -61,7 +61,7 @@ export async function startGateway(
   const database = new Database(databaseUrl, { maxConnections: 8, onError, role });
   const batches = new Database(databaseUrl, { maxConnections: 4, onError, role });
   const commits = new Database(databaseUrl, { maxConnections: 8, onError, role, planOnce: true });
-  const lookUps = new Database(databaseUrl, { maxConnections: 4, onError, role, planOnce: true });
+  const lookUps = new Database(databaseUrl, { maxConnections: 6, onError, role, planOnce: true });
 
   const closeDatabases = () => Promise.all([database, batches, commits, lookUps].map((each) => each.close()));
 
@@ -80,7 +80,7 @@ export async function startGateway(
     throw error;
   });
   const keys = new DataKeys(database, provider);
-  const tokens = new Tokens(batches, keys);
+  const tokens = new Tokens(batches, keys, lookUps);
   const clock = new Clock();
   const audits = await Audits.open(database);
   const news = await audits.report();

@@ -68,6 +68,8 @@ export class Tokens {
   constructor(
     private readonly database: Database,
     private readonly keys: DataKeys,
+    /** For tokens to pay with. */
+    private readonly lookUps: Database = database,
   ) {
     this.#ids = new IdBlocks(database, LEASE_TOKEN_IDS);
     this.#adding = new GroupCommit((tokens) => this.#add(tokens), BATCHES);
@@ -229,7 +231,7 @@ export class Tokens {
   }
 
   async #usable(asked: readonly Asked[]): Promise<readonly (UsableRow | undefined)[]> {
-    const { rows } = await this.database.query<UsableRow>(USABLE_TOKENS, [
+    const { rows } = await this.lookUps.query<UsableRow>(USABLE_TOKENS, [
       numbers(asked.map((one) => one.organisationId)),
       numbers(asked.map((one) => one.merchantId)),
       texts(asked.map((one) => one.virtualPan)),

@@ -4,6 +4,7 @@ import { Database, type Statement } from '../../src/store/database.js';
 import * as claiming from '../../src/transactions/claim.sql.js';
 import * as finding from '../../src/transactions/lookup.sql.js';
 import * as recording from '../../src/transactions/record.sql.js';
+import { USABLE_TOKENS } from '../../src/vault/tokens.sql.js';
 import { type TestDatabase, testDatabase } from '../support/gateway.js';
 
 let empty: TestDatabase;
@@ -29,10 +30,16 @@ async function keptPlan({ name, text }: Statement): Promise<string[]> {
   return rows.map((row) => row['QUERY PLAN']);
 }
 
-const STATEMENTS: readonly Statement[] = Object.values({ ...claiming, ...recording, ...finding });
+const STATEMENTS: readonly Statement[] = Object.values({
+  ...claiming,
+  ...recording,
+  ...finding,
+  USABLE_TOKENS,
+});
 /** Each table that a kept plan reads, and what it has to be found by. */
 const KEYS: Readonly<Record<string, RegExp>> = {
   transaction: /Index Cond: .*\b(?:audit|correlation_id) = /,
+  token: /Index Cond: .*\bvirtual_pan = /,
   direct_entry: /Index Cond: .*\bmerchant_id = /,
 };
 
