@@ -1,5 +1,6 @@
 // In charge of Australian bank accounts, and of what the banks' direct-entry system (BECS) takes.
 import { type Problem, problem } from './faults.js';
+import { Unprintable } from './unprintable.js';
 
 export const BSB_PATTERN = '^[0-9]{3}-?[0-9]{3}$';
 
@@ -18,7 +19,6 @@ export const ACCOUNT_NAME_MAX_LENGTH = 32;
 export const MOST_CENTS = 9_999_999_999;
 
 export const BECS_CURRENCY = 'AUD';
-const inspect = Symbol.for('nodejs.util.inspect.custom');
 
 /** What responses show of an account. */
 export interface ShownBankAccount {
@@ -29,7 +29,7 @@ export interface ShownBankAccount {
 }
 
 /** An account whose number cannot be printed. */
-export class BankAccount {
+export class BankAccount extends Unprintable {
   /** With its hyphen: `062-000`. */
   readonly bsb: string;
   readonly name: string;
@@ -37,6 +37,7 @@ export class BankAccount {
   readonly #number: string;
 
   constructor(bsb: string, accountNumber: string, accountName: string) {
+    super();
     const digits = bsb.replace('-', '');
     this.bsb = `${digits.slice(0, 3)}-${digits.slice(3)}`;
     this.name = accountName;
@@ -50,18 +51,6 @@ export class BankAccount {
 
   reveal(): string {
     return this.#number;
-  }
-
-  toString(): string {
-    return this.mask;
-  }
-
-  toJSON(): string {
-    return this.mask;
-  }
-
-  [inspect](): string {
-    return this.mask;
   }
 }
 

@@ -1,4 +1,5 @@
 // In charge of what a card number, its expiry and its CVV are, and of never printing them.
+import { Unprintable } from './unprintable.js';
 
 const DIGIT_ZERO = 48;
 
@@ -128,15 +129,14 @@ export function maskPan(pan: string): string {
   return pan.slice(0, SHOWN_FIRST) + '*'.repeat(hidden) + pan.slice(-SHOWN_LAST);
 }
 
-const inspect = Symbol.for('nodejs.util.inspect.custom');
-
-/** A card number that cannot be printed: every way of turning it into text gives the mask. */
-export class CardNumber {
+/** A card number that cannot be printed. */
+export class CardNumber extends Unprintable {
   readonly #digits: string;
   readonly mask: string;
   readonly type: CardType;
 
   constructor(digits: string) {
+    super();
     if (!/^[0-9]{12,19}$/.test(digits)) throw new Error('a card number is 12 to 19 digits');
     this.#digits = digits;
     this.mask = maskPan(digits);
@@ -147,44 +147,22 @@ export class CardNumber {
   reveal(): string {
     return this.#digits;
   }
-
-  toString(): string {
-    return this.mask;
-  }
-
-  toJSON(): string {
-    return this.mask;
-  }
-
-  [inspect](): string {
-    return this.mask;
-  }
 }
 
 /** A CVV that cannot be printed. It lives in memory only, until the acquirer has been asked. */
-export class Cvv {
+export class Cvv extends Unprintable {
   readonly #digits: string;
+  // Always three stars: even the length is nobody's business.
+  readonly mask = '***';
 
   constructor(digits: string) {
+    super();
     if (!/^[0-9]{3,4}$/.test(digits)) throw new Error('a CVV is 3 or 4 digits');
     this.#digits = digits;
   }
 
   reveal(): string {
     return this.#digits;
-  }
-
-  // Always three stars: even the length is nobody's business.
-  toString(): string {
-    return '***';
-  }
-
-  toJSON(): string {
-    return '***';
-  }
-
-  [inspect](): string {
-    return '***';
   }
 }
 
