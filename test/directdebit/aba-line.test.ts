@@ -14,7 +14,7 @@ import {
 } from '../../src/directdebit/aba-line.js';
 import { lodgementReference, parseLodgementReference } from '../../src/directdebit/lodgement-reference.js';
 import { BankAccount, BECS_CHARACTERS_PATTERN, MOST_CENTS } from '../../src/values/bank-account.js';
-import { type LodgedLine, readHeader, readItem, readTotals, returnedLine } from './aba-reader.js';
+import { type Header, type Returned, readHeader, readItem, readTrailer, returnedLine } from './layout.js';
 
 const ASCII = Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index));
 const BECS_CHARACTERS = ASCII.filter((character) => new RegExp(BECS_CHARACTERS_PATTERN).test(character));
@@ -71,7 +71,7 @@ test('a header has every field at its place', () => {
         userName: trimEnd(merchant.userName),
         userId: merchant.userId,
         description: trimEnd(merchant.description),
-        date: `${date}${month}${year.slice(2)}`,
+        day: `${date}${month}${year.slice(2)}`,
       });
     }),
   );
@@ -82,7 +82,7 @@ test('an item has every field at its place', () => {
     fc.property(item, settings, (lodgedItem, merchant) => {
       expect(readItem(itemLine(lodgedItem, merchant))).toEqual({
         bsb: lodgedItem.account.bsb,
-        account: lodgedItem.account.reveal(),
+        accountNumber: lodgedItem.account.reveal(),
         indicator: ' ',
         code: CODES[lodgedItem.mode],
         cents: lodgedItem.amountCents,
@@ -105,7 +105,7 @@ test('a trailer has every field at its place, and is understood again', () => {
   fc.assert(
     fc.property(totals, (file) => {
       const line = trailerLine(file);
-      expect(readTotals(line)).toEqual({
+      expect(readTrailer(line)).toEqual({
         netCents: Math.abs(file.creditCents - file.debitCents),
         creditCents: file.creditCents,
         debitCents: file.debitCents,
@@ -163,10 +163,10 @@ test('a text that no lodgement reference looks like leads nowhere', () => {
   );
 });
 
-const returned: fc.Arbitrary<{ line: LodgedLine; code: number; day: number; userId: string }> = fc.record({
-  line: fc.record({
+const returned: fc.Arbitrary<Returned & Pick<Header, 'day' | 'userId'>> = fc.record({
+  item: fc.record({
     bsb,
-    account: accountNumber,
+    accountNumber,
     indicator: fc.constant(' '),
     code: fc.constantFrom('13', '50'),
     cents: fc.integer({ min: 1, max: MOST_CENTS }),
@@ -176,21 +176,21 @@ const returned: fc.Arbitrary<{ line: LodgedLine; code: number; day: number; user
     traceAccount: accountNumber,
     remitter: text(16).map(trimEnd),
   }),
-  code: fc.integer({ min: 1, max: 9 }),
-  day: fc.integer({ min: 1, max: 31 }),
+  returnCode: fc.integer({ min: 1, max: 9 }),
+  day: fc.integer({ min: 1, max: 31 }).map((date) => `${String(date).padStart(2, '0')}0126`),
   userId: digits(6),
 });
 
 test('a returned item is read as the bank wrote it', () => {
   fc.assert(
-    fc.property(returned, ({ line, code, day: processed, userId }) => {
-      expect(parseReturnedItem(returnedLine(line, code, processed, userId))).toEqual({
-        bsb: line.bsb,
-        accountNumber: line.account,
-        returnCode: code,
-        mode: line.code === '13' ? 'debit' : 'credit',
-        amountCents: line.cents,
-        lodgementReference: line.reference,
+    fc.property(returned, (bank) => {
+      expect(parseReturnedItem(returnedLine(bank, bank))).toEqual({
+        bsb: bank.item.bsb,
+        accountNumber: bank.item.accountNumber,
+        returnCode: bank.returnCode,
+        mode: bank.item.code === '13' ? 'debit' : 'credit',
+        amountCents: bank.item.cents,
+        lodgementReference: bank.item.reference,
       });
     }),
   );
@@ -222,7 +222,7 @@ test('a returned item with anything changed is read only if it still is one', ()
   });
   fc.assert(
     fc.property(returned, fc.array(change, { minLength: 1, maxLength: 3 }), (bank, changes) => {
-      const line = [...returnedLine(bank.line, bank.code, bank.day, bank.userId)];
+      const line = [...returnedLine(bank, bank)];
       for (const { at, remove, insert } of changes) line.splice(at, remove, ...insert);
       const spoilt = line.join('');
       expect(parseReturnedItem(spoilt) !== undefined).toBe(isReturnedItem(spoilt));

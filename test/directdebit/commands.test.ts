@@ -166,7 +166,7 @@ test('export, import-returns and status through a day → what each prints for a
   await debit('THIRD', 7);
   expect(await text(`export --merchant 3 --out ${out}`)).toBe(`File 2 with 1 items is in ${out}.`);
 
-  const back = { item: itemOf({ items } as DirectEntryFile, 'SECOND'), returnCode: 4 };
+  const back = { item: itemOf({ items }, 'SECOND'), returnCode: 4 };
   const foreign = { item: { ...back.item, reference: 'NOT OURS' }, returnCode: 1 };
   const path = await bank.save(returnsFile(header, [back, foreign]));
   expect(await text(`import-returns ${path}`)).toBe(

@@ -99,6 +99,7 @@ describe.each([
     expect(lines.pop()).toBe('');
     for (const line of lines) expect(line).toMatch(/^[\x20-\x7e]{120}$/);
     expect(written(file)).toBe(text);
+    expect(new Set(file.items.map(({ indicator }) => indicator))).toEqual(new Set([' ']));
   });
 
   test('export → the header and the trace record are the merchant’s', async () => {
@@ -107,6 +108,7 @@ describe.each([
     expect(file.header).toEqual(
       merchant === 2
         ? {
+            reel: '01',
             bank: 'CBA',
             userName: 'OURS PTY LTD',
             userId: '301500',
@@ -114,6 +116,7 @@ describe.each([
             day: day + month + year.slice(2),
           }
         : {
+            reel: '01',
             bank: 'SIM',
             userName: 'Ours',
             userId: '000001',
@@ -143,6 +146,7 @@ describe.each([
     });
     const titles = file.items.map(({ title }) => title);
     expect(titles).not.toContain('VOIDED');
+    expect(titles.filter((title) => !audits.has(title))).toEqual([]);
     const order = titles.map((title) => audits.get(title) as number);
     expect(order).toEqual([...order].sort((one, other) => one - other));
     const references = file.items.map(({ reference }) => reference);

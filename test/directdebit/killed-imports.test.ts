@@ -8,8 +8,8 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { parseLodgementReference } from '../../src/directdebit/lodgement-reference.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
 import { type Environment, eventually, run, start } from '../support/process.js';
-import { type LodgedFile, type LodgedLine, readLodgedFile, returnsFile } from './aba-reader.js';
 import { type Gates, gatesOf } from './gates.js';
+import { type DirectEntryFile, type Returned, read, returnsFile } from './layout.js';
 import * as many from './many-items.js';
 
 // Many processes, one after the other, on a machine that may be busy.
@@ -19,10 +19,8 @@ const CLEARED = 900;
 const FILED = 900;
 const REFUNDS = 12;
 
-interface Planned {
-  readonly item: LodgedLine;
+interface Planned extends Returned {
   readonly audit: number;
-  readonly code: number;
 }
 
 let gateway: TestGateway;
@@ -35,7 +33,7 @@ let cleared: Planned[];
 /** Still on their way: purchases, and the refunds. */
 let filed: Planned[];
 let refunds: Planned[];
-let lodged: LodgedFile;
+let lodged: DirectEntryFile;
 
 beforeAll(async () => {
   gateway = await testGateway();
@@ -76,29 +74,31 @@ afterAll(async () => {
   await gateway.close();
 });
 
-async function exported(name: string): Promise<LodgedFile> {
+async function exported(name: string): Promise<DirectEntryFile> {
   const out = join(folder, name);
   many.printed(await run(many.EXPORT(1, out), environment));
-  return readLodgedFile(await readFile(out, 'latin1'));
+  return read(await readFile(out, 'latin1'));
 }
 
 /** A code for each, and where it belongs. */
-function planned({ items }: LodgedFile): Planned[] {
+function planned({ items }: DirectEntryFile): Planned[] {
   return items.map((item, index) => ({
     item,
     audit: parseLodgementReference(item.reference)?.audit as number,
-    code: 1 + (index % 9),
+    returnCode: 1 + (index % 9),
   }));
 }
 
 async function returnsOf(name: string, returned: readonly Planned[]): Promise<string> {
   const path = join(folder, name);
-  await writeFile(path, returnsFile(lodged, returned), 'latin1');
+  await writeFile(path, returnsFile(lodged.header, returned), 'latin1');
   return path;
 }
 
 const expected = (returned: readonly Planned[]) =>
-  returned.map(({ audit, code }) => ({ audit, code })).sort((one, other) => one.audit - other.audit);
+  returned
+    .map(({ audit, returnCode }) => ({ audit, code: returnCode }))
+    .sort((one, other) => one.audit - other.audit);
 
 const declined = () =>
   gateway.sql<{ audit: number; code: number }>(
@@ -173,7 +173,10 @@ test('two at once, and a line that is there twice → each is declined once, and
   const before = await declined();
   const returned = [...refunds.slice(6, 9), ...cleared.slice(700, 800), ...filed.slice(500, 700)];
   const [twice] = returned.slice(-1) as [Planned];
-  const path = await returnsOf('both.aba', [...returned, { ...twice, code: 1 + (twice.code % 9) }]);
+  const path = await returnsOf('both.aba', [
+    ...returned,
+    { ...twice, returnCode: 1 + (twice.returnCode % 9) },
+  ]);
   const both = [1, 2].map(() => start(many.IMPORT(path), environment));
   await gates.gather('changing items', both);
   const results = (await Promise.all(both.map((running) => running.ended))).map(many.printed);
@@ -198,7 +201,9 @@ test('an item that is cleared while its return is taken → is declined, and tol
       UPDATE transaction SET status = 'approved', response_code = '00' WHERE audit = ${late.audit}`);
   });
   expect(many.printed(await importing.ended)).toMatchObject({ returned: 1, late: 1 });
-  expect(await declined()).toContainEqual({ audit: late.audit, code: late.code });
+  expect(await declined()).toContainEqual({ audit: late.audit, code: late.returnCode });
   const told = `SELECT detail FROM journal WHERE action = 'directdebit.returned_late' AND audit = ${late.audit}`;
-  expect(await gateway.sql(told)).toEqual([{ detail: `approved before, returned with code ${late.code}` }]);
+  expect(await gateway.sql(told)).toEqual([
+    { detail: `approved before, returned with code ${late.returnCode}` },
+  ]);
 });

@@ -13,8 +13,8 @@ import { DataKeys } from '../../src/vault/keys.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
 import { type Environment, eventually, type RunningProcess, run, start } from '../support/process.js';
 import { type Operator, operatorOf } from '../vault/sealed-rows.js';
-import { type LodgedFile, readLodgedFile } from './aba-reader.js';
 import { type Gates, gatesOf } from './gates.js';
+import { type DirectEntryFile, read } from './layout.js';
 import * as many from './many-items.js';
 
 // Many processes, one after the other, on a machine that may be busy.
@@ -54,7 +54,7 @@ async function moreItems(count = ITEMS): Promise<string> {
   return join(folder, `file-${serial}.aba`);
 }
 
-const read = async (path: string): Promise<LodgedFile> => readLodgedFile(await readFile(path, 'latin1'));
+const lodged = async (path: string): Promise<DirectEntryFile> => read(await readFile(path, 'latin1'));
 
 async function exists(path: string): Promise<boolean> {
   return (await readdir(folder)).includes(path.slice(folder.length + 1));
@@ -92,7 +92,7 @@ describe('export', () => {
     expect((await filesOf()).at(-1)).toEqual({ number: fileNumber, items: ITEMS, written: true });
     const references = await referencesIn(fileNumber);
     expect(references.length).toBe(ITEMS);
-    expect((await read(out)).items.map(({ reference }) => reference)).toEqual(references);
+    expect((await lodged(out)).items.map(({ reference }) => reference)).toEqual(references);
     const files = new DirectDebitFiles(operator.database, new DataKeys(operator.database, operator.provider));
     const copy = `${out}.copy`;
     await exportFile(files, await directEntryOf(operator.database, 1), {
@@ -111,7 +111,7 @@ describe('export', () => {
 
   /** A file under its final name is whole. */
   async function expectNothingHalf(out: string): Promise<void> {
-    if (await exists(out)) expect((await read(out)).items.length).toBeGreaterThan(0);
+    if (await exists(out)) expect((await lodged(out)).items.length).toBeGreaterThan(0);
   }
 
   async function killedBy(kill: (begin: () => RunningProcess, out: string) => Promise<void>): Promise<void> {
@@ -214,7 +214,7 @@ describe('export', () => {
     const [ours, theirs] = refused === 0 ? [again, out] : [out, again];
     await expectFile(ours);
     const [{ installation } = { installation: '' }] = await gateway.sql('SELECT installation FROM gateway');
-    expect((await read(theirs)).items.map(({ reference }) => reference)).toEqual([
+    expect((await lodged(theirs)).items.map(({ reference }) => reference)).toEqual([
       lodgementReference({ installation, organisationId: 1, audit }),
     ]);
   });

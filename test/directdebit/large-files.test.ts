@@ -10,14 +10,7 @@ import type { Json } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
 import { type Environment, run } from '../support/process.js';
 import { operatorOf } from '../vault/sealed-rows.js';
-import {
-  CREDIT,
-  DEBIT,
-  type LodgedFile,
-  type LodgedLine,
-  readLodgedFile,
-  returnsFile,
-} from './aba-reader.js';
+import { CREDIT, DEBIT, type DirectEntryFile, type Item, read, returnsFile } from './layout.js';
 import * as many from './many-items.js';
 
 // Many processes, one after the other, on a machine that may be busy.
@@ -60,14 +53,14 @@ async function referenceOf(): Promise<(audit: number) => string> {
   return (audit) => `${row?.installation}${six(1)}${six(audit)}`;
 }
 
-const read = async (name: string): Promise<LodgedFile> =>
-  readLodgedFile(await readFile(join(folder, name), 'latin1'));
+const lodged = async (name: string): Promise<DirectEntryFile> =>
+  read(await readFile(join(folder, name), 'latin1'));
 
 /** What the bank should see of an item. */
-function seen({ amountCents, bsb, accountNumber, accountName, type }: many.MadeItem): Partial<LodgedLine> {
+function seen({ amountCents, bsb, accountNumber, accountName, type }: many.MadeItem): Partial<Item> {
   return {
     bsb,
-    account: accountNumber,
+    accountNumber,
     code: type === 'purchase' ? DEBIT : CREDIT,
     cents: amountCents,
     title: accountName,
@@ -93,14 +86,14 @@ test(`export and import-returns of ${ITEMS} items → each once, to the cent, in
   expect(large.peakKilobytes).toBeLessThan(small.peakKilobytes + GROWTH_KILOBYTES);
 
   // The reader has compared the totals with the items already.
-  const file = await read('large.aba');
+  const file = await lodged('large.aba');
   expect((await stat(join(folder, 'large.aba'))).size).toBe((ITEMS + 2) * LINE_BYTES);
   expect(file.items.length).toBe(ITEMS);
   const byReference = new Map(file.items.map((item) => [item.reference, item]));
   expect(byReference.size).toBe(ITEMS);
   const wrong = made.filter((item) => {
     const line = byReference.get(reference(item.audit));
-    return Object.entries(seen(item)).some(([name, value]) => line?.[name as keyof LodgedLine] !== value);
+    return Object.entries(seen(item)).some(([name, value]) => line?.[name as keyof Item] !== value);
   });
   expect(wrong).toEqual([]);
 
@@ -119,7 +112,7 @@ test(`export and import-returns of ${ITEMS} items → each once, to the cent, in
 });
 
 async function expectReturnsOf(
-  file: LodgedFile,
+  file: DirectEntryFile,
   fileNumber: number,
   made: readonly many.MadeItem[],
   reference: (audit: number) => string,
@@ -132,11 +125,11 @@ async function expectReturnsOf(
   );
   const returned = file.items.flatMap((item) => {
     const planned = codes.get(item.reference);
-    return planned === undefined ? [] : [{ item, code: planned.code }];
+    return planned === undefined ? [] : [{ item, returnCode: planned.code }];
   });
   expect(returned.length).toBe(RETURNS);
   const path = join(folder, 'returns.aba');
-  await writeFile(path, returnsFile(file, returned), 'latin1');
+  await writeFile(path, returnsFile(file.header, returned), 'latin1');
 
   const once = await measured(many.IMPORT(path));
   expect(once.result).toMatchObject({
@@ -168,12 +161,12 @@ test('progress is shown on a terminal only', async () => {
   // Standard error is none here, and nothing but the result is printed.
   const exported = many.printed(await run(many.EXPORT(1, out), many.environmentOf(home)));
   expect(exported.items).toBe(1_500);
-  const file = await read('progress.aba');
+  const file = await lodged('progress.aba');
   await writeFile(
     join(folder, 'r.aba'),
     returnsFile(
-      file,
-      file.items.map((item) => ({ item, code: 6 })),
+      file.header,
+      file.items.map((item) => ({ item, returnCode: 6 })),
     ),
     'latin1',
   );
@@ -210,7 +203,7 @@ test('a total of more than ten digits → several files, and the command says wh
   const reference = await referenceOf();
   const exported = async (name: string) => {
     const { result } = await measured(many.EXPORT(2, join(folder, name)));
-    return { left: result.left, references: (await read(name)).items.map((item) => item.reference) };
+    return { left: result.left, references: (await lodged(name)).items.map((item) => item.reference) };
   };
   const references = made.map(({ audit }) => reference(audit));
   // 1,000 cents came through HTTP: with the next amount that is all that ten digits can say.
