@@ -16,9 +16,10 @@ export const CLAIM_GUARDS = [
   {
     name: 'correlation ID: unique by constraint',
     slow: true,
-    file: 'migrations/0001_gateway.sql',
-    find: 'CONSTRAINT correlation_id_once UNIQUE (organisation_id, merchant_id, correlation_id)',
-    replace: 'CONSTRAINT correlation_id_once UNIQUE (organisation_id, merchant_id, correlation_id, audit)',
+    // The migration that made it last.
+    file: 'migrations/0008_correlation_id_first.sql',
+    find: 'UNIQUE (correlation_id, merchant_id, organisation_id)',
+    replace: 'UNIQUE (correlation_id, merchant_id, organisation_id, audit)',
     also: [
       {
         file: CLAIM,
