@@ -1,11 +1,11 @@
 // The log: one JSON object a line, or, on a terminal, one readable line.
 import { Writable } from 'node:stream';
-import { type DestinationStream, type Logger, pino } from 'pino';
+import { type Logger, pino } from 'pino';
+import { LogOutput } from './log-output.js';
 
 /** What is longer could be torn apart in a pipe by what another process writes to it. */
 const WHOLE_IN_A_PIPE_BYTES = 4_096;
-const LONGEST_WRITE_BYTES = 32_768;
-const ROOM_FOR_A_LINE_BYTES = 1_024;
+const LARGE_BLOCK_BYTES = 32_768;
 
 /** `shared`: other processes write to the same place. */
 export function makeLog(level: string, { json = false, shared = false } = {}): Logger {
@@ -16,19 +16,9 @@ export function makeLog(level: string, { json = false, shared = false } = {}): L
     formatters: { level: (label: string) => ({ level: label }) },
   };
   if (process.stdout.isTTY && !json) return pino(options, readable());
-  // Written in blocks while there is much to say, and at the latest after a moment.
-  const maxWrite = shared ? WHOLE_IN_A_PIPE_BYTES : LONGEST_WRITE_BYTES;
-  const minLength = maxWrite - ROOM_FOR_A_LINE_BYTES;
-  const blocks = pino.destination({ dest: 1, sync: false, minLength, maxWrite, periodicFlush: 200 });
-  const destination = gathering(blocks, minLength);
-  process.on('exit', () => {
-    try {
-      destination.flushSync();
-    } catch {
-      // Nothing was ever written.
-    }
-  });
-  return pino(options, destination);
+  const output = new LogOutput(shared ? WHOLE_IN_A_PIPE_BYTES : LARGE_BLOCK_BYTES);
+  process.on('exit', () => output.flushSync());
+  return pino(options, output);
 }
 
 /** Many lines are of the same millisecond. */
@@ -40,26 +30,6 @@ function timestamps(): () => string {
     if (nowMs !== atMs) member = `,"time":"${new Date(nowMs).toISOString()}"`;
     atMs = nowMs;
     return member;
-  };
-}
-
-/** Hands on the lines of one turn of the event loop together: measuring its block anew for each line costs the destination. */
-function gathering(blocks: Pick<DestinationStream, 'write'> & { flushSync(): void }, mostBytes: number) {
-  let lines = '';
-  const handOn = () => {
-    if (lines !== '') blocks.write(lines);
-    lines = '';
-  };
-  return {
-    write(line: string) {
-      if (lines === '') setImmediate(handOn);
-      if (lines.length + line.length > mostBytes) handOn();
-      lines += line;
-    },
-    flushSync() {
-      handOn();
-      blocks.flushSync();
-    },
   };
 }
 
