@@ -72,8 +72,6 @@ export type Finding =
 
 export interface Acquirer {
   readonly name: string;
-  /** True for an acquirer that moves no money, so that the clock may be moved. */
-  readonly simulated: boolean;
   /** Asks once. The promise may outlive the deadline; it must not be retried inside. */
   ask(request: AcquirerRequest, deadlineMs: number): Promise<Answer>;
   /** What became of the request that was sent with this reference? */

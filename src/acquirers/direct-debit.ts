@@ -7,7 +7,6 @@ export const DIRECT_DEBIT = 'directdebit';
 
 export class DirectDebit implements Acquirer {
   readonly name = DIRECT_DEBIT;
-  readonly simulated = true;
 
   async ask({ operation }: AcquirerRequest): Promise<Decision | Pending> {
     return takenIn(operation);

@@ -59,7 +59,6 @@ function decisionOf(entry: LedgerEntry): Decision {
 
 export class Simulator implements Acquirer {
   readonly name = 'simulator';
-  readonly simulated = true;
 
   constructor(private readonly ledger: SimulatorLedger) {}
 

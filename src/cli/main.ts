@@ -21,6 +21,7 @@ import { addSurchargeCommands } from './surcharge.js';
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string;
 };
+/** The acquirers that move no money: where a merchant has no other, the clock may be moved. */
 const SIMULATED = ['simulator'];
 
 const program = new Command('tollgate')

@@ -78,10 +78,6 @@ describe('the simulator', () => {
     return Promise.race([answer.then(() => false), sleep(100).then(() => true)]);
   }
 
-  test('is simulated: the clock may be moved', () => {
-    expect(simulator.acquirer.simulated).toBe(true);
-  });
-
   test('an ordinary card → one entry with everything but the card number', async () => {
     const asked = request(CARD, { reference: 'ABCDEF-1-17' });
     const answer = await ask(asked);

@@ -21,7 +21,6 @@ export interface Held<Reply> {
 
 export class ScriptedAcquirer implements Acquirer {
   readonly name = 'scripted';
-  readonly simulated = true;
   /** Everything that was asked, in order. */
   readonly requests: AcquirerRequest[] = [];
   readonly inquiries: string[] = [];
