@@ -43,13 +43,16 @@ export const FORGET_PROCESS: Statement = {
   text: `DELETE FROM process WHERE id = $1`,
 };
 
-/** What presumably dead processes left undecided is handed to the resolver. */
+/**
+ * What presumably dead processes left undecided is handed to the resolver. Never by a process what it has claimed itself:
+ * after the database was away it may not have reported yet, and still knows best what it has sent and what not.
+ */
 export const HAND_OVER_ABANDONED: Statement = {
   name: 'hand-over-abandoned',
   text: `
     UPDATE transaction t SET resolve_at = now()
     FROM process p JOIN audit_lease l ON l.process_id = p.id
-    WHERE p.seen_at < now() - $1 * interval '1 millisecond'
+    WHERE p.seen_at < now() - $1 * interval '1 millisecond' AND p.id <> $2
       AND t.organisation_id = l.organisation_id AND t.audit BETWEEN l.first_audit AND l.last_audit
       AND t.status = 'unknown' AND t.resolve_at IS NULL`,
 };

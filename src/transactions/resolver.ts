@@ -41,7 +41,7 @@ export class Resolver {
 
   /** Looks after what dead processes left, then after everything due. Returns how many were looked at. */
   async run(): Promise<number> {
-    await this.database.query(HAND_OVER_ABANDONED, [this.options.presumedDeadMs]);
+    await this.database.query(HAND_OVER_ABANDONED, [this.options.presumedDeadMs, this.audits.id]);
     await this.database.query(FORGET_DEAD_PROCESSES);
     let total = 0;
     for (;;) {

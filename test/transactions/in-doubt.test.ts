@@ -1,4 +1,5 @@
 // What becomes of a transaction without a readable answer, with an acquirer that makes it hard.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { expectBooksToAgree } from '../support/books.js';
 import type { Answer, Json } from '../support/client.js';
@@ -211,6 +212,39 @@ describe('undecided', () => {
     await gateway.api.decided(voiding);
     expect((await gateway.api.refund(audit, 100)).body.status.transaction_status_code).toBe('approved');
   });
+});
+
+/** Longer than any resolver here waits for its next look. */
+const SEVERAL_LOOKS_MS = 1_500;
+
+test('a living process waits for its acquirer → nobody else asks about it', async () => {
+  const answer = acquirer.holdNextAnswer();
+  const settings = { ACQUIRER_DEADLINE_MS: '30000' };
+  const patient = await testGateway({ acquirers: [acquirer], settings, shareWith: gateway });
+  const answering = patient.api.purchase();
+  const reference = await answer.asked;
+  await sleep(SEVERAL_LOOKS_MS);
+  expect(acquirer.inquiries).not.toContain(reference);
+  answer.answer(answered('00'));
+  expect((await answering).body.status.transaction_status_code).toBe('approved');
+});
+
+test('a process that could not report for a while → it does not ask about what it is waiting for itself', async () => {
+  const ours = new ScriptedAcquirer();
+  const alone = await testGateway({ acquirers: [ours], settings: { ACQUIRER_DEADLINE_MS: '30000' } });
+  await alone.sql(`UPDATE merchant SET acquirer = 'scripted'`);
+  const answer = ours.holdNextAnswer();
+  const answering = alone.api.purchase();
+  await answer.asked;
+  const untilMs = performance.now() + SEVERAL_LOOKS_MS;
+  while (performance.now() < untilMs) {
+    await alone.sql(`UPDATE process SET seen_at = now() - interval '20 seconds'`);
+    await sleep(10);
+  }
+  expect(ours.inquiries).toEqual([]);
+  answer.answer(answered('00'));
+  expect((await answering).body.status.transaction_status_code).toBe('approved');
+  await alone.close();
 });
 
 /** A process that waits for the acquirer, and that the others take for dead meanwhile. */
