@@ -3,11 +3,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { Database } from '../../src/store/database.js';
 import { openEmbeddedPostgres } from '../../src/store/embedded-postgres.js';
 import { migrate } from '../../src/store/migrations.js';
+
+const INSUFFICIENT_PRIVILEGE = '42501';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -36,7 +39,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('template', template);
   project.provide('serverFiles', given ? undefined : dataDir);
   return async () => {
-    await administer(adminUrl, `DROP DATABASE IF EXISTS ${template} WITH (FORCE)`);
+    await dropDatabase(adminUrl, template);
     await embedded?.stop();
     await rm(dataDir, { recursive: true, force: true });
   };
@@ -49,6 +52,18 @@ export async function administer(adminUrl: string, statement: string): Promise<v
     await client.query(statement);
   } finally {
     await client.end();
+  }
+}
+
+/** Whoever is still connected is sent away. Only a superuser may do that to an autovacuum: that one is waited for. */
+export async function dropDatabase(adminUrl: string, name: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await administer(adminUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    } catch (error) {
+      if ((error as { code?: string }).code !== INSUFFICIENT_PRIVILEGE || attempt === 50) throw error;
+      await sleep(200);
+    }
   }
 }
 

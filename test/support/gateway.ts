@@ -14,7 +14,7 @@ import { Database } from '../../src/store/database.js';
 import { advanceClock } from '../../src/transactions/clock-administration.js';
 import { parseDuration } from '../../src/values/duration.js';
 import { type Client, client } from './client.js';
-import { administer, databaseUrl } from './database-server.js';
+import { administer, databaseUrl, dropDatabase } from './database-server.js';
 
 export interface TestDatabase {
   readonly url: string;
@@ -28,7 +28,7 @@ export async function testDatabase(): Promise<TestDatabase> {
   await administer(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${inject('template')}`);
   return {
     url: databaseUrl(adminUrl, name),
-    drop: () => administer(adminUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+    drop: () => dropDatabase(adminUrl, name),
   };
 }
 
