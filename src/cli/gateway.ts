@@ -59,11 +59,12 @@ export async function startGateway(
     log.warn({ code: (error as { code?: string }).code }, 'a database connection broke');
   const role = await applicationRole(databaseUrl);
   const database = new Database(databaseUrl, { maxConnections: 8, onError, role });
-  const batches = new Database(databaseUrl, { maxConnections: 4, onError, role });
+  const forTokens = new Database(databaseUrl, { maxConnections: 4, onError, role });
   const commits = new Database(databaseUrl, { maxConnections: 8, onError, role, planOnce: true });
   const lookUps = new Database(databaseUrl, { maxConnections: 6, onError, role, planOnce: true });
 
-  const closeDatabases = () => Promise.all([database, batches, commits, lookUps].map((each) => each.close()));
+  const closeDatabases = () =>
+    Promise.all([database, forTokens, commits, lookUps].map((each) => each.close()));
 
   const ledger = await SimulatorLedger.open(settings.simulatorLedger).catch((error) => {
     throw new SettingsError(
@@ -80,7 +81,7 @@ export async function startGateway(
     throw error;
   });
   const keys = new DataKeys(database, provider);
-  const tokens = new Tokens(batches, keys, lookUps);
+  const tokens = new Tokens(forTokens, keys, lookUps);
   const clock = new Clock();
   const audits = await Audits.open(database);
   const news = await audits.report();

@@ -1,7 +1,10 @@
 // A connection on which a test writes bytes as it likes, valid HTTP or not.
 import { once } from 'node:events';
 import net from 'node:net';
+import { paymentBody } from '../support/client.js';
 import type { TestGateway } from '../support/gateway.js';
+
+const PURCHASE_BODY = JSON.stringify(paymentBody());
 
 export interface Connection {
   readonly socket: net.Socket;
@@ -55,3 +58,18 @@ export function requestText(
 
 export const statusesOf = (text: string) =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+
+/** A proper purchase under this correlation ID. */
+export function purchaseText(gateway: TestGateway, id: string, headers: Record<string, string> = {}): string {
+  return requestText(
+    gateway,
+    'POST /v1/transactions/purchase',
+    {
+      'Content-Type': 'application/json',
+      'Content-Length': String(PURCHASE_BODY.length),
+      'X-Correlation-Id': id,
+      ...headers,
+    },
+    PURCHASE_BODY,
+  );
+}

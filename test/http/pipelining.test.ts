@@ -1,26 +1,15 @@
 // Requests that are sent ahead on one connection: begun one after the other, so that no packet can stop the gateway.
 import { expect, test } from 'vitest';
-import { CARD, paymentBody } from '../support/client.js';
+import { CARD } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
-import { connect, exchange, requestText, statusesOf } from './connection.js';
+import { connect, exchange, purchaseText, requestText, statusesOf } from './connection.js';
 import { gatedAcquirer } from './gated-acquirer.js';
 import { requestLines, storedRows } from './requests.js';
 
-const BODY = JSON.stringify(paymentBody());
 const KEEP = { Connection: 'keep-alive' };
 
 const purchase = (gateway: TestGateway, id: string, headers: Record<string, string> = KEEP) =>
-  requestText(
-    gateway,
-    'POST /v1/transactions/purchase',
-    {
-      'Content-Type': 'application/json',
-      'Content-Length': String(BODY.length),
-      'X-Correlation-Id': id,
-      ...headers,
-    },
-    BODY,
-  );
+  purchaseText(gateway, id, headers);
 
 const gated = async () => {
   const acquirer = gatedAcquirer();

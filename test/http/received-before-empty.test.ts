@@ -6,9 +6,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Database } from '../../src/store/database.js';
 import { Absences } from '../../src/transactions/absences.js';
 import { FORGET_ABSENCES } from '../../src/transactions/absences.sql.js';
-import { type Answer, paymentBody } from '../support/client.js';
+import type { Answer } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
-import { type Connection, connect, requestText, statusesOf } from './connection.js';
+import { type Connection, connect, purchaseText, requestText, statusesOf } from './connection.js';
 import { gatedAcquirer } from './gated-acquirer.js';
 
 const PATIENT = { ACQUIRER_DEADLINE_MS: '60000' };
@@ -24,22 +24,7 @@ afterAll(async () => {
   await one.close();
 });
 
-const BODY = JSON.stringify(paymentBody());
 const NOTHING = { results: [] };
-
-function purchaseText(gateway: TestGateway, id: string, headers: Record<string, string> = {}): string {
-  return requestText(
-    gateway,
-    'POST /v1/transactions/purchase',
-    {
-      'Content-Type': 'application/json',
-      'Content-Length': String(BODY.length),
-      'X-Correlation-Id': id,
-      ...headers,
-    },
-    BODY,
-  );
-}
 
 const searchText = (gateway: TestGateway, id: string) =>
   requestText(gateway, `GET /v1/transactions?merchant_id=1&correlation_id_lookup=${id}`, {
