@@ -28,11 +28,21 @@ const FRAMEWORK_FAULTS: Readonly<Record<string, FaultCode>> = {
 const HEADERS: Partial<Record<FaultCode, Record<string, string>>> = {
   unauthenticated: { 'www-authenticate': 'Basic realm="Tollgate", charset="UTF-8"' },
   not_processed: { 'retry-after': '1' },
+  unavailable: { 'retry-after': '1' },
   too_many_requests: { 'retry-after': '1' },
 };
 
-/** Anything that was thrown, as a fault. What nobody foresaw is an internal error. */
-export function asFault(error: unknown): Fault {
+/**
+ * Anything that was thrown, as the answer to a request with this method. What nobody foresaw is an internal error.
+ * "Not processed" would be said of the look-up itself: its client must not take it for the outcome of a payment.
+ */
+export function faultFor(method: string, error: unknown): Fault {
+  const said = asFault(error);
+  const reads = method === 'GET' || method === 'HEAD';
+  return reads && said.code === 'not_processed' ? fault('unavailable') : said;
+}
+
+function asFault(error: unknown): Fault {
   if (error instanceof Fault) return error;
   // Where an acquirer may have been asked, this was caught before: nothing was processed.
   if (error instanceof DatabaseUnavailable || error instanceof KeyUnavailable) return fault('not_processed');

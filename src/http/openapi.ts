@@ -58,7 +58,6 @@ const ALWAYS: readonly FaultCode[] = [
   'too_many_requests',
   'headers_too_large',
   'internal_error',
-  'not_processed',
 ];
 const OF_FIELDS: readonly FaultCode[] = [
   'field_missing',
@@ -70,8 +69,9 @@ const OF_FIELDS: readonly FaultCode[] = [
   'field_charset',
   'card_number_misplaced',
 ];
+const OF_READING: readonly FaultCode[] = ['unavailable'];
 /** A deletion takes no body, but one may come. */
-const OF_SENDING: readonly FaultCode[] = ['body_too_large', 'unsupported_media_type'];
+const OF_SENDING: readonly FaultCode[] = ['body_too_large', 'unsupported_media_type', 'not_processed'];
 const OF_BODIES: readonly FaultCode[] = ['malformed_json', 'card_number_invalid', 'currency_unknown'];
 
 export function openApiDocument<Services>(operations: readonly Operation<Services>[]): OpenApiDocument {
@@ -168,7 +168,7 @@ function faultResponses<Services>(operation: Operation<Services>): Record<string
   const codes = [
     ...ALWAYS,
     ...OF_FIELDS,
-    ...(operation.method === 'GET' ? [] : OF_SENDING),
+    ...(operation.method === 'GET' ? OF_READING : OF_SENDING),
     ...(operation.body ? OF_BODIES : []),
     ...operation.faults,
   ];

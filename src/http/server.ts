@@ -12,7 +12,7 @@ import { Fault, fault, type Problem, problem } from '../values/faults.js';
 import { isCorrelationId } from '../values/text.js';
 import { type AuthenticationServices, authenticated } from './authentication.js';
 import { CUSTOMER_OPERATIONS } from './customers.js';
-import { asFault, faultOfProblems, faultResponse, rawFaultResponse } from './faults.js';
+import { faultFor, faultOfProblems, faultResponse, rawFaultResponse } from './faults.js';
 import { BASE_PATH } from './hal.js';
 import { makeServer, markBefore } from './one-at-a-time.js';
 import { openApiDocument } from './openapi.js';
@@ -321,7 +321,7 @@ function refuse(
   error: unknown,
 ): FastifyReply {
   if (request.passage === undefined) beginPassage(request, reply);
-  const refused = asFault(error);
+  const refused = faultFor(request.method, error);
   request.passage.fault = refused;
   if (refused.code === 'internal_error') logInternal(services.log, request, error);
   const { status, headers, body } = faultResponse(refused);

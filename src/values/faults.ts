@@ -53,6 +53,10 @@ export const FAULTS = {
     message: 'The answer of the acquirer could not be read. The outcome is being resolved: look it up.',
   },
   not_processed: { status: 503, message: 'The request was not processed. Try again later.' },
+  unavailable: {
+    status: 503,
+    message: 'This cannot be looked up now, which says nothing about any payment. Try again later.',
+  },
   acquirer_timeout: {
     status: 504,
     message: 'The outcome is not known yet and is being resolved: look it up.',

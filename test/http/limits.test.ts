@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { testGateway } from '../support/gateway.js';
+import { connect, purchaseText, requestText, statusesOf } from './connection.js';
 import { gatedAcquirer } from './gated-acquirer.js';
 import { storedRows } from './requests.js';
 
@@ -93,5 +94,36 @@ describe('transactions that wait for the gateway', () => {
     acquirer.release();
     expect((await first).status).toBe(201);
     expect((await second).status).toBe(201);
+  });
+});
+
+describe('while the gateway shuts down', () => {
+  test('what creates or changes → 503 not_processed; what reads → 503 unavailable; both with Retry-After and their correlation ID', async () => {
+    const gateway = await testGateway();
+    const texts = [
+      purchaseText(gateway, 'late-purchase'),
+      requestText(gateway, 'DELETE /v1/customers/1', { 'X-Correlation-Id': 'late-deletion' }),
+      requestText(gateway, 'GET /v1/transactions/1', { 'X-Correlation-Id': 'late-look-up' }),
+      requestText(gateway, 'GET /v1/customers', { 'X-Correlation-Id': 'late-list' }),
+      requestText(gateway, 'HEAD /v1/transactions/1', { 'X-Correlation-Id': 'late-head' }),
+    ];
+    const connections = await Promise.all(texts.map(() => connect(gateway)));
+    // A connection on which a request has begun to arrive is not idle, and so not closed.
+    for (const [index, { socket }] of connections.entries())
+      socket.write((texts[index] as string).slice(0, 9));
+    await gateway.api.get('/transactions/1');
+    const closing = gateway.close();
+    for (const [index, { socket }] of connections.entries()) socket.write((texts[index] as string).slice(9));
+    const answers = await Promise.all(connections.map(({ closed }) => closed));
+    await closing;
+    const names = ['late-purchase', 'late-deletion', 'late-look-up', 'late-list', 'late-head'];
+    for (const [index, answer] of answers.entries()) {
+      expect(statusesOf(answer)).toEqual([503]);
+      expect(answer).toContain(`x-correlation-id: ${names[index]}\r\n`);
+      expect(answer).toContain('retry-after: 1\r\n');
+    }
+    const codes = answers.map((answer) => /"error_code":"(\w+)"/.exec(answer)?.[1]);
+    // To HEAD there is no body.
+    expect(codes).toEqual(['not_processed', 'not_processed', 'unavailable', 'unavailable', undefined]);
   });
 });

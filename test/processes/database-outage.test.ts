@@ -52,8 +52,10 @@ test.concurrent('the database is away → payments and lookups 503, not ready bu
     expect(refused.headers.get('location')).toBeNull();
   }
   for (const lookup of [api.lookUp(earlier.body.audit), api.search(randomUUID())]) {
-    const { status, code } = await lookup;
-    expect([status, code]).toEqual([503, 'not_processed']);
+    const { status, code, headers } = await lookup;
+    // Nothing that a client could take for the outcome of a payment.
+    expect([status, code]).toEqual([503, 'unavailable']);
+    expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
   }
   const notReady = await probe(gateway, '/readyz');
   expect(notReady).toEqual({
