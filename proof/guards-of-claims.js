@@ -1,6 +1,5 @@
 // The guards of commit A: correlation IDs, what a target allows, what must be durable before the acquirer is asked.
-// Not among them: the organisation beside the merchant (merchants are unique across organisations), and NOT EXISTS in
-// CLAIM_TARGETED, which only spares a statement that correlation_id_once would take back.
+// Not among them: the organisation beside the merchant (merchants are unique across organisations).
 
 const CLAIM = 'src/transactions/claim.sql.ts';
 const CREATE = 'src/transactions/create.ts';
@@ -23,8 +22,13 @@ export const CLAIM_GUARDS = [
     also: [
       {
         file: CLAIM,
-        find: 'ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING',
-        replace: 'ON CONFLICT DO NOTHING',
+        find: 'ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING`;',
+        replace: 'ON CONFLICT DO NOTHING`;',
+      },
+      {
+        file: CLAIM,
+        find: 'ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING\n      RETURNING',
+        replace: 'ON CONFLICT DO NOTHING\n      RETURNING',
       },
     ],
     tests: [
@@ -35,8 +39,8 @@ export const CLAIM_GUARDS = [
   {
     name: 'correlation ID: a payment that lost it is not inserted, and told so',
     file: CLAIM,
-    find: 'ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING',
-    replace: '',
+    find: 'ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING`;',
+    replace: '`;',
     tests: [[CORRELATION_IDS, 'repeated with the same body']],
   },
   {
@@ -48,16 +52,23 @@ export const CLAIM_GUARDS = [
   },
   {
     name: 'correlation ID: won by another at the same moment → refused, reservation included',
-    file: 'src/transactions/claim.ts',
-    find: "if (isUniqueViolation(error, 'correlation_id_once')) return undefined;",
-    replace: '',
+    file: CLAIM,
+    find: 'ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING\n      RETURNING',
+    replace: 'RETURNING',
     tests: [[COMMITS, 'refund under a correlation ID that another is just winning']],
+  },
+  {
+    name: 'target: locked while it decides, so that two batches cannot both have what is left of it',
+    file: CLAIM,
+    find: '      FOR NO KEY UPDATE OF target\n',
+    replace: '',
+    tests: [[COMMITS, 'refund of what another one is just being refunded']],
   },
   {
     name: 'target: approved',
     file: CLAIM,
-    find: "AND (target.status = 'approved' OR target.status = 'pending' AND asked.transaction_type = 'void')",
-    replace: '',
+    find: "WHERE (target.status = 'approved' OR target.status = 'pending' AND asked.transaction_type = 'void')",
+    replace: 'WHERE true',
     tests: [
       [REFUND, 'a declined purchase'],
       [COMPLETION, 'a declined preauthorisation'],
@@ -122,7 +133,7 @@ export const CLAIM_GUARDS = [
     name: 'refund: its amount is reserved while it is undecided',
     slow: true,
     file: CLAIM,
-    find: "WHEN 'refund' THEN target.refunded_cents + asked.amount_cents ELSE",
+    find: "WHEN 'refund' THEN target.refunded_cents + inserted.amount_cents ELSE",
     replace: "WHEN 'refund' THEN target.refunded_cents ELSE",
     tests: [[ANSWERS, 'refund → its amount counts; declined in the end, it is back']],
   },

@@ -4,6 +4,11 @@ import { DatabaseUnavailable, isDeadlock } from './database.js';
 
 const DEADLOCK_ATTEMPTS = 5;
 
+/** Whose entry it is: batches are filled in turns over organisations. */
+export interface Owned {
+  readonly organisationId: number;
+}
+
 interface Waiting<Entry, Result> {
   readonly entry: Entry;
   readonly resolve: (result: Result) => void;
@@ -19,8 +24,9 @@ export interface GroupCommitOptions<Entry> {
   readonly exclusiveKey?: (entry: Entry) => string;
 }
 
-export class GroupCommit<Entry, Result> {
-  #waiting: Waiting<Entry, Result>[] = [];
+export class GroupCommit<Entry extends Owned, Result> {
+  /** By organisation, in the order in which they have their turns. None is empty. */
+  readonly #waiting = new Map<number, Waiting<Entry, Result>[]>();
   #underWay = 0;
 
   constructor(
@@ -30,64 +36,91 @@ export class GroupCommit<Entry, Result> {
 
   submit(entry: Entry): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ entry, resolve, reject });
+      const waiting = { entry, resolve, reject };
       // Entries that are submitted in the same turn of the event loop share the first batch too.
-      if (this.#waiting.length === 1 && this.#underWay < this.options.lanes)
-        setImmediate(() => this.#depart());
+      if (this.#waiting.size === 0 && this.#underWay < this.options.lanes) setImmediate(() => this.#depart());
+      const line = this.#waiting.get(entry.organisationId);
+      if (line === undefined) this.#waiting.set(entry.organisationId, [waiting]);
+      else line.push(waiting);
     });
   }
 
   #depart(): void {
-    while (this.#waiting.length > 0 && this.#underWay < this.options.lanes) {
+    while (this.#waiting.size > 0 && this.#underWay < this.options.lanes) {
       void this.#travel(this.#board());
     }
   }
 
+  /**
+   * In turns: what is left of the batch is divided among the organisations that wait, until it is full. However much
+   * one of them has waiting, the entries of the others leave with the next batch.
+   */
   #board(): Waiting<Entry, Result>[] {
-    const { maxBatch, exclusiveKey } = this.options;
-    if (exclusiveKey === undefined) return this.#waiting.splice(0, maxBatch);
     const batch: Waiting<Entry, Result>[] = [];
-    const left: Waiting<Entry, Result>[] = [];
     const keys = new Set<string>();
-    for (const waiting of this.#waiting) {
-      const key = exclusiveKey(waiting.entry);
-      if (batch.length < maxBatch && !keys.has(key)) {
-        keys.add(key);
-        batch.push(waiting);
-      } else {
-        left.push(waiting);
+    const { maxBatch } = this.options;
+    for (let before = -1; before < batch.length && batch.length < maxBatch && this.#waiting.size > 0; ) {
+      before = batch.length;
+      const share = Math.ceil((maxBatch - before) / this.#waiting.size);
+      for (const [organisationId, line] of [...this.#waiting]) {
+        const room = Math.min(share, maxBatch - batch.length);
+        if (room === 0) break;
+        const rest = this.#take(line, room, batch, keys);
+        // Behind those that have not had their turn yet.
+        this.#waiting.delete(organisationId);
+        if (rest.length > 0) this.#waiting.set(organisationId, rest);
       }
     }
-    this.#waiting = left;
     return batch;
+  }
+
+  /** Moves the first entries of a line that may share the batch into it, and returns those that stay. */
+  #take(
+    line: Waiting<Entry, Result>[],
+    room: number,
+    batch: Waiting<Entry, Result>[],
+    keys: Set<string>,
+  ): Waiting<Entry, Result>[] {
+    const { exclusiveKey } = this.options;
+    if (exclusiveKey === undefined) {
+      for (const waiting of line.splice(0, room)) batch.push(waiting);
+      return line;
+    }
+    const full = batch.length + room;
+    return line.filter((waiting) => {
+      if (batch.length === full) return true;
+      const key = exclusiveKey(waiting.entry);
+      if (keys.has(key)) return true;
+      keys.add(key);
+      batch.push(waiting);
+      return false;
+    });
   }
 
   async #travel(batch: readonly Waiting<Entry, Result>[]): Promise<void> {
     this.#underWay += 1;
+    await this.#send(batch);
+    this.#underWay -= 1;
+    this.#depart();
+  }
+
+  async #send(batch: readonly Waiting<Entry, Result>[], attempt = 1): Promise<void> {
     try {
       const results = await this.run(batch.map((waiting) => waiting.entry));
       for (const [index, waiting] of batch.entries()) waiting.resolve(results[index] as Result);
     } catch (error) {
-      if (error instanceof DatabaseUnavailable || (batch.length === 1 && !isDeadlock(error))) {
+      if (isDeadlock(error) && attempt < DEADLOCK_ATTEMPTS) {
+        // Its victim has only met somebody at a bad moment.
+        await this.#send(batch, attempt + 1);
+      } else if (error instanceof DatabaseUnavailable || batch.length === 1) {
         for (const waiting of batch) waiting.reject(error);
       } else {
-        // One entry spoilt the statement (a constraint, a deadlock) and nothing was committed: each goes alone.
-        for (const waiting of batch) await this.#alone(waiting);
+        // An entry spoilt the statement, and nothing was committed. No client can bring that about; should it happen all
+        // the same, halves find the entry in a few statements.
+        const half = batch.length >> 1;
+        await this.#send(batch.slice(0, half));
+        await this.#send(batch.slice(half));
       }
-    } finally {
-      this.#underWay -= 1;
-      this.#depart();
-    }
-  }
-
-  async #alone(waiting: Waiting<Entry, Result>, attempt = 1): Promise<void> {
-    try {
-      const [result] = await this.run([waiting.entry]);
-      waiting.resolve(result as Result);
-    } catch (error) {
-      // The victim of a deadlock has only met somebody at a bad moment.
-      if (isDeadlock(error) && attempt < DEADLOCK_ATTEMPTS) await this.#alone(waiting, attempt + 1);
-      else waiting.reject(error);
     }
   }
 }

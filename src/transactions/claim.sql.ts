@@ -20,8 +20,15 @@ const INSERT_DIRECT = `
     WHERE (SELECT no_absence_after($21)) OR NOT absent_after(organisation_id, merchant_id, correlation_id, known_absence, seen_by)
     ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING`;
 
-/** Commit A of payments with a method of their own. Those whose correlation ID is taken, or was said to be absent, are left out. */
-export const CLAIM_DIRECT: Statement = { name: 'claim-direct', text: INSERT_DIRECT };
+/**
+ * Commit A of payments with a method of their own. Those whose correlation ID is taken, or was said to be absent, are
+ * left out: who is returned has won.
+ */
+export const CLAIM_DIRECT: Statement = {
+  name: 'claim-direct',
+  text: `${INSERT_DIRECT}
+    RETURNING organisation_id AS "organisationId", audit`,
+};
 
 /** The same, and the journal is told which token was opened for which audit. */
 export const CLAIM_DIRECT_WITH_TOKENS: Statement = {
@@ -39,7 +46,7 @@ export const CLAIM_DIRECT_WITH_TOKENS: Statement = {
         ON asked.organisation_id = inserted.organisation_id AND asked.audit = inserted.audit
       WHERE inserted.token_id IS NOT NULL
     )
-    SELECT audit FROM inserted`,
+    SELECT organisation_id AS "organisationId", audit FROM inserted`,
 };
 
 /** Which audits hold the correlation IDs that were asked for. */
@@ -54,9 +61,9 @@ export const HOLDERS_OF_CORRELATION_IDS: Statement = {
 };
 
 /**
- * Commit A of operations on an earlier transaction. One conditional UPDATE decides whether the target allows it and
- * reserves the amount; what did not fit is not stored. A correlation ID won by somebody else at the same moment
- * violates the unique constraint and takes the whole statement back, reservations included.
+ * Commit A of operations on an earlier transaction. The target's row is locked, and then decides whether it allows the
+ * operation; what it allows is inserted, unless somebody else has won the correlation ID; what was inserted, and only
+ * that, is reserved on the target. Nothing that a client sends makes the statement fail.
  */
 export const CLAIM_TARGETED: Statement = {
   name: 'claim-targeted',
@@ -71,18 +78,13 @@ export const CLAIM_TARGETED: Statement = {
         AS asked(organisation_id, audit, merchant_id, target_audit, amount_cents, created_ms,
           transaction_type, correlation_id, reference, currency, kvps, known_absence, seen_by)
       WHERE (SELECT no_absence_after($14)) OR NOT absent_after(organisation_id, merchant_id, correlation_id, known_absence, seen_by)
-    ), reserved AS (
-      UPDATE transaction target SET
-        refunded_cents = CASE asked.transaction_type
-          WHEN 'refund' THEN target.refunded_cents + asked.amount_cents ELSE target.refunded_cents END,
-        completed_cents = CASE asked.transaction_type
-          WHEN 'completion' THEN asked.amount_cents ELSE target.completed_cents END,
-        completed_by = CASE asked.transaction_type WHEN 'completion' THEN asked.audit ELSE target.completed_by END,
-        voided_by = CASE asked.transaction_type WHEN 'void' THEN asked.audit ELSE target.voided_by END
-      FROM asked
-      WHERE target.organisation_id = asked.organisation_id AND target.audit = asked.target_audit
+    ), allowed AS (
+      SELECT asked.*, target.amount_cents AS target_amount_cents, target.currency AS target_currency,
+        target.acquirer, target.card_mask, target.card_type, target.bank_account
+      FROM asked JOIN transaction target
+        ON target.organisation_id = asked.organisation_id AND target.audit = asked.target_audit
         AND target.merchant_id = asked.merchant_id
-        AND (target.status = 'approved' OR target.status = 'pending' AND asked.transaction_type = 'void')
+      WHERE (target.status = 'approved' OR target.status = 'pending' AND asked.transaction_type = 'void')
         AND target.voided_by IS NULL
         AND CASE asked.transaction_type
           WHEN 'refund' THEN target.transaction_type IN ('purchase', 'completion')
@@ -96,19 +98,30 @@ export const CLAIM_TARGETED: Statement = {
             -- A direct debit can be voided until it is in a file for the bank, which empties the column.
             AND (target.voidable_until > asked.created_at OR target.status = 'pending' AND target.voidable_until IS NOT NULL)
         END
-        AND NOT EXISTS (
-          SELECT FROM transaction used WHERE used.organisation_id = asked.organisation_id
-            AND used.merchant_id = asked.merchant_id AND used.correlation_id = asked.correlation_id)
-      RETURNING asked.*, target.amount_cents AS target_amount_cents, target.currency AS target_currency,
-        target.acquirer, target.card_mask, target.card_type, target.bank_account
+      FOR NO KEY UPDATE OF target
+    ), inserted AS (
+      INSERT INTO transaction (organisation_id, audit, merchant_id, target_audit, amount_cents, created_at,
+        transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, bank_account, kvps)
+      SELECT organisation_id, audit, merchant_id, target_audit, coalesce(amount_cents, target_amount_cents), created_at,
+        transaction_type, correlation_id, reference, coalesce(currency, target_currency), acquirer, card_mask, card_type,
+        bank_account, kvps::json
+      FROM allowed
+      -- As direct claims are: batches that share correlation IDs win them in the same order.
+      ORDER BY correlation_id COLLATE "C", merchant_id
+      ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING
+      RETURNING organisation_id, audit, target_audit, transaction_type, amount_cents, currency, acquirer, card_mask,
+        card_type, bank_account
     )
-    INSERT INTO transaction (organisation_id, audit, merchant_id, target_audit, amount_cents, created_at,
-      transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, bank_account, kvps)
-    SELECT organisation_id, audit, merchant_id, target_audit, coalesce(amount_cents, target_amount_cents), created_at,
-      transaction_type, correlation_id, reference, coalesce(currency, target_currency), acquirer, card_mask, card_type,
-      bank_account, kvps::json
-    FROM reserved
-    RETURNING organisation_id AS "organisationId", audit, amount_cents AS "amountCents", currency, acquirer,
-      card_mask AS "cardMask", card_type AS "cardType",
-      bank_account AS "bankAccount"`,
+    UPDATE transaction target SET
+      refunded_cents = CASE inserted.transaction_type
+        WHEN 'refund' THEN target.refunded_cents + inserted.amount_cents ELSE target.refunded_cents END,
+      completed_cents = CASE inserted.transaction_type
+        WHEN 'completion' THEN inserted.amount_cents ELSE target.completed_cents END,
+      completed_by = CASE inserted.transaction_type WHEN 'completion' THEN inserted.audit ELSE target.completed_by END,
+      voided_by = CASE inserted.transaction_type WHEN 'void' THEN inserted.audit ELSE target.voided_by END
+    FROM inserted
+    WHERE target.organisation_id = inserted.organisation_id AND target.audit = inserted.target_audit
+    RETURNING inserted.organisation_id AS "organisationId", inserted.audit, inserted.amount_cents AS "amountCents",
+      inserted.currency, inserted.acquirer, inserted.card_mask AS "cardMask", inserted.card_type AS "cardType",
+      inserted.bank_account AS "bankAccount"`,
 };

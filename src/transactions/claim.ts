@@ -1,6 +1,6 @@
 // Commit A: the correlation ID is won, the audit given, the intent stored as `unknown`, the target's amount reserved.
 import { numbers, optionalTexts, texts } from '../store/columns.js';
-import { type Database, isUniqueViolation } from '../store/database.js';
+import type { Database } from '../store/database.js';
 import { GroupCommit } from '../store/group-commit.js';
 import type { ShownBankAccount } from '../values/bank-account.js';
 import type { Cents } from '../values/money.js';
@@ -54,7 +54,8 @@ export interface BatchOptions {
 }
 
 export class Claims {
-  readonly #direct: GroupCommit<DirectClaim, number | undefined>;
+  readonly #direct: GroupCommit<DirectClaim, boolean>;
+  readonly #holders: GroupCommit<DirectClaim, number | undefined>;
   readonly #targeted: GroupCommit<TargetedClaim, Intent | undefined>;
 
   constructor(
@@ -63,6 +64,7 @@ export class Claims {
     options: BatchOptions,
   ) {
     this.#direct = new GroupCommit((claims) => this.#claimDirect(claims), options);
+    this.#holders = new GroupCommit((claims) => this.#holdersOf(claims), options);
     this.#targeted = new GroupCommit((claims) => this.#claimTargeted(claims), {
       ...options,
       exclusiveKey: ({ organisationId, targetAudit }) => `${organisationId}/${targetAudit}`,
@@ -73,25 +75,22 @@ export class Claims {
    * The audit that holds the correlation ID: the claim's own when it has won it, an earlier one otherwise. Nobody when a
    * client was told that there is no such transaction, and must not be proved wrong.
    */
-  direct(claim: DirectClaim): Promise<number | undefined> {
-    return this.#direct.submit(claim);
+  async direct(claim: DirectClaim): Promise<number | undefined> {
+    if (await this.#direct.submit(claim)) return claim.audit;
+    // Together, and apart from the claims: clients that repeat what they sent come in crowds.
+    return this.#holders.submit(claim);
   }
 
   /** The intent, or undefined when the target does not allow it or the correlation ID is taken or said to be absent. */
-  async targeted(claim: TargetedClaim): Promise<Intent | undefined> {
-    try {
-      return await this.#targeted.submit(claim);
-    } catch (error) {
-      if (isUniqueViolation(error, 'correlation_id_once')) return undefined;
-      throw error;
-    }
+  targeted(claim: TargetedClaim): Promise<Intent | undefined> {
+    return this.#targeted.submit(claim);
   }
 
-  async #claimDirect(unsorted: readonly DirectClaim[]): Promise<readonly (number | undefined)[]> {
+  async #claimDirect(unsorted: readonly DirectClaim[]): Promise<readonly boolean[]> {
     // Every process inserts in the same order, so that two batches that share correlation IDs cannot deadlock.
-    const claims = [...unsorted].sort((one, other) => (one.correlationId < other.correlationId ? -1 : 1));
+    const claims = [...unsorted].sort(byCorrelationId);
     const opensTokens = claims.some((claim) => claim.tokenId !== undefined);
-    const { count } = await this.database.query(opensTokens ? CLAIM_DIRECT_WITH_TOKENS : CLAIM_DIRECT, [
+    const { rows } = await this.database.query<Key>(opensTokens ? CLAIM_DIRECT_WITH_TOKENS : CLAIM_DIRECT, [
       numbers(claims.map((claim) => claim.organisationId)),
       numbers(claims.map((claim) => claim.audit)),
       numbers(claims.map((claim) => claim.merchantId)),
@@ -113,28 +112,27 @@ export class Claims {
       ...this.#absencesOf(claims),
       ...(opensTokens ? [texts(claims.map((claim) => claim.username))] : []),
     ]);
-    if (count === claims.length) return unsorted.map((claim) => claim.audit);
-    // All of them at once: clients that repeat what they sent come in crowds, and when the gateway is slow already.
-    const holders = await this.#holders(unsorted);
-    return unsorted.map((claim) => holders.get(key(claim)));
+    if (rows.length === claims.length) return unsorted.map(() => true);
+    const won = new Set(rows.map(key));
+    return unsorted.map((claim) => won.has(key(claim)));
   }
 
-  async #holders(claims: readonly DirectClaim[]): Promise<Map<string, number>> {
-    const { rows } = await this.database.query<{ organisationId: number; audit: number; holder: number }>(
-      HOLDERS_OF_CORRELATION_IDS,
-      [
-        numbers(claims.map((claim) => claim.organisationId)),
-        numbers(claims.map((claim) => claim.audit)),
-        numbers(claims.map((claim) => claim.merchantId)),
-        texts(claims.map((claim) => claim.correlationId)),
-      ],
-    );
-    return new Map(rows.map((row) => [key(row), row.holder]));
+  async #holdersOf(claims: readonly DirectClaim[]): Promise<readonly (number | undefined)[]> {
+    const { rows } = await this.database.query<Key & { holder: number }>(HOLDERS_OF_CORRELATION_IDS, [
+      numbers(claims.map((claim) => claim.organisationId)),
+      numbers(claims.map((claim) => claim.audit)),
+      numbers(claims.map((claim) => claim.merchantId)),
+      texts(claims.map((claim) => claim.correlationId)),
+    ]);
+    const holders = new Map(rows.map((row) => [key(row), row.holder]));
+    return claims.map((claim) => holders.get(key(claim)));
   }
 
   async #claimTargeted(unsorted: readonly TargetedClaim[]): Promise<readonly (Intent | undefined)[]> {
     // Likewise with targets: two batches that share them lock them in the same order.
-    const claims = [...unsorted].sort((one, other) => one.targetAudit - other.targetAudit);
+    const claims = [...unsorted].sort(
+      (one, other) => one.targetAudit - other.targetAudit || one.organisationId - other.organisationId,
+    );
     const { rows } = await this.database.query<FromTarget>(CLAIM_TARGETED, [
       numbers(claims.map((claim) => claim.organisationId)),
       numbers(claims.map((claim) => claim.audit)),
@@ -174,8 +172,15 @@ export class Claims {
   }
 }
 
-function key({ organisationId, audit }: { organisationId: number; audit: number }): string {
+type Key = Pick<Intent, 'organisationId' | 'audit'>;
+
+function key({ organisationId, audit }: Key): string {
   return `${organisationId}/${audit}`;
+}
+
+function byCorrelationId(one: DirectClaim, other: DirectClaim): number {
+  if (one.correlationId === other.correlationId) return one.merchantId - other.merchantId;
+  return one.correlationId < other.correlationId ? -1 : 1;
 }
 
 function kvpsColumn(kvps: Kvps): string | undefined {

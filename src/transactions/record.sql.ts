@@ -21,9 +21,13 @@ const DECIDE = `
 
 /**
  * Commit B of payments with a method of their own. Once the resolver has taken a transaction (its attempts count up),
- * only that attempt may decide it: an answer that comes late changes nothing.
+ * only that attempt may decide it: an answer that comes late changes nothing. Returned is what was decided.
  */
-export const RECORD_DIRECT: Statement = { name: 'record-direct', text: DECIDE };
+export const RECORD_DIRECT: Statement = {
+  name: 'record-direct',
+  text: `${DECIDE}
+  RETURNING t.organisation_id AS "organisationId", t.audit`,
+};
 
 /**
  * A direct debit that was taken in begins its way to the bank. The simulated bank takes it when the day closes, a real
@@ -47,7 +51,7 @@ export const RECORD_DIRECT_WITH_ITEMS: Statement = {
     ), items AS (
       ${NEW_ITEMS}
     )
-    SELECT audit FROM decided`,
+    SELECT organisation_id AS "organisationId", audit FROM decided`,
 };
 
 /**

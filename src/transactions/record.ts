@@ -9,6 +9,7 @@ import type { Intent, Outcome } from './transaction.js';
 export type Undecided = Pick<Intent, 'organisationId' | 'audit' | 'targetAudit'>;
 
 interface Recording {
+  readonly organisationId: number;
   readonly intent: Undecided;
   readonly outcome: Outcome;
   /** 0 for the answer to the request itself, the resolver's attempt otherwise. */
@@ -33,13 +34,10 @@ export class Records {
     this.#doubts = new GroupCommit((doubts) => this.#handOver(doubts), options);
   }
 
-  /**
-   * Stores the outcome, unless the transaction was decided meanwhile or the resolver has taken it. False when that
-   * happened to it or to another one of the same batch: what is stored then has to be read.
-   */
+  /** Stores the outcome. False when the transaction was decided meanwhile, or the resolver has taken it. */
   record(intent: Undecided, outcome: Outcome, attempt = 0): Promise<boolean> {
     const batches = intent.targetAudit === undefined ? this.#direct : this.#targeted;
-    return batches.submit({ intent, outcome, attempt });
+    return batches.submit({ organisationId: intent.organisationId, intent, outcome, attempt });
   }
 
   async handToResolver(intent: Undecided): Promise<void> {
@@ -56,8 +54,8 @@ export class Records {
     recordings: readonly Recording[],
   ): Promise<readonly boolean[]> {
     const outcomes = recordings.map((recording) => recording.outcome);
-    const { count } = await this.database.query(statement, [
-      numbers(recordings.map((recording) => recording.intent.organisationId)),
+    const { rows } = await this.database.query<Pick<Intent, 'organisationId' | 'audit'>>(statement, [
+      numbers(recordings.map((recording) => recording.organisationId)),
       numbers(recordings.map((recording) => recording.intent.audit)),
       numbers(recordings.map((recording) => recording.attempt)),
       numbers(outcomes.map((outcome) => outcome.gatewayStatusCode)),
@@ -69,7 +67,9 @@ export class Records {
       optionalTexts(outcomes.map((outcome) => outcome.authorisationCode)),
       optionalTexts(outcomes.map((outcome) => outcome.preauthorisationCode)),
     ]);
-    return recordings.map(() => count === recordings.length);
+    if (rows.length === recordings.length) return recordings.map(() => true);
+    const decided = new Set(rows.map(({ organisationId, audit }) => `${organisationId}/${audit}`));
+    return recordings.map(({ intent }) => decided.has(`${intent.organisationId}/${intent.audit}`));
   }
 
   async #handOver(doubts: readonly Undecided[]): Promise<readonly undefined[]> {

@@ -21,7 +21,8 @@ export const BEGIN_REVERSAL: Statement = {
   name: 'begin-reversal',
   text: `
     UPDATE transaction SET reversing = true
-    WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND resolve_attempts = $3`,
+    WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND resolve_attempts = $3
+    RETURNING audit`,
 };
 
 export const POSTPONE: Statement = {

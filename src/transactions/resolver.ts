@@ -88,8 +88,8 @@ export class Resolver {
   }
 
   async #beginReversal({ organisationId, audit, attempt }: Doubt): Promise<boolean> {
-    const { count } = await this.database.query(BEGIN_REVERSAL, [organisationId, audit, attempt]);
-    return count === 1;
+    const { rows } = await this.database.query(BEGIN_REVERSAL, [organisationId, audit, attempt]);
+    return rows.length === 1;
   }
 
   async #postpone({ organisationId, audit, attempt }: Doubt): Promise<void> {

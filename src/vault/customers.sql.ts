@@ -36,7 +36,7 @@ export const CHANGE_CUSTOMER: Statement = {
 /** Locks the customer, so that no token can be added to it meanwhile. */
 export const DELETE_CUSTOMER: Statement = {
   name: 'delete-customer',
-  text: `DELETE FROM customer WHERE organisation_id = $1 AND merchant_id = $2 AND id = $3`,
+  text: `DELETE FROM customer WHERE organisation_id = $1 AND merchant_id = $2 AND id = $3 RETURNING id`,
 };
 
 /** The customers of a vault with the place that each has in an order. Only what the index holds, so that pages far down are found in it alone. */

@@ -140,12 +140,12 @@ export class Customers {
   /** Its tokens go too, and their card data with them. */
   async delete(access: VaultAccess, id: number): Promise<void> {
     await this.database.transaction(async (connection) => {
-      const { count } = await connection.query(DELETE_CUSTOMER, [
+      const { rows } = await connection.query(DELETE_CUSTOMER, [
         access.organisationId,
         access.merchantId,
         id,
       ]);
-      if (count === 0) throw customerNotFound();
+      if (rows.length === 0) throw customerNotFound();
       await connection.query(DELETE_TOKENS_OF_CUSTOMER, [access.organisationId, access.merchantId, id]);
       await journal(connection, { ...entryOf(access), action: 'customer.deleted', customerId: id });
     });

@@ -9,7 +9,8 @@ export const LEASE_TOKEN_IDS: Statement = {
 
 /**
  * Adds tokens to customers that are there, and tells the journal. The customers are locked against deletion for as long
- * as that takes. A name or a virtual PAN that is in use takes the whole statement back.
+ * as that takes. Says of each what became of it: one whose name or virtual PAN somebody else is just taking is left out,
+ * and so is each of several with one name but the first.
  */
 export const ADD_TOKENS: Statement = {
   name: 'add-tokens',
@@ -26,13 +27,22 @@ export const ADD_TOKENS: Statement = {
       JOIN asked ON c.organisation_id = asked.organisation_id AND c.merchant_id = asked.merchant_id
         AND c.id = asked.customer_id
       FOR KEY SHARE OF c
+    ), judged AS (
+      SELECT asked.*,
+        EXISTS (SELECT FROM owners WHERE owners.organisation_id = asked.organisation_id
+          AND owners.id = asked.customer_id) AS owned,
+        EXISTS (SELECT FROM token named WHERE named.organisation_id = asked.organisation_id
+          AND named.customer_id = asked.customer_id AND named.preferred_name = asked.preferred_name
+          AND named.deleted_at IS NULL) AS name_in_use
+      FROM asked
     ), added AS (
       INSERT INTO token (organisation_id, merchant_id, customer_id, id, key_version, active, virtual_pan, account_type,
         preferred_name, shown, sealed)
       SELECT organisation_id, merchant_id, customer_id, id, key_version, active, virtual_pan, account_type,
         preferred_name, shown::json, decode(sealed, 'base64')
-      FROM asked
-      WHERE EXISTS (SELECT FROM owners WHERE owners.organisation_id = asked.organisation_id AND owners.id = asked.customer_id)
+      FROM judged WHERE owned AND NOT name_in_use
+      ORDER BY organisation_id, customer_id, preferred_name COLLATE "C"
+      ON CONFLICT DO NOTHING
       RETURNING organisation_id, id
     ), told AS (
       INSERT INTO journal (organisation_id, merchant_id, actor, action, customer_id, token_id, correlation_id)
@@ -40,7 +50,10 @@ export const ADD_TOKENS: Statement = {
         asked.correlation_id
       FROM asked JOIN added ON added.organisation_id = asked.organisation_id AND added.id = asked.id
     )
-    SELECT organisation_id AS "organisationId", id FROM added`,
+    SELECT judged.organisation_id AS "organisationId", judged.id,
+      CASE WHEN NOT judged.owned THEN 'no customer' WHEN judged.name_in_use THEN 'name in use'
+        WHEN added.id IS NULL THEN 'conflict' ELSE 'added' END AS ending
+    FROM judged LEFT JOIN added ON added.organisation_id = judged.organisation_id AND added.id = judged.id`,
 };
 
 const SHOWN = `id, virtual_pan AS "virtualPan", preferred_name AS "preferredName", active, account_type AS "accountType", shown`;
@@ -76,7 +89,8 @@ export const DELETE_TOKEN: Statement = {
   name: 'delete-token',
   text: `
     UPDATE token SET ${EMPTIED}
-    WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND id = $4 AND deleted_at IS NULL`,
+    WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND id = $4 AND deleted_at IS NULL
+    RETURNING id`,
 };
 
 export const DELETE_TOKENS_OF_CUSTOMER: Statement = {

@@ -38,11 +38,15 @@ export interface OpenedToken {
 }
 
 interface NewToken extends Token {
+  readonly organisationId: number;
   readonly access: VaultAccess;
   readonly customerId: number;
   readonly keyVersion: number;
   readonly sealed: Buffer;
 }
+
+/** What became of a token that was to be added. A conflict is with one that was added at the same moment. */
+type Ending = 'added' | 'no customer' | 'name in use' | 'conflict';
 
 interface Asked {
   readonly organisationId: number;
@@ -59,10 +63,12 @@ interface UsableRow {
 }
 
 const BATCHES = { maxBatch: 128, lanes: 2 };
+/** The second attempt finds the name in use, or has another virtual PAN; more are for names that come and go. */
+const ATTEMPTS = 10;
 
 export class Tokens {
   readonly #ids: IdBlocks;
-  readonly #adding: GroupCommit<NewToken, boolean>;
+  readonly #adding: GroupCommit<NewToken, Ending>;
   readonly #opening: GroupCommit<Asked, UsableRow | undefined>;
 
   constructor(
@@ -85,7 +91,7 @@ export class Tokens {
     const id = await this.#ids.take(organisationId);
     const key = await this.keys.newest(organisationId, merchantId);
     const { preferredName, active, account } = wish;
-    for (;;) {
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       const token: NewToken = {
         id,
         virtualPan: makeVirtualPan(),
@@ -93,20 +99,18 @@ export class Tokens {
         active,
         accountType: account.type,
         shown: shownAccount(account),
+        organisationId,
         access,
         customerId,
         keyVersion: key.version,
         sealed: seal(key, placeOf(access, id), secretsOf(account)),
       };
-      try {
-        if (!(await this.#adding.submit(token))) throw customerNotFound();
-        return token;
-      } catch (error) {
-        // As good as never: try another number.
-        if (isUniqueViolation(error, 'virtual_pan_once')) continue;
-        throw nameInUse(error);
-      }
+      const ending = await this.#adding.submit(token);
+      if (ending === 'added') return token;
+      if (ending === 'no customer') throw customerNotFound();
+      if (ending === 'name in use') throw nameInUse();
     }
+    throw fault('not_processed');
   }
 
   async list(
@@ -181,7 +185,7 @@ export class Tokens {
         return rows[0];
       })
       .catch((error: unknown) => {
-        throw nameInUse(error);
+        throw isUniqueViolation(error, 'preferred_name_once') ? nameInUse() : error;
       });
     return updated ?? (await this.#notFound(access, customerId));
   }
@@ -189,10 +193,10 @@ export class Tokens {
   async delete(access: VaultAccess, customerId: number, id: number): Promise<void> {
     const deleted = await this.database.transaction(async (connection) => {
       const values = [access.organisationId, access.merchantId, customerId, id];
-      const { count } = await connection.query(DELETE_TOKEN, values);
-      if (count === 1)
+      const { rows } = await connection.query(DELETE_TOKEN, values);
+      if (rows.length === 1)
         await journal(connection, { ...entryOf(access), action: 'token.deleted', customerId, tokenId: id });
-      return count === 1;
+      return rows.length === 1;
     });
     if (!deleted) await this.#notFound(access, customerId);
   }
@@ -210,24 +214,29 @@ export class Tokens {
     return { tokenId: row.id, accountType: row.accountType, secrets };
   }
 
-  async #add(tokens: readonly NewToken[]): Promise<readonly boolean[]> {
-    const { rows } = await this.database.query<{ organisationId: number; id: number }>(ADD_TOKENS, [
-      numbers(tokens.map((token) => token.access.organisationId)),
-      numbers(tokens.map((token) => token.access.merchantId)),
-      numbers(tokens.map((token) => token.customerId)),
-      numbers(tokens.map((token) => token.id)),
-      numbers(tokens.map((token) => token.keyVersion)),
-      `{${tokens.map((token) => token.active).join(',')}}`,
-      texts(tokens.map((token) => token.virtualPan)),
-      texts(tokens.map((token) => token.accountType)),
-      texts(tokens.map((token) => token.preferredName)),
-      texts(tokens.map((token) => JSON.stringify(token.shown))),
-      texts(tokens.map((token) => token.sealed.toString('base64'))),
-      texts(tokens.map((token) => `user:${token.access.username}`)),
-      texts(tokens.map((token) => token.access.correlationId)),
-    ]);
-    const added = new Set(rows.map(({ organisationId, id }) => `${organisationId}/${id}`));
-    return tokens.map(({ access, id }) => added.has(`${access.organisationId}/${id}`));
+  async #add(tokens: readonly NewToken[]): Promise<readonly Ending[]> {
+    const { rows } = await this.database.query<{ organisationId: number; id: number; ending: Ending }>(
+      ADD_TOKENS,
+      [
+        numbers(tokens.map((token) => token.organisationId)),
+        numbers(tokens.map((token) => token.access.merchantId)),
+        numbers(tokens.map((token) => token.customerId)),
+        numbers(tokens.map((token) => token.id)),
+        numbers(tokens.map((token) => token.keyVersion)),
+        `{${tokens.map((token) => token.active).join(',')}}`,
+        texts(tokens.map((token) => token.virtualPan)),
+        texts(tokens.map((token) => token.accountType)),
+        texts(tokens.map((token) => token.preferredName)),
+        texts(tokens.map((token) => JSON.stringify(token.shown))),
+        texts(tokens.map((token) => token.sealed.toString('base64'))),
+        texts(tokens.map((token) => `user:${token.access.username}`)),
+        texts(tokens.map((token) => token.access.correlationId)),
+      ],
+    );
+    const endings = new Map(
+      rows.map(({ organisationId, id, ending }) => [`${organisationId}/${id}`, ending]),
+    );
+    return tokens.map(({ organisationId, id }) => endings.get(`${organisationId}/${id}`) ?? 'conflict');
   }
 
   async #usable(asked: readonly Asked[]): Promise<readonly (UsableRow | undefined)[]> {
@@ -241,8 +250,8 @@ export class Tokens {
   }
 
   async #checkCustomer({ organisationId, merchantId }: VaultAccess, customerId: number): Promise<void> {
-    const { count } = await this.database.query(CUSTOMER, [organisationId, merchantId, customerId]);
-    if (count === 0) throw customerNotFound();
+    const { rows } = await this.database.query(CUSTOMER, [organisationId, merchantId, customerId]);
+    if (rows.length === 0) throw customerNotFound();
   }
 
   async #notFound(access: VaultAccess, customerId: number): Promise<never> {
@@ -256,8 +265,6 @@ export function placeOf(owner: { organisationId: number; merchantId: number }, t
   return { table: 'token', organisationId, merchantId, row: tokenId, field: 'account' };
 }
 
-function nameInUse(error: unknown): unknown {
-  return isUniqueViolation(error, 'preferred_name_once')
-    ? fault('preferred_name_in_use', ['body', 'preferred_name'])
-    : error;
+function nameInUse() {
+  return fault('preferred_name_in_use', ['body', 'preferred_name']);
 }

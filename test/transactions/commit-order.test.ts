@@ -1,7 +1,9 @@
 // The two commits of a transaction, held up or broken off: nothing is sent before the first, nothing answered before the second.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Database } from '../../src/store/database.js';
+import { Claims } from '../../src/transactions/claim.js';
 import { Records } from '../../src/transactions/record.js';
+import { cents } from '../../src/values/money.js';
 import { expectBooksToAgree } from '../support/books.js';
 import type { Answer } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
@@ -84,6 +86,70 @@ test('refund under a correlation ID that another is just winning → 409 once it
   expect(body._links.transaction.href).toBe('/v1/transactions/2000000001');
   expect(await refundable(audit)).toBe('100');
   await gateway.sql('DELETE FROM transaction WHERE audit = 2000000001');
+});
+
+test('two refunds under one correlation ID in one batch → one statement; one of them, and only its target is reserved', async () => {
+  const audits = [];
+  for (let made = 0; made < 3; made += 1) {
+    audits.push((await gateway.api.purchase({ amount: 100 })).body.audit);
+  }
+  const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  let statements = 0;
+  const counting = {
+    query: (...query: Parameters<Database['query']>) => ++statements && database.query(...query),
+  };
+  const claims = new Claims(counting as Database, { id: 0 }, { maxBatch: 10, lanes: 1 });
+  const claim = (targetAudit: number, at: number, correlationId: string) =>
+    claims.targeted({
+      organisationId: 1,
+      audit: 2_000_000_010 + at,
+      merchantId: 1,
+      transactionType: 'refund',
+      correlationId,
+      createdMs: Date.now(),
+      reference: 'r',
+      targetAudit,
+      amountCents: cents(60),
+      currency: 'AUD',
+      kvps: {},
+      presence: {
+        correlationId,
+        known: Number.MAX_SAFE_INTEGER,
+        unseen: false,
+        begun: true,
+        turnedAway: false,
+      },
+    });
+  const [first, second, other] = await Promise.all([
+    claim(audits[0], 0, 'met-in-a-batch'),
+    claim(audits[1], 1, 'met-in-a-batch'),
+    claim(audits[2], 2, 'of-its-own'),
+  ]);
+  await database.close();
+  expect(statements).toBe(1);
+  expect([first, second].filter((intent) => intent !== undefined)).toHaveLength(1);
+  expect(other?.amountCents).toBe(60);
+  const left = await Promise.all(audits.map(refundable));
+  expect(left).toEqual([first ? '40' : '100', second ? '40' : '100', '40']);
+  await gateway.sql('DELETE FROM transaction WHERE audit BETWEEN 2000000010 AND 2000000012');
+  await gateway.sql(
+    'UPDATE transaction SET refunded_cents = 0 WHERE organisation_id = 1 AND audit = ANY($1)',
+    [audits],
+  );
+});
+
+test('refund of what another one is just being refunded → waits for it, and finds nothing left', async () => {
+  const { audit } = (await gateway.api.purchase({ amount: 100 })).body;
+  const { query, commit } = await locker(gateway);
+  await query('UPDATE transaction SET refunded_cents = 60 WHERE organisation_id = 1 AND audit = $1', [audit]);
+  const refund = gateway.api.refund(audit, 60);
+  await somebodyWaits(gateway);
+  await commit();
+  expect((await refund).code).toBe('refund_exceeds_original');
+  expect(await refundable(audit)).toBe('40');
+  await gateway.sql('UPDATE transaction SET refunded_cents = 0 WHERE organisation_id = 1 AND audit = $1', [
+    audit,
+  ]);
 });
 
 test('declined refund that is stored twice, since the first confirmation was lost → its amount is given back once', async () => {

@@ -57,6 +57,25 @@ describe('creating', () => {
     expect([found.status, found.text]).toEqual([200, answer.text]);
   });
 
+  test('many tokens with one name at once, among others → one of them, 422 for the rest, and all the others', async () => {
+    const wished = Array.from({ length: 40 }, (_, at) => (at % 4 === 0 ? `other ${at}` : 'wanted by many'));
+    const answers = await Promise.all(
+      wished.map((preferred_name) => vault.addToken(customerId, { preferred_name })),
+    );
+    const refused = answers.filter(({ status }) => status !== 201);
+    expect(refused).toHaveLength(29);
+    for (const { status, errors } of refused)
+      expect([status, ...errors]).toEqual([422, 'preferred_name_in_use body/preferred_name']);
+    const stored = await gateway.sql(
+      `SELECT count(*)::integer FROM journal JOIN token ON token.id = token_id
+      WHERE action = 'token.created' AND token.customer_id = $1 AND preferred_name = 'wanted by many'`,
+      [customerId],
+    );
+    expect(stored).toEqual([{ count: 1 }]);
+    // Nothing that a client sent made a statement fail.
+    expect(gateway.logged()).not.toContain('internal error');
+  });
+
   test('create a bank account token → 201, BSB in clear, all but three digits of the account number masked', async () => {
     const answer = await vault.addToken(customerId, { account: bankAccount() });
     expect(answer.status).toBe(201);
