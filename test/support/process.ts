@@ -8,7 +8,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll } from 'vitest';
 import { openEmbeddedPostgres } from '../../src/store/embedded-postgres.js';
 
 export const PROJECT_ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -46,10 +45,12 @@ export interface GatewayProcess extends RunningProcess {
 const children = new Set<ChildProcess>();
 const dataDirectories = new Set<string>();
 
-afterAll(async () => {
+/** Ends what the test file has started and removes what it has made. */
+export async function leaveNothingBehind(): Promise<void> {
   await Promise.all([...children].map(killed));
   await Promise.all([...dataDirectories].map(removeDataDirectory));
-});
+  dataDirectories.clear();
+}
 // Should the test run itself be ended early.
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
