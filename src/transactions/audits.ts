@@ -40,7 +40,7 @@ export class Audits {
   #installation = '';
   #reportedAtMs = 0;
   readonly #supplies = new Map<number, Supply>();
-  #finished: Block[] = [];
+  readonly #finished: Block[] = [];
 
   private constructor(private readonly database: Database) {}
 
@@ -98,21 +98,25 @@ export class Audits {
   /** Tells the database and the other processes how this one stands, drops finished leases, and brings the news. */
   async report(absences: AbsenceReport = { answered: 0, known: 0 }): Promise<News> {
     const reportedAtMs = performance.now();
-    const released = this.#finished;
-    const { rows } = await this.database.query<News>(REPORT_ALIVE, [
+    // Taken out, not looked at: further blocks are finished while the report is on its way.
+    const released = this.#finished.splice(0);
+    const values = [
       this.#processId,
       numbers(released.map((block) => block.organisationId)),
       numbers(released.map((block) => block.first)),
       absences.answered,
       absences.known,
-    ]);
+    ];
+    const { rows } = await this.database.query<News>(REPORT_ALIVE, values).catch((error: unknown) => {
+      this.#finished.push(...released);
+      throw error;
+    });
     const [row] = rows;
     if (row === undefined) {
       // Given up by the others after an hour of silence: start anew under another name.
       await this.#register();
       return this.report(absences);
     }
-    this.#finished = this.#finished.filter((block) => !released.includes(block));
     this.#reportedAtMs = reportedAtMs;
     return row;
   }
@@ -137,7 +141,7 @@ export class Audits {
     this.#installation = installation;
     this.#reportedAtMs = reportedAtMs;
     this.#supplies.clear();
-    this.#finished = [];
+    this.#finished.length = 0;
   }
 
   async #lease(organisationId: number, supply: Supply): Promise<void> {

@@ -2,8 +2,8 @@
 import { type Acquirer, type MoneyOperation, withinDeadline } from '../acquirers/contract.js';
 import type { Database } from '../store/database.js';
 import type { Audits } from './audits.js';
-import { FORGET_DEAD_PROCESSES, HAND_OVER_ABANDONED } from './audits.sql.js';
 import type { Clock } from './clock.js';
+import { DeadProcesses } from './dead-processes.js';
 import { outcomeOf, REVERSED } from './outcome.js';
 import type { Records } from './record.js';
 import { BEGIN_REVERSAL, POSTPONE, TAKE_DUE } from './resolver.sql.js';
@@ -30,6 +30,8 @@ interface Doubt {
 const BATCH = 50;
 
 export class Resolver {
+  readonly #deadProcesses: DeadProcesses;
+
   constructor(
     private readonly database: Database,
     private readonly audits: Audits,
@@ -37,12 +39,19 @@ export class Resolver {
     private readonly acquirers: ReadonlyMap<string, Acquirer>,
     private readonly clock: Clock,
     private readonly options: ResolverOptions,
-  ) {}
+  ) {
+    this.#deadProcesses = new DeadProcesses(database, audits, options.presumedDeadMs);
+  }
 
-  /** Looks after what dead processes left, then after everything due. Returns how many were looked at. */
+  /** Looks after everything due, then after what dead processes left. Returns how many were looked at. */
   async run(): Promise<number> {
-    await this.database.query(HAND_OVER_ABANDONED, [this.options.presumedDeadMs, this.audits.id]);
-    await this.database.query(FORGET_DEAD_PROCESSES);
+    // What is due comes first: nothing that goes wrong with what the dead left can keep it waiting.
+    const due = await this.#resolveDue();
+    const handedOver = await this.#deadProcesses.handOver();
+    return handedOver > 0 ? due + (await this.#resolveDue()) : due;
+  }
+
+  async #resolveDue(): Promise<number> {
     let total = 0;
     for (;;) {
       const { rows } = await this.database.query<Doubt & { targetAudit: number | null }>(TAKE_DUE, [

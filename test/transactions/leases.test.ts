@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Database } from '../../src/store/database.js';
 import { Audits } from '../../src/transactions/audits.js';
+import { DeadProcesses } from '../../src/transactions/dead-processes.js';
 import { addCast, type TestDatabase, testDatabase, testGateway } from '../support/gateway.js';
 import { answered, ScriptedAcquirer } from '../support/scripted-acquirer.js';
 
@@ -73,6 +74,16 @@ describe('a process', () => {
     return numbers;
   }
 
+  /** All the audits of its next block. */
+  async function wholeBlock(audits: Audits): Promise<number[]> {
+    const [first] = await taken(audits, 1);
+    const [lease] = await query<{ last: number }>(
+      'SELECT last_audit AS last FROM audit_lease WHERE organisation_id = 1 AND first_audit = $1',
+      [first],
+    );
+    return [first ?? 0, ...(await taken(audits, (lease?.last ?? 0) - (first ?? 0)))];
+  }
+
   test('stopped with an audit still undecided → the lease stays, for the others to find it', async () => {
     const audits = await Audits.open(database);
     const [undecided] = await taken(audits, 2);
@@ -96,6 +107,54 @@ describe('a process', () => {
     const third = await Audits.open(database);
     audits.push(...(await taken(third, 40)), ...(await taken(second, 40)));
     expect(new Set(audits).size).toBe(audits.length);
+  });
+
+  test('with a block that is finished while it reports → the lease is dropped by the next report', async () => {
+    const audits = await Audits.open(database);
+    const [earlier, later] = [await wholeBlock(audits), await wholeBlock(audits)];
+    for (const audit of earlier) audits.settle(1, audit);
+    const reporting = audits.report();
+    for (const audit of later) audits.settle(1, audit);
+    await reporting;
+    expect(await leasesOf(later[0] ?? 0)).toHaveLength(1);
+    await audits.report();
+    expect(await query('SELECT FROM audit_lease')).toEqual([]);
+  });
+
+  test('whose report fails → the finished leases are dropped by the next one', async () => {
+    const audits = await Audits.open(database);
+    for (const audit of await wholeBlock(audits)) audits.settle(1, audit);
+    await query('ALTER TABLE audit_lease RENAME TO mislaid');
+    await expect(audits.report()).rejects.toThrow('audit_lease');
+    await query('ALTER TABLE mislaid RENAME TO audit_lease');
+    await audits.report();
+    expect(await query('SELECT FROM audit_lease')).toEqual([]);
+  });
+
+  test('dead for more than an hour → what it left is handed over before it is forgotten with its leases', async () => {
+    const dead = await Audits.open(database);
+    const [audit] = await taken(dead, 1);
+    await query(
+      `INSERT INTO transaction (organisation_id, audit, created_at, amount_cents, merchant_id, transaction_type,
+         currency, correlation_id, reference, acquirer)
+       VALUES (1, $1, now(), 100, 1, 'purchase', 'AUD', 'left', 'left', 'simulator')`,
+      [audit],
+    );
+    await query(`UPDATE process SET seen_at = now() - interval '2 hours'`);
+    const living = await Audits.open(database);
+    const others = new DeadProcesses(database, living, 5_000);
+    expect(await others.handOver()).toBe(1);
+    expect(await query('SELECT FROM transaction WHERE resolve_at IS NOT NULL')).toHaveLength(1);
+    expect(await query('SELECT id FROM process')).toEqual([{ id: living.id }]);
+    expect(await query('SELECT FROM audit_lease')).toEqual([]);
+  });
+
+  test('that could not report for more than an hour itself → does not forget itself', async () => {
+    const audits = await Audits.open(database);
+    await taken(audits, 1);
+    await query(`UPDATE process SET seen_at = now() - interval '2 hours'`);
+    await new DeadProcesses(database, audits, 5_000).handOver();
+    expect(await query('SELECT id FROM process')).toEqual([{ id: audits.id }]);
   });
 
   test('forgotten by the others after a long silence → takes audits only under a new lease', async () => {

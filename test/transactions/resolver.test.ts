@@ -249,11 +249,44 @@ test('left by a dead process and taken by a resolver → nobody else takes it wh
     [audit],
   );
   expect(await finding.asked).toBe(reference);
-  // The other resolver looks after this one, and on the way after everything that the dead have left.
-  acquirer.nextFindings(() => answered('00'));
-  await one.api.decided(await purchasedInDoubt(other));
+  // The other resolver looks after these, and between them after everything that the dead have left: after this one anew,
+  // since it looks as if it had been heard of meanwhile.
+  await one.sql(
+    `UPDATE process SET seen_at = seen_at - interval '1 second' WHERE seen_at < now() - interval '20 seconds'`,
+  );
+  for (let time = 0; time < 2; time += 1) {
+    acquirer.nextFindings(() => answered('00'));
+    await one.api.decided(await purchasedInDoubt(other));
+  }
   expect(times(acquirer.inquiries, reference)).toBe(1);
   finding.answer(answered('00'));
+  expect((await one.api.decided(audit)).status.transaction_status_code).toBe('approved');
+  answer.answer(answered('00'));
+  expect((await answering).body.audit).toBe(audit);
+  await one.sql(`DELETE FROM process WHERE seen_at < now() - interval '20 seconds'`);
+});
+
+test('left by a dead process and locked by somebody → what else is in doubt is resolved meanwhile, and this afterwards', async () => {
+  const answer = acquirer.holdNextAnswer();
+  const answering = one.api.purchase({ correlationId: 'left-locked' });
+  const reference = await answer.asked;
+  const { audit } = (await one.api.search('left-locked')).body.results[0];
+  const { query, rollback } = await locker(one);
+  await query('SELECT FROM transaction WHERE organisation_id = 1 AND audit = $1 FOR UPDATE', [audit]);
+  await one.sql(
+    `WITH dead AS (INSERT INTO process (seen_at) VALUES (now() - interval '20 seconds') RETURNING id)
+     INSERT INTO audit_lease (organisation_id, first_audit, last_audit, process_id) SELECT 1, $1, $1, id FROM dead
+     ON CONFLICT (organisation_id, first_audit) DO UPDATE SET process_id = excluded.process_id`,
+    [audit],
+  );
+  for (let time = 0; time < 4; time += 1) {
+    acquirer.nextFindings(() => answered('00'));
+    await one.api.decided(await purchasedInDoubt(time % 2 ? one : other));
+  }
+  expect(await waitingForLocks(one)).toEqual([]);
+  expect(acquirer.inquiries).not.toContain(reference);
+  acquirer.nextFindings(() => answered('00'));
+  await rollback();
   expect((await one.api.decided(audit)).status.transaction_status_code).toBe('approved');
   answer.answer(answered('00'));
   expect((await answering).body.audit).toBe(audit);
