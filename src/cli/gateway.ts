@@ -8,11 +8,13 @@ import { Simulator } from '../acquirers/simulator.js';
 import { SimulatorLedger } from '../acquirers/simulator-ledger.js';
 import { Clearing } from '../directdebit/clearing.js';
 import { DirectDebitFiles } from '../directdebit/files.js';
+import { FailedLogIns } from '../http/failed-log-ins.js';
 import { BASE_PATH } from '../http/hal.js';
 import { RateLimit } from '../http/rate-limit.js';
 import { buildServer } from '../http/server.js';
 import { Callers } from '../merchants/callers.js';
 import { Database } from '../store/database.js';
+import { FairConnections } from '../store/fair-connections.js';
 import { schemaIsCurrent } from '../store/migrations.js';
 import { Absences } from '../transactions/absences.js';
 import { Audits } from '../transactions/audits.js';
@@ -43,6 +45,9 @@ const REPORT_EVERY_MS = 1_000;
 const CLEARING_EVERY_MS = 1_000;
 /** Connections that come in a burst wait here; with less room some would be answered only after seconds. */
 const BACKLOG = 4_096;
+/** Operations of the vault, and searches in it, by organisation. */
+const VAULT = { connections: 4, perOrganisation: 3, maxWaiting: 500, maxWaitMs: 2_000 };
+const SEARCHES = { connections: 3, perOrganisation: 2, maxWaiting: 100, maxWaitMs: 2_000 };
 const HOUR_MS = 3_600_000;
 const READINESS_LIMIT_MS = 2_000;
 const DATABASE_AWAY = 'the database cannot be reached';
@@ -58,13 +63,24 @@ export async function startGateway(
   const onError = (error: Error) =>
     log.warn({ code: (error as { code?: string }).code }, 'a database connection broke');
   const role = await applicationRole(databaseUrl);
-  const database = new Database(databaseUrl, { maxConnections: 8, onError, role });
-  const forTokens = new Database(databaseUrl, { maxConnections: 4, onError, role });
-  const commits = new Database(databaseUrl, { maxConnections: 8, onError, role, planOnce: true });
-  const lookUps = new Database(databaseUrl, { maxConnections: 6, onError, role, planOnce: true });
+  const database = new Database(databaseUrl, { maxConnections: 6, onError, role });
+  // Log-ins, heartbeats and leases: without these nothing else goes on.
+  const vital = new Database(databaseUrl, { maxConnections: 3, onError, role });
+  const forVault = new Database(databaseUrl, { maxConnections: 4, onError, role });
+  const forAdditions = new Database(databaseUrl, { maxConnections: 2, onError, role });
+  const forSearches = new Database(databaseUrl, {
+    maxConnections: SEARCHES.connections,
+    statementTimeoutMs: settings.searchTimeoutMs,
+    onError,
+    role,
+  });
+  const commits = new Database(databaseUrl, { maxConnections: 7, onError, role, planOnce: true });
+  const lookUps = new Database(databaseUrl, { maxConnections: 5, onError, role, planOnce: true });
 
   const closeDatabases = () =>
-    Promise.all([database, forTokens, commits, lookUps].map((each) => each.close()));
+    Promise.all(
+      [database, vital, forVault, forAdditions, forSearches, commits, lookUps].map((each) => each.close()),
+    );
 
   const ledger = await SimulatorLedger.open(settings.simulatorLedger).catch((error) => {
     throw new SettingsError(
@@ -81,9 +97,15 @@ export async function startGateway(
     throw error;
   });
   const keys = new DataKeys(database, provider);
-  const tokens = new Tokens(forTokens, keys, lookUps);
+  const vault = new FairConnections(forVault, VAULT);
+  const tokens = new Tokens({ leases: vital, vault, additions: forAdditions, lookUps }, keys);
+  const customers = new Customers({
+    leases: vital,
+    vault,
+    searches: new FairConnections(forSearches, SEARCHES),
+  });
   const clock = new Clock();
-  const audits = await Audits.open(database);
+  const audits = await Audits.open(vital);
   const news = await audits.report();
   clock.advancedBy(news.advancedMs);
   const absences = new Absences(database, audits, news);
@@ -142,9 +164,10 @@ export async function startGateway(
     absences,
     clock,
     log,
-    customers: new Customers(database),
+    customers,
     tokens,
-    callers: new Callers(database),
+    callers: new Callers(vital),
+    failedLogIns: new FailedLogIns(settings.failedLogInsPerSecond, log),
     rateLimit: new RateLimit(settings.userRequestsPerSecond),
     draining: () => draining,
     // A database that hangs is not there either, and whoever asks does not want to hang with it.

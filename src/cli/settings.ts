@@ -25,6 +25,8 @@ export interface Settings {
   readonly maxWaiting: number;
   readonly maxBatch: number;
   readonly userRequestsPerSecond: number;
+  readonly failedLogInsPerSecond: number;
+  readonly searchTimeoutMs: number;
   readonly simulatorLedger: string;
   readonly keyEncryption: KeyEncryption;
   /** For crash tests: the process ends itself with SIGKILL when it passes this point for the nth time. */
@@ -76,6 +78,8 @@ export function readSettings(environment: Environment = process.env): Settings {
     maxWaiting: integer('MAX_WAITING', 500, 1, 1_000_000),
     maxBatch: integer('MAX_BATCH', 256, 1, 5_000),
     userRequestsPerSecond: integer('USER_REQUESTS_PER_SECOND', 0, 0, 1_000_000),
+    failedLogInsPerSecond: integer('FAILED_LOG_INS_PER_SECOND', 10, 0, 1_000_000),
+    searchTimeoutMs: integer('SEARCH_TIMEOUT_MS', 2_000, 10, 15_000),
     simulatorLedger: resolve(
       read(environment, 'TOLLGATE_SIMULATOR_LEDGER') ?? `${dataDir}/simulator-ledger.ndjson`,
     ),

@@ -1,27 +1,70 @@
 // Who is calling: HTTP Basic credentials, and how many requests their user may send.
+import { hash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { Caller, Callers } from '../merchants/callers.js';
-import { fault } from '../values/faults.js';
+import { type Fault, fault } from '../values/faults.js';
 import { isRestricted } from '../values/text.js';
+import type { FailedLogIns } from './failed-log-ins.js';
 import type { RateLimit } from './rate-limit.js';
 
 export interface AuthenticationServices {
   readonly callers: Callers;
   readonly rateLimit: RateLimit;
+  readonly failedLogIns: FailedLogIns;
 }
 
+const digests = new WeakMap<IncomingMessage, string>();
+
+/** A digest of what the request says who it is: to know credentials again without keeping them. */
+export function credentialsOf(request: IncomingMessage): string {
+  const sent = request.headers.authorization;
+  if (sent === undefined) return '';
+  let digest = digests.get(request);
+  if (digest === undefined) {
+    digest = hash('sha256', sent, 'base64');
+    digests.set(request, digest);
+  }
+  return digest;
+}
+
+/** The caller, or nobody if the credentials are wrong. */
 export async function authenticated(
   { callers, rateLimit }: AuthenticationServices,
   request: FastifyRequest,
-): Promise<Caller> {
-  const [, encoded = ''] = /^Basic +([A-Za-z0-9+/=_-]+) *$/i.exec(request.headers.authorization ?? '') ?? [];
-  if (encoded === '') throw fault('unauthenticated', ['header', 'Authorization']);
+): Promise<Caller | undefined> {
+  const credentials = credentialsOf(request.raw);
+  const caller = callers.known(credentials) ?? (await prove(callers, credentials, request));
+  if (caller !== undefined && !rateLimit.allows(caller.username)) throw fault('too_many_requests');
+  return caller;
+}
+
+async function prove(
+  callers: Callers,
+  credentials: string,
+  request: FastifyRequest,
+): Promise<Caller | undefined> {
+  const { username, secret } = basicCredentials(request);
+  if (username === undefined) return undefined;
+  // A name that no user can have is looked for like any other, but never reaches the database as it is.
+  return callers.authenticate(credentials, isRestricted(username) ? username : '', secret);
+}
+
+function basicCredentials({ headers }: FastifyRequest): { username?: string; secret: string } {
+  const [, encoded = ''] = /^Basic +([A-Za-z0-9+/=_-]+) *$/i.exec(headers.authorization ?? '') ?? [];
+  if (encoded === '') return { secret: '' };
   const decoded = Buffer.from(encoded, 'base64').toString('utf8');
   const colon = decoded.indexOf(':');
-  const username = decoded.slice(0, Math.max(colon, 0));
-  // A name that no user can have is looked for like any other, but never reaches the database as it is.
-  const caller = await callers.authenticate(isRestricted(username) ? username : '', decoded.slice(colon + 1));
-  if (caller === undefined) throw fault('unauthenticated', ['header', 'Authorization']);
-  if (!rateLimit.allows(username)) throw fault('too_many_requests');
-  return caller;
+  return { username: decoded.slice(0, Math.max(colon, 0)), secret: decoded.slice(colon + 1) };
+}
+
+/** The refusal of wrong credentials, when its time has come. */
+export async function refusedLogIn(
+  { failedLogIns }: AuthenticationServices,
+  request: FastifyRequest,
+): Promise<Fault> {
+  const { username } = basicCredentials(request);
+  // A request without credentials is no attempt: some clients send each request without them first.
+  if (username !== undefined) await failedLogIns.turn(username, request.ip);
+  return fault('unauthenticated', ['header', 'Authorization']);
 }

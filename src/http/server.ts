@@ -10,7 +10,7 @@ import { correlationIdTaken } from '../transactions/create.js';
 import { containsCardNumber } from '../values/card.js';
 import { Fault, fault, type Problem, problem } from '../values/faults.js';
 import { isCorrelationId } from '../values/text.js';
-import { type AuthenticationServices, authenticated } from './authentication.js';
+import { type AuthenticationServices, authenticated, refusedLogIn } from './authentication.js';
 import { CUSTOMER_OPERATIONS } from './customers.js';
 import { faultFor, faultOfProblems, faultResponse, rawFaultResponse } from './faults.js';
 import { BASE_PATH } from './hal.js';
@@ -182,8 +182,14 @@ function addOperation(
       if (services.draining()) throw fault('not_processed');
       const { passage } = request;
       if (createsTransaction) announce(services, request, reply);
-      passage.caller = await authenticated(services, request);
-      if (passage.presence !== undefined) passage.presence.organisationId = passage.caller.organisationId;
+      const { presence } = passage;
+      const caller = await authenticated(services, request);
+      if (caller === undefined) {
+        if (presence !== undefined) services.absences.leave(presence);
+        throw await refusedLogIn(services, request);
+      }
+      passage.caller = caller;
+      if (presence !== undefined) presence.organisationId = caller.organisationId;
     },
     handler: async (request, reply) => {
       const { passage } = request;

@@ -1,5 +1,15 @@
 import type { Statement } from '../store/database.js';
 
+/** Only this is read for wrong credentials: it takes the same time whether there is such a user and whatever it is granted. */
+export const FIND_SECRETS: Statement = {
+  name: 'find-secrets',
+  text: `
+    SELECT u.username, u.secret_digest AS "secretDigest"
+    FROM unnest(string_to_array($1, E'\\x1f')) AS asked(username)
+    JOIN gateway_user u ON u.username = asked.username
+    WHERE u.revoked_at IS NULL`,
+};
+
 export const FIND_USER: Statement = {
   name: 'find-user',
   text: `

@@ -44,6 +44,12 @@ export function isLockTimeout(error: unknown): boolean {
   return (error as { code?: string }).code === '55P03';
 }
 
+/** The statement took longer than its connection allows. */
+export function isStatementTimeout(error: unknown): boolean {
+  const { cause } = error as { cause?: { code?: string } };
+  return error instanceof DatabaseUnavailable && cause?.code === '57014';
+}
+
 /** The statement names a table or a column that the schema does not have (yet). */
 export function isUndefined(error: unknown): boolean {
   const { code } = error as { code?: string };
@@ -90,6 +96,8 @@ export interface DatabaseOptions {
   readonly onError?: (error: Error) => void;
   /** For an operator's long work: nothing is cut off for taking its time. */
   readonly patient?: boolean;
+  /** After this long the server gives a statement up. */
+  readonly statementTimeoutMs?: number;
   /** For batches that find each row by its key: every statement is planned once for each connection. */
   readonly planOnce?: boolean;
   /** Works with the rights of this role instead of its own. */
@@ -114,7 +122,7 @@ export class Database implements Queryable {
       keepAlive: true,
       options: [
         ...(options.planOnce === true ? BY_INDEX_ALWAYS : FOR_THE_TABLE_AS_IT_IS),
-        ...(options.patient === true ? [] : ['-c statement_timeout=15000']),
+        ...(options.patient === true ? [] : [`-c statement_timeout=${options.statementTimeoutMs ?? 15_000}`]),
         ...(options.role === undefined ? [] : [`-c role=${options.role}`]),
       ].join(' '),
     });

@@ -1,8 +1,9 @@
 // Customers: whom tokens belong to. Each merchant with the vault product has its own.
 import { journal } from '../merchants/journal.js';
-import { type Database, isUniqueViolation } from '../store/database.js';
+import { type Database, isStatementTimeout, isUniqueViolation, type Queryable } from '../store/database.js';
+import type { FairConnections } from '../store/fair-connections.js';
 import { IdBlocks } from '../store/id-blocks.js';
-import { fault } from '../values/faults.js';
+import { Fault, fault, problem } from '../values/faults.js';
 import { customerPage, type Ordering } from './customer-page.js';
 import {
   ADD_CUSTOMER,
@@ -49,11 +50,26 @@ export interface Page<Item> {
   readonly end: PageEnd | undefined;
 }
 
+const TOO_LONG =
+  'The search took too long. Search for more of a name or reference, or follow _links.next instead of a large offset.';
+
+export interface CustomerConnections {
+  /** For leases of identifiers. */
+  readonly leases: Database;
+  readonly vault: FairConnections;
+  /** Whose statements have little time: what a search has to read depends on how much an organisation has stored. */
+  readonly searches: FairConnections;
+}
+
 export class Customers {
   readonly #ids: IdBlocks;
 
-  constructor(private readonly database: Database) {
-    this.#ids = new IdBlocks(database, LEASE_CUSTOMER_IDS);
+  constructor(private readonly connections: CustomerConnections) {
+    this.#ids = new IdBlocks(connections.leases, LEASE_CUSTOMER_IDS);
+  }
+
+  #vaultOf({ organisationId }: VaultAccess): Queryable {
+    return this.connections.vault.of(organisationId);
   }
 
   async search(access: VaultAccess, search: CustomerSearch): Promise<Page<Customer>> {
@@ -64,7 +80,8 @@ export class Customers {
       name !== undefined,
       reference !== undefined,
     );
-    const { rows } = await this.database.query<Customer & { place: string }>(statement, [
+    const searches = this.connections.searches.of(access.organisationId);
+    const found = searches.query<Customer & { place: string }>(statement, [
       access.organisationId,
       access.merchantId,
       name === undefined ? null : containing(name),
@@ -75,6 +92,9 @@ export class Customers {
       after?.place ?? null,
       after?.id ?? null,
     ]);
+    const { rows } = await found.catch((error: unknown) => {
+      throw isStatementTimeout(error) ? new Fault([problem('unavailable', ['query'], TOO_LONG)]) : error;
+    });
     const items = rows.slice(0, limit);
     const last = rows.length > limit ? items.at(-1) : undefined;
     return { items, end: last && { place: last.place, id: last.id } };
@@ -88,14 +108,14 @@ export class Customers {
   ): Promise<{ customer: Customer; created: boolean }> {
     const { organisationId, merchantId } = access;
     for (;;) {
-      const known = await this.database.query<Customer>(CUSTOMER_BY_REFERENCE, [
+      const known = await this.#vaultOf(access).query<Customer>(CUSTOMER_BY_REFERENCE, [
         organisationId,
         merchantId,
         reference,
       ]);
       if (known.rows[0] !== undefined) return { customer: known.rows[0], created: false };
       const id = await this.#ids.take(organisationId);
-      const added = await this.database.transaction(async (connection) => {
+      const added = await this.#vaultOf(access).transaction(async (connection) => {
         const values = [organisationId, merchantId, id, reference, name];
         const { rows } = await connection.query<Customer>(ADD_CUSTOMER, values);
         if (rows[0] !== undefined)
@@ -107,8 +127,9 @@ export class Customers {
     }
   }
 
-  async find({ organisationId, merchantId }: VaultAccess, id: number): Promise<Customer> {
-    const { rows } = await this.database.query<Customer>(CUSTOMER, [organisationId, merchantId, id]);
+  async find(access: VaultAccess, id: number): Promise<Customer> {
+    const { organisationId, merchantId } = access;
+    const { rows } = await this.#vaultOf(access).query<Customer>(CUSTOMER, [organisationId, merchantId, id]);
     if (rows[0] === undefined) throw customerNotFound();
     return rows[0];
   }
@@ -118,7 +139,7 @@ export class Customers {
     id: number,
     change: { reference?: string; name?: string },
   ): Promise<Customer> {
-    return this.database.transaction(async (connection) => {
+    return this.#vaultOf(access).transaction(async (connection) => {
       const values = [
         access.organisationId,
         access.merchantId,
@@ -139,7 +160,7 @@ export class Customers {
 
   /** Its tokens go too, and their card data with them. */
   async delete(access: VaultAccess, id: number): Promise<void> {
-    await this.database.transaction(async (connection) => {
+    await this.#vaultOf(access).transaction(async (connection) => {
       const { rows } = await connection.query(DELETE_CUSTOMER, [
         access.organisationId,
         access.merchantId,

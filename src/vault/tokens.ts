@@ -1,7 +1,8 @@
 // Tokens: stored payment methods. Their secrets are sealed, and no operation ever returns them.
 import { journal } from '../merchants/journal.js';
 import { numbers, texts } from '../store/columns.js';
-import { type Database, isUniqueViolation } from '../store/database.js';
+import { type Database, isUniqueViolation, type Queryable } from '../store/database.js';
+import type { FairConnections } from '../store/fair-connections.js';
 import { GroupCommit } from '../store/group-commit.js';
 import { IdBlocks } from '../store/id-blocks.js';
 import { fault } from '../values/faults.js';
@@ -66,18 +67,26 @@ const BATCHES = { maxBatch: 128, lanes: 2 };
 /** The second attempt finds the name in use, or has another virtual PAN; more are for names that come and go. */
 const ATTEMPTS = 10;
 
+export interface TokenConnections {
+  /** For leases of identifiers. */
+  readonly leases: Database;
+  readonly vault: FairConnections;
+  /** For batches of new tokens. */
+  readonly additions: Database;
+  /** For tokens to pay with. */
+  readonly lookUps: Database;
+}
+
 export class Tokens {
   readonly #ids: IdBlocks;
   readonly #adding: GroupCommit<NewToken, Ending>;
   readonly #opening: GroupCommit<Asked, UsableRow | undefined>;
 
   constructor(
-    private readonly database: Database,
+    private readonly connections: TokenConnections,
     private readonly keys: DataKeys,
-    /** For tokens to pay with. */
-    private readonly lookUps: Database = database,
   ) {
-    this.#ids = new IdBlocks(database, LEASE_TOKEN_IDS);
+    this.#ids = new IdBlocks(connections.leases, LEASE_TOKEN_IDS);
     this.#adding = new GroupCommit((tokens) => this.#add(tokens), BATCHES);
     this.#opening = new GroupCommit((asked) => this.#usable(asked), BATCHES);
   }
@@ -120,7 +129,7 @@ export class Tokens {
   ): Promise<Page<Token>> {
     await this.#checkCustomer(access, customerId);
     const { limit, offset, after } = page;
-    const { rows } = await this.database.query<Token>(TOKENS_OF_CUSTOMER, [
+    const { rows } = await this.#vaultOf(access).query<Token>(TOKENS_OF_CUSTOMER, [
       access.organisationId,
       access.merchantId,
       customerId,
@@ -135,7 +144,7 @@ export class Tokens {
 
   async find(access: VaultAccess, customerId: number, id: number): Promise<Token> {
     const values = [access.organisationId, access.merchantId, customerId, id];
-    const { rows } = await this.database.query<Token>(TOKEN, values);
+    const { rows } = await this.#vaultOf(access).query<Token>(TOKEN, values);
     return rows[0] ?? (await this.#notFound(access, customerId));
   }
 
@@ -153,7 +162,7 @@ export class Tokens {
     const { organisationId, merchantId } = access;
     const { preferredName, active, account } = change;
     const key = account && (await this.keys.newest(organisationId, merchantId));
-    const updated = await this.database
+    const updated = await this.#vaultOf(access)
       .transaction(async (connection) => {
         const { rows } = await connection.query<Token>(CHANGE_TOKEN, [
           organisationId,
@@ -191,7 +200,7 @@ export class Tokens {
   }
 
   async delete(access: VaultAccess, customerId: number, id: number): Promise<void> {
-    const deleted = await this.database.transaction(async (connection) => {
+    const deleted = await this.#vaultOf(access).transaction(async (connection) => {
       const values = [access.organisationId, access.merchantId, customerId, id];
       const { rows } = await connection.query(DELETE_TOKEN, values);
       if (rows.length === 1)
@@ -215,24 +224,25 @@ export class Tokens {
   }
 
   async #add(tokens: readonly NewToken[]): Promise<readonly Ending[]> {
-    const { rows } = await this.database.query<{ organisationId: number; id: number; ending: Ending }>(
-      ADD_TOKENS,
-      [
-        numbers(tokens.map((token) => token.organisationId)),
-        numbers(tokens.map((token) => token.access.merchantId)),
-        numbers(tokens.map((token) => token.customerId)),
-        numbers(tokens.map((token) => token.id)),
-        numbers(tokens.map((token) => token.keyVersion)),
-        `{${tokens.map((token) => token.active).join(',')}}`,
-        texts(tokens.map((token) => token.virtualPan)),
-        texts(tokens.map((token) => token.accountType)),
-        texts(tokens.map((token) => token.preferredName)),
-        texts(tokens.map((token) => JSON.stringify(token.shown))),
-        texts(tokens.map((token) => token.sealed.toString('base64'))),
-        texts(tokens.map((token) => `user:${token.access.username}`)),
-        texts(tokens.map((token) => token.access.correlationId)),
-      ],
-    );
+    const { rows } = await this.connections.additions.query<{
+      organisationId: number;
+      id: number;
+      ending: Ending;
+    }>(ADD_TOKENS, [
+      numbers(tokens.map((token) => token.organisationId)),
+      numbers(tokens.map((token) => token.access.merchantId)),
+      numbers(tokens.map((token) => token.customerId)),
+      numbers(tokens.map((token) => token.id)),
+      numbers(tokens.map((token) => token.keyVersion)),
+      `{${tokens.map((token) => token.active).join(',')}}`,
+      texts(tokens.map((token) => token.virtualPan)),
+      texts(tokens.map((token) => token.accountType)),
+      texts(tokens.map((token) => token.preferredName)),
+      texts(tokens.map((token) => JSON.stringify(token.shown))),
+      texts(tokens.map((token) => token.sealed.toString('base64'))),
+      texts(tokens.map((token) => `user:${token.access.username}`)),
+      texts(tokens.map((token) => token.access.correlationId)),
+    ]);
     const endings = new Map(
       rows.map(({ organisationId, id, ending }) => [`${organisationId}/${id}`, ending]),
     );
@@ -240,7 +250,7 @@ export class Tokens {
   }
 
   async #usable(asked: readonly Asked[]): Promise<readonly (UsableRow | undefined)[]> {
-    const { rows } = await this.lookUps.query<UsableRow>(USABLE_TOKENS, [
+    const { rows } = await this.connections.lookUps.query<UsableRow>(USABLE_TOKENS, [
       numbers(asked.map((one) => one.organisationId)),
       numbers(asked.map((one) => one.merchantId)),
       texts(asked.map((one) => one.virtualPan)),
@@ -249,8 +259,13 @@ export class Tokens {
     return asked.map((_, index) => byPlace.get(index + 1));
   }
 
-  async #checkCustomer({ organisationId, merchantId }: VaultAccess, customerId: number): Promise<void> {
-    const { rows } = await this.database.query(CUSTOMER, [organisationId, merchantId, customerId]);
+  #vaultOf({ organisationId }: VaultAccess): Queryable {
+    return this.connections.vault.of(organisationId);
+  }
+
+  async #checkCustomer(access: VaultAccess, customerId: number): Promise<void> {
+    const { organisationId, merchantId } = access;
+    const { rows } = await this.#vaultOf(access).query(CUSTOMER, [organisationId, merchantId, customerId]);
     if (rows.length === 0) throw customerNotFound();
   }
 

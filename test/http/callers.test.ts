@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Administration } from '../../src/merchants/administration.js';
+import { Callers } from '../../src/merchants/callers.js';
 import { Database } from '../../src/store/database.js';
 import { type Answer, client } from '../support/client.js';
 import { type Credentials, type TestGateway, testGateway } from '../support/gateway.js';
@@ -98,6 +99,50 @@ describe('credentials', () => {
         );
       }
     }
+  });
+});
+
+describe('wrong secrets, however many', () => {
+  const ofOwner = (secret: string) => gateway.as({ username: gateway.owner.username, password: secret });
+
+  test('→ all 401; the owner is served meanwhile, also with a secret that is used for the first time', async () => {
+    const administration = new Database(gateway.databaseUrl, { maxConnections: 1 });
+    const fresh = await new Administration(administration, 'operator:test').addUser('fresh', 1);
+    await administration.close();
+    const guesses = Array.from({ length: 60 }, (_, at) => ofOwner(`guess ${at}`).search('x'));
+    const more = Array.from({ length: 60 }, (_, at) =>
+      gateway.as({ username: 'fresh', password: `guess ${at}` }).search('x'),
+    );
+    expect((await gateway.api.purchase()).status).toBe(201);
+    expect((await gateway.as(fresh).purchase()).status).toBe(201);
+    const statuses = (await Promise.all([...guesses, ...more])).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([401]));
+    await expect.poll(() => gateway.logged()).toContain('too many failed log-ins');
+  });
+
+  test('→ nothing is read of the user but the digest, and who is known stays known', async () => {
+    const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+    const statements: string[] = [];
+    const counting = {
+      query: (...query: Parameters<Database['query']>) => {
+        statements.push(query[0].name);
+        return database.query(...query);
+      },
+    };
+    const callers = new Callers(counting as Database);
+    const { username, password } = gateway.owner;
+    const owner = await callers.authenticate('right', username, password);
+    expect(owner?.username).toBe('owner');
+    expect(statements).toEqual(['find-secrets', 'find-user']);
+    const guesses = Array.from({ length: 300 }, (_, at) =>
+      callers.authenticate(`wrong ${at}`, at % 3 === 0 ? 'nobody' : username, `guess ${at}`),
+    );
+    expect(callers.known('right')).toBe(owner);
+    expect(new Set(await Promise.all(guesses))).toEqual(new Set([undefined]));
+    await database.close();
+    // Together, and the same for a name that is nobody's.
+    expect(statements.slice(2)).toEqual(['find-secrets', 'find-secrets']);
+    expect(callers.known('wrong 1')).toBeUndefined();
   });
 });
 

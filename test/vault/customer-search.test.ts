@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Answer, Client, Json } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
+import { locker } from '../support/locks.js';
 import { nextOf, pagesFrom, type Query, type Vault, vaultOf } from '../support/vault-client.js';
 
 let gateway: TestGateway;
@@ -364,4 +365,20 @@ describe('pages', () => {
       await coming;
     }
   });
+});
+
+test('a search that takes too long → 503 unavailable that says what to do; purchases go on meanwhile', async () => {
+  const { query, rollback } = await locker(gateway);
+  await query('LOCK TABLE customer IN ACCESS EXCLUSIVE MODE');
+  // More than there are connections for searches.
+  const searches = Array.from({ length: 12 }, () => vault.searchCustomers({ offset: 1_000_000 }));
+  for (let bought = 0; bought < 5; bought += 1) expect((await api.purchase()).status).toBe(201);
+  const answers = await Promise.all(searches);
+  await rollback();
+  expect(new Set(answers.map(({ status, code }) => `${status} ${code}`))).toEqual(
+    new Set(['503 unavailable']),
+  );
+  const messages = answers.map(({ body }) => body.errors[0].error_message);
+  expect(messages).toContainEqual(expect.stringContaining('The search took too long.'));
+  for (const { headers } of answers) expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
 });

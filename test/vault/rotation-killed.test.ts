@@ -1,6 +1,7 @@
 // A rotation that is killed again and again: nothing is lost at any point, and the next one goes on where it stopped.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { FairConnections } from '../../src/store/fair-connections.js';
 import { CardNumber } from '../../src/values/card.js';
 import { DataKeys } from '../../src/vault/keys.js';
 import { Tokens } from '../../src/vault/tokens.js';
@@ -28,7 +29,17 @@ afterAll(async () => {
 
 /** More than a few batches, without a request for each. */
 async function manyTokens(customerId: number): Promise<string[]> {
-  const tokens = new Tokens(operator.database, new DataKeys(operator.database, operator.provider));
+  const { database } = operator;
+  const vault = new FairConnections(database, {
+    connections: 1,
+    perOrganisation: 1,
+    maxWaiting: 1,
+    maxWaitMs: 1_000,
+  });
+  const tokens = new Tokens(
+    { leases: database, vault, additions: database, lookUps: database },
+    new DataKeys(database, operator.provider),
+  );
   const access = { organisationId: 1, merchantId: 1, username: 'owner', correlationId: 'many' };
   const made = await Promise.all(
     Array.from({ length: TOKENS }, (_, serial) =>

@@ -1,0 +1,40 @@
+// Failed log-ins, throttled by user name and by address: more than a few a second are answered late. They are never
+// turned away before their secret was looked at, so that nobody can lock out whoever has the right one.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { RateLimit } from './rate-limit.js';
+
+/** How long the answer to one too many is kept back. */
+const HELD_MS = 1_000;
+/** One line of the log for all that were kept back within this time. */
+const TELL_EVERY_MS = 1_000;
+
+export class FailedLogIns {
+  readonly #byUser: RateLimit;
+  readonly #byAddress: RateLimit;
+  #held = 0;
+
+  /** 0 means no limit. */
+  constructor(
+    perSecond: number,
+    private readonly log: Logger,
+  ) {
+    this.#byUser = new RateLimit(perSecond);
+    this.#byAddress = new RateLimit(perSecond);
+  }
+
+  /** Resolves when a failed log-in may be answered. The same for names that are no user's. */
+  async turn(username: string, address: string): Promise<void> {
+    const userMay = this.#byUser.allows(username);
+    const addressMay = this.#byAddress.allows(address);
+    if (userMay && addressMay) return;
+    if (this.#held === 0) setTimeout(() => this.#tell(address), TELL_EVERY_MS).unref();
+    this.#held += 1;
+    await sleep(HELD_MS, undefined, { ref: false });
+  }
+
+  #tell(address: string): void {
+    this.log.warn({ held: this.#held, address }, 'too many failed log-ins');
+    this.#held = 0;
+  }
+}
