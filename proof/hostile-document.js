@@ -4,6 +4,8 @@ import addFormats from 'ajv-formats';
 
 /** What the identifiers in addresses stand for. A new one has to be named here before it can be tried. */
 const TARGETS = { customer_id: 'customer', token_id: 'token' };
+/** Of the connection or of HTTP itself, not of the interface. */
+const HEADERS_OF_HTTP = ['connection', 'content-length', 'content-type', 'date', 'keep-alive'];
 const targetOf = (template, name) => {
   if (name === 'audit') return template.endsWith('/completion') ? 'preauthorisation' : 'purchase';
   if (TARGETS[name] === undefined) throw new Error(`${template}: what {${name}} stands for is not known`);
@@ -17,7 +19,16 @@ export class ApiDocument {
   constructor(document) {
     this.#document = document;
     addFormats.default(this.#ajv);
-    this.#ajv.addSchema(document, 'openapi');
+    // Clients must be ready for more than this gateway may answer today: new members, and new values.
+    this.#ajv.addKeyword({
+      keyword: 'x-extensible-enum',
+      validate: (values, value) => values.includes(value),
+    });
+    const closed = JSON.stringify(document).replaceAll(
+      '"additionalProperties":true',
+      '"additionalProperties":false',
+    );
+    this.#ajv.addSchema(JSON.parse(closed), 'openapi');
     this.base = document.servers[0].url;
     this.operations = Object.entries(document.paths).flatMap(([template, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({
@@ -25,7 +36,9 @@ export class ApiDocument {
         method: method.toUpperCase(),
         template,
         parameters: operation.parameters,
-        body: operation.requestBody?.content['application/json'],
+        body: operation.requestBody && {
+          schema: this.#whole(operation.requestBody.content['application/json'].schema),
+        },
         statuses: Object.keys(operation.responses),
         targets: Object.fromEntries(
           [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, targetOf(template, name)]),
@@ -33,6 +46,22 @@ export class ApiDocument {
       })),
     );
     this.templates = Object.keys(document.paths);
+  }
+
+  /** A schema with everything that it refers to; a `oneOf` becomes one object, with a choice of members. */
+  #whole({ $ref, ...schema }) {
+    if ($ref !== undefined) return this.#whole(this.#document.components.schemas[$ref.split('/').at(-1)]);
+    if (schema.oneOf !== undefined) {
+      const members = schema.oneOf.map((each) => this.#whole(each).properties);
+      return { type: 'object', choice: true, properties: Object.assign({}, ...members) };
+    }
+    const properties = Object.entries(schema.properties ?? {});
+    return {
+      ...schema,
+      ...(properties.length > 0 && {
+        properties: Object.fromEntries(properties.map(([name, member]) => [name, this.#whole(member)])),
+      }),
+    };
   }
 
   methodsOf(template) {
@@ -47,6 +76,9 @@ export class ApiDocument {
     const method = operation.method.toLowerCase();
     const documented = this.#document.paths[operation.template][method].responses[status];
     if (documented === undefined) return `${status} is not documented`;
+    const known = [...HEADERS_OF_HTTP, ...Object.keys(documented.headers)].map((name) => name.toLowerCase());
+    const foreign = Object.keys(headers).find((name) => !known.includes(name));
+    if (foreign !== undefined) return `the header ${foreign} is not documented for ${status}`;
     if (documented.content === undefined) return body === '' ? undefined : 'a body where none is documented';
     if (!/^application\/json/.test(headers['content-type'])) return 'the answer is not JSON';
     const at = [
@@ -82,8 +114,8 @@ function escaped(key) {
   return encodeURIComponent(String(key).replaceAll('~', '~0').replaceAll('/', '~1'));
 }
 
-/** Whether exactly one of the properties belongs there; the schema says so only in words. */
-export const isChoice = ({ description = '' }) => description.startsWith('Exactly one');
+/** Whether exactly one of the properties belongs there. */
+export const isChoice = ({ choice }) => choice === true;
 
 /** Makes proper values. `wanted`: the keys of a field that must be among them, even if it is optional. */
 export class Proper {

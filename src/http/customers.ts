@@ -76,8 +76,8 @@ export const CUSTOMER_OPERATIONS = [
     query: MerchantQuery,
     body: NewCustomer,
     example: EXAMPLE,
-    success: { status: 201, description: 'Created.', schema: CustomerObject },
-    alsoSuccess: { status: 200, description: 'There already.', schema: CustomerObject },
+    success: { status: 201, description: 'Created.', schema: CustomerObject, located: true },
+    alsoSuccess: { status: 200, description: 'There already.', schema: CustomerObject, located: true },
     faults: OF_VAULT,
     async handle(request, { customers }) {
       const access = accessOf(request);
@@ -101,6 +101,7 @@ export const CUSTOMER_OPERATIONS = [
     method: 'GET',
     route: '/customers/{customer_id}',
     summary: 'Look up a customer',
+    description: 'The customer, with a link to its tokens.',
     path: CustomerPath,
     query: MerchantQuery,
     success: { status: 200, description: 'The customer.', schema: CustomerObject },
@@ -117,6 +118,7 @@ export const CUSTOMER_OPERATIONS = [
     method: 'PATCH',
     route: '/customers/{customer_id}',
     summary: 'Update a customer',
+    description: 'Each field alone or together.',
     path: CustomerPath,
     query: MerchantQuery,
     body: CustomerChange,

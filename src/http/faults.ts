@@ -25,7 +25,7 @@ const FRAMEWORK_FAULTS: Readonly<Record<string, FaultCode>> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
 };
 
-const HEADERS: Partial<Record<FaultCode, Record<string, string>>> = {
+export const FAULT_HEADERS: Partial<Record<FaultCode, Record<string, string>>> = {
   unauthenticated: { 'www-authenticate': 'Basic realm="Tollgate", charset="UTF-8"' },
   not_processed: { 'retry-after': '1' },
   unavailable: { 'retry-after': '1' },
@@ -59,7 +59,7 @@ export function faultResponse(refused: Fault): FaultResponse {
   return {
     status: refused.status,
     headers: {
-      ...HEADERS[refused.code],
+      ...FAULT_HEADERS[refused.code],
       ...(inDoubt && refused.audit !== undefined && { location: transactionPath(refused.audit) }),
     },
     body: {

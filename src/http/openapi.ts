@@ -2,15 +2,16 @@
 import type { TSchema } from 'typebox';
 import { FAULTS, type FaultCode } from '../values/faults.js';
 import { BASE_PATH } from './hal.js';
-import type { Operation } from './operation.js';
-import { CorrelationId, CreatedTransaction, Errors, LookedUpTransaction, SearchResults } from './schemas.js';
-import { CustomerList, CustomerObject, TokenList, TokenObject } from './vault-schemas.js';
+import { Components } from './openapi-components.js';
+import { ANSWER_HEADERS, headersOfFaults, headersOfSuccess, type OpenApiHeader } from './openapi-headers.js';
+import type { Operation, Tag } from './operation.js';
+import { CorrelationId, Errors } from './schemas.js';
 
 export interface OpenApiOperation {
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly summary: string;
-  readonly description?: string;
+  readonly description: string;
   readonly parameters: readonly OpenApiParameter[];
   readonly requestBody?: { required: true; content: Record<string, { schema: unknown; example?: unknown }> };
   readonly responses: Record<string, OpenApiResponse>;
@@ -26,34 +27,38 @@ export interface OpenApiParameter {
 
 export interface OpenApiResponse {
   readonly description: string;
-  readonly headers?: Record<string, { description: string; schema: unknown }>;
+  readonly headers?: Record<string, unknown>;
   readonly content?: Record<string, { schema: unknown }>;
 }
 
 export interface OpenApiDocument {
   readonly openapi: string;
-  readonly info: { title: string; version: string; description: string };
+  readonly info: { title: string; version: string; description: string; license: object };
   readonly servers: readonly { url: string }[];
   readonly security: readonly Record<string, readonly string[]>[];
+  readonly tags: readonly { name: string; description: string }[];
   readonly paths: Record<string, Record<string, OpenApiOperation>>;
-  readonly components: { schemas: Record<string, unknown>; securitySchemes: Record<string, unknown> };
+  readonly components: {
+    schemas: Record<string, unknown>;
+    headers: Record<string, OpenApiHeader>;
+    securitySchemes: Record<string, unknown>;
+  };
 }
 
-const SHARED: readonly [string, TSchema][] = [
-  ['CreatedTransaction', CreatedTransaction],
-  ['LookedUpTransaction', LookedUpTransaction],
-  ['SearchResults', SearchResults],
-  ['Customer', CustomerObject],
-  ['CustomerList', CustomerList],
-  ['Token', TokenObject],
-  ['TokenList', TokenList],
-  ['Errors', Errors],
-];
+/** The interface's own version, not the program's: its major number is the one in every address. */
+const VERSION = '1.0.0';
+
+const TAGS: Readonly<Record<Tag, string>> = {
+  Transactions: 'Payments and what follows from them, looked up by audit or by correlation ID.',
+  Customers: 'The vault: customers, and groupings of tokens in general.',
+  Tokens: 'The vault: stored payment methods, each with a virtual PAN to pay with.',
+};
 
 /** What any operation may answer. */
 const ALWAYS: readonly FaultCode[] = [
   'malformed_request',
   'unauthenticated',
+  'method_not_allowed',
   'request_timeout',
   'too_many_requests',
   'headers_too_large',
@@ -75,37 +80,41 @@ const OF_SENDING: readonly FaultCode[] = ['body_too_large', 'unsupported_media_t
 const OF_BODIES: readonly FaultCode[] = ['malformed_json', 'card_number_invalid', 'currency_unknown'];
 
 export function openApiDocument<Services>(operations: readonly Operation<Services>[]): OpenApiDocument {
+  const components = new Components();
   const paths: Record<string, Record<string, OpenApiOperation>> = {};
   for (const operation of operations) {
     const path = paths[operation.route] ?? {};
     paths[operation.route] = path;
-    path[operation.method.toLowerCase()] = describe(operation);
+    path[operation.method.toLowerCase()] = describe(operation, components);
   }
   return {
     openapi: '3.1.0',
     info: {
       title: 'Tollgate',
-      version: '1.0.0',
+      version: VERSION,
       description:
         'Payment gateway and customer vault. For a merchant’s backend server; never call it from a browser.',
+      license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: BASE_PATH }],
     security: [{ basic: [] }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
     components: {
-      schemas: Object.fromEntries(SHARED),
+      schemas: components.schemas,
+      headers: ANSWER_HEADERS,
       securitySchemes: { basic: { type: 'http', scheme: 'basic' } },
     },
   };
 }
 
-function describe<Services>(operation: Operation<Services>): OpenApiOperation {
-  const { body, example, description, success } = operation;
+function describe<Services>(operation: Operation<Services>, components: Components): OpenApiOperation {
+  const { body, example, success, alsoSuccess } = operation;
   return {
     operationId: operation.id,
     tags: [operation.tag],
     summary: operation.summary,
-    ...(description !== undefined && { description }),
+    description: operation.description,
     parameters: [
       {
         name: 'X-Correlation-Id',
@@ -116,43 +125,46 @@ function describe<Services>(operation: Operation<Services>): OpenApiOperation {
         }),
         schema: CorrelationId,
       },
-      ...parameters('path', operation.path),
-      ...parameters('query', operation.query),
+      ...parameters('path', operation.path, components),
+      ...parameters('query', operation.query, components),
     ],
     ...(body !== undefined && {
       requestBody: {
         required: true,
-        content: { 'application/json': { schema: body, ...(example !== undefined && { example }) } },
+        content: {
+          'application/json': { schema: components.use(body), ...(example !== undefined && { example }) },
+        },
       },
     }),
     responses: {
-      ...successResponse(operation, success),
-      ...(operation.alsoSuccess !== undefined && successResponse(operation, operation.alsoSuccess)),
-      ...faultResponses(operation),
+      ...successResponse(success, components),
+      ...(alsoSuccess !== undefined && successResponse(alsoSuccess, components)),
+      ...faultResponses(operation, components),
     },
   };
 }
 
-function successResponse<Services>(
-  { creates }: Operation<Services>,
-  { status, description, schema }: Operation<Services>['success'],
+function successResponse(
+  { status, description, schema, located }: Operation<unknown>['success'],
+  components: Components,
 ): Record<string, OpenApiResponse> {
   return {
     [status]: {
       description,
-      headers: {
-        'X-Correlation-Id': { description: 'That of the request.', schema: { type: 'string' } },
-        ...(creates && { Location: { description: 'The transaction.', schema: { type: 'string' } } }),
-      },
-      ...(schema !== undefined && { content: { 'application/json': { schema: reference(schema) } } }),
+      headers: headersOfSuccess(located === true),
+      ...(schema !== undefined && { content: { 'application/json': { schema: components.use(schema) } } }),
     },
   };
 }
 
-function parameters(place: 'path' | 'query', schema: TSchema | undefined): OpenApiParameter[] {
+function parameters(
+  place: 'path' | 'query',
+  schema: TSchema | undefined,
+  components: Components,
+): OpenApiParameter[] {
   if (schema === undefined) return [];
   const { properties, required = [] } = schema as unknown as {
-    properties: Record<string, { description?: string }>;
+    properties: Record<string, TSchema & { description?: string }>;
     required?: string[];
   };
   return Object.entries(properties).map(([name, { description, ...rest }]) => ({
@@ -160,11 +172,14 @@ function parameters(place: 'path' | 'query', schema: TSchema | undefined): OpenA
     in: place,
     required: place === 'path' || required.includes(name),
     ...(description !== undefined && { description }),
-    schema: rest,
+    schema: components.use(rest),
   }));
 }
 
-function faultResponses<Services>(operation: Operation<Services>): Record<string, OpenApiResponse> {
+function faultResponses<Services>(
+  operation: Operation<Services>,
+  components: Components,
+): Record<string, OpenApiResponse> {
   const codes = [
     ...ALWAYS,
     ...OF_FIELDS,
@@ -174,20 +189,16 @@ function faultResponses<Services>(operation: Operation<Services>): Record<string
   ];
   const statuses = new Set(codes.map((code) => FAULTS[code].status));
   return Object.fromEntries(
-    [...statuses].map((status) => [
-      status,
-      {
-        description: codes
-          .filter((code) => FAULTS[code].status === status)
-          .map((code) => `\`${code}\``)
-          .join(', '),
-        content: { 'application/json': { schema: reference(Errors) } },
-      },
-    ]),
+    [...statuses].map((status) => {
+      const those = codes.filter((code) => FAULTS[code].status === status);
+      return [
+        status,
+        {
+          description: those.map((code) => `\`${code}\``).join(', '),
+          headers: headersOfFaults(those),
+          content: { 'application/json': { schema: components.use(Errors) } },
+        },
+      ];
+    }),
   );
-}
-
-function reference(schema: TSchema): unknown {
-  const shared = SHARED.find(([, known]) => known === schema);
-  return shared === undefined ? schema : { $ref: `#/components/schemas/${shared[0]}` };
 }

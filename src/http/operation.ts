@@ -25,22 +25,33 @@ export interface Reply {
   readonly outcome?: string;
 }
 
+export type Tag = 'Transactions' | 'Customers' | 'Tokens';
+
+interface Success {
+  readonly status: number;
+  readonly description: string;
+  readonly schema?: TSchema;
+  /** Whether the answer has the header `Location`. */
+  readonly located?: true;
+}
+
 interface Definition<Services, Path extends TObject, Query extends TObject, Body extends TSchema> {
+  /** Becomes the name of a function in generated clients: no word that a language keeps for itself. */
   readonly id: string;
-  readonly tag: string;
+  readonly tag: Tag;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Below the base path; parameters in braces. */
   readonly route: string;
   readonly summary: string;
-  readonly description?: string;
+  readonly description: string;
   readonly path?: Path;
   readonly query?: Query;
   readonly body?: Body;
   /** What a schema cannot say about the body: takes the problems that the schema found and returns those that count. It must expect any body. */
   readonly reviewBody?: (body: unknown, problems: Problem[]) => Problem[];
-  readonly success: { readonly status: number; readonly description: string; readonly schema?: TSchema };
+  readonly success: Success;
   /** A second way to succeed. */
-  readonly alsoSuccess?: Definition<Services, Path, Query, Body>['success'];
+  readonly alsoSuccess?: Success;
   readonly faults: readonly FaultCode[];
   /** Whether the correlation ID makes it idempotent. */
   readonly creates?: boolean;

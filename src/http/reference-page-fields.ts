@@ -8,6 +8,7 @@ type Limit = `${'min' | 'max'}${'Length' | 'Items' | 'Properties' | 'imum'}`;
 /** As much of JSON Schema as the interface uses. */
 export interface Schema extends Readonly<Partial<Record<Limit, number>>> {
   readonly $ref?: string;
+  readonly title?: string;
   readonly type?: string | readonly string[];
   readonly description?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -20,6 +21,7 @@ export interface Schema extends Readonly<Partial<Record<Limit, number>>> {
   readonly oneOf?: readonly Schema[];
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
+  readonly 'x-extensible-enum'?: readonly unknown[];
   readonly default?: unknown;
   readonly examples?: readonly unknown[];
   readonly format?: string;
@@ -34,8 +36,8 @@ export interface Field {
   readonly schema: Schema;
 }
 
-/** The shared schemas: by name, and by what they say, for one that stands inside another is written out there. */
-export type Objects = readonly { readonly name: string; readonly schema: Schema; readonly json: string }[];
+/** The schemas that have a section of their own. */
+export type Objects = readonly { readonly name: string; readonly schema: Schema }[];
 
 const FORMATS: Readonly<Record<string, string>> = {
   'luhn-checked': 'must pass the Luhn check of card numbers',
@@ -60,12 +62,9 @@ const CHARACTERS: Readonly<Record<string, string>> = {
   'a-z': 'lower-case letter',
 };
 
-/** The shared schema that this one refers to or repeats. */
-export function sharedObject(schema: Schema, objects: Objects): Objects[number] | undefined {
-  if (schema.$ref !== undefined)
-    return objects.find(({ name }) => schema.$ref === `#/components/schemas/${name}`);
-  const json = JSON.stringify(schema);
-  return objects.find((object) => object.json === json);
+/** The object that this schema refers to. */
+export function sharedObject({ $ref }: Schema, objects: Objects): Objects[number] | undefined {
+  return objects.find(({ name }) => $ref === `#/components/schemas/${name}`);
 }
 
 export function bodyTable(schema: Schema, objects: Objects): Html {
@@ -127,7 +126,7 @@ function branch(field: Field, objects: Objects): Field[] {
 }
 
 function isWrapper(schema: Schema): boolean {
-  const { type, required, properties = {}, additionalProperties, ...others } = schema;
+  const { title, type, required, properties = {}, additionalProperties, ...others } = schema;
   const closed = typeof additionalProperties !== 'object' && Object.keys(others).length === 0;
   return closed && Object.keys(properties).length === 1;
 }
@@ -147,6 +146,7 @@ export function typeOf(schema: Schema, objects: Objects): Html {
       [...new Set(choices)].map((text) => new Html(text)),
       ' or ',
     );
+  if (schema.title !== undefined) return html`${schema.title}`;
   return joined([type ?? (values[0] === undefined ? 'any' : typeof values[0])].flat(), ' or ');
 }
 
@@ -188,6 +188,8 @@ function counted(count: number, unit: string): string {
 function choices(schema: Schema): string[] {
   const constants = [schema, ...alternatives(schema)].map((each) => each.const);
   const values = [...(schema.enum ?? []), ...constants.filter((value) => value !== undefined)];
+  const known = schema['x-extensible-enum'];
+  if (known !== undefined) return [`one of ${known.map(literal).join(', ')}; new values may come`];
   if (values.length === 0) return [];
   return [`${values.length === 1 ? 'always' : 'one of'} ${values.map(literal).join(', ')}`];
 }

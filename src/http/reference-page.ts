@@ -14,6 +14,7 @@ import {
   typeOf,
 } from './reference-page-fields.js';
 import { codeBlock, Html, html, joined, prose, table } from './reference-page-html.js';
+import { PageSchemas } from './reference-page-objects.js';
 import { REFERENCE_PAGE_STYLE } from './reference-page-style.js';
 
 interface Entry {
@@ -28,11 +29,8 @@ export function referencePage(document: OpenApiDocument): string {
     Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );
   const tags = [...new Set(entries.map(tagOf))];
-  const objects = Object.entries(document.components.schemas).map(([name, schema]) => ({
-    name,
-    schema: schema as Schema,
-    json: JSON.stringify(schema),
-  }));
+  const schemas = new PageSchemas(document);
+  const { objects } = schemas;
   const { title, version, description } = document.info;
   return html`<!doctype html>
 <html lang="en">
@@ -63,7 +61,8 @@ ${menu(
 ${introduction(base, entries)}
 ${tags.map(
   (tag) => html`<section class="group"><h2>${tag}</h2>
-${entries.filter((entry) => tagOf(entry) === tag).map((entry) => operationSection(entry, base, objects))}</section>`,
+${document.tags.filter(({ name }) => name === tag).map((known) => html`<p>${prose(known.description)}</p>`)}
+${entries.filter((entry) => tagOf(entry) === tag).map((entry) => operationSection(entry, { base, schemas, headers: document.components.headers }))}</section>`,
 )}
 <section class="group"><h2 id="objects">Objects</h2>${objects.map((object) => objectSection(object, objects))}</section>
 </main>
@@ -181,7 +180,16 @@ const OUTCOMES: readonly [string, string][] = [
   ['unknown', 'Not known yet. Look the transaction up until it is.'],
 ];
 
-function operationSection({ method, path, operation }: Entry, base: string, objects: Objects): Html {
+/** What the sections of the operations have in common. */
+interface Surroundings {
+  readonly base: string;
+  readonly schemas: PageSchemas;
+  readonly headers: OpenApiDocument['components']['headers'];
+}
+
+function operationSection({ method, path, operation }: Entry, around: Surroundings): Html {
+  const { base, schemas } = around;
+  const { objects } = schemas;
   const { operationId, summary, description, parameters, requestBody, responses } = operation;
   const anchor = `op-${operationId}`;
   const schema = requestBody?.content['application/json']?.schema as Schema | undefined;
@@ -189,12 +197,12 @@ function operationSection({ method, path, operation }: Entry, base: string, obje
   return html`<section class="operation" id="${anchor}">
 <header>${heading(summary, anchor)}
 <p class="route">${badge(method)} <code><span>${base}</span>${breakable(path)}</code></p>
-${description === undefined ? '' : html`<p>${prose(description)}</p>`}</header>
+<p>${prose(description)}</p></header>
 <div class="example">${codeBlock('Example request', curl({ method, path, operation }))}</div>
 <div class="rules">
 ${parameters.length === 0 ? '' : html`<h4>Parameters</h4>${fieldTable(parameters.map(fieldOfParameter), objects)}`}
-${schema === undefined ? '' : html`<h4>Request body</h4>${bodyTable(schema, objects)}`}
-<h4>Response</h4>${answers.filter(([status]) => status < '400').map(([status, response]) => success(status, response, objects))}
+${schema === undefined ? '' : html`<h4>Request body</h4>${bodyTable(schemas.whole(schema), objects)}`}
+<h4>Response</h4>${answers.filter(([status]) => status < '400').map(([status, response]) => success(status, response, around))}
 ${errorsOf(answers.filter(([status]) => status >= '400'))}
 </div></section>`;
 }
@@ -207,14 +215,14 @@ function fieldOfParameter({ name, in: place, required, description, schema }: Op
 function success(
   status: string,
   { description, headers = {}, content }: OpenApiResponse,
-  objects: Objects,
+  { schemas, headers: known }: Surroundings,
 ): Html {
   const schema = content?.['application/json']?.schema as Schema | undefined;
-  const sent = Object.entries(headers).map(
-    ([name, header]) => html`<li><code>${name}</code> ${prose(header.description)}</li>`,
+  const sent = Object.keys(headers).map(
+    (name) => html`<li><code>${name}</code> ${prose(known[name]?.description)}</li>`,
   );
   return html`<p>${statusBadge(status)} ${STATUS_CODES[status] ?? ''}. ${prose(description)}</p>
-${schema === undefined ? '' : responseBody(schema, objects)}
+${schema === undefined ? '' : responseBody(schemas.whole(schema), schemas.objects)}
 ${sent.length === 0 ? '' : html`<details><summary>Response headers</summary><ul>${sent}</ul></details>`}`;
 }
 

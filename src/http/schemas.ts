@@ -1,5 +1,6 @@
-// The shapes on the wire. One schema gives the types, the validation and the OpenAPI document.
-import Type, { type Static, type TSchema } from 'typebox';
+// The shapes on the wire. One schema gives the types, the validation and the OpenAPI document: one with a `title` is a
+// component of that name there.
+import Type, { type Static, type TProperties } from 'typebox';
 import {
   ACCOUNT_NAME_MAX_LENGTH,
   ACCOUNT_NAME_PATTERN,
@@ -8,8 +9,12 @@ import {
 } from '../values/bank-account.js';
 import { AMOUNT_PATTERN } from '../values/money.js';
 import { CORRELATION_ID_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';
+import { alternatives, OPEN, openEnum } from './openapi-components.js';
 
 export const MAX_INTEGER = 2_147_483_647;
+
+const CARD_TYPES = ['visa', 'mastercard', 'amex', 'diners', 'discover', 'jcb', 'unionpay', 'eftpos', ''];
+export const CardTypeShown = openEnum(CARD_TYPES, 'The scheme of the card. Empty where it is not known.');
 
 export const Id = (description: string) => Type.Integer({ minimum: 1, maximum: MAX_INTEGER, description });
 
@@ -24,9 +29,10 @@ export const CorrelationId = Type.String({
   description: 'Chosen by the client, new for each request. A UUID is a good choice.',
 });
 
-const RequestMerchant = Type.Object({ id: Id('The merchant that the transaction is for.') });
+const Merchant = Type.Object({ id: Id('The merchant that the transaction is for.') }, { title: 'Merchant' });
 
 const RequestKvps = Type.Unsafe<Record<string, string>>({
+  title: 'RequestKvps',
   type: 'object',
   maxProperties: 100,
   propertyNames: {
@@ -46,39 +52,46 @@ const RequestKvps = Type.Unsafe<Record<string, string>>({
 
 const Reference = RestrictedText(1, 128, "The merchant's reference for the transaction.");
 
-const AmountDetails = Type.Object({
-  total_amount: Type.String({
-    pattern: AMOUNT_PATTERN,
-    description: 'Cents, as a string of digits.',
-    examples: ['1995'],
-  }),
-  currency: Type.String({
-    pattern: '^[A-Z]{3}$',
-    format: 'iso-4217',
-    description: 'ISO 4217 code.',
-    examples: ['AUD'],
-  }),
-});
-
-const RequestCreditCard = Type.Object({
-  pan: Type.String({
-    pattern: '^[0-9]{12,19}$',
-    format: 'luhn-checked',
-    description: 'The card number, or a virtual PAN.',
-    examples: ['4111111111111111'],
-  }),
-  expiry_date: Type.Optional(
-    Type.String({
-      pattern: '^[0-9]{4}$',
-      format: 'card-expiry',
-      description: 'MMYY (YYMM is understood too). Required with a card number, ignored with a virtual PAN.',
-      examples: ['1230'],
+const AmountDetails = Type.Object(
+  {
+    total_amount: Type.String({
+      pattern: AMOUNT_PATTERN,
+      description: 'Cents, as a string of digits.',
+      examples: ['1995'],
     }),
-  ),
-  cvv: Type.Optional(
-    Type.String({ pattern: '^[0-9]{3,4}$', description: 'Never stored.', examples: ['123'] }),
-  ),
-});
+    currency: Type.String({
+      pattern: '^[A-Z]{3}$',
+      format: 'iso-4217',
+      description: 'ISO 4217 code.',
+      examples: ['AUD'],
+    }),
+  },
+  { title: 'AmountDetails' },
+);
+
+const Creditcard = Type.Object(
+  {
+    pan: Type.String({
+      pattern: '^[0-9]{12,19}$',
+      format: 'luhn-checked',
+      description: 'The card number, or a virtual PAN.',
+      examples: ['4111111111111111'],
+    }),
+    expiry_date: Type.Optional(
+      Type.String({
+        pattern: '^[0-9]{4}$',
+        format: 'card-expiry',
+        description:
+          'MMYY (YYMM is understood too). Required with a card number, ignored with a virtual PAN.',
+        examples: ['1230'],
+      }),
+    ),
+    cvv: Type.Optional(
+      Type.String({ pattern: '^[0-9]{3,4}$', description: 'Never stored.', examples: ['123'] }),
+    ),
+  },
+  { title: 'Creditcard' },
+);
 
 export const Bsb = Type.String({
   pattern: BSB_PATTERN,
@@ -100,41 +113,57 @@ export const AccountName = Type.String({
   examples: ['A Customer'],
 });
 
-const RequestBankAccount = Type.Object({
-  bsb: Bsb,
-  account_number: AccountNumber,
-  account_name: AccountName,
+const Bankaccount = Type.Object(
+  {
+    bsb: Bsb,
+    account_number: AccountNumber,
+    account_name: AccountName,
+  },
+  { title: 'Bankaccount' },
+);
+
+const body = <Properties extends TProperties>(title: string, properties: Properties) =>
+  Type.Object(
+    {
+      merchant: Merchant,
+      kvps: Type.Optional(RequestKvps),
+      transaction: Type.Object(properties, { title: `${title}Transaction` }),
+    },
+    { title },
+  );
+
+const PaymentMethod = Type.Object(
+  { creditcard: Type.Optional(Creditcard), bankaccount: Type.Optional(Bankaccount) },
+  {
+    title: 'PaymentMethod',
+    description: 'Exactly one of the two.',
+    ...alternatives({ creditcard: 'CreditcardPaymentMethod', bankaccount: 'BankaccountPaymentMethod' }),
+  },
+);
+const CreditcardPaymentMethod = Type.Object({ creditcard: Creditcard }, { title: 'CreditcardPaymentMethod' });
+
+export const PaymentBody = body('PaymentRequest', {
+  reference: Reference,
+  amount_details: AmountDetails,
+  payment_method: PaymentMethod,
 });
-
-const body = <Transaction extends TSchema>(transaction: Transaction) =>
-  Type.Object({ merchant: RequestMerchant, kvps: Type.Optional(RequestKvps), transaction });
-
-export const PaymentBody = body(
-  Type.Object({
-    reference: Reference,
-    amount_details: AmountDetails,
-    payment_method: Type.Object(
-      { creditcard: Type.Optional(RequestCreditCard), bankaccount: Type.Optional(RequestBankAccount) },
-      { description: 'Exactly one of the two.' },
-    ),
-  }),
-);
 /** Nothing can be held on a bank account. */
-export const CardPaymentBody = body(
-  Type.Object({
-    reference: Reference,
-    amount_details: AmountDetails,
-    payment_method: Type.Object({ creditcard: RequestCreditCard }),
-  }),
-);
-export const AmountBody = body(Type.Object({ reference: Reference, amount_details: AmountDetails }));
-export const VoidBody = body(Type.Object({ reference: Reference }));
+export const CardPaymentBody = body('PreauthorisationRequest', {
+  reference: Reference,
+  amount_details: AmountDetails,
+  payment_method: CreditcardPaymentMethod,
+});
+export const AmountBody = body('AmountRequest', { reference: Reference, amount_details: AmountDetails });
+export const VoidBody = body('VoidRequest', { reference: Reference });
 
 export type PaymentBody = Static<typeof PaymentBody>;
 export type AmountBody = Static<typeof AmountBody>;
 export type VoidBody = Static<typeof VoidBody>;
 
-export const Link = Type.Object({ href: Type.String({ description: 'An absolute path.' }) });
+export const Link = Type.Object(
+  { href: Type.String({ description: 'An absolute path.' }) },
+  { title: 'Link', ...OPEN },
+);
 
 export const TransactionLinks = Type.Object(
   {
@@ -145,7 +174,8 @@ export const TransactionLinks = Type.Object(
     void: Type.Optional(Link),
   },
   {
-    additionalProperties: false,
+    title: 'TransactionLinks',
+    ...OPEN,
     description: '`completion`, `refund` and `void` are there only while that operation would be accepted.',
   },
 );
@@ -158,7 +188,7 @@ const Acquirer = Type.Object(
     authorisation_code: Type.Optional(Type.String()),
     preauthorisation_code: Type.Optional(Type.String({ maxLength: 12 })),
   },
-  { additionalProperties: false },
+  { title: 'AcquirerStatus', ...OPEN },
 );
 
 export const Status = Type.Object(
@@ -168,106 +198,134 @@ export const Status = Type.Object(
         '0 processed; 1 the acquirer could not be reached, nothing was sent; 2 no readable answer, reversed, nothing was charged; 3 the acquirer reported a fault of its own; -99 not known yet. Treat any other value as -99.',
     }),
     gateway_status_message: Type.String(),
-    transaction_status_code: Type.Enum([
-      'approved',
-      'declined',
-      'pending',
-      'error',
-      'voided',
-      'reversed',
-      'unknown',
-      'Unknown',
-    ]),
+    transaction_status_code: openEnum(
+      ['approved', 'declined', 'pending', 'error', 'voided', 'reversed', 'unknown', 'Unknown'],
+      'The outcome. Treat any other value as `unknown`.',
+    ),
     acquirer: Acquirer,
   },
-  { additionalProperties: false },
+  { title: 'TransactionStatus', ...OPEN },
 );
 
-const Kvps = Type.Record(Type.String(), Type.String());
-const Merchant = Type.Object({ id: Id('The merchant.') });
+const Kvps = Type.Unsafe<Record<string, string>>({
+  title: 'Kvps',
+  type: 'object',
+  additionalProperties: { type: 'string' },
+  description:
+    'Those of the request under `GATEWAY.REQUEST.KVP.`, those of the gateway under `GATEWAY.RESPONSE.KVP.`.',
+});
 const GatewayTimestamp = Type.String({
   format: 'date-time',
   description: 'Sydney local time. Approximate on creating responses, exact on lookups.',
 });
 
+const TransactionMerchant = Type.Object(
+  { id: Id('The merchant.') },
+  { title: 'TransactionMerchant', ...OPEN },
+);
+
 export const CreatedTransaction = Type.Object(
   {
     audit: Id('The lasting identifier of the transaction.'),
     gateway_timestamp: GatewayTimestamp,
-    merchant: Merchant,
+    merchant: TransactionMerchant,
     kvps: Kvps,
     status: Status,
     _links: TransactionLinks,
   },
-  { additionalProperties: false },
+  { title: 'CreatedTransaction', ...OPEN },
+);
+
+const MaskedPaymentMethod = Type.Object(
+  {
+    creditcard: Type.Optional(
+      Type.Object(
+        {
+          pan: Type.String({ description: 'Masked.' }),
+          type: CardTypeShown,
+        },
+        { title: 'MaskedCreditcard', ...OPEN },
+      ),
+    ),
+    bankaccount: Type.Optional(
+      Type.Object(
+        {
+          bsb: Type.String(),
+          account_number: Type.String({ description: 'Masked.' }),
+          account_name: Type.String(),
+        },
+        { title: 'MaskedBankaccount', ...OPEN },
+      ),
+    ),
+  },
+  {
+    title: 'MaskedPaymentMethod',
+    ...OPEN,
+    ...alternatives({
+      creditcard: 'MaskedCreditcardPaymentMethod',
+      bankaccount: 'MaskedBankaccountPaymentMethod',
+    }),
+  },
+);
+
+const TransactionAmount = Type.Object(
+  { total_amount: Type.String({ description: 'Cents, as a string of digits.' }), currency: Type.String() },
+  { title: 'TransactionAmount', ...OPEN },
+);
+
+const TransactionDetails = Type.Object(
+  {
+    reference: Type.String(),
+    transaction_type: openEnum(
+      ['purchase', 'preauthorisation', 'completion', 'refund', 'standalone_refund', 'void', 'reverse'],
+      '`reverse` is to be treated as `void`.',
+    ),
+    target_audit: Type.Optional(Id('The transaction that this one acts on.')),
+    amount_details: TransactionAmount,
+    payment_method: Type.Optional(MaskedPaymentMethod),
+    directdebit_mode: Type.Optional(
+      openEnum(['debit', 'credit'], 'Of a direct debit: which way the money goes.'),
+    ),
+  },
+  { title: 'TransactionDetails', ...OPEN },
 );
 
 export const LookedUpTransaction = Type.Object(
   {
     audit: Id('The lasting identifier of the transaction.'),
     gateway_timestamp: GatewayTimestamp,
-    merchant: Merchant,
+    merchant: TransactionMerchant,
     kvps: Kvps,
-    transaction: Type.Object(
-      {
-        reference: Type.String(),
-        transaction_type: Type.Enum([
-          'purchase',
-          'preauthorisation',
-          'completion',
-          'refund',
-          'standalone_refund',
-          'void',
-          'reverse',
-        ]),
-        target_audit: Type.Optional(Id('The transaction that this one acts on.')),
-        amount_details: Type.Object({ total_amount: Type.String(), currency: Type.String() }),
-        payment_method: Type.Optional(
-          Type.Object(
-            {
-              creditcard: Type.Optional(
-                Type.Object({ pan: Type.String({ description: 'Masked.' }), type: Type.String() }),
-              ),
-              bankaccount: Type.Optional(
-                Type.Object({
-                  bsb: Type.String(),
-                  account_number: Type.String({ description: 'Masked.' }),
-                  account_name: Type.String(),
-                }),
-              ),
-            },
-            { additionalProperties: false },
-          ),
-        ),
-        directdebit_mode: Type.Optional(
-          Type.Enum(['debit', 'credit'], { description: 'Of a direct debit: which way the money goes.' }),
-        ),
-      },
-      { additionalProperties: false },
-    ),
+    transaction: TransactionDetails,
     status: Status,
     _links: TransactionLinks,
   },
-  { additionalProperties: false },
+  { title: 'LookedUpTransaction', ...OPEN },
 );
 
-export const SearchResults = Type.Object({ results: Type.Array(LookedUpTransaction, { maxItems: 1 }) });
+export const SearchResults = Type.Object(
+  { results: Type.Array(LookedUpTransaction, { maxItems: 1 }) },
+  { title: 'SearchResults', ...OPEN },
+);
 
 export const Errors = Type.Object(
   {
     errors: Type.Array(
-      Type.Object({
-        error_code: Type.String(),
-        error_message: Type.String(),
-        location: Type.Array(Type.String(), {
-          description: 'Starts with `header`, `path`, `query` or `body`.',
-        }),
-      }),
+      Type.Object(
+        {
+          error_code: Type.String({ description: 'What is wrong. There may be new codes at any time.' }),
+          error_message: Type.String(),
+          location: Type.Array(Type.String(), {
+            description: 'Starts with `header`, `path`, `query` or `body`.',
+          }),
+        },
+        { title: 'Problem', ...OPEN },
+      ),
       { minItems: 1 },
     ),
-    _links: Type.Optional(Type.Object({ transaction: Link })),
+    _links: Type.Optional(Type.Object({ transaction: Link }, { title: 'ErrorLinks', ...OPEN })),
   },
-  { additionalProperties: false },
+  { title: 'Errors', ...OPEN },
 );
 
 export const AuditPath = Type.Object({ audit: Id('The audit of the transaction.') });

@@ -40,6 +40,7 @@ const CREATED = {
   status: 201,
   description: 'A response came back. It does not mean approval: see `status.transaction_status_code`.',
   schema: CreatedTransaction,
+  located: true,
 } as const;
 const OF_CREATION: readonly FaultCode[] = [
   'correlation_id_already_used',
@@ -163,7 +164,7 @@ async function create(command: Command, { creation, clock }: TransactionServices
 
 function payment(
   kind: DirectCommand['operation'],
-  text: { id: string; route: string; summary: string; description?: string },
+  text: { id: string; route: string; summary: string; description: string },
 ) {
   return operation<TransactionServices, never, never, typeof PaymentBody>({
     ...text,
@@ -192,7 +193,7 @@ function payment(
 
 function onTarget(
   kind: 'completion' | 'refund',
-  text: { id: string; route: string; summary: string; description?: string },
+  text: { id: string; route: string; summary: string; description: string },
   faults: readonly FaultCode[],
 ) {
   return operation<TransactionServices, typeof AuditPath, never, typeof AmountBody>({
@@ -220,9 +221,14 @@ function onTarget(
 }
 
 export const TRANSACTION_OPERATIONS = [
-  payment('purchase', { id: 'purchase', route: '/transactions/purchase', summary: 'Purchase' }),
+  payment('purchase', {
+    id: 'createPurchase',
+    route: '/transactions/purchase',
+    summary: 'Purchase',
+    description: 'Charges a card, or debits a bank account.',
+  }),
   payment('preauthorisation', {
-    id: 'preauthorisation',
+    id: 'createPreauthorisation',
     route: '/transactions/preauthorisation',
     summary: 'Preauthorisation',
     description:
@@ -231,7 +237,7 @@ export const TRANSACTION_OPERATIONS = [
   onTarget(
     'completion',
     {
-      id: 'completion',
+      id: 'createCompletion',
       route: '/transactions/{audit}/completion',
       summary: 'Completion of a preauthorisation',
       description: 'Takes the preauthorised amount, or less: the rest is released. Once.',
@@ -241,7 +247,7 @@ export const TRANSACTION_OPERATIONS = [
   onTarget(
     'refund',
     {
-      id: 'refund',
+      id: 'createRefund',
       route: '/transactions/{audit}/refund',
       summary: 'Refund by audit',
       description: 'Several partial refunds are allowed. Together they never exceed the original amount.',
@@ -249,14 +255,14 @@ export const TRANSACTION_OPERATIONS = [
     ['target_not_refundable', 'refund_exceeds_original'],
   ),
   payment('standalone_refund', {
-    id: 'standaloneRefund',
+    id: 'createStandaloneRefund',
     route: '/transactions/refund',
     summary: 'Standalone refund',
     description:
       'Not tied to an earlier transaction, so nothing limits its amount. Prefer a refund by audit.',
   }),
   operation<TransactionServices, typeof AuditPath, never, typeof VoidBody>({
-    id: 'void',
+    id: 'voidTransaction',
     tag: 'Transactions',
     method: 'POST',
     route: '/transactions/{audit}/void',
@@ -277,6 +283,7 @@ export const TRANSACTION_OPERATIONS = [
     method: 'GET',
     route: '/transactions/{audit}',
     summary: 'Look up a transaction',
+    description: 'What became of it, what it was, and what can be done with it now.',
     path: AuditPath,
     success: { status: 200, description: 'The transaction.', schema: LookedUpTransaction },
     faults: ['transaction_not_found'],

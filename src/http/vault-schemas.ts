@@ -1,6 +1,16 @@
 // The shapes of customers and tokens on the wire.
 import Type, { type Static } from 'typebox';
-import { AccountName, AccountNumber, Bsb, Id, Link, MAX_INTEGER, RestrictedText } from './schemas.js';
+import { alternatives, OPEN } from './openapi-components.js';
+import {
+  AccountName,
+  AccountNumber,
+  Bsb,
+  CardTypeShown,
+  Id,
+  Link,
+  MAX_INTEGER,
+  RestrictedText,
+} from './schemas.js';
 
 const MerchantId = Type.Optional(
   Id('The merchant whose vault it is. Default: the merchant that the user is assigned to.'),
@@ -50,62 +60,117 @@ export const TokenPath = Type.Object({ customer_id: Id('The customer.'), token_i
 const CustomerName = RestrictedText(1, 60, 'The name of the customer.');
 const CustomerReference = RestrictedText(1, 50, 'The unique reference of the customer.');
 
-export const NewCustomer = Type.Object({ reference: CustomerReference, name: CustomerName });
-export const CustomerChange = Type.Object({
-  reference: Type.Optional(CustomerReference),
-  name: Type.Optional(CustomerName),
-});
+export const NewCustomer = Type.Object(
+  { reference: CustomerReference, name: CustomerName },
+  { title: 'NewCustomer' },
+);
+export const CustomerChange = Type.Object(
+  { reference: Type.Optional(CustomerReference), name: Type.Optional(CustomerName) },
+  { title: 'CustomerChange' },
+);
 
-const ListLinks = Type.Object({ first: Link, next: Type.Optional(Link) }, { additionalProperties: false });
+const ListLinks = Type.Object({ first: Link, next: Type.Optional(Link) }, { title: 'ListLinks', ...OPEN });
 
 export const CustomerObject = Type.Object(
   {
     id: Id('The customer ID.'),
     name: Type.String(),
     reference: Type.String(),
-    _links: Type.Object({ self: Link, tokens: Link }, { additionalProperties: false }),
+    _links: Type.Object({ self: Link, tokens: Link }, { title: 'CustomerLinks', ...OPEN }),
   },
-  { additionalProperties: false },
+  { title: 'Customer', ...OPEN },
 );
 export const CustomerList = Type.Object(
   { _links: ListLinks, results: Type.Array(CustomerObject) },
-  { additionalProperties: false },
+  { title: 'CustomerList', ...OPEN },
 );
 
-const CardAccount = Type.Object({
-  'CARD.PAN': Type.String({
-    pattern: '^[0-9]{12,19}$',
-    format: 'luhn-checked',
-    description: 'The card number.',
-  }),
-  'CARD.EXPIRY': Type.String({
-    pattern: '^[0-9]{4}$',
-    format: 'card-expiry',
-    description: 'MMYY (YYMM is understood too).',
-  }),
-  'CARD.NAME': RestrictedText(1, 60, 'The name on the card.'),
-});
+const GeneralCreditcard = Type.Object(
+  {
+    'CARD.PAN': Type.String({
+      pattern: '^[0-9]{12,19}$',
+      format: 'luhn-checked',
+      description: 'The card number.',
+    }),
+    'CARD.EXPIRY': Type.String({
+      pattern: '^[0-9]{4}$',
+      format: 'card-expiry',
+      description: 'MMYY (YYMM is understood too).',
+    }),
+    'CARD.NAME': RestrictedText(1, 60, 'The name on the card.'),
+  },
+  { title: 'GeneralCreditcard' },
+);
 
-const BankAccount = Type.Object({
-  'BANK.BSB': Bsb,
-  'BANK.ACCOUNT_NUMBER': AccountNumber,
-  'BANK.ACCOUNT_NAME': AccountName,
-});
+const GeneralBankaccount = Type.Object(
+  { 'BANK.BSB': Bsb, 'BANK.ACCOUNT_NUMBER': AccountNumber, 'BANK.ACCOUNT_NAME': AccountName },
+  { title: 'GeneralBankaccount' },
+);
 
 const AccountWish = Type.Object(
-  { general_creditcard: Type.Optional(CardAccount), general_bankaccount: Type.Optional(BankAccount) },
-  { description: 'Exactly one of the account types.' },
+  {
+    general_creditcard: Type.Optional(GeneralCreditcard),
+    general_bankaccount: Type.Optional(GeneralBankaccount),
+  },
+  {
+    title: 'Account',
+    description: 'Exactly one of the account types.',
+    ...alternatives({
+      general_creditcard: 'GeneralCreditcardAccount',
+      general_bankaccount: 'GeneralBankaccountAccount',
+    }),
+  },
 );
 
 const PreferredName = RestrictedText(1, 50, 'The name of the token, unique for the customer.');
 const Active = Type.Boolean({ description: 'Whether the token can be used.' });
 
-export const NewToken = Type.Object({ preferred_name: PreferredName, active: Active, account: AccountWish });
-export const TokenChange = Type.Object({
-  preferred_name: Type.Optional(PreferredName),
-  active: Type.Optional(Active),
-  account: Type.Optional(AccountWish),
-});
+export const NewToken = Type.Object(
+  { preferred_name: PreferredName, active: Active, account: AccountWish },
+  { title: 'NewToken' },
+);
+export const TokenChange = Type.Object(
+  {
+    preferred_name: Type.Optional(PreferredName),
+    active: Type.Optional(Active),
+    account: Type.Optional(AccountWish),
+  },
+  { title: 'TokenChange' },
+);
+
+const MaskedAccount = Type.Object(
+  {
+    general_creditcard: Type.Optional(
+      Type.Object(
+        {
+          'CARD.PAN': Type.String({ description: 'Masked.' }),
+          'CARD.EXPIRY': Type.String({ description: 'Masked.' }),
+          'CARD.NAME': Type.String(),
+          'CARD.TYPE': CardTypeShown,
+        },
+        { title: 'MaskedGeneralCreditcard', ...OPEN },
+      ),
+    ),
+    general_bankaccount: Type.Optional(
+      Type.Object(
+        {
+          'BANK.BSB': Type.String(),
+          'BANK.ACCOUNT_NUMBER': Type.String({ description: 'Masked.' }),
+          'BANK.ACCOUNT_NAME': Type.String(),
+        },
+        { title: 'MaskedGeneralBankaccount', ...OPEN },
+      ),
+    ),
+  },
+  {
+    title: 'MaskedAccount',
+    ...OPEN,
+    ...alternatives({
+      general_creditcard: 'MaskedGeneralCreditcardAccount',
+      general_bankaccount: 'MaskedGeneralBankaccountAccount',
+    }),
+  },
+);
 
 export const TokenObject = Type.Object(
   {
@@ -116,33 +181,14 @@ export const TokenObject = Type.Object(
     }),
     preferred_name: Type.String(),
     active: Type.Boolean(),
-    account: Type.Object(
-      {
-        general_creditcard: Type.Optional(
-          Type.Object({
-            'CARD.PAN': Type.String({ description: 'Masked.' }),
-            'CARD.EXPIRY': Type.String({ description: 'Masked.' }),
-            'CARD.NAME': Type.String(),
-            'CARD.TYPE': Type.String(),
-          }),
-        ),
-        general_bankaccount: Type.Optional(
-          Type.Object({
-            'BANK.BSB': Type.String(),
-            'BANK.ACCOUNT_NUMBER': Type.String({ description: 'Masked.' }),
-            'BANK.ACCOUNT_NAME': Type.String(),
-          }),
-        ),
-      },
-      { additionalProperties: false },
-    ),
-    _links: Type.Object({ self: Link, customer: Link }, { additionalProperties: false }),
+    account: MaskedAccount,
+    _links: Type.Object({ self: Link, customer: Link }, { title: 'TokenLinks', ...OPEN }),
   },
-  { additionalProperties: false },
+  { title: 'Token', ...OPEN },
 );
 export const TokenList = Type.Object(
   { _links: ListLinks, results: Type.Array(TokenObject) },
-  { additionalProperties: false },
+  { title: 'TokenList', ...OPEN },
 );
 
 export type AccountWish = Static<typeof AccountWish>;

@@ -27,6 +27,7 @@ function documentWith(
     operationId: 'tryOut',
     tags: ['Trials'],
     summary: 'Try out',
+    description: 'For trials.',
     parameters: [],
     responses: {},
     ...operation,
@@ -34,7 +35,7 @@ function documentWith(
   return {
     ...DOCUMENT,
     paths: { '/trials/{trial_id}': { patch: whole } },
-    components: { schemas, securitySchemes: {} },
+    components: { schemas, headers: {}, securitySchemes: {} },
   };
 }
 
@@ -57,16 +58,36 @@ describe('the page of the gateway itself', () => {
     },
   );
 
-  test.each(Object.entries(DOCUMENT.components.schemas))(
-    '%s: is shown once, with every field',
-    (name, schema) => {
-      expect(PAGE.split(`id="object-${name}"`)).toHaveLength(2);
-      const section = textOf(`<body>${PAGE.slice(PAGE.indexOf(`id="object-${name}"`))}`);
-      for (const field of Object.keys((schema as { properties: object }).properties)) {
-        expect(section).toContain(field);
-      }
-    },
-  );
+  test.each([
+    'CreatedTransaction',
+    'LookedUpTransaction',
+    'SearchResults',
+    'Customer',
+    'CustomerList',
+    'Token',
+    'TokenList',
+    'Errors',
+  ])('%s: is an object of answers, shown once, with every field', (name) => {
+    expect(PAGE.split(`id="object-${name}"`)).toHaveLength(2);
+    const section = textOf(`<body>${PAGE.slice(PAGE.indexOf(`id="object-${name}"`))}`);
+    const { properties } = DOCUMENT.components.schemas[name] as { properties: object };
+    for (const field of Object.keys(properties)) expect(section).toContain(field);
+  });
+
+  test('what is no object of answers is shown where it stands, under its name', () => {
+    expect(text).toMatch(/transaction\.amount_details\s+AmountDetails · required/);
+    expect(text).toMatch(/transaction\.amount_details\.total_amount\s+string · required/);
+  });
+
+  test('a choice is shown as one, with the fields of both', () => {
+    expect(text).toMatch(
+      /transaction\.payment_method\s+CreditcardPaymentMethod or BankaccountPaymentMethod · required/,
+    );
+    expect(text).toContain('either creditcard, or bankaccount');
+    expect(text).toMatch(/transaction\.payment_method\.creditcard\.pan\s+string · required/);
+    expect(text).toMatch(/transaction\.payment_method\.bankaccount\.bsb\s+string · required/);
+    expect(text).toContain('either general_creditcard, or general_bankaccount');
+  });
 
   test('every error code is explained', () => {
     for (const [code, { message }] of Object.entries(FAULTS)) {
@@ -122,13 +143,22 @@ describe('what the document says is shown as text', () => {
           content: { 'application/json': { schema: evilSchema, example: { [EVIL]: EVIL } } },
         },
         responses: {
-          200: { description: EVIL, headers: { [EVIL]: { description: EVIL, schema: {} } } },
+          200: { description: EVIL, headers: { [EVIL]: {} } },
+          201: {
+            description: EVIL,
+            content: { 'application/json': { schema: { $ref: `#/components/schemas/${EVIL}` } } },
+          },
           422: { description: `\`${EVIL}\`` },
         },
       },
       { [EVIL]: evilSchema },
     );
-    const page = referencePage({ ...operation, info: { title: EVIL, version: EVIL, description: EVIL } });
+    const page = referencePage({
+      ...operation,
+      info: { ...DOCUMENT.info, title: EVIL, version: EVIL, description: EVIL },
+      tags: [{ name: EVIL, description: EVIL }],
+      components: { ...operation.components, headers: { [EVIL]: { description: EVIL, schema: {} } } },
+    });
     expect(page).not.toContain('<script');
     expect(page).not.toContain("<b title='x'>");
     expect(page).toContain('&lt;b title=&#39;x&#39;&gt;&quot;&amp;&lt;/b&gt;&lt;script&gt;');
@@ -169,6 +199,10 @@ describe('fields', () => {
     [{ enum: ['name', 'reference', ''] }, 'one of name, reference, ""'],
     [{ anyOf: [{ const: 'debit' }, { const: 'credit' }] }, 'one of debit, credit'],
     [{ type: ['string', 'null'] }, 'string or null'],
+    [
+      { type: 'string', 'x-extensible-enum': ['approved', 'unknown'] },
+      'one of approved, unknown; new values may come',
+    ],
   ])('%j → %s', (schema, words) => {
     expect(fieldText(schema)).toContain(words);
   });

@@ -170,7 +170,20 @@ export function client(baseUrl: string, credentials?: { username: string; passwo
 const DOCUMENT = openApiDocument(OPERATIONS);
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats.default(ajv);
-ajv.addSchema(DOCUMENT, 'openapi');
+// Clients must be ready for more than this gateway may answer today: new members, and new values.
+ajv.addKeyword({
+  keyword: 'x-extensible-enum',
+  validate: (values: unknown[], value: unknown) => values.includes(value),
+});
+ajv.addSchema(
+  JSON.parse(
+    JSON.stringify(DOCUMENT).replaceAll('"additionalProperties":true', '"additionalProperties":false'),
+  ),
+  'openapi',
+);
+
+/** Of the connection or of HTTP itself, not of the interface. */
+const HEADERS_OF_HTTP = ['connection', 'content-length', 'content-type', 'date', 'keep-alive'];
 
 /** Throws when an operation answers what the document does not say. */
 function checkAgainstDocument(method: string, path: string, response: Response, body: unknown): void {
@@ -183,6 +196,13 @@ function checkAgainstDocument(method: string, path: string, response: Response, 
   const documented = (operation as OpenApiOperation).responses[response.status];
   if (documented === undefined)
     throw new Error(`${method} ${path} answered ${response.status}, which is not documented`);
+  const known = [...HEADERS_OF_HTTP, ...Object.keys(documented.headers ?? {})].map((name) =>
+    name.toLowerCase(),
+  );
+  for (const name of response.headers.keys()) {
+    if (!known.includes(name))
+      throw new Error(`${method} ${path} answered ${response.status} with ${name}, which is not documented`);
+  }
   const schema = documented.content?.['application/json']?.schema;
   if (schema === undefined) return;
   const pointer = `/paths/${escaped(template)}/${method.toLowerCase()}/responses/${response.status}/content/${escaped('application/json')}/schema`;
