@@ -124,9 +124,9 @@ export function ofBody({ body, id }, proper, bend) {
       jsonOf(whole).replace('{', `{"${name}":[],`),
     );
   }
-  for (const size of [65_537, 66_000, 80_000])
+  for (const size of [131_073, 66_000, 80_000])
     add(`of ${size} bytes`, [], REFUSED('', 413), (whole) => jsonOf(whole).padEnd(size));
-  add('of 65,536 bytes', [], ACCEPTED, (whole) => jsonOf(whole).padEnd(65_536));
+  add('of 131,072 bytes', [], ACCEPTED, (whole) => jsonOf(whole).padEnd(131_072));
   for (let index = 0; index < 8; index += 1)
     add('with changed bytes', [], ANYTHING, (whole) => damaged(jsonOf(whole), chance));
   const types = [...NO_JSON_TYPES, ...(id.startsWith('delete') ? [] : [undefined])];

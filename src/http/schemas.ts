@@ -31,13 +31,15 @@ export const CorrelationId = Type.String({
 
 const Merchant = Type.Object({ id: Id('The merchant that the transaction is for.') }, { title: 'Merchant' });
 
+export const KVPS_AT_MOST = 100;
+
 const RequestKvps = Type.Unsafe<Record<string, string>>({
   title: 'RequestKvps',
   type: 'object',
-  maxProperties: 100,
+  maxProperties: KVPS_AT_MOST,
   propertyNames: {
     // The prefix alone is an empty key, although all its characters are fit for one.
-    pattern: '^(?!GATEWAY\\.REQUEST\\.KVP\\.$)(GATEWAY\\.REQUEST\\.KVP\\.)?[a-zA-Z0-9_.]{1,64}$',
+    pattern: '^(?!(GATEWAY\\.REQUEST\\.KVP\\.)+$)(GATEWAY\\.REQUEST\\.KVP\\.)?[a-zA-Z0-9_.]{1,64}$',
     format: 'no-card-number',
   },
   additionalProperties: {
@@ -336,6 +338,7 @@ export const SearchQuery = Type.Object({
     minLength: 1,
     maxLength: 128,
     pattern: CORRELATION_ID_PATTERN,
+    format: 'no-card-number',
     description: 'The `X-Correlation-Id` of the request that created the transaction.',
   }),
 });

@@ -41,7 +41,8 @@ export const OPERATIONS: readonly Operation<OperationServices>[] = [
   ...TOKEN_OPERATIONS,
 ];
 
-const BODY_LIMIT_BYTES = 64 * 1024;
+/** 100 KVPs of full length fit. */
+const BODY_LIMIT_BYTES = 128 * 1024;
 /** A request that has not arrived whole after this long is cut off. */
 const REQUEST_TIMEOUT_MS = 10_000;
 const HEADERS_TIMEOUT_MS = 5_000;

@@ -7,13 +7,12 @@ import type { Command, DirectCommand, NamedMethod } from '../transactions/comman
 import type { Creation } from '../transactions/create.js';
 import type { Lookup } from '../transactions/lookup.js';
 import { PAN_LOCATION } from '../transactions/payment-method.js';
-import type { Kvps } from '../transactions/transaction.js';
 import { BankAccount, BECS_CURRENCY, becsProblems } from '../values/bank-account.js';
 import { CardNumber, Cvv, isVirtualPan, parseExpiry } from '../values/card.js';
 import { type FaultCode, fault, type Problem, problem } from '../values/faults.js';
 import { cents, isCurrency } from '../values/money.js';
-import { bareKvpKey } from '../values/text.js';
 import { createdTransaction, lookedUpTransaction, transactionPath } from './hal.js';
+import { kvpsOf, reviewKvps } from './kvps.js';
 import { type Checked, operation, type Reply } from './operation.js';
 import {
   AmountBody,
@@ -67,34 +66,23 @@ function amountOf({ amount_details }: { amount_details: { total_amount: string; 
   return { amountCents: cents(amount_details.total_amount), currency: amount_details.currency };
 }
 
-function kvpsOf(sent: Readonly<Record<string, string>> | undefined): Kvps {
-  // Without a prototype: a key may have any name.
-  const kvps: Record<string, string> = Object.create(null);
-  for (const key in sent) {
-    kvps[bareKvpKey(key)] = sent[key] as string;
-  }
-  return kvps;
-}
-
 const METHOD_LOCATION = PAN_LOCATION.slice(0, -2);
 const CARD_LOCATION = PAN_LOCATION.slice(0, -1);
 const EXPIRY_LOCATION = [...CARD_LOCATION, 'expiry_date'];
 
 /** What the schema cannot say about the payment method. */
-function reviewMethod(kind: DirectCommand['operation']) {
-  return (body: unknown, problems: Problem[]): Problem[] => {
-    const { payment_method: method, amount_details: amount } =
-      (body as Partial<PaymentBody> | null | undefined)?.transaction ?? {};
-    if (typeof method !== 'object' || method === null || Array.isArray(method)) return problems;
-    const { creditcard, bankaccount } = method;
-    // That a card is missing is said below, in the words that fit.
-    const others = problems.filter(({ location }) => !isDeepStrictEqual(location, CARD_LOCATION));
-    return [
-      ...reviewExpiry(creditcard, creditcard === undefined ? others : problems),
-      ...methodProblems(creditcard, bankaccount, kind),
-      ...(bankaccount === undefined ? [] : bankProblems(amount)),
-    ];
-  };
+function reviewMethod(kind: DirectCommand['operation'], body: unknown, problems: Problem[]): Problem[] {
+  const { payment_method: method, amount_details: amount } =
+    (body as Partial<PaymentBody> | null | undefined)?.transaction ?? {};
+  if (typeof method !== 'object' || method === null || Array.isArray(method)) return problems;
+  const { creditcard, bankaccount } = method;
+  // That a card is missing is said below, in the words that fit.
+  const others = problems.filter(({ location }) => !isDeepStrictEqual(location, CARD_LOCATION));
+  return [
+    ...reviewExpiry(creditcard, creditcard === undefined ? others : problems),
+    ...methodProblems(creditcard, bankaccount, kind),
+    ...(bankaccount === undefined ? [] : bankProblems(amount)),
+  ];
 }
 
 function methodProblems(
@@ -171,7 +159,7 @@ function payment(
     tag: 'Transactions',
     method: 'POST',
     body: kind === 'preauthorisation' ? (CardPaymentBody as typeof PaymentBody) : PaymentBody,
-    reviewBody: reviewMethod(kind),
+    reviewBody: (body, problems) => reviewKvps(body, reviewMethod(kind, body, problems)),
     success: CREATED,
     faults: [...OF_CREATION, 'token_not_usable'],
     creates: true,
@@ -202,6 +190,7 @@ function onTarget(
     method: 'POST',
     path: AuditPath,
     body: AmountBody,
+    reviewBody: reviewKvps,
     success: CREATED,
     faults: [...OF_CREATION, 'transaction_not_found', ...faults],
     creates: true,
@@ -270,6 +259,7 @@ export const TRANSACTION_OPERATIONS = [
     description: 'Undoes a transaction before it settles.',
     path: AuditPath,
     body: VoidBody,
+    reviewBody: reviewKvps,
     success: CREATED,
     faults: [...OF_CREATION, 'transaction_not_found', 'target_not_voidable'],
     creates: true,

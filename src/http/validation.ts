@@ -138,7 +138,7 @@ function problemsOf(root: string, { keyword, schemaPath, instancePath, params }:
     case 'format':
       return [problem(FORMATS[format ?? '']?.code ?? 'field_format', at)];
     case 'propertyNames':
-      return (propertyNames ?? []).map((name) => problemOfKey(at, name));
+      return (propertyNames ?? []).map((name) => problemOfKey([...at, shownKey(name)], name));
     // Repeats what was reported at the places themselves.
     case 'properties':
     case 'additionalProperties':
@@ -157,12 +157,20 @@ function problemOfKey(at: Location, name: string): Problem {
   return problem('field_charset', at, 'A key takes only letters, digits, underscore and period.');
 }
 
-/** A JSON pointer as keys. A key that was sent is repeated only where it cannot hold anything secret. */
+/** A JSON pointer as keys. */
 function keysOf(pointer: string): string[] {
   if (pointer === '') return [];
   const keys = pointer.slice(1).split('/');
-  const unfit = keys.findIndex((key) => !/^[A-Za-z0-9_.]{1,84}$/.test(key) || containsCardNumber(key));
-  return unfit === -1 ? keys : keys.slice(0, unfit);
+  return keys.map((key) => shownKey(key.replaceAll('~1', '/').replaceAll('~0', '~')));
+}
+
+/** Longer than any key that is allowed, prefix included. */
+const LONGEST_SHOWN_KEY = 128;
+
+/** A key that was sent, to be found by it: without the digits of a card number, and never the whole of a huge one. */
+export function shownKey(key: string): string {
+  const shown = key.length > LONGEST_SHOWN_KEY ? `${key.slice(0, LONGEST_SHOWN_KEY)}...` : key;
+  return containsCardNumber(key) ? shown.replaceAll(/[0-9]/g, '*') : shown;
 }
 
 function distinct(problems: readonly Problem[]): Problem[] {

@@ -19,7 +19,7 @@ export const FAULTS = {
     status: 409,
     message: 'This X-Correlation-Id belongs to an earlier request; see _links.transaction.',
   },
-  body_too_large: { status: 413, message: 'The body is larger than 64 KiB.' },
+  body_too_large: { status: 413, message: 'The body is larger than 128 KiB.' },
   unsupported_media_type: { status: 415, message: 'The body must be application/json.' },
   field_missing: { status: 422, message: 'This field is required.' },
   field_type: { status: 422, message: 'This field has the wrong type.' },

@@ -25,7 +25,9 @@ export function isCorrelationId(text: string): boolean {
   return text.length >= 1 && text.length <= CORRELATION_ID_MAX_LENGTH && correlationId.test(text);
 }
 
-/** Drops one leading request prefix: a key sent with it is the same key as one sent without it. */
+/** Without the request prefix: a key sent with it is the same key as one sent without it, however often it is there. */
 export function bareKvpKey(key: string): string {
-  return key.startsWith(KVP_REQUEST_PREFIX) ? key.slice(KVP_REQUEST_PREFIX.length) : key;
+  let bare = key;
+  while (bare.startsWith(KVP_REQUEST_PREFIX)) bare = bare.slice(KVP_REQUEST_PREFIX.length);
+  return bare;
 }

@@ -154,7 +154,7 @@ describe('requests that never arrive whole → 408 and the end of the connection
 });
 
 describe('requests in other forms', () => {
-  test('chunks → accepted; more than 64 KiB of them → 413', async () => {
+  test('chunks → accepted; more than 128 KiB of them → 413', async () => {
     const headers = {
       'Content-Type': 'application/json',
       'Transfer-Encoding': 'chunked',
@@ -168,8 +168,8 @@ describe('requests in other forms', () => {
         requestText(gateway, line, { ...headers, 'X-Correlation-Id': correlationId }, text),
       );
     };
-    expect(statusesOf(await send('chunked', BODY.padEnd(65_536)))).toEqual([201]);
-    expect(statusesOf(await send('chunked-large', BODY.padEnd(65_537)))).toEqual([413]);
+    expect(statusesOf(await send('chunked', BODY.padEnd(131_072)))).toEqual([201]);
+    expect(statusesOf(await send('chunked-large', BODY.padEnd(131_073)))).toEqual([413]);
     expect((await gateway.api.search('chunked')).body.results).toHaveLength(1);
     expect((await gateway.api.search('chunked-large')).body.results).toEqual([]);
   });

@@ -45,9 +45,20 @@ describe('search by correlation ID', () => {
     expect((await api.search('nobodys')).body).toEqual({ results: [] });
     expect((await api.search('theirs', 1)).body).toEqual({ results: [] });
     expect((await api.search('theirs', 2)).body.results).toHaveLength(1);
-    // Well-formed, though no request could have used it.
-    expect((await api.search(CARD)).body).toEqual({ results: [] });
   });
+
+  test.each([CARD, '4111.1111.1111.1111', '4111+1111+1111+1111'])(
+    'for the card number %s → 422, and it is kept nowhere',
+    async (card) => {
+      const answer = await gateway.api.search(card);
+      expect([answer.status, answer.errors]).toEqual([
+        422,
+        ['card_number_misplaced query/correlation_id_lookup'],
+      ]);
+      expect(await gateway.sql('SELECT FROM absence WHERE correlation_id = $1', [card])).toEqual([]);
+      expect(gateway.logged()).not.toContain(card);
+    },
+  );
 
   test('for a merchant that the user may not use → 403, the same whether it exists and whether the ID is used', async () => {
     const { api, as, colleague, stranger } = gateway;

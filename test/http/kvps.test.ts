@@ -48,6 +48,19 @@ describe('kvps', () => {
     await expectEcho(sent, echoed);
   });
 
+  test('100 entries of full length, with and without the prefix → all come back', async () => {
+    const sent = Object.fromEntries(
+      Array.from({ length: 100 }, (_, index) => [
+        `${index % 2 === 0 ? PREFIX : ''}${String(index).padStart(64, 'k')}`,
+        'v'.repeat(1024),
+      ]),
+    );
+    const echoed = Object.fromEntries(
+      Object.entries(sent).map(([key, value]) => [PREFIX + key.replace(PREFIX, ''), value]),
+    );
+    await expectEcho(sent, echoed);
+  });
+
   test('101 entries → 422 field_too_long', () => expectRefusal(entries(101), ['field_too_long body/kvps']));
 
   test.each<[string, (index: number) => [string, unknown]]>([
@@ -103,8 +116,28 @@ describe('KVP keys', () => {
     expectEcho({ [PREFIX + key]: 'value' }, { [PREFIX + key]: 'value' }),
   );
 
-  test('with and without the prefix → the same key, and the later one counts', () =>
-    expectEcho({ key: 'first', [`${PREFIX}key`]: 'second' }, { [`${PREFIX}key`]: 'second' }));
+  test('with the prefix twice → the same key still, and the prefix comes back once', () =>
+    expectEcho({ [`${PREFIX}${PREFIX}key`]: 'value' }, { [`${PREFIX}key`]: 'value' }));
+
+  test.each([
+    ['without and with the prefix', 'key', `${PREFIX}key`],
+    ['with the prefix once and twice', `${PREFIX}key`, `${PREFIX}${PREFIX}key`],
+  ])('one key in two spellings, %s → 422 at the second', (_, first, second) =>
+    expectRefusal({ [first]: 'value', other: '', [second]: 'value' }, [`field_format body/kvps/${second}`]),
+  );
+
+  test('one key in two spellings, the prefixed one first → 422 at that', () =>
+    expectRefusal({ [`${PREFIX}key`]: '', key: '' }, [`field_format body/kvps/${PREFIX}key`]));
+
+  test.each(['completion', 'refund', 'void'])('one key in two spellings of a %s → 422', async (operation) => {
+    const { body } = await gateway.api.preauthorise();
+    const kvps = { key: 'a', [`${PREFIX}key`]: 'b' };
+    const answer = await gateway.api.post(`/transactions/${body.audit}/${operation}`, {
+      ...paymentBody(),
+      kvps,
+    });
+    expect([answer.status, answer.errors]).toEqual([422, [`field_format body/kvps/${PREFIX}key`]]);
+  });
 
   test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', '__defineGetter__', 'prototype'])(
     '%s → a key like any other',
@@ -125,6 +158,7 @@ describe('KVP keys', () => {
   test.each([
     ['', 'field_too_short'],
     [PREFIX, 'field_too_short'],
+    [PREFIX + PREFIX, 'field_too_short'],
     ['k'.repeat(65), 'field_too_long'],
     [PREFIX + 'k'.repeat(65), 'field_too_long'],
     ['a-b', 'field_charset'],
@@ -134,18 +168,25 @@ describe('KVP keys', () => {
     ['é', 'field_charset'],
     ['\u0000', 'field_charset'],
     ['\ud800', 'field_charset'],
-    ['4111111111111111', 'card_number_misplaced'],
-    ['card.4111111111111111', 'card_number_misplaced'],
-    [`${PREFIX}4111111111111111`, 'card_number_misplaced'],
-  ])('%j → 422 %s at the KVPs, without repeating the key', (key, code) =>
-    expectRefusal({ [key]: 'value' }, [`${code} body/kvps`]),
+  ])('%j → 422 %s at the key', (key, code) =>
+    expectRefusal({ [key]: 'value' }, [`${code} body/kvps/${key}`]),
   );
 
-  test('several bad keys → each kind of problem once', () =>
-    expectRefusal({ 'a-b': '', 'c-d': '', '': '', fine: '' }, [
-      'field_charset body/kvps',
-      'field_too_short body/kvps',
+  test.each(['4111111111111111', 'card.4111111111111111', `${PREFIX}4111_1111_1111_1111`])(
+    '%s → 422 card_number_misplaced at the key, without its digits',
+    (key) =>
+      expectRefusal({ [key]: 'value' }, [`card_number_misplaced body/kvps/${key.replaceAll(/[0-9]/g, '*')}`]),
+  );
+
+  test('several bad keys, one with a bad value too → each is named at its own place', () =>
+    expectRefusal({ 'a-b': '', 'c-d': 'é', '': '', fine: '' }, [
+      'field_charset body/kvps/c-d',
+      'field_charset body/kvps/a-b',
+      'field_too_short body/kvps/',
     ]));
+
+  test('a key of 100,000 characters → only its beginning is repeated', () =>
+    expectRefusal({ ['k'.repeat(100_000)]: '' }, [`field_too_long body/kvps/${'k'.repeat(128)}...`]));
 });
 
 describe('KVP values', () => {
@@ -181,6 +222,11 @@ describe('a card number where none belongs', () => {
     '4111111111111111',
     '4111 1111 1111 1111',
     '4111-1111-1111-1111',
+    '4111.1111.1111.1111',
+    '4111_1111_1111_1111',
+    '4111:1111:1111:1111',
+    '4111,1111,1111,1111',
+    '4111+1111+1111+1111',
     'card 5555555555554444, thanks',
     'x378282246310005y',
     '(30569309025904)',
@@ -208,6 +254,8 @@ describe('a card number where none belongs', () => {
     '20260101000000000',
     '6f1f3d3c-4111-4111-8111-111111111111',
     'invoice 411111111111',
+    'order_aaaa4111-1111-1111-1111-aaaaaaaaaaaa',
+    'aaaaaaaa4111111111111111aaaaaaaa',
   ])('%s is no card number → accepted in a KVP value and in the reference', async (text) => {
     const answer = await gateway.api.purchase({ reference: text, kvps: { key: text } });
     expect(answer.status).toBe(201);

@@ -209,7 +209,7 @@ test.each([
   expect([answer.status, answer.code]).toEqual([status, code]);
 });
 
-test('create a customer with a body of more than 64 KiB → 413', async () => {
-  const answer = await api.post('/customers', { reference: 'x', name: 'y', more: 'z'.repeat(70_000) });
+test('create a customer with a body of more than 128 KiB → 413', async () => {
+  const answer = await api.post('/customers', { reference: 'x', name: 'y', more: 'z'.repeat(140_000) });
   expect([answer.status, answer.code]).toEqual([413, 'body_too_large']);
 });
