@@ -1,4 +1,16 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+// Run processes of their own, and take longest. Were they begun last, two workers would end long before the third.
+const LONG = /\/test\/(proof|store|processes|directdebit\/killed)/;
+
+class LongOnesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification) => Number(LONG.test(moduleId));
+    return sorted.toSorted((one, other) => isLong(other) - isLong(one));
+  }
+}
 
 export default defineConfig({
   test: {
@@ -7,6 +19,7 @@ export default defineConfig({
     setupFiles: ['test/support/every-file.ts'],
     // A worker keeps its modules from file to file. To load them anew for each took longer than the tests in it.
     isolate: false,
+    sequence: { sequencer: LongOnesFirst },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // Two cores, and every file runs gateways of its own: more at once only makes them slow.
