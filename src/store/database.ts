@@ -75,13 +75,16 @@ async function run<Row>(
   }
 }
 
-// A plan that reads the whole table, made while that was empty, would be kept for ever.
-const FOR_THE_TABLE_AS_IT_IS = ['-c plan_cache_mode=force_custom_plan'];
+// No statistics, however old or wrong, may talk PostgreSQL into reading a whole table where an index leads to the rows.
+// And a plan that counts as expensive must not be compiled: that would take longer than to run it.
+const BY_INDEX = ['-c enable_seqscan=off', '-c jit=off'];
+// A plan made while the tables were empty would be kept for ever.
+const FOR_THE_TABLE_AS_IT_IS = [...BY_INDEX, '-c plan_cache_mode=force_custom_plan'];
 // Planning costs a batch as much as a quarter of its work. Kept is a plan only where it cannot be one for empty tables:
 // what is left to choose from goes from row to row by an index.
 const BY_INDEX_ALWAYS = [
+  ...BY_INDEX,
   '-c plan_cache_mode=force_generic_plan',
-  '-c enable_seqscan=off',
   '-c enable_hashjoin=off',
   '-c enable_mergejoin=off',
 ];
