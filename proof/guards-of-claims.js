@@ -220,9 +220,9 @@ export const CLAIM_GUARDS = [
     name: 'commit order: nothing is answered before commit B',
     slow: true,
     file: 'src/transactions/finish.ts',
-    find: 'if (await this.#settle(intent, outcome)) return { refundedCents: 0, ...intent, ...outcome };',
+    find: 'const settled = await this.#settle(intent, outcome);',
     replace:
-      'this.#settle(intent, outcome).catch(() => {}); return { refundedCents: 0, ...intent, ...outcome };',
+      'this.#settle(intent, outcome).catch(() => {}); return { refundedCents: 0, ...intent, ...outcome }; const settled = undefined;',
     tests: [[COMMITS, 'while commit B waits']],
   },
   {

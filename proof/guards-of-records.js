@@ -337,9 +337,9 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'durability: a PostgreSQL with synchronous_commit off is refused',
-    file: 'src/cli/connection.ts',
-    find: "if (server.synchronousCommit === 'off') {",
-    replace: "if (server.synchronousCommit === 'never') {",
+    file: 'src/store/session.ts',
+    find: 'if (!DURABLE.includes(found.synchronousCommit)) {',
+    replace: "if (found.synchronousCommit === 'never') {",
     tests: [[DURABILITY, 'synchronous_commit off']],
   },
 ];

@@ -9,7 +9,16 @@ import { parseArgs } from 'node:util';
 import { CONTROL, GUARDS } from './guards-list.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const COPIED = ['bin', 'migrations', 'src', 'test', 'package.json', 'tsconfig.json', 'tsconfig.build.json'];
+const COPIED = [
+  'bin',
+  'migrations',
+  'proof',
+  'src',
+  'test',
+  'package.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+];
 
 const { values } = parseArgs({
   options: {

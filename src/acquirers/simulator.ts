@@ -58,7 +58,6 @@ function decisionOf(entry: LedgerEntry): Decision {
 }
 
 export class Simulator implements Acquirer {
-  readonly mode = 'test';
   readonly name = 'simulator';
 
   constructor(private readonly ledger: SimulatorLedger) {}

@@ -4,7 +4,8 @@ export const SERVER_SETTINGS: Statement = {
   name: '',
   text: `
     SELECT current_setting('server_version_num')::integer AS version, current_setting('fsync') AS fsync,
-      current_setting('synchronous_commit') AS "synchronousCommit"`,
+      (SELECT count(*)::integer FROM pg_stat_replication WHERE state IS DISTINCT FROM 'backup') AS standbys,
+      current_setting('synchronous_standby_names') AS "synchronousStandbys"`,
 };
 
 /** Made by a migration, where the owner of the database may make roles. */

@@ -2,11 +2,14 @@
 import { Database } from '../store/database.js';
 import { EmbeddedPostgresError, openEmbeddedPostgres } from '../store/embedded-postgres.js';
 import { MigrationError, migrate, schemaIsCurrent } from '../store/migrations.js';
+import { UnfitServer } from '../store/session.js';
 import { SERVER_SETTINGS } from './connection.sql.js';
 import { type Settings, SettingsError } from './settings.js';
 
 export interface Connection {
   readonly url: string;
+  /** What the operator should know about this server. */
+  readonly warnings: readonly string[];
   /** Stops the PostgreSQL that comes with the gateway, unless another process uses it. */
   close(): Promise<void>;
 }
@@ -19,11 +22,11 @@ const OLDEST_VERSION = 150_000;
 
 export async function connect(settings: Settings, progress: Progress = SILENT): Promise<Connection> {
   if (settings.databaseUrl !== undefined) {
-    await checkServer(settings.databaseUrl);
-    return { url: settings.databaseUrl, close: async () => {} };
+    const warnings = await checkServer(settings.databaseUrl);
+    return { url: settings.databaseUrl, warnings, close: async () => {} };
   }
   const embedded = await openEmbeddedPostgres({ dataDir: settings.dataDir, progress });
-  return { url: embedded.url, close: () => embedded.release() };
+  return { url: embedded.url, warnings: [], close: () => embedded.release() };
 }
 
 /** Runs an operator's command on the database. The gateway may be running meanwhile or not. */
@@ -49,26 +52,33 @@ export async function withDatabase<Result>(
   }
 }
 
-async function checkServer(url: string): Promise<void> {
+interface ServerSettings {
+  readonly version: number;
+  readonly fsync: string;
+  readonly standbys: number;
+  readonly synchronousStandbys: string;
+}
+
+const UNSAFE_STANDBYS =
+  'the database has standbys and synchronous_standby_names is empty: a failover may lose acknowledged payments';
+
+/** What every session has to be is checked when it is opened. Returns what is worth a warning. */
+async function checkServer(url: string): Promise<string[]> {
   const database = new Database(url, { maxConnections: 1 });
   try {
-    const { rows } = await database.query<{ version: number; fsync: string; synchronousCommit: string }>(
-      SERVER_SETTINGS,
-    );
-    const [server] = rows;
-    if (server === undefined || server.version < OLDEST_VERSION) {
+    const { rows } = await database.query<ServerSettings>(SERVER_SETTINGS);
+    const server = rows[0] as ServerSettings;
+    if (server.version < OLDEST_VERSION) {
       throw new SettingsError('DATABASE_URL: PostgreSQL 15 or later is needed');
     }
     // Both commits of a payment must survive a crash of the server.
     if (server.fsync !== 'on')
       throw new SettingsError('DATABASE_URL: this server runs with fsync off and may lose payments');
-    if (server.synchronousCommit === 'off') {
-      throw new SettingsError(
-        'DATABASE_URL: this server runs with synchronous_commit off and may lose payments',
-      );
-    }
+    return server.standbys > 0 && server.synchronousStandbys === '' ? [UNSAFE_STANDBYS] : [];
   } catch (error) {
     if (error instanceof SettingsError) throw error;
+    if ((error as Error).cause instanceof UnfitServer)
+      throw new SettingsError(`DATABASE_URL: ${reasonOf(error)}`);
     throw new SettingsError(`DATABASE_URL: the database cannot be used (${reasonOf(error)})`);
   } finally {
     await database.close();

@@ -31,6 +31,7 @@ import { DataKeys } from '../vault/keys.js';
 import { Tokens } from '../vault/tokens.js';
 import { Loop } from '../workers/loop.js';
 import { APPLICATION_ROLE } from './connection.sql.js';
+import { DatabaseWatch } from './database-watch.js';
 import { openKeyProvider } from './key-encryption.js';
 import { type Settings, SettingsError } from './settings.js';
 
@@ -60,27 +61,27 @@ export async function startGateway(
   acquirers: readonly Acquirer[] = [],
 ): Promise<Gateway> {
   // Pools of their own: a flood of look-ups cannot keep a claim waiting for a connection.
-  const onError = (error: Error) =>
-    log.warn({ code: (error as { code?: string }).code }, 'a database connection broke');
-  const role = await applicationRole(databaseUrl);
-  const database = new Database(databaseUrl, { maxConnections: 6, onError, role });
+  const watch = new DatabaseWatch(log);
+  const pool = { onError: () => watch.suspect(), role: await applicationRole(databaseUrl) };
+  const prompt = { answerLimitMs: settings.databaseTimeoutMs, ...pool };
+  const database = new Database(databaseUrl, { maxConnections: 4, ...prompt });
   // Log-ins, heartbeats and leases: without these nothing else goes on.
-  const vital = new Database(databaseUrl, { maxConnections: 3, onError, role });
-  const forVault = new Database(databaseUrl, { maxConnections: 4, onError, role });
-  const forAdditions = new Database(databaseUrl, { maxConnections: 2, onError, role });
+  const vital = new Database(databaseUrl, { maxConnections: 3, ...prompt });
+  const forVault = new Database(databaseUrl, { maxConnections: 4, ...prompt });
+  const forAdditions = new Database(databaseUrl, { maxConnections: 2, ...prompt });
   const forSearches = new Database(databaseUrl, {
     maxConnections: SEARCHES.connections,
     statementTimeoutMs: settings.searchTimeoutMs,
-    onError,
-    role,
+    answerLimitMs: settings.searchTimeoutMs + settings.databaseTimeoutMs,
+    ...pool,
   });
-  const commits = new Database(databaseUrl, { maxConnections: 7, onError, role, planOnce: true });
-  const lookUps = new Database(databaseUrl, { maxConnections: 5, onError, role, planOnce: true });
+  const commits = new Database(databaseUrl, { maxConnections: 7, planOnce: true, ...prompt });
+  const lookUps = new Database(databaseUrl, { maxConnections: 5, planOnce: true, ...prompt });
+  // Nobody waits for what happens in the background, and it may take its time.
+  const background = new Database(databaseUrl, { maxConnections: 2, ...pool });
 
-  const closeDatabases = () =>
-    Promise.all(
-      [database, vital, forVault, forAdditions, forSearches, commits, lookUps].map((each) => each.close()),
-    );
+  const databases = [database, vital, forVault, forAdditions, forSearches, commits, lookUps, background];
+  const closeDatabases = () => Promise.all(databases.map((each) => each.close()));
 
   const ledger = await SimulatorLedger.open(settings.simulatorLedger).catch((error) => {
     throw new SettingsError(
@@ -88,7 +89,7 @@ export async function startGateway(
     );
   });
   const known = new Map(
-    [new Simulator(ledger), ...DirectDebit.links, ...acquirers].map((acquirer) => [acquirer.name, acquirer]),
+    [new Simulator(ledger), new DirectDebit(), ...acquirers].map((acquirer) => [acquirer.name, acquirer]),
   );
 
   const provider = await openKeyProvider(settings, database).catch(async (error: unknown) => {
@@ -116,21 +117,17 @@ export async function startGateway(
   const lookup = new Lookup(lookUps, settings.correlationIdHours * HOUR_MS, options);
   const records = new Records(commits, options);
   const deadlineMs = settings.acquirerDeadlineMs;
-  const resolver = new Resolver(database, audits, records, known, clock, {
+  const resolver = new Resolver(background, audits, records, known, clock, {
     deadlineMs,
     firstPauseMs: settings.resolverFirstPauseMs,
     longestPauseMs: settings.resolverLongestPauseMs,
     presumedDeadMs: settings.processTimeoutMs,
   });
-  const onLoopError = (error: unknown) =>
-    log.warn(
-      { name: (error as Error).name, code: (error as { code?: string }).code },
-      'a background run failed',
-    );
+  const onLoopError = (error: unknown) => watch.runFailed(error);
   const resolving = new Loop(() => resolver.run(), settings.resolverIntervalMs, onLoopError).start();
   const clearing = new Clearing(
-    database,
-    new DirectDebitFiles(database, keys),
+    background,
+    new DirectDebitFiles(background, keys),
     new SimulatedBank(ledger),
     clock,
     (organisationId, audit) => audits.acquirerReference(organisationId, audit),
@@ -139,14 +136,17 @@ export async function startGateway(
   const reporting = new Loop(
     async () => {
       const heard = await audits.report(absences.report);
+      watch.heartbeatCommitted();
       absences.hear(heard);
       // A clock that was moved makes things due.
       if (clock.advancedBy(heard.advancedMs)) clearingDebits.wake();
       await absences.forget();
     },
     REPORT_EVERY_MS,
-    onLoopError,
-  ).start();
+    (error) => watch.heartbeatFailed(error),
+  );
+  watch.goBy(() => reporting.wake());
+  reporting.start();
 
   const finisher = new Finisher(records, lookup, audits, clock, () => resolving.wake());
   const claims = new Claims(commits, audits, options);

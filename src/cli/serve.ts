@@ -26,10 +26,11 @@ export async function serve(settings: Settings, options: { json?: boolean } = {}
   const log = makeLog(settings.logLevel, { shared: settings.workers > 1, ...options });
   if (cluster.isWorker) return work(log, toldToStop);
   const connection = await connect(settings, process.stderr.isTTY ? say : () => {});
+  for (const warning of connection.warnings) log.warn(warning);
 
   let gateway: Gateway;
   try {
-    const database = new Database(connection.url, { maxConnections: 2 });
+    const database = new Database(connection.url, { maxConnections: 2, patient: true });
     try {
       await checkKey(settings, database);
       for (const name of await migrate(database)) log.info({ migration: name }, 'migrated');

@@ -1,6 +1,7 @@
 // The settings: environment variables, each checked before anything is started. A wrong one stops the start.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { DatabaseUrlError, serversOf } from '../store/database-url.js';
 import { POINTS, type Point } from '../transactions/create.js';
 import type { TransitOptions } from '../vault/transit-keys.js';
 
@@ -20,6 +21,8 @@ export interface Settings {
   readonly resolverLongestPauseMs: number;
   readonly processTimeoutMs: number;
   readonly correlationIdHours: number;
+  /** After so long a database that does not answer is given up. */
+  readonly databaseTimeoutMs: number;
   readonly workers: number;
   readonly maxInFlight: number;
   readonly maxWaiting: number;
@@ -42,10 +45,7 @@ export type KeyEncryption =
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export function readSettings(environment: Environment = process.env): Settings {
-  const databaseUrl = read(environment, 'DATABASE_URL');
-  if (databaseUrl !== undefined && !/^postgres(ql)?:\/\//.test(databaseUrl)) {
-    throw new SettingsError('DATABASE_URL must begin with postgres:// or postgresql://');
-  }
+  const databaseUrl = readDatabaseUrl(environment);
   const dataDir = resolve(read(environment, 'TOLLGATE_DATA_DIR') ?? 'data');
   const integer = (name: string, otherwise: number, least: number, most: number) =>
     readInteger(environment, `TOLLGATE_${name}`, otherwise, least, most);
@@ -73,6 +73,7 @@ export function readSettings(environment: Environment = process.env): Settings {
     resolverLongestPauseMs: integer('RESOLVER_LONGEST_PAUSE_MS', 300_000, 1, 86_400_000),
     processTimeoutMs: integer('PROCESS_TIMEOUT_MS', 5_000, 1_500, 600_000),
     correlationIdHours: integer('CORRELATION_ID_HOURS', 24, 1, 8_760),
+    databaseTimeoutMs: integer('DATABASE_TIMEOUT_MS', 4_000, 500, 60_000),
     workers: integer('WORKERS', 1, 1, 256),
     maxInFlight: integer('MAX_IN_FLIGHT', 4_000, 1, 1_000_000),
     maxWaiting: integer('MAX_WAITING', 500, 1, 1_000_000),
@@ -86,6 +87,17 @@ export function readSettings(environment: Environment = process.env): Settings {
     keyEncryption: readKeyEncryption(environment),
     crashAt: readCrashAt(environment),
   };
+}
+
+function readDatabaseUrl(environment: Environment): string | undefined {
+  const url = read(environment, 'DATABASE_URL');
+  try {
+    if (url !== undefined) serversOf(url);
+  } catch (error) {
+    if (error instanceof DatabaseUrlError) throw new SettingsError(`DATABASE_URL ${error.message}`);
+    throw error;
+  }
+  return url;
 }
 
 /** The variable itself, or the content of the file that `…_FILE` names; an empty one is as good as none. */

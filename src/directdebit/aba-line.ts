@@ -2,8 +2,6 @@
 import type { BankAccount } from '../values/bank-account.js';
 
 export const LINE_LENGTH = 120;
-export const USER_NAME_WIDTH = 26;
-export const DESCRIPTION_WIDTH = 12;
 
 /** How a merchant introduces itself to its bank. */
 export interface DirectEntrySettings {
@@ -53,9 +51,9 @@ export function headerLine(settings: DirectEntrySettings, processingDay: string)
     ['01', 2],
     [settings.bank, 3],
     ['', 7],
-    [settings.userName, USER_NAME_WIDTH],
+    [settings.userName, 26],
     [settings.userId, 6],
-    [settings.description, DESCRIPTION_WIDTH],
+    [settings.description, 12],
     [dayMonthYear(processingDay), 6],
     ['', 40],
   ]);

@@ -143,7 +143,7 @@ async function create(command: Command, { creation, clock }: TransactionServices
   return {
     status: 201,
     location: transactionPath(audit),
-    body: createdTransaction(transaction, command.merchant.mode, clock.now()),
+    body: createdTransaction(transaction, clock.now()),
     audit,
     merchantId,
     outcome,
@@ -161,7 +161,7 @@ function payment(
     body: kind === 'preauthorisation' ? (CardPaymentBody as typeof PaymentBody) : PaymentBody,
     reviewBody: (body, problems) => reviewKvps(body, reviewMethod(kind, body, problems)),
     success: CREATED,
-    faults: [...OF_CREATION, 'token_not_usable', 'no_acquirer'],
+    faults: [...OF_CREATION, 'token_not_usable'],
     creates: true,
     example: {
       merchant: { id: 1 },
@@ -281,9 +281,7 @@ export const TRANSACTION_OPERATIONS = [
       const transaction = await lookup.byAudit(caller, audit, caller.merchants.keys());
       if (transaction === undefined) throw fault('transaction_not_found', ['path', 'audit']);
       const { merchantId, status: outcome } = transaction;
-      const { mode } = permittedMerchant(caller, merchantId, ['path', 'audit']);
-      const body = lookedUpTransaction(transaction, mode, clock.now());
-      return { status: 200, body, audit, merchantId, outcome };
+      return { status: 200, body: lookedUpTransaction(transaction, clock.now()), audit, merchantId, outcome };
     },
   }),
   operation<TransactionServices, never, typeof SearchQuery>({
@@ -300,14 +298,14 @@ export const TRANSACTION_OPERATIONS = [
       const merchant = permittedMerchant(caller, query.merchant_id, ['query', 'merchant_id']);
       const nowMs = clock.now();
       const { merchant_id: merchantId, correlation_id_lookup: correlationId } = query;
-      const look = () => lookup.byCorrelationId(caller, merchant, correlationId, nowMs);
+      const key = { organisationId: caller.organisationId, merchantId, correlationId };
+      const look = () => lookup.byCorrelationId({ nowMs, ...key });
+      const prove = () => lookup.provenByCorrelationId({ nowMs, ...key });
       // Whoever reads "nothing" pays again: what has been received by now must not be processed after that.
-      const found =
-        (await look()) ??
-        (await absences.promise({ organisationId: caller.organisationId, merchantId, correlationId }, look));
+      const found = (await look()) ?? (await absences.promise(key, { look, prove }));
       return {
         status: 200,
-        body: { results: found === undefined ? [] : [lookedUpTransaction(found, merchant.mode, nowMs)] },
+        body: { results: found === undefined ? [] : [lookedUpTransaction(found, nowMs)] },
         merchantId: merchant.id,
         ...(found !== undefined && { audit: found.audit, outcome: found.status }),
       };

@@ -1,5 +1,4 @@
 // Who is calling, and for which merchants: users with their merchants, cached for a second or two.
-import type { Mode } from '../acquirers/contract.js';
 import type { PluginSettings } from '../plugins/contract.js';
 import { texts } from '../store/columns.js';
 import type { Database } from '../store/database.js';
@@ -12,10 +11,7 @@ export interface Merchant {
   readonly id: number;
   readonly vault: boolean;
   readonly preauthorisationDays: number;
-  readonly mode: Mode;
-  /** The links for its cards and for bank accounts; empty where it has none. */
-  readonly acquirer: string | null;
-  readonly bank: string | null;
+  readonly acquirer: string;
   readonly plugins: PluginSettings;
 }
 
@@ -133,9 +129,9 @@ export class Callers {
       return undefined;
     }
     const merchants = new Map(
-      rows.map(({ id, vault, preauthorisationDays, mode, acquirer, bank, plugins }) => [
+      rows.map(({ id, vault, preauthorisationDays, acquirer, plugins }) => [
         id,
-        { id, vault, preauthorisationDays, mode, acquirer, bank, plugins },
+        { id, vault, preauthorisationDays, acquirer, plugins },
       ]),
     );
     const { organisationId, assignedMerchantId, secretDigest: read } = first;

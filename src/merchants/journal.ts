@@ -17,7 +17,6 @@ export type JournalAction =
   | 'directdebit.returns_imported'
   | 'directdebit.returned_late'
   | 'clock.advanced'
-  | 'clock.reset'
   | 'customer.created'
   | 'customer.updated'
   | 'customer.deleted'

@@ -1,6 +1,7 @@
-// The connection to PostgreSQL: the pool, prepared statements, and telling "gone" from "refused". Only this folder knows the driver.
-import { setTimeout as sleep } from 'node:timers/promises';
+// The connection to PostgreSQL: statements, transactions, and telling "gone" from "refused". Only this folder knows the driver.
 import pg from 'pg';
+import { Pool } from './pool.js';
+import type { Session } from './session.js';
 
 // Identifiers and cents are at most 12 digits: a double holds them exactly.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
@@ -28,16 +29,21 @@ export class DatabaseUnavailable extends Error {
   constructor(cause: unknown) {
     super('the database is not available', { cause });
   }
+
+  /** The server's state, if the server said why. */
+  get code(): string | undefined {
+    return (this.cause as { code?: string }).code;
+  }
+
+  /** Not just one statement failed: no session on this server is to be trusted. */
+  get serverGone(): boolean {
+    return isServerGone(this.cause);
+  }
 }
 
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
   const { code, constraint: violated } = error as { code?: string; constraint?: string };
   return code === '23505' && (constraint === undefined || constraint === violated);
-}
-
-export function isCheckViolation(error: unknown, constraint: string): boolean {
-  const { code, constraint: violated } = error as { code?: string; constraint?: string };
-  return code === '23514' && constraint === violated;
 }
 
 export function isDeadlock(error: unknown): boolean {
@@ -61,50 +67,53 @@ export function isUndefined(error: unknown): boolean {
   return code === '42P01' || code === '42703';
 }
 
-// A refusal by the server has a state. Class 08 (connection), 53 (resources), 57 (shutdown, timeout) and 58 (system),
-// and every error that did not come from the server, mean that it is not there for us.
+// A refusal by the server has a state. Class 08 (connection), 53 (resources), 57 (shutdown, timeout) and 58 (system), and
+// every error that did not come from the server, mean that it is not there for us. Nor is a standby (25006).
 function isUnavailable(error: unknown): boolean {
-  return !(error instanceof pg.DatabaseError) || /^(08|53|57|58)/.test(error.code ?? '');
+  return !(error instanceof pg.DatabaseError) || /^(08|53|57|58|25006)/.test(error.code ?? '');
 }
 
-async function run<Row>(
-  client: pg.Pool | pg.ClientBase,
-  statement: Statement,
-  values: readonly unknown[],
-): Promise<Rows<Row>> {
-  try {
-    const result = await client.query({ values: values as unknown[], ...statement });
-    return { rows: result.rows as Row[], count: result.rowCount ?? 0 };
-  } catch (error) {
-    throw isUnavailable(error) ? new DatabaseUnavailable(error) : error;
-  }
+function isServerGone(error: unknown): boolean {
+  return !(error instanceof pg.DatabaseError) || /^(08|57P|58|25006)/.test(error.code ?? '');
+}
+
+/** Refused for what the statement says or meets, and the session is as good as before. */
+function isHarmless(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && /^(22|23|40|55P03|57014)/.test(error.code ?? '');
 }
 
 // No statistics, however old or wrong, may talk PostgreSQL into reading a whole table where an index leads to the rows.
 // And a plan that counts as expensive must not be compiled: that would take longer than to run it.
-const BY_INDEX = ['-c enable_seqscan=off', '-c jit=off'];
+const BY_INDEX = ['enable_seqscan=off', 'jit=off'];
 // A plan made while the tables were empty would be kept for ever.
-const FOR_THE_TABLE_AS_IT_IS = [...BY_INDEX, '-c plan_cache_mode=force_custom_plan'];
+const FOR_THE_TABLE_AS_IT_IS = [...BY_INDEX, 'plan_cache_mode=force_custom_plan'];
 // Planning costs a batch as much as a quarter of its work. Kept is a plan only where it cannot be one for empty tables:
 // what is left to choose from goes from row to row by an index.
 const BY_INDEX_ALWAYS = [
   ...BY_INDEX,
-  '-c plan_cache_mode=force_generic_plan',
-  '-c enable_hashjoin=off',
-  '-c enable_mergejoin=off',
+  'plan_cache_mode=force_generic_plan',
+  'enable_hashjoin=off',
+  'enable_mergejoin=off',
 ];
 
-const GOODBYE_LIMIT_MS = 2_000;
+/** A statement that hangs is a database that is gone: better refused than waited for. */
+const ANSWER_LIMIT_MS = 20_000;
+/** The server gives a statement up by itself before its session is given up. */
+const STATEMENT_SHARE = 0.75;
 const BEGIN: Statement = { name: '', text: 'BEGIN' };
 const COMMIT: Statement = { name: '', text: 'COMMIT' };
+const ROLLBACK: Statement = { name: '', text: 'ROLLBACK' };
 
 export interface DatabaseOptions {
   readonly maxConnections?: number;
   readonly applicationName?: string;
+  /** A session broke that nobody was using. */
   readonly onError?: (error: Error) => void;
   /** For an operator's long work: nothing is cut off for taking its time. */
   readonly patient?: boolean;
-  /** After this long the server gives a statement up. */
+  /** For what clients wait for: after so long a session that does not answer is given up. */
+  readonly answerLimitMs?: number;
+  /** After this long the server gives a statement up: before its session would be given up. */
   readonly statementTimeoutMs?: number;
   /** For batches that find each row by its key: every statement is planned once for each connection. */
   readonly planOnce?: boolean;
@@ -113,64 +122,57 @@ export interface DatabaseOptions {
 }
 
 export class Database implements Queryable {
-  readonly #pool: pg.Pool;
-  readonly #connected = new Set<pg.PoolClient>();
+  readonly #pool: Pool;
 
   constructor(
     readonly url: string,
     options: DatabaseOptions = {},
   ) {
-    this.#pool = new pg.Pool({
-      connectionString: url,
-      max: options.maxConnections ?? 10,
-      application_name: options.applicationName ?? 'tollgate',
-      connectionTimeoutMillis: 3_000,
-      // A statement that hangs is a database that is gone: better refused in seconds than waited for.
-      ...(options.patient !== true && { query_timeout: 20_000 }),
-      keepAlive: true,
-      options: [
-        ...(options.planOnce === true ? BY_INDEX_ALWAYS : FOR_THE_TABLE_AS_IT_IS),
-        ...(options.patient === true ? [] : [`-c statement_timeout=${options.statementTimeoutMs ?? 15_000}`]),
-        ...(options.role === undefined ? [] : [`-c role=${options.role}`]),
-      ].join(' '),
+    const { role, patient = false, planOnce = false, answerLimitMs = ANSWER_LIMIT_MS } = options;
+    const { statementTimeoutMs = Math.floor(answerLimitMs * STATEMENT_SHARE) } = options;
+    this.#pool = new Pool(url, {
+      maxSessions: options.maxConnections ?? 10,
+      applicationName: options.applicationName ?? 'tollgate',
+      answerLimitMs: patient ? undefined : answerLimitMs,
+      planCacheMode: planOnce ? 'force_generic_plan' : 'force_custom_plan',
+      role,
+      settings: [
+        ...(planOnce ? BY_INDEX_ALWAYS : FOR_THE_TABLE_AS_IT_IS),
+        ...(patient ? [] : [`statement_timeout=${statementTimeoutMs}`]),
+        // The one warning that matters must not be switched off: a commit that did not wait for its standby.
+        'client_min_messages=warning',
+        ...(role === undefined ? [] : [`role=${role}`]),
+      ],
+      onLost: options.onError ?? (() => {}),
     });
-    // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
-    this.#pool.on('error', (error) => options.onError?.(error));
-    this.#pool.on('connect', (client) => this.#connected.add(client));
-    this.#pool.on('remove', (client) => this.#connected.delete(client));
   }
 
-  query<Row>(statement: Statement, values: readonly unknown[] = []): Promise<Rows<Row>> {
-    return run<Row>(this.#pool, statement, values);
+  async query<Row>(statement: Statement, values: readonly unknown[] = []): Promise<Rows<Row>> {
+    const session = this.#pool.take() ?? (await this.#acquire());
+    try {
+      return await this.#run<Row>(session, statement, values);
+    } finally {
+      this.#pool.release(session);
+    }
   }
 
   async transaction<Result>(work: (connection: Queryable) => Promise<Result>): Promise<Result> {
-    const client = await this.#pool.connect().catch((error: unknown) => {
-      throw new DatabaseUnavailable(error);
-    });
-    let broken: Error | undefined;
-    // A connection that breaks between two statements has nobody else to tell.
-    const onError = (error: Error) => {
-      broken = error;
-    };
-    client.on('error', onError);
+    const session = this.#pool.take() ?? (await this.#acquire());
     try {
-      await run(client, BEGIN, []);
+      await this.#run(session, BEGIN, []);
       const connection: Queryable = {
-        query: (statement, values = []) => run(client, statement, values),
+        query: (statement, values = []) => this.#run(session, statement, values),
         transaction: (nested) => nested(connection),
       };
       const result = await work(connection);
-      await run(client, COMMIT, []);
+      await this.#run(session, COMMIT, []);
       return result;
     } catch (error) {
-      await client.query('ROLLBACK').catch((rollbackError: Error) => {
-        broken = rollbackError;
-      });
+      // A session that is broken is closed, which rolls back too.
+      if (!session.broken) await this.#run(session, ROLLBACK, []).catch(() => {});
       throw error;
     } finally {
-      client.off('error', onError);
-      client.release(broken);
+      this.#pool.release(session);
     }
   }
 
@@ -180,13 +182,30 @@ export class Database implements Queryable {
   }
 
   /** Returns when the server has let the last connection go, or does not answer. */
-  async close(): Promise<void> {
-    const gone = new Promise<void>((resolve) => {
-      this.#pool.on('remove', () => this.#connected.size === 0 && resolve());
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+
+  #acquire(): Promise<Session> {
+    return this.#pool.acquire().catch((error: unknown) => {
+      throw new DatabaseUnavailable(error);
     });
-    // The pool calls itself ended as soon as it has told its connections to end.
-    await this.#pool.end();
-    if (this.#connected.size > 0)
-      await Promise.race([gone, sleep(GOODBYE_LIMIT_MS, undefined, { ref: false })]);
+  }
+
+  async #run<Row>(session: Session, statement: Statement, values: readonly unknown[]): Promise<Rows<Row>> {
+    session.busy = true;
+    session.silentFor = 0;
+    try {
+      const result = await session.client.query({ values: values as unknown[], ...statement });
+      if (session.unreplicated) throw new Error('a commit was not confirmed by the standby');
+      return { rows: result.rows as Row[], count: result.rowCount ?? 0 };
+    } catch (error) {
+      if (!isHarmless(error)) session.broken = true;
+      if (!isUnavailable(error)) throw error;
+      if (isServerGone(error) && !session.givenUp) this.#pool.suspect();
+      throw new DatabaseUnavailable(session.failure ?? error);
+    } finally {
+      session.busy = false;
+    }
   }
 }

@@ -41,7 +41,12 @@ export interface AbsenceNews {
   readonly answeredByAll: number;
 }
 
-type Look<Found> = () => Promise<Found | undefined>;
+export interface Looks<Found> {
+  /** A glance: nothing found says nothing. */
+  readonly look: () => Promise<Found | undefined>;
+  /** By a server that commits after it looked. */
+  readonly prove: () => Promise<Found | undefined>;
+}
 
 /** As many connections as the kernel keeps for a process that does not get round to accepting them. */
 const BACKLOG = 4_096;
@@ -49,7 +54,7 @@ const FORGET_EVERY_MS = 60_000;
 /** A request that takes longer to arrive is turned away. */
 const ARRIVING_MS = 1_000;
 /** One that has arrived is claimed or refused within milliseconds, as a rule; a slow database is waited for. */
-const CLAIMING_MS = 10_000;
+const CLAIMING_MS = 8_000;
 const PAUSE_MS = 10;
 const LET_PASS_MS = 200;
 const BATCHES = { maxBatch: 128, lanes: 1 };
@@ -112,8 +117,8 @@ export class Absences {
   }
 
   /** The transaction after all, or the promise that it is not there and will not be. */
-  promise<Found>(key: CorrelationKey, look: Look<Found>): Promise<Found | undefined> {
-    const search = this.#promise(key, look).finally(() => this.#searches.delete(search));
+  promise<Found>(key: CorrelationKey, looks: Looks<Found>): Promise<Found | undefined> {
+    const search = this.#promise(key, looks).finally(() => this.#searches.delete(search));
     this.#searches.add(search);
     return search;
   }
@@ -138,7 +143,7 @@ export class Absences {
     await this.database.query(FORGET_ABSENCES);
   }
 
-  async #promise<Found>(key: CorrelationKey, look: Look<Found>): Promise<Found | undefined> {
+  async #promise<Found>(key: CorrelationKey, { look, prove }: Looks<Found>): Promise<Found | undefined> {
     const startedMs = performance.now();
     const watch = { correlationId: key.correlationId, arrived: false };
     this.#watches.add(watch);
@@ -157,7 +162,7 @@ export class Absences {
         // For the other processes, and before the last look: here, searches wait for requests, or turn them away.
         if (!made) await this.#patiently(startedMs, () => this.#making.submit(key));
         made = true;
-        const found = await look();
+        const found = await prove();
         if (found !== undefined) return found;
         await this.#everythingRead();
         if (watch.arrived) continue;

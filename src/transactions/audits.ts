@@ -65,6 +65,11 @@ export class Audits {
     return performance.now() - this.#reportedAtMs < REPORT_MUST_BE_WITHIN_MS;
   }
 
+  /** When it last was heard of. */
+  get reportedMs(): number {
+    return this.#reportedAtMs;
+  }
+
   async take(organisationId: number): Promise<number> {
     if (!this.reporting) throw fault('not_processed');
     let supply = this.#supplies.get(organisationId);

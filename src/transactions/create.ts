@@ -1,5 +1,6 @@
 // The way of a transaction: one short function, and the steps that it takes.
 import { type Acquirer, type AcquirerRequest, type Answer, askUnderDeadline } from '../acquirers/contract.js';
+import { DIRECT_DEBIT } from '../acquirers/direct-debit.js';
 import type { Payment } from '../plugins/contract.js';
 import { applyPlugins } from '../plugins/plugins.js';
 import { DatabaseUnavailable } from '../store/database.js';
@@ -15,7 +16,6 @@ import type { Claims, DirectClaim } from './claim.js';
 import type { Clock } from './clock.js';
 import type { Command, CompletionCommand, DirectCommand, TargetedCommand } from './command.js';
 import type { Finisher } from './finish.js';
-import { linkFor, usableLink } from './link.js';
 import type { Lookup } from './lookup.js';
 import { openPaymentMethod, type PaymentMethod } from './payment-method.js';
 import { refusalByTarget } from './refusal.js';
@@ -37,7 +37,7 @@ export interface CreateOptions {
 export const POINTS = ['received', 'claimed', 'answered', 'recorded'] as const;
 export type Point = (typeof POINTS)[number];
 
-type PricedDirect = DirectCommand & PaymentMethod & Payment & { readonly acquirer: string };
+type PricedDirect = DirectCommand & PaymentMethod & Payment;
 type PricedTargeted = TargetedCommand & { readonly atMs: number };
 
 export class Creation {
@@ -94,8 +94,7 @@ export class Creation {
     const byCard = 'card' in method;
     const cardType = byCard ? method.card.number.type : '';
     const paymentMethod = byCard ? 'creditcard' : 'bankaccount';
-    const { name: acquirer } = linkFor(command.merchant, paymentMethod, this.acquirers);
-    const priced: PricedDirect = { atMs, cardType, paymentMethod, acquirer, ...command, ...method };
+    const priced: PricedDirect = { atMs, cardType, paymentMethod, ...command, ...method };
     if (command.operation === 'standalone_refund') return lodgeable(priced);
     return lodgeable(applyPlugins(priced, command.merchant.plugins));
   }
@@ -158,7 +157,7 @@ export class Creation {
       username: caller.username,
       presence: priced.presence,
       kvps,
-      acquirer: priced.acquirer,
+      acquirer: 'card' in priced ? merchant.acquirer : DIRECT_DEBIT,
       ...(priced.operation === 'preauthorisation' && {
         completableUntilMs: priced.atMs + merchant.preauthorisationDays * DAY_MS,
       }),
@@ -198,7 +197,10 @@ export class Creation {
   async #refusal(command: PricedTargeted): Promise<Fault | undefined> {
     const taken = await this.#correlationIdTaken(command);
     if (taken !== undefined) return taken;
-    const target = await this.lookup.byAudit(command.caller, command.targetAudit, [command.merchant.id]);
+    // A server that was left behind must not refuse by what it knew of the target.
+    const target = await this.lookup.provenByAudit(command.caller, command.targetAudit, [
+      command.merchant.id,
+    ]);
     return refusalByTarget(command, target, command.atMs);
   }
 
@@ -207,8 +209,8 @@ export class Creation {
   }
 
   async #ask(intent: Intent, priced: PricedDirect | PricedTargeted): Promise<Answer> {
-    const acquirer = usableLink(intent.acquirer, priced.merchant, this.acquirers);
-    // This process has no such link, or none for this merchant. To throw would leave behind an intent that nobody looks after.
+    const acquirer = this.acquirers.get(intent.acquirer);
+    // This process has no link of that name. To throw would leave behind an intent that nobody looks after.
     if (acquirer === undefined) return { kind: 'not_sent' };
     const { organisationId, targetAudit } = intent;
     const request: AcquirerRequest = {

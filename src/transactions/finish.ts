@@ -49,7 +49,9 @@ export class Finisher {
     }
     // Here and wherever a payment passes, named members stand before what is spread: V8 gives an object that begins
     // with a spread and then grows a new shape each time, which cost more than all the rest of a purchase.
-    if (await this.#settle(intent, outcome)) return { refundedCents: 0, ...intent, ...outcome };
+    const settled = await this.#settle(intent, outcome);
+    if (settled === 'as answered') return { refundedCents: 0, ...intent, ...outcome };
+    if (settled === 'later') throw fault('acquirer_timeout', [], intent.audit);
     return this.#asStored(intent);
   }
 
@@ -68,17 +70,19 @@ export class Finisher {
     this.#stopping = true;
   }
 
-  /** False when it is not certain that this is what is stored now. */
-  async #settle(intent: Intent, ending: Ending): Promise<boolean> {
+  /** Whether this is what is stored now, or it may be something else, or nothing is known while the database is away. */
+  async #settle(intent: Intent, ending: Ending): Promise<'as answered' | 'perhaps' | 'later'> {
     try {
-      return await this.#store(intent, ending);
+      return (await this.#store(intent, ending)) ? 'as answered' : 'perhaps';
     } catch (error) {
       // What cannot be stored for any other reason than the database being away is left to the resolver.
       const away = error instanceof DatabaseUnavailable;
       const settled = this.#keep(this.#untilSettled(intent, away ? ending : IN_DOUBT));
       if (!away) throw error;
-      await Promise.race([settled, sleep(PATIENCE_MS, undefined, { ref: false })]);
-      return false;
+      return Promise.race([
+        settled.then(() => 'perhaps' as const),
+        sleep(PATIENCE_MS, 'later' as const, { ref: false }),
+      ]);
     }
   }
 
@@ -107,10 +111,14 @@ export class Finisher {
 
   async #untilAbandoned(intent: Undecided): Promise<void> {
     const outcome = outcomeOf({ kind: 'not_sent' }, this.clock.now());
+    const beganMs = performance.now();
     let firstHeardMs = Number.POSITIVE_INFINITY;
     for await (const _ of this.#pauses()) {
       const recorded = await this.records.record(intent, outcome).catch(() => undefined);
-      if (recorded !== undefined) firstHeardMs = Math.min(firstHeardMs, performance.now());
+      // To find no row costs no commit. While the standby is away, the claim may be waiting for it and not be seen: only
+      // after a commit of ours has come through would it have, too.
+      if (recorded !== undefined && this.audits.reportedMs > beganMs)
+        firstHeardMs = Math.min(firstHeardMs, performance.now());
       if (recorded === true || performance.now() - firstHeardMs > STRAGGLING_STATEMENT_MS) {
         this.audits.settle(intent.organisationId, intent.audit);
         return;
@@ -133,7 +141,8 @@ export class Finisher {
 
   async #asStored(intent: Intent): Promise<Transaction> {
     const inDoubt = fault('acquirer_timeout', [], intent.audit);
-    const stored = await this.lookup.byAudit(intent, intent.audit, [intent.merchantId]).catch(() => {
+    // What was there already may have been committed without its standby: it is proven before it is told.
+    const stored = await this.lookup.provenByAudit(intent, intent.audit, [intent.merchantId]).catch(() => {
       throw inDoubt;
     });
     if (stored === undefined || stored.status === 'unknown') throw inDoubt;

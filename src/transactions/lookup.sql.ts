@@ -13,26 +13,38 @@ const COLUMNS = `
   refunded_cents AS "refundedCents", completed_by AS "completedBy", voided_by AS "voidedBy"`;
 
 /** Each only if it is of a merchant that its caller may use: any other is as if it did not exist. */
-export const FIND_BY_AUDIT: Statement = {
-  name: 'find-by-audit',
-  text: `
+const BY_AUDIT = `
     SELECT place, ${COLUMNS}
     FROM unnest($1::integer[], $2::integer[], string_to_array($3, E'\\x1f')) WITH ORDINALITY
       AS asked(of_organisation, of_audit, of_merchants, place)
     JOIN transaction ON organisation_id = of_organisation AND audit = of_audit
-    WHERE merchant_id = ANY (of_merchants::integer[])`,
-};
+    WHERE merchant_id = ANY (of_merchants::integer[])`;
+export const FIND_BY_AUDIT: Statement = { name: 'find-by-audit', text: BY_AUDIT };
 
 /** One that is not decided yet is found however old it is: told that there is none, the client would pay again. */
-export const FIND_BY_CORRELATION_ID: Statement = {
-  name: 'find-by-correlation-id',
-  text: `
+const BY_CORRELATION_ID = `
     SELECT place, ${COLUMNS}
     FROM unnest($1::integer[], $2::integer[], string_to_array($3, E'\\x1f'), $4::float8[]) WITH ORDINALITY
       AS asked(of_organisation, of_merchant, of_correlation_id, since_ms, place)
     JOIN transaction ON organisation_id = of_organisation AND merchant_id = of_merchant
       AND correlation_id = of_correlation_id
-    WHERE created_at > to_timestamp(since_ms / 1000) OR status = 'unknown'`,
+    WHERE created_at > to_timestamp(since_ms / 1000) OR status = 'unknown'`;
+export const FIND_BY_CORRELATION_ID: Statement = { name: 'find-by-correlation-id', text: BY_CORRELATION_ID };
+
+/**
+ * Looks, and writes to the log: the commit comes after the look, and a server that the others have left behind cannot make
+ * it. A message in the log costs no row, and nobody else waits for it.
+ */
+const PROVING = `WITH proof AS MATERIALIZED (SELECT pg_logical_emit_message(true, 'tollgate', ''))`;
+
+export const PROVE_BY_AUDIT: Statement = {
+  name: 'prove-by-audit',
+  text: `${PROVING} SELECT found.* FROM proof LEFT JOIN (${BY_AUDIT}) AS found ON true`,
+};
+
+export const PROVE_BY_CORRELATION_ID: Statement = {
+  name: 'prove-by-correlation-id',
+  text: `${PROVING} SELECT found.* FROM proof LEFT JOIN (${BY_CORRELATION_ID}) AS found ON true`,
 };
 
 /** The transaction that holds a correlation ID, however old. */

@@ -1,21 +1,35 @@
 // Finding transactions again: by audit for ever, by correlation ID for a while.
 import type { Caller, Merchant } from '../merchants/callers.js';
 import { numbers, texts } from '../store/columns.js';
-import type { Database, Statement } from '../store/database.js';
+import { type Database, DatabaseUnavailable, type Statement } from '../store/database.js';
 import { GroupCommit } from '../store/group-commit.js';
 import type { BatchOptions } from './claim.js';
-import { FIND_BY_AUDIT, FIND_BY_CORRELATION_ID, HOLDER_OF_CORRELATION_ID } from './lookup.sql.js';
+import {
+  FIND_BY_AUDIT,
+  FIND_BY_CORRELATION_ID,
+  HOLDER_OF_CORRELATION_ID,
+  PROVE_BY_AUDIT,
+  PROVE_BY_CORRELATION_ID,
+} from './lookup.sql.js';
 import type { Transaction } from './transaction.js';
 
 type Row = { [Key in keyof Transaction]: Transaction[Key] | null } & {
   /** Which of those that were asked for, counted from 1. */
-  readonly place: number;
+  readonly place: number | null;
 };
+
+/** What a search is for, and when. */
+export interface Search {
+  readonly organisationId: number;
+  readonly merchantId: number;
+  readonly correlationId: string;
+  readonly nowMs: number;
+}
 
 interface WantedAudit {
   readonly organisationId: number;
   readonly audit: number;
-  readonly merchantIds: Iterable<number>;
+  readonly merchantIds: readonly number[];
 }
 
 interface WantedCorrelationId {
@@ -25,36 +39,64 @@ interface WantedCorrelationId {
   readonly sinceMs: number;
 }
 
-/** What is looked for at the same time is looked for together. */
+/**
+ * What is looked for at the same time is looked for together. To find something is one thing. That there is nothing is a
+ * promise, and only a server that can still commit may give it: such looks, again those of the moment together, end with a commit.
+ */
 export class Lookup {
   readonly #byAudit: GroupCommit<WantedAudit, Transaction | undefined>;
+  readonly #provenByAudit: GroupCommit<WantedAudit, Transaction | undefined>;
   readonly #byCorrelationId: GroupCommit<WantedCorrelationId, Transaction | undefined>;
+  readonly #provenByCorrelationId: GroupCommit<WantedCorrelationId, Transaction | undefined>;
 
   constructor(
     private readonly database: Database,
     private readonly correlationIdKeptMs: number,
     options: BatchOptions,
   ) {
-    this.#byAudit = new GroupCommit((wanted) => this.#findByAudit(wanted), options);
-    this.#byCorrelationId = new GroupCommit((wanted) => this.#findByCorrelationId(wanted), options);
+    const oneLane = { ...options, lanes: 1 };
+    this.#byAudit = new GroupCommit((wanted) => this.#find(FIND_BY_AUDIT, audits(wanted)), options);
+    this.#provenByAudit = new GroupCommit(
+      (wanted) => this.#find(PROVE_BY_AUDIT, audits(wanted)).catch(notProven),
+      oneLane,
+    );
+    this.#byCorrelationId = new GroupCommit(
+      (wanted) => this.#find(FIND_BY_CORRELATION_ID, correlationIds(wanted)),
+      options,
+    );
+    this.#provenByCorrelationId = new GroupCommit(
+      (wanted) => this.#find(PROVE_BY_CORRELATION_ID, correlationIds(wanted)).catch(notProven),
+      oneLane,
+    );
   }
 
-  byAudit(
+  /** Where there is none, that is certain. */
+  async byAudit(
     { organisationId }: Pick<Caller, 'organisationId'>,
     audit: number,
     merchantIds: Iterable<number>,
   ): Promise<Transaction | undefined> {
-    return this.#byAudit.submit({ organisationId, audit, merchantIds });
+    const wanted = { organisationId, audit, merchantIds: [...merchantIds] };
+    return (await this.#byAudit.submit(wanted)) ?? this.#provenByAudit.submit(wanted);
   }
 
-  byCorrelationId(
+  /** As it stands on a server that can still commit, whether it is there or not. */
+  provenByAudit(
     { organisationId }: Pick<Caller, 'organisationId'>,
-    { id: merchantId }: Pick<Merchant, 'id'>,
-    correlationId: string,
-    nowMs: number,
+    audit: number,
+    merchantIds: readonly number[],
   ): Promise<Transaction | undefined> {
-    const sinceMs = nowMs - this.correlationIdKeptMs;
-    return this.#byCorrelationId.submit({ organisationId, merchantId, correlationId, sinceMs });
+    return this.#provenByAudit.submit({ organisationId, audit, merchantIds });
+  }
+
+  /** Where there is none, that says nothing yet: see `Absences`. */
+  byCorrelationId(search: Search): Promise<Transaction | undefined> {
+    return this.#byCorrelationId.submit(this.#wanted(search));
+  }
+
+  /** Where there is none, there was none when the server last could commit. */
+  provenByCorrelationId(search: Search): Promise<Transaction | undefined> {
+    return this.#provenByCorrelationId.submit(this.#wanted(search));
   }
 
   /** The audit that holds a correlation ID, also when it is too old to be searched by. */
@@ -71,35 +113,45 @@ export class Lookup {
     return rows[0]?.audit;
   }
 
-  #findByAudit(wanted: readonly WantedAudit[]): Promise<readonly (Transaction | undefined)[]> {
-    return this.#find(wanted.length, FIND_BY_AUDIT, [
-      numbers(wanted.map(({ organisationId }) => organisationId)),
-      numbers(wanted.map(({ audit }) => audit)),
-      texts(wanted.map(({ merchantIds }) => numbers([...merchantIds]))),
-    ]);
-  }
-
-  #findByCorrelationId(
-    wanted: readonly WantedCorrelationId[],
-  ): Promise<readonly (Transaction | undefined)[]> {
-    return this.#find(wanted.length, FIND_BY_CORRELATION_ID, [
-      numbers(wanted.map(({ organisationId }) => organisationId)),
-      numbers(wanted.map(({ merchantId }) => merchantId)),
-      texts(wanted.map(({ correlationId }) => correlationId)),
-      numbers(wanted.map(({ sinceMs }) => sinceMs)),
-    ]);
+  #wanted({ nowMs, ...key }: Search): WantedCorrelationId {
+    return { sinceMs: nowMs - this.correlationIdKeptMs, ...key };
   }
 
   async #find(
-    count: number,
     statement: Statement,
-    values: readonly string[],
+    values: readonly [count: number, ...columns: string[]],
   ): Promise<readonly (Transaction | undefined)[]> {
-    const { rows } = await this.database.query<Row>(statement, values);
+    const [count, ...columns] = values;
+    const { rows } = await this.database.query<Row>(statement, columns);
     const found = Array.from<undefined, Transaction | undefined>({ length: count }, () => undefined);
-    for (const row of rows) found[row.place - 1] = fromRow(row);
+    // A look that proves has a row to say that it found nothing.
+    for (const row of rows) if (row.place !== null) found[row.place - 1] = fromRow(row);
     return found;
   }
+}
+
+function audits(wanted: readonly WantedAudit[]): [number, ...string[]] {
+  return [
+    wanted.length,
+    numbers(wanted.map(({ organisationId }) => organisationId)),
+    numbers(wanted.map(({ audit }) => audit)),
+    texts(wanted.map(({ merchantIds }) => numbers(merchantIds))),
+  ];
+}
+
+function correlationIds(wanted: readonly WantedCorrelationId[]): [number, ...string[]] {
+  return [
+    wanted.length,
+    numbers(wanted.map(({ organisationId }) => organisationId)),
+    numbers(wanted.map(({ merchantId }) => merchantId)),
+    texts(wanted.map(({ correlationId }) => correlationId)),
+    numbers(wanted.map(({ sinceMs }) => sinceMs)),
+  ];
+}
+
+/** Whatever the reason: a standby refuses in words of its own. */
+function notProven(error: unknown): never {
+  throw error instanceof DatabaseUnavailable ? error : new DatabaseUnavailable(error);
 }
 
 /** An empty column is an absent member. */

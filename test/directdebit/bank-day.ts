@@ -63,7 +63,13 @@ export function bankDayOf({ databaseUrl, ledgerPath }: TestGateway): BankDay {
     database,
     save,
     setDirectEntry: async (merchant, change) => {
-      await setDirectEntry(database, merchant, { ...REAL_BANK, ...change }, actor);
+      await setDirectEntry(
+        database,
+        merchant,
+        { ...REAL_BANK, ...change },
+        await gatewayTime(database),
+        actor,
+      );
     },
     export: async (merchant) => {
       const out = join(folder, randomUUID());

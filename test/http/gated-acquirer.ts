@@ -29,7 +29,6 @@ export function gatedAcquirer(): GatedAcquirer {
   const released = signal();
   return {
     name: 'simulator',
-    mode: 'test',
     reached: reached.given,
     release: released.give,
     async ask() {

@@ -56,7 +56,12 @@ const WRONG: readonly Wrong[] = [
   {
     what: 'a database address that is none',
     settings: () => ({ DATABASE_URL: 'postgres://gateway:secret@127.0.0.1:99999/gateway' }),
-    line: /^DATABASE_URL: the database cannot be used \(Invalid URL\)$/,
+    line: /^DATABASE_URL has a port that does not exist: 99999$/,
+  },
+  {
+    what: 'several servers of which one has no name',
+    settings: () => ({ DATABASE_URL: 'postgres://gateway:secret@127.0.0.1:5432,:5433/gateway' }),
+    line: /^DATABASE_URL must name its servers as host:port, separated by commas; :5433 does not$/,
   },
   {
     what: 'a database that cannot be reached',
@@ -71,7 +76,7 @@ const WRONG: readonly Wrong[] = [
   {
     what: 'a database that may lose what it has committed',
     settings: () => ({ DATABASE_URL: careless.url }),
-    line: /^DATABASE_URL: this server runs with synchronous_commit off and may lose payments$/,
+    line: /^DATABASE_URL: synchronous_commit is off and payments may be lost; it must be on or remote_apply$/,
   },
   {
     what: 'an unknown log level',

@@ -1,7 +1,8 @@
 // A PostgreSQL that may lose what it has committed is refused before anything is stored in it.
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../src/cli/connection.js';
 import { readSettings } from '../../src/cli/settings.js';
+import { Database, DatabaseUnavailable } from '../../src/store/database.js';
 import { administer } from '../support/database-server.js';
 import { type TestDatabase, testDatabase } from '../support/gateway.js';
 
@@ -30,9 +31,35 @@ test('a server that says that it runs with fsync off → refused', async () => {
   await expect(connecting()).rejects.toThrow('this server runs with fsync off and may lose payments');
 });
 
-test('a database with synchronous_commit off → refused', async () => {
+test.each(['off', 'local', 'remote_write'])(
+  'a database with synchronous_commit %s → refused',
+  async (value) => {
+    await administer(database.url, `ALTER DATABASE ${name} SET synchronous_commit = ${value}`);
+    await expect(connecting()).rejects.toThrow(
+      `DATABASE_URL: synchronous_commit is ${value} and payments may be lost; it must be on or remote_apply`,
+    );
+  },
+);
+
+test('a login whose sessions do not wait for the log, found only after the start → no session of it is used', async () => {
+  const ours = new Database(database.url, { maxConnections: 1 });
+  onTestFinished(() => ours.close());
+  await ours.query({ name: '', text: 'SELECT 1' });
   await administer(database.url, `ALTER DATABASE ${name} SET synchronous_commit = off`);
-  await expect(connecting()).rejects.toThrow(
-    'this server runs with synchronous_commit off and may lose payments',
+  await administer(
+    database.url,
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}' AND application_name = 'tollgate'`,
   );
+  await expect(ours.query({ name: '', text: 'SELECT 1' })).rejects.toThrow(DatabaseUnavailable);
+  await expect(ours.query({ name: '', text: 'SELECT 1' })).rejects.toMatchObject({
+    cause: { message: expect.stringContaining('synchronous_commit is off') },
+  });
+});
+
+test('options in the address → they hold, and do not replace those of the gateway', async () => {
+  const ours = new Database(`${database.url}?options=-c%20search_path%3Dpublic&connect_timeout=3`, {});
+  onTestFinished(() => ours.close());
+  const text = `SELECT current_setting('search_path') AS path, current_setting('plan_cache_mode') AS mode`;
+  const { rows } = await ours.query({ name: '', text });
+  expect(rows).toEqual([{ path: 'public', mode: 'force_custom_plan' }]);
 });

@@ -109,6 +109,8 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   const environment = Object.fromEntries(
     Object.entries({
       ACQUIRER_DEADLINE_MS: '400',
+      // A machine that is busy with many tests is slow, and not gone.
+      DATABASE_TIMEOUT_MS: '15000',
       RESOLVER_INTERVAL_MS: '50',
       RESOLVER_FIRST_PAUSE_MS: '50',
       ...(shareWith && { SIMULATOR_LEDGER: shareWith.ledgerPath }),

@@ -1,0 +1,60 @@
+// Guards of what is promised while servers change places.
+
+const FAILOVER = 'test/processes/failover.test.ts';
+const LEFT_BEHIND = [FAILOVER, 'the old primary, left behind'];
+
+export const FAILOVER_GUARDS = [
+  {
+    name: 'failover: no session on a standby is used',
+    slow: true,
+    processes: true,
+    file: 'src/store/session.ts',
+    find: 'if (found.standby) throw',
+    replace: 'if (found.standby && found.processId === 0) throw',
+    tests: [[FAILOVER, 'a standby → no session on it is used']],
+  },
+  {
+    name: 'failover: a former primary is not used again',
+    slow: true,
+    processes: true,
+    file: 'src/store/servers.ts',
+    find: 'if (session.timeline < this.#timeline) {',
+    replace: 'if (session.timeline < 0) {',
+    tests: [LEFT_BEHIND],
+  },
+  {
+    name: 'failover: "not there" is said after a commit',
+    slow: true,
+    processes: true,
+    file: 'src/transactions/lookup.sql.ts',
+    find: "(SELECT pg_logical_emit_message(true, 'tollgate', ''))",
+    replace: '(SELECT 1)',
+    tests: [LEFT_BEHIND],
+  },
+  {
+    name: 'failover: the last look of a search ends with a commit',
+    slow: true,
+    processes: true,
+    file: 'src/transactions/absences.ts',
+    find: 'const found = await prove();',
+    replace: 'const found = await look();',
+    // To make an absence is a commit as well, but of another session.
+    also: [
+      {
+        file: 'src/transactions/absences.ts',
+        find: 'if (!made) await this.#patiently(',
+        replace: 'if (!made && key.merchantId < 0) await this.#patiently(',
+      },
+    ],
+    tests: [LEFT_BEHIND],
+  },
+  {
+    name: 'failover: a commit that did not wait for its standby is not acknowledged',
+    slow: true,
+    processes: true,
+    file: 'src/store/database.ts',
+    find: 'if (session.unreplicated) throw',
+    replace: 'if (session.unreplicated && session.broken) throw',
+    tests: [[FAILOVER, 'a commit that stopped waiting for its standby']],
+  },
+];

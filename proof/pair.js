@@ -1,0 +1,272 @@
+// A primary and its synchronous standby, made of the PostgreSQL binaries that come along, and everything that can happen to them.
+import { execFileSync } from 'node:child_process';
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { openEmbeddedPostgres } from '../dist/store/embedded-postgres.js';
+import { chooseAccount, clusterPathFor, spawnAs } from '../dist/store/embedded-postgres-account.js';
+import { findBinaries } from '../dist/store/embedded-postgres-binaries.js';
+import { giveCluster } from '../dist/store/embedded-postgres-files.js';
+
+const READY_LIMIT_MS = 60_000;
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: 200,
+  fsync: 'on',
+  shared_buffers: '32MB',
+  wal_keep_size: '512MB',
+  log_min_messages: 'log',
+  log_checkpoints: 'off',
+  // A dead peer is noticed soon.
+  wal_receiver_timeout: '3s',
+  wal_retrieve_retry_interval: '200ms',
+};
+
+/** One server on a directory of its own, always on the same port. */
+class Server {
+  #directory;
+  #account;
+  #child;
+  name;
+  port;
+  url;
+
+  static async at(directory, name, { account, password, database }) {
+    const server = new Server();
+    server.#directory = directory;
+    server.#account = account;
+    server.name = name;
+    server.port = await freePort();
+    server.url = `postgres://tollgate:${password}@127.0.0.1:${server.port}/${database}`;
+    return server;
+  }
+
+  get directory() {
+    return this.#directory;
+  }
+
+  get isRunning() {
+    return this.#child !== undefined;
+  }
+
+  async start() {
+    await giveCluster(this.#directory, this.#account);
+    await rm(join(this.#directory, 'postmaster.pid'), { force: true });
+    const flags = Object.entries({ ...SETTINGS, port: this.port }).flatMap(([name, value]) => [
+      '-c',
+      `${name}=${value}`,
+    ]);
+    const args = ['-D', clusterPathFor(this.#account, this.#directory), ...flags];
+    const child = spawnAs(
+      this.#account,
+      'postgres',
+      args,
+      this.#directory,
+      ['ignore', 'ignore', 'pipe'],
+      true,
+    );
+    this.#child = child;
+    let words = '';
+    child.stderr.setEncoding('utf8').on('data', (text) => {
+      words = (words + text).slice(-4_000);
+    });
+    child.on('exit', () => {
+      if (this.#child === child) this.#child = undefined;
+    });
+    const limitMs = performance.now() + READY_LIMIT_MS;
+    while (performance.now() < limitMs && this.#child === child) {
+      if (await this.sql('SELECT 1').catch(() => undefined)) return;
+      await sleep(50);
+    }
+    throw new Error(`${this.name} did not start: ${words}`);
+  }
+
+  /** To all of its processes: each of them is in a group of its own. */
+  signal(signal) {
+    if (this.#child === undefined) return;
+    const { pid } = this.#child;
+    for (const each of [pid, ...childrenOf(pid)]) {
+      try {
+        process.kill(each, signal);
+      } catch {
+        // It has ended meanwhile.
+      }
+    }
+  }
+
+  async end(signal) {
+    const child = this.#child;
+    if (child === undefined) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    if (signal === 'SIGKILL') this.signal('SIGKILL');
+    else child.kill(signal);
+    await ended;
+  }
+
+  /** In a session of its own. */
+  async sql(text, values) {
+    const client = new pg.Client({ connectionString: this.url, connectionTimeoutMillis: 5_000 });
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      return (await client.query(text, values)).rows;
+    } finally {
+      client.end().catch(() => {});
+    }
+  }
+}
+
+export class Pair {
+  #account;
+  primary;
+  standby;
+
+  /** Both run, and the primary waits for the standby with every commit. */
+  static async open(directory) {
+    const embedded = await openEmbeddedPostgres({ dataDir: directory });
+    const password = new URL(embedded.url).password;
+    await embedded.stop();
+    const pair = new Pair();
+    const binaries = await findBinaries();
+    pair.#account = await chooseAccount(binaries, {
+      uid: process.getuid?.() ?? 0,
+      gid: process.getgid?.() ?? 0,
+    });
+    const parts = { account: pair.#account, password, database: 'tollgate' };
+    pair.primary = await Server.at(join(directory, 'postgres'), 'one', parts);
+    pair.standby = await Server.at(join(directory, 'other'), 'two', parts);
+    await pair.primary.start();
+    await pair.rejoin();
+    return pair;
+  }
+
+  /** The standby becomes the primary, whatever the other one does. It waits for nobody, until `rejoin`. */
+  async promote() {
+    [this.primary, this.standby] = [this.standby, this.primary];
+    await setStandbys(this.primary, '');
+    const [{ promoted }] = await this.primary.sql('SELECT pg_promote(true, 30) AS promoted');
+    if (!promoted) throw new Error(`${this.primary.name} was not promoted`);
+    await this.isWritable();
+  }
+
+  async isWritable() {
+    const limitMs = performance.now() + READY_LIMIT_MS;
+    while (performance.now() < limitMs) {
+      const [row] = await this.primary.sql('SELECT pg_is_in_recovery() AS standby');
+      if (!row.standby) return;
+      await sleep(10);
+    }
+    throw new Error(`${this.primary.name} is not writable`);
+  }
+
+  /** A standby made anew from the primary. Whatever it was before is gone. */
+  async rejoin() {
+    await this.standby.end('SIGKILL');
+    await rm(this.standby.directory, { recursive: true, force: true, maxRetries: 5 });
+    await this.#copy(this.primary.directory, this.standby.directory);
+    await this.follow();
+  }
+
+  /** After a clean stop of a former primary: its log ends where the new one's began. */
+  async follow() {
+    const { port, url } = this.primary;
+    const { password } = new URL(url);
+    await writeFile(join(this.standby.directory, 'standby.signal'), '');
+    await writeFile(
+      join(this.standby.directory, 'postgresql.auto.conf'),
+      `primary_conninfo = 'host=127.0.0.1 port=${port} user=tollgate password=${password} application_name=${this.standby.name}'\n`,
+    );
+    await this.standby.start();
+    const limitMs = performance.now() + READY_LIMIT_MS;
+    const streaming = `SELECT FROM pg_stat_replication WHERE application_name = $1 AND state = 'streaming'`;
+    while ((await this.primary.sql(streaming, [this.standby.name])).length === 0) {
+      if (performance.now() > limitMs) throw new Error(`${this.standby.name} does not follow`);
+      await sleep(20);
+    }
+    await setStandbys(this.primary, this.standby.name);
+  }
+
+  async stop() {
+    for (const server of [this.standby, this.primary]) {
+      server.signal('SIGCONT');
+      await server.end('SIGKILL');
+    }
+  }
+
+  /** For the end of the process, which waits for nothing. */
+  kill() {
+    for (const server of [this.standby, this.primary]) {
+      server?.signal('SIGKILL');
+    }
+  }
+
+  /** What pg_basebackup would do, which does not come along. */
+  async #copy(from, to) {
+    const { url } = this.primary;
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    try {
+      await client.query(`SELECT pg_backup_start('rejoin', true)`);
+      await mkdir(to, { mode: 0o700 });
+      await copyTree(from, to);
+      const { rows } = await client.query('SELECT labelfile FROM pg_backup_stop(false)');
+      await writeFile(join(to, 'backup_label'), rows[0].labelfile);
+    } finally {
+      await client.end();
+    }
+  }
+}
+
+const LEFT_OUT =
+  /^(postmaster\.(pid|opts)|standby\.signal|backup_label|pg_replslot\/.+|pg_wal\/(?!archive_status$|summaries$).+)$/;
+
+/** Files may go while they are copied: their contents are in the log. */
+async function copyTree(from, to) {
+  const entries = (await readdir(from, { recursive: true, withFileTypes: true }))
+    .map((entry) => ({ entry, name: join(entry.parentPath, entry.name).slice(from.length + 1) }))
+    .filter(({ name }) => !LEFT_OUT.test(name));
+  for (const { entry, name } of entries)
+    if (entry.isDirectory()) await mkdir(join(to, name), { recursive: true, mode: 0o700 });
+  const files = entries.filter(({ entry }) => entry.isFile());
+  await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      for (let file = files.pop(); file !== undefined; file = files.pop()) {
+        await copyFile(join(from, file.name), join(to, file.name)).catch((error) => {
+          if (error.code !== 'ENOENT') throw error;
+        });
+      }
+    }),
+  );
+}
+
+async function setStandbys(server, names) {
+  await server.sql(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`).catch(async (error) => {
+    // A standby takes no ALTER SYSTEM in some states; its file does.
+    if (error.code !== '25006') throw error;
+    const path = join(server.directory, 'postgresql.auto.conf');
+    await writeFile(path, `${await readFile(path, 'utf8')}synchronous_standby_names = '${names}'\n`);
+  });
+  await server.sql('SELECT pg_reload_conf()');
+}
+
+function childrenOf(parent) {
+  return execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
+    .split('\n')
+    .map((line) => line.trim().split(/ +/).map(Number))
+    .filter(([, ppid]) => ppid === parent)
+    .map(([pid]) => pid);
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}

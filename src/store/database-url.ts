@@ -1,0 +1,33 @@
+// The address of the database, which may name several servers: postgres://user:secret@one:5432,two:5432/name.
+
+export class DatabaseUrlError extends Error {}
+
+export interface ServerAddress {
+  /** Of this server alone. */
+  readonly url: string;
+  /** Host and port, for messages: without the password. */
+  readonly name: string;
+}
+
+const PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s;
+const HOST = /^(\[[0-9a-fA-F:.]+\]|[^:[\]]*)(?::(\d*))?$/;
+
+/** Every server that the address names, in its order. */
+export function serversOf(url: string): readonly [ServerAddress, ...ServerAddress[]] {
+  const [, before, hosts = '', after] = PARTS.exec(url) ?? [];
+  if (before === undefined) throw new DatabaseUrlError('must begin with postgres:// or postgresql://');
+  const several = hosts.includes(',');
+  const servers = hosts.split(',').map((host) => {
+    const [, name, port = ''] = HOST.exec(host) ?? [];
+    if (name === undefined || (several && name === '')) {
+      throw new DatabaseUrlError(
+        `must name its servers as host:port, separated by commas; ${host || 'one of them'} does not`,
+      );
+    }
+    if (port !== '' && (Number(port) < 1 || Number(port) > 65_535)) {
+      throw new DatabaseUrlError(`has a port that does not exist: ${port}`);
+    }
+    return { url: `${before}${host}${after}`, name: host };
+  });
+  return servers as [ServerAddress, ...ServerAddress[]];
+}

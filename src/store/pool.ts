@@ -1,0 +1,186 @@
+// Sessions that are used again and again, by one statement or one transaction at a time.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Servers, type SessionHolder } from './servers.js';
+import type { Session, SessionOptions } from './session.js';
+
+export interface PoolOptions extends SessionOptions {
+  readonly maxSessions: number;
+  /** A statement that is not answered within this time is given up, and its session with it. */
+  readonly answerLimitMs: number | undefined;
+  /** A session that nobody uses was lost. */
+  readonly onLost: (error: Error) => void;
+}
+
+interface Waiting {
+  readonly resolve: (session: Session) => void;
+  readonly reject: (error: unknown) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** How long somebody waits for one of the others to give a session back. */
+const WAIT_LIMIT_MS = 3_000;
+const IDLE_LIMIT_MS = 10_000;
+const LOOK_EVERY_MS = 500;
+const GOODBYE_LIMIT_MS = 2_000;
+
+export class Pool implements SessionHolder {
+  readonly #servers: Servers;
+  readonly #idle: Session[] = [];
+  readonly #all = new Set<Session>();
+  /** Told to end; their connections are not closed yet. */
+  readonly #leaving = new Set<Session>();
+  readonly #waiting: Waiting[] = [];
+  #opening = 0;
+  #closed = false;
+  #looking: NodeJS.Timeout | undefined;
+  #onAllGone: () => void = () => {};
+
+  constructor(
+    url: string,
+    private readonly options: PoolOptions,
+  ) {
+    this.#servers = Servers.join(url, this);
+  }
+
+  /** One that is at hand. */
+  take(): Session | undefined {
+    return this.#idle.pop();
+  }
+
+  /** One as soon as there is one. */
+  async acquire(): Promise<Session> {
+    const idle = this.#idle.pop();
+    if (idle !== undefined) return idle;
+    if (this.#all.size + this.#opening < this.options.maxSessions) return this.#open();
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+        reject(new Error(`no session became free within ${WAIT_LIMIT_MS} ms`));
+      }, WAIT_LIMIT_MS);
+      const waiting = { resolve, reject, timer };
+      this.#waiting.push(waiting);
+    });
+  }
+
+  release(session: Session): void {
+    if (session.broken || this.#closed) {
+      if (this.#all.has(session)) this.#discard(session);
+      return;
+    }
+    const next = this.#nextWaiting();
+    if (next === undefined) {
+      session.idleFor = 0;
+      this.#idle.push(session);
+    } else {
+      next.resolve(session);
+    }
+  }
+
+  /** The server is gone, or is not the primary any more. */
+  suspect(): void {
+    this.#servers.suspect();
+  }
+
+  renew(): void {
+    for (const session of [...this.#idle]) this.#discard(session);
+    for (const session of this.#all) Object.assign(session, { broken: true, givenUp: true });
+  }
+
+  takenOver(timeline: number): void {
+    for (const session of [...this.#all]) {
+      if (session.timeline >= timeline) continue;
+      session.givenUp = true;
+      this.#discard(session, new Error('another server has taken over'));
+    }
+  }
+
+  /** Returns when the server has let the last session go, or does not answer. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#looking);
+    for (const session of [...this.#idle]) this.#discard(session);
+    const gone = new Promise<void>((resolve) => {
+      this.#onAllGone = resolve;
+    });
+    if (this.#all.size + this.#leaving.size > 0)
+      await Promise.race([gone, sleep(GOODBYE_LIMIT_MS, undefined, { ref: false })]);
+    this.#servers.leave(this);
+  }
+
+  async #open(): Promise<Session> {
+    this.#opening += 1;
+    try {
+      const session = await this.#servers.open(this.options);
+      if (this.#closed) {
+        session.end();
+        throw new Error('the database was closed meanwhile');
+      }
+      this.#all.add(session);
+      session.client.on('end', () => this.#ended(session));
+      this.#looking ??= setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+      return session;
+    } finally {
+      this.#opening -= 1;
+      // Where it failed, there is room again.
+      this.#openForNext();
+    }
+  }
+
+  #openForNext(): void {
+    if (this.#closed || this.#all.size + this.#opening >= this.options.maxSessions) return;
+    const next = this.#nextWaiting();
+    if (next !== undefined) this.#open().then(next.resolve, next.reject);
+  }
+
+  #nextWaiting(): Waiting | undefined {
+    const next = this.#waiting.shift();
+    if (next !== undefined) clearTimeout(next.timer);
+    return next;
+  }
+
+  /** The time is counted in looks: a process that stood still itself has not given the server a chance to answer. */
+  #look(): void {
+    const { answerLimitMs = Number.POSITIVE_INFINITY } = this.options;
+    let silent = false;
+    for (const session of this.#all) {
+      if (!session.busy) continue;
+      session.silentFor += LOOK_EVERY_MS;
+      if (session.silentFor <= answerLimitMs) continue;
+      silent = true;
+      session.end(new Error(`the database did not answer within ${answerLimitMs} ms`));
+    }
+    if (silent) this.suspect();
+    for (const session of [...this.#idle]) {
+      session.idleFor += LOOK_EVERY_MS;
+      if (session.idleFor > IDLE_LIMIT_MS) this.#discard(session);
+    }
+  }
+
+  #discard(session: Session, reason?: Error): void {
+    this.#forget(session);
+    this.#leaving.add(session);
+    session.end(reason);
+    this.#openForNext();
+  }
+
+  /** The connection is closed, by whichever side. */
+  #ended(session: Session): void {
+    this.#leaving.delete(session);
+    const wasIdle = this.#forget(session);
+    session.broken = true;
+    if (this.#closed) {
+      if (this.#all.size + this.#leaving.size === 0) this.#onAllGone();
+    } else if (wasIdle) {
+      this.options.onLost(session.failure ?? new Error('the server closed the connection'));
+      this.suspect();
+    }
+  }
+
+  /** Whether it was idle. */
+  #forget(session: Session): boolean {
+    this.#all.delete(session);
+    const at = this.#idle.indexOf(session);
+    if (at !== -1) this.#idle.splice(at, 1);
+    return at !== -1;
+  }
+}

@@ -1,0 +1,6 @@
+/** What a session has to be before it is used: on the primary, straight to it, durable, and with the settings it was opened with. */
+export const CHECK_SESSION = `
+  SELECT pg_is_in_recovery() AS standby, pg_backend_pid() AS "processId", current_user::text AS role,
+    current_setting('synchronous_commit') AS "synchronousCommit", current_setting('plan_cache_mode') AS "planCacheMode",
+    CASE WHEN pg_is_in_recovery() THEN 0
+      ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer END AS timeline`;

@@ -1,0 +1,317 @@
+// A primary, its synchronous standby and what leads to the wrong one of them: no promise is given that the other could break.
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, connect as tcpConnect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { connect } from '../../src/cli/connection.js';
+import { startGateway } from '../../src/cli/gateway.js';
+import { readSettings } from '../../src/cli/settings.js';
+import { Database, DatabaseUnavailable } from '../../src/store/database.js';
+import { migrate } from '../../src/store/migrations.js';
+import { moduleOfProof } from '../proof/program.js';
+import { type Answer, type Client, client } from '../support/client.js';
+import { addCast, type Credentials } from '../support/gateway.js';
+import { dataDirectory, eventually } from '../support/process.js';
+
+interface Server {
+  readonly url: string;
+  readonly port: number;
+  signal(signal: NodeJS.Signals): void;
+  sql(text: string): Promise<Record<string, unknown>[]>;
+}
+interface Pair {
+  readonly primary: Server;
+  readonly standby: Server;
+  promote(): Promise<void>;
+  rejoin(): Promise<void>;
+  stop(): Promise<void>;
+  kill(): void;
+}
+interface Switch {
+  urlOf(url: string): string;
+  lead(...ports: number[]): void;
+  cut(port?: number): void;
+  close(): void;
+}
+
+const LIMIT_MS = 120_000;
+const ONE = { name: '', text: 'SELECT 1 AS one' };
+
+let pair: Pair;
+let directory: string;
+let owner: Credentials;
+let failedOver = false;
+
+beforeAll(async () => {
+  const { Pair } = await moduleOfProof('pair');
+  directory = await mkdtemp(join(tmpdir(), 'tollgate-pair-'));
+  pair = await Pair.open(directory);
+  process.on('exit', () => pair.kill());
+  const database = new Database(pair.primary.url, { maxConnections: 1 });
+  await migrate(database);
+  await database.close();
+  ({ owner } = await addCast(pair.primary.url));
+}, LIMIT_MS);
+afterAll(async () => {
+  await pair.stop();
+  await rm(directory, { recursive: true, force: true });
+}, LIMIT_MS);
+beforeEach(async () => {
+  if (failedOver) await pair.rejoin();
+  failedOver = false;
+}, LIMIT_MS);
+
+async function promote(): Promise<void> {
+  failedOver = true;
+  await pair.promote();
+}
+
+function opened(url: string, options = {}): Database {
+  const database = new Database(url, { maxConnections: 2, ...options });
+  onTestFinished(() => database.close());
+  return database;
+}
+
+interface Scene {
+  readonly api: Client;
+  readonly way: Switch;
+  logged(): string;
+}
+
+/** A gateway whose way to the database can be changed. It waits for a database that is silent for a second. */
+async function gateway(): Promise<Scene> {
+  const { Switch } = await moduleOfProof('switch');
+  const way = await Switch.open(pair.primary.port);
+  const dataDir = await dataDirectory();
+  const settings = readSettings({
+    TOLLGATE_DATA_DIR: dataDir,
+    TOLLGATE_PORT: '0',
+    TOLLGATE_DATABASE_TIMEOUT_MS: '1000',
+    TOLLGATE_RESOLVER_INTERVAL_MS: '50',
+    // Everybody here works with the same sealed rows.
+    TOLLGATE_KEY_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
+  });
+  const lines: string[] = [];
+  const log = pino({ level: 'debug', base: null }, { write: (line: string) => void lines.push(line) });
+  const started = await startGateway(settings, way.urlOf(pair.primary.url), log);
+  onTestFinished(async () => {
+    await started.close();
+    way.close();
+  });
+  return { way, api: client(started.baseUrl, owner), logged: () => lines.join('') };
+}
+
+const answer = async (response: Promise<Answer>) => {
+  const { status, code } = await response;
+  return code === undefined ? status : `${status} ${code}`;
+};
+
+describe('sessions', () => {
+  test('a standby → no session on it is used, and the start is refused in one line', async () => {
+    const refused = opened(pair.standby.url).query(ONE);
+    await expect(refused).rejects.toThrow(DatabaseUnavailable);
+    await expect(refused).rejects.toMatchObject({ cause: { message: expect.stringContaining('standby') } });
+    await expect(connect(readSettings({ DATABASE_URL: pair.standby.url }))).rejects.toThrow(
+      /^DATABASE_URL: the server is a standby; name the primary$/,
+    );
+  });
+
+  test('several servers, the primary among them → it is found, at first and after a failover', async () => {
+    const { port } = pair.standby;
+    const url = pair.primary.url.replace(/@([^/]+)/, (_, host) => `@127.0.0.1:${port},${host}`);
+    expect((await connect(readSettings({ DATABASE_URL: url }))).url).toBe(url);
+    const database = opened(url, { answerLimitMs: 1_000 });
+    expect((await database.query(ONE)).rows).toEqual([{ one: 1 }]);
+    // The other one goes on, and says that it is the primary; but it can commit nothing.
+    await promote();
+    const commit = `SELECT pg_logical_emit_message(true, 'test', ''), inet_server_port() AS port`;
+    const rows = await eventually(async () =>
+      database.query({ name: '', text: commit }).then(
+        (committed) => committed.rows,
+        () => undefined,
+      ),
+    );
+    expect(rows).toMatchObject([{ port }]);
+  });
+
+  test('several servers, none of them a primary → refused in one line that names each', async () => {
+    const url = pair.standby.url.replace(/@([^/]+)/, '@127.0.0.1:1,$1');
+    await expect(connect(readSettings({ DATABASE_URL: url }))).rejects.toThrow(
+      /^DATABASE_URL: none of the servers is a primary \(127\.0\.0\.1:1: .*ECONNREFUSED.*; 127\.0\.0\.1:\d+: the server is a standby; name the primary\)$/,
+    );
+  });
+
+  test('a statement that a read-only session refuses (25006) → unavailable, and the session is not used again', async () => {
+    const database = opened(`${pair.primary.url}?options=-c%20default_transaction_read_only%3Don`, {
+      maxConnections: 1,
+    });
+    const pid = { name: '', text: 'SELECT pg_backend_pid() AS pid' };
+    const before = await database.query(pid);
+    const write = { name: '', text: 'CREATE TABLE never (id integer)' };
+    await expect(database.query(write)).rejects.toThrow(DatabaseUnavailable);
+    expect((await database.query(pid)).rows).not.toEqual(before.rows);
+  });
+
+  test('standbys without synchronous replication → the start says that payments can be lost', async () => {
+    const settings = readSettings({ DATABASE_URL: pair.primary.url });
+    expect((await connect(settings)).warnings).toEqual([]);
+    const [before] = await pair.primary.sql('SHOW synchronous_standby_names');
+    const set = async (names: unknown) => {
+      await pair.primary.sql(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
+      await pair.primary.sql('SELECT pg_reload_conf()');
+    };
+    await set('');
+    onTestFinished(() => set(before?.synchronous_standby_names));
+    const warned = await eventually(async () => {
+      const { warnings } = await connect(settings);
+      return warnings.length > 0 ? warnings : undefined;
+    });
+    expect(warned).toEqual([expect.stringContaining('a failover may lose acknowledged payments')]);
+  });
+
+  test('a pooler that greets for the server, or keeps the settings to itself → refused in one line', async () => {
+    for (const pooler of [forgingGreetings, droppingSettings]) {
+      const url = await relayed(pair.primary, pooler);
+      await expect(connect(readSettings({ DATABASE_URL: url }))).rejects.toThrow(
+        /^DATABASE_URL: a connection pooler stands before the server, and session settings do not last; connect to PostgreSQL itself$/,
+      );
+    }
+  });
+});
+
+describe('promises', () => {
+  test('the old primary, left behind and still reachable → never 404 and never empty, but 503; the new one → all is there', async () => {
+    const old = await gateway();
+    const made = await old.api.purchase();
+    await promote();
+    const fresh = await gateway();
+    const later = randomUUID();
+    const madeThere = await fresh.api.purchase({ correlationId: later });
+    expect(madeThere.status).toBe(201);
+
+    const { audit } = madeThere.body;
+    expect(await answer(old.api.lookUp(made.body.audit))).toBe(200);
+    expect(await answer(old.api.lookUp(audit))).toBe('503 unavailable');
+    expect(await answer(old.api.search(later))).toBe('503 unavailable');
+    expect(await answer(old.api.refund(audit, 1))).toBe('503 not_processed');
+    expect(await answer(old.api.purchase())).toBe('503 not_processed');
+
+    old.way.lead(pair.primary.port);
+    old.way.cut();
+    await eventually(async () => ((await old.api.lookUp(audit)).status === 200 ? true : undefined));
+    expect((await old.api.search(later)).body.results).toHaveLength(1);
+    expect(await answer(old.api.lookUp(2_000_000_000))).toBe('404 transaction_not_found');
+
+    // Who has seen the new one does not believe the old one any more, whatever that says.
+    old.way.lead(pair.standby.port);
+    old.way.cut();
+    expect(await answer(old.api.lookUp(made.body.audit))).toBe('503 unavailable');
+  });
+
+  test('the address leads to a standby half of the time → every answer is right, none is 500', async () => {
+    const { api, way } = await gateway();
+    const made = await api.purchase();
+    way.lead(pair.standby.port, pair.primary.port);
+    for (let round = 0; round < 5; round += 1) {
+      way.cut();
+      expect(['200', '503 unavailable']).toContain(String(await answer(api.lookUp(made.body.audit))));
+      const { status, body } = await api.search(made.headers.get('x-correlation-id') as string);
+      if (status === 200) expect(body.results).toHaveLength(1);
+      else expect(status).toBe(503);
+      expect(['201', '503 not_processed']).toContain(String(await answer(api.purchase())));
+    }
+  });
+
+  test('a commit that stopped waiting for its standby → not acknowledged, and decided once the standby is back', async () => {
+    const { api } = await gateway();
+    await api.purchase();
+    const { standby, primary } = pair;
+    standby.signal('SIGSTOP');
+    onTestFinished(() => standby.signal('SIGCONT'));
+    const correlationId = randomUUID();
+    const paying = answer(api.purchase({ correlationId }));
+    await eventually(async () => {
+      const cancel = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+        WHERE wait_event = 'SyncRep' AND query LIKE '%INSERT INTO transaction%'`;
+      return (await primary.sql(cancel)).length > 0 || undefined;
+    });
+    expect(await paying).toBe('503 not_processed');
+    standby.signal('SIGCONT');
+    const found = await eventually(async () => {
+      const { body } = await api.search(correlationId);
+      const [transaction] = body.results ?? [];
+      return transaction?.status.transaction_status_code === 'error' ? transaction : undefined;
+    });
+    expect(found.status.gateway_status_code).toBe(1);
+  });
+
+  test('a database that stands still → 503; it moves again → payments again, and the log has one line for each', async () => {
+    const { api, logged } = await gateway();
+    const made = await api.purchase();
+    pair.primary.signal('SIGSTOP');
+    const answers = await Promise.all([
+      answer(api.purchase()),
+      answer(api.lookUp(made.body.audit)),
+      answer(api.search(randomUUID())),
+    ]);
+    const lines = (message: string) => logged().split(`"msg":"${message}"`).length - 1;
+    await eventually(async () => lines('database lost') > 0 || undefined);
+    await sleep(1_500);
+    pair.primary.signal('SIGCONT');
+    expect(answers).toEqual(['503 not_processed', '503 unavailable', '503 unavailable']);
+    await eventually(async () => ((await api.purchase()).status === 201 ? true : undefined));
+    await eventually(async () => lines('database back') > 0 || undefined);
+    expect([lines('database lost'), lines('database back'), lines('a background run failed')]).toEqual([
+      1, 1, 0,
+    ]);
+    expect(logged()).toMatch(/"cause":"[^"]+","msg":"database lost"/);
+    expect(logged()).toMatch(/"seconds":\d+(\.\d)?,"msg":"database back"/);
+  });
+});
+
+type Bend = (chunk: Buffer, fromServer: boolean) => Buffer;
+
+/** As a pooler does that opens its own sessions: the process that it names is none of the server's. */
+function forgingGreetings(): Bend {
+  let done = false;
+  return (chunk, fromServer) => {
+    const at = fromServer && !done ? chunk.indexOf('K\0\0\0') : -1;
+    if (at === -1) return chunk;
+    done = true;
+    chunk.writeInt32BE(chunk.readInt32BE(at + 5) ^ 1, at + 5);
+    return chunk;
+  };
+}
+
+/** As a pooler does that was told to ignore what it cannot pass on. */
+function droppingSettings(): Bend {
+  let done = false;
+  return (chunk, fromServer) => {
+    const at = fromServer || done ? -1 : chunk.indexOf('options\0');
+    if (at === -1) return chunk;
+    done = true;
+    const end = chunk.indexOf('\0', at + 'options\0'.length) + 1;
+    const rest = Buffer.concat([chunk.subarray(0, at), chunk.subarray(end)]);
+    rest.writeInt32BE(rest.length, 0);
+    return rest;
+  };
+}
+
+async function relayed({ url, port }: Server, pooler: () => Bend): Promise<string> {
+  const relay = createServer((near) => {
+    const bend = pooler();
+    const far = tcpConnect(port, '127.0.0.1');
+    near.on('data', (chunk) => far.write(bend(chunk, false))).on('close', () => far.destroy());
+    far.on('data', (chunk) => near.write(bend(chunk, true))).on('close', () => near.destroy());
+    for (const socket of [near, far]) socket.on('error', () => {});
+  });
+  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void relay.close());
+  const through = new URL(url);
+  through.port = String((relay.address() as { port: number }).port);
+  return through.href;
+}
