@@ -1,0 +1,47 @@
+// Programs of others: whether they are there, how they are installed into a folder of ours, and what they say.
+import { spawn } from 'node:child_process';
+
+const LIMIT_MS = 600_000;
+const LAST_LINES = 30;
+
+/** Something is missing that this proof cannot bring: the client is skipped, and says why. */
+export class Missing extends Error {
+  name = 'Missing';
+}
+
+/** Runs a program to its end. Throws with its last words unless it ends well. */
+export function run(program, args, { cwd, path } = {}) {
+  return new Promise((resolve, reject) => {
+    const environment = { ...process.env, ...(path && { PATH: `${path}:${process.env.PATH}` }) };
+    const child = spawn(program, args, { cwd, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    const limit = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS);
+    const words = [];
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece) => words.push(piece));
+    const said = () => Buffer.concat(words).toString('utf8').trim();
+    child.once('error', (error) => {
+      clearTimeout(limit);
+      reject(error);
+    });
+    child.once('close', (code) => {
+      clearTimeout(limit);
+      const last = said().split('\n').slice(-LAST_LINES).join('\n');
+      if (code === 0) resolve(said());
+      else reject(new Error(`${program} ${args.join(' ')}\n${last}`));
+    });
+  });
+}
+
+/** What brings tools may fail where there is no network; that says nothing about the client. */
+export async function install(what, program, args, options) {
+  try {
+    return await run(program, args, options);
+  } catch (error) {
+    throw new Missing(`${what} cannot be installed: ${error.message.split('\n').at(-1)}`);
+  }
+}
+
+export async function needed(program, ...args) {
+  await run(program, args).catch(() => {
+    throw new Missing(`${program} is not there`);
+  });
+}
