@@ -4,6 +4,7 @@
 import { CLAIM_GUARDS } from './guards-of-claims.js';
 import { DIRECTDEBIT_GUARDS } from './guards-of-directdebit.js';
 import { FAILOVER_GUARDS } from './guards-of-failover.js';
+import { MODE_GUARDS } from './guards-of-modes.js';
 import { RECORD_GUARDS } from './guards-of-records.js';
 import { SCHEMA_GUARDS } from './guards-of-the-schema.js';
 import { VAULT_GUARDS } from './guards-of-the-vault.js';
@@ -17,5 +18,6 @@ export const GUARDS = [
   ...SCHEMA_GUARDS,
   ...VAULT_GUARDS,
   ...DIRECTDEBIT_GUARDS,
+  ...MODE_GUARDS,
   ...FAILOVER_GUARDS,
 ];

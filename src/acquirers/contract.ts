@@ -70,8 +70,13 @@ export type Finding =
   | { readonly kind: 'not_seen' }
   | { readonly kind: 'no_answer' };
 
+/** Test is play money. Merchants and links to acquirers are one or the other. */
+export type Mode = 'test' | 'live';
+
 export interface Acquirer {
   readonly name: string;
+  /** `of_merchant`: a link that each merchant has for itself, such as its bank, is what the merchant is. */
+  readonly mode: Mode | 'of_merchant';
   /** Asks once. The promise may outlive the deadline; it must not be retried inside. */
   ask(request: AcquirerRequest, deadlineMs: number): Promise<Answer>;
   /** What became of the request that was sent with this reference? */
@@ -81,6 +86,11 @@ export interface Acquirer {
    * May be sent again until it is confirmed.
    */
   reverse(reference: string): Promise<'reversed' | 'no_answer'>;
+}
+
+/** Nothing simulated ever approves a live payment, and no test moves real money. */
+export function serves(acquirer: Acquirer, mode: Mode): boolean {
+  return acquirer.mode === mode || acquirer.mode === 'of_merchant';
 }
 
 const APPROVALS = new Set(['00', '08', '10', '11', '16', '77']);

@@ -2,11 +2,22 @@
 // is made that carries it, so nothing can be lost on the way there, and nothing needs reversing.
 import type { Acquirer, AcquirerRequest, Decision, MoneyOperation, Pending } from './contract.js';
 
-/** The acquirer of every transaction with a bank account, whoever the merchant's card acquirer is. */
-export const DIRECT_DEBIT = 'directdebit';
+/** The merchant's own bank, which gets its items in a file from the operator. */
+const OWN_BANK = 'directdebit';
+/** The simulated bank, which takes the items of test merchants by itself. */
+const SIMULATED_BANK = 'simulated-bank';
 
 export class DirectDebit implements Acquirer {
-  readonly name = DIRECT_DEBIT;
+  /** An item stays with the bank whose link took it in, whatever bank the merchant has later. */
+  static readonly links: readonly Acquirer[] = [
+    new DirectDebit(OWN_BANK, 'of_merchant'),
+    new DirectDebit(SIMULATED_BANK, 'test'),
+  ];
+
+  private constructor(
+    readonly name: string,
+    readonly mode: Acquirer['mode'],
+  ) {}
 
   async ask({ operation }: AcquirerRequest): Promise<Decision | Pending> {
     return takenIn(operation);

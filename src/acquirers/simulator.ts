@@ -58,6 +58,7 @@ function decisionOf(entry: LedgerEntry): Decision {
 }
 
 export class Simulator implements Acquirer {
+  readonly mode = 'test';
   readonly name = 'simulator';
 
   constructor(private readonly ledger: SimulatorLedger) {}

@@ -81,8 +81,8 @@ function addSetting(directdebit: Command): void {
         disputeDays: options.disputeDays ?? DEFAULT_DISPUTE_DAYS,
         simulated: options.simulated === true,
       };
-      const entry = await onDatabase(async (database) =>
-        setDirectEntry(database, options.merchant, wish, await gatewayTime(database), operator()),
+      const entry = await onDatabase((database) =>
+        setDirectEntry(database, options.merchant, wish, operator()),
       );
       printEntry(options, entry);
     });

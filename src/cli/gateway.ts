@@ -89,7 +89,7 @@ export async function startGateway(
     );
   });
   const known = new Map(
-    [new Simulator(ledger), new DirectDebit(), ...acquirers].map((acquirer) => [acquirer.name, acquirer]),
+    [new Simulator(ledger), ...DirectDebit.links, ...acquirers].map((acquirer) => [acquirer.name, acquirer]),
   );
 
   const provider = await openKeyProvider(settings, database).catch(async (error: unknown) => {

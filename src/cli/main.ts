@@ -4,7 +4,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { Administration, AdministrationError } from '../merchants/administration.js';
 import { Database, DatabaseUnavailable } from '../store/database.js';
 import { migrate } from '../store/migrations.js';
-import { advanceClock, ClockError, showClock } from '../transactions/clock-administration.js';
+import { advanceClock, ClockError, resetClock, showClock } from '../transactions/clock-administration.js';
 import { sydneyTimestamp } from '../values/sydney.js';
 import { KeyUnavailable } from '../vault/key-provider.js';
 import { RotationError } from '../vault/rotation.js';
@@ -99,13 +99,14 @@ merchant
   .description('add a merchant')
   .requiredOption('--organisation <id>', 'the organisation that owns it', id)
   .option('--vault', 'with the vault product')
+  .option('--live', 'for real payments, by live links only; without it the merchant is test, and stays so')
   .option('--preauthorisation-days <days>', 'how long a preauthorisation can be completed', days, 7)
   .addOption(json())
   .action(async (name: string, options) => {
     const added = await administer((administration) =>
       administration.addMerchant(options.organisation, name, options),
     );
-    print(options, added, `Merchant ${added.id} (${added.name}) added.`);
+    print(options, added, `Merchant ${added.id} (${added.name}) added, ${added.mode}.`);
   });
 merchant
   .command('list')
@@ -191,7 +192,9 @@ user
 
 const clock = program
   .command('clock')
-  .description("the gateway's clock, which can be moved where every acquirer is simulated");
+  .description(
+    "the gateway's clock, which can be moved where every acquirer is simulated and no merchant is live",
+  );
 clock
   .command('show')
   .description('show the time and how far it is advanced')
@@ -210,6 +213,17 @@ clock
   .action(async (byMs: number, options) => {
     const { nowMs, advancedMs } = await withDatabase(readSettings(), (database) =>
       advanceClock(database, SIMULATED, byMs, operator()),
+    );
+    printClock(options, nowMs, advancedMs);
+  });
+
+clock
+  .command('reset')
+  .description('back to real time, if nothing has happened that would be in the future then')
+  .addOption(json())
+  .action(async (options) => {
+    const { nowMs, advancedMs } = await withDatabase(readSettings(), (database) =>
+      resetClock(database, SIMULATED, operator()),
     );
     printClock(options, nowMs, advancedMs);
   });
@@ -253,7 +267,9 @@ try {
   }
   const wantsJson = process.argv.includes('--json');
   process.stderr.write(
-    wantsJson ? `${JSON.stringify({ error: explain(error) })}\n` : `tollgate: ${explain(error)}\n`,
+    wantsJson
+      ? `${JSON.stringify({ error: explain(error).replaceAll('\n', '; ') })}\n`
+      : `tollgate: ${explain(error).replaceAll('\n', '\ntollgate: ')}\n`,
   );
   process.exit(1);
 }

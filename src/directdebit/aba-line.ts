@@ -2,6 +2,8 @@
 import type { BankAccount } from '../values/bank-account.js';
 
 export const LINE_LENGTH = 120;
+export const USER_NAME_WIDTH = 26;
+export const DESCRIPTION_WIDTH = 12;
 
 /** How a merchant introduces itself to its bank. */
 export interface DirectEntrySettings {
@@ -51,9 +53,9 @@ export function headerLine(settings: DirectEntrySettings, processingDay: string)
     ['01', 2],
     [settings.bank, 3],
     ['', 7],
-    [settings.userName, 26],
+    [settings.userName, USER_NAME_WIDTH],
     [settings.userId, 6],
-    [settings.description, 12],
+    [settings.description, DESCRIPTION_WIDTH],
     [dayMonthYear(processingDay), 6],
     ['', 40],
   ]);

@@ -19,7 +19,7 @@ export const DUE_FOR_A_FILE: Statement = {
   name: 'due-for-a-file',
   text: `
     SELECT merchant_id AS "merchantId", round(extract(epoch FROM min(next_at)) * 1000)::bigint AS "dueMs"
-    FROM directdebit_item WHERE next_at <= to_timestamp($1::float8 / 1000) AND state = 'waiting'
+    FROM directdebit_item WHERE next_at <= to_timestamp($1::float8 / 1000) AND state = 'waiting' AND simulated
     GROUP BY organisation_id, merchant_id ORDER BY organisation_id, merchant_id LIMIT 100`,
 };
 
@@ -45,9 +45,8 @@ export const CLEAR_DUE: Statement = {
       SELECT i.organisation_id, i.audit FROM directdebit_item i
       JOIN directdebit_file f ON f.organisation_id = i.organisation_id AND f.merchant_id = i.merchant_id
         AND f.number = i.file_number
-      LEFT JOIN direct_entry e ON e.organisation_id = i.organisation_id AND e.merchant_id = i.merchant_id
       WHERE i.next_at <= to_timestamp($1::float8 / 1000) AND i.state = 'filed' AND i.simulated_return IS NULL
-        AND f.taken_at IS NOT NULL AND (f.written_at IS NOT NULL OR coalesce(e.simulated, true))
+        AND f.taken_at IS NOT NULL AND (f.written_at IS NOT NULL OR f.simulated)
       ORDER BY i.next_at, i.audit LIMIT $2 FOR UPDATE OF i SKIP LOCKED
     ), cleared AS (
       UPDATE directdebit_item i SET state = 'cleared', next_at = NULL FROM due

@@ -60,9 +60,14 @@ export class Clearing {
         const entry = await directEntryOf(this.database, merchantId);
         // As of the close of the day at which it was due, however late it is now.
         const processingDay = sydneyDate(dueMs);
-        // A payment that was recorded while its merchant got a real bank: that bank needs the file.
-        const toBeWritten = !entry.simulated;
-        const making = { processingDay, atMs: dueMs, dueMs, most: MOST_ITEMS, toBeWritten };
+        const making = {
+          processingDay,
+          atMs: dueMs,
+          dueMs,
+          most: MOST_ITEMS,
+          simulated: true,
+          toBeWritten: false,
+        };
         // Nothing is made of items that are just being voided: they are left to the next run.
         if ((await this.files.make(entry, making)) !== undefined) made = true;
       }

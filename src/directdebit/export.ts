@@ -81,7 +81,11 @@ async function decide(
   if (again !== undefined) return { file: again, left: 0 };
   if (number !== undefined) throw new AdministrationError(`merchant ${entry.merchant} has no file ${number}`);
   if (await exists(out)) throw taken(out);
-  return files.make(entry, { processingDay: settlementDay(nowMs), atMs: nowMs, toBeWritten: true, actor });
+  const making = { processingDay: settlementDay(nowMs), atMs: nowMs, toBeWritten: true, actor };
+  // First what the merchant's own bank has taken in, also if the simulated one took its place since.
+  const real = await files.make(entry, { ...making, simulated: false });
+  if (real !== undefined || !entry.simulated) return real;
+  return files.make(entry, { ...making, simulated: true });
 }
 
 /** Gives the finished file its name; false where the name is taken, by a file that may have come this instant. */

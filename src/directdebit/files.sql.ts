@@ -23,7 +23,8 @@ export const LEAVE_OUT_VOIDED: Statement = {
 };
 
 /**
- * Puts what waits into a new file, in one statement: as much as a file can hold, in the order of the audits. The row of
+ * Puts what waits for one bank, the simulated or the merchant's own, into a new file, in one statement: as much as a file
+ * can hold, in the order of the audits. The row of
  * the transaction decides between a void and the file: whoever gets to it first.
  */
 export const MAKE_FILE: Statement = {
@@ -32,7 +33,7 @@ export const MAKE_FILE: Statement = {
     WITH waiting AS (
       SELECT i.audit, t.amount_cents, t.transaction_type = 'purchase' AS debit
       FROM directdebit_item i JOIN transaction t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
-      WHERE i.organisation_id = $1 AND i.merchant_id = $2 AND i.state = 'waiting'
+      WHERE i.organisation_id = $1 AND i.merchant_id = $2 AND i.simulated = $10 AND i.state = 'waiting'
         AND ($3::float8 IS NULL OR i.next_at <= to_timestamp($3 / 1000))
         AND t.status = 'pending' AND t.voided_by IS NULL
       ORDER BY i.audit LIMIT $11
@@ -47,11 +48,12 @@ export const MAKE_FILE: Statement = {
       SELECT * FROM counted WHERE debit_cents <= $8 AND credit_cents <= $8
     ), file AS (
       INSERT INTO directdebit_file (organisation_id, merchant_id, number, made_at, processing_day, settings, items,
-        debit_cents, credit_cents, written_at, taken_at)
+        debit_cents, credit_cents, written_at, taken_at, simulated)
       SELECT $1, $2,
         1 + coalesce((SELECT max(number) FROM directdebit_file WHERE organisation_id = $1 AND merchant_id = $2), 0),
         to_timestamp($4::float8 / 1000), $5::date, $7::json, count(*), max(debit_cents), max(credit_cents),
-        CASE WHEN $9 THEN to_timestamp($4::float8 / 1000) END, CASE WHEN NOT $10 THEN to_timestamp($4::float8 / 1000) END
+        CASE WHEN $9 THEN to_timestamp($4::float8 / 1000) END, CASE WHEN NOT $10 THEN to_timestamp($4::float8 / 1000) END,
+        $10
       FROM fitting HAVING count(*) > 0
       RETURNING number
     ), filed AS (
@@ -74,7 +76,7 @@ export const COUNT_WAITING: Statement = {
   text: `
     SELECT count(*) AS waiting
     FROM directdebit_item i JOIN transaction t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
-    WHERE i.organisation_id = $1 AND i.merchant_id = $2 AND i.state = 'waiting'
+    WHERE i.organisation_id = $1 AND i.merchant_id = $2 AND i.simulated = $3 AND i.state = 'waiting'
       AND t.status = 'pending' AND t.voided_by IS NULL`,
 };
 
@@ -141,6 +143,7 @@ export const STATUS: Statement = {
     WITH counted AS (
       SELECT i.organisation_id, i.merchant_id,
         count(*) FILTER (WHERE i.state = 'waiting' AND t.status = 'pending') AS waiting,
+        count(*) FILTER (WHERE i.state = 'waiting' AND t.status = 'pending' AND i.simulated) AS waiting_simulated,
         coalesce(sum(t.amount_cents) FILTER (WHERE i.state = 'waiting' AND t.status = 'pending'
           AND t.transaction_type = 'purchase'), 0) AS waiting_debit_cents,
         coalesce(sum(t.amount_cents) FILTER (WHERE i.state = 'waiting' AND t.status = 'pending'
@@ -151,8 +154,9 @@ export const STATUS: Statement = {
       FROM directdebit_item i JOIN transaction t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
       WHERE $1::integer IS NULL OR i.merchant_id = $1
       GROUP BY i.organisation_id, i.merchant_id)
-    SELECT m.id AS merchant, coalesce(e.bank, 'SIM') AS bank, coalesce(e.simulated, true) AS simulated,
-      coalesce(c.waiting, 0) AS waiting, coalesce(c.waiting_debit_cents, 0)::bigint AS "waitingDebitCents",
+    SELECT m.id AS merchant, m.mode, coalesce(e.bank, CASE WHEN m.mode = 'test' THEN 'SIM' END) AS bank,
+      coalesce(e.simulated, m.mode = 'test') AS simulated, coalesce(c.waiting, 0) AS waiting,
+      coalesce(c.waiting_simulated, 0) AS "waitingSimulated", coalesce(c.waiting_debit_cents, 0)::bigint AS "waitingDebitCents",
       coalesce(c.waiting_credit_cents, 0)::bigint AS "waitingCreditCents", coalesce(c.clearing, 0) AS clearing,
       coalesce(c.cleared, 0) AS cleared, coalesce(c.returned, 0) AS returned,
       (SELECT count(*) FROM directdebit_file f WHERE f.organisation_id = m.organisation_id AND f.merchant_id = m.id) AS files,

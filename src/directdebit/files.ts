@@ -8,8 +8,14 @@ import { settlementCutOff, settlementDay } from '../values/settlement.js';
 import { bankAccountFromSecrets } from '../vault/account.js';
 import type { DataKeys } from '../vault/keys.js';
 import { open } from '../vault/sealing.js';
-import type { DirectEntrySettings, FileItem, FileTotals } from './aba-line.js';
-import type { DirectEntry } from './direct-entry.js';
+import {
+  DESCRIPTION_WIDTH,
+  type DirectEntrySettings,
+  type FileItem,
+  type FileTotals,
+  USER_NAME_WIDTH,
+} from './aba-line.js';
+import { type DirectEntry, SIMULATED_BANK } from './direct-entry.js';
 import {
   COUNT_WAITING,
   FILE_IS_TAKEN,
@@ -51,6 +57,8 @@ interface ItemRow {
 }
 
 export interface Making {
+  /** For the simulated bank, or for the merchant's own: each gets what it has taken in, and nothing else. */
+  readonly simulated: boolean;
   /** The business day that the bank is to process it on. */
   readonly processingDay: string;
   /** The gateway's time. */
@@ -83,8 +91,8 @@ export class DirectDebitFiles {
     entry: DirectEntry,
     making: Making,
   ): Promise<{ file: DirectDebitFile; left: number } | undefined> {
-    const { organisationId, merchant, clearingDays, simulated } = entry;
-    const { processingDay, atMs, dueMs, most = MOST_ITEMS, toBeWritten, actor } = making;
+    const { organisationId, merchant, clearingDays } = entry;
+    const { simulated, processingDay, atMs, dueMs, most = MOST_ITEMS, toBeWritten, actor } = making;
     const clearedAtMs = settlementCutOff(addBusinessDays(processingDay, clearingDays));
     return this.database.transaction(async (connection) => {
       await connection.query(LOCK_FILES_OF_MERCHANT, [organisationId, merchant]);
@@ -96,7 +104,7 @@ export class DirectDebitFiles {
         atMs,
         processingDay,
         clearedAtMs,
-        JSON.stringify(settingsOf(entry)),
+        JSON.stringify(settingsOf(entry, simulated)),
         MOST_CENTS,
         !toBeWritten,
         simulated,
@@ -114,7 +122,10 @@ export class DirectDebitFiles {
         merchant,
         made.number,
       ]);
-      return { file: found.rows[0] as DirectDebitFile, left: await this.#left(connection, entry, made) };
+      return {
+        file: found.rows[0] as DirectDebitFile,
+        left: await this.#left(connection, entry, simulated, made),
+      };
     });
   }
 
@@ -122,10 +133,12 @@ export class DirectDebitFiles {
   async #left(
     connection: Queryable,
     { organisationId, merchant }: DirectEntry,
+    simulated: boolean,
     { full, left }: { full: boolean; left: number },
   ): Promise<number> {
     if (!full) return left;
-    const { rows } = await connection.query<{ waiting: number }>(COUNT_WAITING, [organisationId, merchant]);
+    const values = [organisationId, merchant, simulated];
+    const { rows } = await connection.query<{ waiting: number }>(COUNT_WAITING, values);
     return rows[0]?.waiting ?? 0;
   }
 
@@ -216,7 +229,18 @@ export class DirectDebitFiles {
   }
 }
 
-function settingsOf(entry: DirectEntry): DirectEntrySettings {
-  const { bank, userName, userId, description, traceBsb, traceAccount, remitter } = entry;
-  return { bank, userName, userId, description, traceBsb, traceAccount, remitter };
+/** What the file says of its merchant: of a test merchant that it is a test, and of a simulated one no bank that exists. */
+function settingsOf(entry: DirectEntry, simulated: boolean): DirectEntrySettings {
+  const { mode, bank, userName, userId, description, traceBsb, traceAccount, remitter } = entry;
+  const marked = (text: string, width: number) =>
+    mode === 'live' ? text : `TEST ${text.replace(/^TEST( +|$)/, '')}`.slice(0, width).trimEnd();
+  return {
+    bank: simulated ? SIMULATED_BANK : bank,
+    userName: marked(userName, USER_NAME_WIDTH),
+    userId,
+    description: marked(description, DESCRIPTION_WIDTH),
+    traceBsb,
+    traceAccount,
+    remitter,
+  };
 }

@@ -1,4 +1,5 @@
 // Transactions on their way out: the response objects and their links.
+import type { Mode } from '../acquirers/contract.js';
 import {
   completableCents,
   directdebitMode,
@@ -20,6 +21,8 @@ export function transactionPath(audit: number): string {
   return `${BASE_PATH}/transactions/${audit}`;
 }
 
+const MODE = `${KVP_RESPONSE_PREFIX}MODE`;
+
 const GATEWAY_MESSAGES: Readonly<Record<GatewayStatusCode, string>> = {
   [GATEWAY_STATUS.processed]: 'Processed',
   [GATEWAY_STATUS.notSent]: 'The acquirer could not be reached; nothing was sent',
@@ -29,32 +32,36 @@ const GATEWAY_MESSAGES: Readonly<Record<GatewayStatusCode, string>> = {
 };
 
 /** A creating response: without the `transaction` object. */
-export function createdTransaction(transaction: Transaction, nowMs: number): CreatedTransaction {
+export function createdTransaction(transaction: Transaction, mode: Mode, nowMs: number): CreatedTransaction {
   return {
     audit: transaction.audit,
     gateway_timestamp: sydneyTimestamp(transaction.createdMs),
     merchant: { id: transaction.merchantId },
-    kvps: requestKvps(transaction),
+    kvps: kvpsOf(transaction, mode),
     status: statusOf(transaction),
     _links: linksOf(transaction, nowMs),
   };
 }
 
-export function lookedUpTransaction(transaction: Transaction, nowMs: number): LookedUpTransaction {
+export function lookedUpTransaction(
+  transaction: Transaction,
+  mode: Mode,
+  nowMs: number,
+): LookedUpTransaction {
   const { targetAudit } = transaction;
-  const mode = directdebitMode(transaction);
+  const directdebit_mode = directdebitMode(transaction);
   return {
     audit: transaction.audit,
     gateway_timestamp: sydneyTimestamp(transaction.createdMs),
     merchant: { id: transaction.merchantId },
-    kvps: { ...requestKvps(transaction), ...allowances(transaction, nowMs) },
+    kvps: { ...kvpsOf(transaction, mode), ...allowances(transaction, nowMs) },
     transaction: {
       reference: transaction.reference,
       transaction_type: transaction.transactionType,
       ...(targetAudit !== undefined && { target_audit: targetAudit }),
       amount_details: { total_amount: String(transaction.amountCents), currency: transaction.currency },
       ...paymentMethod(transaction),
-      ...(mode !== undefined && { directdebit_mode: mode }),
+      ...(directdebit_mode !== undefined && { directdebit_mode }),
     },
     status: statusOf(transaction),
     _links: linksOf(transaction, nowMs),
@@ -103,9 +110,11 @@ function linksOf(transaction: Transaction, nowMs: number): CreatedTransaction['_
   };
 }
 
-function requestKvps({ kvps }: Transaction): Record<string, string> {
+/** Those of the request; and of play money, that it is. */
+function kvpsOf({ kvps }: Transaction, mode: Mode): Record<string, string> {
   const prefixed: Record<string, string> = {};
   for (const key in kvps) prefixed[KVP_REQUEST_PREFIX + key] = kvps[key] as string;
+  if (mode === 'test') prefixed[MODE] = mode;
   return prefixed;
 }
 

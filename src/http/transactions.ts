@@ -143,7 +143,7 @@ async function create(command: Command, { creation, clock }: TransactionServices
   return {
     status: 201,
     location: transactionPath(audit),
-    body: createdTransaction(transaction, clock.now()),
+    body: createdTransaction(transaction, command.merchant.mode, clock.now()),
     audit,
     merchantId,
     outcome,
@@ -161,7 +161,7 @@ function payment(
     body: kind === 'preauthorisation' ? (CardPaymentBody as typeof PaymentBody) : PaymentBody,
     reviewBody: (body, problems) => reviewKvps(body, reviewMethod(kind, body, problems)),
     success: CREATED,
-    faults: [...OF_CREATION, 'token_not_usable'],
+    faults: [...OF_CREATION, 'token_not_usable', 'no_acquirer'],
     creates: true,
     example: {
       merchant: { id: 1 },
@@ -281,7 +281,9 @@ export const TRANSACTION_OPERATIONS = [
       const transaction = await lookup.byAudit(caller, audit, caller.merchants.keys());
       if (transaction === undefined) throw fault('transaction_not_found', ['path', 'audit']);
       const { merchantId, status: outcome } = transaction;
-      return { status: 200, body: lookedUpTransaction(transaction, clock.now()), audit, merchantId, outcome };
+      const { mode } = permittedMerchant(caller, merchantId, ['path', 'audit']);
+      const body = lookedUpTransaction(transaction, mode, clock.now());
+      return { status: 200, body, audit, merchantId, outcome };
     },
   }),
   operation<TransactionServices, never, typeof SearchQuery>({
@@ -305,7 +307,7 @@ export const TRANSACTION_OPERATIONS = [
       const found = (await look()) ?? (await absences.promise(key, { look, prove }));
       return {
         status: 200,
-        body: { results: found === undefined ? [] : [lookedUpTransaction(found, nowMs)] },
+        body: { results: found === undefined ? [] : [lookedUpTransaction(found, merchant.mode, nowMs)] },
         merchantId: merchant.id,
         ...(found !== undefined && { audit: found.audit, outcome: found.status }),
       };

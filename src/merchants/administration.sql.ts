@@ -10,15 +10,20 @@ export const LIST_ORGANISATIONS: Statement = {
   text: `SELECT id, name, created_at AS "createdAt" FROM organisation ORDER BY id`,
 };
 
-const MERCHANT = `id, organisation_id AS organisation, name, vault,
+const MERCHANT = `id, organisation_id AS organisation, name, mode, vault,
   preauthorisation_days AS "preauthorisationDays", acquirer`;
 
 export const ADD_MERCHANT: Statement = {
   name: '',
   text: `
-    INSERT INTO merchant (organisation_id, name, vault, preauthorisation_days)
-    SELECT id, $2, $3, $4 FROM organisation WHERE id = $1
+    INSERT INTO merchant (organisation_id, name, vault, preauthorisation_days, mode, acquirer)
+    SELECT id, $2, $3, $4, $5, CASE WHEN $5 = 'test' THEN 'simulator' END FROM organisation WHERE id = $1
     RETURNING ${MERCHANT}`,
+};
+
+export const MODE_OF_MERCHANT: Statement = {
+  name: '',
+  text: `SELECT mode FROM merchant WHERE id = $1`,
 };
 
 export const LIST_MERCHANTS: Statement = {

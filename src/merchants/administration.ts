@@ -1,5 +1,6 @@
 // Organisations, merchants and users: made and changed by the operator.
-import { isUniqueViolation, type Queryable, type Statement } from '../store/database.js';
+import type { Mode } from '../acquirers/contract.js';
+import { isCheckViolation, isUniqueViolation, type Queryable, type Statement } from '../store/database.js';
 import { containsCardNumber } from '../values/card.js';
 import { isRestricted } from '../values/text.js';
 import {
@@ -29,9 +30,11 @@ export interface MerchantView {
   readonly id: number;
   readonly organisation: number;
   readonly name: string;
+  readonly mode: Mode;
   readonly vault: boolean;
   readonly preauthorisationDays: number;
-  readonly acquirer: string;
+  /** The link for its cards, if it has one. */
+  readonly acquirer: string | null;
 }
 
 export interface UserView {
@@ -51,6 +54,11 @@ export interface MerchantChange {
   readonly name?: string | undefined;
   readonly vault?: boolean | undefined;
   readonly preauthorisationDays?: number | undefined;
+}
+
+/** A merchant is test or live from the beginning, and for good. */
+export interface NewMerchant extends MerchantChange {
+  readonly live?: boolean | undefined;
 }
 
 export class Administration {
@@ -74,15 +82,14 @@ export class Administration {
     return (await this.database.query<OrganisationView>(LIST_ORGANISATIONS)).rows;
   }
 
-  addMerchant(organisation: number, name: string, change: MerchantChange = {}): Promise<MerchantView> {
-    const { vault = false, preauthorisationDays = 7 } = change;
-    const values = [organisation, checkName(name), vault, preauthorisationDays];
-    return this.#changeMerchant(
-      'merchant.added',
-      ADD_MERCHANT,
-      values,
-      `there is no organisation ${organisation}`,
-    );
+  async addMerchant(organisation: number, name: string, wish: NewMerchant = {}): Promise<MerchantView> {
+    const { vault = false, preauthorisationDays = 7, live = false } = wish;
+    const mode: Mode = live ? 'live' : 'test';
+    const values = [organisation, checkName(name), vault, preauthorisationDays, mode];
+    const otherwise = `there is no organisation ${organisation}`;
+    return this.#changeMerchant('merchant.added', ADD_MERCHANT, values, otherwise).catch((error: unknown) => {
+      throw refusalOfLive(error) ?? error;
+    });
   }
 
   setMerchant(id: number, { name, vault, preauthorisationDays }: MerchantChange): Promise<MerchantView> {
@@ -162,7 +169,7 @@ export class Administration {
     return this.database.transaction(async (connection) => {
       const { rows } = await connection.query<MerchantView>(statement, values);
       const merchant = rows[0] ?? none(otherwise);
-      const detail = merchant.vault ? 'with vault' : 'without vault';
+      const detail = `${merchant.mode}, ${merchant.vault ? 'with vault' : 'without vault'}`;
       await journal(
         connection,
         this.#entry(action, { organisationId: merchant.organisation, merchantId: merchant.id, detail }),
@@ -188,6 +195,21 @@ export class Administration {
   #entry(action: JournalAction, about: Omit<JournalEntry, 'actor' | 'action'>): JournalEntry {
     return { actor: this.actor, action, ...about };
   }
+}
+
+/** Real payments need real time. The database decides, since the clock may be moved at the same moment. */
+function refusalOfLive(error: unknown): AdministrationError | undefined {
+  if (isCheckViolation(error, 'live_needs_real_time')) {
+    return new AdministrationError(
+      'no live merchant can be added while the clock is ahead of real time; `tollgate clock reset` brings it back',
+    );
+  }
+  if (isCheckViolation(error, 'live_needs_processes_in_time')) {
+    return new AdministrationError(
+      'no live merchant can be added while a process of the gateway has a clock that is ahead; try again in 20 seconds',
+    );
+  }
+  return undefined;
 }
 
 async function findUser(connection: Queryable, username: string): Promise<UserView> {

@@ -1,4 +1,5 @@
 // Who is calling, and for which merchants: users with their merchants, cached for a second or two.
+import type { Mode } from '../acquirers/contract.js';
 import type { PluginSettings } from '../plugins/contract.js';
 import { texts } from '../store/columns.js';
 import type { Database } from '../store/database.js';
@@ -11,7 +12,10 @@ export interface Merchant {
   readonly id: number;
   readonly vault: boolean;
   readonly preauthorisationDays: number;
-  readonly acquirer: string;
+  readonly mode: Mode;
+  /** The links for its cards and for bank accounts; empty where it has none. */
+  readonly acquirer: string | null;
+  readonly bank: string | null;
   readonly plugins: PluginSettings;
 }
 
@@ -129,9 +133,9 @@ export class Callers {
       return undefined;
     }
     const merchants = new Map(
-      rows.map(({ id, vault, preauthorisationDays, acquirer, plugins }) => [
+      rows.map(({ id, vault, preauthorisationDays, mode, acquirer, bank, plugins }) => [
         id,
-        { id, vault, preauthorisationDays, acquirer, plugins },
+        { id, vault, preauthorisationDays, mode, acquirer, bank, plugins },
       ]),
     );
     const { organisationId, assignedMerchantId, secretDigest: read } = first;

@@ -17,6 +17,7 @@ export type JournalAction =
   | 'directdebit.returns_imported'
   | 'directdebit.returned_late'
   | 'clock.advanced'
+  | 'clock.reset'
   | 'customer.created'
   | 'customer.updated'
   | 'customer.deleted'

@@ -46,6 +46,11 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
   return code === '23505' && (constraint === undefined || constraint === violated);
 }
 
+export function isCheckViolation(error: unknown, constraint: string): boolean {
+  const { code, constraint: violated } = error as { code?: string; constraint?: string };
+  return code === '23514' && constraint === violated;
+}
+
 export function isDeadlock(error: unknown): boolean {
   return (error as { code?: string }).code === '40P01';
 }

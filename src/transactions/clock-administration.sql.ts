@@ -21,7 +21,21 @@ export const ADVANCED: Statement = {
   text: `SELECT advanced_ms AS "advancedMs" FROM gateway`,
 };
 
+/** Until the end of the transaction nobody moves the clock. */
+export const HOLD_CLOCK: Statement = {
+  name: '',
+  text: `SELECT advanced_ms AS "advancedMs" FROM gateway FOR SHARE`,
+};
+
 export const ADVANCE_CLOCK: Statement = {
   name: '',
-  text: `UPDATE gateway SET advanced_ms = advanced_ms + $1`,
+  text: `UPDATE gateway SET advanced_ms = greatest(0, advanced_ms + $1)`,
+};
+
+/** What is dated later than real time: a clock that goes back would come by it again. $1 is the business day that is open. */
+export const DATED_AHEAD: Statement = {
+  name: '',
+  text: `
+    SELECT (SELECT count(*) FROM transaction WHERE created_at > now() OR settlement_date > $1::date) AS transactions,
+      (SELECT count(*) FROM directdebit_file WHERE made_at > now() OR processing_day > $1::date) AS files`,
 };

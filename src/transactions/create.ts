@@ -1,6 +1,5 @@
 // The way of a transaction: one short function, and the steps that it takes.
 import { type Acquirer, type AcquirerRequest, type Answer, askUnderDeadline } from '../acquirers/contract.js';
-import { DIRECT_DEBIT } from '../acquirers/direct-debit.js';
 import type { Payment } from '../plugins/contract.js';
 import { applyPlugins } from '../plugins/plugins.js';
 import { DatabaseUnavailable } from '../store/database.js';
@@ -16,6 +15,7 @@ import type { Claims, DirectClaim } from './claim.js';
 import type { Clock } from './clock.js';
 import type { Command, CompletionCommand, DirectCommand, TargetedCommand } from './command.js';
 import type { Finisher } from './finish.js';
+import { linkFor, usableLink } from './link.js';
 import type { Lookup } from './lookup.js';
 import { openPaymentMethod, type PaymentMethod } from './payment-method.js';
 import { refusalByTarget } from './refusal.js';
@@ -37,7 +37,7 @@ export interface CreateOptions {
 export const POINTS = ['received', 'claimed', 'answered', 'recorded'] as const;
 export type Point = (typeof POINTS)[number];
 
-type PricedDirect = DirectCommand & PaymentMethod & Payment;
+type PricedDirect = DirectCommand & PaymentMethod & Payment & { readonly acquirer: string };
 type PricedTargeted = TargetedCommand & { readonly atMs: number };
 
 export class Creation {
@@ -94,7 +94,8 @@ export class Creation {
     const byCard = 'card' in method;
     const cardType = byCard ? method.card.number.type : '';
     const paymentMethod = byCard ? 'creditcard' : 'bankaccount';
-    const priced: PricedDirect = { atMs, cardType, paymentMethod, ...command, ...method };
+    const { name: acquirer } = linkFor(command.merchant, paymentMethod, this.acquirers);
+    const priced: PricedDirect = { atMs, cardType, paymentMethod, acquirer, ...command, ...method };
     if (command.operation === 'standalone_refund') return lodgeable(priced);
     return lodgeable(applyPlugins(priced, command.merchant.plugins));
   }
@@ -157,7 +158,7 @@ export class Creation {
       username: caller.username,
       presence: priced.presence,
       kvps,
-      acquirer: 'card' in priced ? merchant.acquirer : DIRECT_DEBIT,
+      acquirer: priced.acquirer,
       ...(priced.operation === 'preauthorisation' && {
         completableUntilMs: priced.atMs + merchant.preauthorisationDays * DAY_MS,
       }),
@@ -209,8 +210,8 @@ export class Creation {
   }
 
   async #ask(intent: Intent, priced: PricedDirect | PricedTargeted): Promise<Answer> {
-    const acquirer = this.acquirers.get(intent.acquirer);
-    // This process has no link of that name. To throw would leave behind an intent that nobody looks after.
+    const acquirer = usableLink(intent.acquirer, priced.merchant, this.acquirers);
+    // This process has no such link, or none for this merchant. To throw would leave behind an intent that nobody looks after.
     if (acquirer === undefined) return { kind: 'not_sent' };
     const { organisationId, targetAudit } = intent;
     const request: AcquirerRequest = {

@@ -30,16 +30,14 @@ export const RECORD_DIRECT: Statement = {
 };
 
 /**
- * A direct debit that was taken in begins its way to the bank. The simulated bank takes it when the day closes, a real
- * one when the operator makes the file.
+ * A direct debit that was taken in begins its way to the bank that took it in, for good. The simulated bank takes it when
+ * the day closes, the merchant's own when the operator makes the file.
  */
 const NEW_ITEMS = `
-  INSERT INTO directdebit_item (organisation_id, audit, merchant_id, account_audit, next_at)
-  SELECT decided.organisation_id, decided.audit, decided.merchant_id, coalesce(decided.target_audit, decided.audit),
-    CASE WHEN coalesce(entry.simulated, true) THEN decided.voidable_until END
-  FROM decided LEFT JOIN direct_entry entry
-    ON entry.organisation_id = decided.organisation_id AND entry.merchant_id = decided.merchant_id
-  WHERE decided.status = 'pending'`;
+  INSERT INTO directdebit_item (organisation_id, audit, merchant_id, account_audit, simulated, next_at)
+  SELECT organisation_id, audit, merchant_id, coalesce(target_audit, audit), acquirer <> 'directdebit',
+    CASE WHEN acquirer <> 'directdebit' THEN voidable_until END
+  FROM decided WHERE status = 'pending'`;
 
 /** The same where direct debits are among them. */
 export const RECORD_DIRECT_WITH_ITEMS: Statement = {
@@ -47,7 +45,7 @@ export const RECORD_DIRECT_WITH_ITEMS: Statement = {
   text: `
     WITH decided AS (
       ${DECIDE}
-      RETURNING t.organisation_id, t.audit, t.merchant_id, t.target_audit, t.status, t.voidable_until
+      RETURNING t.organisation_id, t.audit, t.merchant_id, t.target_audit, t.status, t.voidable_until, t.acquirer
     ), items AS (
       ${NEW_ITEMS}
     )
@@ -64,7 +62,7 @@ export const RECORD_TARGETED: Statement = {
     WITH decided AS (
       ${DECIDE}
       RETURNING t.organisation_id, t.audit, t.merchant_id, t.transaction_type, t.target_audit, t.amount_cents,
-        t.status, t.voidable_until, t.status IN ('approved', 'pending') AS happened
+        t.status, t.voidable_until, t.acquirer, t.status IN ('approved', 'pending') AS happened
     ), items AS (
       ${NEW_ITEMS}
     ), effects AS (

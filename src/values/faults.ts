@@ -42,6 +42,7 @@ export const FAULTS = {
     message: 'The amount is more than the preauthorised amount.',
   },
   refund_exceeds_original: { status: 422, message: 'The amount is more than what is left to refund.' },
+  no_acquirer: { status: 422, message: 'This merchant has no acquirer for this payment method.' },
   too_many_requests: { status: 429, message: 'This user sends too many requests; see Retry-After.' },
   headers_too_large: { status: 431, message: 'The headers are too large.' },
   internal_error: {

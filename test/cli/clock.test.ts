@@ -1,6 +1,10 @@
 // The gateway's clock, moved by the operator while two gateways run.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type TestGateway, testGateway } from '../support/gateway.js';
+import { Administration } from '../../src/merchants/administration.js';
+import { Database } from '../../src/store/database.js';
+import { advanceClock } from '../../src/transactions/clock-administration.js';
+import { administer } from '../support/database-server.js';
+import { addCast, type TestGateway, testDatabase, testGateway } from '../support/gateway.js';
 import { type Ended, run } from '../support/process.js';
 
 const DAY_MS = 86_400_000;
@@ -54,7 +58,7 @@ test('clock advance → every running gateway has the new time when the command 
 test.each([
   ['3', /'3' is invalid for argument 'duration'. It must be a number and a unit/],
   ['1.5h', /'1\.5h' is invalid/],
-  ['4000d', /^tollgate: the clock can be at most ten years ahead, and never goes back\n$/],
+  ['4000d', /^tollgate: the clock can be at most ten years ahead\n$/],
 ])('clock advance %s → one line, exit code 1, and the clock stays', async (duration, line) => {
   const before = (await gateway.sql<{ advanced_ms: number }>('SELECT advanced_ms FROM gateway'))[0];
   const { code, stdout, stderr } = await clock('advance', duration);
@@ -74,4 +78,71 @@ test('clock advance, a merchant has an acquirer that is not simulated → refuse
   );
   expect((await gateway.sql('SELECT advanced_ms FROM gateway'))[0]).toEqual(before);
   expect((await clock('show')).code).toBe(0);
+});
+
+test('clock reset, something is dated ahead → one line that says what stands in the way, and the clock stays', async () => {
+  const before = (await gateway.sql('SELECT advanced_ms FROM gateway'))[0];
+  const { code, stdout, stderr } = await clock('reset');
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(
+    /^tollgate: the clock cannot go back: [1-9]\d* transactions and 0 direct-debit files are dated ahead of real time\. /,
+  );
+  expect((await gateway.sql('SELECT advanced_ms FROM gateway'))[0]).toEqual(before);
+});
+
+test('merchant add --live while the clock is ahead → refused; after clock reset → added; then clock advance → refused', async () => {
+  const own = await testGateway();
+  const other = await testGateway({ shareWith: own });
+  const tollgate = (...args: string[]) => run(args, { DATABASE_URL: own.databaseUrl });
+  const add = ['merchant', 'add', 'Live', '--organisation', '1', '--live'];
+  await own.api.purchase();
+  await own.advance('7d');
+  const refused = await tollgate(...add);
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    'tollgate: no live merchant can be added while the clock is ahead of real time; `tollgate clock reset` brings it back\n',
+  ]);
+  const reset = await tollgate('clock', 'reset', '--json');
+  expect([reset.code, JSON.parse(reset.stdout).advanced_ms]).toEqual([0, 0]);
+  // Every running gateway has gone back with it.
+  for (const each of [own, other]) expect(Math.abs(await aheadMs(each))).toBeLessThan(DAY_MS / 2);
+  expect((await tollgate(...add)).code).toBe(0);
+  const moved = await tollgate('clock', 'advance', '1s');
+  expect([moved.code, moved.stderr]).toEqual([
+    1,
+    'tollgate: the clock cannot be moved while a live merchant exists\n',
+  ]);
+  expect((await tollgate('clock', 'reset')).code).toBe(0);
+  await other.close();
+});
+
+test('a process that still has a clock that is ahead → no live merchant until it has the time', async () => {
+  const own = await testGateway();
+  const database = new Database(own.databaseUrl, { maxConnections: 1 });
+  const administration = new Administration(database, 'operator:test');
+  const add = () => administration.addMerchant(1, 'Live', { live: true });
+  await own.sql('INSERT INTO process (advanced_ms) VALUES (1000)');
+  await expect(add()).rejects.toThrow(/has a clock that is ahead; try again in 20 seconds$/);
+  await own.sql(`UPDATE process SET seen_at = now() - interval '21 seconds' WHERE advanced_ms = 1000`);
+  expect(await add()).toMatchObject({ mode: 'live' });
+  await database.close();
+});
+
+test('a clock that is moved and a live merchant that is added at once, many times → never both', async () => {
+  const { url, drop } = await testDatabase();
+  await addCast(url);
+  const [moving, adding] = [1, 2].map(() => new Database(url, { maxConnections: 1 })) as [Database, Database];
+  const administration = new Administration(adding, 'operator:test');
+  const undone = `ALTER TABLE merchant DISABLE TRIGGER mode_is_kept; UPDATE merchant SET mode = 'test';
+    ALTER TABLE merchant ENABLE TRIGGER mode_is_kept; UPDATE gateway SET advanced_ms = 0`;
+  for (let round = 0; round < 20; round += 1) {
+    const both = await Promise.allSettled([
+      advanceClock(moving, ['simulator'], 1_000, 'operator:test'),
+      administration.addMerchant(1, 'Live', { live: true }),
+    ]);
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    await administer(url, undone);
+  }
+  await Promise.all([moving.close(), adding.close()]);
+  await drop();
 });

@@ -94,6 +94,7 @@ describe.concurrent('merchant', () => {
       id: expect.any(Number),
       organisation,
       name: 'Corner Shop',
+      mode: 'test',
       vault: false,
       preauthorisation_days: 7,
       acquirer: 'simulator',
@@ -101,8 +102,18 @@ describe.concurrent('merchant', () => {
     const vaulted = `merchant add Vaulted --organisation ${organisation} --vault --preauthorisation-days 30`;
     expect(await json(vaulted)).toMatchObject({ vault: true, preauthorisation_days: 30 });
     expect(await text(`merchant add Third --organisation ${organisation}`)).toMatch(
-      /^Merchant \d+ \(Third\) added\.$/,
+      /^Merchant \d+ \(Third\) added, test\.$/,
     );
+  });
+
+  test('add --live → live, without an acquirer; set has no way to change that', async () => {
+    const { organisation } = await organisationWith(0);
+    const added = await json(`merchant add Live --organisation ${organisation} --live`);
+    expect(added).toMatchObject({ mode: 'live', acquirer: null });
+    expect(await text(`merchant list --organisation ${organisation}`)).toMatch(/ Live +live +no +7$/);
+    for (const option of ['--live', '--test', '--mode test']) {
+      expect(await refusal(`merchant set ${added.id} ${option}`)).toMatch(/^unknown option '--\w+' /);
+    }
   });
 
   test('list → every merchant, or those of one organisation', async () => {
@@ -112,9 +123,9 @@ describe.concurrent('merchant', () => {
     expect(listed).toEqual(expect.arrayContaining([...ids, ...other.ids]));
     const table = await text(`merchant list --organisation ${organisation}`);
     expect(table.split('\n')).toEqual([
-      expect.stringMatching(/^id +organisation +name +vault +preauthorisation_days +acquirer$/),
-      expect.stringMatching(new RegExp(`^${ids[0]} +${organisation} +Shop 1 +no +7 +simulator$`)),
-      expect.stringMatching(new RegExp(`^${ids[1]} +${organisation} +Shop 2 +no +7 +simulator$`)),
+      expect.stringMatching(/^id +organisation +name +mode +vault +preauthorisation_days +acquirer$/),
+      expect.stringMatching(new RegExp(`^${ids[0]} +${organisation} +Shop 1 +test +no +7 +simulator$`)),
+      expect.stringMatching(new RegExp(`^${ids[1]} +${organisation} +Shop 2 +test +no +7 +simulator$`)),
     ]);
     expect(await text('merchant list --organisation 2147483647')).toBe('None.');
   });

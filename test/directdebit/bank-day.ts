@@ -63,13 +63,7 @@ export function bankDayOf({ databaseUrl, ledgerPath }: TestGateway): BankDay {
     database,
     save,
     setDirectEntry: async (merchant, change) => {
-      await setDirectEntry(
-        database,
-        merchant,
-        { ...REAL_BANK, ...change },
-        await gatewayTime(database),
-        actor,
-      );
+      await setDirectEntry(database, merchant, { ...REAL_BANK, ...change }, actor);
     },
     export: async (merchant) => {
       const out = join(folder, randomUUID());

@@ -46,6 +46,7 @@ async function refusal(line: string): Promise<string> {
 const SET =
   "set --bank CBA --user-name 'OURS PTY LTD' --user-id 301500 --trace-bsb 062111 --trace-account '87 654-321' --remitter OURS";
 const SETTINGS = {
+  mode: 'test',
   bank: 'CBA',
   user_name: 'OURS PTY LTD',
   user_id: '301500',
@@ -83,6 +84,7 @@ describe.concurrent('set and show', () => {
   test('show, nothing was set → the simulated bank, under the merchant’s name', async () => {
     expect(await json('show --merchant 4')).toEqual({
       merchant: 4,
+      mode: 'test',
       bank: 'SIM',
       user_name: 'Theirs',
       user_id: '000001',
@@ -146,9 +148,11 @@ test('export, import-returns and status through a day → what each prints for a
   await api.standaloneRefund({ merchant: 3, amount: 30, bankAccount: { account_name: 'CREDIT' } });
   const empty = {
     merchant: 3,
+    mode: 'test',
     bank: 'SIM',
     simulated: true,
     waiting: 0,
+    waiting_simulated: 0,
     waiting_debit_cents: 0,
     waiting_credit_cents: 0,
     clearing: 0,
@@ -158,7 +162,7 @@ test('export, import-returns and status through a day → what each prints for a
     files_to_write: 0,
   };
   expect(await json('status --merchant 3')).toEqual([
-    { ...empty, waiting: 3, waiting_debit_cents: 1_200, waiting_credit_cents: 30 },
+    { ...empty, waiting: 3, waiting_simulated: 3, waiting_debit_cents: 1_200, waiting_credit_cents: 30 },
   ]);
   const { items, header } = (await bank.export(3)) as DirectEntryFile;
   expect(items).toHaveLength(3);
@@ -189,7 +193,21 @@ test('export, import-returns and status through a day → what each prints for a
   const lines = (await text('status')).split('\n');
   expect(lines[0]?.split(/ {2,}/)).toEqual(Object.keys(empty));
   expect(lines.map((line) => line.split(/ {2,}/)[0])).toEqual(['merchant', '1', '2', '3', '4']);
-  expect(lines[3]?.split(/ {2,}/)).toEqual(['3', 'SIM', 'yes', '0', '0', '0', '3', '0', '1', '2', '0']);
+  expect(lines[3]?.split(/ {2,}/)).toEqual([
+    '3',
+    'test',
+    'SIM',
+    'yes',
+    '0',
+    '0',
+    '0',
+    '0',
+    '3',
+    '0',
+    '1',
+    '2',
+    '0',
+  ]);
   const told = await gateway.sql(
     `SELECT merchant_id, detail FROM journal WHERE action LIKE 'directdebit.%' AND action <> 'directdebit.set' ORDER BY id`,
   );

@@ -9,7 +9,7 @@ const GATES = {
   'marking a file': 'UPDATE ON directdebit_file FOR EACH STATEMENT',
   'changing items': 'UPDATE ON directdebit_item FOR EACH STATEMENT',
   // The resolver of a gateway is here many times in a second, with nothing to change.
-  'changing transactions': `UPDATE ON transaction FOR EACH ROW WHEN (NEW.acquirer = 'directdebit')`,
+  'changing transactions': `UPDATE ON transaction FOR EACH ROW WHEN (NEW.bank_account IS NOT NULL)`,
   'writing the journal': 'INSERT ON journal FOR EACH STATEMENT',
 } as const;
 

@@ -218,7 +218,13 @@ test('a file that is full by the number of its items → what is left is counted
     await many.waitingItems(home, gateway.api, { count: 7, from: 5 * ITEMS });
     const files = new DirectDebitFiles(operator.database, new DataKeys(operator.database, operator.provider));
     const entry = await directEntryOf(operator.database, 1);
-    const making = { processingDay: '2026-11-16', atMs: Date.now(), toBeWritten: false, most: 3 };
+    const making = {
+      processingDay: '2026-11-16',
+      atMs: Date.now(),
+      simulated: true,
+      toBeWritten: false,
+      most: 3,
+    };
     const lefts: (number | undefined)[] = [];
     for (let count = 0; count < 4; count += 1) lefts.push((await files.make(entry, making))?.left);
     expect(lefts).toEqual([4, 1, 0, undefined]);

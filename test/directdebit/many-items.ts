@@ -66,8 +66,8 @@ const COPY_WITH = {
       SELECT * FROM unnest($2::integer[], $3::bigint[], string_to_array($4, E'\\x1f'), string_to_array($5, E'\\x1f'),
         string_to_array($6, E'\\x1f')) AS made(audit, amount_cents, transaction_type, bank_account, sealed)
     ), items AS (
-      INSERT INTO directdebit_item (organisation_id, audit, merchant_id, account_audit, next_at)
-      SELECT i.organisation_id, made.audit, i.merchant_id, made.audit, i.next_at
+      INSERT INTO directdebit_item (organisation_id, audit, merchant_id, account_audit, simulated, next_at)
+      SELECT i.organisation_id, made.audit, i.merchant_id, made.audit, i.simulated, i.next_at
       FROM made, directdebit_item i WHERE i.organisation_id = 1 AND i.audit = $1
     )
     INSERT INTO transaction (organisation_id, audit, merchant_id, created_at, amount_cents, gateway_status_code,

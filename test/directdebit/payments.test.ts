@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Surcharges } from '../../src/merchants/surcharges.js';
 import { Database } from '../../src/store/database.js';
 import { expectBooksToAgree } from '../support/books.js';
-import type { Answer, Json } from '../support/client.js';
+import { type Answer, type Json, TEST_MODE } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
 import { bankAccount, vaultOf } from '../support/vault-client.js';
 
@@ -108,7 +108,13 @@ const SHOWN_ACCOUNT = { bsb: '062-000', account_number: '******789', account_nam
 
 /** The parts of a lookup that stay as they are from the beginning to the end. */
 function lasting(audit: number, transaction: Json, kvps: Json = {}, merchant = 1): Json {
-  return { audit, gateway_timestamp: SYDNEY_TIME, merchant: { id: merchant }, kvps, transaction };
+  return {
+    audit,
+    gateway_timestamp: SYDNEY_TIME,
+    merchant: { id: merchant },
+    kvps: { ...TEST_MODE, ...kvps },
+    transaction,
+  };
 }
 
 function status(code: string, acquirer: Json): Json {
@@ -144,7 +150,7 @@ describe('what is shown', () => {
       audit: expect.any(Number),
       gateway_timestamp: SYDNEY_TIME,
       merchant: { id: 1 },
-      kvps: { [`${REQUEST}order`]: '7' },
+      kvps: { ...TEST_MODE, [`${REQUEST}order`]: '7' },
       status: status('pending', {}),
       _links: links(body.audit, 'void'),
     });
@@ -247,7 +253,7 @@ describe('what is shown', () => {
       settlement_date: DAY,
     });
     const _links = { ...links(created.body.audit), target: { href: `/v1/transactions/${audit}` } };
-    expect(created.body).toMatchObject({ status: approved, kvps: {}, _links });
+    expect(created.body).toMatchObject({ status: approved, kvps: TEST_MODE, _links });
     expect(pending).toEqual({
       ...lasting(created.body.audit, {
         ...withoutMode,
@@ -275,19 +281,19 @@ describe('what is shown', () => {
       reference: 'order-1',
       amount_details: { total_amount: '2025', currency: 'AUD' },
     };
-    expect(created.body.kvps).toEqual(kvps);
+    expect(created.body.kvps).toEqual({ ...TEST_MODE, ...kvps });
     expect(pending).toEqual({
       ...lasting(audit, transaction, { ...kvps, [`${RESPONSE}VOIDABLE_UNTIL`]: CLOSE_OF_DAY }, 2),
       status: status('pending', {}),
       _links: links(audit, 'void'),
     });
-    expect(ended.kvps).toEqual({ ...kvps, [`${RESPONSE}REFUNDABLE_AMOUNT`]: '2025' });
+    expect(ended.kvps).toEqual({ ...TEST_MODE, ...kvps, [`${RESPONSE}REFUNDABLE_AMOUNT`]: '2025' });
   });
 
   test('standalone refund for that merchant → no surcharge', () => {
     const { pending } = of('surcharged credit');
     expect(pending.transaction.amount_details.total_amount).toBe('1995');
-    expect(Object.keys(pending.kvps)).toEqual([`${RESPONSE}VOIDABLE_UNTIL`]);
+    expect(Object.keys(pending.kvps)).toEqual([`${RESPONSE}MODE`, `${RESPONSE}VOIDABLE_UNTIL`]);
   });
 
   test('virtual PAN of a bank account → a direct debit from it, and a credit to it', () => {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addDays, sydneyInstant } from '../../src/values/sydney.js';
 import { wrongReservations } from '../support/books.js';
-import type { Client, Json } from '../support/client.js';
+import { type Client, type Json, TEST_MODE } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
 import { type BankDay, bankDayOf, moveClock, stateOf } from './bank-day.js';
 import {
@@ -101,7 +101,7 @@ describe('late', () => {
         settlement_date: before.status.acquirer.settlement_date,
       },
     });
-    expect([kvps, Object.keys(_links)]).toEqual([{}, ['self']]);
+    expect([kvps, Object.keys(_links)]).toEqual([TEST_MODE, ['self']]);
     expect((await api.refund(audit('LATE'), 1, { merchant: REAL })).code).toBe('target_not_refundable');
     expect(await toldLate(audit('LATE'))).toEqual([
       { actor: 'operator:test', merchant_id: REAL, detail: 'approved before, returned with code 2' },

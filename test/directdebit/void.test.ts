@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectBooksToAgree } from '../support/books.js';
-import type { Answer, Client, Json } from '../support/client.js';
+import { type Answer, type Client, type Json, TEST_MODE } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
 import { type BankDay, bankDayOf, moveClock } from './bank-day.js';
 import { itemOf } from './layout.js';
@@ -59,7 +59,7 @@ describe.each(['purchase', 'standalone_refund'] as const)('void of a pending %s'
     const target = await lookedUp(audit);
     expect(target.status).toMatchObject({ gateway_status_code: 0, transaction_status_code: 'voided' });
     expect(Object.keys(target._links)).toEqual(['self']);
-    expect(target.kvps).toEqual({});
+    expect(target.kvps).toEqual(TEST_MODE);
     const file = await bank.export(REAL);
     expect(file?.items.map(({ title }) => title)).toContain(other.account_name);
     expect(file?.items.map(({ title }) => title)).not.toContain(account_name);
@@ -85,7 +85,7 @@ describe.each(['purchase', 'standalone_refund'] as const)('void of a pending %s'
     const after = await lookedUp(audit);
     expect(after.status.transaction_status_code).toBe('pending');
     expect(Object.keys(after._links)).toEqual(['self']);
-    expect(after.kvps).toEqual({});
+    expect(after.kvps).toEqual(TEST_MODE);
   });
 });
 
@@ -164,7 +164,7 @@ test('void of a pending refund by audit → the amount is refundable again; once
   expect((await own.api.lookUp(audit)).body.kvps[REFUNDABLE]).toBe('6000');
   const shown = (await own.api.lookUp(refund)).body;
   expect(Object.keys(shown._links)).toEqual(['self', 'target', 'void']);
-  expect(Object.keys(shown.kvps)).toEqual([UNTIL]);
+  expect(Object.keys(shown.kvps)).toEqual([...Object.keys(TEST_MODE), UNTIL]);
   expect((await own.api.void(refund)).body.status.transaction_status_code).toBe('approved');
   expect((await own.api.lookUp(refund)).body.status.transaction_status_code).toBe('voided');
   expect((await own.api.lookUp(audit)).body.kvps[REFUNDABLE]).toBe('10000');

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { TEST_MODE } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
 import { bodyWith, storedRows } from './requests.js';
 
@@ -75,7 +76,7 @@ describe('KVP keys', () => {
     await Promise.all(
       [...OF_KVP_KEYS, OF_KVP_KEYS].map(async (key) => {
         const answer = await gateway.api.purchase({ kvps: { [key]: 'v' } });
-        expect(answer.body.kvps).toEqual({ [`GATEWAY.REQUEST.KVP.${key}`]: 'v' });
+        expect(answer.body.kvps).toEqual({ ...TEST_MODE, [`GATEWAY.REQUEST.KVP.${key}`]: 'v' });
       }),
     );
   });

@@ -29,6 +29,7 @@ export function gatedAcquirer(): GatedAcquirer {
   const released = signal();
   return {
     name: 'simulator',
+    mode: 'test',
     reached: reached.given,
     release: released.give,
     async ask() {

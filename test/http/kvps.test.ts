@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CARD, paymentBody } from '../support/client.js';
+import { CARD, paymentBody, TEST_MODE } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
 import { bodyWith, storedRows } from './requests.js';
 
@@ -22,7 +22,7 @@ async function lookedUpKvps(audit: number): Promise<Record<string, string>> {
 async function expectEcho(kvps: Record<string, string>, echoed: Record<string, string>): Promise<void> {
   const answer = await purchase(kvps);
   expect(answer.status).toBe(201);
-  expect(answer.body.kvps).toEqual(echoed);
+  expect(answer.body.kvps).toEqual({ ...TEST_MODE, ...echoed });
   expect(await lookedUpKvps(answer.body.audit)).toEqual(echoed);
 }
 
@@ -38,7 +38,7 @@ const entries = (count: number) =>
 
 describe('kvps', () => {
   test('absent or empty → none come back', async () => {
-    expect((await gateway.api.purchase()).body.kvps).toEqual({});
+    expect((await gateway.api.purchase()).body.kvps).toEqual(TEST_MODE);
     await expectEcho({}, {});
   });
 
@@ -101,7 +101,7 @@ describe('kvps', () => {
       [refund, 'give_back'],
       [voided, 'undo'],
     ] as const) {
-      expect(answer.body.kvps).toEqual({ [PREFIX + key]: 'of its own' });
+      expect(answer.body.kvps).toEqual({ ...TEST_MODE, [PREFIX + key]: 'of its own' });
       expect(await lookedUpKvps(answer.body.audit)).toEqual({ [PREFIX + key]: 'of its own' });
     }
   });
@@ -149,7 +149,7 @@ describe('KVP keys', () => {
         [`${PREFIX}other`, 'too'],
       ];
       expect(answer.status).toBe(201);
-      expect(Object.entries(answer.body.kvps)).toEqual(echoed);
+      expect(Object.entries(answer.body.kvps)).toEqual([...echoed, ...Object.entries(TEST_MODE)]);
       expect(Object.entries(await lookedUpKvps(answer.body.audit))).toEqual(echoed);
       expect(({} as Record<string, unknown>)[key]).not.toBe('mine');
     },
@@ -259,7 +259,7 @@ describe('a card number where none belongs', () => {
   ])('%s is no card number → accepted in a KVP value and in the reference', async (text) => {
     const answer = await gateway.api.purchase({ reference: text, kvps: { key: text } });
     expect(answer.status).toBe(201);
-    expect(answer.body.kvps).toEqual({ [`${PREFIX}key`]: text });
+    expect(answer.body.kvps).toEqual({ ...TEST_MODE, [`${PREFIX}key`]: text });
     expect((await gateway.api.lookUp(answer.body.audit)).body.transaction.reference).toBe(text);
   });
 });

@@ -41,11 +41,11 @@ const STATEMENTS = [
   `INSERT INTO journal (organisation_id, merchant_id, actor, action, token_id, correlation_id)
    SELECT ${OWNER}, 'user:owner', 'token.created', n, md5(n::text) FROM generate_series(1, ROWS / 4) n`,
   `INSERT INTO directdebit_file (organisation_id, merchant_id, number, made_at, processing_day, settings, items,
-     debit_cents, credit_cents, written_at, taken_at)
-   SELECT 1, 1, n, now(), '2026-11-16', '{}', 500, 1995, 0, now(), now() FROM generate_series(1, ROWS / 2000 + 1) n`,
+     debit_cents, credit_cents, written_at, taken_at, simulated)
+   SELECT 1, 1, n, now(), '2026-11-16', '{}', 500, 1995, 0, now(), now(), true FROM generate_series(1, ROWS / 2000 + 1) n`,
   // Every fourth transaction; the last hundredth has not been cleared yet.
-  `INSERT INTO directdebit_item (organisation_id, audit, merchant_id, account_audit, file_number, line, state, next_at)
-   SELECT 1, n, 1, n, CASE WHEN n < ROWS * 0.995 THEN n / 2000 + 1 END, CASE WHEN n < ROWS * 0.995 THEN n END,
+  `INSERT INTO directdebit_item (organisation_id, audit, merchant_id, account_audit, simulated, file_number, line, state, next_at)
+   SELECT 1, n, 1, n, true, CASE WHEN n < ROWS * 0.995 THEN n / 2000 + 1 END, CASE WHEN n < ROWS * 0.995 THEN n END,
      CASE WHEN n < ROWS * 0.99 THEN 'cleared' WHEN n < ROWS * 0.995 THEN 'filed' ELSE 'waiting' END,
      CASE WHEN n >= ROWS * 0.99 THEN now() + interval '1 day' END
    FROM generate_series(4, ROWS, 4) n WHERE n % 100 <> 0`,

@@ -65,6 +65,9 @@ export interface TargetChange {
   readonly correlationId?: string;
 }
 
+/** What every transaction of a test merchant says. */
+export const TEST_MODE = { 'GATEWAY.RESPONSE.KVP.MODE': 'test' };
+
 export const CARD = '4111111111111111';
 export const BANK_ACCOUNT = { bsb: '062-000', account_number: '123456789', account_name: 'A Customer' };
 

@@ -1,5 +1,12 @@
 // An acquirer that does as it is told, for what the simulated one cannot do.
-import type { Acquirer, AcquirerRequest, Answer, Decision, Finding } from '../../src/acquirers/contract.js';
+import type {
+  Acquirer,
+  AcquirerRequest,
+  Answer,
+  Decision,
+  Finding,
+  Mode,
+} from '../../src/acquirers/contract.js';
 import { decision } from '../../src/acquirers/contract.js';
 import type { LedgerEntry } from '../../src/acquirers/simulator-ledger.js';
 
@@ -21,6 +28,9 @@ export interface Held<Reply> {
 
 export class ScriptedAcquirer implements Acquirer {
   readonly name = 'scripted';
+
+  constructor(readonly mode: Mode = 'test') {}
+
   /** Everything that was asked, in order. */
   readonly requests: AcquirerRequest[] = [];
   readonly inquiries: string[] = [];

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Answer as AcquirerAnswer } from '../../src/acquirers/contract.js';
 import { expectBooksToAgree } from '../support/books.js';
-import type { Json } from '../support/client.js';
+import { type Json, TEST_MODE } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
 import { answered, ScriptedAcquirer } from '../support/scripted-acquirer.js';
 
@@ -116,7 +116,7 @@ describe('while the acquirer has not answered yet', () => {
       acquirer: {},
     });
     expect(found._links).toEqual({ self: { href: `/v1/transactions/${found.audit}` } });
-    expect(found.kvps).toEqual({});
+    expect(found.kvps).toEqual(TEST_MODE);
     expect(await lookedUp(found.audit)).toEqual(found);
     expect((await gateway.api.refund(found.audit, 1)).code).toBe('target_not_refundable');
     expect((await gateway.api.void(found.audit)).code).toBe('target_not_voidable');
@@ -141,7 +141,7 @@ describe('while the acquirer has not answered yet', () => {
     const held = acquirer.holdNextAnswer();
     const answering = gateway.api.refund(audit, 60);
     await held.asked;
-    expect((await lookedUp(audit)).kvps).toEqual({ [`${KVP}REFUNDABLE_AMOUNT`]: '40' });
+    expect((await lookedUp(audit)).kvps).toEqual({ ...TEST_MODE, [`${KVP}REFUNDABLE_AMOUNT`]: '40' });
     expect((await lookedUp(audit))._links).not.toHaveProperty('void');
     expect((await gateway.api.refund(audit, 41)).code).toBe('refund_exceeds_original');
     expect((await gateway.api.refund(audit, 40)).status).toBe(201);
@@ -253,10 +253,19 @@ test('acquirer, control characters in its words → left out, and the neighbours
   expect(answers.map(({ body }) => body.status)).toEqual(stored.map(({ status }) => status));
 });
 
-test('merchant whose acquirer this process has no link to → 201, error with 1: nothing was sent', async () => {
-  const { status, body } = await gateway.api.purchase({ merchant: 3 });
+test('merchant whose acquirer this process has no link to → 422 no_acquirer, and nothing is stored', async () => {
+  const { status, errors } = await gateway.api.purchase({ merchant: 3, correlationId: 'to-nowhere' });
+  expect([status, errors]).toEqual([422, ['no_acquirer body/transaction/payment_method']]);
+  expect((await gateway.api.search('to-nowhere', 3)).body.results).toEqual([]);
+});
+
+test('refund where this process has lost the link → 201, error with 1: nothing was sent', async () => {
+  const audit = await purchased();
+  await gateway.sql(`UPDATE transaction SET acquirer = 'nowhere' WHERE audit = $1`, [audit]);
+  const { status, body } = await gateway.api.refund(audit, 1);
   expect(status).toBe(201);
   expect(body.status).toMatchObject({ gateway_status_code: 1, transaction_status_code: 'error' });
+  await gateway.sql(`UPDATE transaction SET acquirer = 'scripted' WHERE audit = $1`, [audit]);
 });
 
 test('every answer → the acquirer has the same books', () =>

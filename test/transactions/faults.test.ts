@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { LedgerEntry } from '../../src/acquirers/simulator-ledger.js';
 import { expectBooksToAgree } from '../support/books.js';
-import type { Answer, Client, Json, PaymentChange } from '../support/client.js';
+import { type Answer, type Client, type Json, type PaymentChange, TEST_MODE } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
 import {
   LATE_ANSWER_CARD,
@@ -107,7 +107,7 @@ describe.concurrent.each(PAYMENTS)('%s', (type, pay) => {
       acquirer: {},
     });
     expect(Object.keys(meanwhile._links)).toEqual(['self']);
-    expect(meanwhile.kvps).toEqual({});
+    expect(meanwhile.kvps).toEqual(TEST_MODE);
     const audit = expectInDoubt(await answering, 504);
     expect(audit).toBe(meanwhile.audit);
     const decided = await patient.api.decided(audit);
@@ -182,12 +182,15 @@ describe.concurrent('refund of such a card', () => {
     expect(meanwhile.status).toMatchObject({ gateway_status_code: -99, transaction_status_code: 'unknown' });
     expect(meanwhile.transaction).toMatchObject({ transaction_type: 'refund', target_audit: audit });
     const target = (await patient.api.lookUp(audit)).body;
-    expect(target.kvps).toEqual({ [`${KVP}REFUNDABLE_AMOUNT`]: '40' });
+    expect(target.kvps).toEqual({ ...TEST_MODE, [`${KVP}REFUNDABLE_AMOUNT`]: '40' });
     expect((await hasty.api.refund(audit, 41)).code).toBe('refund_exceeds_original');
     expect((await hasty.api.void(audit)).code).toBe('target_not_voidable');
     const refund = expectInDoubt(await answering, 504);
     expect((await patient.api.decided(refund)).status.transaction_status_code).toBe('approved');
-    expect((await patient.api.lookUp(audit)).body.kvps).toEqual({ [`${KVP}REFUNDABLE_AMOUNT`]: '40' });
+    expect((await patient.api.lookUp(audit)).body.kvps).toEqual({
+      ...TEST_MODE,
+      [`${KVP}REFUNDABLE_AMOUNT`]: '40',
+    });
   });
 
   test('06 beyond the deadline → 504, then error with 2, and its amount is back', async () => {

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { expectBooksToAgree } from '../support/books.js';
-import type { Answer, Json } from '../support/client.js';
+import { type Answer, type Json, TEST_MODE } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
 import { answered, ScriptedAcquirer } from '../support/scripted-acquirer.js';
 
@@ -167,7 +167,7 @@ describe('undecided', () => {
     const finding = acquirer.holdNextFinding();
     const refund = auditOf(await gateway.api.refund(audit, 60));
     await finding.asked;
-    expect((await lookedUp(audit)).kvps).toEqual({ [`${KVP}REFUNDABLE_AMOUNT`]: '40' });
+    expect((await lookedUp(audit)).kvps).toEqual({ ...TEST_MODE, [`${KVP}REFUNDABLE_AMOUNT`]: '40' });
     expect((await gateway.api.refund(audit, 41)).code).toBe('refund_exceeds_original');
     acquirer.nextReversals(() => 'no_answer');
     finding.answer({ kind: 'not_seen' });

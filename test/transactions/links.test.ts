@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectBooksToAgree } from '../support/books.js';
-import type { Answer } from '../support/client.js';
+import { type Answer, TEST_MODE } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
 import { cardAnsweredWith, DECLINED_CARD } from '../support/test-cards.js';
 
@@ -86,7 +86,7 @@ describe.each(Object.entries(STATES))('%s', (_, make) => {
       void: [`${KVP}VOIDABLE_UNTIL`],
     };
     const expected = Object.entries(beside).flatMap(([link, keys]) => (link in _links ? keys : []));
-    expect(Object.keys(kvps).sort()).toEqual(expected.sort());
+    expect(Object.keys(kvps).sort()).toEqual([`${KVP}MODE`, ...expected].sort());
   });
 });
 
@@ -94,13 +94,17 @@ test('lookup of a purchase → what is left to refund, and until when it can be 
   const audit = await purchase();
   const { kvps, status } = (await gateway.api.lookUp(audit)).body;
   expect(kvps).toEqual({
+    ...TEST_MODE,
     [`${KVP}REFUNDABLE_AMOUNT`]: '100',
     [`${KVP}VOIDABLE_UNTIL`]: expect.stringMatching(
       new RegExp(`^${status.acquirer.settlement_date}T18:00:00\\.000\\+1[01]:00$`),
     ),
   });
   await gateway.api.refund(audit, 30);
-  expect((await gateway.api.lookUp(audit)).body.kvps).toEqual({ [`${KVP}REFUNDABLE_AMOUNT`]: '70' });
+  expect((await gateway.api.lookUp(audit)).body.kvps).toEqual({
+    ...TEST_MODE,
+    [`${KVP}REFUNDABLE_AMOUNT`]: '70',
+  });
 });
 
 test('lookup of a preauthorisation → what can be completed, and until when: seven days', async () => {
@@ -113,7 +117,7 @@ test('lookup of a preauthorisation → what can be completed, and until when: se
 
 test('creating response → links, but none of the generated KVPs', async () => {
   const { body } = await gateway.api.purchase({ kvps: { colour: 'red' } });
-  expect(body.kvps).toEqual({ 'GATEWAY.REQUEST.KVP.colour': 'red' });
+  expect(body.kvps).toEqual({ ...TEST_MODE, 'GATEWAY.REQUEST.KVP.colour': 'red' });
   expect(Object.keys(body._links)).toContain('refund');
 });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { luhnDigit } from '../../src/values/card.js';
 import { expectBooksToAgree } from '../support/books.js';
-import { type Answer, CARD, type PaymentChange, paymentBody } from '../support/client.js';
+import { type Answer, CARD, type PaymentChange, paymentBody, TEST_MODE } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
 import { DECLINED_CARD } from '../support/test-cards.js';
 
@@ -63,7 +63,7 @@ describe.each(KINDS)('$type', ({ type, path, pay, acquirer, links }) => {
     expect(Number.isInteger(body.audit) && body.audit >= 1).toBe(true);
     expect(body.gateway_timestamp).toMatch(SYDNEY_TIMESTAMP);
     expect(body.merchant).toEqual({ id: 1 });
-    expect(body.kvps).toEqual({ 'GATEWAY.REQUEST.KVP.colour': 'red' });
+    expect(body.kvps).toEqual({ ...TEST_MODE, 'GATEWAY.REQUEST.KVP.colour': 'red' });
     expect(members(body.status)).toEqual([
       'acquirer',
       'gateway_status_code',
@@ -116,7 +116,7 @@ describe.each(KINDS)('$type', ({ type, path, pay, acquirer, links }) => {
     delete sent.transaction.payment_method.creditcard.cvv;
     const { status, body } = await gateway.api.post(path, sent);
     expect(status).toBe(201);
-    expect(body.kvps).toEqual({});
+    expect(body.kvps).toEqual(TEST_MODE);
     expect(body.status.transaction_status_code).toBe('approved');
   });
 

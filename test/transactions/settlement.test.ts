@@ -1,7 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectBooksToAgree } from '../support/books.js';
-import type { Json } from '../support/client.js';
+import { type Json, TEST_MODE } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
 
 // The gateway's clock only ever moves forward: every test takes the next fitting day from where the last one left it.
@@ -126,7 +126,7 @@ test('preauthorisation → completable until seven days have passed, and then no
   const { _links, kvps, status } = await lookedUp(audit);
   expect(status.transaction_status_code).toBe('approved');
   expect(Object.keys(_links)).toEqual(['self']);
-  expect(kvps).toEqual({});
+  expect(kvps).toEqual(TEST_MODE);
   const late = await gateway.api.complete(audit, 10_000);
   expect([late.status, late.errors]).toEqual([422, ['target_not_completable path/audit']]);
   // What was completed in time can be refunded as ever.
