@@ -17,7 +17,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/database-server.ts'],
     setupFiles: ['test/support/every-file.ts'],
-    // A worker keeps its modules from file to file. To load them anew for each took longer than the tests in it.
+    // A worker keeps its modules from file to file. To load them anew for each costs a good second of CPU time.
     isolate: false,
     sequence: { sequencer: LongOnesFirst },
     testTimeout: 60_000,
