@@ -108,8 +108,12 @@ export class Installation {
     if (leftMs < HOUR_MS) await this.command('clock', 'advance', '2h');
   }
 
+  /** Returns what the command printed. */
   async command(...args) {
-    await promisify(execFile)(process.execPath, [PROGRAM, ...args], { env: this.#environment({}) });
+    const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...args], {
+      env: this.#environment({}),
+    });
+    return stdout;
   }
 
   #environment(settings) {

@@ -25,6 +25,7 @@ import { Finisher } from '../transactions/finish.js';
 import { Lookup } from '../transactions/lookup.js';
 import { Records } from '../transactions/record.js';
 import { Resolver } from '../transactions/resolver.js';
+import { Room } from '../transactions/room.js';
 import { settlementDay } from '../values/settlement.js';
 import { Customers } from '../vault/customers.js';
 import { DataKeys } from '../vault/keys.js';
@@ -150,15 +151,16 @@ export async function startGateway(
 
   const finisher = new Finisher(records, lookup, audits, clock, () => resolving.wake());
   const claims = new Claims(commits, audits, options);
-  const creation = new Creation(clock, audits, tokens, keys, claims, finisher, lookup, known, {
+  const room = new Room({ maxInFlight: settings.maxInFlight, maxDelayMs: settings.maxDelayMs });
+  const creation = new Creation(clock, audits, tokens, keys, claims, finisher, lookup, known, room, {
     deadlineMs,
-    maxInFlight: settings.maxInFlight,
-    maxWaiting: settings.maxWaiting,
     ...(settings.crashAt !== undefined && { passing: crashing(settings.crashAt) }),
   });
 
   let draining = false;
   const server = buildServer({
+    room,
+    maxConnections: settings.maxConnections,
     creation,
     lookup,
     absences,

@@ -25,7 +25,8 @@ export interface Settings {
   readonly databaseTimeoutMs: number;
   readonly workers: number;
   readonly maxInFlight: number;
-  readonly maxWaiting: number;
+  readonly maxDelayMs: number;
+  readonly maxConnections: number;
   readonly maxBatch: number;
   readonly userRequestsPerSecond: number;
   readonly failedLogInsPerSecond: number;
@@ -75,8 +76,9 @@ export function readSettings(environment: Environment = process.env): Settings {
     correlationIdHours: integer('CORRELATION_ID_HOURS', 24, 1, 8_760),
     databaseTimeoutMs: integer('DATABASE_TIMEOUT_MS', 4_000, 500, 60_000),
     workers: integer('WORKERS', 1, 1, 256),
-    maxInFlight: integer('MAX_IN_FLIGHT', 4_000, 1, 1_000_000),
-    maxWaiting: integer('MAX_WAITING', 500, 1, 1_000_000),
+    maxInFlight: integer('MAX_IN_FLIGHT', 5_000, 1, 1_000_000),
+    maxDelayMs: integer('MAX_DELAY_MS', 200, 1, 60_000),
+    maxConnections: integer('MAX_CONNECTIONS', 10_000, 1, 1_000_000),
     maxBatch: integer('MAX_BATCH', 256, 1, 5_000),
     userRequestsPerSecond: integer('USER_REQUESTS_PER_SECOND', 0, 0, 1_000_000),
     failedLogInsPerSecond: integer('FAILED_LOG_INS_PER_SECOND', 10, 0, 1_000_000),

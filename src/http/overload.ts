@@ -1,20 +1,65 @@
-// Refuses what there is no room for, before the framework has looked at it: to refuse must cost next to nothing, or there is
-// no room left for what was accepted.
-import type { RequestListener } from 'node:http';
+// The door: requests are begun in turns over tenants, and those for which there is no room are shed before the framework has
+// looked at them. To shed must cost next to nothing, or there is no room left for what was accepted.
+import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Logger } from 'pino';
+import type { Callers } from '../merchants/callers.js';
+import type { Room, Tenant } from '../transactions/room.js';
 import { containsCardNumber } from '../values/card.js';
 import { fault } from '../values/faults.js';
 import { isCorrelationId } from '../values/text.js';
+import { credentialsOf } from './authentication.js';
+import type { Connections } from './connections.js';
 import { faultResponse } from './faults.js';
 import { BASE_PATH } from './hal.js';
+import { Turns } from './turns.js';
 
-/** One line of the log for all that were refused within this time. */
+/** One line of the log for all that were shed within this time. */
 const TELL_EVERY_MS = 1_000;
 
 /** Every POST below it creates a transaction. */
 const CREATING = `${BASE_PATH}/transactions`;
+/** Whoever watches over the gateway is not kept waiting by strangers. */
+const WATCHING = ['/livez', '/readyz'];
 
-export function sheddingOverload(handle: RequestListener, full: () => boolean, log: Logger): RequestListener {
+export interface DoorServices {
+  readonly connections: Connections;
+  readonly callers: Callers;
+  readonly room: Room;
+  readonly log: Logger;
+  /** Up to where absences are known; see `markWhenReceived`. */
+  readonly mark: () => number;
+}
+
+export function door(handle: RequestListener, services: DoorServices): RequestListener {
+  const { callers, connections, room, log, mark } = services;
+  const turns = new Turns(mark);
+  const shed = shedding();
+  const tell = telling(log);
+  return (request, response) => {
+    connections.begin(request, response);
+    const tenant = tenantOf(request, callers);
+    if (request.method !== 'POST' || !request.url?.startsWith(CREATING)) {
+      turns.take(tenant, request, response, handle);
+    } else if (room.refuses(tenant)) {
+      tell(tenant);
+      turns.take(tenant, request, response, shed);
+    } else {
+      room.enter(tenant);
+      response.once('close', () => room.leave(tenant));
+      turns.take(tenant, request, response, handle);
+    }
+  };
+}
+
+/** The organisation whose credentials these were when they were last used; otherwise where the request comes from. */
+function tenantOf(request: IncomingMessage, callers: Callers): Tenant {
+  const organisationId = callers.organisationOf(credentialsOf(request));
+  if (organisationId !== undefined) return organisationId;
+  if (WATCHING.includes(request.url ?? '')) return 'watching';
+  return request.socket.remoteAddress ?? 'unknown';
+}
+
+function shedding(): RequestListener {
   const { status, headers, body } = faultResponse(fault('not_processed'));
   const text = JSON.stringify(body);
   const constant = {
@@ -22,20 +67,31 @@ export function sheddingOverload(handle: RequestListener, full: () => boolean, l
     'content-type': 'application/json; charset=utf-8',
     'content-length': String(text.length),
   };
-  let refused = 0;
-  const tell = () => {
-    log.warn({ refused }, 'refused for want of room');
-    refused = 0;
-  };
   return (request, response) => {
-    if (request.method !== 'POST' || !full() || !request.url?.startsWith(CREATING)) {
-      handle(request, response);
-      return;
-    }
-    if (refused === 0) setTimeout(tell, TELL_EVERY_MS).unref();
-    refused += 1;
     const sent = request.headers['x-correlation-id'];
     const known = typeof sent === 'string' && isCorrelationId(sent) && !containsCardNumber(sent);
     response.writeHead(status, known ? { ...constant, 'x-correlation-id': sent } : constant).end(text);
+  };
+}
+
+/** How many were shed, and whose most of them were. */
+function telling(log: Logger): (tenant: Tenant) => void {
+  const shed = new Map<Tenant, number>();
+  const tell = () => {
+    const most = [...shed].sort(([, one], [, other]) => other - one)[0] as [Tenant, number];
+    const [tenant, count] = most;
+    log.warn(
+      {
+        shed: [...shed.values()].reduce((sum, each) => sum + each, 0),
+        most: count,
+        ...(typeof tenant === 'number' ? { organisation: tenant } : { address: tenant }),
+      },
+      'overloaded',
+    );
+    shed.clear();
+  };
+  return (tenant) => {
+    if (shed.size === 0) setTimeout(tell, TELL_EVERY_MS).unref();
+    shed.set(tenant, (shed.get(tenant) ?? 0) + 1);
   };
 }

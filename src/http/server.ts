@@ -7,21 +7,24 @@ import type { Logger } from 'pino';
 import type { Caller } from '../merchants/callers.js';
 import type { Presence } from '../transactions/absences.js';
 import { correlationIdTaken } from '../transactions/create.js';
+import type { Room } from '../transactions/room.js';
 import { containsCardNumber } from '../values/card.js';
 import { Fault, fault, type Problem, problem } from '../values/faults.js';
 import { isCorrelationId } from '../values/text.js';
 import { type AuthenticationServices, authenticated, refusedLogIn } from './authentication.js';
+import { Connections } from './connections.js';
 import { CUSTOMER_OPERATIONS } from './customers.js';
 import { faultFor, faultOfProblems, faultResponse, rawFaultResponse } from './faults.js';
 import { BASE_PATH } from './hal.js';
 import { makeServer, markBefore } from './one-at-a-time.js';
 import { openApiDocument } from './openapi.js';
 import type { Operation, Reply } from './operation.js';
-import { sheddingOverload } from './overload.js';
+import { door } from './overload.js';
 import { referencePage } from './reference-page.js';
 import { CorrelationId } from './schemas.js';
 import { TOKEN_OPERATIONS } from './tokens.js';
 import { TRANSACTION_OPERATIONS, type TransactionServices } from './transactions.js';
+import { markWhenReceived } from './turns.js';
 import { checker, readIntegers } from './validation.js';
 import type { VaultServices } from './vault-access.js';
 
@@ -29,6 +32,8 @@ type OperationServices = TransactionServices & VaultServices;
 
 export interface ServerServices extends OperationServices, AuthenticationServices {
   readonly log: Logger;
+  readonly room: Room;
+  readonly maxConnections: number;
   /** Empty when everything needed to serve is there, otherwise what is missing. */
   readonly notReady: () => Promise<string | undefined>;
   /** True from the moment that the process was told to stop. */
@@ -72,6 +77,7 @@ declare module 'fastify' {
 }
 
 export function buildServer(services: ServerServices): FastifyInstance {
+  const connections = new Connections(services.maxConnections, services.log);
   const app = Fastify({
     bodyLimit: BODY_LIMIT_BYTES,
     forceCloseConnections: 'idle',
@@ -85,7 +91,7 @@ export function buildServer(services: ServerServices): FastifyInstance {
           keepAliveTimeout: KEEP_ALIVE_MS,
           connectionsCheckingInterval: 1_000,
         },
-        sheddingOverload(handle, () => services.creation.full, services.log),
+        door(handle, { ...services, connections, mark: () => services.absences.known }),
         () => services.absences.known,
       ),
     clientErrorHandler: (error, socket) => refuseConnection(socket, error),
@@ -96,7 +102,11 @@ export function buildServer(services: ServerServices): FastifyInstance {
     },
   });
 
-  app.server.on('connection', () => services.absences.connected());
+  app.server.on('connection', (socket: Socket) => {
+    services.absences.connected();
+    connections.add(socket);
+  });
+  app.addHook('onClose', async () => connections.close());
 
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
@@ -224,7 +234,7 @@ function addOperation(
 /** From here on a search for its correlation ID waits for it, until it is answered or will not be handled any more. */
 function announce({ absences }: ServerServices, { passage, raw }: FastifyRequest, reply: FastifyReply): void {
   if (passage.correlationId === undefined) return;
-  const presence = absences.arrive(passage.correlationId, markBefore(raw));
+  const presence = absences.arrive(passage.correlationId, markBefore(raw) ?? markWhenReceived(raw));
   passage.presence = presence;
   reply.raw.once('close', () => {
     if (!presence.begun) absences.leave(presence);

@@ -19,16 +19,13 @@ import { linkFor, usableLink } from './link.js';
 import type { Lookup } from './lookup.js';
 import { openPaymentMethod, type PaymentMethod } from './payment-method.js';
 import { refusalByTarget } from './refusal.js';
+import type { Room } from './room.js';
 import type { Intent, Transaction } from './transaction.js';
 
 const DAY_MS = 86_400_000;
 
 export interface CreateOptions {
   readonly deadlineMs: number;
-  /** More than this many at once are refused. */
-  readonly maxInFlight: number;
-  /** So are more than this many that wait for us and not for an acquirer: a queue only makes everybody late. */
-  readonly maxWaiting: number;
   /** Called at each named point of the way: where a test kills the process. */
   readonly passing?: (point: Point) => void;
 }
@@ -41,10 +38,6 @@ type PricedDirect = DirectCommand & PaymentMethod & Payment & { readonly acquire
 type PricedTargeted = TargetedCommand & { readonly atMs: number };
 
 export class Creation {
-  #inFlight = 0;
-  /** How many of them wait for an acquirer. */
-  #asking = 0;
-
   constructor(
     private readonly clock: Clock,
     private readonly audits: Audits,
@@ -54,33 +47,28 @@ export class Creation {
     private readonly finisher: Finisher,
     private readonly lookup: Lookup,
     private readonly acquirers: ReadonlyMap<string, Acquirer>,
+    private readonly room: Room,
     private readonly options: CreateOptions,
   ) {}
 
-  /** Whether a further one would be refused: there is no use in reading it, then. */
-  get full(): boolean {
-    const { maxInFlight, maxWaiting } = this.options;
-    return this.#inFlight >= maxInFlight || this.#inFlight - this.#asking >= maxWaiting;
+  /** The whole way, if there is room on the link over which the acquirer would be asked. */
+  create(command: Command): Promise<Transaction> {
+    const { caller, merchant } = command;
+    return this.room.within(caller.organisationId, merchant.acquirer, () => this.#create(command));
   }
 
   /** One direction, no way back; each step takes the previous step's value and may refuse. */
-  async create(command: Command): Promise<Transaction> {
-    if (this.full) throw fault('not_processed');
+  async #create(command: Command): Promise<Transaction> {
     const { passing } = this.options;
-    this.#inFlight += 1;
-    try {
-      passing?.('received');
-      const priced = await this.#price(command);
-      const intent = await this.#claim(priced); // commit A: nothing is sent before it
-      passing?.('claimed');
-      const answer = await this.#ask(intent, priced); // once, and no database connection is held
-      passing?.('answered');
-      const transaction = await this.finisher.finish(intent, answer); // commit B: nothing is answered before it
-      passing?.('recorded');
-      return transaction;
-    } finally {
-      this.#inFlight -= 1;
-    }
+    passing?.('received');
+    const priced = await this.#price(command);
+    const intent = await this.#claim(priced); // commit A: nothing is sent before it
+    passing?.('claimed');
+    const answer = await this.#ask(intent, priced); // once, and no database connection is held
+    passing?.('answered');
+    const transaction = await this.finisher.finish(intent, answer); // commit B: nothing is answered before it
+    passing?.('recorded');
+    return transaction;
   }
 
   async #price(command: Command): Promise<PricedDirect | PricedTargeted> {
@@ -226,12 +214,9 @@ export class Creation {
       cardMask: intent.cardMask ?? '',
       atMs: intent.createdMs,
     };
-    this.#asking += 1;
-    try {
-      return await askUnderDeadline(acquirer, request, this.options.deadlineMs);
-    } finally {
-      this.#asking -= 1;
-    }
+    return this.room.asking(organisationId, () =>
+      askUnderDeadline(acquirer, request, this.options.deadlineMs),
+    );
   }
 }
 

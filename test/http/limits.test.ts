@@ -1,8 +1,12 @@
-import { describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import net from 'node:net';
+import { describe, expect, onTestFailed, onTestFinished, test } from 'vitest';
 import { testGateway } from '../support/gateway.js';
 import { connect, purchaseText, requestText, statusesOf } from './connection.js';
 import { gatedAcquirer } from './gated-acquirer.js';
 import { storedRows } from './requests.js';
+
+const PATIENTLY = { timeout: 20_000 };
 
 describe('requests per second of one user', () => {
   test('more than the setting allows → 429 with Retry-After; others are not concerned; later it goes on', async () => {
@@ -59,41 +63,62 @@ describe('transactions in flight', () => {
   });
 });
 
-describe('transactions that wait for the gateway', () => {
-  test('many more at once than the setting allows → some 201, the others 503 without a row; look-ups are all served', async () => {
-    const gateway = await testGateway({ settings: { MAX_WAITING: '3' } });
-    const { audit } = (await gateway.api.purchase()).body;
-    const [purchases, lookUps] = await Promise.all([
-      Promise.all(Array.from({ length: 60 }, () => gateway.api.purchase())),
-      Promise.all(Array.from({ length: 20 }, () => gateway.api.lookUp(audit))),
-    ]);
-    const created = purchases.filter(({ status }) => status === 201);
-    const refused = purchases.filter(({ status }) => status !== 201);
-    expect(created.length).toBeGreaterThan(0);
-    expect(refused.length).toBeGreaterThan(0);
+describe('room that is short', () => {
+  test('one organisation has most of it → its further ones get 503 without a row, another’s are accepted; look-ups are all served', async () => {
+    const acquirer = gatedAcquirer();
+    onTestFailed(() => acquirer.release());
+    const gateway = await testGateway({
+      settings: { ACQUIRER_DEADLINE_MS: '60000', MAX_IN_FLIGHT: '10' },
+      acquirers: [acquirer],
+    });
+    // Who they are is known from here on.
+    for (const one of ['owner', 'stranger'] as const) await gateway.as(gateway[one]).lookUp(1);
+    let answered = 0;
+    const purchases = Array.from({ length: 60 }, async () => {
+      const answer = await gateway.api.purchase();
+      answered += 1;
+      return answer;
+    });
+    // Four fifths are for one alone.
+    await expect.poll(() => answered, PATIENTLY).toBe(52);
+    const others = gateway.as(gateway.stranger).purchase({ merchant: 4 });
+    await expect.poll(() => storedRows(gateway), PATIENTLY).toBe(9);
+    const lookUps = await Promise.all(Array.from({ length: 20 }, () => gateway.api.lookUp(1)));
+    expect(new Set(lookUps.map(({ status }) => status))).toEqual(new Set([200]));
+    acquirer.release();
+    expect((await others).status).toBe(201);
+    const refused = (await Promise.all(purchases)).filter(({ status }) => status !== 201);
+    expect(refused).toHaveLength(52);
     for (const { status, errors, headers } of refused) {
       expect([status, ...errors]).toEqual([503, 'not_processed ']);
       expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
     }
-    expect(new Set(lookUps.map(({ status }) => status))).toEqual(new Set([200]));
-    expect(await storedRows(gateway)).toBe(1 + created.length);
-    await expect.poll(() => gateway.logged()).toContain('refused for want of room');
+    expect(await storedRows(gateway)).toBe(9);
+    await expect.poll(() => gateway.logged(), PATIENTLY).toContain('"organisation":1,"msg":"overloaded"');
   });
 
-  test('one that waits for its acquirer → does not count', async () => {
-    const acquirer = gatedAcquirer();
+  test('a link that does not answer → another link’s purchases are accepted, of the same organisation too', async () => {
+    const silent = { ...gatedAcquirer(), name: 'silent' };
+    onTestFailed(() => silent.release());
     const gateway = await testGateway({
-      settings: { ACQUIRER_DEADLINE_MS: '60000', MAX_WAITING: '1' },
-      acquirers: [acquirer],
+      settings: { ACQUIRER_DEADLINE_MS: '60000', MAX_IN_FLIGHT: '100' },
+      acquirers: [silent],
     });
-    const first = gateway.api.purchase();
-    await acquirer.reached;
-    const second = gateway.api.purchase();
-    // Accepted while the first still waits.
-    await expect.poll(() => storedRows(gateway)).toBe(2);
-    acquirer.release();
-    expect((await first).status).toBe(201);
-    expect((await second).status).toBe(201);
+    await gateway.sql(`UPDATE merchant SET acquirer = 'silent' WHERE id = 1`);
+    const stuck = Array.from({ length: 100 }, () => gateway.api.purchase());
+    await expect.poll(() => storedRows(gateway), PATIENTLY).toBe(72);
+    expect((await gateway.api.purchase({ merchant: 2 })).status).toBe(201);
+    silent.release();
+    const statuses = (await Promise.all(stuck)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 201)).toHaveLength(72);
+  });
+});
+
+describe('many at once on an idle gateway', () => {
+  test('→ all are served', async () => {
+    const gateway = await testGateway();
+    const answers = await Promise.all(Array.from({ length: 600 }, () => gateway.api.purchase()));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
   });
 });
 
@@ -125,5 +150,31 @@ describe('while the gateway shuts down', () => {
     const codes = answers.map((answer) => /"error_code":"(\w+)"/.exec(answer)?.[1]);
     // To HEAD there is no body.
     expect(codes).toEqual(['not_processed', 'not_processed', 'unavailable', 'unavailable', undefined]);
+  });
+});
+
+describe('connections', () => {
+  test('more than the setting allows → the longest idle makes room, and one with a request under way never', async () => {
+    const acquirer = gatedAcquirer();
+    onTestFailed(() => acquirer.release());
+    const gateway = await testGateway({
+      settings: { ACQUIRER_DEADLINE_MS: '60000', MAX_CONNECTIONS: '4' },
+      acquirers: [acquirer],
+    });
+    const purchase = gateway.api.purchase();
+    await acquirer.reached;
+    const { port } = new URL(gateway.baseUrl);
+    const ended: number[] = [];
+    for (let number = 1; number <= 8; number += 1) {
+      const socket = net.connect(Number(port), '127.0.0.1').on('close', () => ended.push(number));
+      socket.on('error', () => {});
+      onTestFinished(() => void socket.destroy());
+      await once(socket, 'connect');
+    }
+    // Three places beside the purchase.
+    await expect.poll(() => ended, PATIENTLY).toEqual([1, 2, 3, 4, 5]);
+    acquirer.release();
+    expect((await purchase).status).toBe(201);
+    await expect.poll(() => gateway.logged(), PATIENTLY).toContain('too many connections');
   });
 });

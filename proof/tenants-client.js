@@ -1,0 +1,159 @@
+// One side of `npm run test:tenants`, in a process of its own, so that one side's event loop does not disturb the other's:
+// many connections, prebuilt requests, and figures of what was answered. Reads what to do from its standard input.
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const RECONNECT_MS = 50;
+
+/**
+ * @typedef {object} Job
+ * @property {number} port
+ * @property {number} connections
+ * @property {number} seconds
+ * @property {Request[]} requests taken in turn
+ * @property {number} [rate] requests a second in all; without it each connection sends the next one when it has its answer
+ * @property {number} [count] how many requests in all
+ * @property {'read' | 'never read' | 'never send all' | 'only connect'} [manner]
+ * @property {number} [pipelined] how many are sent at once on each connection
+ *
+ * @typedef {object} Request `{serial}` in any text stands for a number that is new each time, `{pair}` for one that comes twice
+ * @property {string} method
+ * @property {string} path
+ * @property {string} [authorization]
+ * @property {string} [correlationId]
+ * @property {string} [body]
+ */
+
+const run = Array.from(
+  { length: 8 },
+  () => 'abcdefghijklmnopqrstuvwxyz'[Math.floor(Math.random() * 26)],
+).join('');
+
+/** @param {Job} job */
+async function attend(job) {
+  const { port, connections, seconds, requests, rate, manner = 'read', pipelined = 1 } = job;
+  const count = job.count ?? Number.POSITIVE_INFINITY;
+  const statuses = {};
+  const latenciesMs = [];
+  const idle = [];
+  let serial = 0;
+  let sent = 0;
+  let unsent = 0;
+  let broken = 0;
+  let stopping = false;
+
+  const text = () => {
+    serial += 1;
+    const {
+      method,
+      path,
+      authorization,
+      correlationId = '{serial}',
+      body,
+    } = requests[serial % requests.length];
+    const head = [
+      `${method} ${path} HTTP/1.1`,
+      'host: 127.0.0.1',
+      ...(authorization === undefined ? [] : [`authorization: ${authorization}`]),
+      `x-correlation-id: ${correlationId}`,
+      ...(body === undefined ? [] : ['content-type: application/json', `content-length: {length}`]),
+    ].join('\r\n');
+    const filled = (template) =>
+      template.replaceAll('{serial}', `${run}-${serial}`).replaceAll('{pair}', `${run}-${serial >> 1}`);
+    const content = body === undefined ? '' : filled(body);
+    return `${filled(head).replace('{length}', String(content.length))}\r\n\r\n${content}`;
+  };
+
+  const converse = async () => {
+    while (!stopping && sent < count) {
+      await new Promise((over) => {
+        const outstanding = [];
+        let begun = Buffer.alloc(0);
+        const ask = () => {
+          if (stopping || sent >= count) {
+            socket.destroy();
+            return;
+          }
+          let packet = '';
+          for (let one = 0; one < pipelined; one += 1) {
+            sent += 1;
+            outstanding.push(performance.now());
+            packet += text();
+          }
+          socket.write(manner === 'never send all' ? packet.slice(0, -1) : packet, 'latin1');
+        };
+        const rest = rate === undefined ? ask : () => (stopping ? socket.destroy() : idle.push(ask));
+        const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+        socket.on('connect', () => {
+          if (manner === 'only connect') return;
+          if (manner === 'never read') socket.pause();
+          rest();
+        });
+        socket.on('data', (chunk) => {
+          begun = begun.length === 0 ? chunk : Buffer.concat([begun, chunk]);
+          for (let length = wholeLength(begun); length > 0; length = wholeLength(begun)) {
+            const status = begun.latin1Slice(9, 12);
+            statuses[status] = (statuses[status] ?? 0) + 1;
+            begun = begun.subarray(length);
+            latenciesMs.push(performance.now() - outstanding.shift());
+            if (outstanding.length === 0) rest();
+          }
+        });
+        socket.on('error', () => {});
+        socket.on('close', () => {
+          broken += outstanding.length;
+          const at = idle.indexOf(ask);
+          if (at !== -1) idle.splice(at, 1);
+          over(undefined);
+        });
+        closing.add(socket);
+        socket.once('close', () => closing.delete(socket));
+      });
+      if (!stopping && sent < count) await sleep(RECONNECT_MS);
+    }
+  };
+
+  const closing = new Set();
+  const startedMs = performance.now();
+  const conversations = Array.from({ length: connections }, converse);
+  let due = 0;
+  const pace =
+    rate !== undefined &&
+    setInterval(() => {
+      const dueByNow = ((performance.now() - startedMs) / 1000) * rate;
+      for (; due < dueByNow && !stopping; due += 1) {
+        const ask = idle.shift();
+        if (ask === undefined) unsent += 1;
+        else ask();
+      }
+    }, 5);
+  const untilMs = startedMs + seconds * 1000;
+  while (performance.now() < untilMs && !(sent >= count && latenciesMs.length >= count)) await sleep(20);
+  stopping = true;
+  clearInterval(pace);
+  // Those who only measure wait for their last answers; the others need not.
+  const answered = Promise.all(conversations);
+  if (rate !== undefined || job.count !== undefined) {
+    for (const ask of idle.splice(0)) ask();
+    await Promise.race([answered, sleep(15_000, undefined, { ref: false })]);
+  }
+  const lasting = { requests: sent, unsent, broken: broken + (rate === undefined ? 0 : 0), statuses };
+  for (const socket of closing) socket.destroy();
+  latenciesMs.sort((one, other) => one - other);
+  const at = (share) => Math.round((latenciesMs[Math.floor(latenciesMs.length * share)] ?? 0) * 10) / 10;
+  return { ...lasting, p50Ms: at(0.5), p99Ms: at(0.99), lastMs: at(0.99999) };
+}
+
+/** Of the first response, if it is there to its end; 0 otherwise. */
+function wholeLength(received) {
+  const headEnd = received.indexOf('\r\n\r\n');
+  if (headEnd === -1) return 0;
+  const head = received.latin1Slice(0, headEnd).toLowerCase();
+  const length = Number(/content-length: (\d+)/.exec(head)?.[1] ?? 0);
+  return received.length >= headEnd + 4 + length ? headEnd + 4 + length : 0;
+}
+
+let asked = '';
+for await (const chunk of process.stdin) asked += chunk;
+process.stdout.write(`${JSON.stringify(await attend(JSON.parse(asked)))}\n`);
+process.exit(0);

@@ -1,0 +1,105 @@
+// Turns over tenants: whoever sends much waits for itself, and not the others for it. The event loop is shared like this
+// before anything else is known of a request.
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Tenant } from '../transactions/room.js';
+
+/** Requests are begun for so long in each turn of the event loop; then it is the turn of what was begun before. */
+const TURN_MS = 5;
+const MOST_IN_A_TURN = 64;
+/** A body counts as a further turn for each so many bytes: to read it takes its time. */
+const BYTES_OF_A_TURN = 8_192;
+
+interface Held {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly begin: RequestListener;
+  readonly mark: number;
+}
+
+interface Line {
+  readonly waiting: Held[];
+  /** Turns that it has had in advance. */
+  debt: number;
+}
+
+/** Of requests that were held: the mark at which they were received. */
+const marks = new WeakMap<IncomingMessage, number>();
+
+export function markWhenReceived(request: IncomingMessage): number | undefined {
+  return marks.get(request);
+}
+
+export class Turns {
+  /** By tenant, in the order in which they have their turns. None is empty. */
+  readonly #lines = new Map<Tenant, Line>();
+  #held = 0;
+  /** How many are still to be begun in this turn of the event loop. */
+  #due = 0;
+  /** When this turn of the event loop began to begin requests. */
+  #turnFromMs: number | undefined;
+  readonly #endTurn = () => {
+    this.#turnFromMs = undefined;
+  };
+  readonly #beginNext = () => this.#begin();
+
+  /** `mark` is asked when a request is held, for what `markWhenReceived` tells later. */
+  constructor(private readonly mark: () => number) {}
+
+  /** Begins a request: at once if there is time, otherwise when it is its tenant's turn. */
+  take(tenant: Tenant, request: IncomingMessage, response: ServerResponse, begin: RequestListener): void {
+    if (this.#held === 0 && this.#hasTime()) {
+      begin(request, response);
+      return;
+    }
+    const held = { request, response, begin, mark: this.mark() };
+    const line = this.#lines.get(tenant);
+    if (line === undefined) this.#lines.set(tenant, { waiting: [held], debt: 0 });
+    else line.waiting.push(held);
+    this.#held += 1;
+    if (this.#due === 0) this.#plan();
+  }
+
+  #hasTime(): boolean {
+    const nowMs = performance.now();
+    if (this.#turnFromMs === undefined) {
+      this.#turnFromMs = nowMs;
+      setImmediate(this.#endTurn);
+      return true;
+    }
+    return nowMs - this.#turnFromMs < TURN_MS;
+  }
+
+  /** One call for each: what a request does at once is done before the next begins, and its time counts. */
+  #plan(): void {
+    this.#due = Math.min(this.#held, MOST_IN_A_TURN);
+    for (let planned = 0; planned < this.#due; planned += 1) setImmediate(this.#beginNext);
+  }
+
+  #begin(): void {
+    this.#due -= 1;
+    if (this.#hasTime()) this.#beginFirst();
+    if (this.#due === 0 && this.#held > 0) this.#plan();
+  }
+
+  #beginFirst(): void {
+    for (const [tenant, line] of this.#lines) {
+      // Behind the others for its next turn.
+      this.#lines.delete(tenant);
+      if (line.debt > 0 && this.#lines.size > 0) {
+        line.debt -= 1;
+        this.#lines.set(tenant, line);
+        continue;
+      }
+      const held = line.waiting.shift() as Held;
+      if (line.waiting.length > 0) this.#lines.set(tenant, line);
+      this.#held -= 1;
+      const { request, response, begin, mark } = held;
+      // Its client has hung up.
+      if (response.destroyed) continue;
+      line.debt = Math.floor(Number(request.headers['content-length'] ?? 0) / BYTES_OF_A_TURN);
+      marks.set(request, mark);
+      begin(request, response);
+      return;
+    }
+  }
+}

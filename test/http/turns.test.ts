@@ -1,0 +1,71 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { markWhenReceived, Turns } from '../../src/http/turns.js';
+
+/** Longer than requests are begun for in one turn of the event loop. */
+function work() {
+  const endMs = performance.now() + 6;
+  while (performance.now() < endMs);
+}
+
+function fakeExchange(contentLength = 0) {
+  const request = { headers: { 'content-length': String(contentLength) } } as unknown as IncomingMessage;
+  const response = { destroyed: false };
+  return { request, response: response as unknown as ServerResponse & { destroyed: boolean } };
+}
+
+function takenBy(turns: Turns) {
+  const begun: string[] = [];
+  const take = (tenant: number, label: string, exchange = fakeExchange()) => {
+    turns.take(tenant, exchange.request, exchange.response, () => {
+      begun.push(label);
+      work();
+    });
+    return exchange;
+  };
+  return { begun, take };
+}
+
+async function allBegun(begun: readonly string[], count: number): Promise<void> {
+  while (begun.length < count) await nextTurn();
+}
+
+test('one tenant with many, another that comes later with one → the one is begun next', async () => {
+  const { begun, take } = takenBy(new Turns(() => 0));
+  for (const label of ['a1', 'a2', 'a3', 'a4']) take(1, label);
+  take(2, 'b1');
+  // There was time for the first.
+  expect(begun).toEqual(['a1']);
+  await allBegun(begun, 5);
+  expect(begun).toEqual(['a1', 'a2', 'b1', 'a3', 'a4']);
+});
+
+test('a large body → counts as several turns', async () => {
+  const { begun, take } = takenBy(new Turns(() => 0));
+  for (const label of ['a1', 'a2', 'a3']) take(1, label, fakeExchange(20_000));
+  for (const label of ['b1', 'b2', 'b3', 'b4']) take(2, label);
+  await allBegun(begun, 7);
+  expect(begun).toEqual(['a1', 'a2', 'b1', 'b2', 'b3', 'a3', 'b4']);
+});
+
+test('one whose client has hung up meanwhile → is not begun', async () => {
+  const { begun, take } = takenBy(new Turns(() => 0));
+  take(1, 'a1');
+  take(1, 'a2').response.destroyed = true;
+  take(1, 'a3');
+  await allBegun(begun, 2);
+  await nextTurn();
+  expect(begun).toEqual(['a1', 'a3']);
+});
+
+test('one that was held → carries the mark of the moment at which it was received', async () => {
+  let mark = 1;
+  const { begun, take } = takenBy(new Turns(() => mark));
+  const first = take(1, 'a1');
+  const held = take(1, 'a2');
+  mark = 2;
+  await allBegun(begun, 2);
+  expect(markWhenReceived(first.request)).toBeUndefined();
+  expect(markWhenReceived(held.request)).toBe(1);
+});

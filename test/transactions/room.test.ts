@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { Room } from '../../src/transactions/room.js';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** How many of these a room takes in. */
+function entered(room: Room, tenant: number | string, count: number): number {
+  let taken = 0;
+  for (let one = 0; one < count; one += 1) {
+    if (room.refuses(tenant)) continue;
+    room.enter(tenant);
+    taken += 1;
+  }
+  return taken;
+}
+
+/** Time goes on: in each millisecond so many of a tenant are answered and more want to come in. */
+function flow(
+  room: Room,
+  tenant: number,
+  ms: number,
+  { answers, wants }: { answers: number; wants: number },
+) {
+  let taken = 0;
+  let left = 0;
+  for (let passed = 0; passed < ms; passed += 1) {
+    vi.advanceTimersByTime(1);
+    for (let one = 0; one < answers; one += 1) {
+      room.leave(tenant);
+      left += 1;
+    }
+    taken += entered(room, tenant, wants);
+  }
+  return { taken, waiting: taken - left };
+}
+
+describe('admission by delay', () => {
+  test('a burst of 3,000 that come at once → all have room', () => {
+    expect(entered(new Room({ maxInFlight: 5_000, maxDelayMs: 200 }), 1, 3_000)).toBe(3_000);
+  });
+
+  test('a burst that has passed → the next one has room too', () => {
+    const room = new Room({ maxInFlight: 5_000, maxDelayMs: 200 });
+    entered(room, 1, 3_000);
+    flow(room, 1, 1_500, { answers: 2, wants: 0 });
+    vi.advanceTimersByTime(10_000);
+    expect(entered(room, 1, 3_000)).toBe(3_000);
+  });
+
+  test('twice as many as are served, lastingly → as many are taken in as are served, and few wait', () => {
+    const room = new Room({ maxInFlight: 5_000, maxDelayMs: 200 });
+    entered(room, 1, 100);
+    const building = flow(room, 1, 4_000, { answers: 4, wants: 8 });
+    const lasting = flow(room, 1, 2_000, { answers: 4, wants: 8 });
+    expect(lasting.taken).toBeGreaterThan(0.95 * 8_000);
+    expect(lasting.taken).toBeLessThanOrEqual(8_000);
+    // What is served in 200 ms.
+    expect(100 + building.waiting + lasting.waiting).toBeLessThan(810);
+    // Another one has room at once.
+    expect(room.refuses(2)).toBe(false);
+  });
+
+  test('nothing is served any more → after a while hardly anybody is taken in', () => {
+    const room = new Room({ maxInFlight: 5_000, maxDelayMs: 200 });
+    entered(room, 1, 500);
+    flow(room, 1, 2_500, { answers: 0, wants: 0 });
+    expect(entered(room, 1, 500)).toBe(0);
+  });
+});
+
+describe('room in all', () => {
+  test('several that want more than there is → each has the same, and a newcomer has some', () => {
+    const room = new Room({ maxInFlight: 1_000, maxDelayMs: 200 });
+    const had = [0, 0, 0];
+    for (let round = 0; round < 1_000; round += 1) {
+      for (const tenant of [0, 1, 2]) had[tenant] = (had[tenant] ?? 0) + entered(room, tenant, 1);
+    }
+    expect(Math.max(...had) - Math.min(...had)).toBeLessThanOrEqual(1);
+    expect(had[0]).toBeGreaterThan(300);
+    expect(entered(room, 'newcomer', 50)).toBe(50);
+  });
+
+  test('who has left makes room', () => {
+    const room = new Room({ maxInFlight: 10, maxDelayMs: 200 });
+    expect(entered(room, 1, 20)).toBe(8);
+    room.leave(1);
+    expect(entered(room, 1, 20)).toBe(1);
+  });
+
+  test('those that wait for an acquirer → do not count as waiting for us', async () => {
+    const room = new Room({ maxInFlight: 5_000, maxDelayMs: 200 });
+    let answer = () => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const asking = Array.from({ length: 1_000 }, () => {
+      room.enter(1);
+      return room.asking(1, () => answered);
+    });
+    flow(room, 1, 5_000, { answers: 0, wants: 0 });
+    expect(entered(room, 1, 100)).toBe(100);
+    answer();
+    await Promise.all(asking);
+  });
+});
