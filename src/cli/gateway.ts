@@ -48,8 +48,8 @@ const CLEARING_EVERY_MS = 1_000;
 /** Connections that come in a burst wait here; with less room some would be answered only after seconds. */
 const BACKLOG = 4_096;
 /** Operations of the vault, and searches in it, by organisation. */
-const VAULT = { connections: 4, perOrganisation: 3, maxWaiting: 500, maxWaitMs: 2_000 };
-const SEARCHES = { connections: 3, perOrganisation: 2, maxWaiting: 100, maxWaitMs: 2_000 };
+const VAULT = { connections: 4, perOrganisation: 3, maxWaiting: 500, maxWaitMs: 10_000 };
+const SEARCHES = { connections: 3, perOrganisation: 2, maxWaiting: 100, maxWaitMs: 5_000 };
 const HOUR_MS = 3_600_000;
 const READINESS_LIMIT_MS = 2_000;
 const DATABASE_AWAY = 'the database cannot be reached';

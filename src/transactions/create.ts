@@ -54,7 +54,7 @@ export class Creation {
   /** The whole way, if there is room on the link over which the acquirer would be asked. */
   create(command: Command): Promise<Transaction> {
     const { caller, merchant } = command;
-    return this.room.within(caller.organisationId, merchant.acquirer, () => this.#create(command));
+    return this.room.within(caller.organisationId, merchant.acquirer ?? 'none', () => this.#create(command));
   }
 
   /** One direction, no way back; each step takes the previous step's value and may refuse. */

@@ -111,7 +111,7 @@ describe('one log line for each request', () => {
       'body_too_large',
       413,
       (correlationId) =>
-        gateway.api.call('/transactions/purchase', { raw: ' '.repeat(70_000), correlationId }),
+        gateway.api.call('/transactions/purchase', { raw: ' '.repeat(140_000), correlationId }),
     ],
     [
       'unsupported_media_type',
