@@ -12,6 +12,8 @@ const ANSWERS = 'test/transactions/acquirer-answers.test.ts';
 const IN_DOUBT = 'test/transactions/in-doubt.test.ts';
 const RESOLVERS = 'test/transactions/resolver.test.ts';
 const COMMITS = 'test/transactions/commit-order.test.ts';
+const SWEEP = 'src/transactions/sweep.ts';
+const SWEEPS = 'test/transactions/sweep.test.ts';
 const LEASES = 'test/transactions/leases.test.ts';
 const REFUND = 'test/transactions/refund.test.ts';
 const DURABILITY = 'test/store/durability.test.ts';
@@ -292,9 +294,51 @@ export const RECORD_GUARDS = [
   {
     name: 'leases: a process that was forgotten uses none of its old ones',
     file: AUDITS,
-    find: 'this.#supplies.clear();',
+    find: 'block.next = block.last + 1;',
     replace: '',
     tests: [[LEASES, 'forgotten by the others']],
+  },
+  {
+    name: 'leases: what is in doubt is leased anew when the database has lost its lease',
+    file: AUDITS,
+    find: 'if (row.goneBack || row.lineage !== this.#renewedIn) await this.#renew();',
+    replace: '',
+    tests: [[LEASES, 'what is in doubt is leased anew']],
+  },
+  {
+    name: 'leases: none while the counters may have gone back',
+    file: AUDITS_SQL,
+    find: 'AND (SELECT lineage = database_lineage() FROM gateway)',
+    replace: '',
+    tests: [[LEASES, 'leases nothing until the counters were moved']],
+  },
+  {
+    name: 'leases: counters that may have gone back are moved past what was handed out',
+    file: AUDITS,
+    find: 'if (row.goneBack) await this.database.query(MOVE_AHEAD, [AHEAD]);',
+    replace: 'if (row.goneBack) await this.database.query(MOVE_AHEAD, [0]);',
+    tests: [[LEASES, 'leases nothing until the counters were moved']],
+  },
+  {
+    name: 'sweep: hands over what nobody looks after',
+    file: SWEEP,
+    find: 'const audits = unleased.filter(({ old }) => old)',
+    replace: 'const audits = unleased.filter(() => false)',
+    tests: [[SWEEPS, 'finds what is in doubt under no lease']],
+  },
+  {
+    name: 'sweep: leaves what is under a lease',
+    file: 'src/transactions/sweep.sql.ts',
+    find: 'WHERE l.organisation_id = $1 AND t.audit BETWEEN l.first_audit AND l.last_audit)',
+    replace: 'WHERE l.organisation_id = $1 AND false)',
+    tests: [[SWEEPS, 'leaves what is under a lease']],
+  },
+  {
+    name: 'sweep: leaves what is young',
+    file: SWEEP,
+    find: 'const audits = unleased.filter(({ old }) => old)',
+    replace: 'const audits = unleased',
+    tests: [[SWEEPS, 'waits at what is young']],
   },
   {
     name: 'leases: a process that cannot report claims nothing',

@@ -26,6 +26,7 @@ import { Lookup } from '../transactions/lookup.js';
 import { Records } from '../transactions/record.js';
 import { Resolver } from '../transactions/resolver.js';
 import { Room } from '../transactions/room.js';
+import { Sweep } from '../transactions/sweep.js';
 import { settlementDay } from '../values/settlement.js';
 import { Customers } from '../vault/customers.js';
 import { DataKeys } from '../vault/keys.js';
@@ -45,6 +46,7 @@ export interface Gateway {
 
 const REPORT_EVERY_MS = 1_000;
 const CLEARING_EVERY_MS = 1_000;
+const SWEEP_EVERY_MS = 1_000;
 /** Connections that come in a burst wait here; with less room some would be answered only after seconds. */
 const BACKLOG = 4_096;
 /** Operations of the vault, and searches in it, by organisation. */
@@ -126,6 +128,11 @@ export async function startGateway(
   });
   const onLoopError = (error: unknown) => watch.runFailed(error);
   const resolving = new Loop(() => resolver.run(), settings.resolverIntervalMs, onLoopError).start();
+  const sweep = new Sweep(background, deadlineMs, ({ organisationId, audits: found }) => {
+    log.warn({ organisation: organisationId, audits: found }, 'found in doubt without a lease');
+    resolving.wake();
+  });
+  const sweeping = new Loop(() => sweep.run(), SWEEP_EVERY_MS, onLoopError).start();
   const clearing = new Clearing(
     background,
     new DirectDebitFiles(background, keys),
@@ -178,7 +185,7 @@ export async function startGateway(
   });
 
   const release = async () => {
-    await Promise.all([resolving.stop(), reporting.stop(), clearingDebits.stop()]);
+    await Promise.all([resolving, sweeping, reporting, clearingDebits].map((loop) => loop.stop()));
     await finisher.close();
     await audits.close().catch(onLoopError);
     await closeDatabases();

@@ -5,12 +5,17 @@ export const REGISTER_PROCESS: Statement = {
   text: `INSERT INTO process DEFAULT VALUES RETURNING id, (SELECT installation FROM gateway) AS installation`,
 };
 
-/** One statement: the block is this process's from the moment that the counter has moved. */
+/**
+ * One statement: the block is this process's from the moment that the counter has moved. None for a process that the database
+ * does not know, nor while the counters may have gone back.
+ */
 export const LEASE_AUDITS: Statement = {
   name: 'lease-audits',
   text: `
     WITH moved AS (
-      UPDATE organisation SET next_audit = next_audit + $3 WHERE id = $2
+      UPDATE organisation SET next_audit = next_audit + $3
+      WHERE id = $2 AND EXISTS (SELECT FROM process WHERE id = $1)
+        AND (SELECT lineage = database_lineage() FROM gateway)
       RETURNING (next_audit - $3)::integer AS first_audit, (next_audit - 1)::integer AS last_audit)
     INSERT INTO audit_lease (organisation_id, first_audit, last_audit, process_id)
     SELECT $2, first_audit, last_audit, $1 FROM moved
@@ -26,9 +31,35 @@ export const REPORT_ALIVE: Statement = {
     UPDATE process SET seen_at = now(), advanced_ms = gateway.advanced_ms, answered_absence = $4, known_absence = $5
     FROM gateway WHERE id = $1
     RETURNING process.advanced_ms AS "advancedMs", gateway.newest_absence AS newest,
-      gateway.forgotten_absence AS forgotten,
+      gateway.forgotten_absence AS forgotten, database_lineage() AS lineage,
+      gateway.lineage <> database_lineage() AS "goneBack",
       (SELECT min(other.answered_absence) FROM process other
         WHERE other.seen_at > now() - interval '30 seconds') AS "answeredByAll"`,
+};
+
+/**
+ * A new lineage: what was committed last may be lost, while clients, acquirers and other processes know of it. All counters
+ * move past whatever they can have reached. The first process to notice does it, and asks for a sweep.
+ */
+export const MOVE_AHEAD: Statement = {
+  name: '',
+  text: `
+    WITH noticed AS (
+      UPDATE gateway SET lineage = database_lineage(), newest_absence = newest_absence + $1, sweep_at = now()
+      WHERE lineage <> database_lineage() RETURNING only_row)
+    UPDATE organisation SET next_audit = least(next_audit + $1, 2147483648),
+      next_customer_id = least(next_customer_id + $1, 2147483648), next_token_id = least(next_token_id + $1, 2147483648)
+    FROM noticed`,
+};
+
+/** Those that the database has lost, or dropped with a process that it had given up. */
+export const RENEW_LEASES: Statement = {
+  name: '',
+  text: `
+    INSERT INTO audit_lease (organisation_id, first_audit, last_audit, process_id)
+    SELECT organisation_id, first_audit, last_audit, $1
+    FROM unnest($2::integer[], $3::integer[], $4::integer[]) AS held(organisation_id, first_audit, last_audit)
+    ON CONFLICT (organisation_id, first_audit) DO NOTHING`,
 };
 
 /** Gives back the audits at the end of a block if nobody has leased a later one. */

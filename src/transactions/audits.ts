@@ -5,7 +5,15 @@ import { numbers } from '../store/columns.js';
 import type { Database } from '../store/database.js';
 import { fault } from '../values/faults.js';
 import type { AbsenceNews, AbsenceReport } from './absences.js';
-import { FORGET_PROCESS, LEASE_AUDITS, REGISTER_PROCESS, REPORT_ALIVE, RETURN_AUDITS } from './audits.sql.js';
+import {
+  FORGET_PROCESS,
+  LEASE_AUDITS,
+  MOVE_AHEAD,
+  REGISTER_PROCESS,
+  RENEW_LEASES,
+  REPORT_ALIVE,
+  RETURN_AUDITS,
+} from './audits.sql.js';
 
 interface Block {
   readonly organisationId: number;
@@ -28,16 +36,32 @@ export interface News extends AbsenceNews {
   readonly advancedMs: number;
 }
 
+interface Reported extends News {
+  /** The history that the database follows. */
+  readonly lineage: string;
+  /** It is another than that under which audits were handed out until now. */
+  readonly goneBack: boolean;
+}
+
+interface Registered {
+  readonly id: number;
+  readonly installation: string;
+}
+
 const SMALLEST_BLOCK = 16;
 const LARGEST_BLOCK = 2_048;
 /** A block that lasted less than this was too small. */
 const BLOCK_SHOULD_LAST_MS = 1_000;
+/** More than can have been handed out and lost in a failover. */
+const AHEAD = 100_000;
 /** Without a report for this long the others may have given this process up: it claims nothing more. */
 const REPORT_MUST_BE_WITHIN_MS = 15_000;
 
 export class Audits {
   #processId = 0;
   #installation = '';
+  /** The lineage of the database in which it is certain that the leases are there. */
+  #renewedIn: string | undefined;
   #reportedAtMs = 0;
   readonly #supplies = new Map<number, Supply>();
   readonly #finished: Block[] = [];
@@ -112,16 +136,19 @@ export class Audits {
       absences.answered,
       absences.known,
     ];
-    const { rows } = await this.database.query<News>(REPORT_ALIVE, values).catch((error: unknown) => {
+    const { rows } = await this.database.query<Reported>(REPORT_ALIVE, values).catch((error: unknown) => {
       this.#finished.push(...released);
       throw error;
     });
     const [row] = rows;
     if (row === undefined) {
-      // Given up by the others after an hour of silence: start anew under another name.
+      // Given up by the others after an hour of silence, or lost in a failover: start anew under another name.
       await this.#register();
       return this.report(absences);
     }
+    if (row.goneBack) await this.database.query(MOVE_AHEAD, [AHEAD]);
+    if (row.goneBack || row.lineage !== this.#renewedIn) await this.#renew();
+    this.#renewedIn = row.lineage;
     this.#reportedAtMs = reportedAtMs;
     return row;
   }
@@ -140,13 +167,31 @@ export class Audits {
 
   async #register(): Promise<void> {
     const reportedAtMs = performance.now();
-    const { rows } = await this.database.query<{ id: number; installation: string }>(REGISTER_PROCESS);
-    const { id, installation } = rows[0] as { id: number; installation: string };
+    const { rows } = await this.database.query<Registered>(REGISTER_PROCESS);
+    const { id, installation } = rows[0] as Registered;
     this.#processId = id;
     this.#installation = installation;
+    this.#renewedIn = undefined;
     this.#reportedAtMs = reportedAtMs;
-    this.#supplies.clear();
     this.#finished.length = 0;
+  }
+
+  /** It is not certain that the leases are there: no more is handed out of them, and what is open is leased anew. */
+  async #renew(): Promise<void> {
+    for (const { blocks } of this.#supplies.values()) {
+      for (const block of blocks.splice(0)) {
+        block.next = block.last + 1;
+        (block.open === 0 ? this.#finished : blocks).push(block);
+      }
+    }
+    const held = [...this.#supplies.values()].flatMap(({ blocks }) => blocks);
+    if (held.length === 0) return;
+    await this.database.query(RENEW_LEASES, [
+      this.#processId,
+      numbers(held.map((block) => block.organisationId)),
+      numbers(held.map((block) => block.first)),
+      numbers(held.map((block) => block.last)),
+    ]);
   }
 
   async #lease(organisationId: number, supply: Supply): Promise<void> {
@@ -160,8 +205,10 @@ export class Audits {
         organisationId,
         supply.size,
       ]);
-      const { first, last } = rows[0] as { first: number; last: number };
-      supply.blocks.push({ organisationId, first, last, next: first, open: 0 });
+      const [block] = rows;
+      // The database has gone back, or does not know this process any more: the next report sees to it.
+      if (block === undefined) throw fault('not_processed');
+      supply.blocks.push({ organisationId, next: block.first, open: 0, ...block });
     } finally {
       supply.leasing = undefined;
     }

@@ -117,7 +117,9 @@ function seen({ status, text, headers }: Answer) {
 /** Without the signs of life of the processes, the audits that they keep in stock, and what searches have not found. */
 async function kept(gateway: TestGateway) {
   const rows = await rowsOf(gateway);
-  const lasting = rows.filter((row) => !/^(process|audit_lease|organisation|gateway|absence) /.test(row));
+  const lasting = rows.filter(
+    (row) => !/^(process|audit_lease|organisation|gateway|absence|sweep) /.test(row),
+  );
   return { rows: lasting.sort(), acquirer: await gateway.ledger() };
 }
 

@@ -166,6 +166,79 @@ describe('a process', () => {
     expect(await leasesOf(audit ?? 0)).toHaveLength(1);
   });
 
+  test('forgotten by the others with an audit in doubt → that is under a lease of its new name', async () => {
+    const audits = await Audits.open(database);
+    const [open] = await taken(audits, 1);
+    await query('DELETE FROM process');
+    await audits.report();
+    expect(await query('SELECT process_id AS id FROM audit_lease')).toEqual([{ id: audits.id }]);
+    audits.settle(1, open ?? 0);
+    await audits.report();
+    expect(await query('SELECT FROM audit_lease')).toEqual([]);
+  });
+
+  describe('after a failover that lost what was committed last', () => {
+    /** The counter and the leases are as they were before, and the timeline is another. */
+    async function goBack(): Promise<void> {
+      await query('DELETE FROM audit_lease');
+      await query('UPDATE organisation SET next_audit = 1');
+      await query(
+        `UPDATE gateway SET lineage = 'an earlier one', newest_absence = 5, sweep_at = now() + interval '1 day'`,
+      );
+    }
+
+    test('→ leases nothing until the counters were moved past what was handed out', async () => {
+      const [one, other] = [await Audits.open(database), await Audits.open(database)];
+      const before = await taken(one, 40);
+      await goBack();
+      await expect(other.take(1)).rejects.toThrow('not_processed');
+      await one.report();
+      const after = [...(await taken(other, 40)), ...(await taken(one, 40))];
+      expect(Math.min(...after)).toBeGreaterThan(Math.max(...before));
+      expect(new Set(after).size).toBe(80);
+    });
+
+    test('→ what is in doubt is leased anew, and the rest of the block is not handed out', async () => {
+      const audits = await Audits.open(database);
+      await audits.report();
+      const [open, settled] = await taken(audits, 2);
+      audits.settle(1, settled ?? 0);
+      await goBack();
+      await audits.report();
+      expect(await leasesOf(open ?? 0)).toHaveLength(1);
+      const [next] = await taken(audits, 1);
+      expect(next).toBeGreaterThan(100_000);
+      audits.settle(1, open ?? 0);
+      await audits.report();
+      expect(await leasesOf(open ?? 0)).toEqual([]);
+    });
+
+    test('→ all counters are moved once, however many processes notice, and a sweep is due', async () => {
+      const processes = [await Audits.open(database), await Audits.open(database)];
+      await goBack();
+      for (const audits of [...processes, ...processes]) await audits.report();
+      expect(
+        await query(
+          'SELECT next_audit AS audit, next_customer_id AS customer, next_token_id AS token FROM organisation',
+        ),
+      ).toEqual([
+        { audit: 100_001, customer: 100_001, token: 100_001 },
+        { audit: 100_001, customer: 100_001, token: 100_001 },
+      ]);
+      expect(await query('SELECT newest_absence AS newest, sweep_at <= now() AS due FROM gateway')).toEqual([
+        { newest: 100_005, due: true },
+      ]);
+    });
+  });
+
+  test('that the database has lost → leases nothing until it has registered anew', async () => {
+    const audits = await Audits.open(database);
+    await query('DELETE FROM process');
+    await expect(audits.take(1)).rejects.toThrow('not_processed');
+    await audits.report();
+    await taken(audits, 1);
+  });
+
   test('that has not reported for fifteen seconds → takes no audit until it has reported again', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
