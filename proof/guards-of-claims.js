@@ -242,7 +242,7 @@ export const CLAIM_GUARDS = [
   {
     name: 'search by correlation ID: finds what is undecided, however old',
     file: 'src/transactions/lookup.sql.ts',
-    find: " OR status = 'unknown'",
+    find: " OR status IN ('unknown', 'pending')",
     replace: '',
     tests: [['test/http/correlation-search.test.ts', 'undecided after 25 hours']],
   },

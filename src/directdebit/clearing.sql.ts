@@ -53,6 +53,7 @@ export const CLEAR_DUE: Statement = {
       WHERE i.organisation_id = due.organisation_id AND i.audit = due.audit
       RETURNING i.organisation_id, i.audit
     )
-    UPDATE transaction t SET status = 'approved', response_code = '00', response_message = $3
+    UPDATE transaction t SET status = 'approved', response_code = '00', response_message = $3,
+      decided_at = (SELECT gateway_now())
     FROM cleared WHERE t.organisation_id = cleared.organisation_id AND t.audit = cleared.audit AND t.status = 'pending'`,
 };

@@ -41,7 +41,8 @@ const RETURNED = `
     ORDER BY t.organisation_id, t.audit FOR UPDATE OF t
   ), declined AS (
     UPDATE transaction t SET status = 'declined', response_code = before.code::text,
-      response_message = before.message, authorisation_code = NULL, voidable_until = NULL
+      response_message = before.message, authorisation_code = NULL, voidable_until = NULL,
+      decided_at = (SELECT gateway_now())
     FROM before
     WHERE t.organisation_id = before.organisation_id AND t.audit = before.audit
     RETURNING t.organisation_id, t.audit, t.merchant_id, t.target_audit, t.amount_cents, t.refunded_cents,

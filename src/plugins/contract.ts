@@ -10,46 +10,59 @@ export interface Payment {
   /** The gateway's time. */
   readonly atMs: number;
   /** Of a completion: the preauthorisation that it completes. */
-  readonly target?: Preauthorised;
+  readonly target?: { readonly pricing?: Pricing };
+  readonly kvps: Kvps;
+  /** What the plugins have decided about it so far. */
+  readonly pricing?: Pricing;
 }
 
-/** What was agreed for a preauthorisation. */
-export interface Preauthorised {
-  readonly amountCents: Cents;
-  readonly kvps: Kvps;
+/** What the plugins decided, as it is stored. Never read from KVPs, since those a client may send too. */
+export interface Pricing {
+  /** As submitted, before any plugin. */
+  readonly originalCents: Cents;
+  /** By the names of the plugins. */
+  readonly decisions: Readonly<Record<string, unknown>>;
 }
 
 /** Keys without the gateway's prefix. */
 export type Kvps = Readonly<Record<string, string>>;
 
-export interface Change {
+export interface Change<Decision = unknown> {
   readonly amountCents: Cents;
   /** Added to those of the request; the same keys there are overwritten. */
   readonly kvps: Kvps;
+  /** What a completion has to know of it. */
+  readonly decision: Decision;
 }
 
-export interface Plugin<Settings> {
-  /** Under which its settings are stored. */
+export interface Plugin<Settings, Decision> {
+  /** Under which its settings and its decisions are stored. */
   readonly name: string;
   /** For purchases and preauthorisations of merchants that have it switched on; undefined where it does not apply. */
-  apply(payment: Payment, settings: Settings): Change | undefined;
-  /** For completions, whatever is switched on by now. */
-  applyToCompletion(completion: Payment, target: Preauthorised): Change | undefined;
+  apply(payment: Payment, settings: Settings): Change<Decision> | undefined;
+  /** For completions where it has decided about the preauthorisation, whatever is switched on by now. */
+  applyToCompletion(completion: Payment, decided: Decision): Change<Decision> | undefined;
 }
 
 /** What a merchant has switched on, by the names of the plugins; a plugin without settings is off. */
 export type PluginSettings = Readonly<Record<string, unknown>>;
 
-/** A plugin among others. Only it knows what its settings mean. */
+/** A plugin among others. Only it knows what its settings and its decisions mean. */
 export interface RegisteredPlugin {
+  readonly name: string;
   change(payment: Payment, settings: PluginSettings): Change | undefined;
 }
 
-export function register<Settings>(plugin: Plugin<Settings>): RegisteredPlugin {
+export function register<Settings, Decision>(plugin: Plugin<Settings, Decision>): RegisteredPlugin {
+  const { name } = plugin;
   return {
-    change(payment, { [plugin.name]: settings }) {
+    name,
+    change(payment, { [name]: settings }) {
       // What was agreed for a preauthorisation holds for its completion, also if the plugin was switched off since.
-      if (payment.target !== undefined) return plugin.applyToCompletion(payment, payment.target);
+      if (payment.target !== undefined) {
+        const decided = payment.target.pricing?.decisions[name];
+        return decided === undefined ? undefined : plugin.applyToCompletion(payment, decided as Decision);
+      }
       return settings === undefined ? undefined : plugin.apply(payment, settings as Settings);
     },
   };

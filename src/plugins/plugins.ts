@@ -1,11 +1,15 @@
 // The plugins in the order in which they apply. A further one is a file beside this one and its entry in the list.
-import { type Kvps, type Payment, type PluginSettings, register } from './contract.js';
+import { Fault, problem } from '../values/faults.js';
+import { MAX_AMOUNT_CENTS } from '../values/money.js';
+import { type Payment, type PluginSettings, register } from './contract.js';
 import { SURCHARGE } from './surcharge.js';
 
 const PLUGINS = [register(SURCHARGE)];
 
+const AMOUNT = ['body', 'transaction', 'amount_details', 'total_amount'] as const;
+
 /** The payment with every change that the merchant's plugins make. */
-export function applyPlugins<Paid extends Payment & { readonly kvps: Kvps }>(
+export function applyPlugins<Paid extends Payment>(
   payment: Paid,
   settings: PluginSettings,
   plugins = PLUGINS,
@@ -14,8 +18,23 @@ export function applyPlugins<Paid extends Payment & { readonly kvps: Kvps }>(
   for (const plugin of plugins) {
     const change = plugin.change(changed, settings);
     if (change !== undefined) {
-      changed = { ...changed, amountCents: change.amountCents, kvps: { ...changed.kvps, ...change.kvps } };
+      changed = {
+        ...changed,
+        amountCents: change.amountCents,
+        kvps: { ...changed.kvps, ...change.kvps },
+        pricing: {
+          originalCents: payment.amountCents,
+          decisions: { ...changed.pricing?.decisions, [plugin.name]: change.decision },
+        },
+      };
     }
   }
+  if (changed.amountCents > MAX_AMOUNT_CENTS) throw tooMuch();
   return changed;
+}
+
+function tooMuch(): Fault {
+  return new Fault([
+    problem('field_out_of_range', AMOUNT, 'With what is added to it, this amount has more than 12 digits.'),
+  ]);
 }

@@ -2,7 +2,7 @@
 import { CARD_TYPES, type CardType } from '../values/card.js';
 import { type Cents, cents } from '../values/money.js';
 import { sydneyDate } from '../values/sydney.js';
-import type { Change, Payment, Plugin, Preauthorised } from './contract.js';
+import type { Change, Payment, Plugin } from './contract.js';
 
 /** What a rule is for, from the general to the specific. */
 export type SurchargeScope =
@@ -50,20 +50,24 @@ export function surchargeOn(amountCents: Cents, thousandths: number): Cents {
   return cents(Number((BigInt(amountCents) * BigInt(thousandths) + WHOLE / 2n) / WHOLE));
 }
 
-export const SURCHARGE: Plugin<readonly SurchargeRule[]> = {
+/** What is stored of it. */
+interface SurchargeDecision {
+  readonly thousandths: number;
+}
+
+export const SURCHARGE: Plugin<readonly SurchargeRule[], SurchargeDecision> = {
   name: 'surcharge',
   apply(payment, rules) {
     const rule = ruleFor(payment, rules);
     return rule && surcharged(payment.amountCents, rule.thousandths);
   },
-  /** The same percentage as then, or none. */
-  applyToCompletion({ amountCents }, target) {
-    if (originalCents(target) === undefined) return undefined;
-    return surcharged(amountCents, parsePercent(target.kvps['SURCHARGE.PERCENT'] ?? '') ?? 0);
+  /** The same percentage as then. */
+  applyToCompletion({ amountCents }, { thousandths }) {
+    return surcharged(amountCents, thousandths);
   },
 };
 
-function surcharged(original: Cents, thousandths: number): Change {
+function surcharged(original: Cents, thousandths: number): Change<SurchargeDecision> {
   const added = surchargeOn(original, thousandths);
   const total = cents(original + added);
   return {
@@ -74,6 +78,7 @@ function surcharged(original: Cents, thousandths: number): Change {
       'SURCHARGE.ADDED_AMOUNT': String(added),
       'SURCHARGE.TOTAL_AMOUNT': String(total),
     },
+    decision: { thousandths },
   };
 }
 
@@ -87,14 +92,4 @@ function ruleFor(payment: Payment, rules: readonly SurchargeRule[]): SurchargeRu
   return scopes
     .map((scope) => inForce.find((rule) => rule.scope === scope))
     .find((rule) => rule !== undefined);
-}
-
-/** What was asked for before the surcharge was added. KVPs that a client made up do not add up to the total. */
-export function originalCents({ amountCents, kvps }: Preauthorised): Cents | undefined {
-  const original = kvps['SURCHARGE.ORIGINAL_AMOUNT'];
-  const thousandths = parsePercent(kvps['SURCHARGE.PERCENT'] ?? '');
-  if (original === undefined || thousandths === undefined || !/^[1-9][0-9]{0,11}$/.test(original))
-    return undefined;
-  const asked = cents(original);
-  return asked + surchargeOn(asked, thousandths) === amountCents ? asked : undefined;
 }

@@ -3,20 +3,20 @@ import type { Statement } from '../store/database.js';
 const INSERT_DIRECT = `
     INSERT INTO transaction (organisation_id, audit, merchant_id, amount_cents, created_at, completable_until,
       transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps, card_key_version,
-      token_id, card_sealed, bank_account)
+      token_id, card_sealed, bank_account, pricing)
     SELECT organisation_id, audit, merchant_id, amount_cents,
       to_timestamp(created_ms / 1000), to_timestamp(completable_until_ms / 1000),
       transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps::json,
-      card_key_version, token_id, decode(card_sealed, 'base64'), bank_account::json
+      card_key_version, token_id, decode(card_sealed, 'base64'), bank_account::json, pricing::json
     FROM unnest($1::integer[], $2::integer[], $3::integer[], $4::bigint[], $5::float8[], $6::float8[],
       string_to_array($7, E'\\x1f'), string_to_array($8, E'\\x1f'), string_to_array($9, E'\\x1f'),
       string_to_array($10, E'\\x1f'), string_to_array($11, E'\\x1f'), string_to_array($12, E'\\x1f', E'\\x1e'),
       string_to_array($13, E'\\x1f', E'\\x1e'), string_to_array($14, E'\\x1f', E'\\x1e'), $15::integer[], $16::integer[],
       string_to_array($17, E'\\x1f'), string_to_array($18, E'\\x1f', E'\\x1e'), $19::bigint[],
-      $20::bigint[])
+      $20::bigint[], string_to_array($22, E'\\x1f', E'\\x1e'))
       AS asked(organisation_id, audit, merchant_id, amount_cents, created_ms, completable_until_ms,
         transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps, card_key_version,
-        token_id, card_sealed, bank_account, known_absence, seen_by)
+        token_id, card_sealed, bank_account, known_absence, seen_by, pricing)
     WHERE (SELECT no_absence_after($21)) OR NOT absent_after(organisation_id, merchant_id, correlation_id, known_absence, seen_by)
     ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING`;
 
@@ -42,7 +42,7 @@ export const CLAIM_DIRECT_WITH_TOKENS: Statement = {
       SELECT inserted.organisation_id, inserted.merchant_id, 'user:' || asked.username, 'token.opened',
         inserted.token_id, inserted.audit, inserted.correlation_id
       FROM inserted
-      JOIN unnest($1::integer[], $2::integer[], string_to_array($22, E'\\x1f')) AS asked(organisation_id, audit, username)
+      JOIN unnest($1::integer[], $2::integer[], string_to_array($23, E'\\x1f')) AS asked(organisation_id, audit, username)
         ON asked.organisation_id = inserted.organisation_id AND asked.audit = inserted.audit
       WHERE inserted.token_id IS NOT NULL
     )
@@ -70,13 +70,13 @@ export const CLAIM_TARGETED: Statement = {
   text: `
     WITH asked AS (
       SELECT organisation_id, audit, merchant_id, target_audit, amount_cents, to_timestamp(created_ms / 1000) AS created_at,
-        transaction_type, correlation_id, reference, currency, kvps
+        transaction_type, correlation_id, reference, currency, kvps, pricing
       FROM unnest($1::integer[], $2::integer[], $3::integer[], $4::integer[], $5::bigint[], $6::float8[],
         string_to_array($7, E'\\x1f'), string_to_array($8, E'\\x1f'), string_to_array($9, E'\\x1f'),
         string_to_array($10, E'\\x1f', E'\\x1e'), string_to_array($11, E'\\x1f', E'\\x1e'), $12::bigint[],
-        $13::bigint[])
+        $13::bigint[], string_to_array($15, E'\\x1f', E'\\x1e'))
         AS asked(organisation_id, audit, merchant_id, target_audit, amount_cents, created_ms,
-          transaction_type, correlation_id, reference, currency, kvps, known_absence, seen_by)
+          transaction_type, correlation_id, reference, currency, kvps, known_absence, seen_by, pricing)
       WHERE (SELECT no_absence_after($14)) OR NOT absent_after(organisation_id, merchant_id, correlation_id, known_absence, seen_by)
     ), allowed AS (
       SELECT asked.*, target.amount_cents AS target_amount_cents, target.currency AS target_currency,
@@ -101,10 +101,11 @@ export const CLAIM_TARGETED: Statement = {
       FOR NO KEY UPDATE OF target
     ), inserted AS (
       INSERT INTO transaction (organisation_id, audit, merchant_id, target_audit, amount_cents, created_at,
-        transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, bank_account, kvps)
+        transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, bank_account, kvps,
+        pricing)
       SELECT organisation_id, audit, merchant_id, target_audit, coalesce(amount_cents, target_amount_cents), created_at,
         transaction_type, correlation_id, reference, coalesce(currency, target_currency), acquirer, card_mask, card_type,
-        bank_account, kvps::json
+        bank_account, kvps::json, pricing::json
       FROM allowed
       -- As direct claims are: batches that share correlation IDs win them in the same order.
       ORDER BY correlation_id COLLATE "C", merchant_id

@@ -1,4 +1,6 @@
 // Commit A: the correlation ID is won, the audit given, the intent stored as `unknown`, the target's amount reserved.
+
+import type { Pricing } from '../plugins/contract.js';
 import { numbers, optionalTexts, texts } from '../store/columns.js';
 import type { Database } from '../store/database.js';
 import { GroupCommit } from '../store/group-commit.js';
@@ -36,6 +38,7 @@ export interface TargetedClaim {
   readonly amountCents?: Cents;
   readonly currency?: string;
   readonly kvps: Kvps;
+  readonly pricing?: Pricing;
   readonly presence: Presence;
 }
 
@@ -110,6 +113,7 @@ export class Claims {
       texts(claims.map((claim) => claim.sealed.toString('base64'))),
       optionalTexts(claims.map(({ bankAccount }) => bankAccount && JSON.stringify(bankAccount))),
       ...this.#absencesOf(claims),
+      optionalTexts(claims.map(pricingColumn)),
       ...(opensTokens ? [texts(claims.map((claim) => claim.username))] : []),
     ]);
     if (rows.length === claims.length) return unsorted.map(() => true);
@@ -146,6 +150,7 @@ export class Claims {
       optionalTexts(claims.map((claim) => claim.currency)),
       optionalTexts(claims.map((claim) => kvpsColumn(claim.kvps))),
       ...this.#absencesOf(claims),
+      optionalTexts(claims.map(pricingColumn)),
     ]);
     const reserved = new Map(rows.map((row) => [key(row), row]));
     return unsorted.map((claim) => {
@@ -186,4 +191,8 @@ function byCorrelationId(one: DirectClaim, other: DirectClaim): number {
 function kvpsColumn(kvps: Kvps): string | undefined {
   for (const _ in kvps) return JSON.stringify(kvps);
   return undefined;
+}
+
+function pricingColumn({ pricing }: { readonly pricing?: Pricing }): string | undefined {
+  return pricing && JSON.stringify(pricing);
 }

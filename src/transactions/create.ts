@@ -35,7 +35,7 @@ export const POINTS = ['received', 'claimed', 'answered', 'recorded'] as const;
 export type Point = (typeof POINTS)[number];
 
 type PricedDirect = DirectCommand & PaymentMethod & Payment & { readonly acquirer: string };
-type PricedTargeted = TargetedCommand & { readonly atMs: number };
+type PricedTargeted = TargetedCommand & Pick<Payment, 'atMs' | 'pricing'>;
 
 export class Creation {
   constructor(
@@ -143,6 +143,7 @@ export class Creation {
       sealed: seal(key, place, 'card' in priced ? cardSecrets(priced.card) : bankSecrets(priced.bankAccount)),
       keyVersion: key.version,
       ...(tokenId !== undefined && { tokenId }),
+      ...(priced.pricing && { pricing: priced.pricing }),
       username: caller.username,
       presence: priced.presence,
       kvps,
@@ -171,6 +172,7 @@ export class Creation {
         targetAudit,
         ...(priced.operation !== 'void' && { amountCents: priced.amountCents, currency: priced.currency }),
         kvps,
+        ...(priced.pricing && { pricing: priced.pricing }),
         presence: priced.presence,
       });
       if (intent !== undefined) return intent;

@@ -42,7 +42,7 @@ export class Finisher {
     }
     let outcome: Outcome;
     try {
-      outcome = outcomeOf(answer, this.clock.now());
+      outcome = outcomeOf(answer, this.clock.now(), intent);
     } catch {
       // Nothing could be made of it. The money may have moved, and somebody has to find out.
       return this.finish(intent, { kind: 'unknown', reason: 'unreadable' });

@@ -4,7 +4,7 @@ const COLUMNS = `
   organisation_id AS "organisationId", audit, merchant_id AS "merchantId", transaction_type AS "transactionType",
   correlation_id AS "correlationId", round(extract(epoch FROM created_at) * 1000)::bigint AS "createdMs", reference,
   target_audit AS "targetAudit", amount_cents AS "amountCents", currency, card_mask AS "cardMask",
-  card_type AS "cardType", bank_account AS "bankAccount", kvps, acquirer,
+  card_type AS "cardType", bank_account AS "bankAccount", kvps, pricing, acquirer,
   round(extract(epoch FROM completable_until) * 1000)::bigint AS "completableUntilMs",
   status, gateway_status_code AS "gatewayStatusCode", response_code AS "responseCode",
   response_message AS "responseMessage", settlement_date::text AS "settlementDate",
@@ -21,14 +21,17 @@ const BY_AUDIT = `
     WHERE merchant_id = ANY (of_merchants::integer[])`;
 export const FIND_BY_AUDIT: Statement = { name: 'find-by-audit', text: BY_AUDIT };
 
-/** One that is not decided yet is found however old it is: told that there is none, the client would pay again. */
+/**
+ * One whose outcome is open is found however old it is: told that there is none, the client would pay again. The hours
+ * of the others count from when they were last decided.
+ */
 const BY_CORRELATION_ID = `
     SELECT place, ${COLUMNS}
     FROM unnest($1::integer[], $2::integer[], string_to_array($3, E'\\x1f'), $4::float8[]) WITH ORDINALITY
       AS asked(of_organisation, of_merchant, of_correlation_id, since_ms, place)
     JOIN transaction ON organisation_id = of_organisation AND merchant_id = of_merchant
       AND correlation_id = of_correlation_id
-    WHERE created_at > to_timestamp(since_ms / 1000) OR status = 'unknown'`;
+    WHERE decided_at > to_timestamp(since_ms / 1000) OR status IN ('unknown', 'pending')`;
 export const FIND_BY_CORRELATION_ID: Statement = { name: 'find-by-correlation-id', text: BY_CORRELATION_ID };
 
 /**

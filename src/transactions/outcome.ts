@@ -1,11 +1,16 @@
 // What an acquirer's answer makes of a transaction.
 import type { AcquirerResponse, Answer, Decision } from '../acquirers/contract.js';
 import { settlementCutOff, settlementDay } from '../values/settlement.js';
-import { GATEWAY_STATUS, type Outcome } from './transaction.js';
+import { GATEWAY_STATUS, type Intent, type Outcome } from './transaction.js';
 
 export type Decided = Exclude<Answer, { kind: 'unknown' }>;
 
-export function outcomeOf(answer: Decided, nowMs: number): Outcome {
+/** Until when it can be voided is decided here, for claims, links and refusals alike: they look at what is stored. */
+export function outcomeOf(
+  answer: Decided,
+  nowMs: number,
+  { completableUntilMs }: Pick<Intent, 'completableUntilMs'> = {},
+): Outcome {
   switch (answer.kind) {
     case 'approved': {
       const response = responseOf(answer);
@@ -13,7 +18,8 @@ export function outcomeOf(answer: Decided, nowMs: number): Outcome {
       return {
         status: 'approved',
         gatewayStatusCode: GATEWAY_STATUS.processed,
-        voidableUntilMs: settlementCutOff(settlementDate),
+        // A hold can be released for as long as it can be completed; nothing of it settles.
+        voidableUntilMs: completableUntilMs ?? settlementCutOff(settlementDate),
         ...response,
         settlementDate,
       };

@@ -14,7 +14,8 @@ const DECIDE = `
     response_code = answer.response_code, response_message = answer.response_message,
     settlement_date = answer.settlement_date, authorisation_code = answer.authorisation_code,
     preauthorisation_code = answer.preauthorisation_code,
-    voidable_until = to_timestamp(answer.voidable_until_ms / 1000), resolve_at = NULL
+    voidable_until = to_timestamp(answer.voidable_until_ms / 1000), resolve_at = NULL,
+    decided_at = (SELECT gateway_now())
   FROM ${ANSWERS}
   WHERE t.organisation_id = answer.organisation_id AND t.audit = answer.audit
     AND t.status = 'unknown' AND t.resolve_attempts = answer.resolve_attempts`;
@@ -92,7 +93,8 @@ export const RECORD_TARGETED: Statement = {
         completed_cents = CASE WHEN merged.completion_back THEN 0 ELSE target.completed_cents END,
         completed_by = CASE WHEN merged.completion_back THEN NULL ELSE target.completed_by END,
         voided_by = CASE WHEN merged.void_back THEN NULL ELSE target.voided_by END,
-        status = CASE WHEN merged.voided THEN 'voided' ELSE target.status END
+        status = CASE WHEN merged.voided THEN 'voided' ELSE target.status END,
+        decided_at = CASE WHEN merged.voided THEN (SELECT gateway_now()) ELSE target.decided_at END
       FROM merged
       WHERE target.organisation_id = merged.organisation_id AND target.audit = merged.audit
     )

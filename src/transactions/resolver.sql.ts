@@ -13,7 +13,8 @@ export const TAKE_DUE: Statement = {
       WHERE resolve_at <= now() ORDER BY resolve_at LIMIT $1 FOR UPDATE SKIP LOCKED) due
     WHERE t.organisation_id = due.organisation_id AND t.audit = due.audit AND t.status = 'unknown'
     RETURNING t.organisation_id AS "organisationId", t.audit, t.target_audit AS "targetAudit", t.acquirer,
-      t.transaction_type AS operation, t.resolve_attempts AS attempt, t.reversing`,
+      t.transaction_type AS operation, t.resolve_attempts AS attempt, t.reversing,
+      round(extract(epoch FROM t.completable_until) * 1000)::bigint AS "completableUntilMs"`,
 };
 
 /** From here on only a reversal decides: a late approval no longer wins. */

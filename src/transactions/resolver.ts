@@ -20,11 +20,17 @@ interface Doubt {
   readonly organisationId: number;
   readonly audit: number;
   readonly targetAudit?: number;
+  readonly completableUntilMs?: number;
   readonly acquirer: string;
   readonly operation: MoneyOperation;
   readonly attempt: number;
   readonly reversing: boolean;
 }
+
+type DueRow = Omit<Doubt, 'targetAudit' | 'completableUntilMs'> & {
+  readonly targetAudit: number | null;
+  readonly completableUntilMs: number | null;
+};
 
 /** How many are asked about at the same time. */
 const BATCH = 50;
@@ -54,14 +60,18 @@ export class Resolver {
   async #resolveDue(): Promise<number> {
     let total = 0;
     for (;;) {
-      const { rows } = await this.database.query<Doubt & { targetAudit: number | null }>(TAKE_DUE, [
+      const { rows } = await this.database.query<DueRow>(TAKE_DUE, [
         BATCH,
         // An inquiry and a reversal fit into it; after that another resolver may try.
         3 * this.options.deadlineMs,
       ]);
       await Promise.all(
-        rows.map(({ targetAudit, ...doubt }) =>
-          this.#resolve({ ...doubt, ...(targetAudit !== null && { targetAudit }) }),
+        rows.map(({ targetAudit, completableUntilMs, ...doubt }) =>
+          this.#resolve({
+            ...doubt,
+            ...(targetAudit !== null && { targetAudit }),
+            ...(completableUntilMs !== null && { completableUntilMs }),
+          }),
         ),
       );
       total += rows.length;
@@ -81,7 +91,7 @@ export class Resolver {
       );
       if (finding.kind === 'no_answer') return this.#postpone(doubt);
       if (finding.kind !== 'not_seen') {
-        await this.records.record(doubt, outcomeOf(finding, this.clock.now()), doubt.attempt);
+        await this.records.record(doubt, outcomeOf(finding, this.clock.now(), doubt), doubt.attempt);
         return;
       }
       // The request may still be on its way. The reversal makes sure that it is refused when it arrives.

@@ -1,6 +1,6 @@
 // What a transaction is, and what may be done with it next.
 import type { MoneyOperation } from '../acquirers/contract.js';
-import { originalCents } from '../plugins/surcharge.js';
+import type { Pricing } from '../plugins/contract.js';
 import type { ShownBankAccount } from '../values/bank-account.js';
 import type { Cents } from '../values/money.js';
 import { settlementCutOff, settlementDay } from '../values/settlement.js';
@@ -49,6 +49,8 @@ export interface Intent {
   readonly bankAccount?: ShownBankAccount;
   /** Keys without the gateway's prefix. */
   readonly kvps: Kvps;
+  /** Where a plugin has decided something. */
+  readonly pricing?: Pricing;
   readonly acquirer: string;
   readonly completableUntilMs?: number;
 }
@@ -70,7 +72,7 @@ export function completableCents(transaction: Transaction, nowMs: number): numbe
     transaction.voidedBy === undefined &&
     (transaction.completableUntilMs ?? 0) > nowMs;
   // Without the surcharge, which a completion brings along itself.
-  return open ? (originalCents(transaction) ?? transaction.amountCents) : undefined;
+  return open ? (transaction.pricing?.originalCents ?? transaction.amountCents) : undefined;
 }
 
 /** What is left to refund; undefined when every refund would be refused. */

@@ -3,6 +3,7 @@
 /** Integer cents. Twelve digits, the most that the interface takes, fit a double exactly. */
 export type Cents = number & { readonly __cents: unique symbol };
 
+export const MAX_AMOUNT_CENTS = 999_999_999_999;
 export const AMOUNT_PATTERN = '^[1-9][0-9]{0,11}$';
 
 export function cents(value: number | string): Cents {

@@ -88,7 +88,7 @@ describe('KVP keys', () => {
       const answer = await gateway.api.post('/transactions/purchase', bodyWith('kvps', { [key]: 'v' }));
       expect({ status: answer.status, errors: answer.errors }).toEqual({
         status: 422,
-        errors: ['field_charset body/kvps'],
+        errors: [`field_charset body/kvps/${key}`],
       });
     },
   );

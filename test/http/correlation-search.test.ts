@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type Acquirer, decision } from '../../src/acquirers/contract.js';
 import { type Answer, CARD } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
 import { gatedAcquirer } from './gated-acquirer.js';
@@ -150,5 +151,56 @@ describe('search by correlation ID', () => {
     const [found] = (await api.search('undecided')).body.results;
     expect(found?.status).toMatchObject({ gateway_status_code: -99, transaction_status_code: 'unknown' });
     acquirer.release();
+  });
+
+  test('of a transaction that was decided after 25 hours → found for 24 hours from then on', async () => {
+    let resolvable = false;
+    const acquirer: Acquirer = {
+      ...gatedAcquirer(),
+      inquire: async () =>
+        resolvable ? decision({ responseCode: '00', responseMessage: 'Approved' }) : { kind: 'no_answer' },
+    };
+    const { api, advance } = await testGateway({
+      settings: { ACQUIRER_DEADLINE_MS: '100' },
+      acquirers: [acquirer],
+    });
+    const answer = await api.purchase({ correlationId: 'decided-late' });
+    const audit = Number(answer.headers.get('location')?.split('/').at(-1));
+    await advance('25h');
+    resolvable = true;
+    expect((await api.decided(audit)).status.transaction_status_code).toBe('approved');
+    expect(audits(await api.search('decided-late'))).toEqual([audit]);
+    await advance('23h');
+    expect(audits(await api.search('decided-late'))).toEqual([audit]);
+    await advance('2h');
+    expect(audits(await api.search('decided-late'))).toEqual([]);
+  });
+
+  test('of a transaction that was voided → found for 24 hours from the void on', async () => {
+    const { api, advance } = await testGateway({ settings: PATIENT });
+    const { body } = await api.preauthorise({ correlationId: 'voided-late' });
+    await api.preauthorise({ correlationId: 'never-voided' });
+    await advance('20h');
+    await api.void(body.audit);
+    await advance('20h');
+    expect(audits(await api.search('voided-late'))).toEqual([body.audit]);
+    expect(audits(await api.search('never-voided'))).toEqual([]);
+  });
+
+  test('of a direct debit that waits for the bank → found for as long as it waits, and 24 hours from its clearing on', async () => {
+    const { api, advance, sql } = await testGateway({ settings: PATIENT });
+    const { body } = await api.purchase({ correlationId: 'debit', bankAccount: {} });
+    await advance('26h');
+    const [waiting] = (await api.search('debit')).body.results;
+    expect(waiting?.status.transaction_status_code).toBe('pending');
+    await advance('9d');
+    await vi.waitFor(async () => {
+      const { status } = (await api.lookUp(body.audit)).body;
+      expect(status.transaction_status_code).toBe('approved');
+    });
+    expect(audits(await api.search('debit'))).toEqual([body.audit]);
+    await advance('25h');
+    expect(audits(await api.search('debit'))).toEqual([]);
+    expect(await sql('SELECT FROM transaction WHERE decided_at IS NULL')).toEqual([]);
   });
 });

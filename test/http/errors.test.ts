@@ -171,7 +171,7 @@ describe('all problems of a request are reported together', () => {
       'field_charset header/X-Correlation-Id',
       'field_out_of_range path/audit',
       'field_type body/merchant/id',
-      'field_charset body/kvps',
+      'field_charset body/kvps/not-fine',
       'field_type body/kvps/wrong',
       'field_charset body/kvps/quo.te',
       'field_too_short body/transaction/reference',

@@ -5,16 +5,17 @@ import { SURCHARGE } from '../../src/plugins/surcharge.js';
 import { cents } from '../../src/values/money.js';
 
 /** Adds a fixed donation, as a second plugin might. */
-const DONATION: Plugin<{ readonly addCents: number }> = {
+const DONATION: Plugin<{ readonly addCents: number }, { readonly addedCents: number }> = {
   name: 'donation',
   apply: ({ amountCents }, { addCents }) => ({
     amountCents: cents(amountCents + addCents),
     kvps: { 'DONATION.AMOUNT': String(addCents) },
+    decision: { addedCents: addCents },
   }),
   applyToCompletion: () => undefined,
 };
 
-const PAYMENT: Payment & { kvps: Record<string, string> } = {
+const PAYMENT: Payment = {
   paymentMethod: 'creditcard',
   cardType: 'visa',
   amountCents: cents(10_000),
@@ -33,6 +34,10 @@ test('two plugins, both switched on → each changes what the one before has lef
       'DONATION.AMOUNT': '500',
       'SURCHARGE.ORIGINAL_AMOUNT': '10500',
       'SURCHARGE.ADDED_AMOUNT': '105',
+    },
+    pricing: {
+      originalCents: 10_000,
+      decisions: { donation: { addedCents: 500 }, surcharge: { thousandths: 1_000 } },
     },
   });
 });

@@ -9,6 +9,7 @@ let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await testGateway();
   await gateway.sql('UPDATE merchant SET preauthorisation_days = 2 WHERE id = 2');
+  await gateway.sql('UPDATE merchant SET preauthorisation_days = 1 WHERE id = 3');
 });
 afterAll(() => gateway.close());
 
@@ -52,16 +53,16 @@ async function lookedUp(audit: number): Promise<Json> {
   return (await gateway.api.lookUp(audit)).body;
 }
 
+/** Of each kind that settles. */
 async function oneOfEachKind(): Promise<number[]> {
   const { api } = gateway;
   const purchase = (await api.purchase()).body.audit;
-  const preauthorisation = (await api.preauthorise()).body.audit;
   const completed = (await api.preauthorise()).body.audit;
   const completion = (await api.complete(completed, 10_000)).body.audit;
   const refunded = (await api.purchase()).body.audit;
   const refund = (await api.refund(refunded, 10_000)).body.audit;
   const standaloneRefund = (await api.standaloneRefund()).body.audit;
-  return [purchase, preauthorisation, completion, refund, standaloneRefund];
+  return [purchase, completion, refund, standaloneRefund];
 }
 
 test('before the cut-off of a business day → it settles on that day and can be voided until 18:00; then no more', async () => {
@@ -131,6 +132,34 @@ test('preauthorisation → completable until seven days have passed, and then no
   expect([late.status, late.errors]).toEqual([422, ['target_not_completable path/audit']]);
   // What was completed in time can be refunded as ever.
   expect((await gateway.api.refund(inTime.body.audit, 10_000)).status).toBe(201);
+});
+
+test('preauthorisation → can be voided for as long as it can be completed, past every cut-off', async () => {
+  const { audit, gateway_timestamp } = (await gateway.api.preauthorise()).body;
+  const other = (await gateway.api.preauthorise()).body;
+  const untilMs = Date.parse(gateway_timestamp) + 7 * 24 * 3_600_000;
+  expect(other._links).toHaveProperty('void');
+
+  await moveToMs(untilMs - 60_000);
+  const { _links, kvps } = await lookedUp(audit);
+  expect(_links).toHaveProperty('void');
+  expect(kvps[`${KVP}VOIDABLE_UNTIL`]).toBe(kvps[`${KVP}COMPLETABLE_UNTIL`]);
+  expect(Date.parse(kvps[`${KVP}VOIDABLE_UNTIL`])).toBe(untilMs);
+  expect((await gateway.api.void(audit)).body.status.transaction_status_code).toBe('approved');
+
+  await moveToMs(untilMs + 1_000);
+  expect((await lookedUp(other.audit))._links).not.toHaveProperty('void');
+  const late = await gateway.api.void(other.audit);
+  expect([late.status, late.errors]).toEqual([422, ['target_not_voidable path/audit']]);
+});
+
+test('preauthorisation that cannot be completed any more before its day closes → not voidable either', async () => {
+  const saturday = await nextDay((day) => day.dayOfWeek === 6);
+  await moveTo(saturday, '09:00');
+  const { body } = await gateway.api.preauthorise({ merchant: 3 });
+  await moveTo(saturday.add({ days: 1 }), '09:01');
+  expect((await lookedUp(body.audit))._links).not.toHaveProperty('void');
+  expect((await gateway.api.void(body.audit, { merchant: 3 })).code).toBe('target_not_voidable');
 });
 
 test('preauthorisation, eight days old → 422 target_not_completable', async () => {

@@ -28,7 +28,7 @@ async function setRules(rules: SurchargeRule[], merchant = 2): Promise<void> {
 }
 
 /** Until the gateway has the new rules. */
-const pause = () => new Promise((resolve) => setTimeout(resolve, 1_100));
+const pause = () => new Promise((resolve) => setTimeout(resolve, 2_100));
 
 test('purchase with a surcharge → the new total, and KVPs that say how it came about', async () => {
   const { body } = await gateway.api.purchase({ merchant: 2, amount: 1_995, kvps: { order: '7' } });
@@ -61,6 +61,65 @@ test('KVPs of the same name in the request → overwritten by the surcharge', as
   const { body } = await gateway.api.purchase({ merchant: 2, amount: 1_000, kvps });
   expect(body.kvps).toMatchObject({ [`${PREFIX}TOTAL_AMOUNT`]: '1015', [`${PREFIX}PERCENT`]: '1.5' });
 });
+
+test('KVPs of a surcharge that a client made up → kept as text, and nothing is computed with them', async () => {
+  const kvps = {
+    'SURCHARGE.ORIGINAL_AMOUNT': '800',
+    'SURCHARGE.PERCENT': '25',
+    'SURCHARGE.ADDED_AMOUNT': '200',
+    'SURCHARGE.TOTAL_AMOUNT': '1000',
+  };
+  const { body } = await gateway.api.preauthorise({ merchant: 1, amount: 1_000, kvps });
+  const held = await gateway.api.lookUp(body.audit);
+  expect(held.body.kvps).toMatchObject({
+    [`${PREFIX}PERCENT`]: '25',
+    'GATEWAY.RESPONSE.KVP.COMPLETABLE_AMOUNT': '1000',
+  });
+  const completion = await gateway.api.complete(body.audit, 800);
+  expect(completion.body.kvps).toEqual({});
+  const taken = await gateway.api.lookUp(completion.body.audit);
+  expect(taken.body.transaction.amount_details.total_amount).toBe('800');
+  const charged = (await gateway.ledger()).find(({ operation }) => operation === 'completion');
+  expect(charged?.amountCents).toBe(800);
+});
+
+test('KVPs of a surcharge that a client sends with the completion → the plugin alone decides', async () => {
+  const { body } = await gateway.api.preauthorise({ merchant: 2, amount: 1_000 });
+  const completion = await gateway.api.post(`/transactions/${body.audit}/completion`, {
+    merchant: { id: 2 },
+    kvps: { 'SURCHARGE.PERCENT': '0', 'SURCHARGE.ORIGINAL_AMOUNT': '1' },
+    transaction: { reference: 'order-1', amount_details: { total_amount: '800', currency: 'AUD' } },
+  });
+  expect(completion.body.kvps).toEqual({
+    [`${PREFIX}ORIGINAL_AMOUNT`]: '800',
+    [`${PREFIX}PERCENT`]: '1.5',
+    [`${PREFIX}ADDED_AMOUNT`]: '12',
+    [`${PREFIX}TOTAL_AMOUNT`]: '812',
+  });
+  const stored = await gateway.sql('SELECT pricing FROM transaction WHERE audit = ANY ($1) ORDER BY audit', [
+    [body.audit, completion.body.audit],
+  ]);
+  expect(stored).toEqual([
+    { pricing: { originalCents: 1_000, decisions: { surcharge: { thousandths: 1_500 } } } },
+    { pricing: { originalCents: 800, decisions: { surcharge: { thousandths: 1_500 } } } },
+  ]);
+});
+
+test.each(['purchase', 'preauthorise'] as const)(
+  '%s whose total would have thirteen digits → 422 field_out_of_range, and nothing is stored',
+  async (operation) => {
+    const send = (amount: string, correlationId: string) =>
+      gateway.api[operation]({ merchant: 2, amount, correlationId });
+    const refused = await send('985221674877', `too-much-${operation}`);
+    expect([refused.status, refused.errors]).toEqual([
+      422,
+      ['field_out_of_range body/transaction/amount_details/total_amount'],
+    ]);
+    expect((await gateway.api.search(`too-much-${operation}`, 2)).body.results).toEqual([]);
+    const accepted = await send('985221674876', `just-fits-${operation}`);
+    expect(accepted.body.kvps[`${PREFIX}TOTAL_AMOUNT`]).toBe('999999999999');
+  },
+);
 
 test('refund of a surcharged purchase → up to the total, and not one cent more', async () => {
   const { body } = await gateway.api.purchase({ merchant: 2, amount: 1_000 });
