@@ -21,6 +21,8 @@ export interface LedgerEntry {
   readonly currency?: string;
   readonly cardMask?: string;
   readonly responseCode?: string;
+  /** What a test card asked for: how operations on this one are answered. */
+  readonly later?: { readonly code?: string; readonly fault?: string };
   readonly authorisationCode?: string;
 }
 

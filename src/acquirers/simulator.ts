@@ -20,26 +20,31 @@ const SLOW_MS = 2_000;
 /** A promise of its own for each request: a shared one would keep every request that ever waited for it. */
 const never = () => new Promise<never>(() => {});
 
-type FaultNumber = '01' | '02' | '03' | '04' | '05' | '06';
+/** What the simulator does with a request: nothing special where neither is there. */
+type Behaviour = NonNullable<LedgerEntry['later']>;
 
-/**
- * The two digits that a test card asks with: `CC` of 4100000000000CCx, `FF` of 4200000000000FFx. Completions, refunds by
- * audit and voids bring only the mask, which shows the digits too.
- */
-function askedWith(prefix: '41' | '42', { card, cardMask }: AcquirerRequest): string | undefined {
-  const pan = card?.number.reveal() ?? cardMask.replaceAll('*', '0');
-  return pan.length === 16 && pan.startsWith(`${prefix}00000000000`) ? pan.slice(13, 15) : undefined;
+interface TestCard {
+  /** Of the payment with the card. */
+  readonly payment: Behaviour;
+  /** Of every completion, refund and void of that payment. */
+  readonly later?: Behaviour;
 }
 
-function faultOf(request: AcquirerRequest): FaultNumber | undefined {
-  const number = askedWith('42', request);
-  return number !== undefined && /^0[1-6]$/.test(number) ? (number as FaultNumber) : undefined;
+const ORDINARY: TestCard = { payment: {} };
+const TEST_CARD = /^4([1-4])00000000000([0-9]{2})[0-9]$/;
+/** What is left of one where only the mask is known. Other cards look like that, too. */
+const MASK_OF_TEST_CARD = /^4[1-4]0000\*{6}0[0-9]{3}$/;
+
+/** 41 answers with a code, 42 with a fault; 43 and 44 do so only to what comes after the payment. */
+function testCardOf(pan: string): TestCard {
+  const [, kind, digits = ''] = TEST_CARD.exec(pan) ?? [];
+  if (kind === undefined) return ORDINARY;
+  const asked = kind === '1' || kind === '3' ? { code: digits } : { fault: digits };
+  return { payment: kind === '1' || kind === '2' ? asked : {}, later: asked };
 }
 
-function codeOf(request: AcquirerRequest): string {
-  const asked = askedWith('41', request);
-  if (asked !== undefined) return asked;
-  const { card, atMs } = request;
+function codeOf({ code }: Behaviour, { card, atMs }: AcquirerRequest): string {
+  if (code !== undefined) return code;
   if (card === undefined) return '00';
   const { year, month } = sydneyYearMonth(atMs);
   return expired(card.expiry, year, month) ? '54' : '00';
@@ -64,27 +69,49 @@ export class Simulator implements Acquirer {
   constructor(private readonly ledger: SimulatorLedger) {}
 
   async ask(request: AcquirerRequest, deadlineMs: number): Promise<Answer> {
-    switch (faultOf(request)) {
+    const { card, cardMask } = request;
+    if (card !== undefined) {
+      const { payment, later } = testCardOf(card.number.reveal());
+      return this.#behave(payment, request, deadlineMs, later);
+    }
+    const later = MASK_OF_TEST_CARD.test(cardMask) ? await this.#agreed(request) : undefined;
+    return this.#behave(later ?? ORDINARY.payment, request, deadlineMs, later);
+  }
+
+  /** Completions, refunds and voids bring no card number: what the payment's asked for stands in the ledger. */
+  async #agreed({ targetReference }: AcquirerRequest): Promise<Behaviour | undefined> {
+    if (targetReference === undefined) return undefined;
+    return (await this.ledger.find(targetReference)).entry?.later;
+  }
+
+  async #behave(
+    behaviour: Behaviour,
+    request: AcquirerRequest,
+    deadlineMs: number,
+    later: Behaviour | undefined,
+  ): Promise<Answer> {
+    const process = () => this.#process(request, codeOf(behaviour, request), later);
+    switch (behaviour.fault) {
       case '01':
         return { kind: 'not_sent' };
       case '02':
         return never();
       case '03':
-        await this.#process(request);
+        await process();
         return never();
       case '04': {
-        const answer = await this.#process(request);
+        const answer = await process();
         await sleep(deadlineMs + LATE_BY_MS, undefined, { ref: false });
         return answer;
       }
       case '05':
-        await this.#process(request);
+        await process();
         return { kind: 'unknown', reason: 'unreadable' };
       case '06':
         await sleep(SLOW_MS);
-        return this.#process(request);
+        return process();
       default:
-        return this.#process(request);
+        return process();
     }
   }
 
@@ -98,8 +125,11 @@ export class Simulator implements Acquirer {
     return 'reversed';
   }
 
-  async #process(request: AcquirerRequest): Promise<Answer> {
-    const responseCode = codeOf(request);
+  async #process(
+    request: AcquirerRequest,
+    responseCode: string,
+    later: Behaviour | undefined,
+  ): Promise<Answer> {
     const entry: LedgerEntry = {
       atMs: Date.now(),
       reference: request.reference,
@@ -109,6 +139,7 @@ export class Simulator implements Acquirer {
       currency: request.currency,
       cardMask: request.cardMask,
       responseCode,
+      ...(later !== undefined && { later }),
       ...(decision({ responseCode, responseMessage: '' }).kind === 'approved' && {
         authorisationCode: String(randomInt(1_000_000)).padStart(6, '0'),
       }),

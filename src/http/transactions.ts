@@ -256,7 +256,8 @@ export const TRANSACTION_OPERATIONS = [
     method: 'POST',
     route: '/transactions/{audit}/void',
     summary: 'Void',
-    description: 'Undoes a transaction before it settles.',
+    description:
+      'Undoes a transaction before it settles, or releases a preauthorisation while it can be completed.',
     path: AuditPath,
     body: VoidBody,
     reviewBody: reviewKvps,
@@ -292,7 +293,8 @@ export const TRANSACTION_OPERATIONS = [
     method: 'GET',
     route: '/transactions',
     summary: 'Search by correlation ID',
-    description: 'For recovery after a timeout or a 5XX. Answers for 24 hours; keep the audit for later.',
+    description:
+      'For recovery after a timeout or a 5XX. Answers while the outcome is open and for 24 hours after it was decided; keep the audit for later.',
     query: SearchQuery,
     success: { status: 200, description: 'The transaction, or nothing.', schema: SearchResults },
     faults: ['merchant_not_permitted'],

@@ -11,7 +11,9 @@ import { cents } from '../../src/values/money.js';
 import { CARD } from '../support/client.js';
 import { wholeLedger } from '../support/gateway.js';
 import {
+  cardAnsweredLaterWith,
   cardAnsweredWith,
+  cardWithFaultLater,
   LATE_ANSWER_CARD,
   LOST_ANSWER_CARD,
   LOST_REQUEST_CARD,
@@ -118,16 +120,61 @@ describe('the simulator', () => {
     expect(await ask(refund)).toMatchObject({ kind: 'approved' });
   });
 
-  test.each([cardAnsweredWith('51'), LOST_ANSWER_CARD])(
-    'an operation on a target of %s, known by its mask → as the card would',
+  /** A refund of a payment with this card, of which only the mask is known. */
+  async function refundOf(pan: string, change: Partial<AcquirerRequest> = {}): Promise<AcquirerRequest> {
+    const payment = request(pan);
+    await Promise.race([ask(payment), sleep(100)]);
+    const { card: _, ...refund } = request(pan, { operation: 'refund', targetReference: payment.reference });
+    return { ...refund, ...change };
+  }
+
+  test.each([
+    cardAnsweredWith('08'),
+    cardAnsweredLaterWith('51'),
+    cardAnsweredLaterWith('05'),
+    cardAnsweredLaterWith('96'),
+  ])('an operation on a payment with %s → the code that the card asks for', async (pan) => {
+    expect(await ask(await refundOf(pan))).toMatchObject({ responseCode: pan.slice(13, 15) });
+    const [payment] = await ledger();
+    expect(payment).toMatchObject({ responseCode: pan.startsWith('41') ? '08' : '00' });
+  });
+
+  test.each([LOST_ANSWER_CARD, cardWithFaultLater('03')])(
+    'an operation on a payment with %s → the fault that the card asks for',
     async (pan) => {
-      const { card: _, ...refund } = request(pan, { operation: 'refund' });
-      const answer = ask(refund);
-      if (pan === LOST_ANSWER_CARD) expect(await unanswered(answer)).toBe(true);
-      else expect(await answer).toMatchObject({ kind: 'declined', responseCode: '51' });
-      expect(await ledger()).toHaveLength(1);
+      const refund = await refundOf(pan);
+      expect(await unanswered(ask(refund))).toBe(true);
+      expect(await simulator.acquirer.inquire(refund.reference)).toMatchObject({ kind: 'approved' });
     },
   );
+
+  test('an operation on an operation on a payment with a test card → as the card asks for, too', async () => {
+    const refund = await refundOf(cardWithFaultLater('03'));
+    await unanswered(ask(refund));
+    const { card: _, ...voiding } = request(cardWithFaultLater('03'), {
+      operation: 'void',
+      targetReference: refund.reference,
+    });
+    expect(await unanswered(ask(voiding))).toBe(true);
+  });
+
+  test('an operation on a payment with a card whose mask only looks like a test card → approved', async () => {
+    for (const pan of ['4100001000000510', '4200001000000039', '4300001000000513', '4400001000000025']) {
+      expect(await ask(await refundOf(pan))).toMatchObject({ kind: 'approved', responseCode: '00' });
+    }
+  });
+
+  test('an operation on a payment with a test card that another process took in → as the card asks for', async () => {
+    const payment = request(cardAnsweredLaterWith('05'));
+    await ask(payment);
+    const other = await SimulatorLedger.open(simulator.path);
+    const { card: _, ...refund } = request(cardAnsweredLaterWith('05'), {
+      operation: 'refund',
+      targetReference: payment.reference,
+    });
+    expect(await new Simulator(other).ask(refund, 1_000)).toMatchObject({ responseCode: '05' });
+    other.close();
+  });
 
   test('fault 01 → not sent, and nothing in the ledger', async () => {
     expect(await ask(request(UNREACHABLE_CARD))).toEqual({ kind: 'not_sent' });

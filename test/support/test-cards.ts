@@ -15,6 +15,16 @@ function withLuhnDigit(digits: string): string {
   return digits + luhnDigit(digits);
 }
 
+/** 4300000000000CCx: the payment is approved, what follows is answered with this response code. */
+export function cardAnsweredLaterWith(responseCode: string): string {
+  return withLuhnDigit(`4300000000000${responseCode}`);
+}
+
+/** 4400000000000FFx: the payment is approved, what follows meets the fault of this number. */
+export function cardWithFaultLater(number: string): string {
+  return withLuhnDigit(`4400000000000${number}`);
+}
+
 export const DECLINED_CARD = cardAnsweredWith('05');
 /** 01: the acquirer cannot be reached. */
 export const UNREACHABLE_CARD = cardWithFault('01');
