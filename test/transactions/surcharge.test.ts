@@ -76,7 +76,7 @@ test('KVPs of a surcharge that a client made up → kept as text, and nothing is
     'GATEWAY.RESPONSE.KVP.COMPLETABLE_AMOUNT': '1000',
   });
   const completion = await gateway.api.complete(body.audit, 800);
-  expect(completion.body.kvps).toEqual({});
+  expect(completion.body.kvps).toEqual(TEST_MODE);
   const taken = await gateway.api.lookUp(completion.body.audit);
   expect(taken.body.transaction.amount_details.total_amount).toBe('800');
   const charged = (await gateway.ledger()).find(({ operation }) => operation === 'completion');
@@ -91,6 +91,7 @@ test('KVPs of a surcharge that a client sends with the completion → the plugin
     transaction: { reference: 'order-1', amount_details: { total_amount: '800', currency: 'AUD' } },
   });
   expect(completion.body.kvps).toEqual({
+    ...TEST_MODE,
     [`${PREFIX}ORIGINAL_AMOUNT`]: '800',
     [`${PREFIX}PERCENT`]: '1.5',
     [`${PREFIX}ADDED_AMOUNT`]: '12',
