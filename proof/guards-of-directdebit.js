@@ -52,7 +52,7 @@ export const DIRECTDEBIT_GUARDS = [
     also: [
       {
         file: 'src/directdebit/returns.ts',
-        find: "if (row.state === 'returned') return 'returned already';",
+        find: "if (row.state === 'returned')\n      return row.returnCode === item.returnCode ? 'returned already' : 'returned with another code';",
         replace: '',
       },
     ],

@@ -152,7 +152,9 @@ function addImport(directdebit: Command): void {
   directdebit
     .command('import-returns')
     .argument('<file>', 'the file with the items that the bank returned')
-    .description('decline what the bank returned; importing a file twice changes nothing')
+    .description(
+      'decline what the bank returned; a file that is cut short or differs is refused, and importing one twice changes nothing',
+    )
     .addOption(json())
     .action(async (file: string, options) => {
       const result = await onDatabase(async (database, settings) => {
@@ -177,7 +179,6 @@ function addImport(directdebit: Command): void {
         ...(result.refunded.length > 0
           ? [`Refunded although they came back: audits ${result.refunded.join(', ')}.`]
           : []),
-        ...(result.complete ? [] : ['No trailer speaks of these items: the file may be cut short.']),
         ...result.unmatched.map(
           ({ line, lodgementReference, reason }) => `Line ${line} ${lodgementReference}: ${reason}.`,
         ),

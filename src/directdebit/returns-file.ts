@@ -1,10 +1,18 @@
-// Importing a bank's returns file: line by line in bounded memory, safe to break off and to repeat at any point.
-import { createReadStream } from 'node:fs';
+// Importing a bank's returns file: all of it or nothing, line by line in bounded memory, safe to break off and to repeat.
+import { type FileHandle, open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
+import { isDeepStrictEqual } from 'node:util';
+import { AdministrationError } from '../merchants/administration.js';
 import { journal } from '../merchants/journal.js';
 import type { Database } from '../store/database.js';
 import { sydneyDate } from '../values/sydney.js';
-import { LINE_LENGTH, parseReturnedItem, parseTrailer, type ReturnedItem } from './aba-line.js';
+import {
+  type FileTotals,
+  LINE_LENGTH,
+  parseReturnedItem,
+  parseTrailer,
+  type ReturnedItem,
+} from './aba-line.js';
 import { parseLodgementReference } from './lodgement-reference.js';
 import {
   type Declined,
@@ -27,7 +35,7 @@ export interface ImportOptions {
 export interface Unmatched {
   readonly line: number;
   readonly lodgementReference: string;
-  readonly reason: NoMatch | 'cannot be read';
+  readonly reason: NoMatch;
 }
 
 export interface ImportResult {
@@ -42,8 +50,6 @@ export interface ImportResult {
   readonly unmatched: readonly Unmatched[];
   /** Late returns of purchases that had been refunded, wholly or in part: the merchant has paid twice. */
   readonly refunded: readonly number[];
-  /** False where the file does not end in a trailer that speaks of the items before it: it may be cut short. */
-  readonly complete: boolean;
 }
 
 interface Line extends Matched {
@@ -51,18 +57,57 @@ interface Line extends Matched {
 }
 
 const BATCH = 500;
+/** How many wrong lines a refusal names. */
+const NAMED = 10;
+/** What of a line makes the whole file one that is not to be trusted. */
+const DISAGREEING: readonly NoMatch[] = ['details differ', 'returned with another code'];
 
+/** Reads the file twice: only if everything in it is right, anything is imported. */
 export async function importReturns(database: Database, options: ImportOptions): Promise<ImportResult> {
-  const counted = { items: 0, debitCents: 0, creditCents: 0 };
+  const file = await open(options.file);
+  try {
+    const before = await file.stat();
+    if (!before.isFile() && !before.isDirectory())
+      throw refused(options, 'is no file that can be read twice');
+    await check(database, file, options);
+    const after = await file.stat();
+    if (after.size !== before.size || after.mtimeMs !== before.mtimeMs) {
+      throw refused(options, 'was changed while it was read');
+    }
+    return await take(database, file, options);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Changes nothing. */
+async function check(database: Database, file: FileHandle, options: ImportOptions): Promise<void> {
+  const today = sydneyDate(options.nowMs);
+  const wrong: string[] = [];
+  let count = 0;
+  for await (const lines of batches(file, options)) {
+    for (const [index, match] of (await matchReturns(database, lines, today)).entries()) {
+      if (typeof match === 'object' || !DISAGREEING.includes(match)) continue;
+      const { line, item } = lines[index] as Line;
+      count += 1;
+      if (count <= NAMED) wrong.push(`line ${line} ${item.lodgementReference}: ${match}`);
+    }
+  }
+  if (count === 0) return;
+  const more = count > NAMED ? [`and ${count - NAMED} more`] : [];
+  throw refused(
+    options,
+    `differs from what was lodged or imported before (${[...wrong, ...more].join('; ')})`,
+  );
+}
+
+async function take(database: Database, file: FileHandle, options: ImportOptions): Promise<ImportResult> {
   const unmatched: Unmatched[] = [];
   const declined: Pick<Declined, 'audit' | 'late' | 'refundedCents'>[] = [];
+  let items = 0;
   let returnedAlready = 0;
-  let complete = false;
-  let batch: Line[] = [];
-
-  const take = async () => {
-    const lines = batch;
-    batch = [];
+  for await (const lines of batches(file, options)) {
+    items += lines.length;
     const matches = await matchReturns(database, lines, sydneyDate(options.nowMs));
     const returns: Return[] = [];
     for (const [index, match] of matches.entries()) {
@@ -75,33 +120,8 @@ export async function importReturns(database: Database, options: ImportOptions):
     for (const { audit, late, refundedCents } of taken) declined.push({ audit, late, refundedCents });
     // Listed twice, or returned by another import since they were looked up.
     returnedAlready += returns.length - taken.length;
-  };
-
-  let number = 0;
-  for await (const read of createInterface({ input: createReadStream(options.file, 'latin1') })) {
-    number += 1;
-    const text = read.padEnd(LINE_LENGTH);
-    if (/^0|^ *$/.test(text)) continue;
-    const item = parseReturnedItem(text);
-    const trailer = item === undefined ? parseTrailer(text) : undefined;
-    if (item !== undefined) {
-      complete = false;
-      count(counted, item);
-      batch.push({ line: number, item, lodged: lodgedHere(item, options.installation) });
-      if (batch.length === BATCH) {
-        await take();
-        options.progress(number);
-      }
-    } else if (trailer !== undefined) {
-      complete = (Object.keys(counted) as (keyof typeof counted)[]).every(
-        (key) => counted[key] === trailer[key],
-      );
-    } else {
-      unmatched.push({ line: number, lodgementReference: '', reason: 'cannot be read' });
-    }
+    options.progress(lines.at(-1)?.line ?? 0);
   }
-  if (batch.length > 0) await take();
-  options.progress(number);
 
   const late = declined.filter((one) => one.late).length;
   await journal(database, {
@@ -110,14 +130,61 @@ export async function importReturns(database: Database, options: ImportOptions):
     detail: `${declined.length} returned, ${late} of them late, ${returnedAlready} before, ${unmatched.length} unmatched`,
   });
   return {
-    items: counted.items,
+    items,
     returned: declined.length,
     late,
     returnedAlready,
     unmatched,
     refunded: declined.filter(({ refundedCents }) => refundedCents > 0).map(({ audit }) => audit),
-    complete,
   };
+}
+
+async function* batches(file: FileHandle, options: ImportOptions): AsyncGenerator<Line[]> {
+  let batch: Line[] = [];
+  for await (const { line, item } of returnedItems(file, options)) {
+    batch.push({ line, item, lodged: lodgedHere(item, options.installation) });
+    if (batch.length < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** The returned items of a file that is one, and whole: every line is read, and trailers speak of what stands before them. */
+async function* returnedItems(
+  file: FileHandle,
+  options: ImportOptions,
+): AsyncGenerator<{ readonly line: number; readonly item: ReturnedItem }> {
+  const input = file.createReadStream({ encoding: 'latin1', start: 0, autoClose: false });
+  let counted: FileTotals = NOTHING;
+  let closed = false;
+  let line = 0;
+  for await (const read of createInterface({ input })) {
+    line += 1;
+    const text = read.padEnd(LINE_LENGTH);
+    if (/^ *$/.test(text)) continue;
+    const item = parseReturnedItem(text);
+    const trailer = parseTrailer(text);
+    if (item !== undefined) {
+      counted = withItem(counted, item);
+      closed = false;
+      yield { line, item };
+    } else if (trailer !== undefined) {
+      if (!isDeepStrictEqual(trailer, counted)) throw refused(options, CUT_SHORT);
+      counted = NOTHING;
+      closed = true;
+    } else if (!/^0/.test(text) || counted !== NOTHING) {
+      throw refused(options, `is no returns file, or is cut short (line ${line} cannot be read)`);
+    }
+  }
+  if (!closed) throw refused(options, CUT_SHORT);
+}
+
+const NOTHING: FileTotals = { items: 0, debitCents: 0, creditCents: 0 };
+const CUT_SHORT = 'is cut short, or was changed (no trailer speaks of exactly its items)';
+
+function refused({ file }: ImportOptions, why: string): AdministrationError {
+  return new AdministrationError(`${file} ${why}; nothing was imported`);
 }
 
 /** An item of another installation, which may share the user ID with the bank, is none of ours. */
@@ -126,10 +193,11 @@ function lodgedHere({ lodgementReference }: ReturnedItem, installation: string):
   return lodged?.installation === installation ? lodged : undefined;
 }
 
-function count(
-  counted: { items: number; debitCents: number; creditCents: number },
-  item: ReturnedItem,
-): void {
-  counted.items += 1;
-  counted[item.mode === 'debit' ? 'debitCents' : 'creditCents'] += item.amountCents;
+function withItem({ items, debitCents, creditCents }: FileTotals, item: ReturnedItem): FileTotals {
+  const debited = item.mode === 'debit' ? item.amountCents : 0;
+  return {
+    items: items + 1,
+    debitCents: debitCents + debited,
+    creditCents: creditCents + item.amountCents - debited,
+  };
 }

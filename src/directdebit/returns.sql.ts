@@ -7,7 +7,7 @@ import type { Statement } from '../store/database.js';
 export const FIND_RETURNED: Statement = {
   name: 'find-returned',
   text: `
-    SELECT asked.place::integer AS place, i.state, t.status, t.transaction_type AS "transactionType",
+    SELECT asked.place::integer AS place, i.state, i.return_code AS "returnCode", t.status, t.transaction_type AS "transactionType",
       t.amount_cents AS "amountCents", t.bank_account AS "bankAccount", t.merchant_id AS "merchantId",
       f.processing_day + coalesce(e.dispute_days, $4) >= $3::date AS "inTime"
     FROM unnest($1::integer[], $2::integer[]) WITH ORDINALITY AS asked(organisation_id, audit, place)

@@ -39,11 +39,17 @@ export interface Declined {
 }
 
 /** Why a line of a returns file changes nothing. */
-export type NoMatch = 'unknown reference' | 'details differ' | 'too late' | 'returned already';
+export type NoMatch =
+  | 'unknown reference'
+  | 'details differ'
+  | 'too late'
+  | 'returned already'
+  | 'returned with another code';
 
 interface FoundRow {
   readonly place: number;
   readonly state: string;
+  readonly returnCode: number | null;
   readonly status: string;
   readonly transactionType: string;
   readonly amountCents: number;
@@ -120,7 +126,8 @@ export async function matchReturns(
     const row = found.get(index + 1);
     if (lodged === undefined || row === undefined) return 'unknown reference';
     if (!agrees(row, item)) return 'details differ';
-    if (row.state === 'returned') return 'returned already';
+    if (row.state === 'returned')
+      return row.returnCode === item.returnCode ? 'returned already' : 'returned with another code';
     if (!row.inTime) return 'too late';
     const { organisationId, audit } = lodged;
     return { organisationId, audit, code: item.returnCode, transactionType: row.transactionType };

@@ -180,7 +180,6 @@ describe.each([
       returned_already: 0,
       unmatched: [],
       refunded: [],
-      complete: true,
     });
     for (const [name, audit] of audits) {
       const code = name.match(/BACK (\d)$/)?.[1];

@@ -137,7 +137,6 @@ async function expectReturnsOf(
     returned: RETURNS,
     late: 0,
     unmatched: [],
-    complete: true,
   });
   expect(once.peakKilobytes).toBeLessThan(smallPeakKilobytes + GROWTH_KILOBYTES);
   const ended = await gateway.sql<{ audit: number; status: string; code: number | null }>(

@@ -1,18 +1,13 @@
 // Returns files: what comes back in time, late, too late, twice, or belongs to nobody.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { importReturns } from '../../src/directdebit/returns-file.js';
+import { AdministrationError } from '../../src/merchants/administration.js';
 import { addDays, sydneyInstant } from '../../src/values/sydney.js';
 import { wrongReservations } from '../support/books.js';
 import { type Client, type Json, TEST_MODE } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
 import { type BankDay, bankDayOf, moveClock, stateOf } from './bank-day.js';
-import {
-  type DirectEntryFile,
-  type Item,
-  itemOf,
-  type Returned,
-  returnedLine,
-  returnsFile,
-} from './layout.js';
+import { type DirectEntryFile, type Item, itemOf, type Returned, returnsFile } from './layout.js';
 
 const REAL = 2;
 const DISPUTE_DAYS = 40;
@@ -34,6 +29,8 @@ const DEBITS = [
   'TWICE',
   'IN PARTS',
   'OTHERS',
+  'OTHER CODE',
+  'FINE',
   'WHOLE',
 ];
 
@@ -85,7 +82,7 @@ function toldLate(of: number): Promise<object[]> {
   );
 }
 
-const NOTHING = { items: 1, returned: 0, late: 0, returnedAlready: 0, refunded: [], complete: true };
+const NOTHING = { items: 1, returned: 0, late: 0, returnedAlready: 0, refunded: [] };
 
 describe('late', () => {
   test('a debit that was approved comes back → declined with the return code, and the journal says so', async () => {
@@ -148,7 +145,6 @@ describe('again', () => {
     expect(await bank.importReturns(text)).toMatchObject({ returned: 1, returnedAlready: 0 });
     const after = await stateOf(gateway);
     expect(await bank.importReturns(text)).toEqual({ ...NOTHING, returnedAlready: 1, unmatched: [] });
-    expect(await returning(back('TWICE', {}, 1))).toMatchObject({ returned: 0, returnedAlready: 1 });
     expect(await stateOf(gateway)).toEqual(after);
   });
 
@@ -180,50 +176,77 @@ describe('again', () => {
   });
 });
 
-describe('what belongs to nobody', () => {
-  const reference = () => itemOf(file, 'OTHERS').reference;
-  const CASES: [string, () => Partial<Item>, string][] = [
-    [
-      'another installation’s',
-      () => ({ reference: reference().replace(/^./, (first) => (first === 'X' ? 'Y' : 'X')) }),
-      'unknown reference',
-    ],
-    [
-      'an audit that nobody has',
-      () => ({ reference: reference().slice(0, 12).concat('ZIK0ZJ') }),
-      'unknown reference',
-    ],
-    [
-      'an audit beyond all audits',
-      () => ({ reference: reference().slice(0, 12).concat('ZZZZZZ') }),
-      'unknown reference',
-    ],
-    [
-      'another organisation’s',
-      () => ({ reference: `${reference().slice(0, 6)}000002${reference().slice(12)}` }),
-      'unknown reference',
-    ],
-    ['words for a reference', () => ({ reference: 'RENT NOVEMBER' }), 'unknown reference'],
-    ['no reference', () => ({ reference: '' }), 'unknown reference'],
-    ['another amount', () => ({ cents: 9_999 }), 'details differ'],
-    ['another account', () => ({ accountNumber: '1234568' }), 'details differ'],
-    ['a longer account', () => ({ accountNumber: '91234567' }), 'details differ'],
-    ['another BSB', () => ({ bsb: '062-001' }), 'details differ'],
-    ['a credit for a debit', () => ({ code: '50' }), 'details differ'],
+/** How an import is refused, which must have changed nothing. */
+async function refusal(text: string): Promise<string> {
+  const before = [await stateOf(gateway), await gateway.sql('SELECT count(*) FROM journal')];
+  const error = await bank.importReturns(text).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(AdministrationError);
+  expect([await stateOf(gateway), await gateway.sql('SELECT count(*) FROM journal')]).toEqual(before);
+  return (error as Error).message.replace(/^\S+ /, '');
+}
+
+describe('what differs', () => {
+  const fine = () => back('FINE');
+  const CASES: [string, Partial<Item>][] = [
+    ['another amount', { cents: 9_999 }],
+    ['another account', { accountNumber: '1234568' }],
+    ['a longer account', { accountNumber: '91234567' }],
+    ['another BSB', { bsb: '062-001' }],
+    ['a credit for a debit', { code: '50' }],
   ];
 
   test.each(CASES)(
-    '%s → listed with its line and the reason, and nothing is touched',
-    async (_, change, reason) => {
-      const before = await stateOf(gateway);
-      const returned = back('OTHERS', change());
-      expect(await returning(returned)).toEqual({
-        ...NOTHING,
-        unmatched: [{ line: 2, lodgementReference: returned.item.reference, reason }],
-      });
-      expect(await stateOf(gateway)).toEqual(before);
+    '%s, among lines that agree → refused with its line, and nothing is imported',
+    async (_, change) => {
+      const returned = back('OTHERS', change);
+      expect(await refusal(returnsFile(file.header, [fine(), returned]))).toBe(
+        `differs from what was lodged or imported before (line 3 ${returned.item.reference}: details differ); nothing was imported`,
+      );
     },
   );
+
+  test('an item that was imported before, with another code → refused, and nothing is imported', async () => {
+    await returning(back('OTHER CODE', {}, 6));
+    expect(await refusal(returnsFile(file.header, [fine(), back('OTHER CODE', {}, 1)]))).toContain(
+      ': returned with another code); nothing was imported',
+    );
+  });
+
+  test('many lines → the first ten are named, and the others counted', async () => {
+    const many = Array.from({ length: 12 }, () => back('OTHERS', { cents: 1 }));
+    const said = await refusal(returnsFile(file.header, many));
+    expect(said.match(/details differ/g)).toHaveLength(10);
+    expect(said).toMatch(/; and 2 more\); nothing was imported$/);
+  });
+});
+
+describe('what belongs to nobody', () => {
+  const reference = () => itemOf(file, 'OTHERS').reference;
+  const CASES: [string, () => Partial<Item>][] = [
+    [
+      'another installation’s',
+      () => ({ reference: reference().replace(/^./, (first) => (first === 'X' ? 'Y' : 'X')) }),
+    ],
+    ['an audit that nobody has', () => ({ reference: reference().slice(0, 12).concat('ZIK0ZJ') })],
+    ['an audit beyond all audits', () => ({ reference: reference().slice(0, 12).concat('ZZZZZZ') })],
+    [
+      'another organisation’s',
+      () => ({ reference: `${reference().slice(0, 6)}000002${reference().slice(12)}` }),
+    ],
+    ['words for a reference', () => ({ reference: 'RENT NOVEMBER' })],
+    ['no reference', () => ({ reference: '' })],
+  ];
+
+  test.each(CASES)('%s → listed with its line and the reason, and nothing is touched', async (_, change) => {
+    const before = await stateOf(gateway);
+    const returned = back('OTHERS', change());
+    const reason = 'unknown reference';
+    expect(await returning(returned)).toEqual({
+      ...NOTHING,
+      unmatched: [{ line: 2, lodgementReference: returned.item.reference, reason }],
+    });
+    expect(await stateOf(gateway)).toEqual(before);
+  });
 
   test('a card payment’s reference → unknown', async () => {
     const { audit: card } = (await api.purchase({ merchant: REAL })).body;
@@ -244,60 +267,56 @@ describe('what belongs to nobody', () => {
     expect(unmatched.map(({ reason }) => reason)).toEqual(['unknown reference', 'unknown reference']);
     expect([await statusOf(waiting), await statusOf(voided)]).toEqual(['pending', 'voided']);
   });
-
-  test('lines that cannot be read, between lines that can → listed by number; the others are taken', async () => {
-    const { header } = file;
-    const late = await pay('READABLE');
-    const more = (await bank.export(REAL)) as DirectEntryFile;
-    const readable = { item: itemOf(more, 'READABLE'), returnCode: 9 };
-    const line = returnedLine(readable, header);
-    const before = await statusOf(audit('OTHERS'));
-    const text = [
-      'Dear customer, here are your returns',
-      line.replace(/^2/, '1'),
-      line.slice(0, 25),
-      line.replace(/^(.{17})9/, '$10'),
-      line.replace(/^(.{18})13/, '$199'),
-      '',
-      line,
-      returnedLine(back('OTHERS', { bsb: '06-2000' }), header),
-    ].join('\n');
-    const result = await bank.importReturns(text);
-    expect(result).toMatchObject({ items: 1, returned: 1, late: 0 });
-    expect(result.unmatched).toEqual(
-      [1, 2, 3, 4, 5, 8].map((number) => ({
-        line: number,
-        lodgementReference: '',
-        reason: 'cannot be read',
-      })),
-    );
-    expect(await statusOf(late)).toBe('declined');
-    expect(await statusOf(audit('OTHERS'))).toBe(before);
-  });
 });
 
-describe('a file that was cut short', () => {
-  const text = () =>
-    returnsFile(file.header, [back('OTHERS', { cents: 1 }), back('OTHERS', { cents: 2 })]).split('\r\n');
+describe('a file that is none, or is not whole', () => {
+  const text = () => returnsFile(file.header, [back('FINE'), back('OTHERS')]).split('\r\n');
+  const CUT_SHORT =
+    'is cut short, or was changed (no trailer speaks of exactly its items); nothing was imported';
+  const unreadable = (line: number) =>
+    `is no returns file, or is cut short (line ${line} cannot be read); nothing was imported`;
+  const changed = (change: (line: string) => string) => (lines: string[]) =>
+    lines.map((line, index) => (index === 1 ? change(line) : line));
 
-  test('whole → complete', async () => {
-    expect((await bank.importReturns(text().join('\r\n'))).complete).toBe(true);
-    // Editors and transports take blanks off the ends of lines.
-    const trimmed = text().map((line) => line.trimEnd());
-    expect((await bank.importReturns(trimmed.join('\n'))).complete).toBe(true);
-  });
-
-  test.each<[string, (lines: string[]) => string[]]>([
-    ['a line is missing', ([header = '', first = '', , ...rest]) => [header, first, ...rest]],
-    ['an amount was changed', (lines) => lines.map((line) => line.replace(/0000000002/, '0000000003'))],
-    ['the end is missing, trailer and all', (lines) => lines.slice(0, 2)],
+  test.each<[string, (lines: string[]) => string[], string]>([
+    ['a line is missing', ([header = '', first = '', , ...rest]) => [header, first, ...rest], CUT_SHORT],
+    [
+      'an amount was changed',
+      (lines) => lines.map((line) => line.replace(/0000010000/, '0000010001')),
+      CUT_SHORT,
+    ],
+    ['the end is missing, trailer and all', (lines) => lines.slice(0, 2), CUT_SHORT],
     [
       'the end is missing in the middle of a line',
       (lines) => [...lines.slice(0, 2), lines[2]?.slice(0, 70) ?? ''],
+      CUT_SHORT,
     ],
-    ['everything is missing', () => []],
-    ['something follows the trailer', (lines) => [...lines.slice(0, -1), ...lines.slice(1, 2)]],
-  ])('%s → not complete', async (_, cut) => {
-    expect((await bank.importReturns(cut(text()).join('\r\n'))).complete).toBe(false);
+    ['everything is missing', () => [], CUT_SHORT],
+    ['something follows the trailer', (lines) => [...lines.slice(0, -1), ...lines.slice(1, 2)], CUT_SHORT],
+    ['another file begins before the trailer', (lines) => [...lines.slice(0, 2), ...lines], unreadable(3)],
+    ['a letter', () => ['Dear customer, here are your returns'], unreadable(1)],
+    ['the file that was lodged', changed((line) => line.replace(/^2/, '1')), unreadable(2)],
+    ['a return code of nought', changed((line) => line.replace(/^(.{17})6/, '$10')), unreadable(2)],
+    ['an unknown transaction code', changed((line) => line.replace(/^(.{18})13/, '$199')), unreadable(2)],
+    ['a BSB that is none', changed((line) => line.replace(/^2062-000/, '206-2000')), unreadable(2)],
+  ])('%s → refused, and nothing is imported', async (_, cut, said) => {
+    expect(await refusal(cut(text()).join('\r\n'))).toBe(said);
+  });
+
+  test('something that cannot be read twice → refused', async () => {
+    const options = { installation: '', nowMs: 0, actor: '', file: '/dev/null', progress: () => {} };
+    await expect(importReturns(bank.database, options)).rejects.toThrow(
+      '/dev/null is no file that can be read twice; nothing was imported',
+    );
+  });
+
+  test('whole, with blanks taken off the ends of lines, and two files in one → imported', async () => {
+    const trimmed = text().map((line) => line.trimEnd());
+    expect(await bank.importReturns(trimmed.join('\n'))).toMatchObject({ items: 2, returned: 2 });
+    expect(await bank.importReturns([...text(), ...text()].join('\r\n'))).toMatchObject({
+      items: 4,
+      returned: 0,
+      returnedAlready: 4,
+    });
   });
 });
