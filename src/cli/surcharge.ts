@@ -1,7 +1,7 @@
 // `tollgate surcharge`: the rules of the surcharge plugin.
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { AdministrationError } from '../merchants/administration.js';
-import { Surcharges, type SurchargeView } from '../merchants/surcharges.js';
+import { SurchargePerhapsForbidden, Surcharges, type SurchargeView } from '../merchants/surcharges.js';
 import {
   parsePercent,
   SURCHARGE_SCOPES,
@@ -57,6 +57,11 @@ function surcharges(work: (surcharges: Surcharges) => Promise<SurchargeView[]>):
   return withDatabase(readSettings(), (database) => work(new Surcharges(database, operator())));
 }
 
+function sayingHow(error: unknown): never {
+  if (!(error instanceof SurchargePerhapsForbidden)) throw error;
+  throw new AdministrationError(`${error.message}; if this merchant may all the same, say so with --i-may`);
+}
+
 export function addSurchargeCommands(program: Command): void {
   const surcharge = program.command('surcharge').description('a percentage that is added to payments');
   surcharge
@@ -75,6 +80,10 @@ export function addSurchargeCommands(program: Command): void {
     .option('--card <type=percent>', 'for a card type (may be repeated)', scoped('card'), [])
     .option('--from <date>', 'the first day, in Sydney', day)
     .option('--until <date>', 'the last day, in Sydney', day)
+    .option(
+      '--i-may',
+      'this live merchant may surcharge eftpos, Visa and Mastercard, whatever their rules in Australia say',
+    )
     .addOption(json())
     .action(async (options) => {
       const { from, until } = options as { from?: string; until?: string };
@@ -91,7 +100,9 @@ export function addSurchargeCommands(program: Command): void {
       if (rules.length === 0)
         throw new AdministrationError('give at least one of --default, --method and --card');
       const dated = rules.map((rule) => ({ ...rule, from: from ?? null, until: until ?? null }));
-      printTable(options, await surcharges((all) => all.set(options.merchant, dated)));
+      const permitted = options.iMay === true;
+      const set = surcharges((all) => all.set(options.merchant, dated, { permitted }));
+      printTable(options, await set.catch(sayingHow));
     });
   surcharge
     .command('show')

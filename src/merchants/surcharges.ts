@@ -1,5 +1,6 @@
 // The surcharge rules of merchants: set by the operator, in force within two seconds.
-import { formatPercent, type SurchargeRule } from '../plugins/surcharge.js';
+import type { Mode } from '../acquirers/contract.js';
+import { formatPercent, type SurchargeRule, type SurchargeScope } from '../plugins/surcharge.js';
 import type { Queryable } from '../store/database.js';
 import { AdministrationError } from './administration.js';
 import { type JournalAction, journal } from './journal.js';
@@ -12,14 +13,32 @@ export interface SurchargeView {
   readonly until: string | null;
 }
 
+/** What eftpos, Visa and Mastercard may forbid in Australia since 1 October 2026. */
+const PERHAPS_FORBIDDEN: readonly SurchargeScope[] = [
+  'default',
+  'method:creditcard',
+  'card:eftpos',
+  'card:visa',
+  'card:mastercard',
+];
+
+/** A live merchant would surcharge cards whose schemes may forbid it, and nobody has said that it may. */
+export class SurchargePerhapsForbidden extends AdministrationError {}
+
 export class Surcharges {
   constructor(
     private readonly database: Queryable,
     private readonly actor: string,
   ) {}
 
-  set(merchantId: number, rules: readonly SurchargeRule[]): Promise<SurchargeView[]> {
-    return this.#change('surcharge.set', merchantId, async (connection, organisationId) => {
+  /** `permitted`: the operator says that the merchant may surcharge cards whose schemes may forbid it. */
+  set(
+    merchantId: number,
+    rules: readonly SurchargeRule[],
+    { permitted = false }: { permitted?: boolean } = {},
+  ): Promise<SurchargeView[]> {
+    return this.#change('surcharge.set', merchantId, async (connection, { organisationId, mode }) => {
+      if (mode === 'live' && !permitted) refuseWhatMayBeForbidden(rules);
       for (const { scope, thousandths, from, until } of rules) {
         await connection.query(SET_SURCHARGE, [
           organisationId,
@@ -47,11 +66,12 @@ export class Surcharges {
   #change(
     action: JournalAction,
     merchantId: number,
-    change: (connection: Queryable, organisationId: number) => Promise<void>,
+    change: (connection: Queryable, merchant: SurchargingMerchant) => Promise<void>,
   ): Promise<SurchargeView[]> {
     return this.database.transaction(async (connection) => {
-      const organisationId = await organisationOf(connection, merchantId);
-      await change(connection, organisationId);
+      const merchant = await merchantOf(connection, merchantId);
+      const { organisationId } = merchant;
+      await change(connection, merchant);
       const rules = await show(connection, merchantId);
       const detail = rules.map(({ scope, percent }) => `${scope} ${percent} %`).join(', ');
       await journal(connection, { actor: this.actor, action, organisationId, merchantId, detail });
@@ -61,7 +81,7 @@ export class Surcharges {
 }
 
 async function show(connection: Queryable, merchantId: number): Promise<SurchargeView[]> {
-  await organisationOf(connection, merchantId);
+  await merchantOf(connection, merchantId);
   const { rows } = await connection.query<Omit<SurchargeView, 'percent'> & { thousandths: number }>(
     SHOW_SURCHARGES,
     [merchantId],
@@ -74,8 +94,24 @@ async function show(connection: Queryable, merchantId: number): Promise<Surcharg
   }));
 }
 
-async function organisationOf(connection: Queryable, merchantId: number): Promise<number> {
-  const { rows } = await connection.query<{ organisationId: number }>(MERCHANT_OF_SURCHARGE, [merchantId]);
+interface SurchargingMerchant {
+  readonly organisationId: number;
+  readonly mode: Mode;
+}
+
+async function merchantOf(connection: Queryable, merchantId: number): Promise<SurchargingMerchant> {
+  const { rows } = await connection.query<SurchargingMerchant>(MERCHANT_OF_SURCHARGE, [merchantId]);
   if (rows[0] === undefined) throw new AdministrationError(`there is no merchant ${merchantId}`);
-  return rows[0].organisationId;
+  return rows[0];
+}
+
+function refuseWhatMayBeForbidden(rules: readonly SurchargeRule[]): void {
+  const forbidden = rules
+    // A rule of 0 % adds nothing.
+    .filter(({ scope, thousandths }) => thousandths > 0 && PERHAPS_FORBIDDEN.includes(scope))
+    .map(({ scope }) => scope);
+  if (forbidden.length === 0) return;
+  throw new SurchargePerhapsForbidden(
+    `since 1 October 2026 eftpos, Visa and Mastercard may forbid surcharges in Australia (here: ${forbidden.join(', ')})`,
+  );
 }

@@ -3,6 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { Administration } from '../../src/merchants/administration.js';
+import { Surcharges } from '../../src/merchants/surcharges.js';
+import type { SurchargeScope } from '../../src/plugins/surcharge.js';
 import { Database } from '../../src/store/database.js';
 import type { Json } from '../support/client.js';
 import { administer, databaseUrl } from '../support/database-server.js';
@@ -156,6 +158,41 @@ describe.concurrent('merchant', () => {
     ['merchant set 1 --safe', /^unknown option '--safe' /],
   ])('%s → one line, exit code 1', async (line, expected) => {
     expect(await refusal(line)).toMatch(expected);
+  });
+});
+
+describe.concurrent('surcharge set', () => {
+  async function liveMerchant(): Promise<number> {
+    const { organisation } = await organisationWith(0);
+    return (await administration.addMerchant(organisation, 'Live', { live: true })).id;
+  }
+  const surcharges = () => new Surcharges(connection, 'operator:test');
+  const rule = (scope: SurchargeScope, thousandths = 1_000) => ({ scope, thousandths });
+
+  test('for a live merchant → says what the schemes may forbid, and wants --i-may', async () => {
+    const line = `surcharge set --merchant ${await liveMerchant()} --default 1.5 --card amex=2.9`;
+    expect(await refusal(line)).toBe(
+      'since 1 October 2026 eftpos, Visa and Mastercard may forbid surcharges in Australia (here: default); if this merchant may all the same, say so with --i-may',
+    );
+    expect(await json(`${line} --i-may`)).toHaveLength(2);
+  });
+
+  test.each<SurchargeScope>(['default', 'method:creditcard', 'card:eftpos', 'card:visa', 'card:mastercard'])(
+    'for a live merchant on %s → refused without the word; for a test merchant → taken',
+    async (scope) => {
+      const live = await liveMerchant();
+      await expect(surcharges().set(live, [rule('card:amex'), rule(scope)])).rejects.toThrow(
+        `may forbid surcharges in Australia (here: ${scope})`,
+      );
+      expect(await surcharges().show(live)).toEqual([]);
+      const [test] = (await organisationWith(1)).ids;
+      expect(await surcharges().set(test as number, [rule(scope)])).toHaveLength(1);
+    },
+  );
+
+  test('for a live merchant, what reaches none of them, or adds nothing → taken', async () => {
+    const rules = [rule('card:amex'), rule('card:diners'), rule('method:bankaccount'), rule('card:visa', 0)];
+    expect(await surcharges().set(await liveMerchant(), rules)).toHaveLength(4);
   });
 });
 
