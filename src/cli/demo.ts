@@ -7,7 +7,8 @@ import { Surcharges } from '../merchants/surcharges.js';
 import type { Database } from '../store/database.js';
 import { LOCK_DEMO } from './demo.sql.js';
 
-const USERNAME = 'demo';
+export const DEMO_USERNAME = 'demo';
+export const DEMO_ORGANISATION = 'Demo';
 
 export interface Demo {
   readonly base_url: string;
@@ -26,8 +27,8 @@ export async function makeDemo(database: Database, dataDir: string): Promise<voi
     await connection.query(LOCK_DEMO);
     const administration = new Administration(connection, 'operator:demo');
     const users = await administration.users();
-    if (users.some((user) => user.username === USERNAME)) return;
-    const organisation = await administration.addOrganisation('Demo');
+    if (users.some((user) => user.username === DEMO_USERNAME)) return;
+    const organisation = await administration.addOrganisation(DEMO_ORGANISATION);
     const first = await administration.addMerchant(organisation.id, 'Demo with vault', { vault: true });
     const second = await administration.addMerchant(organisation.id, 'Demo with vault and surcharge', {
       vault: true,
@@ -40,8 +41,8 @@ export async function makeDemo(database: Database, dataDir: string): Promise<voi
     // The file first: a secret that nobody can read would be of no use, one that is not valid yet does no harm.
     const password = makeSecret();
     const merchants = [first.id, second.id, third.id];
-    await writeDemo(waitingFile(dataDir), { base_url: '', username: USERNAME, password, merchants });
-    await administration.addUser(USERNAME, first.id, [second.id, third.id], password);
+    await writeDemo(waitingFile(dataDir), { base_url: '', username: DEMO_USERNAME, password, merchants });
+    await administration.addUser(DEMO_USERNAME, first.id, [second.id, third.id], password);
   });
 }
 

@@ -10,6 +10,7 @@ import { demoAt, demoCurl, makeDemo } from './demo.js';
 import { type Gateway, startGateway } from './gateway.js';
 import { checkKey, openKeyProvider } from './key-encryption.js';
 import { makeLog } from './log.js';
+import { checkProduction } from './production.js';
 import { type Settings, SettingsError } from './settings.js';
 import { startWorkers, work } from './workers.js';
 
@@ -21,7 +22,10 @@ export async function serve(settings: Settings, options: { json?: boolean } = {}
   // From the first moment on: told to stop while it starts, it starts and then stops, and leaves nothing behind.
   const toldToStop = stopSignal();
   // Before the database is touched: it may be in use by the very gateway that has the port.
-  if (cluster.isPrimary) await checkPortIsFree(settings);
+  if (cluster.isPrimary) {
+    await checkProduction(settings);
+    await checkPortIsFree(settings);
+  }
   await makeDataDirectory(settings);
   const log = makeLog(settings.logLevel, { shared: settings.workers > 1, ...options });
   if (cluster.isWorker) return work(log, toldToStop);

@@ -8,6 +8,8 @@ import type { TransitOptions } from '../vault/transit-keys.js';
 export class SettingsError extends Error {}
 
 export interface Settings {
+  /** Production refuses to start with what real payments must not have. */
+  readonly environment: 'development' | 'production';
   /** Undefined: the PostgreSQL that comes with the gateway, in the data directory. */
   readonly databaseUrl: string | undefined;
   readonly dataDir: string;
@@ -43,6 +45,8 @@ export type KeyEncryption =
   | { readonly provider: 'environment'; readonly keys: string }
   | ({ readonly provider: 'vault-transit' } & TransitOptions);
 
+const ENVIRONMENTS = ['development', 'production'] as const;
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 export function readSettings(environment: Environment = process.env): Settings {
@@ -51,6 +55,7 @@ export function readSettings(environment: Environment = process.env): Settings {
   const integer = (name: string, otherwise: number, least: number, most: number) =>
     readInteger(environment, `TOLLGATE_${name}`, otherwise, least, most);
   return {
+    environment: readChoice(environment, 'TOLLGATE_ENVIRONMENT', ENVIRONMENTS, 'development'),
     databaseUrl,
     dataDir,
     host: read(environment, 'TOLLGATE_HOST') ?? '127.0.0.1',
@@ -134,15 +139,16 @@ function readInteger(
   return value;
 }
 
-function readChoice(
+function readChoice<Choice extends string>(
   environment: Environment,
   name: string,
-  choices: readonly string[],
-  otherwise: string,
-): string {
+  choices: readonly Choice[],
+  otherwise: NoInfer<Choice>,
+): Choice {
   const text = read(environment, name) ?? otherwise;
-  if (!choices.includes(text)) throw new SettingsError(`${name} must be one of ${choices.join(', ')}`);
-  return text;
+  const chosen = choices.find((choice) => choice === text);
+  if (chosen === undefined) throw new SettingsError(`${name} must be one of ${choices.join(', ')}`);
+  return chosen;
 }
 
 function readKeyEncryption(environment: Environment): KeyEncryption {

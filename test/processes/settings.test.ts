@@ -1,7 +1,12 @@
 // Wrong settings stop the start with one clear line; right ones, also out of files, do what they say.
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeDemo } from '../../src/cli/demo.js';
+import { checkProduction } from '../../src/cli/production.js';
+import { readSettings } from '../../src/cli/settings.js';
+import { Administration } from '../../src/merchants/administration.js';
+import { Database } from '../../src/store/database.js';
 import { client } from '../support/client.js';
 import { administer } from '../support/database-server.js';
 import { type TestDatabase, testDatabase } from '../support/gateway.js';
@@ -109,6 +114,11 @@ const WRONG: readonly Wrong[] = [
     line: /^TOLLGATE_SIMULATOR_LEDGER: \S+directory cannot be written \(EISDIR\)$/,
   },
   {
+    what: 'an environment that nobody knows',
+    settings: () => ({ TOLLGATE_ENVIRONMENT: 'staging' }),
+    line: /^TOLLGATE_ENVIRONMENT must be one of development, production$/,
+  },
+  {
     what: 'a crash at an unknown point',
     settings: () => ({ TOLLGATE_CRASH_AT: 'dawn' }),
     line: /^TOLLGATE_CRASH_AT must be one of received, claimed, answered, recorded, /,
@@ -125,6 +135,118 @@ for (const { what, settings, line } of WRONG) {
     expect([code, stdout]).toEqual([1, '']);
   });
 }
+
+describe('in production', () => {
+  const KEY = Buffer.alloc(32, 7).toString('base64');
+  const login = `tollgate_plain_${process.pid}`;
+  let plain: string;
+
+  beforeAll(async () => {
+    await administer(database.url, `CREATE ROLE ${login} LOGIN NOSUPERUSER PASSWORD 'plain'`);
+    await administer(database.url, `GRANT pg_read_all_data TO ${login}`);
+    const url = new URL(database.url);
+    [url.username, url.password] = [login, 'plain'];
+    plain = url.href;
+  });
+  afterAll(() => administer(database.url, `DROP ROLE ${login}`));
+
+  /** What it is refused for, as an ordinary user unless another is given. */
+  async function refused(change: Environment, userId = 1_000): Promise<string[]> {
+    const settings = readSettings({
+      TOLLGATE_ENVIRONMENT: 'production',
+      DATABASE_URL: plain,
+      TOLLGATE_KEY_ENCRYPTION_KEY: KEY,
+      ...change,
+    });
+    return checkProduction(settings, userId).then(
+      () => [],
+      (error: Error) => error.message.split('\n'),
+    );
+  }
+
+  test.each(['127.0.0.1', '127.0.0.2', '::1', 'localhost'])(
+    'everything in order, on %s → starts',
+    async (host) => {
+      expect(await refused({ TOLLGATE_HOST: host })).toEqual([]);
+    },
+  );
+
+  test.each<[string, Environment, RegExp]>([
+    ['the demo', { TOLLGATE_DEMO: 'true' }, /^TOLLGATE_DEMO: .*; set it to false$/],
+    [
+      'the key file',
+      { TOLLGATE_KEY_ENCRYPTION_KEY: '' },
+      /^TOLLGATE_KEY_PROVIDER: .*; set it to environment or vault-transit$/,
+    ],
+    ['a point to crash at', { TOLLGATE_CRASH_AT: 'claimed' }, /^TOLLGATE_CRASH_AT is for tests; unset it$/],
+    [
+      'every address',
+      { TOLLGATE_HOST: '0.0.0.0' },
+      /^TOLLGATE_HOST: .* 0\.0\.0\.0 without TLS; listen on 127\.0\.0\.1 and put a proxy that speaks TLS in front$/,
+    ],
+    ['every address of IPv6', { TOLLGATE_HOST: '::' }, /^TOLLGATE_HOST: /],
+    ['a name', { TOLLGATE_HOST: 'pay.example' }, /^TOLLGATE_HOST: /],
+    [
+      'no DATABASE_URL',
+      { DATABASE_URL: '', TOLLGATE_DEMO: 'false' },
+      /^DATABASE_URL: .*; set it to a server of your own$/,
+    ],
+    [
+      'a database that is away',
+      { DATABASE_URL: 'postgres://gateway:secret@127.0.0.1:1/gateway' },
+      /^DATABASE_URL: the database cannot be used \(connect ECONNREFUSED 127\.0\.0\.1:1\)$/,
+    ],
+  ])('%s → one line that says what to do', async (_, change, line) => {
+    expect(await refused(change)).toEqual([expect.stringMatching(line)]);
+  });
+
+  test('root → one line that says what to do', async () => {
+    expect(await refused({}, 0)).toEqual([
+      'the gateway runs as root; start it as a user that owns nothing else',
+    ]);
+  });
+
+  test('a superuser’s login → one line that says what to do', async () => {
+    await administer(database.url, `ALTER ROLE ${login} SUPERUSER`);
+    const lines = await refused({});
+    await administer(database.url, `ALTER ROLE ${login} NOSUPERUSER`);
+    expect(lines).toEqual([expect.stringMatching(`^DATABASE_URL: ${login} is a superuser; make a role `)]);
+  });
+
+  test('a database with the demo’s user → refused until it is revoked', async () => {
+    const own = await testDatabase();
+    const ours = new Database(own.url, { maxConnections: 1 });
+    const administration = new Administration(ours, 'operator:test');
+    await makeDemo(ours, await dataDirectory());
+    const change = {
+      DATABASE_URL: Object.assign(new URL(plain), { pathname: new URL(own.url).pathname }).href,
+    };
+    expect(await refused(change)).toEqual([expect.stringMatching(/; run `tollgate user revoke demo`$/)]);
+    await administration.revoke('demo');
+    expect(await refused(change)).toEqual([]);
+    await ours.close();
+    await own.drop();
+  });
+
+  test('serve with all of it → exit code 1, a line for each, and nothing is made', async () => {
+    const dataDir = join(folder, 'production');
+    const { code, stdout, stderr } = await run(['serve'], {
+      TOLLGATE_ENVIRONMENT: 'production',
+      TOLLGATE_DATA_DIR: dataDir,
+      TOLLGATE_HOST: '0.0.0.0',
+      TOLLGATE_PORT: '0',
+      TOLLGATE_CRASH_AT: 'received',
+    });
+    expect([code, stdout]).toEqual([1, '']);
+    const lines = stderr.trimEnd().split('\n');
+    expect(lines.filter((line) => !line.includes('root'))).toEqual(
+      ['TOLLGATE_DEMO', 'DATABASE_URL', 'TOLLGATE_KEY_PROVIDER', 'TOLLGATE_CRASH_AT', 'TOLLGATE_HOST'].map(
+        (name) => expect.stringMatching(`^tollgate: ${name}`),
+      ),
+    );
+    expect(await readdir(folder)).not.toContain('production');
+  });
+});
 
 test('serve, DATABASE_URL from a file → that database is used, and no demo is made unless it is asked for', async () => {
   const own = await testDatabase();
