@@ -1,7 +1,10 @@
 // In charge of saying in words and tables what a JSON schema demands.
+import { ACCOUNT_NAME_PATTERN, ACCOUNT_NUMBER_PATTERN, BSB_PATTERN } from '../values/bank-account.js';
 import { AMOUNT_PATTERN } from '../values/money.js';
 import { CORRELATION_ID_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';
 import { Html, html, joined, type Part, prose, table } from './reference-page-html.js';
+import { REQUEST_KEY_PATTERN } from './schemas.js';
+import { CURSOR_PATTERN } from './vault-schemas.js';
 
 type Limit = `${'min' | 'max'}${'Length' | 'Items' | 'Properties' | 'imum'}`;
 
@@ -51,9 +54,14 @@ const FORMATS: Readonly<Record<string, string>> = {
 const PATTERNS: Readonly<Record<string, string>> = {
   [RESTRICTED_PATTERN]: 'letters, digits, spaces and ASCII punctuation other than `"`, `\'` and `\\`',
   [CORRELATION_ID_PATTERN]: 'letters, digits and `+` `-` `_` `:` `.` `,`',
-  '^(GATEWAY\\.REQUEST\\.KVP\\.)?[a-zA-Z0-9_.]{1,64}$':
+  [REQUEST_KEY_PATTERN]:
     '1 to 64 letters, digits, `_` and `.`, with or without `GATEWAY.REQUEST.KVP.` in front',
   [AMOUNT_PATTERN]: '1 to 12 digits, without a leading zero',
+  [BSB_PATTERN]: 'three digits, a hyphen or none, three digits',
+  [ACCOUNT_NUMBER_PATTERN]: '2 to 9 digits, not all of them zero',
+  [ACCOUNT_NAME_PATTERN]:
+    'letters, digits, spaces and the punctuation that banks take: none of `"`, `\'`, `\\`, `<`, `>`, `{`, `|`, `}`, `~`, nor backticks',
+  [CURSOR_PATTERN]: 'letters, digits, `_` and `-`',
 };
 
 const CHARACTERS: Readonly<Record<string, string>> = {

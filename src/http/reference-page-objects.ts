@@ -12,12 +12,11 @@ export class PageSchemas {
 
   constructor({ paths, components }: OpenApiDocument) {
     this.#schemas = components.schemas as Record<string, Schema>;
-    const answers = Object.values(paths).flatMap((methods) =>
-      Object.values(methods).flatMap(({ responses }) =>
-        Object.values(responses).map(({ content }) => content?.['application/json']?.schema as Schema),
-      ),
-    );
-    const bodies = names(answers);
+    const answers = Object.values(paths)
+      .flatMap((methods) => Object.values(methods).flatMap(({ responses }) => Object.entries(responses)))
+      // Refusals last.
+      .sort(([one], [other]) => Number(one >= '400') - Number(other >= '400'));
+    const bodies = names(answers.map(([, { content }]) => content?.['application/json']?.schema as Schema));
     const listed = bodies.flatMap((name) =>
       names(Object.values(this.#schemas[name]?.properties ?? {}).map(({ items }) => items)),
     );

@@ -33,15 +33,15 @@ const Merchant = Type.Object({ id: Id('The merchant that the transaction is for.
 
 export const KVPS_AT_MOST = 100;
 
+// The prefix alone is an empty key, although all its characters are fit for one.
+export const REQUEST_KEY_PATTERN =
+  '^(?!(GATEWAY\\.REQUEST\\.KVP\\.)+$)(GATEWAY\\.REQUEST\\.KVP\\.)?[a-zA-Z0-9_.]{1,64}$';
+
 const RequestKvps = Type.Unsafe<Record<string, string>>({
   title: 'RequestKvps',
   type: 'object',
   maxProperties: KVPS_AT_MOST,
-  propertyNames: {
-    // The prefix alone is an empty key, although all its characters are fit for one.
-    pattern: '^(?!(GATEWAY\\.REQUEST\\.KVP\\.)+$)(GATEWAY\\.REQUEST\\.KVP\\.)?[a-zA-Z0-9_.]{1,64}$',
-    format: 'no-card-number',
-  },
+  propertyNames: { pattern: REQUEST_KEY_PATTERN, format: 'no-card-number' },
   additionalProperties: {
     type: 'string',
     maxLength: 1024,

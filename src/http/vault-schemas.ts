@@ -27,10 +27,13 @@ const Offset = Type.Optional(
     description: 'How many to leave out. Better: follow `_links.next`.',
   }),
 );
+/** Of where a page ended: base64, fit for an address. */
+export const CURSOR_PATTERN = '^[A-Za-z0-9_-]*$';
+
 const After = Type.Optional(
   Type.String({
     maxLength: 400,
-    pattern: '^[A-Za-z0-9_-]*$',
+    pattern: CURSOR_PATTERN,
     description: 'Part of `_links.next`: where the page before ended.',
   }),
 );

@@ -89,6 +89,11 @@ describe('the page of the gateway itself', () => {
     expect(text).toContain('either general_creditcard, or general_bankaccount');
   });
 
+  test('what a text must look like is said in words', () => {
+    expect(text).not.toContain('matches ^');
+    expect(text).toContain('keys: 1 to 64 letters, digits, _ and .');
+  });
+
   test('every error code is explained', () => {
     for (const [code, { message }] of Object.entries(FAULTS)) {
       expect(PAGE).toContain(`id="error-${code}"`);
