@@ -13,6 +13,10 @@ export const ANSWER_HEADERS = {
       'That of the request, where it was well-formed; made up by the gateway for a look-up that came without one.',
     schema: { type: 'string' },
   },
+  'Cache-Control': {
+    description: 'Always `no-store`: answers are not to be kept on the way.',
+    schema: { type: 'string' },
+  },
   Location: {
     description: 'The path of the transaction, customer or token that the answer is about.',
     schema: { type: 'string' },
@@ -27,7 +31,7 @@ export const ANSWER_HEADERS = {
 
 export type AnswerHeader = keyof typeof ANSWER_HEADERS;
 
-const ON_EVERY_ANSWER: readonly AnswerHeader[] = ['X-Correlation-Id'];
+const ON_EVERY_ANSWER: readonly AnswerHeader[] = ['X-Correlation-Id', 'Cache-Control'];
 const OF_FAULTS: Partial<Record<FaultCode, AnswerHeader>> = {
   method_not_allowed: 'Allow',
   acquirer_answer_unreadable: 'Location',

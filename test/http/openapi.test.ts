@@ -68,7 +68,7 @@ describe.each(DESCRIBED)('%s', (id, operation) => {
 
   test('names the headers of every answer, and they are described', () => {
     for (const [status, { headers = {} }] of Object.entries(operation.responses)) {
-      const expected = ['X-Correlation-Id'];
+      const expected = ['X-Correlation-Id', 'Cache-Control'];
       if (status === '401') expected.push('WWW-Authenticate');
       if (status === '405') expected.push('Allow');
       if (status === '429' || status === '503') expected.push('Retry-After');
