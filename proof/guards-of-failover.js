@@ -14,6 +14,28 @@ export const FAILOVER_GUARDS = [
     tests: [[FAILOVER, 'a standby → no session on it is used']],
   },
   {
+    // Each of these is enough by itself to keep a standby from saying "not there".
+    name: 'failover: neither a standby nor a former primary is asked, and neither is believed',
+    slow: true,
+    processes: true,
+    file: 'src/store/session.ts',
+    find: 'if (found.standby) throw',
+    replace: 'if (found.standby && found.processId === 0) throw',
+    also: [
+      {
+        file: 'src/store/servers.ts',
+        find: 'if (session.timeline < this.#timeline) {',
+        replace: 'if (session.timeline < 0) {',
+      },
+      {
+        file: 'src/transactions/lookup.sql.ts',
+        find: "(SELECT pg_logical_emit_message(true, 'tollgate', ''))",
+        replace: '(SELECT 1)',
+      },
+    ],
+    tests: [['test/proof/failover.test.ts', 'two failovers']],
+  },
+  {
     name: 'failover: a former primary is not used again',
     slow: true,
     processes: true,

@@ -33,23 +33,23 @@ export class Installation {
   merchantId;
 
   /** Settings without the prefix TOLLGATE_, for every gateway. A database that may be killed costs a relay before it. */
-  static async open(settings = {}, { killable = false } = {}) {
+  static async open(settings = {}, { killable = false, openDatabase = KillableDatabase.open } = {}) {
     const installation = new Installation();
     installation.#settings = settings;
     installation.#directory = await mkdtemp(join(tmpdir(), 'tollgate-proof-'));
     installation.#ledgerPath = join(installation.#directory, 'ledger.ndjson');
     process.once('exit', () => installation.#leaveNothing());
     for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
-    installation.database = await KillableDatabase.open(installation.#directory);
+    installation.database = await openDatabase(installation.#directory);
     const { url, lastingUrl } = installation.database;
     installation.#databaseUrl = killable ? lastingUrl : url;
     return installation;
   }
 
   /** Starts a gateway process. `listening` becomes its address, or undefined when it ended before. */
-  startGateway(settings = {}) {
+  startGateway({ databaseUrl = this.#databaseUrl, ...settings } = {}) {
     const child = spawn(process.execPath, [PROGRAM, 'serve'], {
-      env: this.#environment({ PORT: '0', LOG_LEVEL: 'warn', ...settings }),
+      env: { ...this.#environment({ PORT: '0', LOG_LEVEL: 'warn', ...settings }), DATABASE_URL: databaseUrl },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#children.add(child);

@@ -35,14 +35,19 @@ export class Shop {
   #authorization;
   #merchantId;
   #impatientPercent;
+  #onAnswered;
 
-  /** @param gateways objects with a `baseUrl`, undefined while nobody listens */
-  constructor({ gateways, random, authorization, merchantId, impatientPercent = 0 }) {
+  /**
+   * @param gateways objects with a `baseUrl`, undefined while nobody listens
+   * @param onAnswered told of every attempt that was answered with 201, before the shop goes on
+   */
+  constructor({ gateways, random, authorization, merchantId, impatientPercent = 0, onAnswered = () => {} }) {
     this.#gateways = gateways;
     this.#random = random;
     this.#authorization = authorization;
     this.#merchantId = merchantId;
     this.#impatientPercent = impatientPercent;
+    this.#onAnswered = onAnswered;
   }
 
   /** Sees the order through, under as many correlation IDs as it takes, and returns the last attempt. */
@@ -74,7 +79,7 @@ export class Shop {
     }
     if (answer.status === 201) {
       Object.assign(attempt, { end: 'answered', ...told(answer.body) });
-      return undefined;
+      return this.#onAnswered(attempt);
     }
     if (answer.status >= 500) {
       this.#count(`${answer.status} ${answer.code}`);
@@ -156,7 +161,9 @@ export class Shop {
 
   async #ask(path) {
     try {
-      return await this.#call('GET', path, { timeoutMs: 5_000 });
+      const answer = await this.#call('GET', path, { timeoutMs: 5_000 });
+      if (answer.status === 500) this.#count('500 to a look-up');
+      return answer;
     } catch (error) {
       if (error instanceof Unanswered) return undefined;
       throw error;

@@ -1,0 +1,116 @@
+// The ways in which two servers change places, and what the addresses of the gateways lead to meanwhile.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Pair } from './pair.js';
+import { Switch } from './switch.js';
+
+export const KINDS = ['kill', 'switchover', 'freeze', 'isolation'];
+
+/** A pair of servers behind as many addresses as there are gateways. Each address can be wrong in a way of its own. */
+export class FailingDatabase {
+  #pair;
+  ways = [];
+
+  static async open(directory, gateways) {
+    const database = new FailingDatabase();
+    database.#pair = await Pair.open(directory);
+    process.once('exit', () => database.#pair.kill());
+    for (let number = 0; number < gateways; number += 1)
+      database.ways.push(await Switch.open(database.#pair.primary.port));
+    return database;
+  }
+
+  get url() {
+    return this.#pair.primary.url;
+  }
+
+  get lastingUrl() {
+    return this.ways[0].urlOf(this.url);
+  }
+
+  urlOf(gateway) {
+    return this.ways[gateway].urlOf(this.url);
+  }
+
+  async stop() {
+    for (const way of this.ways) way.close();
+    await this.#pair.stop();
+  }
+
+  /**
+   * Lets the servers change places, and returns when the standby follows again. `served` is called, and waited for, as soon as
+   * there is a primary that can be written to, and no address leads to one that only says so or does not answer.
+   */
+  async failOver(kind, random, served) {
+    const [former, next] = [this.#pair.primary, this.#pair.standby];
+    const wrongMs = random.between(1_000, 3_000);
+    switch (kind) {
+      case 'kill': {
+        await former.end('SIGKILL');
+        await sleep(random.below(500));
+        await this.#pair.promote();
+        this.#mix(next, former);
+        await served();
+        await this.#pair.rejoin();
+        // It is back, as a standby, and the addresses lead there too.
+        await this.#mistaken(next, former, random, wrongMs);
+        break;
+      }
+      case 'switchover': {
+        await former.end('SIGINT');
+        await this.#pair.promote();
+        this.#mix(next, former);
+        await served();
+        await this.#pair.follow();
+        await this.#mistaken(next, former, random, wrongMs);
+        break;
+      }
+      case 'freeze': {
+        former.signal('SIGSTOP');
+        await sleep(random.between(200, 1_500));
+        await this.#pair.promote();
+        await this.#mistaken(next, former, random, wrongMs);
+        await served();
+        // It wakes up, and still believes in itself.
+        former.signal('SIGCONT');
+        await this.#mistaken(next, former, random, wrongMs);
+        await this.#pair.rejoin();
+        break;
+      }
+      case 'isolation': {
+        await this.#pair.promote();
+        // One of the gateways stays with the former primary, and the other one moves.
+        const moving = random.below(this.ways.length);
+        this.ways[moving].lead(next.port);
+        this.ways[moving].cut();
+        await sleep(wrongMs);
+        await this.#mistaken(next, former, random, wrongMs);
+        await served();
+        await this.#pair.rejoin();
+        break;
+      }
+      default:
+        throw new Error(`no such way to fail over: ${kind}`);
+    }
+  }
+
+  /** Every address leads to both in turns. */
+  #mix(next, former) {
+    for (const way of this.ways) way.lead(next.port, former.port);
+  }
+
+  /** One address leads to the new server, the other to the former one or to both; then everything is noticed. */
+  async #mistaken(next, former, random, forMs) {
+    const right = random.below(this.ways.length);
+    for (const [number, way] of this.ways.entries()) {
+      if (number === right) way.lead(next.port);
+      else way.lead(former.port, ...(random.chance(50) ? [next.port] : []));
+      // New connections, which find out where they lead now.
+      if (random.chance(70)) way.cut();
+    }
+    await sleep(forMs);
+    for (const way of this.ways) {
+      way.lead(next.port);
+      way.cut(former.port);
+    }
+  }
+}

@@ -1,0 +1,214 @@
+// `npm run test:failover`: a primary and its synchronous standby change places again and again under two gateways, whose
+// addresses lead to the wrong server for some seconds. Shops trade meanwhile and recover as the specification says. After
+// every 201 each gateway is asked for it, by audit and by correlation ID: it may be unable to answer, but never say no.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { call, Unanswered } from './client.js';
+import { FailingDatabase, KINDS } from './failover-scenes.js';
+import { Installation, paymentBody } from './installation.js';
+import { brokenPromises } from './promises.js';
+import { Random, seedOf } from './random.js';
+import { percentile, say, verdict } from './report.js';
+import { Shop } from './shop.js';
+import { storeCards, Trader } from './trade.js';
+
+const GATEWAYS = 2;
+const DECISION_LIMIT_MS = 60_000;
+const LOOKUPS_AT_ONCE = 8;
+
+const { values } = parseArgs({
+  options: {
+    failovers: { type: 'string', default: '20' },
+    seed: { type: 'string' },
+    traders: { type: 'string', default: '8' },
+    kinds: { type: 'string', default: KINDS.join() },
+    // Percent of the payments by cards that make the acquirer fail.
+    faults: { type: 'string', default: '3' },
+    // Trade in peace between two failovers.
+    'pause-ms': { type: 'string', default: '1500' },
+    // How long after a failover each gateway may take until it serves again.
+    'service-within-ms': { type: 'string', default: '3000' },
+  },
+});
+const seed = seedOf(values.seed);
+const failovers = Number(values.failovers);
+const random = new Random(seed);
+say(`failover: seed ${seed}`);
+
+const installation = await Installation.open(
+  { RESOLVER_INTERVAL_MS: '200', RESOLVER_FIRST_PAUSE_MS: '200', ACQUIRER_DEADLINE_MS: '2500' },
+  { killable: true, openDatabase: (directory) => FailingDatabase.open(directory, GATEWAYS) },
+);
+const { database } = installation;
+let virtualPans;
+await installation.prepare(async (baseUrl) => {
+  virtualPans = await storeCards({ baseUrl, authorization: installation.authorization });
+});
+const gateways = await Promise.all(
+  database.ways.map((_, number) => installation.startedGateway({ databaseUrl: database.urlOf(number) })),
+);
+const ended = [];
+for (const [number, gateway] of gateways.entries()) {
+  void gateway.ended.then(({ code, signal, lastWords }) =>
+    ended.push(`gateway ${number} ended by itself with ${signal ?? code}: ${lastWords()}`),
+  );
+}
+
+const denied = { 404: [], empty: [] };
+const internal = [];
+let acknowledged = 0;
+const shop = new Shop({
+  gateways,
+  random: random.fork(),
+  authorization: installation.authorization,
+  merchantId: installation.merchantId,
+  onAnswered: async (attempt) => {
+    acknowledged += 1;
+    await Promise.all(gateways.map((gateway, number) => expectToBeFound(gateway, number, attempt)));
+  },
+});
+
+async function expectToBeFound(gateway, number, { audit, correlationId }) {
+  const query = new URLSearchParams({
+    merchant_id: installation.merchantId,
+    correlation_id_lookup: correlationId,
+  });
+  const [byAudit, search] = await Promise.all([
+    ask(gateway, 'GET', `/transactions/${audit}`),
+    ask(gateway, 'GET', `/transactions?${query}`),
+  ]);
+  const what = `${correlationId}, audit ${audit}, at gateway ${number}`;
+  if (byAudit?.status === 404) denied[404].push(what);
+  if (search?.status === 200 && search.body.results.length === 0) denied.empty.push(what);
+  for (const answer of [byAudit, search]) if (answer?.status === 500) internal.push(what);
+}
+
+/** Undefined without an answer. */
+async function ask({ baseUrl }, method, path, request = {}) {
+  try {
+    return await call({ baseUrl, authorization: installation.authorization }, method, path, {
+      timeoutMs: 10_000,
+      ...request,
+    });
+  } catch (error) {
+    if (error instanceof Unanswered) return undefined;
+    throw error;
+  }
+}
+
+const servicesMs = [];
+const late = [];
+let probes = 0;
+
+/** How long it takes until a gateway takes payments. */
+async function untilServed(kind, number) {
+  const beganMs = performance.now();
+  for (;;) {
+    probes += 1;
+    const reference = `probe-${probes}`;
+    const body = paymentBody({ merchantId: installation.merchantId, reference, amountCents: 100 });
+    const answer = await ask(gateways[number], 'POST', '/transactions/purchase', {
+      correlationId: `probe-${probes}`,
+      body,
+    });
+    if (answer?.status === 500) internal.push(`${reference} at gateway ${number}`);
+    if (answer?.status === 201) break;
+    await sleep(50);
+  }
+  const tookMs = performance.now() - beganMs;
+  servicesMs.push(tookMs);
+  if (tookMs > Number(values['service-within-ms']))
+    late.push(`gateway ${number} served ${Math.round(tookMs)} ms after a ${kind}`);
+}
+
+const startedMs = performance.now();
+let over = false;
+const trading = Promise.all(
+  Array.from({ length: Number(values.traders) }, (_, number) =>
+    new Trader({
+      shop,
+      random: random.fork(),
+      name: `order-${number}`,
+      virtualPans,
+      faultPercent: Number(values.faults),
+      isOver: () => over,
+    }).trade(),
+  ),
+);
+
+const done = {};
+const plan = planOf(values.kinds.split(','), failovers);
+for (const kind of plan) {
+  await sleep(Number(values['pause-ms']));
+  await database.failOver(kind, random, () =>
+    Promise.all(gateways.map((_, number) => untilServed(kind, number))),
+  );
+  done[kind] = (done[kind] ?? 0) + 1;
+  say(`… ${kind}; ${shop.orders.length} orders, ${acknowledged} acknowledged`);
+}
+over = true;
+await trading;
+
+const limitMs = performance.now() + DECISION_LIMIT_MS;
+let rows = await installation.transactions();
+while (rows.some(({ status }) => status === 'unknown') && performance.now() < limitMs) {
+  await sleep(200);
+  rows = await installation.transactions();
+}
+const seconds = (performance.now() - startedMs) / 1000;
+const { orders } = shop;
+const ofOrders = rows.filter(({ reference }) => !/^(before-everything|probe-)/.test(reference));
+const audits = new Set(rows.filter((row) => !ofOrders.includes(row)).map((row) => row.acquirerReference));
+const broken = {
+  ...brokenPromises({
+    orders,
+    lookups: await lookUpAll(ofOrders.map(({ audit }) => audit)),
+    rows: ofOrders,
+    entries: (await installation.ledger()).filter(({ reference }) => !audits.has(reference)),
+  }),
+  'what was acknowledged is never 404': denied[404],
+  'what was acknowledged is never missing from a search': denied.empty,
+  'nothing is answered 500': [
+    ...internal,
+    ...Object.entries(shop.failures)
+      .filter(([failure]) => failure.startsWith('500'))
+      .map(([failure, times]) => `${failure}, ${times} times`),
+  ],
+  [`service within ${values['service-within-ms']} ms`]: late,
+  'gateways run until they are told to end': [...ended],
+};
+await installation.close();
+
+const doubled =
+  broken['no order is paid twice'].length + broken['what was not found is not processed'].length;
+say(`failures seen: ${JSON.stringify(shop.failures)}`);
+process.exitCode = verdict(
+  broken,
+  `failover: seed ${seed}, ${plan.length} failovers ${JSON.stringify(done)}, ${orders.length} orders, ` +
+    `${rows.length} transactions in ${seconds.toFixed(0)} s; ${acknowledged} acknowledged, ` +
+    `${broken['what was said stays true'].length} lost, ${doubled} doubled, ${denied[404].length} false 404, ` +
+    `${denied.empty.length} false empty, ${broken['nothing is answered 500'].length} answered 500; ` +
+    `service after ms p50 ${percentile(servicesMs, 0.5)} max ${percentile(servicesMs, 1)}`,
+);
+
+/** Each kind as often as the others, in an order of chance. */
+function planOf(kinds, count) {
+  const order = [];
+  while (order.length < count) order.push(...random.shuffled(kinds));
+  return order.slice(0, count);
+}
+
+async function lookUpAll(wanted) {
+  const found = new Map();
+  const left = [...wanted];
+  await Promise.all(
+    Array.from({ length: LOOKUPS_AT_ONCE }, async () => {
+      for (let audit = left.pop(); audit !== undefined; audit = left.pop()) {
+        let answer = await shop.lookUp(audit);
+        while (answer === 'no answer') answer = await shop.lookUp(audit);
+        found.set(audit, answer);
+      }
+    }),
+  );
+  return found;
+}
