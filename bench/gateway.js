@@ -58,7 +58,7 @@ async function ticks(pid) {
 }
 
 /** Processor seconds that the gateway and its PostgreSQL have used up to now. Only on Linux. */
-async function cpuSeconds({ pid, dataDir }) {
+export async function cpuSeconds({ pid, dataDir }) {
   const [postmaster] = (await readFile(join(dataDir, 'postgres/postmaster.pid'), 'utf8')).split('\n');
   const running = (await readdir('/proc')).filter((name) => /^[0-9]+$/.test(name));
   const backends = (await Promise.all(running.map(ticks))).filter(
