@@ -2,7 +2,7 @@
 import { type Acquirer, type AcquirerRequest, type Answer, askUnderDeadline } from '../acquirers/contract.js';
 import type { Payment } from '../plugins/contract.js';
 import { applyPlugins } from '../plugins/plugins.js';
-import { DatabaseUnavailable } from '../store/database.js';
+import { DatabaseUnavailable, isUniqueViolation } from '../store/database.js';
 import { becsProblems } from '../values/bank-account.js';
 import type { CardType } from '../values/card.js';
 import { Fault, fault } from '../values/faults.js';
@@ -109,6 +109,8 @@ export class Creation {
       held = true;
       return intent;
     } catch (error) {
+      // A failover has given the audit to another as well. Nothing of this one is stored.
+      if (isUniqueViolation(error, 'transaction_pkey')) throw fault('not_processed');
       if (!(error instanceof DatabaseUnavailable)) throw error;
       held = true;
       this.finisher.abandon({ organisationId, audit, ...targetOf(priced) });

@@ -24,6 +24,16 @@ test('left in doubt by a failover that lost its lease → found and resolved', a
   expect(gateway.logged()).toContain('found in doubt without a lease');
 });
 
+test('purchase under an audit that a failover has given to another already → not processed, and nothing of it is stored', async () => {
+  const gateway = await testGateway();
+  const { audit } = (await gateway.api.purchase()).body;
+  await gateway.sql(INSERT, [1, audit + 1, '0 seconds', 'approved']);
+  const refused = await gateway.api.purchase({ correlationId: 'second-holder' });
+  expect([refused.status, refused.code]).toEqual([503, 'not_processed']);
+  expect((await gateway.api.purchase({ correlationId: 'second-holder' })).body.audit).toBe(audit + 2);
+  expect(await gateway.ledger()).toHaveLength(2);
+});
+
 describe('a sweep', () => {
   let database: Database;
   let own: TestDatabase;
