@@ -89,8 +89,12 @@ export function ofBody({ body, id }, proper, bend) {
         'GATEWAY.REQUEST.KVP.',
         proper.secrets.card(),
       ];
-      for (const key of badKeys)
-        add('with a bad key', path, REFUSED(at), (whole) => jsonOf(withValue(whole, [...path, key], 'v')));
+      for (const key of badKeys) {
+        // A card number is starred, and of a huge key only the beginning is repeated.
+        const starred = /^[0-9]+$/.test(key) ? '*'.repeat(key.length) : key;
+        const named = `${at}/${starred.length > 128 ? `${starred.slice(0, 128)}...` : starred}`;
+        add('with a bad key', path, REFUSED(named), (whole) => jsonOf(withValue(whole, [...path, key], 'v')));
+      }
       for (const key of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
         add(`with the key ${key}`, path, ACCEPTED, (whole) =>
           jsonOf(withValue(whole, path, new Raw(`{"${key}":"v"}`))),
@@ -124,7 +128,7 @@ export function ofBody({ body, id }, proper, bend) {
       jsonOf(whole).replace('{', `{"${name}":[],`),
     );
   }
-  for (const size of [131_073, 66_000, 80_000])
+  for (const size of [131_073, 132_000, 160_000])
     add(`of ${size} bytes`, [], REFUSED('', 413), (whole) => jsonOf(whole).padEnd(size));
   add('of 131,072 bytes', [], ACCEPTED, (whole) => jsonOf(whole).padEnd(131_072));
   for (let index = 0; index < 8; index += 1)

@@ -125,7 +125,7 @@ export class RawCases {
   }
 
   announcedTooLarge() {
-    const length = this.chance.one(['65537', '10000000000', '9007199254740991', '18446744073709551615']);
+    const length = this.chance.one(['131073', '10000000000', '9007199254740991', '18446744073709551615']);
     const { head: top } = this.#purchase(this.chance.id());
     return {
       parts: [top.replace(/Content-Length: \d+/, `Content-Length: ${length}`)],

@@ -129,7 +129,7 @@ describe('the response carries the correlation ID of the request', () => {
     ['no such transaction', 404, get('/transactions/2147483647')],
     ['a wrong method', 405, get('/transactions/1', 'DELETE')],
     ['a method that nobody knows', 405, get('/transactions/purchase', 'PROPFIND')],
-    ['too large a body', 413, post('/transactions/purchase', { raw: ' '.repeat(70_000) })],
+    ['too large a body', 413, post('/transactions/purchase', { raw: ' '.repeat(140_000) })],
     ['another media type', 415, post('/transactions/purchase', { headers: { 'content-type': 'text/xml' } })],
     ['an invalid body', 422, post('/transactions/purchase', { body: {} })],
   ])('%s (%i)', async (_, status, call) => {

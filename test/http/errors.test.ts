@@ -61,7 +61,7 @@ describe('every code that the transactions answer with comes with its status and
         return gateway.api.purchase({ correlationId: 'used' });
       },
     ],
-    ['body_too_large', [], () => gateway.api.call('/transactions/purchase', { raw: ' '.repeat(65_537) })],
+    ['body_too_large', [], () => gateway.api.call('/transactions/purchase', { raw: ' '.repeat(131_073) })],
     [
       'unsupported_media_type',
       [],
@@ -256,7 +256,7 @@ describe('no error repeats what was sent', () => {
     ],
     [
       'too large a body',
-      () => gateway.api.call('/transactions/purchase', { raw: JSON.stringify(SECRET_BODY).padEnd(70_000) }),
+      () => gateway.api.call('/transactions/purchase', { raw: JSON.stringify(SECRET_BODY).padEnd(140_000) }),
     ],
     ['a card number as reference', () => gateway.api.purchase({ reference: CARD, cvv: CVV })],
     ['a card number as KVP value', () => gateway.api.purchase({ kvps: { key: CARD }, cvv: CVV })],
