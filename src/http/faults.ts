@@ -1,6 +1,6 @@
 // Faults on their way out. The only place that turns what went wrong into a response.
 import { DatabaseUnavailable } from '../store/database.js';
-import { Fault, type FaultCode, fault, type Problem, problem } from '../values/faults.js';
+import { Fault, type FaultCode, fault, type Problem } from '../values/faults.js';
 import { KeyUnavailable } from '../vault/key-provider.js';
 import { transactionPath } from './hal.js';
 
@@ -75,10 +75,8 @@ export function faultResponse(refused: Fault): FaultResponse {
   };
 }
 
-/** For a connection on which no request could be read: a whole HTTP response as text. */
-export function rawFaultResponse(error: { code?: string }): string {
-  const code = (error.code !== undefined && FRAMEWORK_FAULTS[error.code]) || 'malformed_request';
-  const { status, body } = faultResponse(new Fault([problem(code)]));
-  const text = JSON.stringify(body);
-  return `HTTP/1.1 ${status} ${code}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${text.length}\r\nConnection: close\r\n\r\n${text}`;
+/** For what came on a connection and is no request, or none that could be read. */
+export function faultOfConnection(error: { code?: string }): Fault {
+  if (error instanceof Fault) return error;
+  return fault((error.code !== undefined && FRAMEWORK_FAULTS[error.code]) || 'malformed_request');
 }

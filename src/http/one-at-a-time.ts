@@ -1,17 +1,27 @@
-// The server below the framework: of each connection one request at a time, however many were sent at once.
+// The server below the framework: of each connection one request at a time, however many were sent at once, and an answer
+// to each of them. What cannot be read is refused in its turn, when everything before it has been answered.
 
-import type { ServerResponse } from 'node:http';
 import {
   createServer,
   type IncomingMessage,
   type RequestListener,
   type Server,
   type ServerOptions,
+  type ServerResponse,
+  STATUS_CODES,
 } from 'node:http';
 import type { Socket } from 'node:net';
+import { fault } from '../values/faults.js';
 
-/** More than any honest client sends ahead. */
-const MOST_WAITING = 64;
+/** Where so many wait, the connection is not read until none does. */
+const ENOUGH_WAITING = 64;
+/**
+ * One read can hold more than that: those are kept as long as no more than this many wait on all connections together,
+ * about 20 MB.
+ */
+const MOST_WAITING_IN_ALL = 10_000;
+/** How long a client whose connection was ended may take to read why. */
+const LINGER_MS = 1_000;
 
 interface Exchange {
   readonly request: IncomingMessage;
@@ -19,10 +29,27 @@ interface Exchange {
   readonly mark: number;
 }
 
-/** Of one connection, from its first request to its end. */
-interface Line {
-  current: Exchange | undefined;
-  readonly waiting: Exchange[];
+/** What Node says of a connection, or what we have against a request. */
+export type ConnectionError = Error & { code?: string; rawPacket?: Buffer; bytesParsed?: number };
+
+/** What cannot be read, or is not taken: a request whose head had arrived, or whatever else came. */
+export interface Unreadable {
+  readonly error: ConnectionError;
+  readonly request: IncomingMessage | undefined;
+}
+
+export interface Refusal {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+export interface Handlers {
+  readonly handle: RequestListener;
+  /** Asked once for each refusal, when it is its turn. */
+  readonly refuse: (unreadable: Unreadable) => Refusal;
+  /** Asked at each request for what `markBefore` tells later. */
+  readonly mark: () => number;
 }
 
 /** Of requests that had to wait: the mark of the one before them when they were read. */
@@ -39,45 +66,204 @@ export function markBefore(request: IncomingMessage): number | undefined {
 /**
  * Thousands of small requests fit into one packet. Begun all together they would keep everybody else waiting for
  * seconds; so the next one begins when the one before it was answered, and others have had their turn in between.
- * `mark` is asked at each request for what `markBefore` tells later.
  */
-export function makeServer(options: ServerOptions, handle: RequestListener, mark: () => number): Server {
+export function makeServer(options: ServerOptions & { requestTimeout: number }, handlers: Handlers): Server {
   const lines = new WeakMap<Socket, Line>();
+  const room = { waiting: 0 };
+  const lineOf = (socket: Socket): Line => {
+    const known = lines.get(socket);
+    if (known !== undefined) return known;
+    const line = new Line(socket, handlers, room, options.requestTimeout);
+    lines.set(socket, line);
+    return line;
+  };
+  const listener: RequestListener = (request, response) => lineOf(request.socket).receive(request, response);
 
-  const begin = (socket: Socket, line: Line, exchange: Exchange): void => {
-    const { request, response } = exchange;
-    line.current = exchange;
-    response.once('close', () => {
-      // At once: who reads the answer may send the next request, and that one stands behind nobody.
-      if (line.waiting.length === 0) line.current = undefined;
-      else setImmediate(next, socket, line);
+  // A missing host is refused elsewhere, with an answer that says so. Duplicates are joined, so that they are seen.
+  const server = createServer({ ...options, requireHostHeader: false, joinDuplicateHeaders: true }, listener)
+    // Node's own answer to an unknown expectation says nothing; it may be ignored.
+    .on('checkExpectation', listener)
+    .on('clientError', (error, socket) => lineOf(socket as Socket).fail(error))
+    .on('connect', (request, socket) => {
+      // Node has let go of this connection.
+      socket.on('error', () => {});
+      lineOf(socket as Socket).end({ error: fault('method_not_allowed'), request });
     });
-    handle(request, response);
-  };
+  // A client that has sent everything and says so still waits for its answers.
+  return Object.assign(server, { httpAllowHalfOpen: true });
+}
 
-  const next = (socket: Socket, line: Line): void => {
-    const following = line.waiting.shift();
-    // Behind an answer that ends the connection nothing is begun any more.
-    if (following !== undefined && socket.writable) begin(socket, line, following);
-    else line.current = undefined;
-  };
+/** Of one connection, from its first request to its end. */
+class Line {
+  #current: Exchange | undefined;
+  readonly #waiting: Exchange[] = [];
+  #received = 0;
+  /** Answered before its body had come. */
+  #unread: IncomingMessage | undefined;
+  #held = false;
+  /** From when the connection was not read, until it is certain that everything sent meanwhile has been read. */
+  #markWhenStopped: number | undefined;
+  /** Nothing more is begun. What is to be said at the end, if anything is. */
+  #ending: { readonly unreadable: Unreadable | undefined } | undefined;
 
-  const listener: RequestListener = (request, response) => {
-    const { socket } = request;
-    const exchange = { request, response, mark: mark() };
-    let line = lines.get(socket);
-    if (line === undefined) {
-      line = { current: undefined, waiting: [] };
-      lines.set(socket, line);
+  constructor(
+    private readonly socket: Socket,
+    private readonly handlers: Handlers,
+    private readonly room: { waiting: number },
+    private readonly requestTimeoutMs: number,
+  ) {
+    socket.on('pause', () => {
+      this.#markWhenStopped ??= handlers.mark();
+    });
+    // What Node calls after the last answer. To close a connection on which something is unread resets it, and the
+    // client may never see the answer.
+    const { destroySoon } = socket;
+    socket.destroySoon = () => {
+      if (this.#ending !== undefined || this.#newest?.complete === false) this.#close();
+      else destroySoon.call(socket);
+    };
+  }
+
+  receive(request: IncomingMessage, response: ServerResponse): void {
+    if (this.#ending !== undefined) return;
+    this.#received += 1;
+    const before = this.#markWhenStopped ?? this.#current?.mark;
+    if (before !== undefined) marks.set(request, before);
+    const exchange = { request, response, mark: this.#markWhenStopped ?? this.handlers.mark() };
+    if (this.#current === undefined) {
+      this.#begin(exchange);
+      return;
     }
-    if (line.current === undefined) begin(socket, line, exchange);
-    else if (line.waiting.length < MOST_WAITING) {
-      marks.set(request, line.current.mark);
-      line.waiting.push(exchange);
-    } else socket.destroy();
-  };
+    const enough = this.#waiting.length >= ENOUGH_WAITING;
+    if (enough && this.room.waiting >= MOST_WAITING_IN_ALL) {
+      this.end({ error: fault('too_many_requests'), request });
+      return;
+    }
+    this.#waiting.push(exchange);
+    this.room.waiting += 1;
+    if (enough) this.#hold();
+  }
 
-  // Node's own answers to a missing host and to an unknown expectation say nothing; the first is refused elsewhere,
-  // the second may be ignored.
-  return createServer({ ...options, requireHostHeader: false }, listener).on('checkExpectation', listener);
+  /** What comes next on the connection cannot be read, or does not come. */
+  fail(error: ConnectionError): void {
+    if (!this.socket.writable || this.#ending !== undefined) return;
+    const newest = this.#newest;
+    if (newest === undefined || newest.complete) {
+      // Its client has said that nothing follows: whatever does is nobody's request.
+      if (error.code === 'HPE_CLOSED_CONNECTION') this.end(undefined);
+      else if (!this.#postponed(error, undefined)) this.end({ error, request: undefined });
+      return;
+    }
+    if (this.#postponed(error, newest)) return;
+    const waited = this.#waiting.pop() !== undefined;
+    if (waited) this.room.waiting -= 1;
+    // One that was answered before it had come whole has all that is due to it.
+    const answered = !waited && this.#current?.response.headersSent !== false;
+    this.end(answered ? undefined : { error, request: newest });
+  }
+
+  /** Begins nothing more; says this when everything before it is answered, and closes the connection. */
+  end(unreadable: Unreadable | undefined): void {
+    const current = this.#current;
+    if (unreadable !== undefined && unreadable.request === current?.request && current !== undefined) {
+      this.#ending = { unreadable: undefined };
+      const { status, headers, text } = this.handlers.refuse(unreadable);
+      current.response.writeHead(status, { ...headers, connection: 'close' }).end(text);
+      return;
+    }
+    this.#ending = { unreadable };
+    if (current === undefined) this.#finish();
+    else this.#hold();
+  }
+
+  get #newest(): IncomingMessage | undefined {
+    return this.#waiting.at(-1)?.request ?? this.#current?.request ?? this.#unread;
+  }
+
+  #begin(exchange: Exchange): void {
+    const { request, response } = exchange;
+    this.#current = exchange;
+    response.once('close', () => {
+      this.#unread = request.complete ? undefined : request;
+      // At once: who reads the answer may send the next request, and that one stands behind nobody.
+      if (this.#waiting.length === 0) this.#rest();
+      else setImmediate(() => this.#next());
+    });
+    this.handlers.handle(request, response);
+  }
+
+  #next(): void {
+    const following = this.#waiting.shift();
+    if (following !== undefined) this.room.waiting -= 1;
+    // Behind an answer that ends the connection nothing is begun any more.
+    if (following !== undefined && this.socket.writable) {
+      if (this.#held && this.#waiting.length === 0 && this.#ending === undefined) this.#release();
+      this.#begin(following);
+      return;
+    }
+    this.room.waiting -= this.#waiting.length;
+    this.#waiting.length = 0;
+    this.#rest();
+  }
+
+  #rest(): void {
+    this.#current = undefined;
+    if (this.#ending !== undefined) this.#finish();
+    else if (this.#markWhenStopped !== undefined) void setImmediate(() => this.#catchUp(this.#received));
+  }
+
+  /** A connection that is read, and brings nothing for a whole turn of the event loop, has nothing left from before. */
+  #catchUp(received: number): void {
+    setImmediate(() => {
+      if (this.#received === received && !this.socket.isPaused()) this.#markWhenStopped = undefined;
+    });
+  }
+
+  #finish(): void {
+    const { unreadable } = this.#ending ?? {};
+    if (unreadable !== undefined && this.socket.writable) {
+      this.socket.write(responseText(this.handlers.refuse(unreadable)));
+    }
+    this.#close();
+  }
+
+  #close(): void {
+    if (this.socket.writableEnded) return;
+    this.socket.end();
+    // What is still on its way is read and thrown away, but a client that does not close its side must not keep the
+    // connection.
+    this.#release();
+    setTimeout(() => this.socket.destroy(), LINGER_MS).unref();
+  }
+
+  /** Node goes on reading after every request that it has read or answered; not here. */
+  #hold(): void {
+    if (this.#held) return;
+    this.#held = true;
+    this.socket.resume = () => this.socket;
+    this.socket.pause();
+  }
+
+  #release(): void {
+    if (this.#held) Reflect.deleteProperty(this.socket, 'resume');
+    this.#held = false;
+    this.socket.resume();
+  }
+
+  /** What does not come while the connection is not read is not late. Its time begins anew. */
+  #postponed(error: ConnectionError, request: IncomingMessage | undefined): boolean {
+    if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT' || !this.socket.isPaused()) return false;
+    const received = this.#received;
+    const again = () => {
+      if (this.#received === received && request?.complete !== true) this.fail(error);
+    };
+    setTimeout(again, this.requestTimeoutMs).unref();
+    return true;
+  }
+}
+
+function responseText({ status, headers, text }: Refusal): string {
+  const lines = Object.entries({ date: new Date().toUTCString(), ...headers, connection: 'close' });
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head}\r\n${text}`;
 }

@@ -4,11 +4,10 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Logger } from 'pino';
 import type { Callers } from '../merchants/callers.js';
 import type { Room, Tenant } from '../transactions/room.js';
-import { containsCardNumber } from '../values/card.js';
 import { fault } from '../values/faults.js';
-import { isCorrelationId } from '../values/text.js';
 import { credentialsOf } from './authentication.js';
 import type { Connections } from './connections.js';
+import { CORRELATION_HEADER, returnable } from './correlation-id.js';
 import { faultResponse } from './faults.js';
 import { BASE_PATH } from './hal.js';
 import { Turns } from './turns.js';
@@ -64,13 +63,15 @@ function shedding(): RequestListener {
   const text = JSON.stringify(body);
   const constant = {
     ...headers,
+    'cache-control': 'no-store',
     'content-type': 'application/json; charset=utf-8',
     'content-length': String(text.length),
   };
   return (request, response) => {
-    const sent = request.headers['x-correlation-id'];
-    const known = typeof sent === 'string' && isCorrelationId(sent) && !containsCardNumber(sent);
-    response.writeHead(status, known ? { ...constant, 'x-correlation-id': sent } : constant).end(text);
+    const id = returnable(request.headers[CORRELATION_HEADER]);
+    response
+      .writeHead(status, id === undefined ? constant : { ...constant, [CORRELATION_HEADER]: id })
+      .end(text);
   };
 }
 

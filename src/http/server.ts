@@ -1,6 +1,5 @@
 // The HTTP server: correlation IDs, credentials, checks, the operations, and one log line for each request.
 import { randomUUID } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
@@ -8,20 +7,22 @@ import type { Caller } from '../merchants/callers.js';
 import type { Presence } from '../transactions/absences.js';
 import { correlationIdTaken } from '../transactions/create.js';
 import type { Room } from '../transactions/room.js';
-import { containsCardNumber } from '../values/card.js';
 import { Fault, fault, type Problem, problem } from '../values/faults.js';
-import { isCorrelationId } from '../values/text.js';
+import { Addresses, allowed, patternOf } from './addresses.js';
 import { type AuthenticationServices, authenticated, refusedLogIn } from './authentication.js';
 import { Connections } from './connections.js';
+import { CORRELATION_HEADER, returnable } from './correlation-id.js';
 import { CUSTOMER_OPERATIONS } from './customers.js';
-import { faultFor, faultOfProblems, faultResponse, rawFaultResponse } from './faults.js';
+import { faultFor, faultOfProblems, faultResponse } from './faults.js';
 import { BASE_PATH } from './hal.js';
 import { makeServer, markBefore } from './one-at-a-time.js';
 import { openApiDocument } from './openapi.js';
 import type { Operation, Reply } from './operation.js';
 import { door } from './overload.js';
 import { referencePage } from './reference-page.js';
+import { refusing } from './refused-connections.js';
 import { CorrelationId } from './schemas.js';
+import { originForm, parseQuery } from './target.js';
 import { TOKEN_OPERATIONS } from './tokens.js';
 import { TRANSACTION_OPERATIONS, type TransactionServices } from './transactions.js';
 import { markWhenReceived } from './turns.js';
@@ -46,16 +47,15 @@ export const OPERATIONS: readonly Operation<OperationServices>[] = [
   ...TOKEN_OPERATIONS,
 ];
 
+const ADDRESSES = new Addresses(OPERATIONS);
+
 /** 100 KVPs of full length fit. */
 const BODY_LIMIT_BYTES = 128 * 1024;
 /** A request that has not arrived whole after this long is cut off. */
 const REQUEST_TIMEOUT_MS = 10_000;
 const HEADERS_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_MS = 75_000;
-/** How long a refused connection may take to read why. */
-const LINGER_MS = 1_000;
 const JSON_TYPE = 'application/json; charset=utf-8';
-const CORRELATION_HEADER = 'x-correlation-id';
 
 const checkCorrelationId = checker('header', CorrelationId);
 
@@ -82,7 +82,8 @@ export function buildServer(services: ServerServices): FastifyInstance {
     bodyLimit: BODY_LIMIT_BYTES,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    routerOptions: { maxParamLength: 16_384 },
+    routerOptions: { maxParamLength: 16_384, querystringParser: parseQuery },
+    rewriteUrl: ({ url = '/' }) => originForm(url),
     serverFactory: (handle) =>
       makeServer(
         {
@@ -91,10 +92,14 @@ export function buildServer(services: ServerServices): FastifyInstance {
           keepAliveTimeout: KEEP_ALIVE_MS,
           connectionsCheckingInterval: 1_000,
         },
-        door(handle, { ...services, connections, mark: () => services.absences.known }),
-        () => services.absences.known,
+        {
+          handle: door(handle, { ...services, connections, mark: () => services.absences.known }),
+          refuse: refusing(services.log, ADDRESSES),
+          mark: () => services.absences.known,
+        },
       ),
-    clientErrorHandler: (error, socket) => refuseConnection(socket, error),
+    // Refused in its turn, by the server that was made above.
+    clientErrorHandler: () => {},
     frameworkErrors: (error, request, reply) => {
       refuse(services, request, reply as FastifyReply, error);
       // No hook runs for a request that came to no route.
@@ -112,6 +117,7 @@ export function buildServer(services: ServerServices): FastifyInstance {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     // Many clients name a content type even where there is no content.
     if (request.method === 'DELETE') return done(null);
+    if (!isPlain(request)) return done(fault('unsupported_media_type', ['header', 'Content-Encoding']));
     try {
       done(null, JSON.parse(body.toString('utf8')));
     } catch {
@@ -122,7 +128,7 @@ export function buildServer(services: ServerServices): FastifyInstance {
   app.decorateRequest('passage');
   app.addHook('onRequest', (request, reply, done) => {
     beginPassage(request, reply);
-    if (hostMissing(request)) return done(fault('malformed_request'));
+    if (!hostNamedOnce(request)) return done(fault('malformed_request', ['header', 'Host']));
     // What leads nowhere is refused before its body is read, whatever that is.
     done(request.is404 ? notFound(request, reply) : undefined);
   });
@@ -134,24 +140,9 @@ export function buildServer(services: ServerServices): FastifyInstance {
   app.setErrorHandler((error, request, reply) => refuse(services, request, reply, error));
 
   for (const operation of OPERATIONS) addOperation(app, services, operation);
-  refuseOtherMethods(app);
+  for (const [url, methods] of ADDRESSES.literal) refuseOtherMethods(app, url, methods);
   addPages(app, services);
   return app;
-}
-
-/** For a connection on which no request, or no further one, could be read. */
-function refuseConnection(socket: Socket, error: Error & { code?: string }): void {
-  // While a request that came whole is being answered, this would be taken for its answer: a purchase under way would
-  // look refused.
-  const { _httpMessage: current } = socket as { _httpMessage?: ServerResponse | null };
-  const answering = current != null && (current.req.complete || current.headersSent);
-  if (answering || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  socket.end(rawFaultResponse(error));
-  // A client that does not close its side must not keep the connection.
-  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
 function beginPassage(request: FastifyRequest, reply: FastifyReply): void {
@@ -164,19 +155,25 @@ function beginPassage(request: FastifyRequest, reply: FastifyReply): void {
     fault: undefined,
     presence: undefined,
   };
+  // What is answered here may have card holders' data in it, and is true for the moment only.
+  reply.header('cache-control', 'no-store');
   if (correlationId !== undefined) reply.header(CORRELATION_HEADER, correlationId);
 }
 
-function hostMissing({ raw: { httpVersion, headers } }: FastifyRequest): boolean {
-  return headers.host === undefined && httpVersion === '1.1';
+/** Two of them come joined by a comma and a space. */
+function hostNamedOnce({ raw: { httpVersion, headers } }: FastifyRequest): boolean {
+  return headers.host === undefined ? httpVersion !== '1.1' : !headers.host.includes(' ');
+}
+
+function isPlain({ headers: { 'content-encoding': encoding = 'identity' } }: FastifyRequest): boolean {
+  return encoding.toLowerCase() === 'identity';
 }
 
 /** That of the request, if it is well-formed; one that is made up where a lookup came without. */
 function correlationIdOf({ method, headers }: FastifyRequest): string | undefined {
   const sent = headers[CORRELATION_HEADER] as string | undefined;
   if (sent === undefined) return method === 'GET' || method === 'HEAD' ? randomUUID() : undefined;
-  // One with a card number in it is refused, and must not come as far as the log either.
-  return isCorrelationId(sent) && !containsCardNumber(sent) ? sent : undefined;
+  return returnable(sent);
 }
 
 function addOperation(
@@ -187,7 +184,7 @@ function addOperation(
   const createsTransaction = operation.creates === true;
   app.route({
     method: operation.method,
-    url: BASE_PATH + operation.route.replaceAll(/\{(\w+)\}/g, ':$1'),
+    url: patternOf(operation.route),
     onRequest: async (request, reply) => {
       // Nothing new is begun while the process ends; what was begun is finished.
       if (services.draining()) throw fault('not_processed');
@@ -288,47 +285,24 @@ async function earlierHolder(
   return correlationIdTaken(await lookup.holderOf(caller, merchant, correlationId).catch(() => undefined));
 }
 
-const KNOWN_PATHS = OPERATIONS.map(({ method, route }) => ({
-  method,
-  literal: !route.includes('{'),
-  pattern: new RegExp(`^${BASE_PATH}${route.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
-}));
-
 function notFound(request: FastifyRequest, reply: FastifyReply): Fault {
-  const [path = ''] = request.url.split('?');
-  const matching = KNOWN_PATHS.filter(({ pattern }) => pattern.test(path));
-  if (matching.length === 0) return fault('route_not_found');
-  // As in routing, /transactions/purchase is itself and not an audit called "purchase".
-  const literal = matching.filter((known) => known.literal);
-  const methods = (literal.length > 0 ? literal : matching).map(({ method }) => method);
+  const methods = ADDRESSES.methodsAt(request.url);
+  if (methods.length === 0) return fault('route_not_found');
   reply.header('allow', allowed(methods));
   return fault('method_not_allowed');
 }
 
-function allowed(methods: readonly string[]): string {
-  return [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))].join(
-    ', ',
-  );
-}
-
 /** GET /transactions/purchase is a wrong method, not a look-up of an audit called "purchase". */
-function refuseOtherMethods(app: FastifyInstance): void {
-  for (const route of new Set(OPERATIONS.map((operation) => operation.route))) {
-    if (route.includes('{')) continue;
-    const methods = OPERATIONS.filter((operation) => operation.route === route).map(
-      ({ method }) => method as string,
-    );
-    const others = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) => !methods.includes(method));
-    app.route({
-      method: others,
-      url: BASE_PATH + route,
-      onRequest: (_request, reply, done) => {
-        reply.header('allow', allowed(methods));
-        done(fault('method_not_allowed'));
-      },
-      handler: async () => {},
-    });
-  }
+function refuseOtherMethods(app: FastifyInstance, url: string, methods: readonly string[]): void {
+  app.route({
+    method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) => !methods.includes(method)),
+    url,
+    onRequest: (_request, reply, done) => {
+      reply.header('allow', allowed(methods));
+      done(fault('method_not_allowed'));
+    },
+    handler: async () => {},
+  });
 }
 
 function refuse(
@@ -343,6 +317,8 @@ function refuse(
   if (refused.code === 'internal_error') logInternal(services.log, request, error);
   const { status, headers, body } = faultResponse(refused);
   if (services.draining()) reply.header('connection', 'close');
+  // The framework means to close it after every body that it does not like, with whatever was sent behind.
+  else if (request.raw.complete) reply.removeHeader('connection');
   return reply.code(status).headers(headers).header('content-type', JSON_TYPE).send(JSON.stringify(body));
 }
 

@@ -20,7 +20,7 @@ export const FAULTS = {
     message: 'This X-Correlation-Id belongs to an earlier request; see _links.transaction.',
   },
   body_too_large: { status: 413, message: 'The body is larger than 128 KiB.' },
-  unsupported_media_type: { status: 415, message: 'The body must be application/json.' },
+  unsupported_media_type: { status: 415, message: 'The body must be application/json, and not compressed.' },
   field_missing: { status: 422, message: 'This field is required.' },
   field_type: { status: 422, message: 'This field has the wrong type.' },
   field_too_short: { status: 422, message: 'This field is too short.' },

@@ -105,7 +105,7 @@ describe('where the header is optional', () => {
   });
 });
 
-describe('the response carries the correlation ID of the request', () => {
+describe('the response carries the correlation ID of the request, and may not be cached', () => {
   const post =
     (path: string, options: object = {}) =>
     (correlationId: string) =>
@@ -131,12 +131,30 @@ describe('the response carries the correlation ID of the request', () => {
     ['a method that nobody knows', 405, get('/transactions/purchase', 'PROPFIND')],
     ['too large a body', 413, post('/transactions/purchase', { raw: ' '.repeat(140_000) })],
     ['another media type', 415, post('/transactions/purchase', { headers: { 'content-type': 'text/xml' } })],
+    ['an encoded body', 415, post('/transactions/purchase', { headers: { 'content-encoding': 'gzip' } })],
     ['an invalid body', 422, post('/transactions/purchase', { body: {} })],
+    ['HEAD, found nothing', 404, get('/transactions/2147483647', 'HEAD')],
+    ['OPTIONS', 405, get('/transactions/1', 'OPTIONS')],
+    ['the document', 200, get('/openapi.json')],
+    ['HEAD of the document', 200, get('/openapi.json', 'HEAD')],
   ])('%s (%i)', async (_, status, call) => {
     const correlationId = freshId();
     const answer = await call(correlationId);
     expect(answer.status).toBe(status);
     expect(answer.headers.get(HEADER)).toBe(correlationId);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+  });
+
+  test.each(['/docs', '/livez', '/readyz', '/favicon.ico'])('%s, GET and HEAD', async (path) => {
+    for (const method of ['GET', 'HEAD']) {
+      const response = await fetch(new URL(path, gateway.baseUrl), {
+        method,
+        headers: { [HEADER]: 'outside' },
+      });
+      expect(response.status).toBe(path === '/favicon.ico' ? 404 : 200);
+      expect(response.headers.get(HEADER)).toBe('outside');
+      expect(response.headers.get('cache-control')).toBe('no-store');
+    }
   });
 
   test('409 and an answer that never came (504)', async () => {

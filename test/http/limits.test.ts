@@ -21,6 +21,7 @@ describe('requests per second of one user', () => {
     expect(refused.length + created.length).toBe(40);
     for (const { errors, headers } of refused) {
       expect(errors).toEqual(['too_many_requests ']);
+      expect(headers.get('x-correlation-id')).not.toBeNull();
       expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
     }
     expect(await storedRows(gateway)).toBe(created.length);
@@ -91,6 +92,8 @@ describe('room that is short', () => {
     expect(refused).toHaveLength(52);
     for (const { status, errors, headers } of refused) {
       expect([status, ...errors]).toEqual([503, 'not_processed ']);
+      expect(headers.get('x-correlation-id')).not.toBeNull();
+      expect(headers.get('cache-control')).toBe('no-store');
       expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
     }
     expect(await storedRows(gateway)).toBe(9);
@@ -146,6 +149,7 @@ describe('while the gateway shuts down', () => {
       expect(statusesOf(answer)).toEqual([503]);
       expect(answer).toContain(`x-correlation-id: ${names[index]}\r\n`);
       expect(answer).toContain('retry-after: 1\r\n');
+      expect(answer).toContain('cache-control: no-store\r\n');
     }
     const codes = answers.map((answer) => /"error_code":"(\w+)"/.exec(answer)?.[1]);
     // To HEAD there is no body.

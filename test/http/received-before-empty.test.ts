@@ -209,6 +209,28 @@ for (const where of ['the same', 'another']) {
   });
 }
 
+test('a request in a connection that is not read, since too many wait on it, searched for → empty, and it is not processed', async () => {
+  const acquirer = gatedAcquirer();
+  const gateway = await testGateway({ settings: PATIENT, acquirers: [acquirer] });
+  const { socket, closed } = await connect(gateway);
+  const passers = (count: number) => 'GET /v1/nowhere HTTP/1.1\r\nHost: gateway\r\n\r\n'.repeat(count);
+  const keep = { Connection: 'keep-alive' };
+  socket.write(purchaseText(gateway, 'first', keep) + passers(100));
+  await acquirer.reached;
+  // More than one read: the last of it is in the socket while the gateway has stopped reading for the second time.
+  socket.write(passers(2_000) + purchaseText(gateway, 'unread', keep) + purchaseText(gateway, 'unasked'));
+  expect((await gateway.api.search('unread')).body).toEqual(NOTHING);
+  // Whatever is received from now on is none of that search's business.
+  await expect
+    .poll(() => gateway.sql('SELECT FROM process, gateway WHERE known_absence < newest_absence'), {
+      timeout: 30_000,
+    })
+    .toEqual([]);
+  acquirer.release();
+  expect(statusesOf(await closed).filter((status) => status !== 404)).toEqual([201, 503, 201]);
+  expect(await gateway.sql(`SELECT FROM transaction WHERE correlation_id = 'unread'`)).toEqual([]);
+});
+
 test('the same correlation ID at another merchant → neither waits for the other, nor is refused because of it', async () => {
   const acquirer = gatedAcquirer();
   const gateway = await testGateway({ settings: PATIENT, acquirers: [acquirer] });

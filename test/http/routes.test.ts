@@ -157,8 +157,15 @@ describe('addresses and methods that are not there', () => {
     expect(text).not.toContain('secret');
   });
 
-  test('CONNECT → the connection is closed', async () => {
-    expect(await exchange(gateway, 'CONNECT example.org:443 HTTP/1.1\r\nHost: example.org\r\n\r\n')).toBe('');
+  test('CONNECT → 405 with Allow, and the connection is closed', async () => {
+    const text = await exchange(
+      gateway,
+      'CONNECT example.org:443 HTTP/1.1\r\nHost: example.org\r\nX-Correlation-Id: tunnel\r\n\r\n',
+    );
+    expect(statusesOf(text)).toEqual([405]);
+    expect(text).toMatch(/\r\nallow: .*GET/);
+    expect(text).toContain('x-correlation-id: tunnel\r\n');
+    expect(text).toContain('"error_code":"method_not_allowed"');
   });
 });
 

@@ -1,0 +1,62 @@
+// Which addresses there are, which methods each takes, and under which pattern it is logged.
+import { BASE_PATH } from './hal.js';
+import { originForm } from './target.js';
+
+interface Route {
+  readonly method: string;
+  /** Below the base path; parameters in braces. */
+  readonly route: string;
+}
+
+/** As the router and the log have it: `/v1/transactions/:audit`. */
+export function patternOf(route: string): string {
+  return BASE_PATH + route.replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+/** For the Allow header. */
+export function allowed(methods: readonly string[]): string {
+  return [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))].join(
+    ', ',
+  );
+}
+
+export class Addresses {
+  readonly methods: readonly string[];
+  /** The methods of each address without parameters. */
+  readonly literal: ReadonlyMap<string, readonly string[]>;
+  readonly #known;
+
+  constructor(routes: readonly Route[]) {
+    this.methods = routes.map(({ method }) => method);
+    const literal = routes.filter(({ route }) => !route.includes('{'));
+    this.literal = new Map(
+      literal.map(({ route }) => [
+        patternOf(route),
+        literal.filter((other) => other.route === route).map(({ method }) => method),
+      ]),
+    );
+    this.#known = routes.map(({ method, route }) => ({
+      method,
+      pattern: patternOf(route),
+      literal: !route.includes('{'),
+      path: new RegExp(`^${BASE_PATH}${route.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+    }));
+  }
+
+  methodsAt(target: string): readonly string[] {
+    return this.#at(target).map(({ method }) => method);
+  }
+
+  /** For the log: an address itself can hold anything. */
+  patternAt(target: string): string {
+    return this.#at(target)[0]?.pattern ?? 'unknown';
+  }
+
+  #at(target: string) {
+    const [path = ''] = originForm(target).split('?');
+    const matching = this.#known.filter((known) => known.path.test(path));
+    // As in routing, /transactions/purchase is itself and not an audit called "purchase".
+    const literal = matching.filter((known) => known.literal);
+    return literal.length > 0 ? literal : matching;
+  }
+}

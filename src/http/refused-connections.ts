@@ -1,0 +1,41 @@
+// Answers to what the framework never sees or never sees whole: bytes that are no request, requests that do not arrive,
+// and what the server does not take. Each has the body and the log line of any other refusal.
+import type { Logger } from 'pino';
+import { type Addresses, allowed } from './addresses.js';
+import { CORRELATION_HEADER, correlationIdInHead, returnable } from './correlation-id.js';
+import { faultOfConnection, faultResponse } from './faults.js';
+import type { Refusal, Unreadable } from './one-at-a-time.js';
+
+export function refusing(log: Logger, addresses: Addresses): (unreadable: Unreadable) => Refusal {
+  return ({ error, request }) => {
+    const refused = faultOfConnection(error);
+    const { status, headers, body } = faultResponse(refused);
+    const correlationId =
+      request === undefined
+        ? correlationIdInHead(error.rawPacket ?? Buffer.alloc(0), error.bytesParsed ?? 0)
+        : returnable(request.headers[CORRELATION_HEADER]);
+    log.info(
+      {
+        method: request?.method,
+        route: addresses.patternAt(request?.url ?? ''),
+        status,
+        correlation_id: correlationId,
+        outcome: refused.code,
+      },
+      'request',
+    );
+    const text = JSON.stringify(body);
+    return {
+      status,
+      headers: {
+        ...headers,
+        'cache-control': 'no-store',
+        'content-type': 'application/json; charset=utf-8',
+        'content-length': String(text.length),
+        ...(status === 405 && { allow: allowed(addresses.methods) }),
+        ...(correlationId !== undefined && { [CORRELATION_HEADER]: correlationId }),
+      },
+      text,
+    };
+  };
+}
