@@ -36,7 +36,9 @@ export async function install(what, program, args, options) {
   try {
     return await run(program, args, options);
   } catch (error) {
-    throw new Missing(`${what} cannot be installed: ${error.message.split('\n').at(-1)}`);
+    const lines = error.message.split('\n').slice(1);
+    const reason = lines.find((line) => /error/i.test(line)) ?? lines.at(-1) ?? error.message;
+    throw new Missing(`${what} cannot be installed: ${reason.trim()}`);
   }
 }
 

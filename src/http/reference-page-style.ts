@@ -82,7 +82,7 @@ ol li::marker { color: var(--accent); font-weight: 700; }
 .route span { color: var(--soft); }
 .rules > h4:first-child { margin-top: .4rem; }
 .method { padding: .12rem .4rem; border-radius: 4px; font-size: .68rem; font-weight: 700; letter-spacing: .03em; color: var(--get); background: var(--get-tint); }
-.route .method { font-size: .78rem; }
+.route .method { flex: none; font-size: .78rem; }
 .method.post { color: var(--post); background: var(--post-tint); }
 .method.patch, .method.put { color: var(--patch); background: var(--patch-tint); }
 .method.delete { color: var(--delete); background: var(--delete-tint); }
