@@ -14,18 +14,15 @@ export interface AuthenticationServices {
   readonly failedLogIns: FailedLogIns;
 }
 
-const digests = new WeakMap<IncomingMessage, string>();
+/** On the request itself: a map of requests would cost the collector more than the digest. */
+const DIGEST = Symbol('digest of the credentials');
 
 /** A digest of what the request says who it is: to know credentials again without keeping them. */
-export function credentialsOf(request: IncomingMessage): string {
+export function credentialsOf(request: IncomingMessage & { [DIGEST]?: string }): string {
   const sent = request.headers.authorization;
   if (sent === undefined) return '';
-  let digest = digests.get(request);
-  if (digest === undefined) {
-    digest = hash('sha256', sent, 'base64');
-    digests.set(request, digest);
-  }
-  return digest;
+  request[DIGEST] ??= hash('sha256', sent, 'base64');
+  return request[DIGEST];
 }
 
 /** The caller, or nobody if the credentials are wrong. */

@@ -10,7 +10,7 @@ const MOST_IN_A_TURN = 64;
 const BYTES_OF_A_TURN = 8_192;
 
 interface Held {
-  readonly request: IncomingMessage;
+  readonly request: Marked;
   readonly response: ServerResponse;
   readonly begin: RequestListener;
   readonly mark: number;
@@ -22,11 +22,12 @@ interface Line {
   debt: number;
 }
 
-/** Of requests that were held: the mark at which they were received. */
-const marks = new WeakMap<IncomingMessage, number>();
+const MARK = Symbol('mark when it was received');
+type Marked = IncomingMessage & { [MARK]?: number };
 
-export function markWhenReceived(request: IncomingMessage): number | undefined {
-  return marks.get(request);
+/** Of a request that was held: the mark at which it was received. */
+export function markWhenReceived(request: Marked): number | undefined {
+  return request[MARK];
 }
 
 export class Turns {
@@ -97,7 +98,7 @@ export class Turns {
       // Its client has hung up.
       if (response.destroyed) continue;
       line.debt = Math.floor(Number(request.headers['content-length'] ?? 0) / BYTES_OF_A_TURN);
-      marks.set(request, mark);
+      request[MARK] = mark;
       begin(request, response);
       return;
     }
