@@ -137,7 +137,7 @@ async function attend(job) {
     for (const ask of idle.splice(0)) ask();
     await Promise.race([answered, sleep(15_000, undefined, { ref: false })]);
   }
-  const lasting = { requests: sent, unsent, broken: broken + (rate === undefined ? 0 : 0), statuses };
+  const lasting = { requests: sent, unsent, broken, statuses };
   for (const socket of closing) socket.destroy();
   latenciesMs.sort((one, other) => one - other);
   const at = (share) => Math.round((latenciesMs[Math.floor(latenciesMs.length * share)] ?? 0) * 10) / 10;

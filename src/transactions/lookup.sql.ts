@@ -50,10 +50,13 @@ export const PROVE_BY_CORRELATION_ID: Statement = {
   text: `${PROVING} SELECT found.* FROM proof LEFT JOIN (${BY_CORRELATION_ID}) AS found ON true`,
 };
 
-/** The transaction that holds a correlation ID, however old. */
-export const HOLDER_OF_CORRELATION_ID: Statement = {
-  name: 'holder-of-correlation-id',
+/** The transactions that hold correlation IDs, however old. */
+export const HOLDERS_HOWEVER_OLD: Statement = {
+  name: 'holders-however-old',
   text: `
-    SELECT audit FROM transaction
-    WHERE organisation_id = $1 AND merchant_id = $2 AND correlation_id = $3`,
+    SELECT place, audit
+    FROM unnest($1::integer[], $2::integer[], string_to_array($3, E'\\x1f')) WITH ORDINALITY
+      AS asked(of_organisation, of_merchant, of_correlation_id, place)
+    JOIN transaction ON organisation_id = of_organisation AND merchant_id = of_merchant
+      AND correlation_id = of_correlation_id`,
 };

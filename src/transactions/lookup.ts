@@ -7,7 +7,7 @@ import type { BatchOptions } from './claim.js';
 import {
   FIND_BY_AUDIT,
   FIND_BY_CORRELATION_ID,
-  HOLDER_OF_CORRELATION_ID,
+  HOLDERS_HOWEVER_OLD,
   PROVE_BY_AUDIT,
   PROVE_BY_CORRELATION_ID,
 } from './lookup.sql.js';
@@ -49,12 +49,15 @@ export class Lookup {
   readonly #byCorrelationId: GroupCommit<WantedCorrelationId, Transaction | undefined>;
   readonly #provenByCorrelationId: GroupCommit<WantedCorrelationId, Transaction | undefined>;
 
+  readonly #holders: GroupCommit<Omit<WantedCorrelationId, 'sinceMs'>, number | undefined>;
+
   constructor(
     private readonly database: Database,
     private readonly correlationIdKeptMs: number,
     options: BatchOptions,
   ) {
     const oneLane = { ...options, lanes: 1 };
+    this.#holders = new GroupCommit((wanted) => this.#holdersOf(wanted), options);
     this.#byAudit = new GroupCommit((wanted) => this.#find(FIND_BY_AUDIT, audits(wanted)), options);
     this.#provenByAudit = new GroupCommit(
       (wanted) => this.#find(PROVE_BY_AUDIT, audits(wanted)).catch(notProven),
@@ -100,17 +103,24 @@ export class Lookup {
   }
 
   /** The audit that holds a correlation ID, also when it is too old to be searched by. */
-  async holderOf(
-    caller: Pick<Caller, 'organisationId'>,
-    merchant: Pick<Merchant, 'id'>,
+  holderOf(
+    { organisationId }: Pick<Caller, 'organisationId'>,
+    { id: merchantId }: Pick<Merchant, 'id'>,
     correlationId: string,
   ): Promise<number | undefined> {
-    const { rows } = await this.database.query<{ audit: number }>(HOLDER_OF_CORRELATION_ID, [
-      caller.organisationId,
-      merchant.id,
-      correlationId,
+    return this.#holders.submit({ organisationId, merchantId, correlationId });
+  }
+
+  async #holdersOf(
+    wanted: readonly Omit<WantedCorrelationId, 'sinceMs'>[],
+  ): Promise<readonly (number | undefined)[]> {
+    const { rows } = await this.database.query<{ place: number; audit: number }>(HOLDERS_HOWEVER_OLD, [
+      numbers(wanted.map(({ organisationId }) => organisationId)),
+      numbers(wanted.map(({ merchantId }) => merchantId)),
+      texts(wanted.map(({ correlationId }) => correlationId)),
     ]);
-    return rows[0]?.audit;
+    const holders = new Map(rows.map(({ place, audit }) => [place, audit]));
+    return wanted.map((_, index) => holders.get(index + 1));
   }
 
   #wanted({ nowMs, ...key }: Search): WantedCorrelationId {
