@@ -9,7 +9,7 @@ import { addCast, type TestDatabase, testDatabase } from '../support/gateway.js'
 import { PROJECT_ROOT } from '../support/process.js';
 import { fillTables } from './filled-tables.js';
 
-/** A million by `TOLLGATE_TEST_ROWS=1000000`: the plans are the same, and it takes minutes. */
+/** A million by `TOLLGATE_TEST_ROWS=1000000`, which takes minutes. */
 const ROWS = Number(process.env.TOLLGATE_TEST_ROWS ?? 100_000);
 
 /** Tables that grow with every payment, customer or deed. */
