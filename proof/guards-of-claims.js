@@ -247,6 +247,27 @@ export const CLAIM_GUARDS = [
     tests: [['test/http/correlation-search.test.ts', 'undecided after 25 hours']],
   },
   {
+    name: 'search by correlation ID: its hours count from the decision',
+    file: 'src/transactions/lookup.sql.ts',
+    find: 'WHERE decided_at > to_timestamp',
+    replace: 'WHERE created_at > to_timestamp',
+    tests: [['test/http/correlation-search.test.ts', 'decided after 25 hours']],
+  },
+  {
+    name: 'surcharge: a total of at most twelve digits',
+    file: 'src/plugins/plugins.ts',
+    find: '  if (changed.amountCents > MAX_AMOUNT_CENTS) throw tooMuch();\n',
+    replace: '',
+    tests: [['test/plugins/surcharge.test.ts', 'longer than twelve digits']],
+  },
+  {
+    name: 'completion: the surcharge of its preauthorisation, and no other',
+    file: 'src/plugins/contract.ts',
+    find: 'payment.target.pricing?.decisions[name]',
+    replace: 'undefined',
+    tests: [['test/plugins/surcharge.test.ts', 'never more than the preauthorisation']],
+  },
+  {
     name: 'callers: only merchants that the user was given',
     file: 'src/merchants/callers.sql.ts',
     find: `(m.id = u.merchant_id OR EXISTS (
