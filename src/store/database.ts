@@ -1,7 +1,7 @@
 // The connection to PostgreSQL: statements, transactions, and telling "gone" from "refused". Only this folder knows the driver.
 import pg from 'pg';
 import { Pool } from './pool.js';
-import type { Session } from './session.js';
+import { type Session, SilentServer } from './session.js';
 
 // Identifiers and cents are at most 12 digits: a double holds them exactly.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
@@ -33,6 +33,11 @@ export class DatabaseUnavailable extends Error {
   /** The server's state, if the server said why. */
   get code(): string | undefined {
     return (this.cause as { code?: string }).code;
+  }
+
+  /** It was waited for, for as long as anybody should wait. */
+  get silent(): boolean {
+    return this.cause instanceof SilentServer;
   }
 
   /** Not just one statement failed: no session on this server is to be trusted. */

@@ -1,6 +1,6 @@
 // Group commit: entries that arrive while a batch is on its way to PostgreSQL travel together in the next one.
 // There is no timer: a lone entry waits for nobody.
-import { DatabaseUnavailable, isDeadlock } from './database.js';
+import { DatabaseUnavailable, isDeadlock, isLockTimeout } from './database.js';
 
 const DEADLOCK_ATTEMPTS = 5;
 
@@ -104,6 +104,12 @@ export class GroupCommit<Entry extends Owned, Result> {
     this.#depart();
   }
 
+  #rejectWaiting(error: DatabaseUnavailable): void {
+    const lines = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const waiting of lines.flat()) waiting.reject(error);
+  }
+
   async #send(batch: readonly Waiting<Entry, Result>[], attempt = 1): Promise<void> {
     try {
       const results = await this.run(batch.map((waiting) => waiting.entry));
@@ -112,8 +118,10 @@ export class GroupCommit<Entry extends Owned, Result> {
       if (isDeadlock(error) && attempt < DEADLOCK_ATTEMPTS) {
         // Its victim has only met somebody at a bad moment.
         await this.#send(batch, attempt + 1);
-      } else if (error instanceof DatabaseUnavailable || batch.length === 1) {
+      } else if (error instanceof DatabaseUnavailable || isLockTimeout(error) || batch.length === 1) {
         for (const waiting of batch) waiting.reject(error);
+        // Others have waited behind this batch for long enough, and would now wait for as long again.
+        if (error instanceof DatabaseUnavailable && error.silent) this.#rejectWaiting(error);
       } else {
         // An entry spoilt the statement, and nothing was committed. No client can bring that about; should it happen all
         // the same, halves find the entry in a few statements.

@@ -1,7 +1,7 @@
 // Sessions that are used again and again, by one statement or one transaction at a time.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Servers, type SessionHolder } from './servers.js';
-import type { Session, SessionOptions } from './session.js';
+import { type Session, type SessionOptions, SilentServer } from './session.js';
 
 export interface PoolOptions extends SessionOptions {
   readonly maxSessions: number;
@@ -147,7 +147,7 @@ export class Pool implements SessionHolder {
       session.silentFor += LOOK_EVERY_MS;
       if (session.silentFor <= answerLimitMs) continue;
       silent = true;
-      session.end(new Error(`the database did not answer within ${answerLimitMs} ms`));
+      session.end(new SilentServer(`the database did not answer within ${answerLimitMs} ms`));
     }
     if (silent) this.suspect();
     for (const session of [...this.#idle]) {

@@ -16,6 +16,11 @@ export class UnfitServer extends Error {
   }
 }
 
+/** The server did not answer in time: whoever waits behind would wait in vain. */
+export class SilentServer extends Error {
+  override readonly name = 'SilentServer';
+}
+
 export interface SessionOptions {
   readonly applicationName: string;
   /** As in `-c name=value`. */

@@ -54,7 +54,7 @@ const FORGET_EVERY_MS = 60_000;
 /** A request that takes longer to arrive is turned away. */
 const ARRIVING_MS = 1_000;
 /** One that has arrived is claimed or refused within milliseconds, as a rule; a slow database is waited for. */
-const CLAIMING_MS = 8_000;
+const CLAIMING_MS = 5_000;
 const PAUSE_MS = 10;
 const LET_PASS_MS = 200;
 const BATCHES = { maxBatch: 128, lanes: 1 };

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { DatabaseUnavailable } from '../../src/store/database.js';
 import { GroupCommit } from '../../src/store/group-commit.js';
+import { SilentServer } from '../../src/store/session.js';
 
 interface Entry {
   readonly organisationId: number;
@@ -110,5 +111,26 @@ describe('a batch that fails', () => {
     const results = await Promise.allSettled(entries(1, 'a', 8).map((entry) => group.submit(entry)));
     expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(8);
     expect(sizes).toEqual([8]);
+  });
+
+  test('because a lock was not to be had in time → fails for each, and halves do not wait for it again', async () => {
+    const locked = Object.assign(new Error('lock timeout'), { code: '55P03' });
+    const { group, sizes } = failing(['a1'], () => locked);
+    const results = await Promise.allSettled(entries(1, 'a', 8).map((entry) => group.submit(entry)));
+    expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(8);
+    expect(sizes).toEqual([8]);
+  });
+
+  test('because the database was silent → what waited behind it fails too, and is not sent; after a lost connection it is', async () => {
+    const ends: [Error, number[]][] = [
+      [new SilentServer('no answer'), [64]],
+      [new Error('connection reset'), [64, 6]],
+    ];
+    for (const [cause, sent] of ends) {
+      const { group, sizes } = failing(['a1'], () => new DatabaseUnavailable(cause));
+      const results = await Promise.allSettled(entries(1, 'a', 70).map((entry) => group.submit(entry)));
+      expect(sizes).toEqual(sent);
+      expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(sent.length === 1 ? 70 : 64);
+    }
   });
 });
