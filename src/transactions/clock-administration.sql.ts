@@ -36,6 +36,7 @@ export const ADVANCE_CLOCK: Statement = {
 export const DATED_AHEAD: Statement = {
   name: '',
   text: `
-    SELECT (SELECT count(*) FROM transaction WHERE created_at > now() OR settlement_date > $1::date) AS transactions,
+    SELECT (SELECT count(*) FROM transaction WHERE created_at > now() OR decided_at > now() OR settlement_date > $1::date)
+        AS transactions,
       (SELECT count(*) FROM directdebit_file WHERE made_at > now() OR processing_day > $1::date) AS files`,
 };
