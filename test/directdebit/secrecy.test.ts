@@ -63,12 +63,13 @@ beforeAll(async () => {
   await keep(api.get(`/transactions/${first}`));
 
   const folder = await dataDirectory();
-  const tollgate = async (...args: string[]) => {
+  const ended = async (...args: string[]) => {
     const environment = { DATABASE_URL: gateway.databaseUrl, TOLLGATE_DATA_DIR: dirname(gateway.ledgerPath) };
     const { code, stdout, stderr } = await run(['directdebit', ...args], environment);
-    expect(code).toBe(0);
     printed.push(stdout, stderr);
+    return code;
   };
+  const tollgate = async (...args: string[]) => expect(await ended(...args)).toBe(0);
   const out = join(folder, 'out.aba');
   await tollgate('export', '--merchant', '1', '--out', out);
   exported = await readFile(out, 'latin1');
@@ -79,6 +80,16 @@ beforeAll(async () => {
   }));
   const path = join(folder, 'returns');
   await writeFile(path, `${returnsFile(header, returned)}this is ${first}\r\n`);
+  expect(await ended('import-returns', path)).toBe(1);
+  await writeFile(path, returnsFile(header, returned));
+  expect(await ended('import-returns', path)).toBe(1);
+  await writeFile(
+    path,
+    returnsFile(
+      header,
+      items.map((item) => ({ item, returnCode: 6 })),
+    ),
+  );
   await tollgate('import-returns', path);
   await gateway.advance('12d');
   await tollgate('status', '--json');
