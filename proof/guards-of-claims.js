@@ -235,8 +235,12 @@ export const CLAIM_GUARDS = [
   {
     name: 'search by correlation ID: only of the merchant that is named',
     file: 'src/transactions/lookup.sql.ts',
-    find: 'AND merchant_id = of_merchant',
-    replace: 'AND of_merchant > 0',
+    find: `AND merchant_id = of_merchant
+      AND correlation_id = of_correlation_id
+    WHERE`,
+    replace: `AND of_merchant > 0
+      AND correlation_id = of_correlation_id
+    WHERE`,
     tests: [['test/http/correlation-search.test.ts', 'that nobody used, or another merchant used']],
   },
   {
