@@ -4,6 +4,8 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const RECONNECT_MS = 50;
+/** Nobody waits for longer until all connections are there. */
+const CONNECTING_MS = 20_000;
 
 /**
  * @typedef {object} Job
@@ -114,8 +116,11 @@ async function attend(job) {
   };
 
   const closing = new Set();
-  const startedMs = performance.now();
   const conversations = Array.from({ length: connections }, converse);
+  // A crowd of new connections is another matter than a crowd of requests.
+  const giveUpMs = performance.now() + CONNECTING_MS;
+  while (rate !== undefined && idle.length < connections && performance.now() < giveUpMs) await sleep(5);
+  const startedMs = performance.now();
   let due = 0;
   const pace =
     rate !== undefined &&

@@ -3,9 +3,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Tenant } from '../transactions/room.js';
 
-/** Requests are begun for so long in each turn of the event loop; then it is the turn of what was begun before. */
-const TURN_MS = 3;
-const MOST_IN_A_TURN = 64;
+/**
+ * Requests are begun for so long in each turn of the event loop; then it is the turn of what was begun before. Short, since only
+ * one connection is accepted in each.
+ */
+const TURN_MS = 1;
+const MOST_IN_A_TURN = 16;
 /** A body counts as a further turn for each so many bytes: to read it takes its time. */
 const BYTES_OF_A_TURN = 8_192;
 

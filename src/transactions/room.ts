@@ -35,6 +35,10 @@ class Count {
     return this.#total;
   }
 
+  get tenants(): number {
+    return this.#of.size;
+  }
+
   of(tenant: Tenant): number {
     return this.#of.get(tenant) ?? 0;
   }
@@ -71,7 +75,10 @@ export class Room {
     if (tooMany(own, this.options.maxInFlight - this.#underWay.total)) return true;
     const waiting = this.#underWay.total - this.#asking.total;
     const most = this.#mostWaiting(waiting);
-    return most !== undefined && tooMany(own - this.#asking.of(tenant), most - waiting);
+    if (most === undefined) return false;
+    const ownWaiting = own - this.#asking.of(tenant);
+    // Where a burst of somebody else has filled more than there is by now, everybody still has an equal share.
+    return tooMany(ownWaiting, most - waiting) && ownWaiting >= most / (this.#underWay.tenants + 1);
   }
 
   enter(tenant: Tenant): void {

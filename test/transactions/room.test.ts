@@ -65,6 +65,14 @@ describe('admission by delay', () => {
     expect(room.refuses(2)).toBe(false);
   });
 
+  test('a burst of one that lasts for too long → no more of it, and another still has room', () => {
+    const room = new Room({ maxInFlight: 5_000, maxDelayMs: 200 });
+    entered(room, 1, 3_000);
+    flow(room, 1, 2_500, { answers: 0, wants: 0 });
+    expect(entered(room, 1, 10)).toBe(0);
+    expect(entered(room, 2, 24)).toBe(24);
+  });
+
   test('nothing is served any more → after a while hardly anybody is taken in', () => {
     const room = new Room({ maxInFlight: 5_000, maxDelayMs: 200 });
     entered(room, 1, 500);
