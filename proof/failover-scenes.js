@@ -38,11 +38,12 @@ export class FailingDatabase {
 
   /**
    * Lets the servers change places, and returns when the standby follows again. `served` is called, and waited for, as soon as
-   * there is a primary that can be written to, and no address leads to one that only says so or does not answer.
+   * there is a primary that can be written to, and no address leads to one that only says so or does not answer. While addresses
+   * are wrong, `traded` is waited for too: that something was paid which the wrong server does not know.
    */
-  async failOver(kind, random, served) {
+  async failOver(kind, random, { served, traded }) {
     const [former, next] = [this.#pair.primary, this.#pair.standby];
-    const wrongMs = random.between(1_000, 3_000);
+    const wrong = () => Promise.all([sleep(random.between(1_000, 3_000)), traded()]);
     switch (kind) {
       case 'kill': {
         await former.end('SIGKILL');
@@ -52,7 +53,7 @@ export class FailingDatabase {
         await served();
         await this.#pair.rejoin();
         // It is back, as a standby, and the addresses lead there too.
-        await this.#mistaken(next, former, random, wrongMs);
+        await this.#mistaken(next, former, random, wrong);
         break;
       }
       case 'switchover': {
@@ -61,18 +62,18 @@ export class FailingDatabase {
         this.#mix(next, former);
         await served();
         await this.#pair.follow();
-        await this.#mistaken(next, former, random, wrongMs);
+        await this.#mistaken(next, former, random, wrong);
         break;
       }
       case 'freeze': {
         former.signal('SIGSTOP');
         await sleep(random.between(200, 1_500));
         await this.#pair.promote();
-        await this.#mistaken(next, former, random, wrongMs);
+        await this.#mistaken(next, former, random, wrong);
         await served();
         // It wakes up, and still believes in itself.
         former.signal('SIGCONT');
-        await this.#mistaken(next, former, random, wrongMs);
+        await this.#mistaken(next, former, random, wrong);
         await this.#pair.rejoin();
         break;
       }
@@ -82,8 +83,8 @@ export class FailingDatabase {
         const moving = random.below(this.ways.length);
         this.ways[moving].lead(next.port);
         this.ways[moving].cut();
-        await sleep(wrongMs);
-        await this.#mistaken(next, former, random, wrongMs);
+        await wrong();
+        await this.#mistaken(next, former, random, wrong);
         await served();
         await this.#pair.rejoin();
         break;
@@ -99,7 +100,7 @@ export class FailingDatabase {
   }
 
   /** One address leads to the new server, the other to the former one or to both; then everything is noticed. */
-  async #mistaken(next, former, random, forMs) {
+  async #mistaken(next, former, random, wrong) {
     const right = random.below(this.ways.length);
     for (const [number, way] of this.ways.entries()) {
       if (number === right) way.lead(next.port);
@@ -107,7 +108,7 @@ export class FailingDatabase {
       // New connections, which find out where they lead now.
       if (random.chance(70)) way.cut();
     }
-    await sleep(forMs);
+    await wrong();
     for (const way of this.ways) {
       way.lead(next.port);
       way.cut(former.port);

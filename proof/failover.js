@@ -14,6 +14,7 @@ import { storeCards, Trader } from './trade.js';
 
 const GATEWAYS = 2;
 const DECISION_LIMIT_MS = 60_000;
+const TRADE_LIMIT_MS = 10_000;
 const LOOKUPS_AT_ONCE = 8;
 
 const { values } = parseArgs({
@@ -57,6 +58,8 @@ for (const [number, gateway] of gateways.entries()) {
 const denied = { 404: [], empty: [] };
 const internal = [];
 let acknowledged = 0;
+/** Of the acknowledged, those that each gateway was asked for. */
+let asked = 0;
 const shop = new Shop({
   gateways,
   random: random.fork(),
@@ -65,6 +68,7 @@ const shop = new Shop({
   onAnswered: async (attempt) => {
     acknowledged += 1;
     await Promise.all(gateways.map((gateway, number) => expectToBeFound(gateway, number, attempt)));
+    asked += 1;
   },
 });
 
@@ -94,6 +98,13 @@ async function ask({ baseUrl }, method, path, request = {}) {
     if (error instanceof Unanswered) return undefined;
     throw error;
   }
+}
+
+/** A few payments were acknowledged, and asked for; or it does not come to that. */
+async function untilTraded() {
+  const enough = asked + 3;
+  const limitMs = performance.now() + TRADE_LIMIT_MS;
+  while (asked < enough && performance.now() < limitMs) await sleep(20);
 }
 
 const servicesMs = [];
@@ -140,9 +151,10 @@ const done = {};
 const plan = planOf(values.kinds.split(','), failovers);
 for (const kind of plan) {
   await sleep(Number(values['pause-ms']));
-  await database.failOver(kind, random, () =>
-    Promise.all(gateways.map((_, number) => untilServed(kind, number))),
-  );
+  await database.failOver(kind, random, {
+    served: () => Promise.all(gateways.map((_, number) => untilServed(kind, number))),
+    traded: untilTraded,
+  });
   done[kind] = (done[kind] ?? 0) + 1;
   say(`… ${kind}; ${shop.orders.length} orders, ${acknowledged} acknowledged`);
 }
