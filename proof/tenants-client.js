@@ -14,6 +14,7 @@ const CONNECTING_MS = 20_000;
  * @property {number} seconds
  * @property {Request[]} requests taken in turn
  * @property {number} [rate] requests a second in all; without it each connection sends the next one when it has its answer
+ * @property {number} [idleSeconds] how long to stay connected before the first request
  * @property {number} [count] how many requests in all
  * @property {'read' | 'never read' | 'never send all' | 'only connect'} [manner]
  * @property {number} [pipelined] how many are sent at once on each connection
@@ -120,6 +121,7 @@ async function attend(job) {
   // A crowd of new connections is another matter than a crowd of requests.
   const giveUpMs = performance.now() + CONNECTING_MS;
   while (rate !== undefined && idle.length < connections && performance.now() < giveUpMs) await sleep(5);
+  await sleep(1000 * (job.idleSeconds ?? 0));
   const startedMs = performance.now();
   let due = 0;
   const pace =

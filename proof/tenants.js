@@ -49,9 +49,11 @@ try {
   const chosen = all.filter(([name]) => values.only.some((part) => name.includes(part)));
   for (const [name, jobs] of chosen) {
     const before = await day(victim, seconds / 2);
-    const attacking = jobs.map((job) => client({ seconds: seconds + 1, ...job }));
+    // A merchant keeps its connections: they are there before the attackers' are.
+    const ordinary = day(victim, seconds, 2);
     await sleep(1_000);
-    const during = await day(victim, seconds);
+    const attacking = jobs.map((job) => client({ seconds: seconds + 1, ...job }));
+    const during = await ordinary;
     const attacked = await Promise.all(attacking);
     await sleep(1_000);
     const after = await day(victim, seconds / 2);
@@ -112,8 +114,10 @@ async function fill({ organisationId, merchantId }, count) {
 }
 
 /** What the victim sees of its ordinary day, of all that it does together. */
-async function day(victim, daySeconds) {
-  const parts = await Promise.all(ordinaryDay(victim).map((job) => client({ seconds: daySeconds, ...job })));
+async function day(victim, daySeconds, idleSeconds = 0) {
+  const parts = await Promise.all(
+    ordinaryDay(victim).map((job) => client({ seconds: daySeconds, idleSeconds, ...job })),
+  );
   const good = parts.reduce((sum, { statuses }) => sum + (statuses['200'] ?? 0) + (statuses['201'] ?? 0), 0);
   // What was not even sent, since every connection was waiting, depends on the time.
   const all = parts.reduce(

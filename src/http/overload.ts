@@ -10,7 +10,7 @@ import type { Connections } from './connections.js';
 import { CORRELATION_HEADER, returnable } from './correlation-id.js';
 import { faultResponse } from './faults.js';
 import { BASE_PATH } from './hal.js';
-import { Turns } from './turns.js';
+import type { Turns } from './turns.js';
 
 /** One line of the log for all that were shed within this time. */
 const TELL_EVERY_MS = 1_000;
@@ -25,13 +25,11 @@ export interface DoorServices {
   readonly callers: Callers;
   readonly room: Room;
   readonly log: Logger;
-  /** Up to where absences are known; see `markWhenReceived`. */
-  readonly mark: () => number;
+  readonly turns: Turns;
 }
 
 export function door(handle: RequestListener, services: DoorServices): RequestListener {
-  const { callers, connections, room, log, mark } = services;
-  const turns = new Turns(mark);
+  const { callers, connections, room, log, turns } = services;
   const shed = shedding();
   const tell = telling(log);
   return (request, response) => {

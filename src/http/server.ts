@@ -25,7 +25,7 @@ import { CorrelationId } from './schemas.js';
 import { originForm, parseQuery } from './target.js';
 import { TOKEN_OPERATIONS } from './tokens.js';
 import { TRANSACTION_OPERATIONS, type TransactionServices } from './transactions.js';
-import { markWhenReceived } from './turns.js';
+import { markWhenReceived, Turns } from './turns.js';
 import { checker, readIntegers } from './validation.js';
 import type { VaultServices } from './vault-access.js';
 
@@ -78,6 +78,7 @@ declare module 'fastify' {
 
 export function buildServer(services: ServerServices): FastifyInstance {
   const connections = new Connections(services.maxConnections, services.log);
+  const turns = new Turns(() => services.absences.known);
   const app = Fastify({
     bodyLimit: BODY_LIMIT_BYTES,
     forceCloseConnections: 'idle',
@@ -93,7 +94,7 @@ export function buildServer(services: ServerServices): FastifyInstance {
           connectionsCheckingInterval: 1_000,
         },
         {
-          handle: door(handle, { ...services, connections, mark: () => services.absences.known }),
+          handle: door(handle, { ...services, connections, turns }),
           refuse: refusing(services.log, ADDRESSES),
           mark: () => services.absences.known,
         },
@@ -110,6 +111,7 @@ export function buildServer(services: ServerServices): FastifyInstance {
   app.server.on('connection', (socket: Socket) => {
     services.absences.connected();
     connections.add(socket);
+    turns.hurry();
   });
   app.addHook('onClose', async () => connections.close());
 

@@ -3,12 +3,16 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Tenant } from '../transactions/room.js';
 
-/**
- * Requests are begun for so long in each turn of the event loop; then it is the turn of what was begun before. Short, since only
- * one connection is accepted in each.
- */
+/** Requests are begun for so long in each turn of the event loop; then it is the turn of what was begun before. */
 const TURN_MS = 1;
 const MOST_IN_A_TURN = 16;
+/**
+ * Only one connection is accepted in each turn. While a crowd of them comes, turns are as short as can be, or whoever stands
+ * behind the crowd would wait for seconds.
+ */
+const SHORT_TURN_MS = 0.1;
+const MOST_IN_A_SHORT_TURN = 2;
+const CROWD_LASTS_MS = 10;
 /** A body counts as a further turn for each so many bytes: to read it takes its time. */
 const BYTES_OF_A_TURN = 8_192;
 
@@ -41,6 +45,7 @@ export class Turns {
   #due = 0;
   /** When this turn of the event loop began to begin requests. */
   #turnFromMs: number | undefined;
+  #crowdUntilMs = 0;
   readonly #endTurn = () => {
     this.#turnFromMs = undefined;
   };
@@ -63,6 +68,11 @@ export class Turns {
     if (this.#due === 0) this.#plan();
   }
 
+  /** A connection was accepted, and there may be more. */
+  hurry(): void {
+    this.#crowdUntilMs = performance.now() + CROWD_LASTS_MS;
+  }
+
   #hasTime(): boolean {
     const nowMs = performance.now();
     if (this.#turnFromMs === undefined) {
@@ -70,12 +80,13 @@ export class Turns {
       setImmediate(this.#endTurn);
       return true;
     }
-    return nowMs - this.#turnFromMs < TURN_MS;
+    return nowMs - this.#turnFromMs < (nowMs < this.#crowdUntilMs ? SHORT_TURN_MS : TURN_MS);
   }
 
   /** One call for each: what a request does at once is done before the next begins, and its time counts. */
   #plan(): void {
-    this.#due = Math.min(this.#held, MOST_IN_A_TURN);
+    const most = performance.now() < this.#crowdUntilMs ? MOST_IN_A_SHORT_TURN : MOST_IN_A_TURN;
+    this.#due = Math.min(this.#held, most);
     for (let planned = 0; planned < this.#due; planned += 1) setImmediate(this.#beginNext);
   }
 
