@@ -4,15 +4,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { RateLimit } from './rate-limit.js';
 
-/** How long the answer to one too many is kept back. */
+/** How long the answer to one too many is kept back, at least. */
 const HELD_MS = 1_000;
+/** Those that are kept back are answered at moments of chance, so many of them a millisecond: not all in one go. */
+const ANSWERED_EACH_MS = 1;
 /** One line of the log for all that were kept back within this time. */
 const TELL_EVERY_MS = 1_000;
 
 export class FailedLogIns {
   readonly #byUser: RateLimit;
   readonly #byAddress: RateLimit;
+  /** Since the last line of the log. */
   #held = 0;
+  #waiting = 0;
 
   /** 0 means no limit. */
   constructor(
@@ -30,7 +34,10 @@ export class FailedLogIns {
     if (userMay && addressMay) return;
     if (this.#held === 0) setTimeout(() => this.#tell(address), TELL_EVERY_MS).unref();
     this.#held += 1;
-    await sleep(HELD_MS, undefined, { ref: false });
+    this.#waiting += 1;
+    const spreadMs = Math.max(HELD_MS, this.#waiting / ANSWERED_EACH_MS);
+    await sleep(Math.round(HELD_MS + Math.random() * spreadMs), undefined, { ref: false });
+    this.#waiting -= 1;
   }
 
   #tell(address: string): void {

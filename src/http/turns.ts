@@ -4,8 +4,8 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Tenant } from '../transactions/room.js';
 
 /** Requests are begun for so long in each turn of the event loop; then it is the turn of what was begun before. */
-const TURN_MS = 1;
-const MOST_IN_A_TURN = 16;
+const TURN_MS = 5;
+const MOST_IN_A_TURN = 64;
 /**
  * Only one connection is accepted in each turn. While a crowd of them comes, turns are as short as can be, or whoever stands
  * behind the crowd would wait for seconds.

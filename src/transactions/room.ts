@@ -20,7 +20,7 @@ const TIMES_OF_WHAT_IS_FREE = 4;
 /** Of all that may be under way, how much for one acquirer link: one that does not answer cannot fill the room. */
 const SHARE_OF_A_LINK = 0.9;
 /** A queue that was never short for this long is no burst. */
-const BURST_MS = 2_000;
+const BURST_MS = 4_000;
 /** So many may wait however slow the database is. */
 const LEAST_WAITING = 128;
 const RATE_WINDOW_MS = 100;

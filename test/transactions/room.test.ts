@@ -55,7 +55,7 @@ describe('admission by delay', () => {
   test('twice as many as are served, lastingly → as many are taken in as are served, and few wait', () => {
     const room = new Room({ maxInFlight: 5_000, maxDelayMs: 200 });
     entered(room, 1, 100);
-    const building = flow(room, 1, 4_000, { answers: 4, wants: 8 });
+    const building = flow(room, 1, 8_000, { answers: 4, wants: 8 });
     const lasting = flow(room, 1, 2_000, { answers: 4, wants: 8 });
     expect(lasting.taken).toBeGreaterThan(0.95 * 8_000);
     expect(lasting.taken).toBeLessThanOrEqual(8_000);
@@ -68,7 +68,7 @@ describe('admission by delay', () => {
   test('a burst of one that lasts for too long → no more of it, and another still has room', () => {
     const room = new Room({ maxInFlight: 5_000, maxDelayMs: 200 });
     entered(room, 1, 3_000);
-    flow(room, 1, 2_500, { answers: 0, wants: 0 });
+    flow(room, 1, 4_500, { answers: 0, wants: 0 });
     expect(entered(room, 1, 10)).toBe(0);
     expect(entered(room, 2, 24)).toBe(24);
   });
@@ -76,7 +76,7 @@ describe('admission by delay', () => {
   test('nothing is served any more → after a while hardly anybody is taken in', () => {
     const room = new Room({ maxInFlight: 5_000, maxDelayMs: 200 });
     entered(room, 1, 500);
-    flow(room, 1, 2_500, { answers: 0, wants: 0 });
+    flow(room, 1, 4_500, { answers: 0, wants: 0 });
     expect(entered(room, 1, 500)).toBe(0);
   });
 });
