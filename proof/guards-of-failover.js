@@ -54,6 +54,15 @@ export const FAILOVER_GUARDS = [
     tests: [LEFT_BEHIND],
   },
   {
+    name: 'failover: that nobody knows the outcome is said after a commit',
+    slow: true,
+    processes: true,
+    file: 'src/transactions/lookup.ts',
+    find: "return found !== undefined && found.status !== 'unknown';",
+    replace: 'return found !== undefined;',
+    tests: [LEFT_BEHIND],
+  },
+  {
     name: 'failover: the last look of a search ends with a commit',
     slow: true,
     processes: true,

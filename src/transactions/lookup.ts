@@ -73,14 +73,15 @@ export class Lookup {
     );
   }
 
-  /** Where there is none, that is certain. */
+  /** Where there is none, or its outcome is open, that is certain. */
   async byAudit(
     { organisationId }: Pick<Caller, 'organisationId'>,
     audit: number,
     merchantIds: Iterable<number>,
   ): Promise<Transaction | undefined> {
     const wanted = { organisationId, audit, merchantIds: [...merchantIds] };
-    return (await this.#byAudit.submit(wanted)) ?? this.#provenByAudit.submit(wanted);
+    const found = await this.#byAudit.submit(wanted);
+    return isDecided(found) ? found : this.#provenByAudit.submit(wanted);
   }
 
   /** As it stands on a server that can still commit, whether it is there or not. */
@@ -92,9 +93,10 @@ export class Lookup {
     return this.#provenByAudit.submit({ organisationId, audit, merchantIds });
   }
 
-  /** Where there is none, that says nothing yet: see `Absences`. */
-  byCorrelationId(search: Search): Promise<Transaction | undefined> {
-    return this.#byCorrelationId.submit(this.#wanted(search));
+  /** Where there is none, that says nothing yet: see `Absences`. That its outcome is open is certain. */
+  async byCorrelationId(search: Search): Promise<Transaction | undefined> {
+    const found = await this.#byCorrelationId.submit(this.#wanted(search));
+    return found === undefined || isDecided(found) ? found : this.provenByCorrelationId(search);
   }
 
   /** Where there is none, there was none when the server last could commit. */
@@ -138,6 +140,11 @@ export class Lookup {
     for (const row of rows) if (row.place !== null) found[row.place - 1] = fromRow(row);
     return found;
   }
+}
+
+/** A server that was left behind may not have heard yet how a transaction ended, and must not say that nobody knows. */
+function isDecided(found: Transaction | undefined): boolean {
+  return found !== undefined && found.status !== 'unknown';
 }
 
 function audits(wanted: readonly WantedAudit[]): [number, ...string[]] {

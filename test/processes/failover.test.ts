@@ -16,6 +16,7 @@ import { moduleOfProof } from '../proof/program.js';
 import { type Answer, type Client, client } from '../support/client.js';
 import { addCast, type Credentials } from '../support/gateway.js';
 import { dataDirectory, eventually } from '../support/process.js';
+import { SLOW_CARD } from '../support/test-cards.js';
 
 interface Server {
   readonly url: string;
@@ -184,10 +185,20 @@ describe('sessions', () => {
 });
 
 describe('promises', () => {
-  test('the old primary, left behind and still reachable → never 404 and never empty, but 503; the new one → all is there', async () => {
+  test('the old primary, left behind and still reachable → never 404, empty or unknown, but 503; the new one → all is there', async () => {
     const old = await gateway();
     const made = await old.api.purchase();
+    const slowly = randomUUID();
+    const paying = answer(old.api.purchase({ pan: SLOW_CARD, correlationId: slowly }));
+    const [underWay] = await eventually(async () => {
+      const { results } = (await old.api.search(slowly)).body;
+      return results.length > 0 ? results : undefined;
+    });
+    expect(underWay.status.transaction_status_code).toBe('unknown');
     await promote();
+    expect(await answer(old.api.lookUp(underWay.audit))).toBe('503 unavailable');
+    expect(await answer(old.api.search(slowly))).toBe('503 unavailable');
+    expect(await paying).toBe('504 acquirer_timeout');
     const fresh = await gateway();
     const later = randomUUID();
     const madeThere = await fresh.api.purchase({ correlationId: later });
