@@ -73,12 +73,16 @@ export class RawCases {
       'EHLO gateway\r\n',
       '\u0000\u0000\u0000\u0008\u0004\u00d2\u0016/',
       'PROXY TCP4 127.0.0.1 127.0.0.1 1 2\r\n',
-      `CONNECT gateway:443 HTTP/1.1\r\nHost: gateway\r\n\r\n`,
       'BREW /v1/transactions HTTP/1.1\r\nHost: gateway\r\n\r\n',
       'GET /v1/transactions HTTP/9.9\r\nHost: gateway\r\n\r\n',
       'GET /v1/transactions\r\n',
     ]);
     return { parts: [bytes], expect: { statuses: [400] } };
+  }
+
+  tunnel() {
+    const bytes = 'CONNECT gateway:443 HTTP/1.1\r\nHost: gateway\r\n\r\n';
+    return { parts: [bytes], expect: { statuses: [405] } };
   }
 
   cutOff() {
@@ -284,6 +288,7 @@ const KINDS = [
   'randomBytes',
   'beginningOfARequest',
   'otherProtocols',
+  'tunnel',
   'cutOff',
   'damagedHead',
   'largeHeads',

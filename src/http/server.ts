@@ -319,8 +319,10 @@ function refuse(
   if (refused.code === 'internal_error') logInternal(services.log, request, error);
   const { status, headers, body } = faultResponse(refused);
   if (services.draining()) reply.header('connection', 'close');
-  // The framework means to close it after every body that it does not like, with whatever was sent behind.
-  else if (request.raw.complete) reply.removeHeader('connection');
+  // The framework means to close it after every body that it does not like, with whatever was sent behind. Said and not
+  // left out: without the header Node forgets that the client has closed its side.
+  else if (reply.hasHeader('connection') && request.raw.complete && reply.raw.shouldKeepAlive)
+    reply.header('connection', 'keep-alive');
   return reply.code(status).headers(headers).header('content-type', JSON_TYPE).send(JSON.stringify(body));
 }
 

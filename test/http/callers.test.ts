@@ -8,7 +8,9 @@ import { ANY_BODY, bodyWith, CREATING_PATHS, storedRows, TARGETED } from './requ
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await testGateway({ settings: { ACQUIRER_DEADLINE_MS: '20000' } });
+  gateway = await testGateway({
+    settings: { ACQUIRER_DEADLINE_MS: '20000', FAILED_LOG_INS_PER_SECOND: '10' },
+  });
 });
 afterAll(() => gateway.close());
 

@@ -100,14 +100,24 @@ test('a client that has sent everything and closes its side → its answers all 
   expect(idsOf(text)).toEqual(['half-1', 'half-2']);
 });
 
-test('a wrong body in the middle → what is behind it is answered too', async () => {
-  const gateway = await testGateway();
-  const wrong = requestText(
+const wrongBody = (gateway: TestGateway) =>
+  requestText(
     gateway,
     'POST /v1/transactions/purchase',
     { ...KEEP, 'Content-Type': 'application/json', 'Content-Length': '3', 'X-Correlation-Id': 'wrong' },
     '{]}',
   );
+
+test('a client that closes its side behind a wrong body → 400, then the end', async () => {
+  const gateway = await testGateway();
+  const { socket, closed } = await connect(gateway, { allowHalfOpen: true });
+  socket.end(wrongBody(gateway));
+  expect(statusesOf(await closed)).toEqual([400]);
+});
+
+test('a wrong body in the middle → what is behind it is answered too', async () => {
+  const gateway = await testGateway();
+  const wrong = wrongBody(gateway);
   const text = await exchange(gateway, wrong + purchase(gateway, 'right', { Connection: 'close' }));
   expect(statusesOf(text)).toEqual([400, 201]);
   expect(idsOf(text)).toEqual(['wrong', 'right']);

@@ -113,6 +113,8 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
       DATABASE_TIMEOUT_MS: '15000',
       RESOLVER_INTERVAL_MS: '50',
       RESOLVER_FIRST_PAUSE_MS: '50',
+      // Most tests with wrong credentials are not about how soon they are answered.
+      FAILED_LOG_INS_PER_SECOND: '0',
       ...(shareWith && { SIMULATOR_LEDGER: shareWith.ledgerPath }),
       ...options.settings,
       DATA_DIR: dataDir,
