@@ -48,14 +48,13 @@ export class Connections {
   }
 
   /** A request is worked on, from its headers to the end of its answer. */
-  begin(request: IncomingMessage, response: ServerResponse): void {
-    const { socket } = request;
-    const address = socket.remoteAddress ?? '';
-    this.#stir(address, socket);
+  begin(socket: Socket, request: IncomingMessage, response: ServerResponse): void {
+    this.#stir(socket.remoteAddress ?? '', socket);
     this.#busy.set(socket, { request, response, writtenAtMs: undefined });
-    response.once('close', () => {
-      if (this.#busy.delete(socket) && !socket.destroyed) this.#rest(address, socket);
-    });
+  }
+
+  end(socket: Socket): void {
+    if (this.#busy.delete(socket) && !socket.destroyed) this.#rest(socket.remoteAddress ?? '', socket);
   }
 
   close(): void {

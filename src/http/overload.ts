@@ -33,18 +33,20 @@ export function door(handle: RequestListener, services: DoorServices): RequestLi
   const shed = shedding();
   const tell = telling(log);
   return (request, response) => {
-    connections.begin(request, response);
+    const { socket } = request;
     const tenant = tenantOf(request, callers);
-    if (request.method !== 'POST' || !request.url?.startsWith(CREATING)) {
-      turns.take(tenant, request, response, handle);
-    } else if (room.refuses(tenant)) {
-      tell(tenant);
-      turns.take(tenant, request, response, shed);
-    } else {
-      room.enter(tenant);
-      response.once('close', () => room.leave(tenant));
-      turns.take(tenant, request, response, handle);
-    }
+    const creates = request.method === 'POST' && request.url?.startsWith(CREATING) === true;
+    const sheds = creates && room.refuses(tenant);
+    const enters = creates && !sheds;
+    if (sheds) tell(tenant);
+    if (enters) room.enter(tenant);
+    connections.begin(socket, request, response);
+    // One listener for everything that ends with the answer: each costs something at every request.
+    response.once('close', () => {
+      connections.end(socket);
+      if (enters) room.leave(tenant);
+    });
+    turns.take(tenant, request, response, sheds ? shed : handle);
   };
 }
 
