@@ -6,7 +6,7 @@ import { HAND_TO_RESOLVER } from './record.sql.js';
 import { ASK_FOR_A_SWEEP, BEGIN_SWEEP, NEXT_TO_SWEEP, SWEPT, UNLEASED, WHOLLY_SWEPT } from './sweep.sql.js';
 
 /** How many audits one run looks at: some milliseconds of PostgreSQL's time. */
-const AUDITS = 5_000;
+const AUDITS = 2_500;
 /** What an organisation costs, in audits, however few it has. */
 const ORGANISATION = 100;
 /** A process renews its leases with the first report after a failover. */
