@@ -65,7 +65,7 @@ describe('a sweep', () => {
       for (const audit of [1, 7_000, 20_000]) await add(merchant, audit, '1 hour');
     await add(1, 2, '1 hour', 'approved');
     const sweep = new Sweep(database, 10_000);
-    for (let run = 0; run < 12; run += 1) await sweep.run();
+    for (let run = 0; run < 24; run += 1) await sweep.run();
     expect(await handedOver()).toEqual(
       [1, 7_000, 20_000].flatMap((audit) => [
         [1, audit],
