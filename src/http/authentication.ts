@@ -14,15 +14,19 @@ export interface AuthenticationServices {
   readonly failedLogIns: FailedLogIns;
 }
 
-/** On the request itself: a map of requests would cost the collector more than the digest. */
-const DIGEST = Symbol('digest of the credentials');
+/** On the connection, where the same credentials come with every request: a digest costs more than to compare two texts. */
+const LATEST = Symbol('credentials that came last');
 
-/** A digest of what the request says who it is: to know credentials again without keeping them. */
-export function credentialsOf(request: IncomingMessage & { [DIGEST]?: string }): string {
-  const sent = request.headers.authorization;
+type Socket = IncomingMessage['socket'] & { [LATEST]?: { readonly sent: string; readonly digest: string } };
+
+/** A digest of what the request says who it is: to know credentials again without keeping them beyond the connection. */
+export function credentialsOf({ headers: { authorization: sent }, socket }: IncomingMessage): string {
   if (sent === undefined) return '';
-  request[DIGEST] ??= hash('sha256', sent, 'base64');
-  return request[DIGEST];
+  const latest = (socket as Socket)[LATEST];
+  if (latest?.sent === sent) return latest.digest;
+  const digest = hash('sha256', sent, 'base64');
+  (socket as Socket)[LATEST] = { sent, digest };
+  return digest;
 }
 
 /** The caller, or nobody if the credentials are wrong. */

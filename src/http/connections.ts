@@ -7,22 +7,26 @@ import type { Logger } from 'pino';
 /** How long a client may take to read an answer. */
 const READING_MS = 10_000;
 const LOOK_EVERY_MS = 1_000;
-/** Among so many of the oldest requests one is looked for that has not come whole yet. */
+/** Among so many connections one is looked for whose request has not come whole yet; the next time among others. */
 const LOOKED_THROUGH = 1_000;
 
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+/** One object for as long as it is open: a map of the requests themselves would keep them alive far beyond their answers. */
+interface Connection {
+  readonly address: string;
+  /** What is worked on, if anything is. */
+  request: IncomingMessage | undefined;
+  response: ServerResponse | undefined;
   /** When it was first seen that everything was written and not all of it taken. */
   writtenAtMs: number | undefined;
 }
 
 export class Connections {
+  readonly #open = new Map<Socket, Connection>();
   /** By address; of each, in the order in which they became idle. None is empty. */
   readonly #idle = new Map<string, Set<Socket>>();
   readonly #countOf = new Map<string, number>();
-  readonly #busy = new Map<Socket, Exchange>();
-  #count = 0;
+  /** Where the search for a request that has not come whole goes on. */
+  #looked = this.#open.entries();
   #closed = 0;
   #refused = 0;
   readonly #looking = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
@@ -34,14 +38,15 @@ export class Connections {
 
   /** A connection was accepted. */
   add(socket: Socket): void {
-    if (this.#count >= this.most && !this.#makeRoom()) {
+    if (this.#open.size >= this.most && !this.#makeRoom()) {
       this.#refused += 1;
       socket.destroy();
       return;
     }
     // Gone with the connection.
     const address = socket.remoteAddress ?? '';
-    this.#count += 1;
+    const connection = { address, request: undefined, response: undefined, writtenAtMs: undefined };
+    this.#open.set(socket, connection);
     this.#countOf.set(address, (this.#countOf.get(address) ?? 0) + 1);
     this.#rest(address, socket);
     socket.once('close', () => this.#remove(address, socket));
@@ -49,12 +54,20 @@ export class Connections {
 
   /** A request is worked on, from its headers to the end of its answer. */
   begin(socket: Socket, request: IncomingMessage, response: ServerResponse): void {
-    this.#stir(socket.remoteAddress ?? '', socket);
-    this.#busy.set(socket, { request, response, writtenAtMs: undefined });
+    const connection = this.#open.get(socket);
+    if (connection === undefined) return;
+    this.#stir(connection.address, socket);
+    connection.request = request;
+    connection.response = response;
   }
 
   end(socket: Socket): void {
-    if (this.#busy.delete(socket) && !socket.destroyed) this.#rest(socket.remoteAddress ?? '', socket);
+    const connection = this.#open.get(socket);
+    if (connection === undefined) return;
+    connection.request = undefined;
+    connection.response = undefined;
+    connection.writtenAtMs = undefined;
+    if (!socket.destroyed) this.#rest(connection.address, socket);
   }
 
   close(): void {
@@ -74,15 +87,14 @@ export class Connections {
 
   #remove(address: string, socket: Socket): void {
     this.#stir(address, socket);
-    this.#busy.delete(socket);
-    this.#count -= 1;
+    this.#open.delete(socket);
     const left = (this.#countOf.get(address) ?? 0) - 1;
     if (left > 0) this.#countOf.set(address, left);
     else this.#countOf.delete(address);
   }
 
   #makeRoom(): boolean {
-    const socket = this.#longestIdle() ?? this.#oldestIncomplete();
+    const socket = this.#longestIdle() ?? this.#incomplete();
     if (socket === undefined) return false;
     this.#closed += 1;
     socket.destroy();
@@ -101,21 +113,25 @@ export class Connections {
     return longest;
   }
 
-  #oldestIncomplete(): Socket | undefined {
-    let looked = 0;
-    for (const [socket, { request }] of this.#busy) {
-      if (!request.complete) return socket;
-      if (++looked === LOOKED_THROUGH) return undefined;
+  #incomplete(): Socket | undefined {
+    for (let looked = 0; looked < LOOKED_THROUGH; looked += 1) {
+      const next = this.#looked.next();
+      if (next.done) {
+        this.#looked = this.#open.entries();
+        continue;
+      }
+      const [socket, { request }] = next.value;
+      if (request?.complete === false) return socket;
     }
     return undefined;
   }
 
   #look(): void {
     const nowMs = performance.now();
-    for (const [socket, exchange] of this.#busy) {
-      if (!exchange.response.writableEnded) continue;
-      exchange.writtenAtMs ??= nowMs;
-      if (nowMs - exchange.writtenAtMs > READING_MS) socket.destroy();
+    for (const [socket, connection] of this.#open) {
+      if (!connection.response?.writableEnded) continue;
+      connection.writtenAtMs ??= nowMs;
+      if (nowMs - connection.writtenAtMs > READING_MS) socket.destroy();
     }
     if (this.#closed + this.#refused === 0) return;
     this.log.warn({ closed: this.#closed, refused: this.#refused }, 'too many connections');
