@@ -3,9 +3,9 @@
 import { randomBytes } from 'node:crypto';
 import Fastify from 'fastify';
 import { Compile } from 'typebox/compile';
-import { PaymentBody } from '../dist/http/schemas.js';
-import '../dist/http/validation.js';
-import { Database } from '../dist/store/database.js';
+import { PaymentBody } from '../dist/api/schemas.js';
+import '../dist/api/validation.js';
+import { Database } from '../dist/postgres/database.js';
 import { Audits } from '../dist/transactions/audits.js';
 import { Claims } from '../dist/transactions/claim.js';
 import { Records } from '../dist/transactions/record.js';

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openEmbeddedPostgres } from '../dist/store/embedded-postgres.js';
+import { openEmbeddedPostgres } from '../dist/embedded-postgres/server.js';
 
 export class KillableDatabase {
   #dataDir;

@@ -17,7 +17,7 @@ const SWEEPS = 'test/transactions/sweep.test.ts';
 const LEASES = 'test/transactions/leases.test.ts';
 const REFUND = 'test/transactions/refund.test.ts';
 const DURABILITY = 'test/store/durability.test.ts';
-const SERVER = 'src/store/embedded-postgres-process.ts';
+const SERVER = 'src/embedded-postgres/process.ts';
 
 export const RECORD_GUARDS = [
   {
@@ -374,14 +374,14 @@ export const RECORD_GUARDS = [
   })),
   {
     name: 'durability: a PostgreSQL with fsync off is refused',
-    file: 'src/cli/connection.ts',
+    file: 'src/gateway/connection.ts',
     find: "if (server.fsync !== 'on')",
     replace: "if (server.fsync === 'never')",
     tests: [[DURABILITY, 'fsync off']],
   },
   {
     name: 'durability: a PostgreSQL with synchronous_commit off is refused',
-    file: 'src/store/session.ts',
+    file: 'src/postgres/session.ts',
     find: 'if (!DURABLE.includes(found.synchronousCommit)) {',
     replace: "if (found.synchronousCommit === 'never') {",
     tests: [[DURABILITY, 'synchronous_commit off']],

@@ -76,7 +76,7 @@ async function copyProject() {
 /** A PostgreSQL for all the runs, so that each need not start its own. */
 async function openServer(copy) {
   if (process.env.DATABASE_URL) return { url: process.env.DATABASE_URL, stop: async () => {} };
-  const { openEmbeddedPostgres } = await import('../dist/store/embedded-postgres.js');
+  const { openEmbeddedPostgres } = await import('../dist/embedded-postgres/server.js');
   const dataDir = join(copy, 'server');
   await mkdir(dataDir);
   return openEmbeddedPostgres({ dataDir });

@@ -5,10 +5,10 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { openEmbeddedPostgres } from '../dist/store/embedded-postgres.js';
-import { chooseAccount, clusterPathFor, spawnAs } from '../dist/store/embedded-postgres-account.js';
-import { findBinaries } from '../dist/store/embedded-postgres-binaries.js';
-import { giveCluster } from '../dist/store/embedded-postgres-files.js';
+import { chooseAccount, clusterPathFor, spawnAs } from '../dist/embedded-postgres/account.js';
+import { findBinaries } from '../dist/embedded-postgres/binaries.js';
+import { giveCluster } from '../dist/embedded-postgres/files.js';
+import { openEmbeddedPostgres } from '../dist/embedded-postgres/server.js';
 
 const READY_LIMIT_MS = 60_000;
 const SETTINGS = {

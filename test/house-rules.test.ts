@@ -9,21 +9,26 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** From the ground up: a folder imports itself and folders before it. */
 const FOLDERS = [
   'values',
-  'store',
+  'postgres',
+  'embedded-postgres',
   'acquirers',
   'plugins',
+  'journal',
   'merchants',
   'vault',
   'transactions',
   'directdebit',
+  'admin',
+  'api',
+  'reference',
   'http',
-  'workers',
+  'gateway',
   'cli',
 ];
 
 /** Which folder alone may know a package. */
 const PACKAGE_HOMES: Readonly<Record<string, string>> = {
-  pg: 'store',
+  pg: 'postgres',
   fastify: 'http',
   'temporal-polyfill': 'values',
   'date-holidays': 'values',

@@ -11,17 +11,17 @@ import { exportFile } from '../directdebit/export.js';
 import { DirectDebitFiles } from '../directdebit/files.js';
 import { STATUS } from '../directdebit/files.sql.js';
 import { importReturns } from '../directdebit/returns-file.js';
-import { AdministrationError } from '../merchants/administration.js';
-import type { Database } from '../store/database.js';
+import { withDatabase } from '../gateway/connection.js';
+import { openKeyProvider } from '../gateway/key-encryption.js';
+import { readSettings, type Settings } from '../gateway/settings.js';
+import type { Database } from '../postgres/database.js';
 import { gatewayTime } from '../transactions/clock-administration.js';
+import { AdministrationError } from '../values/administration-error.js';
 import { DataKeys } from '../vault/keys.js';
 import { id, wholeNumber } from './arguments.js';
-import { withDatabase } from './connection.js';
-import { openKeyProvider } from './key-encryption.js';
 import { operator } from './operator.js';
 import { print, printTable } from './output.js';
 import { ProgressBar } from './progress-bar.js';
-import { readSettings, type Settings } from './settings.js';
 
 const json = () => new Option('--json', 'print JSON, errors too');
 

@@ -1,10 +1,10 @@
 // `tollgate journal`: who did what.
 import { type Command, Option } from 'commander';
-import { readJournal } from '../merchants/journal.js';
+import { withDatabase } from '../gateway/connection.js';
+import { readSettings } from '../gateway/settings.js';
+import { readJournal } from '../journal/journal.js';
 import { id } from './arguments.js';
-import { withDatabase } from './connection.js';
 import { printTable } from './output.js';
-import { readSettings } from './settings.js';
 
 export function addJournalCommand(program: Command): void {
   program

@@ -1,14 +1,14 @@
 // `tollgate keys`: which keys seal what, rotating them while the gateway serves, and destroying what is retired.
 import { type Command, Option } from 'commander';
-import type { Database } from '../store/database.js';
+import { withDatabase } from '../gateway/connection.js';
+import { openKeyProvider } from '../gateway/key-encryption.js';
+import { readSettings } from '../gateway/settings.js';
+import type { Database } from '../postgres/database.js';
 import { Rotation } from '../vault/rotation.js';
 import { id } from './arguments.js';
-import { withDatabase } from './connection.js';
-import { openKeyProvider } from './key-encryption.js';
 import { operator } from './operator.js';
 import { print, printTable } from './output.js';
 import { ProgressBar } from './progress-bar.js';
-import { readSettings } from './settings.js';
 
 const json = () => new Option('--json', 'print JSON');
 

@@ -1,21 +1,22 @@
 // The command line: the only entry point.
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
-import { Administration, AdministrationError } from '../merchants/administration.js';
-import { Database, DatabaseUnavailable } from '../store/database.js';
-import { migrate } from '../store/migrations.js';
+import { Administration } from '../admin/merchants.js';
+import { connect, isForOperator, reasonOf, withDatabase } from '../gateway/connection.js';
+import { readSettings } from '../gateway/settings.js';
+import { Database, DatabaseUnavailable } from '../postgres/database.js';
+import { migrate } from '../postgres/migrations.js';
 import { advanceClock, ClockError, resetClock, showClock } from '../transactions/clock-administration.js';
+import { AdministrationError } from '../values/administration-error.js';
 import { sydneyTimestamp } from '../values/sydney.js';
 import { KeyUnavailable } from '../vault/key-provider.js';
 import { RotationError } from '../vault/rotation.js';
 import { days, duration, id, ids } from './arguments.js';
-import { connect, isForOperator, reasonOf, withDatabase } from './connection.js';
 import { addDirectDebitCommands } from './directdebit.js';
 import { addJournalCommand } from './journal.js';
 import { addKeyCommands } from './keys.js';
 import { operator } from './operator.js';
 import { print, printTable } from './output.js';
-import { readSettings } from './settings.js';
 import { addSurchargeCommands } from './surcharge.js';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -50,7 +51,7 @@ program
   .action(async (options) => {
     const settings = readSettings();
     // Loaded only here: the other commands need neither the HTTP server nor the calendar, and start in half the time.
-    const { serve } = await import('./serve.js');
+    const { serve } = await import('../gateway/serve.js');
     await serve(settings, options);
   });
 

@@ -1,19 +1,19 @@
 // `tollgate surcharge`: the rules of the surcharge plugin.
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { AdministrationError } from '../merchants/administration.js';
-import { SurchargePerhapsForbidden, Surcharges, type SurchargeView } from '../merchants/surcharges.js';
+import { SurchargePerhapsForbidden, Surcharges, type SurchargeView } from '../admin/surcharges.js';
+import { withDatabase } from '../gateway/connection.js';
+import { readSettings } from '../gateway/settings.js';
 import {
   parsePercent,
   SURCHARGE_SCOPES,
   type SurchargeRule,
   type SurchargeScope,
 } from '../plugins/surcharge.js';
+import { AdministrationError } from '../values/administration-error.js';
 import { addDays } from '../values/sydney.js';
 import { id } from './arguments.js';
-import { withDatabase } from './connection.js';
 import { operator } from './operator.js';
 import { printTable } from './output.js';
-import { readSettings } from './settings.js';
 
 type Scoped = Pick<SurchargeRule, 'scope' | 'thousandths'>;
 

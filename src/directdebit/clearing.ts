@@ -1,8 +1,8 @@
 // What happens to direct debits as time goes by: the simulated bank takes the day's items when the day closes and
 // returns some of them, and what nobody returns in time is cleared. Any number of processes may run it.
-import type { SimulatedBank } from '../acquirers/simulated-bank.js';
-import { numbers } from '../store/columns.js';
-import type { Database } from '../store/database.js';
+import type { SimulatedBank } from '../acquirers/simulator/bank.js';
+import { numbers } from '../postgres/columns.js';
+import type { Database } from '../postgres/database.js';
 import type { Clock } from '../transactions/clock.js';
 import { addBusinessDays } from '../values/business-days.js';
 import { settlementCutOff } from '../values/settlement.js';

@@ -1,4 +1,4 @@
-import type { Statement } from '../store/database.js';
+import type { Statement } from '../postgres/database.js';
 
 const SETTINGS = `
   m.organisation_id AS "organisationId", m.id AS merchant, m.name, e.bank, e.user_name AS "userName",

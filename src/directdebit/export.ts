@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, link, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { AdministrationError } from '../merchants/administration.js';
+import { AdministrationError } from '../values/administration-error.js';
 import { settlementDay } from '../values/settlement.js';
 import { headerLine, itemLine, trailerLine } from './aba-line.js';
 import type { DirectEntry } from './direct-entry.js';

@@ -1,4 +1,4 @@
-import type { Statement } from '../store/database.js';
+import type { Statement } from '../postgres/database.js';
 
 /** One file of a merchant is made at a time. */
 export const LOCK_FILES_OF_MERCHANT: Statement = {

@@ -1,7 +1,7 @@
 // Direct-entry files: each item goes into exactly one, decided in the database; what stands in a file never changes,
 // so that it can be written again byte for byte.
-import { journal } from '../merchants/journal.js';
-import type { Database, Queryable } from '../store/database.js';
+import { journal } from '../journal/journal.js';
+import type { Database, Queryable } from '../postgres/database.js';
 import { MOST_CENTS } from '../values/bank-account.js';
 import { addBusinessDays } from '../values/business-days.js';
 import { settlementCutOff, settlementDay } from '../values/settlement.js';

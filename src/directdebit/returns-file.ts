@@ -2,9 +2,9 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { isDeepStrictEqual } from 'node:util';
-import { AdministrationError } from '../merchants/administration.js';
-import { journal } from '../merchants/journal.js';
-import type { Database } from '../store/database.js';
+import { journal } from '../journal/journal.js';
+import type { Database } from '../postgres/database.js';
+import { AdministrationError } from '../values/administration-error.js';
 import { sydneyDate } from '../values/sydney.js';
 import {
   type FileTotals,

@@ -1,4 +1,4 @@
-import type { Statement } from '../store/database.js';
+import type { Statement } from '../postgres/database.js';
 
 /**
  * What is known of the items that a bank has returned: whether they are ours, whether everything about them agrees, and

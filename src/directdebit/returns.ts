@@ -1,7 +1,7 @@
 // Returns: an item that the bank sends back makes its transaction declined, also when it was taken for cleared already.
-import { journal } from '../merchants/journal.js';
-import { numbers, texts } from '../store/columns.js';
-import type { Database, Queryable, Statement } from '../store/database.js';
+import { journal } from '../journal/journal.js';
+import { numbers, texts } from '../postgres/columns.js';
+import type { Database, Queryable, Statement } from '../postgres/database.js';
 import { maskAccountNumber, type ShownBankAccount } from '../values/bank-account.js';
 import type { ReturnedItem } from './aba-line.js';
 import { DEFAULT_DISPUTE_DAYS } from './direct-entry.js';

@@ -20,7 +20,8 @@ const LATEST = Symbol('credentials that came last');
 type Socket = IncomingMessage['socket'] & { [LATEST]?: { readonly sent: string; readonly digest: string } };
 
 /** A digest of what the request says who it is: to know credentials again without keeping them beyond the connection. */
-export function credentialsOf({ headers: { authorization: sent }, socket }: IncomingMessage): string {
+export function credentialsOf({ headers, socket }: IncomingMessage): string {
+  const sent = headers.authorization;
   if (sent === undefined) return '';
   const latest = (socket as Socket)[LATEST];
   if (latest?.sent === sent) return latest.digest;

@@ -2,14 +2,14 @@
 // looked at them. To shed must cost next to nothing, or there is no room left for what was accepted.
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Logger } from 'pino';
+import { CORRELATION_HEADER, returnable } from '../api/correlation-id.js';
+import { faultResponse } from '../api/faults.js';
+import { BASE_PATH } from '../api/hal.js';
 import type { Callers } from '../merchants/callers.js';
 import type { Room, Tenant } from '../transactions/room.js';
 import { fault } from '../values/faults.js';
 import { credentialsOf } from './authentication.js';
 import type { Connections } from './connections.js';
-import { CORRELATION_HEADER, returnable } from './correlation-id.js';
-import { faultResponse } from './faults.js';
-import { BASE_PATH } from './hal.js';
 import type { Turns } from './turns.js';
 
 /** One line of the log for all that were shed within this time. */

@@ -1,9 +1,9 @@
 // Answers to what the framework never sees or never sees whole: bytes that are no request, requests that do not arrive,
 // and what the server does not take. Each has the body and the log line of any other refusal.
 import type { Logger } from 'pino';
-import { type Addresses, allowed } from './addresses.js';
-import { CORRELATION_HEADER, correlationIdInHead, returnable } from './correlation-id.js';
-import { faultOfConnection, faultResponse } from './faults.js';
+import { type Addresses, allowed } from '../api/addresses.js';
+import { CORRELATION_HEADER, correlationIdInHead, returnable } from '../api/correlation-id.js';
+import { faultOfConnection, faultResponse } from '../api/faults.js';
 import type { Refusal, Unreadable } from './one-at-a-time.js';
 
 export function refusing(log: Logger, addresses: Addresses): (unreadable: Unreadable) => Refusal {

@@ -1,4 +1,4 @@
-import type { Statement } from '../store/database.js';
+import type { Statement } from '../postgres/database.js';
 
 /** Only this is read for wrong credentials: it takes the same time whether there is such a user and whatever it is granted. */
 export const FIND_SECRETS: Statement = {

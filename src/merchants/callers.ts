@@ -1,9 +1,9 @@
 // Who is calling, and for which merchants: users with their merchants, cached for a second or two.
 import type { Mode } from '../acquirers/contract.js';
 import type { PluginSettings } from '../plugins/contract.js';
-import { texts } from '../store/columns.js';
-import type { Database } from '../store/database.js';
-import { GroupCommit } from '../store/group-commit.js';
+import { GroupCommit } from '../postgres/batcher.js';
+import { texts } from '../postgres/columns.js';
+import type { Database } from '../postgres/database.js';
 import { fault, type Location } from '../values/faults.js';
 import { FIND_SECRETS, FIND_USER } from './callers.sql.js';
 import { digestSecret, secretMatches } from './credentials.js';

@@ -1,9 +1,9 @@
 // Keeps the promise that "there is no such transaction" is: a client may pay again because of it. A request that was
 // received before that answer either is found by the search, or is not processed any more.
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { numbers, texts } from '../store/columns.js';
-import { type Database, isLockTimeout } from '../store/database.js';
-import { GroupCommit } from '../store/group-commit.js';
+import { GroupCommit } from '../postgres/batcher.js';
+import { numbers, texts } from '../postgres/columns.js';
+import { type Database, isLockTimeout } from '../postgres/database.js';
 import { fault } from '../values/faults.js';
 import { FORGET_ABSENCES, MAKE_ABSENCES } from './absences.sql.js';
 

@@ -1,8 +1,8 @@
 // Audits: leased from the database in blocks per organisation, so that a claim need not ask for its number first.
 // The lease stays until every audit of the block is decided, and tells the others what to look after if this process dies.
 
-import { numbers } from '../store/columns.js';
-import type { Database } from '../store/database.js';
+import { numbers } from '../postgres/columns.js';
+import type { Database } from '../postgres/database.js';
 import { fault } from '../values/faults.js';
 import type { AbsenceNews, AbsenceReport } from './absences.js';
 import {

@@ -1,9 +1,9 @@
 // Commit A: the correlation ID is won, the audit given, the intent stored as `unknown`, the target's amount reserved.
 
 import type { Pricing } from '../plugins/contract.js';
-import { numbers, optionalTexts, texts } from '../store/columns.js';
-import type { Database } from '../store/database.js';
-import { GroupCommit } from '../store/group-commit.js';
+import { GroupCommit } from '../postgres/batcher.js';
+import { numbers, optionalTexts, texts } from '../postgres/columns.js';
+import type { Database } from '../postgres/database.js';
 import type { ShownBankAccount } from '../values/bank-account.js';
 import type { Cents } from '../values/money.js';
 import type { Presence } from './absences.js';

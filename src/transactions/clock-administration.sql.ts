@@ -1,4 +1,4 @@
-import type { Statement } from '../store/database.js';
+import type { Statement } from '../postgres/database.js';
 
 export const SHOW_CLOCK: Statement = {
   name: '',

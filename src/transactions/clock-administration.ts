@@ -1,7 +1,7 @@
 // Moving the gateway's clock, where no acquirer is a real one and no merchant live.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type JournalEntry, journal } from '../merchants/journal.js';
-import { type Database, isCheckViolation, type Queryable } from '../store/database.js';
+import { type JournalEntry, journal } from '../journal/journal.js';
+import { type Database, isCheckViolation, type Queryable } from '../postgres/database.js';
 import { settlementDay } from '../values/settlement.js';
 import { ADVANCE_CLOCK, ADVANCED, DATED_AHEAD, HOLD_CLOCK, SHOW_CLOCK } from './clock-administration.sql.js';
 

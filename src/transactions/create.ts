@@ -2,7 +2,7 @@
 import { type Acquirer, type AcquirerRequest, type Answer, askUnderDeadline } from '../acquirers/contract.js';
 import type { Payment } from '../plugins/contract.js';
 import { applyPlugins } from '../plugins/plugins.js';
-import { DatabaseUnavailable, isUniqueViolation } from '../store/database.js';
+import { DatabaseUnavailable, isUniqueViolation } from '../postgres/database.js';
 import { becsProblems } from '../values/bank-account.js';
 import type { CardType } from '../values/card.js';
 import { Fault, fault } from '../values/faults.js';

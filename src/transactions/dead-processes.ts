@@ -1,5 +1,5 @@
 // Hands what dead processes left in doubt to the resolver: the dead first, then their leases, then the rows of each lease.
-import type { Database } from '../store/database.js';
+import type { Database } from '../postgres/database.js';
 import { DEAD_PROCESSES, FORGET_DEAD_PROCESS, HAND_OVER_ABANDONED, LEASES_OF_PROCESS } from './audits.sql.js';
 
 interface DeadProcess {

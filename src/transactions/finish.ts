@@ -1,7 +1,7 @@
 // From the acquirer's answer to a durable outcome, also when the database is away just then.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer } from '../acquirers/contract.js';
-import { DatabaseUnavailable } from '../store/database.js';
+import { DatabaseUnavailable } from '../postgres/database.js';
 import { fault } from '../values/faults.js';
 import type { Audits } from './audits.js';
 import type { Clock } from './clock.js';

@@ -1,4 +1,4 @@
-import type { Statement } from '../store/database.js';
+import type { Statement } from '../postgres/database.js';
 
 const COLUMNS = `
   organisation_id AS "organisationId", audit, merchant_id AS "merchantId", transaction_type AS "transactionType",

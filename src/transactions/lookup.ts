@@ -1,8 +1,8 @@
 // Finding transactions again: by audit for ever, by correlation ID for a while.
 import type { Caller, Merchant } from '../merchants/callers.js';
-import { numbers, texts } from '../store/columns.js';
-import { type Database, DatabaseUnavailable, type Statement } from '../store/database.js';
-import { GroupCommit } from '../store/group-commit.js';
+import { GroupCommit } from '../postgres/batcher.js';
+import { numbers, texts } from '../postgres/columns.js';
+import { type Database, DatabaseUnavailable, type Statement } from '../postgres/database.js';
 import type { BatchOptions } from './claim.js';
 import {
   FIND_BY_AUDIT,

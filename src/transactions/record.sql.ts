@@ -1,4 +1,4 @@
-import type { Statement } from '../store/database.js';
+import type { Statement } from '../postgres/database.js';
 
 const ANSWERS = `
   unnest($1::integer[], $2::integer[], $3::integer[], $4::smallint[], $5::float8[], string_to_array($6, E'\\x1f'),

@@ -1,7 +1,8 @@
 // Commit B: the outcome is stored, and the reservation on the target settled or released.
-import { numbers, optionalTexts, texts } from '../store/columns.js';
-import type { Database } from '../store/database.js';
-import { GroupCommit } from '../store/group-commit.js';
+
+import { GroupCommit } from '../postgres/batcher.js';
+import { numbers, optionalTexts, texts } from '../postgres/columns.js';
+import type { Database } from '../postgres/database.js';
 import type { BatchOptions } from './claim.js';
 import { HAND_TO_RESOLVER, RECORD_DIRECT, RECORD_DIRECT_WITH_ITEMS, RECORD_TARGETED } from './record.sql.js';
 import type { Intent, Outcome } from './transaction.js';

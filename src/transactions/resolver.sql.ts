@@ -1,4 +1,4 @@
-import type { Statement } from '../store/database.js';
+import type { Statement } from '../postgres/database.js';
 
 /**
  * Takes what is due, for as long as the given lease. Each taking is a new attempt, and only the newest attempt may

@@ -1,6 +1,6 @@
 // Finds out what became of every transaction in doubt, and never gives up. Any number of processes may run it.
 import { type Acquirer, type MoneyOperation, withinDeadline } from '../acquirers/contract.js';
-import type { Database } from '../store/database.js';
+import type { Database } from '../postgres/database.js';
 import type { Audits } from './audits.js';
 import type { Clock } from './clock.js';
 import { DeadProcesses } from './dead-processes.js';

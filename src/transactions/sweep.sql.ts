@@ -1,4 +1,4 @@
-import type { Statement } from '../store/database.js';
+import type { Statement } from '../postgres/database.js';
 
 /** A process that starts may follow one that left a mess. */
 export const ASK_FOR_A_SWEEP: Statement = {

@@ -1,7 +1,7 @@
 // Finds transactions in doubt that nobody looks after: under no lease, and not the resolver's. A failover that lost a lease can
 // leave such a one. Slowly and in small pieces, at each start, after each failover, and once a day.
-import { numbers } from '../store/columns.js';
-import type { Database, Queryable } from '../store/database.js';
+import { numbers } from '../postgres/columns.js';
+import type { Database, Queryable } from '../postgres/database.js';
 import { HAND_TO_RESOLVER } from './record.sql.js';
 import { ASK_FOR_A_SWEEP, BEGIN_SWEEP, NEXT_TO_SWEEP, SWEPT, UNLEASED, WHOLLY_SWEPT } from './sweep.sql.js';
 

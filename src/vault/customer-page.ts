@@ -1,5 +1,5 @@
 // The statement for a page of customers: one for each ordering and each set of filters, so that each has its own plan.
-import type { Statement } from '../store/database.js';
+import type { Statement } from '../postgres/database.js';
 import {
   CUSTOMERS_AT,
   CUSTOMERS_IN_PLACE,

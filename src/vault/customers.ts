@@ -1,8 +1,13 @@
 // Customers: whom tokens belong to. Each merchant with the vault product has its own.
-import { journal } from '../merchants/journal.js';
-import { type Database, isStatementTimeout, isUniqueViolation, type Queryable } from '../store/database.js';
-import type { FairConnections } from '../store/fair-connections.js';
-import { IdBlocks } from '../store/id-blocks.js';
+import { journal } from '../journal/journal.js';
+import {
+  type Database,
+  isStatementTimeout,
+  isUniqueViolation,
+  type Queryable,
+} from '../postgres/database.js';
+import type { FairConnections } from '../postgres/fair-connections.js';
+import { IdBlocks } from '../postgres/id-blocks.js';
 import { Fault, fault, problem } from '../values/faults.js';
 import { customerPage, type Ordering } from './customer-page.js';
 import {

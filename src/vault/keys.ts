@@ -1,6 +1,6 @@
 // Data keys: one line of versions for each merchant, wrapped by the key-encryption key. The newest seals, all open.
 import { randomBytes } from 'node:crypto';
-import { type Database, isUndefined, type Queryable } from '../store/database.js';
+import { type Database, isUndefined, type Queryable } from '../postgres/database.js';
 import { type KeyProvider, KeyUnavailable } from './key-provider.js';
 import { ADD_DATA_KEY, DATA_KEY, KEY_PROOF, NEWEST_DATA_KEY, SET_KEY_PROOF } from './keys.sql.js';
 import type { DataKey } from './sealing.js';

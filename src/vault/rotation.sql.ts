@@ -1,4 +1,4 @@
-import type { Statement } from '../store/database.js';
+import type { Statement } from '../postgres/database.js';
 
 /** Locks the merchant, so that two rotations do not both make a new version. */
 export const LOCK_MERCHANT: Statement = {

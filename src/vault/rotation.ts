@@ -1,9 +1,9 @@
 // Rotation while serving: a new data key for each merchant, and everything sealed anew under it, in bounded batches.
 // It can be interrupted and gone on with at any point; several at once share the work.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type JournalEntry, journal } from '../merchants/journal.js';
-import { numbers, texts } from '../store/columns.js';
-import type { Database, Queryable, Statement } from '../store/database.js';
+import { type JournalEntry, journal } from '../journal/journal.js';
+import { numbers, texts } from '../postgres/columns.js';
+import type { Database, Queryable, Statement } from '../postgres/database.js';
 import type { KeyProvider } from './key-provider.js';
 import { type DataKeyRow, DataKeys, dataKeyContext, NEWEST_KNOWN_WITHIN_MS, renewProof } from './keys.js';
 import { NEWEST_DATA_KEY } from './keys.sql.js';

@@ -1,4 +1,4 @@
-import type { Statement } from '../store/database.js';
+import type { Statement } from '../postgres/database.js';
 
 export const LEASE_TOKEN_IDS: Statement = {
   name: 'lease-token-ids',

@@ -1,10 +1,10 @@
 // Tokens: stored payment methods. Their secrets are sealed, and no operation ever returns them.
-import { journal } from '../merchants/journal.js';
-import { numbers, texts } from '../store/columns.js';
-import { type Database, isUniqueViolation, type Queryable } from '../store/database.js';
-import type { FairConnections } from '../store/fair-connections.js';
-import { GroupCommit } from '../store/group-commit.js';
-import { IdBlocks } from '../store/id-blocks.js';
+import { journal } from '../journal/journal.js';
+import { GroupCommit } from '../postgres/batcher.js';
+import { numbers, texts } from '../postgres/columns.js';
+import { type Database, isUniqueViolation, type Queryable } from '../postgres/database.js';
+import type { FairConnections } from '../postgres/fair-connections.js';
+import { IdBlocks } from '../postgres/id-blocks.js';
 import { fault } from '../values/faults.js';
 import { type Account, type AccountType, type ShownAccount, secretsOf, shownAccount } from './account.js';
 import { customerNotFound, entryOf, type Page, type VaultAccess } from './customers.js';

@@ -2,7 +2,7 @@ import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type LedgerEntry, SimulatorLedger } from '../../src/acquirers/simulator-ledger.js';
+import { type LedgerEntry, SimulatorLedger } from '../../src/acquirers/simulator/ledger.js';
 import { wholeLedger } from '../support/gateway.js';
 
 let directory: string;

@@ -1,7 +1,7 @@
 // The gateway's clock, moved by the operator while two gateways run.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Administration } from '../../src/merchants/administration.js';
-import { Database } from '../../src/store/database.js';
+import { Administration } from '../../src/admin/merchants.js';
+import { Database } from '../../src/postgres/database.js';
 import { advanceClock } from '../../src/transactions/clock-administration.js';
 import { administer } from '../support/database-server.js';
 import { addCast, type TestGateway, testDatabase, testGateway } from '../support/gateway.js';

@@ -2,10 +2,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { Administration } from '../../src/merchants/administration.js';
-import { Surcharges } from '../../src/merchants/surcharges.js';
+import { Administration } from '../../src/admin/merchants.js';
+import { Surcharges } from '../../src/admin/surcharges.js';
 import type { SurchargeScope } from '../../src/plugins/surcharge.js';
-import { Database } from '../../src/store/database.js';
+import { Database } from '../../src/postgres/database.js';
 import type { Json } from '../support/client.js';
 import { administer, databaseUrl } from '../support/database-server.js';
 import { type TestDatabase, testDatabase } from '../support/gateway.js';

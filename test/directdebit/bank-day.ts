@@ -8,7 +8,7 @@ import { type DirectEntryWish, directEntryOf, setDirectEntry } from '../../src/d
 import { exportFile } from '../../src/directdebit/export.js';
 import { DirectDebitFiles } from '../../src/directdebit/files.js';
 import { type ImportResult, importReturns } from '../../src/directdebit/returns-file.js';
-import { Database } from '../../src/store/database.js';
+import { Database } from '../../src/postgres/database.js';
 import { gatewayTime } from '../../src/transactions/clock-administration.js';
 import { DataKeys } from '../../src/vault/keys.js';
 import { FileKeys } from '../../src/vault/local-keys.js';

@@ -2,7 +2,7 @@
 // successor finishes each, and each goes to the bank once.
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { Database } from '../../src/store/database.js';
+import { Database } from '../../src/postgres/database.js';
 import { advanceClock } from '../../src/transactions/clock-administration.js';
 import { POINTS, type Point } from '../../src/transactions/create.js';
 import { type Installation, installation, outcomeOf } from '../processes/installation.js';

@@ -1,7 +1,7 @@
 // What a request with a bank account may look like, and how each mistake in one is told.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Surcharges } from '../../src/merchants/surcharges.js';
-import { Database } from '../../src/store/database.js';
+import { Surcharges } from '../../src/admin/surcharges.js';
+import { Database } from '../../src/postgres/database.js';
 import { type Answer, BANK_ACCOUNT, type Json, paymentBody } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
 import { bankAccount, cardAccount, vaultOf } from '../support/vault-client.js';

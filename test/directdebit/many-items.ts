@@ -3,10 +3,10 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { openKeyProvider } from '../../src/cli/key-encryption.js';
-import { readSettings } from '../../src/cli/settings.js';
-import { numbers, texts } from '../../src/store/columns.js';
-import { Database } from '../../src/store/database.js';
+import { openKeyProvider } from '../../src/gateway/key-encryption.js';
+import { readSettings } from '../../src/gateway/settings.js';
+import { numbers, texts } from '../../src/postgres/columns.js';
+import { Database } from '../../src/postgres/database.js';
 import { BankAccount } from '../../src/values/bank-account.js';
 import { bankSecrets } from '../../src/vault/account.js';
 import { DataKeys } from '../../src/vault/keys.js';

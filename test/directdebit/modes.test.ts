@@ -2,8 +2,8 @@
 // test merchants say that they are tests.
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Administration } from '../../src/admin/merchants.js';
 import { setDirectEntry } from '../../src/directdebit/direct-entry.js';
-import { Administration } from '../../src/merchants/administration.js';
 import type { Client } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';
 import { eventually } from '../support/process.js';

@@ -1,7 +1,7 @@
 // Direct debits on the simulated bank, from the request to what the bank makes of them as the days go by.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Surcharges } from '../../src/merchants/surcharges.js';
-import { Database } from '../../src/store/database.js';
+import { Surcharges } from '../../src/admin/surcharges.js';
+import { Database } from '../../src/postgres/database.js';
 import { expectBooksToAgree } from '../support/books.js';
 import { type Answer, type Json, TEST_MODE } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';

@@ -1,7 +1,7 @@
 // Returns files: what comes back in time, late, too late, twice, or belongs to nobody.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { importReturns } from '../../src/directdebit/returns-file.js';
-import { AdministrationError } from '../../src/merchants/administration.js';
+import { AdministrationError } from '../../src/values/administration-error.js';
 import { addDays, sydneyInstant } from '../../src/values/sydney.js';
 import { wrongReservations } from '../support/books.js';
 import { type Client, type Json, TEST_MODE } from '../support/client.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Administration } from '../../src/merchants/administration.js';
+import { Administration } from '../../src/admin/merchants.js';
 import { Callers } from '../../src/merchants/callers.js';
-import { Database } from '../../src/store/database.js';
+import { Database } from '../../src/postgres/database.js';
 import { type Answer, client } from '../support/client.js';
 import { type Credentials, type TestGateway, testGateway } from '../support/gateway.js';
 import { ANY_BODY, bodyWith, CREATING_PATHS, storedRows, TARGETED } from './requests.js';

@@ -1,9 +1,9 @@
 // In charge of the OpenAPI document: that clients which are generated from it compile, and stand what may come later.
 import Type from 'typebox';
 import { describe, expect, test } from 'vitest';
-import { type OpenApiOperation, openApiDocument } from '../../src/http/openapi.js';
-import { alternatives, Components } from '../../src/http/openapi-components.js';
-import { ANSWER_HEADERS } from '../../src/http/openapi-headers.js';
+import { type OpenApiOperation, openApiDocument } from '../../src/api/openapi.js';
+import { alternatives, Components } from '../../src/api/openapi-components.js';
+import { ANSWER_HEADERS } from '../../src/api/openapi-headers.js';
 import { OPERATIONS } from '../../src/http/server.js';
 import type { Json } from '../support/client.js';
 

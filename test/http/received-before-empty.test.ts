@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Database } from '../../src/store/database.js';
+import { Database } from '../../src/postgres/database.js';
 import { Absences } from '../../src/transactions/absences.js';
 import { FORGET_ABSENCES } from '../../src/transactions/absences.sql.js';
 import type { Answer } from '../support/client.js';

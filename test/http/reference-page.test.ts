@@ -1,8 +1,8 @@
 // In charge of the reference page: that it says everything, fetches nothing and cannot be broken by what it shows.
 import { describe, expect, test } from 'vitest';
-import { type OpenApiDocument, type OpenApiOperation, openApiDocument } from '../../src/http/openapi.js';
-import { referencePage } from '../../src/http/reference-page.js';
+import { type OpenApiDocument, type OpenApiOperation, openApiDocument } from '../../src/api/openapi.js';
 import { OPERATIONS } from '../../src/http/server.js';
+import { referencePage } from '../../src/reference/page.js';
 import { FAULTS } from '../../src/values/faults.js';
 
 const DOCUMENT = openApiDocument(OPERATIONS);

@@ -2,7 +2,7 @@
 import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { afterAll, expect } from 'vitest';
-import type { LedgerEntry } from '../../src/acquirers/simulator-ledger.js';
+import type { LedgerEntry } from '../../src/acquirers/simulator/ledger.js';
 import { type Client, client, type Json } from '../support/client.js';
 import { addCast, type Credentials, testDatabase, wholeLedger } from '../support/gateway.js';
 import {

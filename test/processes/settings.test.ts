@@ -2,11 +2,11 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeDemo } from '../../src/cli/demo.js';
-import { checkProduction } from '../../src/cli/production.js';
-import { readSettings } from '../../src/cli/settings.js';
-import { Administration } from '../../src/merchants/administration.js';
-import { Database } from '../../src/store/database.js';
+import { Administration } from '../../src/admin/merchants.js';
+import { makeDemo } from '../../src/gateway/demo.js';
+import { checkProduction } from '../../src/gateway/production.js';
+import { readSettings } from '../../src/gateway/settings.js';
+import { Database } from '../../src/postgres/database.js';
 import { client } from '../support/client.js';
 import { administer } from '../support/database-server.js';
 import { type TestDatabase, testDatabase } from '../support/gateway.js';

@@ -1,6 +1,6 @@
 // The address of the database, and the servers that it names.
 import { expect, test } from 'vitest';
-import { serversOf } from '../../src/store/database-url.js';
+import { serversOf } from '../../src/postgres/database-url.js';
 
 test.each([
   ['postgres://u:p@one:5432/db', ['one:5432']],

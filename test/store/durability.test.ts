@@ -1,8 +1,8 @@
 // A PostgreSQL that may lose what it has committed is refused before anything is stored in it.
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { connect } from '../../src/cli/connection.js';
-import { readSettings } from '../../src/cli/settings.js';
-import { Database, DatabaseUnavailable } from '../../src/store/database.js';
+import { connect } from '../../src/gateway/connection.js';
+import { readSettings } from '../../src/gateway/settings.js';
+import { Database, DatabaseUnavailable } from '../../src/postgres/database.js';
 import { administer } from '../support/database-server.js';
 import { type TestDatabase, testDatabase } from '../support/gateway.js';
 

@@ -21,7 +21,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
-import { EmbeddedPostgresError, openEmbeddedPostgres } from '../../src/store/embedded-postgres.js';
+import { EmbeddedPostgresError, openEmbeddedPostgres } from '../../src/embedded-postgres/server.js';
 
 const isRoot = process.getuid?.() === 0;
 const isLinux = process.platform === 'linux';
@@ -104,7 +104,7 @@ async function query(url: string, statement: string): Promise<unknown[]> {
 }
 
 const OPEN_IN_CHILD = `
-  import { openEmbeddedPostgres } from ${JSON.stringify(pathToFileURL(join(process.cwd(), 'dist/store/embedded-postgres.js')).href)};
+  import { openEmbeddedPostgres } from ${JSON.stringify(pathToFileURL(join(process.cwd(), 'dist/embedded-postgres/server.js')).href)};
   const server = await openEmbeddedPostgres({ dataDir: process.argv[1] });
   console.log(JSON.stringify({ url: server.url, startedHere: server.startedHere }));
   setInterval(() => {}, 1000);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Database, Statement } from '../../src/store/database.js';
-import { FairConnections, type FairConnectionsOptions } from '../../src/store/fair-connections.js';
+import type { Database, Statement } from '../../src/postgres/database.js';
+import { FairConnections, type FairConnectionsOptions } from '../../src/postgres/fair-connections.js';
 
 const WORK: Statement = { name: '', text: '' };
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { DatabaseUnavailable } from '../../src/store/database.js';
-import { GroupCommit } from '../../src/store/group-commit.js';
-import { SilentServer } from '../../src/store/session.js';
+import { GroupCommit } from '../../src/postgres/batcher.js';
+import { DatabaseUnavailable } from '../../src/postgres/database.js';
+import { SilentServer } from '../../src/postgres/session.js';
 
 interface Entry {
   readonly organisationId: number;

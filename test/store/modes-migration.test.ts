@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { expect, inject, test } from 'vitest';
-import { MIGRATION_TABLE } from '../../src/store/migrations.sql.js';
+import { MIGRATION_TABLE } from '../../src/postgres/migrations.sql.js';
 import { administer, databaseUrl, dropDatabase } from '../support/database-server.js';
 import { PROJECT_ROOT } from '../support/process.js';
 

@@ -3,7 +3,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Database, type DatabaseOptions, type Statement } from '../../src/store/database.js';
+import { Database, type DatabaseOptions, type Statement } from '../../src/postgres/database.js';
 import { customerPage } from '../../src/vault/customer-page.js';
 import { addCast, type TestDatabase, testDatabase } from '../support/gateway.js';
 import { PROJECT_ROOT } from '../support/process.js';

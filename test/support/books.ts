@@ -1,7 +1,7 @@
 // Holds the gateway's books against the acquirer's: what each says was charged, by the reference that was sent.
 import { expect, vi } from 'vitest';
 import { decision } from '../../src/acquirers/contract.js';
-import type { LedgerEntry } from '../../src/acquirers/simulator-ledger.js';
+import type { LedgerEntry } from '../../src/acquirers/simulator/ledger.js';
 import type { TestGateway } from './gateway.js';
 
 /** What stands behind one reference in the end: refunds count negative, and nothing at all is left out. */

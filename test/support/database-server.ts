@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import { Database } from '../../src/store/database.js';
-import { openEmbeddedPostgres } from '../../src/store/embedded-postgres.js';
-import { migrate } from '../../src/store/migrations.js';
+import { openEmbeddedPostgres } from '../../src/embedded-postgres/server.js';
+import { Database } from '../../src/postgres/database.js';
+import { migrate } from '../../src/postgres/migrations.js';
 
 const INSUFFICIENT_PRIVILEGE = '42501';
 

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { openEmbeddedPostgres } from '../../src/store/embedded-postgres.js';
+import { openEmbeddedPostgres } from '../../src/embedded-postgres/server.js';
 
 export const PROJECT_ROOT = fileURLToPath(new URL('../../', import.meta.url));
 

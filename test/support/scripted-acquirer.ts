@@ -8,7 +8,7 @@ import type {
   Mode,
 } from '../../src/acquirers/contract.js';
 import { decision } from '../../src/acquirers/contract.js';
-import type { LedgerEntry } from '../../src/acquirers/simulator-ledger.js';
+import type { LedgerEntry } from '../../src/acquirers/simulator/ledger.js';
 
 type Asking = (request: AcquirerRequest) => Answer | Promise<Answer>;
 type Inquiry = (reference: string) => Finding | Promise<Finding>;

@@ -1,6 +1,6 @@
 // The two commits of a transaction, held up or broken off: nothing is sent before the first, nothing answered before the second.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { Database } from '../../src/store/database.js';
+import { Database } from '../../src/postgres/database.js';
 import { Claims } from '../../src/transactions/claim.js';
 import { Records } from '../../src/transactions/record.js';
 import { cents } from '../../src/values/money.js';

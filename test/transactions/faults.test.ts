@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { LedgerEntry } from '../../src/acquirers/simulator-ledger.js';
+import type { LedgerEntry } from '../../src/acquirers/simulator/ledger.js';
 import { expectBooksToAgree } from '../support/books.js';
 import { type Answer, type Client, type Json, type PaymentChange, TEST_MODE } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';

@@ -1,6 +1,6 @@
 // Leases of audits: by them the others find what a process left undecided, so none may go too early.
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { Database } from '../../src/store/database.js';
+import { Database } from '../../src/postgres/database.js';
 import { Audits } from '../../src/transactions/audits.js';
 import { DeadProcesses } from '../../src/transactions/dead-processes.js';
 import { addCast, type TestDatabase, testDatabase, testGateway } from '../support/gateway.js';

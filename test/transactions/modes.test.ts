@@ -1,8 +1,8 @@
 // Test and live: nothing simulated approves a live payment, no test goes by a live link, and what is a test says so.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Administration } from '../../src/admin/merchants.js';
 import { setDirectEntry } from '../../src/directdebit/direct-entry.js';
-import { Administration } from '../../src/merchants/administration.js';
-import { Database } from '../../src/store/database.js';
+import { Database } from '../../src/postgres/database.js';
 import { REAL_BANK } from '../directdebit/bank-day.js';
 import { type Client, TEST_MODE } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';

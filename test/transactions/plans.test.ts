@@ -1,6 +1,6 @@
 // Plans that are made once and kept: whatever the tables were like when they were made, each row is found by its key.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Database, type Statement } from '../../src/store/database.js';
+import { Database, type Statement } from '../../src/postgres/database.js';
 import * as claiming from '../../src/transactions/claim.sql.js';
 import * as finding from '../../src/transactions/lookup.sql.js';
 import * as recording from '../../src/transactions/record.sql.js';

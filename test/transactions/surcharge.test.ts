@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Surcharges } from '../../src/merchants/surcharges.js';
+import { Surcharges } from '../../src/admin/surcharges.js';
 import type { SurchargeRule } from '../../src/plugins/surcharge.js';
-import { Database } from '../../src/store/database.js';
+import { Database } from '../../src/postgres/database.js';
 import { sydneyDate } from '../../src/values/sydney.js';
 import { TEST_MODE } from '../support/client.js';
 import { type TestGateway, testGateway } from '../support/gateway.js';

@@ -1,6 +1,6 @@
 // The sweep: transactions in doubt that nobody looks after are found, and only those.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Database } from '../../src/store/database.js';
+import { Database } from '../../src/postgres/database.js';
 import { Audits } from '../../src/transactions/audits.js';
 import { Sweep } from '../../src/transactions/sweep.js';
 import { addCast, type TestDatabase, testDatabase, testGateway } from '../support/gateway.js';

@@ -1,7 +1,7 @@
 // A rotation that is killed again and again: nothing is lost at any point, and the next one goes on where it stopped.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { FairConnections } from '../../src/store/fair-connections.js';
+import { FairConnections } from '../../src/postgres/fair-connections.js';
 import { CardNumber } from '../../src/values/card.js';
 import { DataKeys } from '../../src/vault/keys.js';
 import { Tokens } from '../../src/vault/tokens.js';

@@ -1,9 +1,9 @@
 // What a gateway's database holds sealed, opened with the keys as they are stored now.
 import { dirname } from 'node:path';
 import { expect } from 'vitest';
-import { openKeyProvider } from '../../src/cli/key-encryption.js';
-import { readSettings } from '../../src/cli/settings.js';
-import { Database } from '../../src/store/database.js';
+import { openKeyProvider } from '../../src/gateway/key-encryption.js';
+import { readSettings } from '../../src/gateway/settings.js';
+import { Database } from '../../src/postgres/database.js';
 import type { KeyProvider } from '../../src/vault/key-provider.js';
 import { DataKeys } from '../../src/vault/keys.js';
 import { Rotation } from '../../src/vault/rotation.js';

@@ -1,0 +1,43 @@
+// The simulated bank: takes the items of a direct-entry file, returns those whose account number asks for it, and
+// keeps books of its own in the simulator's ledger.
+import type { BankAccount } from '../../values/bank-account.js';
+import type { SimulatorLedger } from './ledger.js';
+
+export interface LodgedItem {
+  readonly reference: string;
+  readonly operation: 'purchase' | 'refund' | 'standalone_refund';
+  readonly amountCents: number;
+  readonly account: BankAccount;
+}
+
+export class SimulatedBank {
+  constructor(private readonly ledger: SimulatorLedger) {}
+
+  /** Takes an item, once however often it is given, and says with which code it is going to come back, if it is. */
+  async take({ reference, operation, amountCents, account }: LodgedItem): Promise<number | undefined> {
+    const { entry } = await this.ledger.find(reference);
+    if (entry === undefined) {
+      await this.ledger.append({
+        atMs: Date.now(),
+        reference,
+        operation,
+        amountCents,
+        currency: 'AUD',
+        responseCode: '00',
+      });
+    }
+    return returnCodeOf(account);
+  }
+
+  /** The item has come back: no money moved in the end. */
+  async giveBack(reference: string): Promise<void> {
+    const { reversed } = await this.ledger.find(reference);
+    if (!reversed) await this.ledger.append({ atMs: Date.now(), reference, operation: 'reversal' });
+  }
+}
+
+/** The R of account number 90000R. */
+function returnCodeOf(account: BankAccount): number | undefined {
+  const [, code] = /^90000([1-9])$/.exec(account.reveal()) ?? [];
+  return code === undefined ? undefined : Number(code);
+}

@@ -1,7 +1,0 @@
-import type { Statement } from '../store/database.js';
-
-/** Until the end of the transaction. */
-export const LOCK_DEMO: Statement = {
-  name: '',
-  text: `SELECT pg_advisory_xact_lock(7046029254386353132)`,
-};

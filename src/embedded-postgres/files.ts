@@ -1,0 +1,173 @@
+// The files of an embedded PostgreSQL: the data directory, the cluster in it, its password, and whom they belong to.
+import { randomBytes } from 'node:crypto';
+import {
+  chmod,
+  lchown,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
+import { join, parse } from 'node:path';
+import { type Account, chooseAccount, clusterPathFor, isRoot, type Owner, run, spawnAs } from './account.js';
+import { type Binaries, exists } from './binaries.js';
+import { cannot, EmbeddedPostgresError, errorCode } from './error.js';
+
+export const USER = 'tollgate';
+
+export interface Place {
+  readonly dataDir: string;
+  readonly cluster: string;
+  readonly passwordFile: string;
+  readonly log: string;
+  readonly owner: Owner;
+}
+
+export async function openDataDirectory(path: string): Promise<Place> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    const dataDir = await realpath(path);
+    const { uid, gid, mode } = await stat(dataDir);
+    // A directory that is plainly shared (/tmp, /) is not ours to close.
+    const isShared = (mode & 0o1000) !== 0 || parse(dataDir).root === dataDir;
+    if (!isShared && (mode & 0o777) !== 0o700) await chmod(dataDir, 0o700).catch(() => {});
+    return {
+      dataDir,
+      cluster: join(dataDir, 'postgres'),
+      passwordFile: join(dataDir, 'postgres-password'),
+      log: join(dataDir, 'postgres.log'),
+      owner: { uid, gid },
+    };
+  } catch (error) {
+    throw cannot(`The data directory ${path} cannot be used`, error);
+  }
+}
+
+/** The major version that made the cluster; undefined when there is none yet. */
+export async function clusterMajor(cluster: string): Promise<number | undefined> {
+  try {
+    return Number.parseInt(await readFile(join(cluster, 'PG_VERSION'), 'utf8'), 10);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' && !(await exists(cluster))) return undefined;
+    if (errorCode(error) === 'EACCES') {
+      throw cannot(`The database in ${cluster} belongs to another user: start Tollgate as that user`, error);
+    }
+    throw cannot(`${cluster} does not hold a PostgreSQL database`, error);
+  }
+}
+
+/** Works in a directory of its own and renames it when all is done: a start that is killed halfway leaves no half a database. */
+export async function initialise(place: Place, binaries: Binaries): Promise<void> {
+  for (const name of await readdir(place.dataDir)) {
+    if (/^postgres\.new(\.[0-9a-f]{12}(\.password)?)?$/.test(name)) {
+      await rm(join(place.dataDir, name), { recursive: true, force: true, maxRetries: 5 });
+    }
+  }
+  const account = await chooseAccount(binaries, place.owner);
+  const password = await makePassword(place);
+  // A new name each time: the initdb of a killed start may still be writing into the old one.
+  const fresh = join(place.dataDir, `postgres.new.${randomBytes(6).toString('hex')}`);
+  await mkdir(fresh, { mode: 0o700 }).catch((error) => {
+    throw cannot(`The data directory ${place.dataDir} cannot be written`, error);
+  });
+  try {
+    if (account.owner) await lchown(fresh, account.owner.uid, account.owner.gid);
+    await runInitdb(account, fresh, place, password);
+    await rename(fresh, place.cluster);
+    await sync(place.dataDir);
+  } catch (error) {
+    await rm(fresh, { recursive: true, force: true, maxRetries: 5 });
+    if (!(await exists(join(place.cluster, 'PG_VERSION')))) throw error;
+  }
+}
+
+async function runInitdb(account: Account, fresh: string, place: Place, password: string): Promise<void> {
+  // The password travels in a file without a name that the account may read, although the password file is closed to it.
+  const isWindows = process.platform === 'win32';
+  const path = `${fresh}.password`;
+  const file = await open(path, 'wx+', 0o600);
+  try {
+    if (!isWindows) await rm(path);
+    if (account.owner) await file.chown(account.owner.uid, account.owner.gid);
+    // At position 0, so that the offset, which initdb shares on some systems, stays there.
+    await file.write(password, 0);
+    const args = [
+      `--pgdata=${clusterPathFor(account, fresh)}`,
+      `--pwfile=${isWindows ? path : '/dev/stdin'}`,
+      `--username=${USER}`,
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
+      '--locale=C',
+      '--data-checksums',
+      '--no-instructions',
+    ];
+    const { code, output } = await run(spawnAs(account, 'initdb', args, fresh, [file.fd, 'pipe', 'pipe']));
+    if (code === 0) return;
+    const lines = output.trim().split('\n');
+    const reason = lines.find((line) => /error:|FATAL:/.test(line)) ?? (lines.at(-1) || `exit code ${code}`);
+    throw new EmbeddedPostgresError(`PostgreSQL could not be prepared in ${place.dataDir}: ${reason.trim()}`);
+  } finally {
+    await file.close();
+    if (isWindows) await rm(path, { force: true });
+  }
+}
+
+async function makePassword(place: Place): Promise<string> {
+  const existing = await readPassword(place).catch(() => undefined);
+  if (existing !== undefined) return existing;
+  const password = randomBytes(24).toString('hex');
+  const fresh = `${place.passwordFile}.new`;
+  try {
+    await rm(fresh, { force: true });
+    const file = await open(fresh, 'wx', 0o600);
+    try {
+      if (isRoot && place.owner.uid !== 0) await file.chown(place.owner.uid, place.owner.gid);
+      await file.writeFile(`${password}\n`);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(fresh, place.passwordFile);
+    return password;
+  } catch (error) {
+    throw cannot(`The data directory ${place.dataDir} cannot be written`, error);
+  }
+}
+
+export async function readPassword(place: Place): Promise<string> {
+  const password = await readFile(place.passwordFile, 'utf8').catch((error) => {
+    throw cannot(`The database's password in ${place.passwordFile} cannot be read`, error);
+  });
+  if (/^[0-9a-f]{48}\n$/.test(password)) return password.trim();
+  throw new EmbeddedPostgresError(`${place.passwordFile} does not hold the database's password any more`);
+}
+
+async function sync(directory: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(directory, 'r');
+  await handle.sync().finally(() => handle.close());
+}
+
+/** Before a start: root's ways of running may differ from one start to the next. */
+export async function giveCluster(cluster: string, account: Account): Promise<void> {
+  const { uid } = await lstat(cluster);
+  if (account.owner === undefined) {
+    if (process.getuid !== undefined && uid !== process.getuid()) {
+      throw new EmbeddedPostgresError(
+        `The database in ${cluster} belongs to another user (uid ${uid}): start Tollgate as that user`,
+      );
+    }
+    return;
+  }
+  if (uid === account.owner.uid) return;
+  const inside = await readdir(cluster, { recursive: true });
+  // The directory itself comes last: it tells that nothing is left to do.
+  for (const path of [...inside.map((name) => join(cluster, name)), cluster]) {
+    await lchown(path, account.owner.uid, account.owner.gid);
+  }
+}

@@ -1,0 +1,175 @@
+// A real PostgreSQL inside the data directory, from binaries that npm installed: prepared, started, adopted and stopped.
+import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DatabaseError, plainClient } from '../postgres/client.js';
+import { chooseAccount, run, spawnAs } from './account.js';
+import { type Binaries, findBinaries } from './binaries.js';
+import { EmbeddedPostgresError } from './error.js';
+import {
+  clusterMajor,
+  giveCluster,
+  initialise,
+  openDataDirectory,
+  type Place,
+  readPassword,
+  USER,
+} from './files.js';
+import { withLock } from './lock.js';
+import {
+  findPostmaster,
+  removePostmasterFile,
+  retirePostmasterFile,
+  type StartedServer,
+  startServer,
+  stopServer,
+} from './process.js';
+import { DATABASE, FIND_DATABASE, MAKE_DATABASE } from './server.sql.js';
+import { attend, othersAttend } from './sessions.js';
+
+export { EmbeddedPostgresError };
+
+export interface EmbeddedPostgres {
+  readonly url: string;
+  /** False when a server of this data directory was already running. */
+  readonly startedHere: boolean;
+  /** Lets go of the server, and stops it unless another process uses it. */
+  release(): Promise<void>;
+  /** Stops the server, whoever started it and uses it, and returns when it is gone. */
+  stop(): Promise<void>;
+}
+
+/** Crash recovery of a busy database takes its time, and a payment gateway should come back by itself. */
+const READY_LIMIT_MS = 300_000;
+const REMNANT_LIMIT_MS = 1_000;
+const STILL_WAITING_MS = 10_000;
+const START_ATTEMPTS = 20;
+
+export async function openEmbeddedPostgres(options: {
+  dataDir: string;
+  progress?: (line: string) => void;
+}): Promise<EmbeddedPostgres> {
+  const say = options.progress ?? (() => {});
+  const binaries = await findBinaries();
+  const place = await openDataDirectory(options.dataDir);
+  const lock = join(place.dataDir, 'postgres.lock');
+  const waiting = () => say('Waiting for another process that is starting PostgreSQL');
+  return withLock(lock, waiting, async () => {
+    const major = await clusterMajor(place.cluster);
+    if (major !== undefined && major !== binaries.major) {
+      throw new EmbeddedPostgresError(
+        `The database in ${place.cluster} was made by PostgreSQL ${major}, but this Tollgate brings PostgreSQL ${binaries.major}: dump it with the old version and load it into a new data directory`,
+      );
+    }
+    if (major === undefined) {
+      say(`Preparing PostgreSQL in ${options.dataDir} (first start only)`);
+      await initialise(place, binaries);
+    }
+    const cluster = await realpath(place.cluster);
+    const password = await readPassword(place);
+    const server = await bringUp({ ...place, cluster }, binaries, password, say);
+    const url = `postgres://${USER}:${password}@127.0.0.1:${server.port}/${DATABASE}`;
+    const presence = await attend(url);
+    const stop = async () => {
+      await presence.end();
+      await stopServer(cluster, async () => {
+        const account = await chooseAccount(binaries, place.owner);
+        await run(spawnAs(account, 'pg_ctl', ['stop', '-m', 'fast', '-D', cluster], cluster, 'ignore'));
+      });
+    };
+    const release = async () => {
+      await presence.end();
+      // Under the lock: nobody is just between finding the server and being seen on it.
+      await withLock(lock, waiting, async () => {
+        const found = await findPostmaster(cluster);
+        // Another process may have stopped it meanwhile, and a third one started it anew.
+        const isSame = 'pid' in found && found.pid === server.pid;
+        if (isSame && !(await othersAttend(url))) await stop();
+      });
+    };
+    return { url, startedHere: server.startedHere, release, stop };
+  });
+}
+
+/** Looks, and does the one thing that what it sees calls for, until the database answers. */
+async function bringUp(
+  place: Place,
+  binaries: Binaries,
+  password: string,
+  say: (line: string) => void,
+): Promise<{ pid: number; port: number; startedHere: boolean }> {
+  const began = Date.now();
+  let saidAt = began;
+  let attempts = 0;
+  let unreadableSince: number | undefined;
+  let started: StartedServer | undefined;
+  for (;;) {
+    const found = await findPostmaster(place.cluster);
+    if (found.state === 'ready' && (await answers(found.port, password, place))) {
+      return { pid: found.pid, port: found.port, startedHere: found.pid === started?.pid };
+    }
+    if (found.state !== 'unreadable') unreadableSince = undefined;
+    if (!('pid' in found)) {
+      const failure = await started?.failure();
+      if (failure !== undefined) {
+        if (!mayPass(failure) || attempts >= START_ATTEMPTS) {
+          throw new EmbeddedPostgresError(`PostgreSQL did not start: ${failure} (see ${place.log})`);
+        }
+        started = undefined;
+        await sleep(100 * attempts);
+      } else if (started === undefined && found.state === 'unreadable') {
+        unreadableSince ??= Date.now();
+        if (Date.now() - unreadableSince > REMNANT_LIMIT_MS) await removePostmasterFile(place.cluster);
+      } else if (started === undefined) {
+        if (attempts === 0) say('Starting PostgreSQL');
+        attempts += 1;
+        const account = await chooseAccount(binaries, place.owner);
+        await giveCluster(place.cluster, account);
+        if (found.state === 'left behind') await retirePostmasterFile(place.cluster, found.formerPid);
+        started = await startServer(account, place.cluster, place.log, place.owner);
+      }
+    }
+    if (Date.now() - began > READY_LIMIT_MS) {
+      throw new EmbeddedPostgresError(
+        `PostgreSQL is still ${found.state}: try again later, or see ${place.log}`,
+      );
+    }
+    if (Date.now() - saidAt > STILL_WAITING_MS) {
+      saidAt = Date.now();
+      say(`Waiting for PostgreSQL (${found.state})`);
+    }
+    await sleep(20);
+  }
+}
+
+/** The port was taken meanwhile, another process was faster, or orphans of a killed server have not noticed yet. */
+function mayPass(failure: string): boolean {
+  return /could not create any TCP\/IP sockets|lock file .* already exists|shared memory block/.test(failure);
+}
+
+/** Whether the database is there, after making it if need be; false while the server is starting or stopping. */
+async function answers(port: number, password: string, place: Place): Promise<boolean> {
+  try {
+    await makeDatabase(port, password);
+    return true;
+  } catch (error) {
+    // Without a word from PostgreSQL the connection failed; class 57 is "not now".
+    if (!(error instanceof DatabaseError) || error.code?.startsWith('57')) return false;
+    // Another process made it at the same moment: the next look will find it.
+    if (error.code === '42P04' || error.code === '23505') return false;
+    throw new EmbeddedPostgresError(
+      `The database in ${place.cluster} cannot be used: ${error.message} (${error.code})`,
+    );
+  }
+}
+
+async function makeDatabase(port: number, password: string): Promise<void> {
+  const client = plainClient({ host: '127.0.0.1', port, user: USER, password, database: 'postgres' });
+  try {
+    await client.connect();
+    const found = await client.query(FIND_DATABASE);
+    if (found.rowCount === 0) await client.query(MAKE_DATABASE);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}

@@ -1,0 +1,58 @@
+// Tells the operator once that the database is lost and once that it is back, however many sessions and statements fail meanwhile.
+import type { Logger } from 'pino';
+import { DatabaseUnavailable } from '../postgres/database.js';
+import { reasonOf } from './connection.js';
+
+/** So soon it is tried again while the database is away. */
+const TRY_AGAIN_MS = 200;
+
+export class DatabaseWatch {
+  #suspectedMs: number | undefined;
+  #lost: { readonly sinceMs: number; readonly cause: string } | undefined;
+  #heartbeat: () => void = () => {};
+
+  constructor(private readonly log: Logger) {}
+
+  /** The heartbeat decides: it commits, and so tells a database that can be paid with from one that can only be read. */
+  goBy(heartbeat: () => void): void {
+    this.#heartbeat = heartbeat;
+  }
+
+  /** Something failed, and the heartbeat shall find out what it means. */
+  suspect(): void {
+    if (this.#lost !== undefined) return;
+    this.#suspectedMs ??= performance.now();
+    this.#heartbeat();
+  }
+
+  heartbeatFailed(error: unknown): void {
+    if (!(error instanceof DatabaseUnavailable)) {
+      this.#runFailed(error);
+      return;
+    }
+    setTimeout(this.#heartbeat, TRY_AGAIN_MS).unref();
+    if (this.#lost !== undefined) return;
+    this.#lost = { sinceMs: this.#suspectedMs ?? performance.now(), cause: reasonOf(error) };
+    this.log.error({ cause: this.#lost.cause }, 'database lost');
+  }
+
+  heartbeatCommitted(): void {
+    this.#suspectedMs = undefined;
+    if (this.#lost === undefined) return;
+    const { sinceMs, cause } = this.#lost;
+    this.#lost = undefined;
+    const seconds = Math.round((performance.now() - sinceMs) / 100) / 10;
+    this.log.warn({ cause, seconds }, 'database back');
+  }
+
+  /** A background run failed. That the database is away is told by the heartbeat. */
+  runFailed(error: unknown): void {
+    if (error instanceof DatabaseUnavailable && error.serverGone) this.suspect();
+    else this.#runFailed(error);
+  }
+
+  #runFailed(error: unknown): void {
+    const { name, code } = error as { name?: string; code?: string };
+    this.log.warn({ name, code }, 'a background run failed');
+  }
+}

@@ -1,0 +1,101 @@
+// The demo: an organisation with three merchants and a user, so that a newcomer can pay within a minute.
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { Administration } from '../admin/merchants.js';
+import { Surcharges } from '../admin/surcharges.js';
+import { makeSecret } from '../merchants/credentials.js';
+import type { Database } from '../postgres/database.js';
+import { LOCK_DEMO } from './demo.sql.js';
+
+export const DEMO_USERNAME = 'demo';
+export const DEMO_ORGANISATION = 'Demo';
+
+export interface Demo {
+  readonly base_url: string;
+  readonly username: string;
+  readonly password: string;
+  readonly merchants: readonly number[];
+}
+
+/**
+ * Makes the demo unless it is there. Its secret waits beside `demo.json`, which `demoAt` writes: whoever finds that
+ * file finds a gateway that listens.
+ */
+export async function makeDemo(database: Database, dataDir: string): Promise<void> {
+  // Two gateways that start at the same time make it once.
+  await database.transaction(async (connection) => {
+    await connection.query(LOCK_DEMO);
+    const administration = new Administration(connection, 'operator:demo');
+    const users = await administration.users();
+    if (users.some((user) => user.username === DEMO_USERNAME)) return;
+    const organisation = await administration.addOrganisation(DEMO_ORGANISATION);
+    const first = await administration.addMerchant(organisation.id, 'Demo with vault', { vault: true });
+    const second = await administration.addMerchant(organisation.id, 'Demo with vault and surcharge', {
+      vault: true,
+    });
+    await new Surcharges(connection, 'operator:demo').set(second.id, [
+      { scope: 'default', thousandths: 1_500 },
+      { scope: 'card:amex', thousandths: 2_900 },
+    ]);
+    const third = await administration.addMerchant(organisation.id, 'Demo without vault');
+    // The file first: a secret that nobody can read would be of no use, one that is not valid yet does no harm.
+    const password = makeSecret();
+    const merchants = [first.id, second.id, third.id];
+    await writeDemo(waitingFile(dataDir), { base_url: '', username: DEMO_USERNAME, password, merchants });
+    await administration.addUser(DEMO_USERNAME, first.id, [second.id, third.id], password);
+  });
+}
+
+/** Brings the address in the file up to date, and returns what is in it. */
+export async function demoAt(dataDir: string, baseUrl: string): Promise<Demo | undefined> {
+  const demo = (await readDemo(waitingFile(dataDir))) ?? (await readDemo(demoFile(dataDir)));
+  if (demo === undefined) return undefined;
+  const current = { ...demo, base_url: baseUrl };
+  await writeDemo(demoFile(dataDir), current);
+  await rm(waitingFile(dataDir), { force: true });
+  return current;
+}
+
+/** A first purchase to paste into a terminal. The secret is read from the file, so that it stands in no log. */
+export function demoCurl({ base_url, username, merchants }: Demo, dataDir: string): string {
+  const nearby = relative(process.cwd(), demoFile(dataDir));
+  const file = nearby.startsWith('..') ? demoFile(dataDir) : nearby;
+  const body = JSON.stringify({
+    merchant: { id: merchants[0] },
+    transaction: {
+      reference: 'my first purchase',
+      amount_details: { total_amount: '1995', currency: 'AUD' },
+      payment_method: { creditcard: { pan: '4111111111111111', expiry_date: '1230', cvv: '123' } },
+    },
+  });
+  return [
+    `curl -s ${base_url}/transactions/purchase \\`,
+    `  -u "${username}:$(node -p 'JSON.parse(fs.readFileSync("${file}")).password')" \\`,
+    `  -H "X-Correlation-Id: $(node -p 'crypto.randomUUID()')" \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -d '${body}'`,
+  ].join('\n');
+}
+
+function demoFile(dataDir: string): string {
+  return join(dataDir, 'demo.json');
+}
+
+function waitingFile(dataDir: string): string {
+  return join(dataDir, 'demo.waiting.json');
+}
+
+async function readDemo(file: string): Promise<Demo | undefined> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as Demo;
+  } catch {
+    return undefined;
+  }
+}
+
+async function writeDemo(file: string, demo: Demo): Promise<void> {
+  // A name of its own: two gateways may write at the same time.
+  const written = `${file}.${process.pid}.new`;
+  await writeFile(written, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
+  await rename(written, file);
+}

@@ -1,0 +1,73 @@
+// The journal: who did what, when, and under which correlation ID. Only ever appended to, and without secrets.
+import type { Database, Queryable } from '../postgres/database.js';
+import { APPEND_TO_JOURNAL, READ_JOURNAL } from './journal.sql.js';
+
+export type JournalAction =
+  | 'organisation.added'
+  | 'merchant.added'
+  | 'merchant.changed'
+  | 'user.added'
+  | 'user.granted'
+  | 'user.rotated'
+  | 'user.revoked'
+  | 'surcharge.set'
+  | 'surcharge.off'
+  | 'directdebit.set'
+  | 'directdebit.exported'
+  | 'directdebit.returns_imported'
+  | 'directdebit.returned_late'
+  | 'clock.advanced'
+  | 'clock.reset'
+  | 'customer.created'
+  | 'customer.updated'
+  | 'customer.deleted'
+  | 'token.created'
+  | 'token.updated'
+  | 'token.deleted'
+  | 'token.opened'
+  | 'keys.rotation_begun'
+  | 'keys.rotated'
+  | 'keys.rewrapped'
+  | 'keys.destroyed';
+
+export interface JournalEntry {
+  /** `user:NAME`, `operator:NAME` or `bank:simulated`. */
+  readonly actor: string;
+  readonly action: JournalAction;
+  readonly organisationId?: number | undefined;
+  readonly merchantId?: number | undefined;
+  readonly customerId?: number | undefined;
+  readonly tokenId?: number | undefined;
+  readonly audit?: number | undefined;
+  readonly correlationId?: string | undefined;
+  readonly detail?: string | undefined;
+}
+
+export interface JournalFilter {
+  readonly merchantId?: number | undefined;
+  readonly tokenId?: number | undefined;
+  readonly limit: number;
+}
+
+/** In the same transaction as what it tells of. */
+export async function journal(connection: Queryable, entry: JournalEntry): Promise<void> {
+  await connection.query(APPEND_TO_JOURNAL, [
+    entry.organisationId ?? null,
+    entry.merchantId ?? null,
+    entry.actor,
+    entry.action,
+    entry.customerId ?? null,
+    entry.tokenId ?? null,
+    entry.audit ?? null,
+    entry.correlationId ?? null,
+    entry.detail ?? null,
+  ]);
+}
+
+/** The newest first. */
+export async function readJournal(
+  database: Database,
+  { merchantId, tokenId, limit }: JournalFilter,
+): Promise<object[]> {
+  return (await database.query<object>(READ_JOURNAL, [merchantId ?? null, tokenId ?? null, limit])).rows;
+}

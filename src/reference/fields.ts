@@ -1,0 +1,228 @@
+// In charge of saying in words and tables what a JSON schema demands.
+
+import { REQUEST_KEY_PATTERN } from '../api/schemas.js';
+import { CURSOR_PATTERN } from '../api/vault-schemas.js';
+import { ACCOUNT_NAME_PATTERN, ACCOUNT_NUMBER_PATTERN, BSB_PATTERN } from '../values/bank-account.js';
+import { AMOUNT_PATTERN } from '../values/money.js';
+import { CORRELATION_ID_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';
+import { Html, html, joined, type Part, prose, table } from './html.js';
+
+type Limit = `${'min' | 'max'}${'Length' | 'Items' | 'Properties' | 'imum'}`;
+
+/** As much of JSON Schema as the interface uses. */
+export interface Schema extends Readonly<Partial<Record<Limit, number>>> {
+  readonly $ref?: string;
+  readonly title?: string;
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly patternProperties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: boolean | Schema;
+  readonly propertyNames?: Schema;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly 'x-extensible-enum'?: readonly unknown[];
+  readonly default?: unknown;
+  readonly examples?: readonly unknown[];
+  readonly format?: string;
+  readonly pattern?: string;
+}
+
+export interface Field {
+  /** Everything up to the name: `transaction.amount_details.` for example. */
+  readonly prefix: string;
+  readonly name: string;
+  readonly required: boolean;
+  readonly schema: Schema;
+}
+
+/** The schemas that have a section of their own. */
+export type Objects = readonly { readonly name: string; readonly schema: Schema }[];
+
+const FORMATS: Readonly<Record<string, string>> = {
+  'luhn-checked': 'must pass the Luhn check of card numbers',
+  'card-expiry': 'must be a month and a year',
+  'iso-4217': 'must be a currency of ISO 4217',
+  'no-card-number': 'must not contain a card number',
+  date: 'a date, such as `2026-11-15`',
+  'date-time': 'a date and time with offset, such as `2026-11-15T11:07:18.123+11:00`',
+};
+
+const PATTERNS: Readonly<Record<string, string>> = {
+  [RESTRICTED_PATTERN]: 'letters, digits, spaces and ASCII punctuation other than `"`, `\'` and `\\`',
+  [CORRELATION_ID_PATTERN]: 'letters, digits and `+` `-` `_` `:` `.` `,`',
+  [REQUEST_KEY_PATTERN]:
+    '1 to 64 letters, digits, `_` and `.`, with or without `GATEWAY.REQUEST.KVP.` in front',
+  [AMOUNT_PATTERN]: '1 to 12 digits, without a leading zero',
+  [BSB_PATTERN]: 'three digits, a hyphen or none, three digits',
+  [ACCOUNT_NUMBER_PATTERN]: '2 to 9 digits, not all of them zero',
+  [ACCOUNT_NAME_PATTERN]:
+    'letters, digits, spaces and the punctuation that banks take: none of `"`, `\'`, `\\`, `<`, `>`, `{`, `|`, `}`, `~`, nor backticks',
+  [CURSOR_PATTERN]: 'letters, digits, `_` and `-`',
+};
+
+const CHARACTERS: Readonly<Record<string, string>> = {
+  '0-9': 'digit',
+  'A-Z': 'upper-case letter',
+  'a-z': 'lower-case letter',
+};
+
+/** The object that this schema refers to. */
+export function sharedObject({ $ref }: Schema, objects: Objects): Objects[number] | undefined {
+  return objects.find(({ name }) => $ref === `#/components/schemas/${name}`);
+}
+
+export function bodyTable(schema: Schema, objects: Objects): Html {
+  if (sharedObject(schema, objects) !== undefined) return html`<p>${typeOf(schema, objects)}</p>`;
+  return fieldTable(fieldsOf(schema, '', objects), objects);
+}
+
+export function fieldTable(fields: readonly Field[], objects: Objects): Html {
+  const rows = fields.map(({ prefix, name, required, schema }) => [
+    html`<code class="field"><span>${breakable(prefix)}</span>${breakable(name)}</code>
+<span class="type">${typeOf(schema, objects)} · ${required ? html`<b>required</b>` : 'optional'}</span>`,
+    [html`${prose(schema.description)} `, limits(schema)],
+  ]);
+  return table(['Field', 'Description'], rows, 'fields');
+}
+
+/** A long path may go on in the next line after a dot or a slash. */
+export function breakable(path: string): Part {
+  return path.split(/(?<=[./])/).map((step) => html`${step}<wbr>`);
+}
+
+/** The fields inside a schema, each followed by its own. */
+export function fieldsOf(schema: Schema, prefix: string, objects: Objects): Field[] {
+  const { properties = {}, required = [], patternProperties = {}, additionalProperties } = schema;
+  const named = Object.entries(properties).map(([name, value]) => ({
+    name,
+    value,
+    required: required.includes(name),
+  }));
+  const keyed = [...Object.values(patternProperties), additionalProperties]
+    .filter((value) => typeof value === 'object')
+    .map((value) => ({ name: '{key}', value, required: false }));
+  return [
+    ...[...named, ...keyed].flatMap(({ value, ...field }) =>
+      branch({ ...field, prefix, schema: value }, objects),
+    ),
+    // Whether a field of one alternative is required depends on which one is chosen.
+    ...alternatives(schema)
+      .filter((alternative) => sharedObject(alternative, objects) === undefined)
+      .flatMap((alternative) => fieldsOf({ ...alternative, required: [] }, prefix, objects)),
+  ];
+}
+
+function branch(field: Field, objects: Objects): Field[] {
+  const { prefix, name, schema } = field;
+  if (sharedObject(schema, objects) !== undefined) return [field];
+  const { items } = schema;
+  if (items !== undefined) {
+    return sharedObject(items, objects)
+      ? [field]
+      : [field, ...fieldsOf(items, `${prefix}${name}[].`, objects)];
+  }
+  const fields = fieldsOf(schema, `${prefix}${name}.`, objects);
+  const [first, ...rest] = fields;
+  // An object around one single field has nothing to say in a row of its own.
+  if (first !== undefined && isWrapper(schema))
+    return [{ ...first, required: field.required && first.required }, ...rest];
+  return [field, ...fields];
+}
+
+function isWrapper(schema: Schema): boolean {
+  const { title, type, required, properties = {}, additionalProperties, ...others } = schema;
+  const closed = typeof additionalProperties !== 'object' && Object.keys(others).length === 0;
+  return closed && Object.keys(properties).length === 1;
+}
+
+function alternatives({ anyOf = [], oneOf = [] }: Schema): readonly Schema[] {
+  return [...anyOf, ...oneOf];
+}
+
+export function typeOf(schema: Schema, objects: Objects): Html {
+  const shared = sharedObject(schema, objects);
+  if (shared !== undefined) return html`<a href="#object-${shared.name}">${shared.name}</a>`;
+  const { items, type, enum: values = [schema.const] } = schema;
+  if (items !== undefined) return html`array of ${typeOf(items, objects)}`;
+  const choices = alternatives(schema).map((alternative) => typeOf(alternative, objects).text);
+  if (choices.length > 0)
+    return joined(
+      [...new Set(choices)].map((text) => new Html(text)),
+      ' or ',
+    );
+  if (schema.title !== undefined) return html`${schema.title}`;
+  return joined([type ?? (values[0] === undefined ? 'any' : typeof values[0])].flat(), ' or ');
+}
+
+/** What a value must be, beyond its type. */
+function limits(schema: Schema): Html {
+  const words = [...limitsOf(schema), ...keyLimits(schema), ...choiceOfFields(schema)];
+  return words.length === 0
+    ? html``
+    : html`<ul class="limits">${words.map((each) => html`<li>${prose(each)}</li>`)}</ul>`;
+}
+
+function limitsOf(schema: Schema): string[] {
+  const { pattern, format, default: fallback, examples = [] } = schema;
+  return [
+    ...range(schema.minLength, schema.maxLength, 'character'),
+    ...range(schema.minimum, schema.maximum, ''),
+    ...range(schema.minItems, schema.maxItems, 'item'),
+    ...range(schema.minProperties, schema.maxProperties, 'entry'),
+    ...choices(schema),
+    ...(pattern === undefined ? [] : [patternInWords(pattern)]),
+    ...(format === undefined ? [] : [FORMATS[format] ?? `format \`${format}\``]),
+    ...(fallback === undefined ? [] : [`default ${literal(fallback)}`]),
+    ...(examples[0] === undefined ? [] : [`for example ${literal(examples[0])}`]),
+  ];
+}
+
+function range(least: number | undefined, most: number | undefined, unit: string): string[] {
+  if (least === undefined && most === undefined) return [];
+  if (most === undefined) return [`at least ${counted(least ?? 0, unit)}`];
+  if (least === undefined) return [`at most ${counted(most, unit)}`];
+  return [least === most ? `exactly ${counted(most, unit)}` : `${least} to ${counted(most, unit)}`];
+}
+
+function counted(count: number, unit: string): string {
+  if (unit === '' || count === 1) return `${count} ${unit}`.trim();
+  return `${count} ${unit.replace(/y$/, 'ie')}s`;
+}
+
+function choices(schema: Schema): string[] {
+  const constants = [schema, ...alternatives(schema)].map((each) => each.const);
+  const values = [...(schema.enum ?? []), ...constants.filter((value) => value !== undefined)];
+  const known = schema['x-extensible-enum'];
+  if (known !== undefined) return [`one of ${known.map(literal).join(', ')}; new values may come`];
+  if (values.length === 0) return [];
+  return [`${values.length === 1 ? 'always' : 'one of'} ${values.map(literal).join(', ')}`];
+}
+
+function literal(value: unknown): string {
+  return `\`${typeof value === 'string' && value !== '' ? value : JSON.stringify(value)}\``;
+}
+
+function patternInWords(pattern: string): string {
+  const [, characters = '', least, most = least] =
+    /^\^\[([^\]]+)\]\{(\d+)(?:,(\d+))?\}\$$/.exec(pattern) ?? [];
+  const unit = CHARACTERS[characters];
+  if (unit !== undefined) return range(Number(least), Number(most), unit).join('');
+  return PATTERNS[pattern] ?? `matches \`${pattern}\``;
+}
+
+function keyLimits({ propertyNames }: Schema): string[] {
+  return propertyNames === undefined ? [] : limitsOf(propertyNames).map((words) => `keys: ${words}`);
+}
+
+/** Alternatives are told apart by the fields that each of them requires. */
+function choiceOfFields(schema: Schema): string[] {
+  const sets = alternatives(schema).flatMap(({ required = [] }) => (required.length > 0 ? [required] : []));
+  return sets.length < 2
+    ? []
+    : [`either ${sets.map((names) => names.map(literal).join(' and ')).join(', or ')}`];
+}
