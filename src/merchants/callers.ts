@@ -1,7 +1,7 @@
 // Who is calling, and for which merchants: users with their merchants, cached for a second or two.
 import type { Mode } from '../acquirers/contract.js';
 import type { PluginSettings } from '../plugins/contract.js';
-import { GroupCommit } from '../postgres/batcher.js';
+import { Batcher } from '../postgres/batcher.js';
 import { texts } from '../postgres/columns.js';
 import type { Database } from '../postgres/database.js';
 import { fault, type Location } from '../values/faults.js';
@@ -68,10 +68,10 @@ export class Callers {
   readonly #users = new Map<string, User>();
   readonly #proven = new Map<string, Proof>();
   readonly #loading = new Map<string, Promise<User | undefined>>();
-  readonly #attempts: GroupCommit<Attempt, Buffer | undefined>;
+  readonly #attempts: Batcher<Attempt, Buffer | undefined>;
 
   constructor(private readonly database: Database) {
-    this.#attempts = new GroupCommit((attempts) => this.#secretsOf(attempts), BATCHES);
+    this.#attempts = new Batcher((attempts) => this.#secretsOf(attempts), BATCHES);
   }
 
   /** Whose these credentials are, if they were right when they were last used: good enough to tell tenants apart. */

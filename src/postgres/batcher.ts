@@ -1,5 +1,5 @@
-// Group commit: entries that arrive while a batch is on its way to PostgreSQL travel together in the next one.
-// There is no timer: a lone entry waits for nobody.
+// The batcher: entries that are submitted while a batch is under way share the next one, and with it one statement. Where the
+// statement writes, that is a group commit. There is no timer: a lone entry waits for nobody.
 import { DatabaseUnavailable, isDeadlock, isLockTimeout } from './database.js';
 
 const DEADLOCK_ATTEMPTS = 5;
@@ -15,47 +15,47 @@ interface Waiting<Entry, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-export interface GroupCommitOptions<Entry> {
-  /** How many entries one statement carries at most. 1 turns grouping off. */
+export interface BatcherOptions<Entry> {
+  /** How many entries one statement carries at most. 1 turns batching off. */
   readonly maxBatch: number;
-  /** How many batches may be on their way at once. */
+  /** How many batches may be under way at once. */
   readonly lanes: number;
   /** Entries with the same key never share a batch: a statement can change a row only once. */
   readonly exclusiveKey?: (entry: Entry) => string;
 }
 
-export class GroupCommit<Entry extends Owned, Result> {
+export class Batcher<Entry extends Owned, Result> {
   /** By organisation, in the order in which they have their turns. None is empty. */
   readonly #waiting = new Map<number, Waiting<Entry, Result>[]>();
   #underWay = 0;
 
   constructor(
     private readonly run: (entries: readonly Entry[]) => Promise<readonly Result[]>,
-    private readonly options: GroupCommitOptions<Entry>,
+    private readonly options: BatcherOptions<Entry>,
   ) {}
 
   submit(entry: Entry): Promise<Result> {
     return new Promise((resolve, reject) => {
       const waiting = { entry, resolve, reject };
       // Entries that are submitted in the same turn of the event loop share the first batch too.
-      if (this.#waiting.size === 0 && this.#underWay < this.options.lanes) setImmediate(() => this.#depart());
+      if (this.#waiting.size === 0 && this.#underWay < this.options.lanes) setImmediate(() => this.#flush());
       const line = this.#waiting.get(entry.organisationId);
       if (line === undefined) this.#waiting.set(entry.organisationId, [waiting]);
       else line.push(waiting);
     });
   }
 
-  #depart(): void {
+  #flush(): void {
     while (this.#waiting.size > 0 && this.#underWay < this.options.lanes) {
-      void this.#travel(this.#board());
+      void this.#runBatch(this.#nextBatch());
     }
   }
 
   /**
    * In turns: what is left of the batch is divided among the organisations that wait, until it is full. However much
-   * one of them has waiting, the entries of the others leave with the next batch.
+   * one of them has waiting, the entries of the others are in the next batch.
    */
-  #board(): Waiting<Entry, Result>[] {
+  #nextBatch(): Waiting<Entry, Result>[] {
     const batch: Waiting<Entry, Result>[] = [];
     const keys = new Set<string>();
     const { maxBatch } = this.options;
@@ -97,11 +97,11 @@ export class GroupCommit<Entry extends Owned, Result> {
     });
   }
 
-  async #travel(batch: readonly Waiting<Entry, Result>[]): Promise<void> {
+  async #runBatch(batch: readonly Waiting<Entry, Result>[]): Promise<void> {
     this.#underWay += 1;
     await this.#send(batch);
     this.#underWay -= 1;
-    this.#depart();
+    this.#flush();
   }
 
   #rejectWaiting(error: DatabaseUnavailable): void {

@@ -1,7 +1,7 @@
 // Keeps the promise that "there is no such transaction" is: a client may pay again because of it. A request that was
 // received before that answer either is found by the search, or is not processed any more.
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { GroupCommit } from '../postgres/batcher.js';
+import { Batcher } from '../postgres/batcher.js';
 import { numbers, texts } from '../postgres/columns.js';
 import { type Database, isLockTimeout } from '../postgres/database.js';
 import { fault } from '../values/faults.js';
@@ -64,7 +64,7 @@ export class Absences {
   #answered = 0;
   #connections = 0;
   #forgetAtMs = performance.now() + FORGET_EVERY_MS;
-  readonly #making: GroupCommit<CorrelationKey, undefined>;
+  readonly #making: Batcher<CorrelationKey, undefined>;
   readonly #searches = new Set<Promise<unknown>>();
   /** By their correlation IDs. */
   readonly #present = new Map<string, Presence[]>();
@@ -77,7 +77,7 @@ export class Absences {
     { forgotten }: Pick<AbsenceNews, 'forgotten'>,
   ) {
     this.#known = forgotten;
-    this.#making = new GroupCommit((keys) => this.#make(keys), BATCHES);
+    this.#making = new Batcher((keys) => this.#make(keys), BATCHES);
   }
 
   /** Up to here all are answered: what is received from now on is none of their business. */

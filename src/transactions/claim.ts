@@ -1,7 +1,7 @@
 // Commit A: the correlation ID is won, the audit given, the intent stored as `unknown`, the target's amount reserved.
 
 import type { Pricing } from '../plugins/contract.js';
-import { GroupCommit } from '../postgres/batcher.js';
+import { Batcher } from '../postgres/batcher.js';
 import { numbers, optionalTexts, texts } from '../postgres/columns.js';
 import type { Database } from '../postgres/database.js';
 import type { ShownBankAccount } from '../values/bank-account.js';
@@ -57,18 +57,18 @@ export interface BatchOptions {
 }
 
 export class Claims {
-  readonly #direct: GroupCommit<DirectClaim, boolean>;
-  readonly #holders: GroupCommit<DirectClaim, number | undefined>;
-  readonly #targeted: GroupCommit<TargetedClaim, Intent | undefined>;
+  readonly #direct: Batcher<DirectClaim, boolean>;
+  readonly #holders: Batcher<DirectClaim, number | undefined>;
+  readonly #targeted: Batcher<TargetedClaim, Intent | undefined>;
 
   constructor(
     private readonly database: Database,
     private readonly process: { readonly id: number },
     options: BatchOptions,
   ) {
-    this.#direct = new GroupCommit((claims) => this.#claimDirect(claims), options);
-    this.#holders = new GroupCommit((claims) => this.#holdersOf(claims), options);
-    this.#targeted = new GroupCommit((claims) => this.#claimTargeted(claims), {
+    this.#direct = new Batcher((claims) => this.#claimDirect(claims), options);
+    this.#holders = new Batcher((claims) => this.#holdersOf(claims), options);
+    this.#targeted = new Batcher((claims) => this.#claimTargeted(claims), {
       ...options,
       exclusiveKey: ({ organisationId, targetAudit }) => `${organisationId}/${targetAudit}`,
     });

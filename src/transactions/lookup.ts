@@ -1,6 +1,6 @@
 // Finding transactions again: by audit for ever, by correlation ID for a while.
 import type { Caller, Merchant } from '../merchants/callers.js';
-import { GroupCommit } from '../postgres/batcher.js';
+import { Batcher } from '../postgres/batcher.js';
 import { numbers, texts } from '../postgres/columns.js';
 import { type Database, DatabaseUnavailable, type Statement } from '../postgres/database.js';
 import type { BatchOptions } from './claim.js';
@@ -44,12 +44,12 @@ interface WantedCorrelationId {
  * promise, and only a server that can still commit may give it: such looks, again those of the moment together, end with a commit.
  */
 export class Lookup {
-  readonly #byAudit: GroupCommit<WantedAudit, Transaction | undefined>;
-  readonly #provenByAudit: GroupCommit<WantedAudit, Transaction | undefined>;
-  readonly #byCorrelationId: GroupCommit<WantedCorrelationId, Transaction | undefined>;
-  readonly #provenByCorrelationId: GroupCommit<WantedCorrelationId, Transaction | undefined>;
+  readonly #byAudit: Batcher<WantedAudit, Transaction | undefined>;
+  readonly #provenByAudit: Batcher<WantedAudit, Transaction | undefined>;
+  readonly #byCorrelationId: Batcher<WantedCorrelationId, Transaction | undefined>;
+  readonly #provenByCorrelationId: Batcher<WantedCorrelationId, Transaction | undefined>;
 
-  readonly #holders: GroupCommit<Omit<WantedCorrelationId, 'sinceMs'>, number | undefined>;
+  readonly #holders: Batcher<Omit<WantedCorrelationId, 'sinceMs'>, number | undefined>;
 
   constructor(
     private readonly database: Database,
@@ -57,17 +57,17 @@ export class Lookup {
     options: BatchOptions,
   ) {
     const oneLane = { ...options, lanes: 1 };
-    this.#holders = new GroupCommit((wanted) => this.#holdersOf(wanted), options);
-    this.#byAudit = new GroupCommit((wanted) => this.#find(FIND_BY_AUDIT, audits(wanted)), options);
-    this.#provenByAudit = new GroupCommit(
+    this.#holders = new Batcher((wanted) => this.#holdersOf(wanted), options);
+    this.#byAudit = new Batcher((wanted) => this.#find(FIND_BY_AUDIT, audits(wanted)), options);
+    this.#provenByAudit = new Batcher(
       (wanted) => this.#find(PROVE_BY_AUDIT, audits(wanted)).catch(notProven),
       oneLane,
     );
-    this.#byCorrelationId = new GroupCommit(
+    this.#byCorrelationId = new Batcher(
       (wanted) => this.#find(FIND_BY_CORRELATION_ID, correlationIds(wanted)),
       options,
     );
-    this.#provenByCorrelationId = new GroupCommit(
+    this.#provenByCorrelationId = new Batcher(
       (wanted) => this.#find(PROVE_BY_CORRELATION_ID, correlationIds(wanted)).catch(notProven),
       oneLane,
     );

@@ -1,6 +1,6 @@
 // Commit B: the outcome is stored, and the reservation on the target settled or released.
 
-import { GroupCommit } from '../postgres/batcher.js';
+import { Batcher } from '../postgres/batcher.js';
 import { numbers, optionalTexts, texts } from '../postgres/columns.js';
 import type { Database } from '../postgres/database.js';
 import type { BatchOptions } from './claim.js';
@@ -18,21 +18,21 @@ interface Recording {
 }
 
 export class Records {
-  readonly #direct: GroupCommit<Recording, boolean>;
-  readonly #targeted: GroupCommit<Recording, boolean>;
-  readonly #doubts: GroupCommit<Undecided, undefined>;
+  readonly #direct: Batcher<Recording, boolean>;
+  readonly #targeted: Batcher<Recording, boolean>;
+  readonly #doubts: Batcher<Undecided, undefined>;
 
   constructor(
     private readonly database: Database,
     options: BatchOptions,
   ) {
-    this.#direct = new GroupCommit((recordings) => this.#recordDirect(recordings), options);
+    this.#direct = new Batcher((recordings) => this.#recordDirect(recordings), options);
     // One lane: an effect on a shared target never waits for another batch of this process.
-    this.#targeted = new GroupCommit((recordings) => this.#record(RECORD_TARGETED, recordings), {
+    this.#targeted = new Batcher((recordings) => this.#record(RECORD_TARGETED, recordings), {
       ...options,
       lanes: 1,
     });
-    this.#doubts = new GroupCommit((doubts) => this.#handOver(doubts), options);
+    this.#doubts = new Batcher((doubts) => this.#handOver(doubts), options);
   }
 
   /** Stores the outcome. False when the transaction was decided meanwhile, or the resolver has taken it. */

@@ -1,6 +1,6 @@
 // Tokens: stored payment methods. Their secrets are sealed, and no operation ever returns them.
 import { journal } from '../journal/journal.js';
-import { GroupCommit } from '../postgres/batcher.js';
+import { Batcher } from '../postgres/batcher.js';
 import { numbers, texts } from '../postgres/columns.js';
 import { type Database, isUniqueViolation, type Queryable } from '../postgres/database.js';
 import type { FairConnections } from '../postgres/fair-connections.js';
@@ -79,16 +79,16 @@ export interface TokenConnections {
 
 export class Tokens {
   readonly #ids: IdBlocks;
-  readonly #adding: GroupCommit<NewToken, Ending>;
-  readonly #opening: GroupCommit<Asked, UsableRow | undefined>;
+  readonly #adding: Batcher<NewToken, Ending>;
+  readonly #opening: Batcher<Asked, UsableRow | undefined>;
 
   constructor(
     private readonly connections: TokenConnections,
     private readonly keys: DataKeys,
   ) {
     this.#ids = new IdBlocks(connections.leases, LEASE_TOKEN_IDS);
-    this.#adding = new GroupCommit((tokens) => this.#add(tokens), BATCHES);
-    this.#opening = new GroupCommit((asked) => this.#usable(asked), BATCHES);
+    this.#adding = new Batcher((tokens) => this.#add(tokens), BATCHES);
+    this.#opening = new Batcher((asked) => this.#usable(asked), BATCHES);
   }
 
   async create(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { GroupCommit } from '../../src/postgres/batcher.js';
+import { Batcher } from '../../src/postgres/batcher.js';
 import { DatabaseUnavailable } from '../../src/postgres/database.js';
 import { SilentServer } from '../../src/postgres/session.js';
 
@@ -12,7 +12,7 @@ interface Entry {
 function heldBatches(maxBatch: number, exclusiveKey?: (entry: Entry) => string) {
   const batches: string[][] = [];
   const waiting: (() => void)[] = [];
-  const group = new GroupCommit<Entry, string>(
+  const batcher = new Batcher<Entry, string>(
     async (entries) => {
       batches.push(entries.map(({ name }) => name));
       await new Promise<void>((resolve) => waiting.push(resolve));
@@ -24,7 +24,7 @@ function heldBatches(maxBatch: number, exclusiveKey?: (entry: Entry) => string) 
     await expect.poll(() => waiting.length).toBe(1);
     waiting.shift()?.();
   };
-  return { group, batches, letGo };
+  return { batcher, batches, letGo };
 }
 
 function entries(organisationId: number, letter: string, count: number): Entry[] {
@@ -32,9 +32,9 @@ function entries(organisationId: number, letter: string, count: number): Entry[]
 }
 
 describe('batches are filled in turns over organisations', () => {
-  test('one organisation with many entries, another that comes later with few → the few leave with the next batch', async () => {
-    const { group, batches, letGo } = heldBatches(4);
-    const all = [...entries(1, 'a', 12), ...entries(2, 'b', 2)].map((entry) => group.submit(entry));
+  test('one organisation with many entries, another that comes later with few → the few are in the next batch', async () => {
+    const { batcher, batches, letGo } = heldBatches(4);
+    const all = [...entries(1, 'a', 12), ...entries(2, 'b', 2)].map((entry) => batcher.submit(entry));
     for (let batch = 1; batch <= 4; batch += 1) await letGo();
     const names = [...entries(1, 'a', 12), ...entries(2, 'b', 2)].map(({ name }) => name);
     expect(await Promise.all(all)).toEqual(names);
@@ -47,11 +47,11 @@ describe('batches are filled in turns over organisations', () => {
   });
 
   test('more organisations than a batch has room for → who had no turn is first in the next', async () => {
-    const { group, batches, letGo } = heldBatches(2);
+    const { batcher, batches, letGo } = heldBatches(2);
     const all = [1, 2, 3].flatMap((organisationId) =>
       entries(organisationId, 'abc'[organisationId - 1] ?? '', 2),
     );
-    const done = all.map((entry) => group.submit(entry));
+    const done = all.map((entry) => batcher.submit(entry));
     for (let batch = 1; batch <= 3; batch += 1) await letGo();
     await Promise.all(done);
     expect(batches).toEqual([
@@ -62,9 +62,9 @@ describe('batches are filled in turns over organisations', () => {
   });
 
   test('entries with one key → never in one batch, and in their order', async () => {
-    const { group, batches, letGo } = heldBatches(4, ({ name }) => name.slice(0, 1));
+    const { batcher, batches, letGo } = heldBatches(4, ({ name }) => name.slice(0, 1));
     const all = [...entries(1, 'a', 2), ...entries(1, 'b', 1), ...entries(2, 'c', 2)];
-    const done = all.map((entry) => group.submit(entry));
+    const done = all.map((entry) => batcher.submit(entry));
     for (let batch = 1; batch <= 2; batch += 1) await letGo();
     await Promise.all(done);
     expect(batches).toEqual([
@@ -78,7 +78,7 @@ describe('a batch that fails', () => {
   /** Fails whenever one of these is in the batch. */
   function failing(bad: readonly string[], error: (batch: number) => Error | undefined) {
     const sizes: number[] = [];
-    const group = new GroupCommit<Entry, string>(
+    const batcher = new Batcher<Entry, string>(
       async (batch) => {
         sizes.push(batch.length);
         const failure = batch.some(({ name }) => bad.includes(name)) ? error(sizes.length) : undefined;
@@ -87,12 +87,12 @@ describe('a batch that fails', () => {
       },
       { maxBatch: 64, lanes: 1 },
     );
-    return { group, sizes };
+    return { batcher, sizes };
   }
 
   test('because of one entry → is halved until only that one fails', async () => {
-    const { group, sizes } = failing(['a40'], () => new Error('spoilt'));
-    const results = await Promise.allSettled(entries(1, 'a', 64).map((entry) => group.submit(entry)));
+    const { batcher, sizes } = failing(['a40'], () => new Error('spoilt'));
+    const results = await Promise.allSettled(entries(1, 'a', 64).map((entry) => batcher.submit(entry)));
     const refused = results.flatMap(({ status }, at) => (status === 'rejected' ? [at + 1] : []));
     expect(refused).toEqual([40]);
     // Two of each size but the first.
@@ -101,22 +101,22 @@ describe('a batch that fails', () => {
 
   test('because of a deadlock → is sent again as it is', async () => {
     const deadlock = Object.assign(new Error('deadlock'), { code: '40P01' });
-    const { group, sizes } = failing(['a1'], (batch) => (batch < 3 ? deadlock : undefined));
-    await Promise.all(entries(1, 'a', 8).map((entry) => group.submit(entry)));
+    const { batcher, sizes } = failing(['a1'], (batch) => (batch < 3 ? deadlock : undefined));
+    await Promise.all(entries(1, 'a', 8).map((entry) => batcher.submit(entry)));
     expect(sizes).toEqual([8, 8, 8]);
   });
 
   test('because the database is away → fails for each, without another attempt', async () => {
-    const { group, sizes } = failing(['a1'], () => new DatabaseUnavailable(new Error('away')));
-    const results = await Promise.allSettled(entries(1, 'a', 8).map((entry) => group.submit(entry)));
+    const { batcher, sizes } = failing(['a1'], () => new DatabaseUnavailable(new Error('away')));
+    const results = await Promise.allSettled(entries(1, 'a', 8).map((entry) => batcher.submit(entry)));
     expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(8);
     expect(sizes).toEqual([8]);
   });
 
   test('because a lock was not to be had in time → fails for each, and halves do not wait for it again', async () => {
     const locked = Object.assign(new Error('lock timeout'), { code: '55P03' });
-    const { group, sizes } = failing(['a1'], () => locked);
-    const results = await Promise.allSettled(entries(1, 'a', 8).map((entry) => group.submit(entry)));
+    const { batcher, sizes } = failing(['a1'], () => locked);
+    const results = await Promise.allSettled(entries(1, 'a', 8).map((entry) => batcher.submit(entry)));
     expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(8);
     expect(sizes).toEqual([8]);
   });
@@ -127,8 +127,8 @@ describe('a batch that fails', () => {
       [new Error('connection reset'), [64, 6]],
     ];
     for (const [cause, sent] of ends) {
-      const { group, sizes } = failing(['a1'], () => new DatabaseUnavailable(cause));
-      const results = await Promise.allSettled(entries(1, 'a', 70).map((entry) => group.submit(entry)));
+      const { batcher, sizes } = failing(['a1'], () => new DatabaseUnavailable(cause));
+      const results = await Promise.allSettled(entries(1, 'a', 70).map((entry) => batcher.submit(entry)));
       expect(sizes).toEqual(sent);
       expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(sent.length === 1 ? 70 : 64);
     }
