@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 // Run processes of their own, and take longest. Were they begun last, two workers would end long before the third.
-const LONG = /\/test\/(proof|store|processes|directdebit\/killed)/;
+const LONG = /\/test\/(proof|postgres|embedded-postgres|processes|directdebit\/killed)/;
 
 class LongOnesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -15,8 +15,8 @@ class LongOnesFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/database-server.ts'],
-    setupFiles: ['test/support/every-file.ts'],
+    globalSetup: ['testkit/database-server.ts'],
+    setupFiles: ['test/every-file.ts'],
     // A worker keeps its modules from file to file. To load them anew for each costs a good second of CPU time.
     isolate: false,
     sequence: { sequencer: LongOnesFirst },

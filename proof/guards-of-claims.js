@@ -3,7 +3,7 @@
 
 const CLAIM = 'src/transactions/claim.sql.ts';
 const CREATE = 'src/transactions/create.ts';
-const CORRELATION_IDS = 'test/http/correlation-ids.test.ts';
+const CORRELATION_IDS = 'test/api/correlation-ids.test.ts';
 const ANSWERS = 'test/transactions/acquirer-answers.test.ts';
 const REFUND = 'test/transactions/refund.test.ts';
 const COMPLETION = 'test/transactions/completion.test.ts';
@@ -241,35 +241,35 @@ export const CLAIM_GUARDS = [
     replace: `AND of_merchant > 0
       AND correlation_id = of_correlation_id
     WHERE`,
-    tests: [['test/http/correlation-search.test.ts', 'that nobody used, or another merchant used']],
+    tests: [['test/api/correlation-search.test.ts', 'that nobody used, or another merchant used']],
   },
   {
     name: 'search by correlation ID: finds what is undecided, however old',
     file: 'src/transactions/lookup.sql.ts',
     find: " OR status IN ('unknown', 'pending')",
     replace: '',
-    tests: [['test/http/correlation-search.test.ts', 'undecided after 25 hours']],
+    tests: [['test/api/correlation-search.test.ts', 'undecided after 25 hours']],
   },
   {
     name: 'search by correlation ID: its hours count from the decision',
     file: 'src/transactions/lookup.sql.ts',
     find: 'WHERE decided_at > to_timestamp',
     replace: 'WHERE created_at > to_timestamp',
-    tests: [['test/http/correlation-search.test.ts', 'decided after 25 hours']],
+    tests: [['test/api/correlation-search.test.ts', 'decided after 25 hours']],
   },
   {
     name: 'surcharge: a total of at most twelve digits',
     file: 'src/plugins/plugins.ts',
     find: '  if (changed.amountCents > MAX_AMOUNT_CENTS) throw tooMuch();\n',
     replace: '',
-    tests: [['test/plugins/surcharge.test.ts', 'longer than twelve digits']],
+    tests: [['test/plugins/surcharge-rules.test.ts', 'longer than twelve digits']],
   },
   {
     name: 'completion: the surcharge of its preauthorisation, and no other',
     file: 'src/plugins/contract.ts',
     find: 'payment.target.pricing?.decisions[name]',
     replace: 'undefined',
-    tests: [['test/plugins/surcharge.test.ts', 'never more than the preauthorisation']],
+    tests: [['test/plugins/surcharge-rules.test.ts', 'never more than the preauthorisation']],
   },
   {
     name: 'callers: only merchants that the user was given',

@@ -3,7 +3,7 @@ const CLAIM = 'src/transactions/claim.sql.ts';
 const FILES = 'src/directdebit/files.sql.ts';
 const RETURNS = 'src/directdebit/returns.sql.ts';
 const CLEARING = 'src/directdebit/clearing.sql.ts';
-const VOID = 'test/directdebit/void.test.ts';
+const VOID = 'test/directdebit/directdebit-void.test.ts';
 const RETURN = 'test/directdebit/returns.test.ts';
 
 export const DIRECTDEBIT_GUARDS = [

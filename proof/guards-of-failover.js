@@ -33,7 +33,7 @@ export const FAILOVER_GUARDS = [
         replace: '(SELECT 1)',
       },
     ],
-    tests: [['test/proof/failover.test.ts', 'two failovers']],
+    tests: [['test/proof/failover-proof.test.ts', 'two failovers']],
   },
   {
     name: 'failover: a former primary is not used again',

@@ -2,7 +2,7 @@
 const LINK = 'src/transactions/link.ts';
 const MIGRATION = 'migrations/0011_modes.sql';
 const MODES = 'test/transactions/modes.test.ts';
-const BANKS = 'test/directdebit/modes.test.ts';
+const BANKS = 'test/directdebit/directdebit-modes.test.ts';
 
 const schema = (name, find, replace, test) => ({
   name: `schema: ${name}`,

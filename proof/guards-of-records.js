@@ -16,7 +16,7 @@ const SWEEP = 'src/transactions/sweep.ts';
 const SWEEPS = 'test/transactions/sweep.test.ts';
 const LEASES = 'test/transactions/leases.test.ts';
 const REFUND = 'test/transactions/refund.test.ts';
-const DURABILITY = 'test/store/durability.test.ts';
+const DURABILITY = 'test/postgres/durability.test.ts';
 const SERVER = 'src/embedded-postgres/process.ts';
 
 export const RECORD_GUARDS = [
@@ -370,7 +370,7 @@ export const RECORD_GUARDS = [
     file: SERVER,
     find: `${setting}: 'on',`,
     replace: `${setting}: 'off',`,
-    tests: [['test/store/embedded-postgres.test.ts', 'a server is durable']],
+    tests: [['test/embedded-postgres/embedded-postgres.test.ts', 'a server is durable']],
   })),
   {
     name: 'durability: a PostgreSQL with fsync off is refused',

@@ -3,8 +3,8 @@
 const GATEWAY = 'migrations/0001_gateway.sql';
 const VAULT = 'migrations/0002_vault.sql';
 const SURCHARGE = 'migrations/0003_surcharge.sql';
-const CONSTRAINTS = 'test/transactions/constraints.test.ts';
-const VAULT_CONSTRAINTS = 'test/vault/constraints.test.ts';
+const CONSTRAINTS = 'test/transactions/transaction-constraints.test.ts';
+const VAULT_CONSTRAINTS = 'test/vault/vault-constraints.test.ts';
 
 const guard = (file, tests) => (name, find, replace, test) => ({
   name: `schema: ${name}`,
@@ -152,14 +152,14 @@ export const SCHEMA_GUARDS = [
     file: VAULT,
     find: 'CREATE TRIGGER journal_append_only BEFORE UPDATE OR DELETE ON journal',
     replace: 'CREATE TRIGGER journal_append_only BEFORE UPDATE OR DELETE ON schema_migration',
-    tests: [['test/vault/journal.test.ts', 'as the owner of the database']],
+    tests: [['test/journal/journal.test.ts', 'as the owner of the database']],
   },
   {
     name: 'schema: the journal is not emptied',
     file: VAULT,
     find: 'CREATE TRIGGER journal_not_emptied BEFORE TRUNCATE ON journal',
     replace: 'CREATE TRIGGER journal_not_emptied BEFORE TRUNCATE ON schema_migration',
-    tests: [['test/vault/journal.test.ts', 'as the owner of the database']],
+    tests: [['test/journal/journal.test.ts', 'as the owner of the database']],
   },
   {
     name: 'schema: the gateway may not change the journal',

@@ -15,6 +15,7 @@ const COPIED = [
   'proof',
   'src',
   'test',
+  'testkit',
   'package.json',
   'tsconfig.json',
   'tsconfig.build.json',

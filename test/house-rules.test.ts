@@ -180,7 +180,7 @@ function circles(): string[] {
 describe('files', () => {
   test('no file has a name that says nothing', () => {
     expectNone(
-      ['src', 'test', 'bench', 'proof', 'bin'].flatMap(filesUnder).filter((path) => {
+      ['src', 'test', 'testkit', 'bench', 'proof', 'bin'].flatMap(filesUnder).filter((path) => {
         return /(^|\/)(utils?|helpers?|misc|common|shared|stuff)(\/|\.|$)/i.test(path);
       }),
       'Name the file after what it is in charge of; if it is in charge of several things, make several files.',

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type LedgerEntry, SimulatorLedger } from '../../src/acquirers/simulator/ledger.js';
-import { wholeLedger } from '../support/gateway.js';
+import { wholeLedger } from '../../testkit/gateway.js';
 
 let directory: string;
 let path: string;

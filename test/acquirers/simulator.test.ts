@@ -8,8 +8,8 @@ import { SimulatorLedger } from '../../src/acquirers/simulator/ledger.js';
 import { Simulator } from '../../src/acquirers/simulator/simulator.js';
 import { CardNumber } from '../../src/values/card.js';
 import { cents } from '../../src/values/money.js';
-import { CARD } from '../support/client.js';
-import { wholeLedger } from '../support/gateway.js';
+import { CARD } from '../../testkit/client.js';
+import { wholeLedger } from '../../testkit/gateway.js';
 import {
   cardAnsweredLaterWith,
   cardAnsweredWith,
@@ -20,7 +20,7 @@ import {
   SLOW_CARD,
   UNREACHABLE_CARD,
   UNREADABLE_ANSWER_CARD,
-} from '../support/test-cards.js';
+} from '../../testkit/test-cards.js';
 import { acquirerContract } from './contract-suite.js';
 
 async function openSimulator() {

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Administration } from '../../src/admin/merchants.js';
 import { Database } from '../../src/postgres/database.js';
 import { advanceClock } from '../../src/transactions/clock-administration.js';
-import { administer } from '../support/database-server.js';
-import { addCast, type TestGateway, testDatabase, testGateway } from '../support/gateway.js';
-import { type Ended, run } from '../support/process.js';
+import { administer } from '../../testkit/database-server.js';
+import { addCast, type TestGateway, testDatabase, testGateway } from '../../testkit/gateway.js';
+import { type Ended, run } from '../../testkit/gateway-process.js';
 
 const DAY_MS = 86_400_000;
 

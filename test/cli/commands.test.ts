@@ -6,10 +6,10 @@ import { Administration } from '../../src/admin/merchants.js';
 import { Surcharges } from '../../src/admin/surcharges.js';
 import type { SurchargeScope } from '../../src/plugins/surcharge.js';
 import { Database } from '../../src/postgres/database.js';
-import type { Json } from '../support/client.js';
-import { administer, databaseUrl } from '../support/database-server.js';
-import { type TestDatabase, testDatabase } from '../support/gateway.js';
-import { dataDirectory, type Ended, PROJECT_ROOT, run, start } from '../support/process.js';
+import type { Json } from '../../testkit/client.js';
+import { administer, databaseUrl } from '../../testkit/database-server.js';
+import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
+import { dataDirectory, type Ended, PROJECT_ROOT, run, start } from '../../testkit/gateway-process.js';
 
 let database: TestDatabase;
 let connection: Database;

@@ -14,7 +14,14 @@ import {
 } from '../../src/directdebit/aba-line.js';
 import { lodgementReference, parseLodgementReference } from '../../src/directdebit/lodgement-reference.js';
 import { BankAccount, BECS_CHARACTERS_PATTERN, MOST_CENTS } from '../../src/values/bank-account.js';
-import { type Header, type Returned, readHeader, readItem, readTrailer, returnedLine } from './layout.js';
+import {
+  type Header,
+  type Returned,
+  readHeader,
+  readItem,
+  readTrailer,
+  returnedLine,
+} from '../../testkit/bank-file-layout.js';
 
 const ASCII = Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index));
 const BECS_CHARACTERS = ASCII.filter((character) => new RegExp(BECS_CHARACTERS_PATTERN).test(character));

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { addBusinessDays } from '../../src/values/business-days.js';
 import { settlementCutOff } from '../../src/values/settlement.js';
-import { expectBooksToAgree } from '../support/books.js';
-import { testGateway } from '../support/gateway.js';
+import { expectBooksToAgree } from '../../testkit/books.js';
+import { testGateway } from '../../testkit/gateway.js';
 
 const VOIDABLE_UNTIL = 'GATEWAY.RESPONSE.KVP.VOIDABLE_UNTIL';
 

@@ -3,10 +3,17 @@ import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Json } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { type BankDay, bankDayOf, moveClock, REAL_BANK } from './bank-day.js';
-import { type DirectEntryFile, itemOf, read, returnsFile, totalsOf, written } from './layout.js';
+import { type BankDay, bankDayOf, moveClock, REAL_BANK } from '../../testkit/bank-day.js';
+import {
+  type DirectEntryFile,
+  itemOf,
+  read,
+  returnsFile,
+  totalsOf,
+  written,
+} from '../../testkit/bank-file-layout.js';
+import type { Json } from '../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 
 const RETURN_CODES = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 const SET_ARGUMENTS = [

@@ -3,11 +3,11 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { BATCH } from '../../src/directdebit/clearing.js';
 import { PAGE } from '../../src/directdebit/files.js';
-import { type Installation, type InstalledGateway, installation } from '../processes/installation.js';
-import { expectBooksToAgree } from '../support/books.js';
-import { dataDirectory, eventually } from '../support/process.js';
-import { type Gates, gatesOf } from './gates.js';
-import * as many from './many-items.js';
+import { expectBooksToAgree } from '../../testkit/books.js';
+import { type Gates, gatesOf } from '../../testkit/gates.js';
+import { dataDirectory, eventually } from '../../testkit/gateway-process.js';
+import { type Installation, type InstalledGateway, installation } from '../../testkit/installation.js';
+import * as many from '../../testkit/many-items.js';
 
 // Many processes, one after the other, on a machine that may be busy.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });

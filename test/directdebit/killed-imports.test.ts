@@ -6,11 +6,11 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { parseLodgementReference } from '../../src/directdebit/lodgement-reference.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { type Environment, eventually, run, start } from '../support/process.js';
-import { type Gates, gatesOf } from './gates.js';
-import { type DirectEntryFile, type Returned, read, returnsFile } from './layout.js';
-import * as many from './many-items.js';
+import { type DirectEntryFile, type Returned, read, returnsFile } from '../../testkit/bank-file-layout.js';
+import { type Gates, gatesOf } from '../../testkit/gates.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { type Environment, eventually, run, start } from '../../testkit/gateway-process.js';
+import * as many from '../../testkit/many-items.js';
 
 // Many processes, one after the other, on a machine that may be busy.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });

@@ -10,12 +10,18 @@ import { exportFile } from '../../src/directdebit/export.js';
 import { DirectDebitFiles } from '../../src/directdebit/files.js';
 import { lodgementReference } from '../../src/directdebit/lodgement-reference.js';
 import { DataKeys } from '../../src/vault/keys.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { type Environment, eventually, type RunningProcess, run, start } from '../support/process.js';
-import { type Operator, operatorOf } from '../vault/sealed-rows.js';
-import { type Gates, gatesOf } from './gates.js';
-import { type DirectEntryFile, read } from './layout.js';
-import * as many from './many-items.js';
+import { type DirectEntryFile, read } from '../../testkit/bank-file-layout.js';
+import { type Gates, gatesOf } from '../../testkit/gates.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import {
+  type Environment,
+  eventually,
+  type RunningProcess,
+  run,
+  start,
+} from '../../testkit/gateway-process.js';
+import * as many from '../../testkit/many-items.js';
+import { type Operator, operatorOf } from '../../testkit/sealed-rows.js';
 
 // Many processes, one after the other, on a machine that may be busy.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });

@@ -6,12 +6,19 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { directEntryOf } from '../../src/directdebit/direct-entry.js';
 import { DirectDebitFiles } from '../../src/directdebit/files.js';
 import { DataKeys } from '../../src/vault/keys.js';
-import type { Json } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { type Environment, run } from '../support/process.js';
-import { operatorOf } from '../vault/sealed-rows.js';
-import { CREDIT, DEBIT, type DirectEntryFile, type Item, read, returnsFile } from './layout.js';
-import * as many from './many-items.js';
+import {
+  CREDIT,
+  DEBIT,
+  type DirectEntryFile,
+  type Item,
+  read,
+  returnsFile,
+} from '../../testkit/bank-file-layout.js';
+import type { Json } from '../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { type Environment, run } from '../../testkit/gateway-process.js';
+import * as many from '../../testkit/many-items.js';
+import { operatorOf } from '../../testkit/sealed-rows.js';
 
 // Many processes, one after the other, on a machine that may be busy.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });

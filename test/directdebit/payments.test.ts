@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Surcharges } from '../../src/admin/surcharges.js';
 import { Database } from '../../src/postgres/database.js';
-import { expectBooksToAgree } from '../support/books.js';
-import { type Answer, type Json, TEST_MODE } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { bankAccount, vaultOf } from '../support/vault-client.js';
+import { expectBooksToAgree } from '../../testkit/books.js';
+import { type Answer, type Json, TEST_MODE } from '../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { bankAccount, vaultOf } from '../../testkit/vault-client.js';
 
 const RETURN_CODES = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 const MEANINGS = [

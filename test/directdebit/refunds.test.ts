@@ -1,11 +1,11 @@
 // Refunds by audit of direct debits: credits to the account that was debited, never more than it was debited with.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { expectBooksToAgree, wrongReservations } from '../support/books.js';
-import { type Answer, type Client, type Json, TEST_MODE } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { bankAccount, vaultOf } from '../support/vault-client.js';
-import { type BankDay, bankDayOf } from './bank-day.js';
-import { type DirectEntryFile, itemOf, returnsFile } from './layout.js';
+import { type BankDay, bankDayOf } from '../../testkit/bank-day.js';
+import { type DirectEntryFile, itemOf, returnsFile } from '../../testkit/bank-file-layout.js';
+import { expectBooksToAgree, wrongReservations } from '../../testkit/books.js';
+import { type Answer, type Client, type Json, TEST_MODE } from '../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { bankAccount, vaultOf } from '../../testkit/vault-client.js';
 
 const REFUNDABLE = 'GATEWAY.RESPONSE.KVP.REFUNDABLE_AMOUNT';
 const RACES = 30;

@@ -3,11 +3,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { importReturns } from '../../src/directdebit/returns-file.js';
 import { AdministrationError } from '../../src/values/administration-error.js';
 import { addDays, sydneyInstant } from '../../src/values/sydney.js';
-import { wrongReservations } from '../support/books.js';
-import { type Client, type Json, TEST_MODE } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { type BankDay, bankDayOf, moveClock, stateOf } from './bank-day.js';
-import { type DirectEntryFile, type Item, itemOf, type Returned, returnsFile } from './layout.js';
+import { type BankDay, bankDayOf, moveClock, stateOf } from '../../testkit/bank-day.js';
+import {
+  type DirectEntryFile,
+  type Item,
+  itemOf,
+  type Returned,
+  returnsFile,
+} from '../../testkit/bank-file-layout.js';
+import { wrongReservations } from '../../testkit/books.js';
+import { type Client, type Json, TEST_MODE } from '../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 
 const REAL = 2;
 const DISPUTE_DAYS = 40;

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Administration } from '../../src/admin/merchants.js';
 import { Callers } from '../../src/merchants/callers.js';
 import { Database } from '../../src/postgres/database.js';
-import { type Answer, client } from '../support/client.js';
-import { type Credentials, type TestGateway, testGateway } from '../support/gateway.js';
-import { ANY_BODY, bodyWith, CREATING_PATHS, storedRows, TARGETED } from './requests.js';
+import { type Answer, client } from '../../testkit/client.js';
+import { type Credentials, type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { ANY_BODY, bodyWith, CREATING_PATHS, storedRows, TARGETED } from '../../testkit/requests.js';
 
 let gateway: TestGateway;
 beforeAll(async () => {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { CARD, paymentBody } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { connect, exchange, requestText, statusesOf } from './connection.js';
-import { gatedAcquirer } from './gated-acquirer.js';
-import { requestLines, storedRows } from './requests.js';
+import { CARD, paymentBody } from '../../testkit/client.js';
+import { connect, exchange, requestText, statusesOf } from '../../testkit/connection.js';
+import { gatedAcquirer } from '../../testkit/gated-acquirer.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { requestLines, storedRows } from '../../testkit/requests.js';
 
 let gateway: TestGateway;
 beforeAll(async () => {

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { describe, expect, onTestFailed, onTestFinished, test } from 'vitest';
-import { testGateway } from '../support/gateway.js';
-import { connect, purchaseText, requestText, statusesOf } from './connection.js';
-import { gatedAcquirer } from './gated-acquirer.js';
-import { storedRows } from './requests.js';
+import { connect, purchaseText, requestText, statusesOf } from '../../testkit/connection.js';
+import { gatedAcquirer } from '../../testkit/gated-acquirer.js';
+import { testGateway } from '../../testkit/gateway.js';
+import { storedRows } from '../../testkit/requests.js';
 
 const PATIENTLY = { timeout: 20_000 };
 

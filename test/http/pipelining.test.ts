@@ -1,10 +1,10 @@
 // Requests that are sent ahead on one connection: begun one after the other, so that no packet can stop the gateway.
 import { expect, test } from 'vitest';
-import { CARD } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { connect, exchange, purchaseText, requestText, statusesOf } from './connection.js';
-import { gatedAcquirer } from './gated-acquirer.js';
-import { requestLines, storedRows } from './requests.js';
+import { CARD } from '../../testkit/client.js';
+import { connect, exchange, purchaseText, requestText, statusesOf } from '../../testkit/connection.js';
+import { gatedAcquirer } from '../../testkit/gated-acquirer.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { requestLines, storedRows } from '../../testkit/requests.js';
 
 const KEEP = { Connection: 'keep-alive' };
 

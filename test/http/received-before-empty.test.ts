@@ -6,10 +6,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Database } from '../../src/postgres/database.js';
 import { Absences } from '../../src/transactions/absences.js';
 import { FORGET_ABSENCES } from '../../src/transactions/absences.sql.js';
-import type { Answer } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { type Connection, connect, purchaseText, requestText, statusesOf } from './connection.js';
-import { gatedAcquirer } from './gated-acquirer.js';
+import type { Answer } from '../../testkit/client.js';
+import { type Connection, connect, purchaseText, requestText, statusesOf } from '../../testkit/connection.js';
+import { gatedAcquirer } from '../../testkit/gated-acquirer.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 
 const PATIENT = { ACQUIRER_DEADLINE_MS: '60000' };
 

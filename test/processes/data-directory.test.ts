@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { CARD, client, type Json } from '../support/client.js';
+import { CARD, client, type Json } from '../../testkit/client.js';
 import {
   dataDirectory,
   eventually,
@@ -15,8 +15,8 @@ import {
   run,
   start,
   startGatewayProcess,
-} from '../support/process.js';
-import { SLOW_CARD } from './installation.js';
+} from '../../testkit/gateway-process.js';
+import { SLOW_CARD } from '../../testkit/installation.js';
 
 let dataDir: string;
 let environment: { TOLLGATE_DATA_DIR: string; TOLLGATE_PORT: string };

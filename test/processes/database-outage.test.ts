@@ -1,17 +1,17 @@
 // The database goes away and comes back while the gateway runs. Nobody restarts anything.
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { expectBooksToAgree } from '../support/books.js';
-import { eventually } from '../support/process.js';
-import { DatabaseProxy } from './database-proxy.js';
+import { expectBooksToAgree } from '../../testkit/books.js';
+import { eventually } from '../../testkit/gateway-process.js';
 import {
   type Installation,
   type InstalledGateway,
   installation,
   outcomeOf,
   SLOW_CARD,
-} from './installation.js';
-import { claimed, expectRepetitionRefused, OPERATIONS, prepare, send } from './operations.js';
+} from '../../testkit/installation.js';
+import { claimed, expectRepetitionRefused, OPERATIONS, prepare, send } from '../../testkit/operations.js';
+import { DatabaseProxy } from './database-proxy.js';
 
 interface Scene {
   readonly shared: Installation;

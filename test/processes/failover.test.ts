@@ -12,11 +12,11 @@ import { startGateway } from '../../src/gateway/gateway.js';
 import { readSettings } from '../../src/gateway/settings.js';
 import { Database, DatabaseUnavailable } from '../../src/postgres/database.js';
 import { migrate } from '../../src/postgres/migrations.js';
+import { type Answer, type Client, client } from '../../testkit/client.js';
+import { addCast, type Credentials } from '../../testkit/gateway.js';
+import { dataDirectory, eventually } from '../../testkit/gateway-process.js';
+import { SLOW_CARD } from '../../testkit/test-cards.js';
 import { moduleOfProof } from '../proof/program.js';
-import { type Answer, type Client, client } from '../support/client.js';
-import { addCast, type Credentials } from '../support/gateway.js';
-import { dataDirectory, eventually } from '../support/process.js';
-import { SLOW_CARD } from '../support/test-cards.js';
 
 interface Server {
   readonly url: string;

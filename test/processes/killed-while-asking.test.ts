@@ -1,15 +1,15 @@
 // `kill -9` from outside while the acquirer is being asked, and what the gateway makes of it after its restart.
 import { beforeAll, expect, test } from 'vitest';
-import { expectBooksToAgree } from '../support/books.js';
-import type { Client } from '../support/client.js';
-import { eventually } from '../support/process.js';
+import { expectBooksToAgree } from '../../testkit/books.js';
+import type { Client } from '../../testkit/client.js';
+import { eventually } from '../../testkit/gateway-process.js';
 import {
   CHARGED_WITHOUT_ANSWER_CARD,
   type Installation,
   installation,
   outcomeOf,
   SLOW_CARD,
-} from './installation.js';
+} from '../../testkit/installation.js';
 import {
   type Attempt,
   claimed,
@@ -18,7 +18,7 @@ import {
   OPERATIONS,
   prepare,
   send,
-} from './operations.js';
+} from '../../testkit/operations.js';
 
 const UNDECIDED = `SELECT audit FROM transaction WHERE status = 'unknown'`;
 

@@ -7,10 +7,16 @@ import { makeDemo } from '../../src/gateway/demo.js';
 import { checkProduction } from '../../src/gateway/production.js';
 import { readSettings } from '../../src/gateway/settings.js';
 import { Database } from '../../src/postgres/database.js';
-import { client } from '../support/client.js';
-import { administer } from '../support/database-server.js';
-import { type TestDatabase, testDatabase } from '../support/gateway.js';
-import { dataDirectory, type Environment, freePort, run, startGatewayProcess } from '../support/process.js';
+import { client } from '../../testkit/client.js';
+import { administer } from '../../testkit/database-server.js';
+import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
+import {
+  dataDirectory,
+  type Environment,
+  freePort,
+  run,
+  startGatewayProcess,
+} from '../../testkit/gateway-process.js';
 
 let database: TestDatabase;
 let careless: TestDatabase;

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
-import { expectBooksToAgree } from '../support/books.js';
+import { expectBooksToAgree } from '../../testkit/books.js';
 import {
   CHARGED_WITHOUT_ANSWER_CARD,
   type Installation,
@@ -10,8 +10,8 @@ import {
   installation,
   outcomeOf,
   SLOW_CARD,
-} from './installation.js';
-import { claimed, prepare, send } from './operations.js';
+} from '../../testkit/installation.js';
+import { claimed, prepare, send } from '../../testkit/operations.js';
 
 let shared: Installation;
 let gateways: [InstalledGateway, InstalledGateway];

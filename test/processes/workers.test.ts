@@ -8,15 +8,15 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
-import { client, type PaymentChange, paymentBody } from '../support/client.js';
-import { dataDirectory, type Environment, eventually, run, start } from '../support/process.js';
+import { client, type PaymentChange, paymentBody } from '../../testkit/client.js';
+import { dataDirectory, type Environment, eventually, run, start } from '../../testkit/gateway-process.js';
 import {
   type Installation,
   type InstalledGateway,
   installation,
   outcomeOf,
   SLOW_CARD,
-} from './installation.js';
+} from '../../testkit/installation.js';
 
 let shared: Installation;
 let gateway: InstalledGateway;

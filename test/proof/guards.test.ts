@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
-import { PROJECT_ROOT } from '../support/process.js';
+import { PROJECT_ROOT } from '../../testkit/gateway-process.js';
 
 test('two guards of the money, removed → a test notices each; all are where the list says', async () => {
   // On the server of this test run; its databases have names of their own.

@@ -1,6 +1,6 @@
 // The short form of `npm run test:hostile`.
 import { expect, test } from 'vitest';
-import { start } from '../support/process.js';
+import { start } from '../../testkit/gateway-process.js';
 
 // It sends slow clients too, which take as long as the gateway waits for them.
 const LIMIT_MS = 180_000;

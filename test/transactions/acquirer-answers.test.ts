@@ -2,10 +2,10 @@
 // that are still on their way.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Answer as AcquirerAnswer } from '../../src/acquirers/contract.js';
-import { expectBooksToAgree } from '../support/books.js';
-import { type Json, TEST_MODE } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { answered, ScriptedAcquirer } from '../support/scripted-acquirer.js';
+import { expectBooksToAgree } from '../../testkit/books.js';
+import { type Json, TEST_MODE } from '../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { answered, ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 
 const acquirer = new ScriptedAcquirer();
 let gateway: TestGateway;

@@ -4,11 +4,11 @@ import { Database } from '../../src/postgres/database.js';
 import { Claims } from '../../src/transactions/claim.js';
 import { Records } from '../../src/transactions/record.js';
 import { cents } from '../../src/values/money.js';
-import { expectBooksToAgree } from '../support/books.js';
-import type { Answer } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { locker, somebodyWaits } from '../support/locks.js';
-import { answered, ScriptedAcquirer } from '../support/scripted-acquirer.js';
+import { expectBooksToAgree } from '../../testkit/books.js';
+import type { Answer } from '../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { locker, somebodyWaits } from '../../testkit/locks.js';
+import { answered, ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 
 const acquirer = new ScriptedAcquirer();
 let gateway: TestGateway;

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { LedgerEntry } from '../../src/acquirers/simulator/ledger.js';
-import { expectBooksToAgree } from '../support/books.js';
-import { type Answer, type Client, type Json, type PaymentChange, TEST_MODE } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
+import { expectBooksToAgree } from '../../testkit/books.js';
+import { type Answer, type Client, type Json, type PaymentChange, TEST_MODE } from '../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import {
   LATE_ANSWER_CARD,
   LOST_ANSWER_CARD,
@@ -11,7 +11,7 @@ import {
   SLOW_CARD,
   UNREACHABLE_CARD,
   UNREADABLE_ANSWER_CARD,
-} from '../support/test-cards.js';
+} from '../../testkit/test-cards.js';
 
 // They wait for deadlines more than they work: all at once.
 vi.setConfig({ maxConcurrency: 40 });

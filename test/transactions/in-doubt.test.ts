@@ -1,10 +1,10 @@
 // What becomes of a transaction without a readable answer, with an acquirer that makes it hard.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { expectBooksToAgree } from '../support/books.js';
-import { type Answer, type Json, TEST_MODE } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { answered, ScriptedAcquirer } from '../support/scripted-acquirer.js';
+import { expectBooksToAgree } from '../../testkit/books.js';
+import { type Answer, type Json, TEST_MODE } from '../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { answered, ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 
 const acquirer = new ScriptedAcquirer();
 let gateway: TestGateway;

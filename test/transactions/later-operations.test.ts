@@ -1,9 +1,9 @@
 // Completions, refunds and voids that the acquirer declines, or that something goes wrong with: test cards 43 and 44.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { expectBooksToAgree } from '../support/books.js';
-import type { Answer, Json } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { cardAnsweredLaterWith, cardWithFaultLater } from '../support/test-cards.js';
+import { expectBooksToAgree } from '../../testkit/books.js';
+import type { Answer, Json } from '../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { cardAnsweredLaterWith, cardWithFaultLater } from '../../testkit/test-cards.js';
 
 let gateway: TestGateway;
 beforeAll(async () => {

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { Database } from '../../src/postgres/database.js';
 import { Audits } from '../../src/transactions/audits.js';
 import { DeadProcesses } from '../../src/transactions/dead-processes.js';
-import { addCast, type TestDatabase, testDatabase, testGateway } from '../support/gateway.js';
-import { answered, ScriptedAcquirer } from '../support/scripted-acquirer.js';
+import { addCast, type TestDatabase, testDatabase, testGateway } from '../../testkit/gateway.js';
+import { answered, ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 
 test('purchase without an answer, when all other audits of its block are decided → the others find it should its process die', async () => {
   const acquirer = new ScriptedAcquirer();

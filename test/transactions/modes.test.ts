@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Administration } from '../../src/admin/merchants.js';
 import { setDirectEntry } from '../../src/directdebit/direct-entry.js';
 import { Database } from '../../src/postgres/database.js';
-import { REAL_BANK } from '../directdebit/bank-day.js';
-import { type Client, TEST_MODE } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { ScriptedAcquirer } from '../support/scripted-acquirer.js';
-import { vaultOf } from '../support/vault-client.js';
+import { REAL_BANK } from '../../testkit/bank-day.js';
+import { type Client, TEST_MODE } from '../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
+import { vaultOf } from '../../testkit/vault-client.js';
 
 const MODE = 'GATEWAY.RESPONSE.KVP.MODE';
 

@@ -1,8 +1,8 @@
 // Each operation once, on a gateway in which nothing goes wrong. `npm run test:guards` also takes it for its control: with
 // one guard removed, a gateway still does all this.
 import { expect, test } from 'vitest';
-import { testGateway } from '../support/gateway.js';
-import { vaultOf } from '../support/vault-client.js';
+import { testGateway } from '../../testkit/gateway.js';
+import { vaultOf } from '../../testkit/vault-client.js';
 
 test('an ordinary day: every operation once, where nothing stands against it → 201 and approved', async () => {
   const { api } = await testGateway();

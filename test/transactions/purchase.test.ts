@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { luhnDigit } from '../../src/values/card.js';
-import { expectBooksToAgree } from '../support/books.js';
-import { type Answer, CARD, type PaymentChange, paymentBody, TEST_MODE } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { DECLINED_CARD } from '../support/test-cards.js';
+import { expectBooksToAgree } from '../../testkit/books.js';
+import { type Answer, CARD, type PaymentChange, paymentBody, TEST_MODE } from '../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { DECLINED_CARD } from '../../testkit/test-cards.js';
 
 let gateway: TestGateway;
 beforeAll(async () => {

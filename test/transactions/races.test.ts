@@ -1,9 +1,9 @@
 // Operations that compete for one target, sent at the same time to two processes of one gateway.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { expectBooksToAgree } from '../support/books.js';
-import type { Answer, Client } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { UNREADABLE_ANSWER_CARD } from '../support/test-cards.js';
+import { expectBooksToAgree } from '../../testkit/books.js';
+import type { Answer, Client } from '../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { UNREADABLE_ANSWER_CARD } from '../../testkit/test-cards.js';
 
 let one: TestGateway;
 let other: TestGateway;

@@ -1,9 +1,9 @@
 // Resolvers of several processes at work on the same transactions in doubt.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { expectBooksToAgree } from '../support/books.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { locker, waitingForLocks } from '../support/locks.js';
-import { answered, ScriptedAcquirer } from '../support/scripted-acquirer.js';
+import { expectBooksToAgree } from '../../testkit/books.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { locker, waitingForLocks } from '../../testkit/locks.js';
+import { answered, ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 
 // Pauses so long that nothing is looked at again unless the test says so.
 const SETTINGS = {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { expectBooksToAgree } from '../support/books.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { cardAnsweredWith } from '../support/test-cards.js';
+import { expectBooksToAgree } from '../../testkit/books.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { cardAnsweredWith } from '../../testkit/test-cards.js';
 
 let gateway: TestGateway;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { Temporal } from 'temporal-polyfill';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { expectBooksToAgree } from '../support/books.js';
-import { type Json, TEST_MODE } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
+import { expectBooksToAgree } from '../../testkit/books.js';
+import { type Json, TEST_MODE } from '../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 
 // The gateway's clock only ever moves forward: every test takes the next fitting day from where the last one left it.
 let gateway: TestGateway;

@@ -3,8 +3,8 @@ import { Surcharges } from '../../src/admin/surcharges.js';
 import type { SurchargeRule } from '../../src/plugins/surcharge.js';
 import { Database } from '../../src/postgres/database.js';
 import { sydneyDate } from '../../src/values/sydney.js';
-import { TEST_MODE } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
+import { TEST_MODE } from '../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 
 const AMEX = '378282246310005';
 const PREFIX = 'GATEWAY.REQUEST.KVP.SURCHARGE.';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Database } from '../../src/postgres/database.js';
 import { Audits } from '../../src/transactions/audits.js';
 import { Sweep } from '../../src/transactions/sweep.js';
-import { addCast, type TestDatabase, testDatabase, testGateway } from '../support/gateway.js';
+import { addCast, type TestDatabase, testDatabase, testGateway } from '../../testkit/gateway.js';
 
 const INSERT = `
   INSERT INTO transaction (organisation_id, audit, created_at, amount_cents, merchant_id, transaction_type, currency,

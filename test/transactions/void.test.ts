@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { expectBooksToAgree } from '../support/books.js';
-import { type Json, TEST_MODE } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { DECLINED_CARD } from '../support/test-cards.js';
+import { expectBooksToAgree } from '../../testkit/books.js';
+import { type Json, TEST_MODE } from '../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { DECLINED_CARD } from '../../testkit/test-cards.js';
 
 let gateway: TestGateway;
 beforeAll(async () => {

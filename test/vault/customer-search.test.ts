@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Answer, Client, Json } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { locker } from '../support/locks.js';
-import { nextOf, pagesFrom, type Query, type Vault, vaultOf } from '../support/vault-client.js';
+import type { Answer, Client, Json } from '../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { locker } from '../../testkit/locks.js';
+import { nextOf, pagesFrom, type Query, type Vault, vaultOf } from '../../testkit/vault-client.js';
 
 let gateway: TestGateway;
 let api: Client;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Answer, Client } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { type Vault, vaultOf } from '../support/vault-client.js';
+import type { Answer, Client } from '../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { type Vault, vaultOf } from '../../testkit/vault-client.js';
 
 let gateway: TestGateway;
 let api: Client;

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { dataKeyContext } from '../../src/vault/keys.js';
 import { EnvironmentKeys, FileKeys } from '../../src/vault/local-keys.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import {
   dataDirOf,
   type Operator,
@@ -15,7 +15,7 @@ import {
   sealedRows,
   tokensOf,
   versionsIn,
-} from './sealed-rows.js';
+} from '../../testkit/sealed-rows.js';
 
 let gateway: TestGateway;
 let operator: Operator;

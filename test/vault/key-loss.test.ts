@@ -9,10 +9,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startGateway } from '../../src/gateway/gateway.js';
 import { readSettings } from '../../src/gateway/settings.js';
 import { KeyUnavailable } from '../../src/vault/key-provider.js';
-import { client } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { type NewToken, vaultOf } from '../support/vault-client.js';
-import { dataDirOf } from './sealed-rows.js';
+import { client } from '../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { dataDirOf } from '../../testkit/sealed-rows.js';
+import { type NewToken, vaultOf } from '../../testkit/vault-client.js';
 
 let gateway: TestGateway;
 let token: NewToken;

@@ -2,9 +2,8 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { KeyUnavailable } from '../../src/vault/key-provider.js';
 import { DataKeys } from '../../src/vault/keys.js';
 import type { RotationProgress } from '../../src/vault/rotation.js';
-import type { Client } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { bankAccount, cardAccount, type NewToken, vaultOf } from '../support/vault-client.js';
+import type { Client } from '../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import {
   type Operator,
   opened,
@@ -13,7 +12,8 @@ import {
   sealedRows,
   tokensOf,
   versionsIn,
-} from './sealed-rows.js';
+} from '../../testkit/sealed-rows.js';
+import { bankAccount, cardAccount, type NewToken, vaultOf } from '../../testkit/vault-client.js';
 
 let gateway: TestGateway;
 let api: Client;

@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import type { KeyProvider } from '../../src/vault/key-provider.js';
 import { Rotation } from '../../src/vault/rotation.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { locker, waitingForLocks } from '../support/locks.js';
-import { cardAccount, type Vault, vaultOf } from '../support/vault-client.js';
-import { operatorOf } from './sealed-rows.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { locker, waitingForLocks } from '../../testkit/locks.js';
+import { operatorOf } from '../../testkit/sealed-rows.js';
+import { cardAccount, type Vault, vaultOf } from '../../testkit/vault-client.js';
 
 let gateway: TestGateway;
 let vault: Vault;

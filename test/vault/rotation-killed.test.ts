@@ -5,10 +5,17 @@ import { FairConnections } from '../../src/postgres/fair-connections.js';
 import { CardNumber } from '../../src/values/card.js';
 import { DataKeys } from '../../src/vault/keys.js';
 import { Tokens } from '../../src/vault/tokens.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { type Environment, start } from '../support/process.js';
-import { cardBeginning, vaultOf } from '../support/vault-client.js';
-import { dataDirOf, type Operator, opened, operatorOf, sealedRows, versionsIn } from './sealed-rows.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { type Environment, start } from '../../testkit/gateway-process.js';
+import {
+  dataDirOf,
+  type Operator,
+  opened,
+  operatorOf,
+  sealedRows,
+  versionsIn,
+} from '../../testkit/sealed-rows.js';
+import { cardBeginning, vaultOf } from '../../testkit/vault-client.js';
 
 const TOKENS = 2_500;
 const KILLS = 5;

@@ -8,10 +8,18 @@
 import { randomInt } from 'node:crypto';
 import { dirname } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { type Answer, type Client, client, type Json, paymentBody } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { bankAccount, cardAccount, cardBeginning, vaultOf } from '../support/vault-client.js';
-import { formsOf, foundIn, hashesOf, inGatewayFiles, rowsOf, ServerFiles, valuesIn } from './secret-scan.js';
+import { type Answer, type Client, client, type Json, paymentBody } from '../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import {
+  formsOf,
+  foundIn,
+  hashesOf,
+  inGatewayFiles,
+  rowsOf,
+  ServerFiles,
+  valuesIn,
+} from '../../testkit/secret-scan.js';
+import { bankAccount, cardAccount, cardBeginning, vaultOf } from '../../testkit/vault-client.js';
 
 // Others in each run: what an earlier run has planted may still lie about in the server's files.
 const DIGITS = `401283${String(randomInt(100_000)).padStart(5, '0')}`;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Client, Json } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
-import { bankAccount, cardAccount, type Vault, vaultOf } from '../support/vault-client.js';
+import type { Client, Json } from '../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { bankAccount, cardAccount, type Vault, vaultOf } from '../../testkit/vault-client.js';
 
 let gateway: TestGateway;
 let api: Client;

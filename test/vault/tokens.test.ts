@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { luhnValid } from '../../src/values/card.js';
-import type { Answer, Client, Json } from '../support/client.js';
-import { type TestGateway, testGateway } from '../support/gateway.js';
+import type { Answer, Client, Json } from '../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import {
   bankAccount,
   cardAccount,
@@ -10,7 +10,7 @@ import {
   tokenBody,
   type Vault,
   vaultOf,
-} from '../support/vault-client.js';
+} from '../../testkit/vault-client.js';
 
 let gateway: TestGateway;
 let api: Client;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isVirtualPan, luhnDigit } from '../../src/values/card.js';
-import { type Answer, type Client, type Json, paymentBody } from '../support/client.js';
-import { type Credentials, type TestGateway, testGateway } from '../support/gateway.js';
-import { bankAccount, cardAccount, type NewToken, type Vault, vaultOf } from '../support/vault-client.js';
+import { type Answer, type Client, type Json, paymentBody } from '../../testkit/client.js';
+import { type Credentials, type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { bankAccount, cardAccount, type NewToken, type Vault, vaultOf } from '../../testkit/vault-client.js';
 
 let gateway: TestGateway;
 let api: Client;

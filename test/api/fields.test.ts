@@ -1,0 +1,366 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { luhnDigit } from '../../src/values/card.js';
+import { type Answer, paymentBody } from '../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { ABSENT, bodyWith, PAYMENTS, storedRows, TARGETED } from '../../testkit/requests.js';
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await testGateway({ settings: { ACQUIRER_DEADLINE_MS: '20000' } });
+});
+afterAll(() => gateway.close());
+
+const REFERENCE = 'transaction.reference';
+const AMOUNT = 'transaction.amount_details.total_amount';
+const CURRENCY = 'transaction.amount_details.currency';
+const CARD = 'transaction.payment_method.creditcard';
+const PAN = `${CARD}.pan`;
+const EXPIRY = `${CARD}.expiry_date`;
+const CVV = `${CARD}.cvv`;
+
+/** A valid number of this length that belongs to no scheme. */
+const numberOf = (length: number) => {
+  const without = '7'.padEnd(length - 1, '0');
+  return without + luhnDigit(without);
+};
+const VIRTUAL_PAN = '9111111111111110';
+
+const purchase = (path: string, value: unknown) =>
+  gateway.api.post('/transactions/purchase', bodyWith(path, value));
+
+async function refusedWithoutTrace(ask: () => Promise<Answer>, errors: readonly string[]): Promise<void> {
+  const before = await storedRows(gateway);
+  const answer = await ask();
+  expect({ status: answer.status, errors: answer.errors }).toEqual({ status: 422, errors });
+  expect(await storedRows(gateway)).toBe(before);
+}
+
+describe('reference', () => {
+  test.each([1, 2, 127, 128])('%i characters → accepted, and shown by the lookup', async (length) => {
+    const answer = await purchase(REFERENCE, 'r'.repeat(length));
+    expect(answer.status).toBe(201);
+    const found = await gateway.api.lookUp(answer.body.audit);
+    expect(found.body.transaction.reference).toBe('r'.repeat(length));
+  });
+
+  test.each([
+    ['', 'field_too_short'],
+    ['r'.repeat(129), 'field_too_long'],
+    [ABSENT, 'field_missing'],
+    [null, 'field_type'],
+    [1, 'field_type'],
+    [['r'], 'field_type'],
+    [{ r: 1 }, 'field_type'],
+    [true, 'field_type'],
+  ])('%j → 422 %s', (value, code) =>
+    refusedWithoutTrace(() => purchase(REFERENCE, value), [`${code} body/transaction/reference`]),
+  );
+
+  test.each(TARGETED)('of a %s is checked like that of a purchase', (operation) =>
+    refusedWithoutTrace(
+      () => gateway.api.post(`/transactions/1/${operation}`, bodyWith(REFERENCE, 'r'.repeat(129))),
+      ['field_too_long body/transaction/reference'],
+    ),
+  );
+});
+
+describe('total_amount', () => {
+  test.each(['1', '10', '999999999999'])('%s → accepted, and shown by the lookup', async (amount) => {
+    const answer = await purchase(AMOUNT, amount);
+    expect(answer.status).toBe(201);
+    const found = await gateway.api.lookUp(answer.body.audit);
+    expect(found.body.transaction.amount_details).toEqual({ total_amount: amount, currency: 'AUD' });
+  });
+
+  test.each([
+    ['1000000000000', 'field_format'],
+    ['0', 'field_format'],
+    ['-1', 'field_format'],
+    ['+1', 'field_format'],
+    ['1.00', 'field_format'],
+    ['1,00', 'field_format'],
+    ['1e3', 'field_format'],
+    ['0x10', 'field_format'],
+    ['01', 'field_format'],
+    [' 1', 'field_format'],
+    ['1 ', 'field_format'],
+    ['1\n', 'field_format'],
+    ['', 'field_format'],
+    ['١', 'field_format'],
+    [ABSENT, 'field_missing'],
+    [100, 'field_type'],
+    [null, 'field_type'],
+  ])('%j → 422 %s', (value, code) =>
+    refusedWithoutTrace(
+      () => purchase(AMOUNT, value),
+      [`${code} body/transaction/amount_details/total_amount`],
+    ),
+  );
+
+  test.each(['completion', 'refund'])('of a %s is checked like that of a purchase', (operation) =>
+    refusedWithoutTrace(
+      () => gateway.api.post(`/transactions/1/${operation}`, bodyWith(AMOUNT, '0')),
+      ['field_format body/transaction/amount_details/total_amount'],
+    ),
+  );
+});
+
+describe('currency', () => {
+  test.each(['AUD', 'NZD', 'USD', 'EUR', 'JPY', 'KWD'])('%s → accepted', async (currency) => {
+    const answer = await purchase(CURRENCY, currency);
+    expect(answer.status).toBe(201);
+    const found = await gateway.api.lookUp(answer.body.audit);
+    expect(found.body.transaction.amount_details.currency).toBe(currency);
+  });
+
+  test.each([
+    ['ZZZ', 'currency_unknown'],
+    ['XXX', 'currency_unknown'],
+    ['DEM', 'currency_unknown'],
+    ['aud', 'field_format'],
+    ['Aud', 'field_format'],
+    ['AU', 'field_format'],
+    ['AUDD', 'field_format'],
+    ['036', 'field_format'],
+    ['', 'field_format'],
+    ['AUD\n', 'field_format'],
+    [36, 'field_type'],
+    [null, 'field_type'],
+    [ABSENT, 'field_missing'],
+  ])('%j → 422 %s', (value, code) =>
+    refusedWithoutTrace(
+      () => purchase(CURRENCY, value),
+      [`${code} body/transaction/amount_details/currency`],
+    ),
+  );
+});
+
+describe('pan', () => {
+  test.each([12, 13, 14, 15, 16, 17, 18, 19])(
+    '%i digits with a right check digit → accepted',
+    async (length) => {
+      const pan = numberOf(length);
+      const answer = await purchase(PAN, pan);
+      expect(answer.status).toBe(201);
+      const found = await gateway.api.lookUp(answer.body.audit);
+      expect(found.body.transaction.payment_method).toEqual({
+        creditcard: { pan: `${pan.slice(0, 6)}${'*'.repeat(length - 10)}${pan.slice(-4)}`, type: '' },
+      });
+    },
+  );
+
+  test.each([
+    ['4111111111111111', '411111******1111', 'visa'],
+    ['5555555555554444', '555555******4444', 'mastercard'],
+    ['2223003122003222', '222300******3222', 'mastercard'],
+    ['378282246310005', '378282*****0005', 'amex'],
+    ['30569309025904', '305693****5904', 'diners'],
+    ['6011111111111117', '601111******1117', 'discover'],
+    ['3530111333300000', '353011******0000', 'jcb'],
+    ['6250946000000016', '625094******0016', 'unionpay'],
+    ['5602540000000006', '560254******0006', 'eftpos'],
+  ])('%s → shown as %s, of type %s', async (pan, mask, type) => {
+    const { body } = await purchase(PAN, pan);
+    const { transaction } = (await gateway.api.lookUp(body.audit)).body;
+    expect(transaction.payment_method.creditcard).toEqual({ pan: mask, type });
+  });
+
+  test.each([
+    ['4111111111111112', 'card_number_invalid'],
+    ['4111111111111121', 'card_number_invalid'],
+    [numberOf(11), 'field_format'],
+    [numberOf(20), 'field_format'],
+    ['4111 1111 1111 1111', 'field_format'],
+    ['4111-1111-1111-1111', 'field_format'],
+    [' 4111111111111111', 'field_format'],
+    ['4111111111111111\n', 'field_format'],
+    ['４１１１１１１１１１１１１１１１', 'field_format'],
+    ['411111******1111', 'field_format'],
+    ['', 'field_format'],
+    [4111111111111111, 'field_type'],
+    [null, 'field_type'],
+    [ABSENT, 'field_missing'],
+  ])('%j → 422 %s', (value, code) =>
+    refusedWithoutTrace(
+      () => purchase(PAN, value),
+      [`${code} body/transaction/payment_method/creditcard/pan`],
+    ),
+  );
+
+  test('virtual PAN that stands for nothing → 422 token_not_usable', () =>
+    refusedWithoutTrace(
+      () => purchase(PAN, VIRTUAL_PAN),
+      ['token_not_usable body/transaction/payment_method/creditcard/pan'],
+    ));
+});
+
+describe('expiry_date', () => {
+  test.each([
+    ['0139', 'approved'],
+    ['1239', 'approved'],
+    ['1299', 'approved'],
+    ['3901', 'approved'],
+    ['3912', 'approved'],
+    ['9912', 'approved'],
+  ])('%s (MMYY or YYMM) → accepted and %s', async (expiry, status) => {
+    const answer = await purchase(EXPIRY, expiry);
+    expect(answer.body.status.transaction_status_code).toBe(status);
+  });
+
+  test.each(['0120', '1220', '0112', '1301', '2012'])(
+    '%s has passed → a proper request, declined by the acquirer with 54',
+    async (expiry) => {
+      const answer = await purchase(EXPIRY, expiry);
+      expect(answer.status).toBe(201);
+      expect(answer.body.status).toMatchObject({
+        gateway_status_code: 0,
+        transaction_status_code: 'declined',
+        acquirer: { response_code: '54' },
+      });
+    },
+  );
+
+  test.each([
+    ['1300', 'field_format'],
+    ['0013', 'field_format'],
+    ['0000', 'field_format'],
+    ['1313', 'field_format'],
+    ['9999', 'field_format'],
+    ['123', 'field_format'],
+    ['12345', 'field_format'],
+    ['12/39', 'field_format'],
+    ['1 39', 'field_format'],
+    ['', 'field_format'],
+    [1239, 'field_type'],
+    [null, 'field_type'],
+    [ABSENT, 'field_missing'],
+  ])('%j with a card number → 422 %s', (value, code) =>
+    refusedWithoutTrace(
+      () => purchase(EXPIRY, value),
+      [`${code} body/transaction/payment_method/creditcard/expiry_date`],
+    ),
+  );
+
+  test.each([ABSENT, '1239', '0000', 'abcd', 1239, null])(
+    '%j with a virtual PAN → ignored: only the virtual PAN is a problem',
+    (expiry) =>
+      refusedWithoutTrace(
+        () =>
+          gateway.api.post(
+            '/transactions/purchase',
+            bodyWith(EXPIRY, expiry, paymentBody({ pan: VIRTUAL_PAN })),
+          ),
+        ['token_not_usable body/transaction/payment_method/creditcard/pan'],
+      ),
+  );
+});
+
+describe('cvv', () => {
+  test.each(['000', '123', '1234', ABSENT])('%s → accepted', async (cvv) => {
+    expect((await purchase(CVV, cvv)).status).toBe(201);
+  });
+
+  test.each([
+    ['12', 'field_format'],
+    ['12345', 'field_format'],
+    ['12a', 'field_format'],
+    [' 123', 'field_format'],
+    ['', 'field_format'],
+    [123, 'field_type'],
+    [null, 'field_type'],
+  ])('%j → 422 %s', (value, code) =>
+    refusedWithoutTrace(
+      () => purchase(CVV, value),
+      [`${code} body/transaction/payment_method/creditcard/cvv`],
+    ),
+  );
+});
+
+describe('merchant.id', () => {
+  test.each([
+    [0, 'field_out_of_range'],
+    [-1, 'field_out_of_range'],
+    [2_147_483_648, 'field_out_of_range'],
+    [1e300, 'field_out_of_range'],
+    ['1', 'field_type'],
+    ['', 'field_type'],
+    [1.5, 'field_type'],
+    [true, 'field_type'],
+    [null, 'field_type'],
+    [[1], 'field_type'],
+    [ABSENT, 'field_missing'],
+  ])('%j → 422 %s', (value, code) =>
+    refusedWithoutTrace(() => purchase('merchant.id', value), [`${code} body/merchant/id`]),
+  );
+
+  test.each([1, 2_147_483_647])('%i is within the range → not 422', async (id) => {
+    expect((await purchase('merchant.id', id)).status).not.toBe(422);
+  });
+
+  test.each(['1e400', '-1e400'])('%s, which no number can hold → 422', async (literal) => {
+    const raw = JSON.stringify(paymentBody()).replace('"id":1', `"id":${literal}`);
+    const answer = await gateway.api.call('/transactions/purchase', { raw });
+    expect({ status: answer.status, errors: answer.errors }).toEqual({
+      status: 422,
+      errors: ['field_type body/merchant/id'],
+    });
+  });
+});
+
+describe('objects of the body', () => {
+  test.each([
+    ['merchant', 'body/merchant'],
+    ['transaction', 'body/transaction'],
+    ['transaction.amount_details', 'body/transaction/amount_details'],
+    ['transaction.payment_method', 'body/transaction/payment_method'],
+    [CARD, 'body/transaction/payment_method/creditcard'],
+  ])('%s absent → field_missing; null, text, number or array → field_type', async (path, location) => {
+    await refusedWithoutTrace(() => purchase(path, ABSENT), [`field_missing ${location}`]);
+    for (const value of [null, 'text', 1, [1], true]) {
+      await refusedWithoutTrace(() => purchase(path, value), [`field_type ${location}`]);
+    }
+  });
+
+  test.each(PAYMENTS)('%s of an empty object → what is missing', (operation) =>
+    refusedWithoutTrace(
+      () => gateway.api.post(`/transactions/${operation}`, {}),
+      ['field_missing body/merchant', 'field_missing body/transaction'],
+    ),
+  );
+
+  test.each([
+    ['completion', ['reference', 'amount_details']],
+    ['refund', ['reference', 'amount_details']],
+    ['void', ['reference']],
+  ])('%s of an empty transaction → %j missing', (operation, missing) =>
+    refusedWithoutTrace(
+      () => gateway.api.post(`/transactions/1/${operation}`, { merchant: { id: 1 }, transaction: {} }),
+      missing.map((name) => `field_missing body/transaction/${name}`),
+    ),
+  );
+
+  test('unknown members anywhere, and unknown query parameters → ignored', async () => {
+    const body = paymentBody();
+    Object.assign(body, { surprise: 1, [`long${'g'.repeat(500)}`]: { deep: [null] } });
+    Object.assign(body.merchant, { name: 'Ours' });
+    Object.assign(body.transaction, { preauthorisation_code: 'PA1', note: 'é' });
+    Object.assign(body.transaction.amount_details, { tip: 1 });
+    Object.assign(body.transaction.payment_method.creditcard, { holder: 'A "Customer"' });
+    const answer = await gateway.api.post('/transactions/purchase?surprise=1&merchant_id=abc', body);
+    expect(answer.status).toBe(201);
+    expect((await gateway.api.get(`/transactions/${answer.body.audit}?surprise=%00`)).status).toBe(200);
+  });
+
+  test('completion that still carries a preauthorisation code → the code is ignored', async () => {
+    const { body } = await gateway.api.preauthorise();
+    const answer = await gateway.api.post(`/transactions/${body.audit}/completion`, {
+      merchant: { id: 1 },
+      transaction: {
+        reference: 'order-1',
+        preauthorisation_code: 'of another one',
+        amount_details: { total_amount: '10000', currency: 'AUD' },
+      },
+    });
+    expect(answer.body.status.transaction_status_code).toBe('approved');
+  });
+});

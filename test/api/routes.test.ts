@@ -1,0 +1,301 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { client, type Json } from '../../testkit/client.js';
+import { exchange, statusesOf } from '../../testkit/connection.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { ANY_BODY, PAYMENTS } from '../../testkit/requests.js';
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await testGateway({ settings: { ACQUIRER_DEADLINE_MS: '20000' } });
+});
+afterAll(() => gateway.close());
+
+const SYDNEY_TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+1[01]:00$/;
+
+describe('the transaction operations', () => {
+  async function create(path: string): Promise<number> {
+    const answer = await gateway.api.post(path, ANY_BODY);
+    expect(answer.status).toBe(201);
+    const { audit } = answer.body;
+    expect(answer.headers.get('location')).toBe(`/v1/transactions/${audit}`);
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(Object.keys(answer.body).toSorted()).toEqual([
+      '_links',
+      'audit',
+      'gateway_timestamp',
+      'kvps',
+      'merchant',
+      'status',
+    ]);
+    expect(answer.body.gateway_timestamp).toMatch(SYDNEY_TIMESTAMP);
+    expect(answer.body.status).toMatchObject({ gateway_status_code: 0, transaction_status_code: 'approved' });
+    return audit;
+  }
+
+  test.each(PAYMENTS)('POST /transactions/%s → 201 with Location', async (operation) => {
+    await create(`/transactions/${operation}`);
+  });
+
+  test('POST /transactions/{audit}/completion, refund and void → 201 with Location', async () => {
+    const held = await create('/transactions/preauthorisation');
+    const completion = await create(`/transactions/${held}/completion`);
+    const refund = await create(`/transactions/${completion}/refund`);
+    await create(`/transactions/${refund}/void`);
+  });
+
+  test('GET /transactions/{audit} → 200 with the transaction', async () => {
+    const { body } = await gateway.api.purchase();
+    const answer = await gateway.api.lookUp(body.audit);
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject({
+      audit: body.audit,
+      merchant: { id: 1 },
+      transaction: { reference: 'order-1', transaction_type: 'purchase' },
+      gateway_timestamp: expect.stringMatching(SYDNEY_TIMESTAMP),
+    });
+    expect(answer.headers.get('location')).toBeNull();
+  });
+
+  test('GET /transactions → 200 with results', async () => {
+    const answer = await gateway.api.search('unused');
+    expect({ status: answer.status, body: answer.body }).toEqual({ status: 200, body: { results: [] } });
+  });
+
+  test.each(['/transactions/1', '/transactions/2147483647', '/transactions/abc'])(
+    'HEAD %s → status and headers of GET, without a body',
+    async (path) => {
+      const [got, head] = [await gateway.api.get(path), await gateway.api.call(path, { method: 'HEAD' })];
+      expect(head.status).toBe(got.status);
+      expect(head.text).toBe('');
+      for (const name of ['content-type', 'content-length']) {
+        expect(head.headers.get(name)).toBe(got.headers.get(name));
+      }
+    },
+  );
+});
+
+describe('addresses and methods that are not there', () => {
+  test.each([
+    '/',
+    '/transaction',
+    '/Transactions/1',
+    '/transactions/1/',
+    '/transactions/1/capture',
+    '/transactions/1/void/2',
+    '/transactions/1/refunds',
+    '//transactions',
+    '/transactions/../transactions/1/x',
+    '/v1/transactions',
+  ])('%s → 404 route_not_found, with credentials or without', async (path) => {
+    for (const api of [gateway.api, client(gateway.baseUrl)]) {
+      const answer = await api.get(path);
+      expect({ status: answer.status, errors: answer.errors }).toEqual({
+        status: 404,
+        errors: ['route_not_found '],
+      });
+    }
+  });
+
+  test.each(['/v2/transactions/1', '/transactions/1', '/v1', '/v1/', '/', '/favicon.ico', '/.env'])(
+    '%s outside the base address → 404',
+    async (path) => {
+      const response = await fetch(new URL(path, gateway.baseUrl));
+      expect(response.status).toBe(404);
+      expect(await response.json()).toMatchObject({ errors: [{ error_code: 'route_not_found' }] });
+    },
+  );
+
+  const wrongMethods: [string, string[], string][] = [
+    ['/transactions/purchase', ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'], 'POST'],
+    ['/transactions/preauthorisation', ['GET', 'PUT', 'PROPFIND'], 'POST'],
+    ['/transactions/refund', ['GET', 'DELETE', 'PROPFIND'], 'POST'],
+    ['/transactions/1/completion', ['GET', 'HEAD', 'PUT', 'PROPFIND'], 'POST'],
+    ['/transactions/1/refund', ['GET', 'PATCH', 'OPTIONS'], 'POST'],
+    ['/transactions/1/void', ['GET', 'DELETE', 'SEARCH'], 'POST'],
+    ['/transactions/1', ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'], 'GET, HEAD'],
+    ['/transactions', ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'], 'GET, HEAD'],
+  ];
+  test.each(wrongMethods)('%s with %j → 405 and Allow: %s', async (path, methods, allow) => {
+    for (const method of methods) {
+      const answer = await gateway.api.call(path, { method });
+      expect({ method, status: answer.status, allow: answer.headers.get('allow') }).toEqual({
+        method,
+        status: 405,
+        allow,
+      });
+      if (method !== 'HEAD') expect(answer.errors).toEqual(['method_not_allowed ']);
+    }
+  });
+
+  test.each([
+    ['broken JSON', '{"broken', 'application/json'],
+    ['another media type', 'text', 'text/plain'],
+    ['too much', ' '.repeat(140_000), 'application/json'],
+  ])(
+    'a wrong method, or no such route, with %s as a body → 405 and 404 all the same',
+    async (_, raw, type) => {
+      const headers = { 'content-type': type };
+      for (const [path, status] of [
+        ['/transactions/1', 405],
+        ['/transactions/purchase', 405],
+        ['/nowhere', 404],
+      ] as const) {
+        expect((await gateway.api.call(path, { method: 'PUT', raw, headers })).status).toBe(status);
+      }
+    },
+  );
+
+  test('TRACE → 405, and nothing of the request comes back', async () => {
+    const text = await exchange(
+      gateway,
+      'TRACE /v1/transactions/purchase HTTP/1.1\r\nHost: gateway\r\nCookie: secret\r\nConnection: close\r\n\r\n',
+    );
+    expect(statusesOf(text)).toEqual([405]);
+    expect(text).toMatch(/\r\nallow: POST\r\n/i);
+    expect(text).not.toContain('secret');
+  });
+
+  test('CONNECT → 405 with Allow, and the connection is closed', async () => {
+    const text = await exchange(
+      gateway,
+      'CONNECT example.org:443 HTTP/1.1\r\nHost: example.org\r\nX-Correlation-Id: tunnel\r\n\r\n',
+    );
+    expect(statusesOf(text)).toEqual([405]);
+    expect(text).toMatch(/\r\nallow: .*GET/);
+    expect(text).toContain('x-correlation-id: tunnel\r\n');
+    expect(text).toContain('"error_code":"method_not_allowed"');
+  });
+});
+
+describe('health', () => {
+  const fetchOutside = (from: TestGateway, path: string) => fetch(new URL(path, from.baseUrl));
+
+  test('/livez and /readyz → 200 without credentials', async () => {
+    const live = await fetchOutside(gateway, '/livez');
+    expect({ status: live.status, body: await live.json() }).toEqual({
+      status: 200,
+      body: { status: 'live' },
+    });
+    const ready = await fetchOutside(gateway, '/readyz');
+    expect({ status: ready.status, body: await ready.json() }).toEqual({
+      status: 200,
+      body: { status: 'ready' },
+    });
+  });
+
+  test('/readyz of a database whose schema is not current → 503 and why; /livez still 200', async () => {
+    const behind = await testGateway();
+    const [table] = await behind.sql<{ name: string }>(
+      "SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relname LIKE '%migration%'",
+    );
+    await behind.sql(`DELETE FROM ${table?.name}`);
+    const ready = await fetchOutside(behind, '/readyz');
+    expect(ready.status).toBe(503);
+    expect(await ready.json()).toMatchObject({
+      status: 'not ready',
+      reason: expect.stringContaining('schema'),
+    });
+    expect((await fetchOutside(behind, '/livez')).status).toBe(200);
+  });
+});
+
+describe('/v1/openapi.json', () => {
+  let document: Json;
+  beforeAll(async () => {
+    const response = await fetch(`${gateway.baseUrl}/openapi.json`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    document = await response.json();
+  });
+
+  type Operation = { path: string; method: string; operation: Json };
+  const operations = (): Operation[] =>
+    Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
+      Object.entries<Json>(methods).map(([method, operation]) => ({ path, method, operation })),
+    );
+
+  test('is OpenAPI 3.1 with title, version, server and credentials', () => {
+    expect(document.openapi).toMatch(/^3\.1\.\d+$/);
+    expect(document.info).toMatchObject({
+      title: expect.any(String),
+      version: expect.stringMatching(/^1\.\d+\.\d+$/),
+    });
+    expect(document.servers).toEqual([{ url: '/v1' }]);
+    for (const requirement of document.security) {
+      for (const scheme of Object.keys(requirement)) {
+        expect(document.components.securitySchemes[scheme]).toEqual({ type: 'http', scheme: 'basic' });
+      }
+    }
+    expect(document.security.length).toBeGreaterThan(0);
+  });
+
+  test('has every transaction operation', () => {
+    expect(operations().map(({ path, method }) => `${method.toUpperCase()} ${path}`)).toEqual(
+      expect.arrayContaining([
+        'POST /transactions/purchase',
+        'POST /transactions/preauthorisation',
+        'POST /transactions/{audit}/completion',
+        'POST /transactions/{audit}/refund',
+        'POST /transactions/refund',
+        'POST /transactions/{audit}/void',
+        'GET /transactions/{audit}',
+        'GET /transactions',
+      ]),
+    );
+  });
+
+  test('every operation has its own ID, its parameters, and responses with descriptions', () => {
+    const ids = operations().map(({ operation }) => operation.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const { path, method, operation } of operations()) {
+      expect(operation.operationId).toMatch(/^[a-zA-Z]+$/);
+      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      const parameters: Json[] = operation.parameters;
+      expect(parameters.filter((one) => one.in === 'path').map(({ name }) => name)).toEqual(named);
+      for (const parameter of parameters) {
+        expect(parameter).toMatchObject({ name: expect.any(String), required: expect.any(Boolean) });
+        if (parameter.in === 'path') expect(parameter.required).toBe(true);
+      }
+      expect(parameters.find(({ name }) => name === 'X-Correlation-Id')?.required).toBe(method !== 'get');
+      expect(operation.requestBody !== undefined).toBe(method === 'post' || method === 'patch');
+      for (const [status, response] of Object.entries<Json>(operation.responses)) {
+        expect(status).toMatch(/^[2-5]\d\d$/);
+        expect(response.description).not.toBe('');
+      }
+    }
+  });
+
+  test('every reference leads somewhere, every schema is one, and every example keeps its own', () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: true });
+    addFormats.default(ajv);
+    for (const format of ['no-card-number', 'luhn-checked', 'card-expiry', 'iso-4217'])
+      ajv.addFormat(format, true);
+    ajv.addSchema(document, 'document');
+    let schemas = 0;
+    const visit = (value: Json): void => {
+      if (value === null || typeof value !== 'object') return;
+      if (typeof value.$ref === 'string') expect(ajv.getSchema(`document${value.$ref}`)).toBeDefined();
+      if (value.schema !== undefined) {
+        schemas += 1;
+        const validate = ajv.compile(
+          JSON.parse(JSON.stringify(value.schema).replaceAll('"#/', '"document#/')),
+        );
+        if (value.example !== undefined) expect(validate(value.example)).toBe(true);
+      }
+      for (const member of Object.values(value)) visit(member);
+    };
+    visit(document.paths);
+    expect(schemas).toBeGreaterThan(50);
+  });
+
+  test('every example works as it stands', async () => {
+    for (const { path, method, operation } of operations()) {
+      const example = operation.requestBody?.content['application/json'].example;
+      if (example === undefined || path.includes('{')) continue;
+      const answer = await gateway.api.call(path, { method: method.toUpperCase(), body: example });
+      expect({ path, status: answer.status }).toEqual({ path, status: 201 });
+    }
+  });
+});

@@ -1,0 +1,179 @@
+// Every statement of the gateway goes by an index, whatever the tables hold and whatever the statistics say. Statements
+// are found by themselves: a new one need not be added here.
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Database, type DatabaseOptions, type Statement } from '../../src/postgres/database.js';
+import { customerPage } from '../../src/vault/customer-page.js';
+import { addCast, type TestDatabase, testDatabase } from '../../testkit/gateway.js';
+import { PROJECT_ROOT } from '../../testkit/gateway-process.js';
+import { fillTables } from './filled-tables.js';
+
+/** A million by `TOLLGATE_TEST_ROWS=1000000`, which takes minutes. */
+const ROWS = Number(process.env.TOLLGATE_TEST_ROWS ?? 100_000);
+
+/** Tables that grow with every payment, customer or deed. */
+const LARGE = ['transaction', 'customer', 'token', 'journal', 'directdebit_item'];
+
+/** Commands of operators that are meant to read everything, and why. */
+const READING_EVERYTHING: Readonly<Record<string, string>> = {
+  KEY_STATUS: '`keys status` counts what each version seals',
+  COUNT_OLDER: '`keys rotate` counts once what it has to do, for its progress bar',
+  OLDER_TRANSACTIONS_LEFT: '`keys rotate` looks twice whether it has left anything behind',
+  DESTROY_DATA_KEY: '`keys destroy` makes sure that nothing is sealed under the version',
+  STATUS: '`directdebit status` counts every item of a merchant',
+  DATED_AHEAD: '`clock reset` looks whether anything is dated ahead',
+  READ_JOURNAL: '`journal` reads backwards until it has found enough',
+};
+
+/** Planned once and kept, on connections of their own. */
+const KEPT = /^transactions\/(claim|record|lookup)\.sql|^vault\/tokens\.sql USABLE_TOKENS$/;
+
+const BATCH = `'{${Array.from({ length: 500 }, (_, place) => place + 1)}}'`;
+
+/** What a parameter of a type is planned with: everything belongs to merchant 1, and any batch is a large one. */
+const SAMPLES: Readonly<Record<string, string>> = {
+  integer: '1',
+  // Limits are bigint too.
+  bigint: '500',
+  smallint: '1',
+  'double precision': '(extract(epoch FROM now()) * 1000)',
+  boolean: 'true',
+  text: `'abcdefgh%'`,
+  date: 'current_date',
+  json: `'{}'`,
+  bytea: `''`,
+  numeric: '500',
+  interval: `interval '1 second'`,
+  ...Object.fromEntries(
+    ['integer', 'bigint', 'smallint', 'double precision', 'text'].map((type) => [`${type}[]`, BATCH]),
+  ),
+  'boolean[]': `'{${Array.from({ length: 500 }, () => true)}}'`,
+};
+
+interface Named extends Statement {
+  /** Where it stands: `transactions/audits.sql REPORT_ALIVE`. */
+  readonly place: string;
+}
+
+async function everyStatement(): Promise<Named[]> {
+  const found: Named[] = [];
+  const source = join(PROJECT_ROOT, 'src');
+  for (const path of readdirSync(source, { recursive: true, encoding: 'utf8' }).sort()) {
+    if (!path.endsWith('.sql.ts')) continue;
+    const exported = Object.entries((await import(join(source, path))) as Record<string, unknown>);
+    for (const [name, value] of exported) {
+      // What is exported as a text is a part of statements, or runs before there is a schema.
+      if (typeof value === 'string') continue;
+      found.push({ ...(value as Statement), place: `${path.replace(/\.ts$/, '')} ${name}` });
+    }
+  }
+  const yesAndNo = [true, false];
+  for (const ordering of ['name', 'reference', 'customer_id'] as const) {
+    for (const goesOn of yesAndNo) {
+      for (const byName of yesAndNo) {
+        for (const byReference of yesAndNo) {
+          const page = customerPage(ordering, goesOn, byName, byReference);
+          found.push({ ...page, place: `vault/customer-page ${page.name}` });
+        }
+      }
+    }
+  }
+  return found;
+}
+
+interface Plan {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
+  readonly 'Index Cond'?: string;
+  readonly Plans?: readonly Plan[];
+}
+
+interface Explained {
+  readonly 'QUERY PLAN': readonly [{ readonly Plan: Plan }];
+}
+
+const PARTIAL_INDEXES = 'SELECT indexrelid::regclass::text AS name FROM pg_index WHERE indpred IS NOT NULL';
+const TYPES = 'SELECT name, parameter_types::text[] AS types FROM pg_prepared_statements';
+
+function sampleOf(type: string): string {
+  const sample = SAMPLES[type];
+  if (sample === undefined) throw new Error(`there is no sample of a ${type}`);
+  return sample;
+}
+
+/** What of a plan reads a large table without a condition that an index answers. Partial indexes are short by themselves. */
+function wholeReads(plan: Plan, partial: ReadonlySet<string>, bitmapOf?: string): string[] {
+  const { 'Node Type': kind, 'Relation Name': relation, 'Index Name': index, 'Index Cond': condition } = plan;
+  const table = relation ?? bitmapOf ?? '';
+  const reads = /^(Seq|Index|Index Only|Bitmap Index) Scan$/.test(kind) && LARGE.includes(table);
+  const whole = reads && condition === undefined && !partial.has(index ?? '');
+  const heap = kind === 'Bitmap Heap Scan' ? relation : bitmapOf;
+  return [
+    ...(whole ? [`${kind} on ${table}`] : []),
+    ...(plan.Plans ?? []).flatMap((part) => wholeReads(part, partial, heap)),
+  ];
+}
+
+const STATEMENTS = await everyStatement();
+
+test('every file of statements is looked at', () => {
+  expect(STATEMENTS.length).toBeGreaterThan(100);
+  const names = STATEMENTS.map(({ place }) => place.split(' ').at(-1));
+  expect(Object.keys(READING_EVERYTHING).filter((name) => !names.includes(name))).toEqual([]);
+});
+
+describe.each([
+  ['filled and analysed', ROWS],
+  ['empty', 0],
+])('tables that are %s', (_, rows) => {
+  let own: TestDatabase;
+  const plans = new Map<string, Plan>();
+  const partial = new Set<string>();
+
+  beforeAll(async () => {
+    own = await testDatabase();
+    await addCast(own.url);
+    if (rows > 0) await fillTables(own.url, rows);
+    const kept = STATEMENTS.filter(({ place }) => KEPT.test(place));
+    const others = STATEMENTS.filter(({ place }) => !KEPT.test(place));
+    // As the gateway opens them.
+    await plan({ planOnce: true }, kept);
+    await plan({}, others);
+  }, 600_000);
+  afterAll(() => own.drop());
+
+  async function plan(options: DatabaseOptions, statements: readonly Named[]): Promise<void> {
+    const database = new Database(own.url, { ...options, maxConnections: 1 });
+    const query = async <Row>(text: string) => (await database.query<Row>({ name: '', text })).rows;
+    try {
+      for (const { name } of await query<{ name: string }>(PARTIAL_INDEXES)) partial.add(name);
+      await database.script(
+        database,
+        statements.map(({ text }, place) => `PREPARE planned_${place} AS ${text}`).join(';\n'),
+      );
+      const types = new Map(
+        (await query<{ name: string; types: string[] }>(TYPES)).map((row) => [row.name, row.types]),
+      );
+      for (const [at, { place }] of statements.entries()) {
+        const values = types.get(`planned_${at}`)?.map((type) => sampleOf(type)) ?? [];
+        const call = values.length === 0 ? '' : ` (${values.join(', ')})`;
+        const [explained] = await query<Explained>(`EXPLAIN (FORMAT JSON) EXECUTE planned_${at}${call}`);
+        if (explained !== undefined) plans.set(place, explained['QUERY PLAN'][0].Plan);
+      }
+    } finally {
+      await database.close();
+    }
+  }
+
+  test.each(STATEMENTS)('$place → reads no large table as a whole', ({ place }) => {
+    const planned = plans.get(place) as Plan;
+    expect(planned).toBeDefined();
+    if ((place.split(' ').at(-1) as string) in READING_EVERYTHING) return;
+    // A plan that is made anew each time may read all of a table that is empty just then, but by its index.
+    const harmless = rows === 0 && !KEPT.test(place);
+    const reads = wholeReads(planned, partial).filter((read) => !harmless || read.startsWith('Seq Scan'));
+    expect(reads, JSON.stringify(planned, null, 2)).toEqual([]);
+  });
+});

@@ -1,0 +1,113 @@
+// What the schema refuses, whoever writes it: each forbidden row is sent to PostgreSQL as it is, past all code.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await testGateway();
+});
+afterAll(() => gateway.close());
+
+const ALLOWED: Readonly<Record<string, unknown>> = {
+  organisation_id: 1,
+  created_at: '2026-01-01T00:00:00Z',
+  amount_cents: 100,
+  merchant_id: 1,
+  gateway_status_code: 0,
+  transaction_type: 'purchase',
+  status: 'approved',
+  currency: 'AUD',
+  reference: 'order-1',
+  acquirer: 'simulator',
+};
+
+let last = 1_000_000;
+
+/** Writes a row that is allowed but for what is said. */
+function insert(change: Readonly<Record<string, unknown>> = {}): Promise<object[]> {
+  last += 1;
+  const row = { ...ALLOWED, audit: last, correlation_id: `row-${last}`, ...change };
+  const columns = Object.keys(row);
+  const places = columns.map((_, index) => `$${index + 1}`);
+  return gateway.sql(
+    `INSERT INTO transaction (${columns.join()}) VALUES (${places.join()})`,
+    Object.values(row),
+  );
+}
+
+const PREAUTHORISED = { transaction_type: 'preauthorisation' };
+
+test.each<[string, Readonly<Record<string, unknown>>]>([
+  ['a purchase', {}],
+  ['an undecided one', { status: 'unknown', gateway_status_code: -99 }],
+  ['a purchase refunded in full', { refunded_cents: 100 }],
+  ['a completion refunded in part', { transaction_type: 'completion', target_audit: 1, refunded_cents: 1 }],
+  ['a completed preauthorisation', { ...PREAUTHORISED, completed_by: 7, completed_cents: 100 }],
+  ['a voided purchase', { status: 'voided', voided_by: 7 }],
+  ['a void', { transaction_type: 'void', target_audit: 1 }],
+])('%s → stored', async (_, change) => {
+  await expect(insert(change)).resolves.toEqual([]);
+});
+
+const CHECKED = '23514';
+
+test.each<[string, Readonly<Record<string, unknown>>]>([
+  ['an audit is positive', { audit: 0 }],
+  ['an amount is positive', { amount_cents: 0 }],
+  ['a type that nobody knows', { transaction_type: 'reverse' }],
+  ['a status that nobody knows', { status: 'done' }],
+  ['undecided is -99, and nothing else is', { status: 'unknown', gateway_status_code: 0 }],
+  ['undecided is -99, and nothing else is', { status: 'approved', gateway_status_code: -99 }],
+  ['refunds of more than the amount', { refunded_cents: 101 }],
+  ['refunds of less than nothing', { refunded_cents: -1 }],
+  ['refunds of what cannot be refunded', { ...PREAUTHORISED, refunded_cents: 1 }],
+  ['a completion of more than the amount', { ...PREAUTHORISED, completed_by: 7, completed_cents: 101 }],
+  ['a completed amount without a completion', { ...PREAUTHORISED, completed_cents: 1 }],
+  ['a completion without an amount', { ...PREAUTHORISED, completed_by: 7 }],
+  ['a completion of what is no preauthorisation', { completed_by: 7, completed_cents: 1 }],
+  ['a void of what has refunds', { voided_by: 7, refunded_cents: 1 }],
+  ['a void of what is completed', { ...PREAUTHORISED, voided_by: 7, completed_by: 8, completed_cents: 1 }],
+  ['a void of a void', { transaction_type: 'void', target_audit: 1, voided_by: 7 }],
+  ['voided without a void', { status: 'voided' }],
+  ['an operation without its target', { transaction_type: 'refund' }],
+  ['an operation without its target', { transaction_type: 'completion' }],
+  ['an operation without its target', { transaction_type: 'void' }],
+  ['a target where none is due', { target_audit: 1 }],
+])('%s: %j → refused', async (_, change) => {
+  await expect(insert(change)).rejects.toMatchObject({ code: CHECKED });
+});
+
+test('an audit is given once → the second is refused, under whatever correlation ID', async () => {
+  await insert({ audit: 77_777 });
+  await expect(insert({ audit: 77_777 })).rejects.toMatchObject({ code: '23505' });
+});
+
+test.each([
+  ['more audits than the interface can name', 'UPDATE organisation SET next_audit = 2147483649', CHECKED],
+  ['the clock set back', 'UPDATE gateway SET advanced_ms = -1', CHECKED],
+  ['a grant across organisations', `INSERT INTO user_grant VALUES (2, 'owner', 4)`, '23503'],
+  ['a grant of a merchant of another organisation', `INSERT INTO user_grant VALUES (1, 'owner', 4)`, '23503'],
+  ['a user of a merchant of another organisation', 'UPDATE gateway_user SET merchant_id = 4', '23503'],
+  [
+    'a surcharge of less than nothing or more than the amount',
+    `INSERT INTO surcharge_rule VALUES (1, 1, 'default', -1, NULL, NULL)`,
+    CHECKED,
+  ],
+  [
+    'a surcharge of less than nothing or more than the amount',
+    `INSERT INTO surcharge_rule VALUES (1, 1, 'default', 100001, NULL, NULL)`,
+    CHECKED,
+  ],
+  [
+    'a surcharge that ends before it begins',
+    `INSERT INTO surcharge_rule VALUES (1, 1, 'default', 1000, '2026-02-02', '2026-02-01')`,
+    CHECKED,
+  ],
+  [
+    'two surcharges for the same thing from the same day',
+    `INSERT INTO surcharge_rule VALUES (1, 1, 'default', 1000, NULL, NULL), (1, 1, 'default', 2000, NULL, NULL)`,
+    '23505',
+  ],
+])('%s: %s → refused', async (_, statement, code) => {
+  await expect(gateway.sql(statement)).rejects.toMatchObject({ code });
+});

@@ -1,0 +1,101 @@
+// What an operator does on a bank day, done in this process so that it costs no start of a command, and the commands
+// themselves.
+import { randomUUID } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect, vi } from 'vitest';
+import { type DirectEntryWish, directEntryOf, setDirectEntry } from '../src/directdebit/direct-entry.js';
+import { exportFile } from '../src/directdebit/export.js';
+import { DirectDebitFiles } from '../src/directdebit/files.js';
+import { type ImportResult, importReturns } from '../src/directdebit/returns-file.js';
+import { Database } from '../src/postgres/database.js';
+import { gatewayTime } from '../src/transactions/clock-administration.js';
+import { DataKeys } from '../src/vault/keys.js';
+import { FileKeys } from '../src/vault/local-keys.js';
+import { type DirectEntryFile, read } from './bank-file-layout.js';
+import type { Json } from './client.js';
+import type { TestGateway } from './gateway.js';
+import { type Ended, run } from './gateway-process.js';
+
+/** How a merchant with a real bank lodges. */
+export const REAL_BANK: DirectEntryWish = {
+  bank: 'CBA',
+  userName: 'OURS PTY LTD',
+  userId: '301500',
+  description: 'RENT',
+  traceBsb: '062-111',
+  traceAccount: '87654321',
+  remitter: 'OURS',
+  clearingDays: 2,
+  disputeDays: 365,
+  simulated: false,
+};
+
+export interface BankDay {
+  readonly folder: string;
+  readonly database: Database;
+  setDirectEntry(merchant: number, change?: Partial<DirectEntryWish>): Promise<void>;
+  /** The new file of what waits; undefined where nothing does. */
+  export(merchant: number): Promise<DirectEntryFile | undefined>;
+  /** At this instant of the gateway's time, or at the present one. */
+  importReturns(text: string, atMs?: number): Promise<ImportResult>;
+  /** Where a file of this text is. */
+  save(text: string): Promise<string>;
+  /** `tollgate …` with the gateway's settings. */
+  tollgate(...args: string[]): Promise<Ended>;
+  close(): Promise<void>;
+}
+
+export function bankDayOf({ databaseUrl, ledgerPath }: TestGateway): BankDay {
+  const folder = dirname(ledgerPath);
+  const database = new Database(databaseUrl, { maxConnections: 8 });
+  const keys = new DataKeys(database, new FileKeys(join(folder, 'key-encryption-key')));
+  const files = new DirectDebitFiles(database, keys);
+  const actor = 'operator:test';
+  const progress = () => {};
+  const save = async (text: string) => {
+    const path = join(folder, randomUUID());
+    await writeFile(path, text);
+    return path;
+  };
+  return {
+    folder,
+    database,
+    save,
+    setDirectEntry: async (merchant, change) => {
+      await setDirectEntry(database, merchant, { ...REAL_BANK, ...change }, actor);
+    },
+    export: async (merchant) => {
+      const out = join(folder, randomUUID());
+      const entry = await directEntryOf(database, merchant);
+      const nowMs = await gatewayTime(database);
+      const made = await exportFile(files, entry, { out, nowMs, actor, progress });
+      return made && read(await readFile(out, 'latin1'));
+    },
+    importReturns: async (text, atMs) => {
+      const nowMs = atMs ?? (await gatewayTime(database));
+      const installation = await files.installation();
+      return importReturns(database, { installation, nowMs, actor, file: await save(text), progress });
+    },
+    tollgate: (...args) => run(args, { DATABASE_URL: databaseUrl, TOLLGATE_DATA_DIR: folder }),
+    close: () => database.close(),
+  };
+}
+
+/** Moves the clock where no command may, and waits until the gateway has the new time and has done what is due by it. */
+export async function moveClock({ sql }: Pick<TestGateway, 'sql'>, days: number): Promise<void> {
+  await sql('UPDATE gateway SET advanced_ms = advanced_ms + $1', [days * 86_400_000]);
+  const behind = `SELECT p.id::text FROM process p, gateway g WHERE p.advanced_ms <> g.advanced_ms
+    UNION ALL SELECT i.audit::text FROM directdebit_item i, gateway g
+    WHERE i.next_at <= now() + (g.advanced_ms * interval '1 millisecond')`;
+  await vi.waitFor(async () => expect(await sql(behind)).toEqual([]), { timeout: 20_000, interval: 20 });
+}
+
+/** What can change about transactions: their rows, their items, and what is told of them. */
+export async function stateOf({ sql }: Pick<TestGateway, 'sql'>): Promise<Json> {
+  return {
+    transactions: await sql('SELECT t::text FROM transaction t ORDER BY organisation_id, audit'),
+    items: await sql('SELECT i::text FROM directdebit_item i ORDER BY organisation_id, audit'),
+    late: await sql(`SELECT j::text FROM journal j WHERE action = 'directdebit.returned_late'`),
+  };
+}

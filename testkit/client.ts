@@ -1,0 +1,225 @@
+// A merchant's backend server. Every response that it gets is checked against the OpenAPI document.
+import { randomUUID } from 'node:crypto';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { type OpenApiOperation, openApiDocument } from '../src/api/openapi.js';
+import { OPERATIONS } from '../src/http/server.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
+export type Json = any;
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly body: Json;
+  /** The first error code, if it is an error. */
+  readonly code: string | undefined;
+  /** All errors as `code location/location`. */
+  readonly errors: string[];
+}
+
+export interface CallOptions {
+  readonly method?: string;
+  readonly correlationId?: string | null;
+  readonly headers?: Record<string, string>;
+  /** Sent as it is. */
+  readonly raw?: string | Uint8Array;
+  readonly body?: unknown;
+}
+
+export interface Client {
+  call(path: string, options?: CallOptions): Promise<Answer>;
+  post(path: string, body: unknown, correlationId?: string | null): Promise<Answer>;
+  get(path: string): Promise<Answer>;
+  purchase(change?: PaymentChange): Promise<Answer>;
+  preauthorise(change?: PaymentChange): Promise<Answer>;
+  standaloneRefund(change?: PaymentChange): Promise<Answer>;
+  complete(audit: number, amount: number | string, change?: TargetChange): Promise<Answer>;
+  refund(audit: number, amount: number | string, change?: TargetChange): Promise<Answer>;
+  void(audit: number, change?: TargetChange): Promise<Answer>;
+  lookUp(audit: number): Promise<Answer>;
+  search(correlationId: string, merchant?: number): Promise<Answer>;
+  /** Looks the transaction up until its status is no longer `unknown`. */
+  decided(audit: number): Promise<Json>;
+}
+
+export interface PaymentChange {
+  readonly merchant?: number;
+  readonly amount?: number | string;
+  readonly currency?: string;
+  readonly pan?: string;
+  readonly expiry?: string;
+  readonly cvv?: string;
+  /** `BANK_ACCOUNT` with these members changed, instead of a card. */
+  readonly bankAccount?: Partial<typeof BANK_ACCOUNT>;
+  readonly reference?: string;
+  readonly kvps?: Record<string, string>;
+  readonly correlationId?: string;
+}
+
+export interface TargetChange {
+  readonly merchant?: number;
+  readonly currency?: string;
+  readonly reference?: string;
+  readonly correlationId?: string;
+}
+
+/** What every transaction of a test merchant says. */
+export const TEST_MODE = { 'GATEWAY.RESPONSE.KVP.MODE': 'test' };
+
+export const CARD = '4111111111111111';
+export const BANK_ACCOUNT = { bsb: '062-000', account_number: '123456789', account_name: 'A Customer' };
+
+export function paymentBody(change: PaymentChange = {}): Json {
+  return {
+    merchant: { id: change.merchant ?? 1 },
+    ...(change.kvps && { kvps: change.kvps }),
+    transaction: {
+      reference: change.reference ?? 'order-1',
+      amount_details: { total_amount: String(change.amount ?? 10_000), currency: change.currency ?? 'AUD' },
+      payment_method: change.bankAccount
+        ? { bankaccount: { ...BANK_ACCOUNT, ...change.bankAccount } }
+        : {
+            creditcard: {
+              pan: change.pan ?? CARD,
+              expiry_date: change.expiry ?? '1239',
+              cvv: change.cvv ?? '123',
+            },
+          },
+    },
+  };
+}
+
+export function client(baseUrl: string, credentials?: { username: string; password: string }): Client {
+  const authorization =
+    credentials &&
+    `Basic ${Buffer.from(`${credentials.username}:${credentials.password}`).toString('base64')}`;
+
+  async function call(path: string, options: CallOptions = {}): Promise<Answer> {
+    const payload = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
+    const method = options.method ?? (payload === undefined ? 'GET' : 'POST');
+    const correlationId = options.correlationId === undefined ? randomUUID() : options.correlationId;
+    const response = await fetch(baseUrl + path, {
+      method,
+      headers: {
+        ...(authorization && { authorization }),
+        ...(payload !== undefined && { 'content-type': 'application/json' }),
+        ...(correlationId !== null && { 'x-correlation-id': correlationId }),
+        ...options.headers,
+      },
+      ...(payload !== undefined && { body: payload }),
+    });
+    const text = await response.text();
+    const body = text === '' ? undefined : JSON.parse(text);
+    checkAgainstDocument(method, path, response, body);
+    const errors: Json[] = body?.errors ?? [];
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body,
+      code: errors[0]?.error_code,
+      errors: errors.map((error) => `${error.error_code} ${error.location.join('/')}`),
+    };
+  }
+
+  const post = (path: string, body: unknown, correlationId?: string | null) =>
+    call(path, { body, ...(correlationId !== undefined && { correlationId }) });
+  const pay =
+    (path: string) =>
+    (change: PaymentChange = {}) =>
+      post(path, paymentBody(change), change.correlationId);
+  const act = (operation: string, audit: number, amount: number | string | undefined, change: TargetChange) =>
+    post(
+      `/transactions/${audit}/${operation}`,
+      {
+        merchant: { id: change.merchant ?? 1 },
+        transaction: {
+          reference: change.reference ?? 'order-1',
+          ...(amount !== undefined && {
+            amount_details: { total_amount: String(amount), currency: change.currency ?? 'AUD' },
+          }),
+        },
+      },
+      change.correlationId,
+    );
+
+  return {
+    call,
+    post,
+    get: (path) => call(path),
+    purchase: pay('/transactions/purchase'),
+    preauthorise: pay('/transactions/preauthorisation'),
+    standaloneRefund: pay('/transactions/refund'),
+    complete: (audit, amount, change = {}) => act('completion', audit, amount, change),
+    refund: (audit, amount, change = {}) => act('refund', audit, amount, change),
+    void: (audit, change = {}) => act('void', audit, undefined, change),
+    lookUp: (audit) => call(`/transactions/${audit}`),
+    search: (correlationId, merchant = 1) =>
+      call(
+        `/transactions?merchant_id=${merchant}&correlation_id_lookup=${encodeURIComponent(correlationId)}`,
+      ),
+    async decided(audit) {
+      for (;;) {
+        const { body } = await call(`/transactions/${audit}`);
+        if (body.status.transaction_status_code !== 'unknown') return body;
+        await new Promise((resolve) => setTimeout(resolve, 25));
+      }
+    },
+  };
+}
+
+const DOCUMENT = openApiDocument(OPERATIONS);
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+addFormats.default(ajv);
+// Clients must be ready for more than this gateway may answer today: new members, and new values.
+ajv.addKeyword({
+  keyword: 'x-extensible-enum',
+  validate: (values: unknown[], value: unknown) => values.includes(value),
+});
+ajv.addSchema(
+  JSON.parse(
+    JSON.stringify(DOCUMENT).replaceAll('"additionalProperties":true', '"additionalProperties":false'),
+  ),
+  'openapi',
+);
+
+/** Of the connection or of HTTP itself, not of the interface. */
+const HEADERS_OF_HTTP = ['connection', 'content-length', 'content-type', 'date', 'keep-alive'];
+
+/** Throws when an operation answers what the document does not say. */
+function checkAgainstDocument(method: string, path: string, response: Response, body: unknown): void {
+  const [withoutQuery = ''] = path.split('?');
+  const template = Object.keys(DOCUMENT.paths).find((route) =>
+    new RegExp(`^${route.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(withoutQuery),
+  );
+  const operation = template && DOCUMENT.paths[template]?.[method.toLowerCase()];
+  if (!operation) return;
+  const documented = (operation as OpenApiOperation).responses[response.status];
+  if (documented === undefined)
+    throw new Error(`${method} ${path} answered ${response.status}, which is not documented`);
+  const known = [...HEADERS_OF_HTTP, ...Object.keys(documented.headers ?? {})].map((name) =>
+    name.toLowerCase(),
+  );
+  for (const name of response.headers.keys()) {
+    if (!known.includes(name))
+      throw new Error(`${method} ${path} answered ${response.status} with ${name}, which is not documented`);
+  }
+  const schema = documented.content?.['application/json']?.schema;
+  if (schema === undefined) return;
+  const pointer = `/paths/${escaped(template)}/${method.toLowerCase()}/responses/${response.status}/content/${escaped('application/json')}/schema`;
+  const validate = ajv.getSchema(`openapi#${pointer}`);
+  if (!validate?.(body)) {
+    throw new Error(`${method} ${path} answered what is not documented: ${ajv.errorsText(validate?.errors)}`);
+  }
+  for (const { error_code } of (body as { errors?: Json[] }).errors ?? []) {
+    if (!documented.description.includes(`\`${error_code}\``)) {
+      throw new Error(`${method} ${path} answered ${response.status} ${error_code}, which is not documented`);
+    }
+  }
+}
+
+function escaped(key: string): string {
+  return encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'));
+}

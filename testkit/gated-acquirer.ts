@@ -1,0 +1,43 @@
+// An acquirer that holds its answers back until it is told to give them: what is in flight stays in flight.
+import type { Acquirer, Answer } from '../src/acquirers/contract.js';
+
+export interface GatedAcquirer extends Acquirer {
+  /** Resolves when a request has reached the acquirer. */
+  readonly reached: Promise<void>;
+  /** From now on every request is approved. */
+  release(): void;
+}
+
+const APPROVED: Answer = {
+  kind: 'approved',
+  responseCode: '00',
+  responseMessage: 'Approved',
+  authorisationCode: '123456',
+};
+
+function signal(): { given: Promise<void>; give: () => void } {
+  let give = () => {};
+  const given = new Promise<void>((resolve) => {
+    give = resolve;
+  });
+  return { given, give };
+}
+
+/** Takes the simulator's place. Inquiries and reversals get no answer, so that the resolver decides nothing. */
+export function gatedAcquirer(): GatedAcquirer {
+  const reached = signal();
+  const released = signal();
+  return {
+    name: 'simulator',
+    mode: 'test',
+    reached: reached.given,
+    release: released.give,
+    async ask() {
+      reached.give();
+      await released.given;
+      return APPROVED;
+    },
+    inquire: async () => ({ kind: 'no_answer' }),
+    reverse: async () => 'no_answer',
+  };
+}

@@ -1,0 +1,180 @@
+// Many direct debits at once: sealed and stored as the gateway does it, without a request for each; and the operator's
+// commands that bring them to the bank and back.
+import { mkdtemp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { openKeyProvider } from '../src/gateway/key-encryption.js';
+import { readSettings } from '../src/gateway/settings.js';
+import { numbers, texts } from '../src/postgres/columns.js';
+import { Database } from '../src/postgres/database.js';
+import { BankAccount } from '../src/values/bank-account.js';
+import { bankSecrets } from '../src/vault/account.js';
+import { DataKeys } from '../src/vault/keys.js';
+import { seal } from '../src/vault/sealing.js';
+import { type Client, type Json, paymentBody } from './client.js';
+import { type Ended, type Environment, run } from './gateway-process.js';
+
+/** A database, and the data directory with the key that it is sealed under. */
+export interface Home {
+  readonly databaseUrl: string;
+  readonly dataDir: string;
+}
+
+export interface MadeItem {
+  readonly audit: number;
+  readonly amountCents: number;
+  readonly bsb: string;
+  readonly accountNumber: string;
+  readonly accountName: string;
+  readonly type: 'purchase' | 'standalone_refund';
+}
+
+/** An ordinary customer of the bank, each with an account and an amount of its own. */
+export function customer(serial: number): Omit<MadeItem, 'audit'> {
+  return {
+    amountCents: 100 + ((serial * 7_919) % 60_000),
+    bsb: `06${serial % 10}-${String(serial % 1_000).padStart(3, '0')}`,
+    accountNumber: String(1_000_000 + serial),
+    accountName: `Customer ${serial}`,
+    type: serial % 10 === 9 ? 'standalone_refund' : 'purchase',
+  };
+}
+
+/** One that comes through HTTP, as every item does. */
+export async function payByBank(api: Client, merchant = 1): Promise<MadeItem> {
+  const paid = {
+    amountCents: 1_000,
+    bsb: '062-000',
+    accountNumber: '12345678',
+    accountName: 'A Customer',
+    type: 'purchase',
+  } as const;
+  const body = paymentBody({ merchant, amount: paid.amountCents });
+  body.transaction.payment_method = {
+    bankaccount: { bsb: paid.bsb, account_number: paid.accountNumber, account_name: paid.accountName },
+  };
+  const answer = await api.post('/transactions/purchase', body);
+  expect([answer.status, answer.body.status?.transaction_status_code]).toEqual([201, 'pending']);
+  return { audit: answer.body.audit, ...paid };
+}
+
+/** What differs between two items; everything else is as in one that came through HTTP. */
+const COPY_WITH = {
+  name: '',
+  text: `
+    WITH made AS (
+      SELECT * FROM unnest($2::integer[], $3::bigint[], string_to_array($4, E'\\x1f'), string_to_array($5, E'\\x1f'),
+        string_to_array($6, E'\\x1f')) AS made(audit, amount_cents, transaction_type, bank_account, sealed)
+    ), items AS (
+      INSERT INTO directdebit_item (organisation_id, audit, merchant_id, account_audit, simulated, next_at)
+      SELECT i.organisation_id, made.audit, i.merchant_id, made.audit, i.simulated, i.next_at
+      FROM made, directdebit_item i WHERE i.organisation_id = 1 AND i.audit = $1
+    )
+    INSERT INTO transaction (organisation_id, audit, merchant_id, created_at, amount_cents, gateway_status_code,
+      voidable_until, settlement_date, transaction_type, status, currency, correlation_id, reference, acquirer,
+      response_code, response_message, card_key_version, bank_account, card_sealed)
+    SELECT t.organisation_id, made.audit, t.merchant_id, t.created_at, made.amount_cents, t.gateway_status_code,
+      t.voidable_until, t.settlement_date, made.transaction_type, t.status, t.currency, 'made-' || made.audit, t.reference,
+      t.acquirer, t.response_code, t.response_message, t.card_key_version, made.bank_account::json,
+      decode(made.sealed, 'base64')
+    FROM made, transaction t WHERE t.organisation_id = 1 AND t.audit = $1`,
+};
+const BATCH = 5_000;
+/** Beyond every audit that a gateway gives out in a test. */
+const FIRST_AUDIT = 10_000_000;
+
+/** So many items that wait: one comes through HTTP, and further ones like it are stored. In the order of their audits. */
+export async function waitingItems(
+  { databaseUrl, dataDir }: Home,
+  api: Client,
+  {
+    merchant = 1,
+    count,
+    from = 0,
+    change = () => ({}),
+  }: {
+    merchant?: number;
+    count: number;
+    /** The serial of the first that is stored; no two have the same. */
+    from?: number;
+    change?: (serial: number) => Partial<MadeItem>;
+  },
+): Promise<MadeItem[]> {
+  const paid = await payByBank(api, merchant);
+  const database = new Database(databaseUrl, { maxConnections: 1, patient: true });
+  try {
+    const provider = await openKeyProvider(readSettings({ TOLLGATE_DATA_DIR: dataDir }), database);
+    const key = await new DataKeys(database, provider).newest(1, merchant);
+    const all = [paid];
+    const further = count - 1;
+    for (let done = 0; done < further; done += BATCH) {
+      const items = Array.from({ length: Math.min(BATCH, further - done) }, (_, index): MadeItem => {
+        const serial = from + done + index;
+        return { audit: FIRST_AUDIT + serial, ...customer(serial), ...change(serial) };
+      });
+      const accounts = items.map((item) => new BankAccount(item.bsb, item.accountNumber, item.accountName));
+      const sealed = items.map(({ audit }, index) =>
+        seal(
+          key,
+          { table: 'transaction', organisationId: 1, merchantId: merchant, row: audit, field: 'card' },
+          bankSecrets(accounts[index] as BankAccount),
+        ).toString('base64'),
+      );
+      await database.query(COPY_WITH, [
+        paid.audit,
+        numbers(items.map(({ audit }) => audit)),
+        numbers(items.map(({ amountCents }) => amountCents)),
+        texts(items.map(({ type }) => type)),
+        texts(accounts.map(({ shown }) => JSON.stringify(shown))),
+        texts(sealed),
+      ]);
+      all.push(...items);
+    }
+    return all;
+  } finally {
+    await database.close();
+  }
+}
+
+export function environmentOf({ databaseUrl, dataDir }: Home): Environment {
+  return { DATABASE_URL: databaseUrl, TOLLGATE_DATA_DIR: dataDir };
+}
+
+export const EXPORT = (merchant: number, out: string, ...further: string[]) => [
+  ...['directdebit', 'export', '--merchant', String(merchant), '--out', out, '--json'],
+  ...further,
+];
+
+export const IMPORT = (file: string) => ['directdebit', 'import-returns', file, '--json'];
+
+/** What a command that succeeded printed, and nothing else. */
+export function printed({ code, stdout, stderr }: Ended): Json {
+  expect([code, stderr]).toEqual([0, '']);
+  return JSON.parse(stdout);
+}
+
+/** From now on the operator brings the merchant's items to a real bank. */
+export async function lodgeWithRealBank(home: Home, merchant = 1): Promise<void> {
+  const settings = {
+    '--bank': 'CBA',
+    '--user-name': 'Tollgate Shoes Pty Ltd',
+    '--user-id': '301500',
+    '--trace-bsb': '062-001',
+    '--trace-account': '11223344',
+    '--remitter': 'Tollgate Shoes',
+  };
+  const args = [
+    'directdebit',
+    'set',
+    '--merchant',
+    String(merchant),
+    ...Object.entries(settings).flat(),
+    '--json',
+  ];
+  expect(printed(await run(args, environmentOf(home)))).toMatchObject({ simulated: false });
+}
+
+/** An empty folder for files of the bank, inside the data directory, which goes when the test file ends. */
+export function bankFolder({ dataDir }: Home): Promise<string> {
+  return mkdtemp(join(dataDir, 'bank-'));
+}

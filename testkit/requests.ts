@@ -1,0 +1,50 @@
+// Requests for the tests of this folder: bodies with one thing changed, and the operations that take them.
+import { type Json, paymentBody } from './client.js';
+import type { TestGateway } from './gateway.js';
+
+/** Given as a value, takes the member out. */
+export const ABSENT = Symbol('absent');
+
+/** The body of a purchase with the member at `path` (`transaction.reference`, …) changed. */
+export function bodyWith(path: string, value: unknown, body: Json = paymentBody()): Json {
+  const keys = path.split('.');
+  const last = keys.pop() as string;
+  let at = body;
+  for (const key of keys) at = at[key] ??= {};
+  if (value === ABSENT) delete at[last];
+  else at[last] = value;
+  return body;
+}
+
+export const PAYMENTS = ['purchase', 'preauthorisation', 'refund'] as const;
+export const TARGETED = ['completion', 'refund', 'void'] as const;
+
+export const CREATING_PATHS: readonly string[] = [
+  ...PAYMENTS.map((operation) => `/transactions/${operation}`),
+  ...TARGETED.map((operation) => `/transactions/1/${operation}`),
+];
+
+/** A body that every creating operation takes: what one of them does not know, it ignores. */
+export const ANY_BODY: Json = paymentBody();
+
+/** How many transactions are stored, of all organisations. */
+export async function storedRows({ sql }: TestGateway): Promise<number> {
+  const [row] = await sql<{ count: string }>('SELECT count(*) FROM transaction');
+  return Number(row?.count);
+}
+
+/** What the gateway logged for requests, one object a line. */
+export function requestLines({ logged }: TestGateway): Json[] {
+  return logged()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+    .filter(({ msg }) => msg === 'request');
+}
+
+/** Without what is made by chance or by the clock: any four digits, a CVV too, can turn up there. */
+export function withoutChance(text: string): string {
+  return text
+    .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'UUID')
+    .replaceAll(/"(time|duration_ms)":[0-9.]+/g, '"$1":0');
+}

@@ -1,0 +1,103 @@
+// What a gateway's database holds sealed, opened with the keys as they are stored now.
+import { dirname } from 'node:path';
+import { expect } from 'vitest';
+import { openKeyProvider } from '../src/gateway/key-encryption.js';
+import { readSettings } from '../src/gateway/settings.js';
+import { Database } from '../src/postgres/database.js';
+import type { KeyProvider } from '../src/vault/key-provider.js';
+import { DataKeys } from '../src/vault/keys.js';
+import { Rotation } from '../src/vault/rotation.js';
+import { open, type Place } from '../src/vault/sealing.js';
+import type { TestGateway } from './gateway.js';
+import { cardAccount, cardBeginning, type NewToken, vaultOf } from './vault-client.js';
+
+export interface SealedRow {
+  readonly table: Place['table'];
+  readonly organisationId: number;
+  readonly merchantId: number;
+  readonly row: number;
+  readonly version: number;
+  readonly sealed: Buffer;
+}
+
+const SEALED = `
+  SELECT 'token' AS table, organisation_id AS "organisationId", merchant_id AS "merchantId", id AS row,
+    key_version AS version, sealed FROM token WHERE sealed IS NOT NULL
+  UNION ALL
+  SELECT 'transaction', organisation_id, merchant_id, audit, card_key_version, card_sealed FROM transaction
+  WHERE card_sealed IS NOT NULL
+  ORDER BY 1, 2, 3, 4`;
+
+export const dataDirOf = ({ ledgerPath }: TestGateway) => dirname(ledgerPath);
+
+/** An operator with the gateway's own key file, at work beside the gateway. Close it after use. */
+export interface Operator {
+  readonly database: Database;
+  readonly provider: KeyProvider;
+  readonly rotation: Rotation;
+  close(): Promise<void>;
+}
+
+export async function operatorOf(gateway: TestGateway): Promise<Operator> {
+  const database = new Database(gateway.databaseUrl, { maxConnections: 2, patient: true });
+  const settings = readSettings({ TOLLGATE_DATA_DIR: dataDirOf(gateway) });
+  const provider = await openKeyProvider(settings, database);
+  return {
+    database,
+    provider,
+    rotation: new Rotation(database, provider, 'operator:test'),
+    close: () => database.close(),
+  };
+}
+
+export function sealedRows({ sql }: TestGateway): Promise<SealedRow[]> {
+  return sql<SealedRow & Record<string, unknown>>(SEALED);
+}
+
+/** The texts behind these rows. Throws where one does not open. */
+export async function opened(
+  { database, provider }: Operator,
+  rows: readonly SealedRow[],
+): Promise<string[]> {
+  // New ones each time: nothing is remembered from before.
+  const keys = new DataKeys(database, provider);
+  const texts: string[] = [];
+  for (const { table, organisationId, merchantId, row, version, sealed } of rows) {
+    const key = await keys.version(organisationId, merchantId, version);
+    const field = table === 'token' ? 'account' : 'card';
+    texts.push(open(key, { table, organisationId, merchantId, row, field }, sealed));
+  }
+  return texts;
+}
+
+/** The versions that seal anything of this merchant. */
+export function versionsIn(rows: readonly SealedRow[], merchantId: number): number[] {
+  return [
+    ...new Set(rows.filter((row) => row.merchantId === merchantId).map(({ version }) => version)),
+  ].sort();
+}
+
+/** Tokens of one new customer, each with a card of its own. */
+export async function tokensOf({ api }: TestGateway, merchantId: number, count: number): Promise<NewToken[]> {
+  const vault = vaultOf(api, merchantId);
+  const customerId = await vault.newCustomer();
+  return Promise.all(
+    Array.from({ length: count }, (_, serial) =>
+      vault.newToken({ account: cardAccount({ 'CARD.PAN': cardBeginning('45', serial) }) }, customerId),
+    ),
+  );
+}
+
+/** One purchase with each, all of them approved. */
+export async function payWith(
+  { api }: TestGateway,
+  tokens: readonly NewToken[],
+  merchant = 1,
+): Promise<void> {
+  const answers = await Promise.all(
+    tokens.map(({ virtualPan }) => api.purchase({ pan: virtualPan, merchant })),
+  );
+  for (const { status, body } of answers) {
+    expect([status, body.status?.transaction_status_code]).toEqual([201, 'approved']);
+  }
+}

@@ -1,0 +1,116 @@
+// Looks for secrets where none may be: in texts, in every row of a database, and in the files of its server.
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { TestGateway } from './gateway.js';
+
+/** The digits as they are, as hexadecimal, and as they look inside any base64 text. */
+export function formsOf(secret: string): string[] {
+  const bytes = Buffer.from(secret);
+  const inBase64 = [0, 1, 2].map((before) => {
+    const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
+    // Only the characters that are made of the secret alone, whatever stands before and after it.
+    return encoded.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
+  });
+  return [secret, bytes.toString('hex'), ...inBase64];
+}
+
+/** What bare hashes of it look like. */
+export function hashesOf(secret: string): string[] {
+  return ['md5', 'sha1', 'sha256', 'sha512'].flatMap((algorithm) => {
+    const digest = createHash(algorithm).update(secret).digest();
+    return [
+      digest.toString('hex'),
+      digest.toString('base64').replace(/=+$/, ''),
+      digest.toString('base64url'),
+    ];
+  });
+}
+
+/** Which of these are in there. */
+export function foundIn(content: string | Buffer, wanted: readonly string[]): string[] {
+  return wanted.filter((one) => content.includes(one));
+}
+
+const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+
+/** Which of these few digits stand there as a value of their own, and not inside a longer number, a fraction, an identifier or a mask. */
+export function valuesIn(text: string, wanted: ReadonlySet<string>): string[] {
+  const values = text.replaceAll(UUID, '').match(/(?<![0-9A-Za-z.*])[0-9]{3,4}(?![0-9A-Za-z])/g) ?? [];
+  return values.filter((value) => wanted.has(value));
+}
+
+/** Every row of every table as text; binary columns show as hexadecimal. */
+export async function rowsOf({ sql }: TestGateway): Promise<string[]> {
+  const tables = await sql<{ name: string }>(
+    `SELECT quote_ident(table_name) AS name FROM information_schema.tables WHERE table_schema = 'public'`,
+  );
+  const rows: string[] = [];
+  for (const { name } of tables) {
+    for (const { row } of await sql<{ row: string }>(`SELECT t::text AS row FROM ${name} t`)) {
+      rows.push(`${name} ${row}`);
+    }
+  }
+  return rows;
+}
+
+async function filesUnder(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+}
+
+/** Those of the files that hold one of these. A file that the server removed meanwhile holds nothing. */
+async function holding(paths: readonly string[], wanted: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const path of paths) {
+    const content = await readFile(path).catch(() => Buffer.alloc(0));
+    if (foundIn(content, wanted).length > 0) found.push(path);
+  }
+  return found;
+}
+
+export class ServerFiles {
+  private constructor(
+    private readonly folder: string,
+    private readonly gateway: TestGateway,
+    private readonly firstSegment: string,
+  ) {}
+
+  /** From now on. */
+  static async watch(folder: string, gateway: TestGateway): Promise<ServerFiles> {
+    const [row] = await gateway.sql<{ name: string }>('SELECT pg_walfile_name(pg_current_wal_lsn()) AS name');
+    return new ServerFiles(folder, gateway, row?.name as string);
+  }
+
+  /**
+   * The write-ahead log holds what was committed without a checkpoint. A checkpoint gives its older files new names
+   * and leaves in them what they held, so that later names count too.
+   */
+  async inWriteAheadLog(wanted: readonly string[]): Promise<string[]> {
+    const segments = (await readdir(join(this.folder, 'postgres/pg_wal'))).filter(
+      (name) => /^[0-9A-F]{24}$/.test(name) && name >= this.firstSegment,
+    );
+    return holding(
+      segments.map((name) => join(this.folder, 'postgres/pg_wal', name)),
+      wanted,
+    );
+  }
+
+  /** The files of the gateway's own database, after everything was written to them. */
+  async inDataFiles(wanted: readonly string[]): Promise<string[]> {
+    await this.gateway.sql('CHECKPOINT');
+    const [row] = await this.gateway.sql<{ oid: string }>(
+      'SELECT oid::text FROM pg_database WHERE datname = current_database()',
+    );
+    return holding(await filesUnder(join(this.folder, 'postgres/base', row?.oid as string)), wanted);
+  }
+
+  async inServerLog(wanted: readonly string[]): Promise<string[]> {
+    return holding([join(this.folder, 'postgres.log')], wanted);
+  }
+}
+
+/** The gateway's own files: its key and the simulated acquirer's ledger. */
+export async function inGatewayFiles(folder: string, wanted: readonly string[]): Promise<string[]> {
+  return holding(await filesUnder(folder), wanted);
+}
