@@ -1,14 +1,8 @@
 // An acquirer that does as it is told, for what the simulated one cannot do.
-import type {
-  Acquirer,
-  AcquirerRequest,
-  Answer,
-  Decision,
-  Finding,
-  Mode,
-} from '../src/acquirers/contract.js';
+import type { Acquirer, AcquirerRequest, Answer, Decision, Finding } from '../src/acquirers/contract.js';
 import { decision } from '../src/acquirers/contract.js';
 import type { LedgerEntry } from '../src/acquirers/simulator/ledger.js';
+import type { Mode } from '../src/values/mode.js';
 
 type Asking = (request: AcquirerRequest) => Answer | Promise<Answer>;
 type Inquiry = (reference: string) => Finding | Promise<Finding>;

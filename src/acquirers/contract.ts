@@ -1,6 +1,7 @@
 // What an acquirer can be asked and what it can answer. Every link to an acquirer, simulated or real, keeps this contract.
 
-import type { CardNumber, Cvv, Expiry } from '../values/card.js';
+import type { CardDetails } from '../values/card.js';
+import type { Mode } from '../values/mode.js';
 import type { Cents } from '../values/money.js';
 
 /** What is asked for. A completion captures, a refund by audit and a void act on what an earlier reference did. */
@@ -11,12 +12,6 @@ export type MoneyOperation =
   | 'refund'
   | 'standalone_refund'
   | 'void';
-
-export interface CardDetails {
-  readonly number: CardNumber;
-  readonly expiry: Expiry;
-  readonly cvv?: Cvv;
-}
 
 export interface AcquirerRequest {
   readonly operation: MoneyOperation;
@@ -69,9 +64,6 @@ export type Finding =
   /** The acquirer has not seen the reference (yet). */
   | { readonly kind: 'not_seen' }
   | { readonly kind: 'no_answer' };
-
-/** Test is play money. Merchants and links to acquirers are one or the other. */
-export type Mode = 'test' | 'live';
 
 export interface Acquirer {
   readonly name: string;

@@ -1,10 +1,11 @@
 // Organisations, merchants and users: made and changed by the operator.
-import type { Mode } from '../acquirers/contract.js';
+
 import { type JournalAction, type JournalEntry, journal } from '../journal/journal.js';
 import { digestSecret, makeSecret } from '../merchants/credentials.js';
 import { isCheckViolation, isUniqueViolation, type Queryable, type Statement } from '../postgres/database.js';
 import { AdministrationError } from '../values/administration-error.js';
 import { containsCardNumber } from '../values/card.js';
+import type { Mode } from '../values/mode.js';
 import { isRestricted } from '../values/text.js';
 import {
   ADD_MERCHANT,

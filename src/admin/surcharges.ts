@@ -1,9 +1,10 @@
 // The surcharge rules of merchants: set by the operator, in force within two seconds.
-import type { Mode } from '../acquirers/contract.js';
+
 import { type JournalAction, journal } from '../journal/journal.js';
 import { formatPercent, type SurchargeRule, type SurchargeScope } from '../plugins/surcharge.js';
 import type { Queryable } from '../postgres/database.js';
 import { AdministrationError } from '../values/administration-error.js';
+import type { Mode } from '../values/mode.js';
 import { CLEAR_SURCHARGES, MERCHANT_OF_SURCHARGE, SET_SURCHARGE, SHOW_SURCHARGES } from './surcharges.sql.js';
 
 export interface SurchargeView {

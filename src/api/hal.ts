@@ -1,5 +1,5 @@
 // Transactions on their way out: the response objects and their links.
-import type { Mode } from '../acquirers/contract.js';
+
 import {
   completableCents,
   directdebitMode,
@@ -10,6 +10,7 @@ import {
   voidable,
   voidableUntilMs,
 } from '../transactions/transaction.js';
+import type { Mode } from '../values/mode.js';
 import { sydneyTimestamp } from '../values/sydney.js';
 import { KVP_REQUEST_PREFIX, KVP_RESPONSE_PREFIX } from '../values/text.js';
 import type { CreatedTransaction, LookedUpTransaction } from './schemas.js';

@@ -1,10 +1,11 @@
 // How merchants lodge with their banks: the direct-entry settings, set by the operator.
-import type { Mode } from '../acquirers/contract.js';
+
 import { journal } from '../journal/journal.js';
 import { isCheckViolation, type Queryable } from '../postgres/database.js';
 import { holdClock } from '../transactions/clock-administration.js';
 import { AdministrationError } from '../values/administration-error.js';
 import { ACCOUNT_NAME_PATTERN, ACCOUNT_NUMBER_PATTERN, BSB_PATTERN } from '../values/bank-account.js';
+import type { Mode } from '../values/mode.js';
 import { DESCRIPTION_WIDTH, type DirectEntrySettings, USER_NAME_WIDTH } from './aba-line.js';
 import { DIRECT_ENTRY, SET_DIRECT_ENTRY } from './direct-entry.sql.js';
 

@@ -1,10 +1,11 @@
 // Who is calling, and for which merchants: users with their merchants, cached for a second or two.
-import type { Mode } from '../acquirers/contract.js';
+
 import type { PluginSettings } from '../plugins/contract.js';
 import { Batcher } from '../postgres/batcher.js';
 import { texts } from '../postgres/columns.js';
 import type { Database } from '../postgres/database.js';
 import { fault, type Location } from '../values/faults.js';
+import type { Mode } from '../values/mode.js';
 import { FIND_SECRETS, FIND_USER } from './callers.sql.js';
 import { digestSecret, secretMatches } from './credentials.js';
 

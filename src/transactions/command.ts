@@ -1,7 +1,8 @@
 // A checked request to create a transaction, in the gateway's own terms.
-import type { CardDetails } from '../acquirers/contract.js';
+
 import type { Caller, Merchant } from '../merchants/callers.js';
 import type { BankAccount } from '../values/bank-account.js';
+import type { CardDetails } from '../values/card.js';
 import type { Cents } from '../values/money.js';
 import type { Presence } from './absences.js';
 import type { Kvps } from './transaction.js';

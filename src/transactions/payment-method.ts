@@ -1,7 +1,8 @@
 // Turns what a request names into what can be charged.
-import type { CardDetails } from '../acquirers/contract.js';
+
 import type { Merchant } from '../merchants/callers.js';
 import { type BankAccount, lodgeable } from '../values/bank-account.js';
+import type { CardDetails } from '../values/card.js';
 import { fault } from '../values/faults.js';
 import { bankAccountFromSecrets, cardFromSecrets } from '../vault/account.js';
 import type { OpenedToken, Tokens } from '../vault/tokens.js';

@@ -273,6 +273,13 @@ export function isVirtualPan(pan: string): boolean {
 
 export type Expiry = { month: number; year: number };
 
+/** A card in the open, as a request brings it or the vault opens it. The vault has no CVV. */
+export interface CardDetails {
+  readonly number: CardNumber;
+  readonly expiry: Expiry;
+  readonly cvv?: Cvv;
+}
+
 /** Reads MMYY, and YYMM where the first two digits cannot be a month. */
 export function parseExpiry(text: string): Expiry | undefined {
   if (!/^[0-9]{4}$/.test(text)) return undefined;

@@ -1,6 +1,7 @@
 // What a token stores: card or bank account details. What is secret is sealed, what responses show is kept beside it.
-import type { CardDetails } from '../acquirers/contract.js';
+
 import { BankAccount } from '../values/bank-account.js';
+import type { CardDetails } from '../values/card.js';
 import { CardNumber, type Expiry } from '../values/card.js';
 
 export type AccountType = 'general_creditcard' | 'general_bankaccount';
