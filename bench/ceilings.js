@@ -43,7 +43,7 @@ async function statements({ databaseUrl, connections, seconds }) {
         username: 'demo',
         kvps: {},
         acquirer: 'simulator',
-        presence: { known: 0, unseen: false },
+        inFlight: { epoch: 0, unseen: false },
       });
       const outcome = {
         status: 'approved',

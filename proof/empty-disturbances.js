@@ -1,4 +1,4 @@
-// What stands in the way meanwhile: processes that stand still, and locks that hold claims, absences or both back.
+// What stands in the way meanwhile: processes that stand still, and locks that hold claims, fences or both back.
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
@@ -10,9 +10,9 @@ const LOCKS = {
   'claims held': 'LOCK TABLE transaction IN SHARE ROW EXCLUSIVE MODE',
   'transactions held': 'LOCK TABLE transaction IN ACCESS EXCLUSIVE MODE',
   'gate closed': `SELECT pg_advisory_xact_lock(hashtext('tollgate absences'))`,
-  // As a claim that takes its time: others pass, and no absence can be made.
+  // As a claim that takes its time: others pass, and no fence can be raised.
   'gate open': `SELECT pg_advisory_xact_lock_shared(hashtext('tollgate absences'))`,
-  'absences held': 'LOCK TABLE absence IN SHARE ROW EXCLUSIVE MODE',
+  'fences held': 'LOCK TABLE absence IN SHARE ROW EXCLUSIVE MODE',
   'reports held': 'LOCK TABLE process IN SHARE ROW EXCLUSIVE MODE',
 };
 

@@ -66,15 +66,15 @@ export const FAILOVER_GUARDS = [
     name: 'failover: the last look of a search ends with a commit',
     slow: true,
     processes: true,
-    file: 'src/transactions/absences.ts',
+    file: 'src/transactions/search-fence.ts',
     find: 'const found = await prove();',
     replace: 'const found = await look();',
-    // To make an absence is a commit as well, but of another session.
+    // To raise a fence is a commit as well, but of another session.
     also: [
       {
-        file: 'src/transactions/absences.ts',
-        find: 'if (!made) await this.#patiently(',
-        replace: 'if (!made && key.merchantId < 0) await this.#patiently(',
+        file: 'src/transactions/search-fence.ts',
+        find: 'if (!raised) await this.#patiently(',
+        replace: 'if (!raised && key.merchantId < 0) await this.#patiently(',
       },
     ],
     tests: [LEFT_BEHIND],

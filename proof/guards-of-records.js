@@ -344,7 +344,7 @@ export const RECORD_GUARDS = [
     name: 'leases: a process that cannot report claims nothing',
     slow: true,
     file: AUDITS,
-    find: "if (!this.reporting) throw fault('not_processed');",
+    find: "if (!this.alive) throw fault('not_processed');",
     replace: '',
     tests: [[LEASES, 'has not reported for fifteen seconds']],
   },

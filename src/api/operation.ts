@@ -1,7 +1,7 @@
 // What an operation of the interface is: one entry gives the route, the checks and the documentation.
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Caller } from '../merchants/callers.js';
-import type { Presence } from '../transactions/absences.js';
+import type { InFlightRequest } from '../transactions/search-fence.js';
 import type { FaultCode, Problem } from '../values/faults.js';
 import { type Check, checker } from './validation.js';
 
@@ -9,7 +9,7 @@ export interface Checked<Path, Query, Body> {
   readonly caller: Caller;
   readonly correlationId: string;
   /** Of an operation that creates a transaction. */
-  readonly presence: Presence | undefined;
+  readonly inFlight: InFlightRequest | undefined;
   readonly path: Path;
   readonly query: Query;
   readonly body: Body;

@@ -1,12 +1,12 @@
 // The transaction operations of the interface: from the wire to a command, and back.
 import { isDeepStrictEqual } from 'node:util';
 import { permittedMerchant } from '../merchants/callers.js';
-import type { Absences } from '../transactions/absences.js';
 import type { Clock } from '../transactions/clock.js';
 import type { Command, DirectCommand, NamedMethod } from '../transactions/command.js';
 import type { Creation } from '../transactions/create.js';
 import type { Lookup } from '../transactions/lookup.js';
 import { PAN_LOCATION } from '../transactions/payment-method.js';
+import type { SearchFence } from '../transactions/search-fence.js';
 import { BankAccount, BECS_CURRENCY, becsProblems } from '../values/bank-account.js';
 import { CardNumber, Cvv, isVirtualPan, parseExpiry } from '../values/card.js';
 import { type FaultCode, fault, type Problem, problem } from '../values/faults.js';
@@ -29,7 +29,7 @@ import {
 export interface TransactionServices {
   readonly creation: Creation;
   readonly lookup: Lookup;
-  readonly absences: Absences;
+  readonly searchFence: SearchFence;
   readonly clock: Clock;
 }
 
@@ -49,13 +49,13 @@ const OF_CREATION: readonly FaultCode[] = [
 ];
 
 /** What every command is made of. */
-function commonOf({ caller, correlationId, presence, body }: Checked<unknown, unknown, AnyBody>) {
-  if (presence === undefined) throw new Error('a request that creates a transaction is not announced');
-  presence.merchantId = body.merchant.id;
+function commonOf({ caller, correlationId, inFlight, body }: Checked<unknown, unknown, AnyBody>) {
+  if (inFlight === undefined) throw new Error('a request that creates a transaction is not announced');
+  inFlight.merchantId = body.merchant.id;
   return {
     caller,
     correlationId,
-    presence,
+    inFlight,
     merchant: permittedMerchant(caller, body.merchant.id, ['body', 'merchant', 'id']),
     reference: body.transaction.reference,
     kvps: kvpsOf(body.kvps),
@@ -298,7 +298,7 @@ export const TRANSACTION_OPERATIONS = [
     query: SearchQuery,
     success: { status: 200, description: 'The transaction, or nothing.', schema: SearchResults },
     faults: ['merchant_not_permitted'],
-    async handle({ caller, query }, { lookup, absences, clock }) {
+    async handle({ caller, query }, { lookup, searchFence, clock }) {
       const merchant = permittedMerchant(caller, query.merchant_id, ['query', 'merchant_id']);
       const nowMs = clock.now();
       const { merchant_id: merchantId, correlation_id_lookup: correlationId } = query;
@@ -306,7 +306,7 @@ export const TRANSACTION_OPERATIONS = [
       const look = () => lookup.byCorrelationId({ nowMs, ...key });
       const prove = () => lookup.provenByCorrelationId({ nowMs, ...key });
       // Whoever reads "nothing" pays again: what has been received by now must not be processed after that.
-      const found = (await look()) ?? (await absences.promise(key, { look, prove }));
+      const found = (await look()) ?? (await searchFence.findOrFence(key, { look, prove }));
       return {
         status: 200,
         body: { results: found === undefined ? [] : [lookedUpTransaction(found, merchant.mode, nowMs)] },

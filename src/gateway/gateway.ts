@@ -16,7 +16,6 @@ import { Callers } from '../merchants/callers.js';
 import { Database } from '../postgres/database.js';
 import { FairConnections } from '../postgres/fair-connections.js';
 import { schemaIsCurrent } from '../postgres/migrations.js';
-import { Absences } from '../transactions/absences.js';
 import { Audits } from '../transactions/audits.js';
 import { Claims } from '../transactions/claim.js';
 import { Clock } from '../transactions/clock.js';
@@ -26,6 +25,7 @@ import { Lookup } from '../transactions/lookup.js';
 import { Records } from '../transactions/record.js';
 import { Resolver } from '../transactions/resolver.js';
 import { Room } from '../transactions/room.js';
+import { SearchFence } from '../transactions/search-fence.js';
 import { Sweep } from '../transactions/sweep.js';
 import { settlementDay } from '../values/settlement.js';
 import { Customers } from '../vault/customers.js';
@@ -112,7 +112,7 @@ export async function startGateway(
   const audits = await Audits.open(vital);
   const news = await audits.report();
   clock.advancedBy(news.advancedMs);
-  const absences = new Absences(database, audits, news);
+  const searchFence = new SearchFence(database, audits, news);
   // The calendar is read now, so that the first purchase need not wait for it.
   settlementDay(clock.now());
 
@@ -143,12 +143,12 @@ export async function startGateway(
   const clearingDebits = new Loop(() => clearing.run(), CLEARING_EVERY_MS, onLoopError).start();
   const reporting = new Loop(
     async () => {
-      const heard = await audits.report(absences.report);
+      const heard = await audits.report(searchFence.epochs);
       watch.heartbeatCommitted();
-      absences.hear(heard);
+      searchFence.advance(heard);
       // A clock that was moved makes things due.
       if (clock.advancedBy(heard.advancedMs)) clearingDebits.wake();
-      await absences.forget();
+      await searchFence.forget();
     },
     REPORT_EVERY_MS,
     (error) => watch.heartbeatFailed(error),
@@ -170,7 +170,7 @@ export async function startGateway(
     maxConnections: settings.maxConnections,
     creation,
     lookup,
-    absences,
+    searchFence,
     clock,
     log,
     customers,
@@ -226,7 +226,7 @@ async function notReady(database: Database, audits: Audits): Promise<string | un
   } catch {
     return DATABASE_AWAY;
   }
-  return audits.reporting ? undefined : 'the database was away and has not heard of this process since';
+  return audits.alive ? undefined : 'the database was away and has not heard of this process since';
 }
 
 function crashing({ point, time }: NonNullable<Settings['crashAt']>): (passed: Point) => void {

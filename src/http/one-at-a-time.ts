@@ -26,7 +26,7 @@ const LINGER_MS = 1_000;
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly mark: number;
+  readonly epoch: number;
 }
 
 /** What Node says of a connection, or what we have against a request. */
@@ -48,19 +48,19 @@ export interface Handlers {
   readonly handle: RequestListener;
   /** Asked once for each refusal, when it is its turn. */
   readonly refuse: (unreadable: Unreadable) => Refusal;
-  /** Asked at each request for what `markBefore` tells later. */
-  readonly mark: () => number;
+  /** Asked at each request for what `epochBefore` tells later. */
+  readonly epoch: () => number;
 }
 
-/** Of requests that had to wait: the mark of the one before them when they were read. */
-const marks = new WeakMap<IncomingMessage, number>();
+/** Of requests that had to wait: the epoch of the one before them when they were read. */
+const epochs = new WeakMap<IncomingMessage, number>();
 
 /**
- * A request that stood behind another may have been received as early as at this mark. How long it was on its way from
+ * A request that stood behind another may have been received as early as in this epoch. How long it was on its way from
  * the socket cannot be told: a connection on which much was sent ahead is not read until there is room.
  */
-export function markBefore(request: IncomingMessage): number | undefined {
-  return marks.get(request);
+export function epochBefore(request: IncomingMessage): number | undefined {
+  return epochs.get(request);
 }
 
 /**
@@ -102,7 +102,7 @@ class Line {
   #unread: IncomingMessage | undefined;
   #held = false;
   /** From when the connection was not read, until it is certain that everything sent meanwhile has been read. */
-  #markWhenStopped: number | undefined;
+  #epochWhenStopped: number | undefined;
   /** Nothing more is begun. What is to be said at the end, if anything is. */
   #ending: { readonly unreadable: Unreadable | undefined } | undefined;
 
@@ -113,7 +113,7 @@ class Line {
     private readonly requestTimeoutMs: number,
   ) {
     socket.on('pause', () => {
-      this.#markWhenStopped ??= handlers.mark();
+      this.#epochWhenStopped ??= handlers.epoch();
     });
     // What Node calls after the last answer. To close a connection on which something is unread resets it, and the
     // client may never see the answer.
@@ -127,9 +127,9 @@ class Line {
   receive(request: IncomingMessage, response: ServerResponse): void {
     if (this.#ending !== undefined) return;
     this.#received += 1;
-    const before = this.#markWhenStopped ?? this.#current?.mark;
-    if (before !== undefined) marks.set(request, before);
-    const exchange = { request, response, mark: this.#markWhenStopped ?? this.handlers.mark() };
+    const before = this.#epochWhenStopped ?? this.#current?.epoch;
+    if (before !== undefined) epochs.set(request, before);
+    const exchange = { request, response, epoch: this.#epochWhenStopped ?? this.handlers.epoch() };
     if (this.#current === undefined) {
       this.#begin(exchange);
       return;
@@ -209,13 +209,13 @@ class Line {
   #rest(): void {
     this.#current = undefined;
     if (this.#ending !== undefined) this.#finish();
-    else if (this.#markWhenStopped !== undefined) void setImmediate(() => this.#catchUp(this.#received));
+    else if (this.#epochWhenStopped !== undefined) void setImmediate(() => this.#catchUp(this.#received));
   }
 
   /** A connection that is read, and brings nothing for a whole turn of the event loop, has nothing left from before. */
   #catchUp(received: number): void {
     setImmediate(() => {
-      if (this.#received === received && !this.socket.isPaused()) this.#markWhenStopped = undefined;
+      if (this.#received === received && !this.socket.isPaused()) this.#epochWhenStopped = undefined;
     });
   }
 

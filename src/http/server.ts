@@ -18,16 +18,16 @@ import { checker, readIntegers } from '../api/validation.js';
 import type { VaultServices } from '../api/vault-access.js';
 import type { Caller } from '../merchants/callers.js';
 import { referencePage } from '../reference/page.js';
-import type { Presence } from '../transactions/absences.js';
 import { correlationIdTaken } from '../transactions/create.js';
 import type { Room } from '../transactions/room.js';
+import type { InFlightRequest } from '../transactions/search-fence.js';
 import { Fault, fault, type Problem, problem } from '../values/faults.js';
 import { type AuthenticationServices, authenticated, refusedLogIn } from './authentication.js';
 import { Connections } from './connections.js';
-import { makeServer, markBefore } from './one-at-a-time.js';
+import { epochBefore, makeServer } from './one-at-a-time.js';
 import { door } from './overload.js';
 import { refusing } from './refused-connections.js';
-import { markWhenReceived, Turns } from './turns.js';
+import { epochWhenReceived, Turns } from './turns.js';
 
 type OperationServices = TransactionServices & VaultServices;
 
@@ -67,7 +67,7 @@ interface Passage {
   reply: Pick<Reply, 'audit' | 'merchantId' | 'outcome'>;
   fault: Fault | undefined;
   /** Of a request that creates a transaction. */
-  presence: Presence | undefined;
+  inFlight: InFlightRequest | undefined;
 }
 
 declare module 'fastify' {
@@ -78,7 +78,7 @@ declare module 'fastify' {
 
 export function buildServer(services: ServerServices): FastifyInstance {
   const connections = new Connections(services.maxConnections, services.log);
-  const turns = new Turns(() => services.absences.known);
+  const turns = new Turns(() => services.searchFence.epoch);
   const app = Fastify({
     bodyLimit: BODY_LIMIT_BYTES,
     forceCloseConnections: 'idle',
@@ -96,7 +96,7 @@ export function buildServer(services: ServerServices): FastifyInstance {
         {
           handle: door(handle, { ...services, connections, turns }),
           refuse: refusing(services.log, ADDRESSES),
-          mark: () => services.absences.known,
+          epoch: () => services.searchFence.epoch,
         },
       ),
     // Refused in its turn, by the server that was made above.
@@ -109,7 +109,7 @@ export function buildServer(services: ServerServices): FastifyInstance {
   });
 
   app.server.on('connection', (socket: Socket) => {
-    services.absences.connected();
+    services.searchFence.connected();
     connections.add(socket);
     turns.hurry();
   });
@@ -155,7 +155,7 @@ function beginPassage(request: FastifyRequest, reply: FastifyReply): void {
     caller: undefined,
     reply: {},
     fault: undefined,
-    presence: undefined,
+    inFlight: undefined,
   };
   // What is answered here may have card holders' data in it, and is true for the moment only.
   reply.header('cache-control', 'no-store');
@@ -192,22 +192,22 @@ function addOperation(
       if (services.draining()) throw fault('not_processed');
       const { passage } = request;
       if (createsTransaction) announce(services, request, reply);
-      const { presence } = passage;
+      const { inFlight } = passage;
       const caller = await authenticated(services, request);
       if (caller === undefined) {
-        if (presence !== undefined) services.absences.leave(presence);
+        if (inFlight !== undefined) services.searchFence.leave(inFlight);
         throw await refusedLogIn(services, request);
       }
       passage.caller = caller;
-      if (presence !== undefined) presence.organisationId = caller.organisationId;
+      if (inFlight !== undefined) inFlight.organisationId = caller.organisationId;
     },
     handler: async (request, reply) => {
       const { passage } = request;
-      const { presence } = passage;
-      if (presence !== undefined) {
+      const { inFlight } = passage;
+      if (inFlight !== undefined) {
         // Somebody was told that there is no such transaction, or may have been told since the client has gone.
-        if (presence.turnedAway) throw fault('not_processed');
-        presence.begun = true;
+        if (inFlight.turnedAway) throw fault('not_processed');
+        inFlight.begun = true;
       }
       try {
         const checked = check(operation, request);
@@ -224,19 +224,23 @@ function addOperation(
         }
         throw error;
       } finally {
-        if (presence !== undefined) services.absences.leave(presence);
+        if (inFlight !== undefined) services.searchFence.leave(inFlight);
       }
     },
   });
 }
 
 /** From here on a search for its correlation ID waits for it, until it is answered or will not be handled any more. */
-function announce({ absences }: ServerServices, { passage, raw }: FastifyRequest, reply: FastifyReply): void {
+function announce(
+  { searchFence }: ServerServices,
+  { passage, raw }: FastifyRequest,
+  reply: FastifyReply,
+): void {
   if (passage.correlationId === undefined) return;
-  const presence = absences.arrive(passage.correlationId, markBefore(raw) ?? markWhenReceived(raw));
-  passage.presence = presence;
+  const inFlight = searchFence.arrive(passage.correlationId, epochBefore(raw) ?? epochWhenReceived(raw));
+  passage.inFlight = inFlight;
   reply.raw.once('close', () => {
-    if (!presence.begun) absences.leave(presence);
+    if (!inFlight.begun) searchFence.leave(inFlight);
   });
 }
 
@@ -251,9 +255,9 @@ function check(operation: Operation<OperationServices>, request: FastifyRequest)
     ...operation.checkBody(request.body),
   ];
   if (problems.length > 0) throw faultOfProblems(problems);
-  const { caller, correlationId, presence } = request.passage;
+  const { caller, correlationId, inFlight } = request.passage;
   return {
-    presence,
+    inFlight,
     caller: caller as Caller,
     correlationId: correlationId as string,
     path: path as never,

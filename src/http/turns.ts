@@ -17,10 +17,10 @@ const CROWD_LASTS_MS = 10;
 const BYTES_OF_A_TURN = 8_192;
 
 interface Held {
-  readonly request: Marked;
+  readonly request: WithEpoch;
   readonly response: ServerResponse;
   readonly begin: RequestListener;
-  readonly mark: number;
+  readonly epoch: number;
 }
 
 interface Line {
@@ -29,12 +29,12 @@ interface Line {
   debt: number;
 }
 
-const MARK = Symbol('mark when it was received');
-type Marked = IncomingMessage & { [MARK]?: number };
+const EPOCH = Symbol('epoch in which it was received');
+type WithEpoch = IncomingMessage & { [EPOCH]?: number };
 
-/** Of a request that was held: the mark at which it was received. */
-export function markWhenReceived(request: Marked): number | undefined {
-  return request[MARK];
+/** Of a request that was held: the epoch in which it was received. */
+export function epochWhenReceived(request: WithEpoch): number | undefined {
+  return request[EPOCH];
 }
 
 export class Turns {
@@ -51,8 +51,8 @@ export class Turns {
   };
   readonly #beginNext = () => this.#begin();
 
-  /** `mark` is asked when a request is held, for what `markWhenReceived` tells later. */
-  constructor(private readonly mark: () => number) {}
+  /** `epoch` is asked when a request is held, for what `epochWhenReceived` tells later. */
+  constructor(private readonly epoch: () => number) {}
 
   /** Begins a request: at once if there is time, otherwise when it is its tenant's turn. */
   take(tenant: Tenant, request: IncomingMessage, response: ServerResponse, begin: RequestListener): void {
@@ -60,7 +60,7 @@ export class Turns {
       begin(request, response);
       return;
     }
-    const held = { request, response, begin, mark: this.mark() };
+    const held = { request, response, begin, epoch: this.epoch() };
     const line = this.#lines.get(tenant);
     if (line === undefined) this.#lines.set(tenant, { waiting: [held], debt: 0 });
     else line.waiting.push(held);
@@ -108,11 +108,11 @@ export class Turns {
       const held = line.waiting.shift() as Held;
       if (line.waiting.length > 0) this.#lines.set(tenant, line);
       this.#held -= 1;
-      const { request, response, begin, mark } = held;
+      const { request, response, begin, epoch } = held;
       // Its client has hung up.
       if (response.destroyed) continue;
       line.debt = Math.floor(Number(request.headers['content-length'] ?? 0) / BYTES_OF_A_TURN);
-      request[MARK] = mark;
+      request[EPOCH] = epoch;
       begin(request, response);
       return;
     }

@@ -4,7 +4,6 @@
 import { numbers } from '../postgres/columns.js';
 import type { Database } from '../postgres/database.js';
 import { fault } from '../values/faults.js';
-import type { AbsenceNews, AbsenceReport } from './absences.js';
 import {
   FORGET_PROCESS,
   LEASE_AUDITS,
@@ -14,6 +13,7 @@ import {
   REPORT_ALIVE,
   RETURN_AUDITS,
 } from './audits.sql.js';
+import type { OwnEpochs, SharedEpochs } from './search-fence.js';
 
 interface Block {
   readonly organisationId: number;
@@ -31,7 +31,7 @@ interface Supply {
 }
 
 /** What a process hears when it reports. */
-export interface News extends AbsenceNews {
+export interface News extends SharedEpochs {
   /** How far the clock is advanced. */
   readonly advancedMs: number;
 }
@@ -85,7 +85,7 @@ export class Audits {
   }
 
   /** Whether the database has heard of this process lately. */
-  get reporting(): boolean {
+  get alive(): boolean {
     return performance.now() - this.#reportedAtMs < REPORT_MUST_BE_WITHIN_MS;
   }
 
@@ -95,7 +95,7 @@ export class Audits {
   }
 
   async take(organisationId: number): Promise<number> {
-    if (!this.reporting) throw fault('not_processed');
+    if (!this.alive) throw fault('not_processed');
     let supply = this.#supplies.get(organisationId);
     if (supply === undefined) {
       supply = { blocks: [], size: SMALLEST_BLOCK, leasedAtMs: 0, leasing: undefined };
@@ -125,7 +125,7 @@ export class Audits {
   }
 
   /** Tells the database and the other processes how this one stands, drops finished leases, and brings the news. */
-  async report(absences: AbsenceReport = { answered: 0, known: 0 }): Promise<News> {
+  async report(epochs: OwnEpochs = { answered: 0, current: 0 }): Promise<News> {
     const reportedAtMs = performance.now();
     // Taken out, not looked at: further blocks are finished while the report is on its way.
     const released = this.#finished.splice(0);
@@ -133,8 +133,8 @@ export class Audits {
       this.#processId,
       numbers(released.map((block) => block.organisationId)),
       numbers(released.map((block) => block.first)),
-      absences.answered,
-      absences.known,
+      epochs.answered,
+      epochs.current,
     ];
     const { rows } = await this.database.query<Reported>(REPORT_ALIVE, values).catch((error: unknown) => {
       this.#finished.push(...released);
@@ -144,7 +144,7 @@ export class Audits {
     if (row === undefined) {
       // Given up by the others after an hour of silence, or lost in a failover: start anew under another name.
       await this.#register();
-      return this.report(absences);
+      return this.report(epochs);
     }
     if (row.goneBack) await this.database.query(MOVE_AHEAD, [AHEAD]);
     if (row.goneBack || row.lineage !== this.#renewedIn) await this.#renew();

@@ -6,13 +6,13 @@ import { numbers, optionalTexts, texts } from '../postgres/columns.js';
 import type { Database } from '../postgres/database.js';
 import type { ShownBankAccount } from '../values/bank-account.js';
 import type { Cents } from '../values/money.js';
-import type { Presence } from './absences.js';
 import {
   CLAIM_DIRECT,
   CLAIM_DIRECT_WITH_TOKENS,
   CLAIM_TARGETED,
   HOLDERS_OF_CORRELATION_IDS,
 } from './claim.sql.js';
+import type { InFlightRequest } from './search-fence.js';
 import type { Intent, Kvps } from './transaction.js';
 
 export interface DirectClaim extends Intent {
@@ -22,7 +22,7 @@ export interface DirectClaim extends Intent {
   /** The token that was opened for it, and by whom: for the journal. */
   readonly tokenId?: number;
   readonly username: string;
-  readonly presence: Presence;
+  readonly inFlight: InFlightRequest;
 }
 
 /** A claim on a target. What it leaves out (a void has no amount), and the payment method, come from the target. */
@@ -39,7 +39,7 @@ export interface TargetedClaim {
   readonly currency?: string;
   readonly kvps: Kvps;
   readonly pricing?: Pricing;
-  readonly presence: Presence;
+  readonly inFlight: InFlightRequest;
 }
 
 /** No process is called so. */
@@ -112,7 +112,7 @@ export class Claims {
       numbers(claims.map((claim) => claim.tokenId)),
       texts(claims.map((claim) => claim.sealed.toString('base64'))),
       optionalTexts(claims.map(({ bankAccount }) => bankAccount && JSON.stringify(bankAccount))),
-      ...this.#absencesOf(claims),
+      ...this.#epochsOf(claims),
       optionalTexts(claims.map(pricingColumn)),
       ...(opensTokens ? [texts(claims.map((claim) => claim.username))] : []),
     ]);
@@ -149,7 +149,7 @@ export class Claims {
       texts(claims.map((claim) => claim.reference)),
       optionalTexts(claims.map((claim) => claim.currency)),
       optionalTexts(claims.map((claim) => kvpsColumn(claim.kvps))),
-      ...this.#absencesOf(claims),
+      ...this.#epochsOf(claims),
       optionalTexts(claims.map(pricingColumn)),
     ]);
     const reserved = new Map(rows.map((row) => [key(row), row]));
@@ -167,13 +167,13 @@ export class Claims {
   }
 
   /**
-   * Which absences each claim need not mind: those that were known, and those of this process if its searches could see
-   * the request. And the least that was known: where nothing is newer than that, no claim has to be looked at.
+   * Which fences each claim may pass: those up to its epoch, and those of this process if its searches could see the
+   * request. And the earliest epoch: where no fence is newer than that, no claim has to be looked at.
    */
-  #absencesOf(claims: readonly { readonly presence: Presence }[]): [string, string, number] {
-    const known = claims.map(({ presence }) => presence.known);
-    const seenBy = claims.map(({ presence }) => (presence.unseen ? NOBODY : this.process.id));
-    return [numbers(known), numbers(seenBy), Math.min(...known)];
+  #epochsOf(claims: readonly { readonly inFlight: InFlightRequest }[]): [string, string, number] {
+    const epochs = claims.map(({ inFlight }) => inFlight.epoch);
+    const seenBy = claims.map(({ inFlight }) => (inFlight.unseen ? NOBODY : this.process.id));
+    return [numbers(epochs), numbers(seenBy), Math.min(...epochs)];
   }
 }
 

@@ -4,14 +4,14 @@ import type { Caller, Merchant } from '../merchants/callers.js';
 import type { BankAccount } from '../values/bank-account.js';
 import type { CardDetails } from '../values/card.js';
 import type { Cents } from '../values/money.js';
-import type { Presence } from './absences.js';
+import type { InFlightRequest } from './search-fence.js';
 import type { Kvps } from './transaction.js';
 
 interface Common {
   readonly caller: Caller;
   readonly merchant: Merchant;
   readonly correlationId: string;
-  readonly presence: Presence;
+  readonly inFlight: InFlightRequest;
   readonly reference: string;
   readonly kvps: Kvps;
 }

@@ -147,7 +147,7 @@ export class Creation {
       ...(tokenId !== undefined && { tokenId }),
       ...(priced.pricing && { pricing: priced.pricing }),
       username: caller.username,
-      presence: priced.presence,
+      inFlight: priced.inFlight,
       kvps,
       acquirer: priced.acquirer,
       ...(priced.operation === 'preauthorisation' && {
@@ -175,7 +175,7 @@ export class Creation {
         ...(priced.operation !== 'void' && { amountCents: priced.amountCents, currency: priced.currency }),
         kvps,
         ...(priced.pricing && { pricing: priced.pricing }),
-        presence: priced.presence,
+        inFlight: priced.inFlight,
       });
       if (intent !== undefined) return intent;
       const refusal = await this.#refusal(priced);

@@ -93,7 +93,7 @@ export class Lookup {
     return this.#provenByAudit.submit({ organisationId, audit, merchantIds });
   }
 
-  /** Where there is none, that says nothing yet: see `Absences`. That its outcome is open is certain. */
+  /** Where there is none, that says nothing yet: see `SearchFence`. That its outcome is open is certain. */
   async byCorrelationId(search: Search): Promise<Transaction | undefined> {
     const found = await this.#byCorrelationId.submit(this.#wanted(search));
     return found === undefined || isDecided(found) ? found : this.provenByCorrelationId(search);

@@ -34,7 +34,7 @@ async function scene({
         refused.push(unreadable);
         return { status: 400, headers: { 'content-length': '0' }, text: '' };
       },
-      mark: () => 0,
+      epoch: () => 0,
     },
   );
   server.listen(0, '127.0.0.1');

@@ -4,8 +4,8 @@ import { Worker } from 'node:worker_threads';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Database } from '../../src/postgres/database.js';
-import { Absences } from '../../src/transactions/absences.js';
-import { FORGET_ABSENCES } from '../../src/transactions/absences.sql.js';
+import { SearchFence } from '../../src/transactions/search-fence.js';
+import { FORGET_FENCES } from '../../src/transactions/search-fence.sql.js';
 import type { Answer } from '../../testkit/client.js';
 import { type Connection, connect, purchaseText, requestText, statusesOf } from '../../testkit/connection.js';
 import { gatedAcquirer } from '../../testkit/gated-acquirer.js';
@@ -52,7 +52,7 @@ async function held(lock: string) {
   await client.query('BEGIN');
   await client.query(lock);
   return {
-    /** Until so many claims and absences wait. */
+    /** Until so many claims and fences wait. */
     waiting: (count: number) =>
       expect.poll(async () => (await one.sql(WAITING)).length, { timeout: 10_000 }).toBe(count),
     letGo: async () => {
@@ -286,14 +286,14 @@ test('a request that is older than what has been forgotten → not processed', a
   await until(201, () => one.api.purchase({ correlationId: 'forgotten' }));
 });
 
-test('old absences that every process knows → forgotten, and later requests are processed', async () => {
+test('old fences that every process has passed → forgotten, and later requests are processed', async () => {
   const database = new Database(one.databaseUrl, { maxConnections: 1 });
   expect((await one.api.search('of-old')).body).toEqual(NOTHING);
   await one.sql(`UPDATE absence SET made_at = now() - interval '11 minutes'`);
   await expect
     .poll(
       async () => {
-        await database.query(FORGET_ABSENCES);
+        await database.query(FORGET_FENCES);
         return one.sql(`SELECT FROM absence WHERE correlation_id = 'of-old'`);
       },
       { timeout: 30_000, interval: 100 },
@@ -320,10 +320,10 @@ test('a process that was given up and comes back under another name → keeps th
 
 test('a search in a process that the others may have given up → no answer that anybody could rely on', async () => {
   const database = new Database(one.databaseUrl, { maxConnections: 1 });
-  const absences = new Absences(database, { id: 1, reporting: false }, { forgotten: 0 });
+  const fence = new SearchFence(database, { id: 1, alive: false }, { forgotten: 0 });
   const key = { organisationId: 1, merchantId: 1, correlationId: 'given-up' };
   const nothing = async () => undefined;
-  await expect(absences.promise(key, { look: nothing, prove: nothing })).rejects.toMatchObject({
+  await expect(fence.findOrFence(key, { look: nothing, prove: nothing })).rejects.toMatchObject({
     status: 503,
   });
   await database.close();

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { markWhenReceived, Turns } from '../../src/http/turns.js';
+import { epochWhenReceived, Turns } from '../../src/http/turns.js';
 
 /** Longer than requests are begun for in one turn of the event loop. */
 function work() {
@@ -59,13 +59,13 @@ test('one whose client has hung up meanwhile → is not begun', async () => {
   expect(begun).toEqual(['a1', 'a3']);
 });
 
-test('one that was held → carries the mark of the moment at which it was received', async () => {
-  let mark = 1;
-  const { begun, take } = takenBy(new Turns(() => mark));
+test('one that was held → carries the epoch in which it was received', async () => {
+  let epoch = 1;
+  const { begun, take } = takenBy(new Turns(() => epoch));
   const first = take(1, 'a1');
   const held = take(1, 'a2');
-  mark = 2;
+  epoch = 2;
   await allBegun(begun, 2);
-  expect(markWhenReceived(first.request)).toBeUndefined();
-  expect(markWhenReceived(held.request)).toBe(1);
+  expect(epochWhenReceived(first.request)).toBeUndefined();
+  expect(epochWhenReceived(held.request)).toBe(1);
 });

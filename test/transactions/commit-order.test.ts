@@ -112,9 +112,9 @@ test('two refunds under one correlation ID in one batch → one statement; one o
       amountCents: cents(60),
       currency: 'AUD',
       kvps: {},
-      presence: {
+      inFlight: {
         correlationId,
-        known: Number.MAX_SAFE_INTEGER,
+        epoch: Number.MAX_SAFE_INTEGER,
         unseen: false,
         begun: true,
         turnedAway: false,

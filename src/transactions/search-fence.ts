@@ -1,17 +1,18 @@
-// Keeps the promise that "there is no such transaction" is: a client may pay again because of it. A request that was
-// received before that answer either is found by the search, or is not processed any more.
+// The search fence. "There is no such transaction" tells a client that it may pay again, so a request that was received before
+// that answer either is found by the search, or is not processed any more. A search that found nothing raises a fence: a numbered
+// row, which refuses every claim of the same correlation ID whose request was received in an earlier epoch.
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { Batcher } from '../postgres/batcher.js';
 import { numbers, texts } from '../postgres/columns.js';
 import { type Database, isLockTimeout } from '../postgres/database.js';
 import { fault } from '../values/faults.js';
-import { FORGET_ABSENCES, MAKE_ABSENCES } from './absences.sql.js';
+import { FORGET_FENCES, RAISE_FENCES } from './search-fence.sql.js';
 
 /** A request that creates a transaction, from its receipt until it is answered. */
-export interface Presence {
+export interface InFlightRequest {
   readonly correlationId: string;
-  /** Every absence up to this number had been answered when the request was received. */
-  readonly known: number;
+  /** The search of every fence up to this number had been answered when the request was received. */
+  readonly epoch: number;
   /** It stood behind another on its connection: received, and unseen by the searches of its own process. */
   readonly unseen: boolean;
   /** As soon as the caller is known, and the body. */
@@ -29,15 +30,21 @@ export interface CorrelationKey {
   readonly correlationId: string;
 }
 
-/** What a process tells the others, and what it hears of them. */
-export interface AbsenceReport {
+/** What a process sends to the others with its heartbeat. */
+export interface OwnEpochs {
+  /** Up to this number the searches of this process are answered. */
   readonly answered: number;
-  readonly known: number;
+  /** The epoch in which this process receives requests. */
+  readonly current: number;
 }
-export interface AbsenceNews {
+
+/** What a heartbeat brings back. */
+export interface SharedEpochs {
+  /** The number of the newest fence. */
   readonly newest: number;
+  /** Fences up to this number are forgotten. */
   readonly forgotten: number;
-  /** Up to this number every process has answered its own. */
+  /** Up to this number the searches of every process are answered. */
   readonly answeredByAll: number;
 }
 
@@ -59,30 +66,30 @@ const PAUSE_MS = 10;
 const LET_PASS_MS = 200;
 const BATCHES = { maxBatch: 128, lanes: 1 };
 
-export class Absences {
-  #known: number;
+export class SearchFence {
+  #epoch: number;
   #answered = 0;
   #connections = 0;
   #forgetAtMs = performance.now() + FORGET_EVERY_MS;
-  readonly #making: Batcher<CorrelationKey, undefined>;
+  readonly #raising: Batcher<CorrelationKey, undefined>;
   readonly #searches = new Set<Promise<unknown>>();
   /** By their correlation IDs. */
-  readonly #present = new Map<string, Presence[]>();
+  readonly #inFlight = new Map<string, InFlightRequest[]>();
   /** What is being searched for, and whether a request has arrived since that search began to look. */
   readonly #watches = new Set<{ readonly correlationId: string; arrived: boolean }>();
 
   constructor(
     private readonly database: Database,
-    private readonly process: { readonly id: number; readonly reporting: boolean },
-    { forgotten }: Pick<AbsenceNews, 'forgotten'>,
+    private readonly process: { readonly id: number; readonly alive: boolean },
+    { forgotten }: Pick<SharedEpochs, 'forgotten'>,
   ) {
-    this.#known = forgotten;
-    this.#making = new Batcher((keys) => this.#make(keys), BATCHES);
+    this.#epoch = forgotten;
+    this.#raising = new Batcher((keys) => this.#raise(keys), BATCHES);
   }
 
-  /** Up to here all are answered: what is received from now on is none of their business. */
-  get known(): number {
-    return this.#known;
+  /** Every search up to here is answered: its fence does not concern what is received from now on. */
+  get epoch(): number {
+    return this.#epoch;
   }
 
   /** A connection was accepted. */
@@ -90,67 +97,68 @@ export class Absences {
     this.#connections += 1;
   }
 
-  /** A request that creates a transaction is received just now, or was perhaps when only so much was known. */
-  arrive(correlationId: string, knownBefore?: number): Presence {
-    const presence = {
+  /** A request that creates a transaction is received just now, or was received in an earlier epoch. */
+  arrive(correlationId: string, earlierEpoch?: number): InFlightRequest {
+    const request = {
       correlationId,
-      known: knownBefore ?? this.#known,
-      unseen: knownBefore !== undefined,
+      epoch: earlierEpoch ?? this.#epoch,
+      unseen: earlierEpoch !== undefined,
       begun: false,
       turnedAway: false,
     };
-    const others = this.#present.get(correlationId);
-    if (others === undefined) this.#present.set(correlationId, [presence]);
-    else others.push(presence);
+    const others = this.#inFlight.get(correlationId);
+    if (others === undefined) this.#inFlight.set(correlationId, [request]);
+    else others.push(request);
     for (const watch of this.#watches) if (watch.correlationId === correlationId) watch.arrived = true;
-    return presence;
+    return request;
   }
 
   /** It is answered, or its client has gone. */
-  leave(presence: Presence): void {
-    presence.turnedAway = true;
-    const here = this.#present.get(presence.correlationId);
-    if (here === undefined) return;
-    const at = here.indexOf(presence);
-    if (at !== -1) here.splice(at, 1);
-    if (here.length === 0) this.#present.delete(presence.correlationId);
+  leave(request: InFlightRequest): void {
+    request.turnedAway = true;
+    const others = this.#inFlight.get(request.correlationId);
+    if (others === undefined) return;
+    const at = others.indexOf(request);
+    if (at !== -1) others.splice(at, 1);
+    if (others.length === 0) this.#inFlight.delete(request.correlationId);
   }
 
-  /** The transaction after all, or the promise that it is not there and will not be. */
-  promise<Found>(key: CorrelationKey, looks: Looks<Found>): Promise<Found | undefined> {
-    const search = this.#promise(key, looks).finally(() => this.#searches.delete(search));
+  /** The transaction, or undefined as a promise: it is not there, and no request received until now will make it. */
+  findOrFence<Found>(key: CorrelationKey, looks: Looks<Found>): Promise<Found | undefined> {
+    const search = this.#findOrFence(key, looks).finally(() => this.#searches.delete(search));
     this.#searches.add(search);
     return search;
   }
 
-  get report(): AbsenceReport {
-    return { answered: this.#answered, known: this.#known };
+  get epochs(): OwnEpochs {
+    return { answered: this.#answered, current: this.#epoch };
   }
 
-  hear({ newest, forgotten, answeredByAll }: AbsenceNews): void {
-    // Ours up to the newest were made by searches that are answered, or are among these.
+  /** After each heartbeat. */
+  advance({ newest, forgotten, answeredByAll }: SharedEpochs): void {
+    // Our fences up to the newest were raised by searches that are answered, or are among these.
     void Promise.allSettled(this.#searches).then(() => {
       this.#answered = Math.max(this.#answered, newest);
     });
     void this.#everythingRead().then(() => {
-      this.#known = Math.max(this.#known, answeredByAll, forgotten);
+      this.#epoch = Math.max(this.#epoch, answeredByAll, forgotten);
     });
   }
 
   async forget(): Promise<void> {
     if (performance.now() < this.#forgetAtMs) return;
     this.#forgetAtMs = performance.now() + FORGET_EVERY_MS;
-    await this.database.query(FORGET_ABSENCES);
+    await this.database.query(FORGET_FENCES);
   }
 
-  async #promise<Found>(key: CorrelationKey, { look, prove }: Looks<Found>): Promise<Found | undefined> {
+  async #findOrFence<Found>(key: CorrelationKey, { look, prove }: Looks<Found>): Promise<Found | undefined> {
     const startedMs = performance.now();
     const watch = { correlationId: key.correlationId, arrived: false };
     this.#watches.add(watch);
     try {
-      for (let made = false; ; ) {
+      for (let raised = false; ; ) {
         // Claimed requests stay here until they are answered: they are found meanwhile.
-        while (this.#anybodyHere(key)) {
+        while (this.#anyInFlight(key)) {
           const found = await look();
           if (found !== undefined) return found;
           const waitedMs = performance.now() - startedMs;
@@ -160,14 +168,14 @@ export class Absences {
         }
         watch.arrived = false;
         // For the other processes, and before the last look: here, searches wait for requests, or turn them away.
-        if (!made) await this.#patiently(startedMs, () => this.#making.submit(key));
-        made = true;
+        if (!raised) await this.#patiently(startedMs, () => this.#raising.submit(key));
+        raised = true;
         const found = await prove();
         if (found !== undefined) return found;
         await this.#everythingRead();
         if (watch.arrived) continue;
-        // The others may have given this process up, and no longer wait for its answers.
-        if (!this.process.reporting) throw fault('not_processed');
+        // The others may presume this process dead, and no longer wait for its answers.
+        if (!this.process.alive) throw fault('not_processed');
         return undefined;
       }
     } finally {
@@ -176,10 +184,10 @@ export class Absences {
   }
 
   /** Tries again, with pauses in which claims go on, while a claim that is held up is in the way. */
-  async #patiently(startedMs: number, make: () => Promise<undefined>): Promise<void> {
+  async #patiently(startedMs: number, raise: () => Promise<undefined>): Promise<void> {
     for (;;) {
       try {
-        return await make();
+        return await raise();
       } catch (error) {
         if (!isLockTimeout(error)) throw error;
         if (performance.now() - startedMs > CLAIMING_MS) throw fault('not_processed');
@@ -188,22 +196,22 @@ export class Absences {
     }
   }
 
-  #anybodyHere(key: CorrelationKey): boolean {
-    return this.#whoIsHere(key).some((presence) => !presence.turnedAway);
+  #anyInFlight(key: CorrelationKey): boolean {
+    return this.#inFlightUnder(key).some((request) => !request.turnedAway);
   }
 
-  /** Those of whom it is not known yet whose they are may be this merchant's. */
-  #whoIsHere({ organisationId, merchantId, correlationId }: CorrelationKey): Presence[] {
-    return (this.#present.get(correlationId) ?? []).filter(
-      (presence) =>
-        (presence.organisationId ?? organisationId) === organisationId &&
-        (presence.merchantId ?? merchantId) === merchantId,
+  /** A request whose merchant is not yet known may belong to this one. */
+  #inFlightUnder({ organisationId, merchantId, correlationId }: CorrelationKey): InFlightRequest[] {
+    return (this.#inFlight.get(correlationId) ?? []).filter(
+      (request) =>
+        (request.organisationId ?? organisationId) === organisationId &&
+        (request.merchantId ?? merchantId) === merchantId,
     );
   }
 
   /** Requests that take their time to arrive need not come any more. One that may be claimed has to be waited for. */
   #turnAway(key: CorrelationKey): void {
-    for (const presence of this.#whoIsHere(key)) if (!presence.begun) presence.turnedAway = true;
+    for (const request of this.#inFlightUnder(key)) if (!request.begun) request.turnedAway = true;
   }
 
   /**
@@ -221,8 +229,8 @@ export class Absences {
     } while (before < this.#connections && before < last);
   }
 
-  async #make(keys: readonly CorrelationKey[]): Promise<readonly undefined[]> {
-    await this.database.query(MAKE_ABSENCES, [
+  async #raise(keys: readonly CorrelationKey[]): Promise<readonly undefined[]> {
+    await this.database.query(RAISE_FENCES, [
       numbers(keys.map((key) => key.organisationId)),
       numbers(keys.map((key) => key.merchantId)),
       texts(keys.map((key) => key.correlationId)),

@@ -1,13 +1,14 @@
 import type { Statement } from '../postgres/database.js';
 
-export const MAKE_ABSENCES: Statement = {
-  name: 'make-absences',
+/** A fence is a row of `absence`; its number is an epoch. */
+export const RAISE_FENCES: Statement = {
+  name: 'raise-fences',
   text: `SELECT make_absences($1::integer[], $2::integer[], string_to_array($3, E'\\x1f'), $4) AS number`,
 };
 
-/** What every live process knows and nobody will ask for again. What is gone, a claim that knows less is told so. */
-export const FORGET_ABSENCES: Statement = {
-  name: 'forget-absences',
+/** Fences that lie before every live process's epoch, and before any request that may still come. A claim of an epoch before the forgotten ones is refused. */
+export const FORGET_FENCES: Statement = {
+  name: 'forget-fences',
   text: `
     WITH known AS (
       SELECT min(known_absence) AS number FROM process WHERE seen_at > now() - interval '30 seconds'
