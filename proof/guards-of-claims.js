@@ -260,7 +260,7 @@ export const CLAIM_GUARDS = [
   {
     name: 'surcharge: a total of at most twelve digits',
     file: 'src/plugins/plugins.ts',
-    find: '  if (changed.amountCents > MAX_AMOUNT_CENTS) throw tooMuch();\n',
+    find: "  if (changed.amountCents > MAX_AMOUNT_CENTS) throw fault('priced_amount_too_large', 'amount');\n",
     replace: '',
     tests: [['test/plugins/surcharge-rules.test.ts', 'longer than twelve digits']],
   },

@@ -177,6 +177,29 @@ function circles(): string[] {
   return found;
 }
 
+describe('edges', () => {
+  const INTERFACE = ['api', 'reference', 'http'];
+  const domain = SOURCES.filter(({ path }) => !INTERFACE.includes(folderOf(path)));
+
+  test('only the interface knows where in a request something stands', () => {
+    expectNone(
+      domain.flatMap(({ path, text }) =>
+        linesWith(text, /\[\s*'(header|path|query|body)'/).map((line) => `${path}:${line}`),
+      ),
+      'Name what it is about (Subject in src/values/faults.ts); src/api/places.ts knows where that stands.',
+    );
+  });
+
+  test('only the interface knows HTTP statuses', () => {
+    expectNone(
+      domain.flatMap(({ path, text }) =>
+        linesWith(text, /\bstatus(Code)?\b[^'"\d]{1,5}[1-5]\d\d\b/i).map((line) => `${path}:${line}`),
+      ),
+      'Throw a fault (src/values/faults.ts); src/api/problems.ts has its status.',
+    );
+  });
+});
+
 describe('files', () => {
   test('no file has a name that says nothing', () => {
     expectNone(

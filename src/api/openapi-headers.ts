@@ -1,6 +1,6 @@
 // The headers of the answers, as the OpenAPI document describes them.
-import type { FaultCode } from '../values/faults.js';
-import { FAULT_HEADERS } from './faults.js';
+import type { ProblemCode } from './problems.js';
+import { REFUSAL_HEADERS } from './refusals.js';
 
 export interface OpenApiHeader {
   readonly description: string;
@@ -32,7 +32,7 @@ export const ANSWER_HEADERS = {
 export type AnswerHeader = keyof typeof ANSWER_HEADERS;
 
 const ON_EVERY_ANSWER: readonly AnswerHeader[] = ['X-Correlation-Id', 'Cache-Control'];
-const OF_FAULTS: Partial<Record<FaultCode, AnswerHeader>> = {
+const OF_FAULTS: Partial<Record<ProblemCode, AnswerHeader>> = {
   method_not_allowed: 'Allow',
   acquirer_answer_unreadable: 'Location',
   acquirer_timeout: 'Location',
@@ -43,8 +43,8 @@ export function headersOfSuccess(located: boolean): Record<string, unknown> {
 }
 
 /** Those that an answer with any of these codes may have. */
-export function headersOfFaults(codes: readonly FaultCode[]): Record<string, unknown> {
-  const fixed = new Set(codes.flatMap((code) => Object.keys(FAULT_HEADERS[code] ?? {})));
+export function headersOfFaults(codes: readonly ProblemCode[]): Record<string, unknown> {
+  const fixed = new Set(codes.flatMap((code) => Object.keys(REFUSAL_HEADERS[code] ?? {})));
   const others = codes.map((code) => OF_FAULTS[code]);
   const names = Object.keys(ANSWER_HEADERS) as AnswerHeader[];
   return references([

@@ -1,10 +1,10 @@
 // The OpenAPI document, made from the same operations and schemas that serve.
 import type { TSchema } from 'typebox';
-import { FAULTS, type FaultCode } from '../values/faults.js';
 import { BASE_PATH } from './hal.js';
 import { Components } from './openapi-components.js';
 import { ANSWER_HEADERS, headersOfFaults, headersOfSuccess, type OpenApiHeader } from './openapi-headers.js';
 import type { Operation, Tag } from './operation.js';
+import { PROBLEMS, type ProblemCode } from './problems.js';
 import { CorrelationId, Errors } from './schemas.js';
 
 export interface OpenApiOperation {
@@ -55,7 +55,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
 };
 
 /** What any operation may answer. */
-const ALWAYS: readonly FaultCode[] = [
+const ALWAYS: readonly ProblemCode[] = [
   'malformed_request',
   'unauthenticated',
   'method_not_allowed',
@@ -64,7 +64,7 @@ const ALWAYS: readonly FaultCode[] = [
   'headers_too_large',
   'internal_error',
 ];
-const OF_FIELDS: readonly FaultCode[] = [
+const OF_FIELDS: readonly ProblemCode[] = [
   'field_missing',
   'field_type',
   'field_too_short',
@@ -74,10 +74,10 @@ const OF_FIELDS: readonly FaultCode[] = [
   'field_charset',
   'card_number_misplaced',
 ];
-const OF_READING: readonly FaultCode[] = ['unavailable'];
+const OF_READING: readonly ProblemCode[] = ['unavailable'];
 /** A deletion takes no body, but one may come. */
-const OF_SENDING: readonly FaultCode[] = ['body_too_large', 'unsupported_media_type', 'not_processed'];
-const OF_BODIES: readonly FaultCode[] = ['malformed_json', 'card_number_invalid', 'currency_unknown'];
+const OF_SENDING: readonly ProblemCode[] = ['body_too_large', 'unsupported_media_type', 'not_processed'];
+const OF_BODIES: readonly ProblemCode[] = ['malformed_json', 'card_number_invalid', 'currency_unknown'];
 
 export function openApiDocument<Services>(operations: readonly Operation<Services>[]): OpenApiDocument {
   const components = new Components();
@@ -187,10 +187,10 @@ function faultResponses<Services>(
     ...(operation.body ? OF_BODIES : []),
     ...operation.faults,
   ];
-  const statuses = new Set(codes.map((code) => FAULTS[code].status));
+  const statuses = new Set(codes.map((code) => PROBLEMS[code].status));
   return Object.fromEntries(
     [...statuses].map((status) => {
-      const those = codes.filter((code) => FAULTS[code].status === status);
+      const those = codes.filter((code) => PROBLEMS[code].status === status);
       return [
         status,
         {

@@ -2,7 +2,7 @@
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Caller } from '../merchants/callers.js';
 import type { InFlightRequest } from '../transactions/search-fence.js';
-import type { FaultCode, Problem } from '../values/faults.js';
+import type { Problem, ProblemCode } from './problems.js';
 import { type Check, checker } from './validation.js';
 
 export interface Checked<Path, Query, Body> {
@@ -52,7 +52,7 @@ interface Definition<Services, Path extends TObject, Query extends TObject, Body
   readonly success: Success;
   /** A second way to succeed. */
   readonly alsoSuccess?: Success;
-  readonly faults: readonly FaultCode[];
+  readonly faults: readonly ProblemCode[];
   /** Whether the correlation ID makes it idempotent. */
   readonly creates?: boolean;
   readonly example?: unknown;

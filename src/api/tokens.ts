@@ -1,10 +1,10 @@
 // The token operations of the interface.
 import { BankAccount } from '../values/bank-account.js';
 import { CardNumber, isVirtualPan, parseExpiry } from '../values/card.js';
-import { type Problem, problem } from '../values/faults.js';
 import type { Account } from '../vault/account.js';
 import type { Token } from '../vault/tokens.js';
 import { operation } from './operation.js';
+import { type Problem, problem } from './problems.js';
 import {
   type Access,
   accessOf,

@@ -5,15 +5,17 @@ import type { Clock } from '../transactions/clock.js';
 import type { Command, DirectCommand, NamedMethod } from '../transactions/command.js';
 import type { Creation } from '../transactions/create.js';
 import type { Lookup } from '../transactions/lookup.js';
-import { PAN_LOCATION } from '../transactions/payment-method.js';
 import type { SearchFence } from '../transactions/search-fence.js';
-import { BankAccount, BECS_CURRENCY, becsProblems } from '../values/bank-account.js';
+import { BankAccount, BECS_CURRENCY, becsFaults } from '../values/bank-account.js';
 import { CardNumber, Cvv, isVirtualPan, parseExpiry } from '../values/card.js';
-import { type FaultCode, fault, type Problem, problem } from '../values/faults.js';
-import { cents, isCurrency } from '../values/money.js';
+import { fault } from '../values/faults.js';
+import { cents, isAmount, isCurrency } from '../values/money.js';
 import { createdTransaction, lookedUpTransaction, transactionPath } from './hal.js';
 import { kvpsOf, reviewKvps } from './kvps.js';
 import { type Checked, operation, type Reply } from './operation.js';
+import { CREDITCARD, PAYMENT_METHOD } from './places.js';
+import { type Problem, type ProblemCode, problem } from './problems.js';
+import { problemOf } from './refusals.js';
 import {
   AmountBody,
   AuditPath,
@@ -41,7 +43,7 @@ const CREATED = {
   schema: CreatedTransaction,
   located: true,
 } as const;
-const OF_CREATION: readonly FaultCode[] = [
+const OF_CREATION: readonly ProblemCode[] = [
   'correlation_id_already_used',
   'merchant_not_permitted',
   'acquirer_answer_unreadable',
@@ -56,7 +58,7 @@ function commonOf({ caller, correlationId, inFlight, body }: Checked<unknown, un
     caller,
     correlationId,
     inFlight,
-    merchant: permittedMerchant(caller, body.merchant.id, ['body', 'merchant', 'id']),
+    merchant: permittedMerchant(caller, body.merchant.id),
     reference: body.transaction.reference,
     kvps: kvpsOf(body.kvps),
   };
@@ -66,9 +68,7 @@ function amountOf({ amount_details }: { amount_details: { total_amount: string; 
   return { amountCents: cents(amount_details.total_amount), currency: amount_details.currency };
 }
 
-const METHOD_LOCATION = PAN_LOCATION.slice(0, -2);
-const CARD_LOCATION = PAN_LOCATION.slice(0, -1);
-const EXPIRY_LOCATION = [...CARD_LOCATION, 'expiry_date'];
+const EXPIRY_DATE = [...CREDITCARD, 'expiry_date'];
 
 /** What the schema cannot say about the payment method. */
 function reviewMethod(kind: DirectCommand['operation'], body: unknown, problems: Problem[]): Problem[] {
@@ -77,7 +77,7 @@ function reviewMethod(kind: DirectCommand['operation'], body: unknown, problems:
   if (typeof method !== 'object' || method === null || Array.isArray(method)) return problems;
   const { creditcard, bankaccount } = method;
   // That a card is missing is said below, in the words that fit.
-  const others = problems.filter(({ location }) => !isDeepStrictEqual(location, CARD_LOCATION));
+  const others = problems.filter(({ location }) => !isDeepStrictEqual(location, CREDITCARD));
   return [
     ...reviewExpiry(creditcard, creditcard === undefined ? others : problems),
     ...methodProblems(creditcard, bankaccount, kind),
@@ -90,23 +90,24 @@ function methodProblems(
   bankaccount: unknown,
   kind: DirectCommand['operation'],
 ): Problem[] {
-  if (creditcard === undefined && bankaccount === undefined) return [problem('field_missing', CARD_LOCATION)];
+  if (creditcard === undefined && bankaccount === undefined) return [problem('field_missing', CREDITCARD)];
   if (creditcard !== undefined && bankaccount !== undefined) {
-    return [problem('field_format', METHOD_LOCATION, 'Exactly one of creditcard and bankaccount is needed.')];
+    return [problem('field_format', PAYMENT_METHOD, 'Exactly one of creditcard and bankaccount is needed.')];
   }
   if (bankaccount === undefined || kind !== 'preauthorisation') return [];
   return [
-    problem('field_format', [...METHOD_LOCATION, 'bankaccount'], 'A bank account cannot be preauthorised.'),
+    problem('field_format', [...PAYMENT_METHOD, 'bankaccount'], 'A bank account cannot be preauthorised.'),
   ];
 }
 
 /** Those of an amount that is one at all: of what was sent nothing is known yet. */
 function bankProblems(amount: { total_amount?: unknown; currency?: unknown } | null | undefined): Problem[] {
   const { total_amount: total, currency } = amount ?? {};
-  return becsProblems({
-    amountCents: typeof total === 'string' && /^[1-9][0-9]{0,11}$/.test(total) ? Number(total) : 0,
+  const reasons = becsFaults({
+    amountCents: typeof total === 'string' && isAmount(total) ? Number(total) : 0,
     currency: typeof currency === 'string' && isCurrency(currency) ? currency : BECS_CURRENCY,
   });
+  return reasons.map((reason) => problemOf(reason, true));
 }
 
 /** An expiry date is required with a card number, and ignored with a virtual PAN. */
@@ -116,9 +117,8 @@ function reviewExpiry(
 ): Problem[] {
   const { pan, expiry_date } = creditcard ?? {};
   if (typeof pan !== 'string') return problems;
-  if (isVirtualPan(pan))
-    return problems.filter(({ location }) => !isDeepStrictEqual(location, EXPIRY_LOCATION));
-  return expiry_date === undefined ? [...problems, problem('field_missing', EXPIRY_LOCATION)] : problems;
+  if (isVirtualPan(pan)) return problems.filter(({ location }) => !isDeepStrictEqual(location, EXPIRY_DATE));
+  return expiry_date === undefined ? [...problems, problem('field_missing', EXPIRY_DATE)] : problems;
 }
 
 function methodOf({ creditcard, bankaccount }: PaymentBody['transaction']['payment_method']): NamedMethod {
@@ -182,7 +182,7 @@ function payment(
 function onTarget(
   kind: 'completion' | 'refund',
   text: { id: string; route: string; summary: string; description: string },
-  faults: readonly FaultCode[],
+  faults: readonly ProblemCode[],
 ) {
   return operation<TransactionServices, typeof AuditPath, never, typeof AmountBody>({
     ...text,
@@ -280,9 +280,9 @@ export const TRANSACTION_OPERATIONS = [
     faults: ['transaction_not_found'],
     async handle({ caller, path: { audit } }, { lookup, clock }) {
       const transaction = await lookup.byAudit(caller, audit, caller.merchants.keys());
-      if (transaction === undefined) throw fault('transaction_not_found', ['path', 'audit']);
+      if (transaction === undefined) throw fault('transaction_not_found', 'target');
       const { merchantId, status: outcome } = transaction;
-      const { mode } = permittedMerchant(caller, merchantId, ['path', 'audit']);
+      const { mode } = permittedMerchant(caller, merchantId);
       const body = lookedUpTransaction(transaction, mode, clock.now());
       return { status: 200, body, audit, merchantId, outcome };
     },
@@ -299,7 +299,7 @@ export const TRANSACTION_OPERATIONS = [
     success: { status: 200, description: 'The transaction, or nothing.', schema: SearchResults },
     faults: ['merchant_not_permitted'],
     async handle({ caller, query }, { lookup, searchFence, clock }) {
-      const merchant = permittedMerchant(caller, query.merchant_id, ['query', 'merchant_id']);
+      const merchant = permittedMerchant(caller, query.merchant_id);
       const nowMs = clock.now();
       const { merchant_id: merchantId, correlation_id_lookup: correlationId } = query;
       const key = { organisationId: caller.organisationId, merchantId, correlationId };

@@ -7,12 +7,12 @@ import { Compile } from 'typebox/schema';
 import { Settings } from 'typebox/system';
 import { ACCOUNT_NAME_PATTERN } from '../values/bank-account.js';
 import { containsCardNumber, luhnValid, parseExpiry } from '../values/card.js';
-import { type FaultCode, type Location, type Problem, problem } from '../values/faults.js';
 import { isCurrency } from '../values/money.js';
 import { bareKvpKey, CORRELATION_ID_PATTERN, KVP_KEY_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';
+import { type Location, type Problem, type ProblemCode, problem } from './problems.js';
 
 /** Rules that a pattern cannot say. Each leaves to the pattern what the pattern refuses anyway. */
-const FORMATS: Readonly<Record<string, { code: FaultCode; holds: (text: string) => boolean }>> = {
+const FORMATS: Readonly<Record<string, { code: ProblemCode; holds: (text: string) => boolean }>> = {
   'luhn-checked': {
     code: 'card_number_invalid',
     holds: (text) => !/^[0-9]{12,19}$/.test(text) || luhnValid(text),

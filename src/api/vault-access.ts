@@ -1,17 +1,17 @@
 // Which vault a request is for, and the links and pages that all vault operations share.
 import { permittedMerchant } from '../merchants/callers.js';
-import { type FaultCode, fault } from '../values/faults.js';
 import type { Customers, PageEnd, VaultAccess } from '../vault/customers.js';
 import type { Tokens } from '../vault/tokens.js';
 import { BASE_PATH } from './hal.js';
 import type { Checked } from './operation.js';
+import { type ProblemCode, refused } from './problems.js';
 
 export interface VaultServices {
   readonly customers: Customers;
   readonly tokens: Tokens;
 }
 
-export const OF_VAULT: readonly FaultCode[] = ['merchant_not_permitted', 'vault_not_enabled'];
+export const OF_VAULT: readonly ProblemCode[] = ['merchant_not_permitted', 'vault_not_enabled'];
 
 export interface Access extends VaultAccess {
   /** Keeps links within the same vault. */
@@ -24,8 +24,8 @@ export function accessOf({
   query,
 }: Checked<unknown, { merchant_id?: number }, unknown>): Access {
   const merchantId = query.merchant_id ?? caller.assignedMerchantId;
-  const merchant = permittedMerchant(caller, merchantId, ['query', 'merchant_id']);
-  if (!merchant.vault) throw fault('vault_not_enabled', ['query', 'merchant_id']);
+  const merchant = permittedMerchant(caller, merchantId);
+  if (!merchant.vault) throw refused('vault_not_enabled', ['query', 'merchant_id']);
   return {
     organisationId: caller.organisationId,
     merchantId,
@@ -88,5 +88,5 @@ export function decodeEnd(after: string | undefined): PageEnd | undefined {
   } catch {
     // Refused below.
   }
-  throw fault('field_format', ['query', 'after']);
+  throw refused('field_format', ['query', 'after']);
 }

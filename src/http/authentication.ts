@@ -2,8 +2,8 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
+import { type RefusedRequest, refused } from '../api/problems.js';
 import type { Caller, Callers } from '../merchants/callers.js';
-import { type Fault, fault } from '../values/faults.js';
 import { isRestricted } from '../values/text.js';
 import type { FailedLogIns } from './failed-log-ins.js';
 import type { RateLimit } from './rate-limit.js';
@@ -37,7 +37,7 @@ export async function authenticated(
 ): Promise<Caller | undefined> {
   const credentials = credentialsOf(request.raw);
   const caller = callers.known(credentials) ?? (await prove(callers, credentials, request));
-  if (caller !== undefined && !rateLimit.allows(caller.username)) throw fault('too_many_requests');
+  if (caller !== undefined && !rateLimit.allows(caller.username)) throw refused('too_many_requests');
   return caller;
 }
 
@@ -64,9 +64,9 @@ function basicCredentials({ headers }: FastifyRequest): { username?: string; sec
 export async function refusedLogIn(
   { failedLogIns }: AuthenticationServices,
   request: FastifyRequest,
-): Promise<Fault> {
+): Promise<RefusedRequest> {
   const { username } = basicCredentials(request);
   // A request without credentials is no attempt: some clients send each request without them first.
   if (username !== undefined) await failedLogIns.turn(username, request.ip);
-  return fault('unauthenticated', ['header', 'Authorization']);
+  return refused('unauthenticated', ['header', 'Authorization']);
 }

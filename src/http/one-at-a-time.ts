@@ -11,7 +11,7 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import type { Socket } from 'node:net';
-import { fault } from '../values/faults.js';
+import { refused } from '../api/problems.js';
 
 /** Where so many wait, the connection is not read until none does. */
 const ENOUGH_WAITING = 64;
@@ -87,7 +87,7 @@ export function makeServer(options: ServerOptions & { requestTimeout: number }, 
     .on('connect', (request, socket) => {
       // Node has let go of this connection.
       socket.on('error', () => {});
-      lineOf(socket as Socket).end({ error: fault('method_not_allowed'), request });
+      lineOf(socket as Socket).end({ error: refused('method_not_allowed'), request });
     });
   // A client that has sent everything and says so still waits for its answers.
   return Object.assign(server, { httpAllowHalfOpen: true });
@@ -136,7 +136,7 @@ class Line {
     }
     const enough = this.#waiting.length >= ENOUGH_WAITING;
     if (enough && this.room.waiting >= MOST_WAITING_IN_ALL) {
-      this.end({ error: fault('too_many_requests'), request });
+      this.end({ error: refused('too_many_requests'), request });
       return;
     }
     this.#waiting.push(exchange);

@@ -3,11 +3,11 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Logger } from 'pino';
 import { CORRELATION_HEADER, returnable } from '../api/correlation-id.js';
-import { faultResponse } from '../api/faults.js';
 import { BASE_PATH } from '../api/hal.js';
+import { refused } from '../api/problems.js';
+import { refusalResponse } from '../api/refusals.js';
 import type { Callers } from '../merchants/callers.js';
 import type { Room, Tenant } from '../transactions/room.js';
-import { fault } from '../values/faults.js';
 import { credentialsOf } from './authentication.js';
 import type { Connections } from './connections.js';
 import type { Turns } from './turns.js';
@@ -59,7 +59,7 @@ function tenantOf(request: IncomingMessage, callers: Callers): Tenant {
 }
 
 function shedding(): RequestListener {
-  const { status, headers, body } = faultResponse(fault('not_processed'));
+  const { status, headers, body } = refusalResponse(refused('not_processed'));
   const text = JSON.stringify(body);
   const constant = {
     ...headers,

@@ -3,13 +3,14 @@
 import type { Logger } from 'pino';
 import { type Addresses, allowed } from '../api/addresses.js';
 import { CORRELATION_HEADER, correlationIdInHead, returnable } from '../api/correlation-id.js';
-import { faultOfConnection, faultResponse } from '../api/faults.js';
+import { refusalResponse } from '../api/refusals.js';
+import { refusalOfConnection } from './framework-errors.js';
 import type { Refusal, Unreadable } from './one-at-a-time.js';
 
 export function refusing(log: Logger, addresses: Addresses): (unreadable: Unreadable) => Refusal {
   return ({ error, request }) => {
-    const refused = faultOfConnection(error);
-    const { status, headers, body } = faultResponse(refused);
+    const refusal = refusalOfConnection(error);
+    const { status, headers, body } = refusalResponse(refusal);
     const correlationId =
       request === undefined
         ? correlationIdInHead(error.rawPacket ?? Buffer.alloc(0), error.bytesParsed ?? 0)
@@ -20,7 +21,7 @@ export function refusing(log: Logger, addresses: Addresses): (unreadable: Unread
         route: addresses.patternAt(request?.url ?? ''),
         status,
         correlation_id: correlationId,
-        outcome: refused.code,
+        outcome: refusal.code,
       },
       'request',
     );

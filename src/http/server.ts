@@ -6,10 +6,11 @@ import type { Logger } from 'pino';
 import { Addresses, allowed, patternOf } from '../api/addresses.js';
 import { CORRELATION_HEADER, returnable } from '../api/correlation-id.js';
 import { CUSTOMER_OPERATIONS } from '../api/customers.js';
-import { faultFor, faultOfProblems, faultResponse } from '../api/faults.js';
 import { BASE_PATH } from '../api/hal.js';
 import { openApiDocument } from '../api/openapi.js';
 import type { Operation, Reply } from '../api/operation.js';
+import { type Problem, problem, RefusedRequest, refused } from '../api/problems.js';
+import { refusalOf, refusalResponse, saidTo } from '../api/refusals.js';
 import { CorrelationId } from '../api/schemas.js';
 import { originForm, parseQuery } from '../api/target.js';
 import { TOKEN_OPERATIONS } from '../api/tokens.js';
@@ -21,9 +22,9 @@ import { referencePage } from '../reference/page.js';
 import { correlationIdTaken } from '../transactions/create.js';
 import type { Room } from '../transactions/room.js';
 import type { InFlightRequest } from '../transactions/search-fence.js';
-import { Fault, fault, type Problem, problem } from '../values/faults.js';
 import { type AuthenticationServices, authenticated, refusedLogIn } from './authentication.js';
 import { Connections } from './connections.js';
+import { refusalOfRequest } from './framework-errors.js';
 import { epochBefore, makeServer } from './one-at-a-time.js';
 import { door } from './overload.js';
 import { refusing } from './refused-connections.js';
@@ -65,7 +66,7 @@ interface Passage {
   readonly correlationId: string | undefined;
   caller: Caller | undefined;
   reply: Pick<Reply, 'audit' | 'merchantId' | 'outcome'>;
-  fault: Fault | undefined;
+  refusal: RefusedRequest | undefined;
   /** Of a request that creates a transaction. */
   inFlight: InFlightRequest | undefined;
 }
@@ -119,18 +120,18 @@ export function buildServer(services: ServerServices): FastifyInstance {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     // Many clients name a content type even where there is no content.
     if (request.method === 'DELETE') return done(null);
-    if (!isPlain(request)) return done(fault('unsupported_media_type', ['header', 'Content-Encoding']));
+    if (!isPlain(request)) return done(refused('unsupported_media_type', ['header', 'Content-Encoding']));
     try {
       done(null, JSON.parse(body.toString('utf8')));
     } catch {
-      done(fault('malformed_json', ['body']));
+      done(refused('malformed_json', ['body']));
     }
   });
 
   app.decorateRequest('passage');
   app.addHook('onRequest', (request, reply, done) => {
     beginPassage(request, reply);
-    if (!hostNamedOnce(request)) return done(fault('malformed_request', ['header', 'Host']));
+    if (!hostNamedOnce(request)) return done(refused('malformed_request', ['header', 'Host']));
     // What leads nowhere is refused before its body is read, whatever that is.
     done(request.is404 ? notFound(request, reply) : undefined);
   });
@@ -154,7 +155,7 @@ function beginPassage(request: FastifyRequest, reply: FastifyReply): void {
     correlationId,
     caller: undefined,
     reply: {},
-    fault: undefined,
+    refusal: undefined,
     inFlight: undefined,
   };
   // What is answered here may have card holders' data in it, and is true for the moment only.
@@ -189,7 +190,7 @@ function addOperation(
     url: patternOf(operation.route),
     onRequest: async (request, reply) => {
       // Nothing new is begun while the process ends; what was begun is finished.
-      if (services.draining()) throw fault('not_processed');
+      if (services.draining()) throw refused('not_processed');
       const { passage } = request;
       if (createsTransaction) announce(services, request, reply);
       const { inFlight } = passage;
@@ -206,7 +207,7 @@ function addOperation(
       const { inFlight } = passage;
       if (inFlight !== undefined) {
         // Somebody was told that there is no such transaction, or may have been told since the client has gone.
-        if (inFlight.turnedAway) throw fault('not_processed');
+        if (inFlight.turnedAway) throw refused('not_processed');
         inFlight.begun = true;
       }
       try {
@@ -219,10 +220,11 @@ function addOperation(
         if (answer.body === undefined) return reply.send();
         return reply.header('content-type', JSON_TYPE).send(JSON.stringify(answer.body));
       } catch (error) {
-        if (createsTransaction && error instanceof Fault && error.status === 422) {
-          throw (await earlierHolder(services, request)) ?? error;
+        const refusal = refusalOf(error, createsTransaction);
+        if (createsTransaction && refusal?.status === 422) {
+          throw (await earlierHolder(services, request)) ?? refusal;
         }
-        throw error;
+        throw refusal ?? error;
       } finally {
         if (inFlight !== undefined) services.searchFence.leave(inFlight);
       }
@@ -248,13 +250,13 @@ function announce(
 function check(operation: Operation<OperationServices>, request: FastifyRequest) {
   const path = readIntegers(request.params as Record<string, unknown>, operation.path ?? EMPTY);
   const query = readIntegers(request.query as Record<string, unknown>, operation.query ?? EMPTY);
-  const problems = [
+  const [first, ...others] = [
     ...correlationIdProblems(request),
     ...operation.checkPath(path),
     ...operation.checkQuery(query),
     ...operation.checkBody(request.body),
   ];
-  if (problems.length > 0) throw faultOfProblems(problems);
+  if (first !== undefined) throw new RefusedRequest([first, ...others]);
   const { caller, correlationId, inFlight } = request.passage;
   return {
     inFlight,
@@ -283,19 +285,20 @@ function correlationIdProblems(request: FastifyRequest): Problem[] {
 async function earlierHolder(
   { lookup }: ServerServices,
   request: FastifyRequest,
-): Promise<Fault | undefined> {
+): Promise<RefusedRequest | undefined> {
   const { caller, correlationId } = request.passage;
   const merchantId = (request.body as { merchant?: { id?: unknown } } | null | undefined)?.merchant?.id;
   const merchant = typeof merchantId === 'number' ? caller?.merchants.get(merchantId) : undefined;
   if (caller === undefined || correlationId === undefined || merchant === undefined) return undefined;
-  return correlationIdTaken(await lookup.holderOf(caller, merchant, correlationId).catch(() => undefined));
+  const holder = await lookup.holderOf(caller, merchant, correlationId).catch(() => undefined);
+  return refusalOf(correlationIdTaken(holder), true);
 }
 
-function notFound(request: FastifyRequest, reply: FastifyReply): Fault {
+function notFound(request: FastifyRequest, reply: FastifyReply): RefusedRequest {
   const methods = ADDRESSES.methodsAt(request.url);
-  if (methods.length === 0) return fault('route_not_found');
+  if (methods.length === 0) return refused('route_not_found');
   reply.header('allow', allowed(methods));
-  return fault('method_not_allowed');
+  return refused('method_not_allowed');
 }
 
 /** GET /transactions/purchase is a wrong method, not a look-up of an audit called "purchase". */
@@ -305,7 +308,7 @@ function refuseOtherMethods(app: FastifyInstance, url: string, methods: readonly
     url,
     onRequest: (_request, reply, done) => {
       reply.header('allow', allowed(methods));
-      done(fault('method_not_allowed'));
+      done(refused('method_not_allowed'));
     },
     handler: async () => {},
   });
@@ -318,10 +321,10 @@ function refuse(
   error: unknown,
 ): FastifyReply {
   if (request.passage === undefined) beginPassage(request, reply);
-  const refused = faultFor(request.method, error);
-  request.passage.fault = refused;
-  if (refused.code === 'internal_error') logInternal(services.log, request, error);
-  const { status, headers, body } = faultResponse(refused);
+  const refusal = saidTo(request.method, refusalOfRequest(error));
+  request.passage.refusal = refusal;
+  if (refusal.code === 'internal_error') logInternal(services.log, request, error);
+  const { status, headers, body } = refusalResponse(refusal);
   if (services.draining()) reply.header('connection', 'close');
   // The framework means to close it after every body that it does not like, with whatever was sent behind. Said and not
   // left out: without the header Node forgets that the client has closed its side.
@@ -355,7 +358,7 @@ function addPages(app: FastifyInstance, services: ServerServices): void {
 function logRequest(log: Logger, request: FastifyRequest, reply: FastifyReply): void {
   const { passage } = request;
   if (passage === undefined) return;
-  const { audit = passage.fault?.audit, merchantId, outcome } = passage.reply;
+  const { audit = passage.refusal?.audit, merchantId, outcome } = passage.reply;
   log.info(
     {
       method: request.method,
@@ -366,7 +369,7 @@ function logRequest(log: Logger, request: FastifyRequest, reply: FastifyReply): 
       user: passage.caller?.username,
       merchant: merchantId,
       audit,
-      outcome: passage.fault?.code ?? outcome,
+      outcome: passage.refusal?.code ?? outcome,
       duration_ms: Math.round((performance.now() - passage.startedMs) * 100) / 100,
     },
     'request',

@@ -4,7 +4,7 @@ import type { PluginSettings } from '../plugins/contract.js';
 import { Batcher } from '../postgres/batcher.js';
 import { texts } from '../postgres/columns.js';
 import type { Database } from '../postgres/database.js';
-import { fault, type Location } from '../values/faults.js';
+import { fault } from '../values/faults.js';
 import type { Mode } from '../values/mode.js';
 import { FIND_SECRETS, FIND_USER } from './callers.sql.js';
 import { digestSecret, secretMatches } from './credentials.js';
@@ -172,8 +172,8 @@ function forgetOldest(cache: Map<string, unknown>): void {
 }
 
 /** The merchant, if this caller may act for it; the same refusal whether that merchant exists or not. */
-export function permittedMerchant(caller: Caller, merchantId: number, location: Location): Merchant {
+export function permittedMerchant(caller: Caller, merchantId: number): Merchant {
   const merchant = caller.merchants.get(merchantId);
-  if (merchant === undefined) throw fault('merchant_not_permitted', location);
+  if (merchant === undefined) throw fault('merchant_not_permitted', 'merchant');
   return merchant;
 }

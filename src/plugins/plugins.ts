@@ -1,12 +1,10 @@
 // The plugins in the order in which they apply. A further one is a file beside this one and its entry in the list.
-import { Fault, problem } from '../values/faults.js';
+import { fault } from '../values/faults.js';
 import { MAX_AMOUNT_CENTS } from '../values/money.js';
 import { type Payment, type PluginSettings, register } from './contract.js';
 import { SURCHARGE } from './surcharge.js';
 
 const PLUGINS = [register(SURCHARGE)];
-
-const AMOUNT = ['body', 'transaction', 'amount_details', 'total_amount'] as const;
 
 /** The payment with every change that the merchant's plugins make. */
 export function applyPlugins<Paid extends Payment>(
@@ -29,12 +27,6 @@ export function applyPlugins<Paid extends Payment>(
       };
     }
   }
-  if (changed.amountCents > MAX_AMOUNT_CENTS) throw tooMuch();
+  if (changed.amountCents > MAX_AMOUNT_CENTS) throw fault('priced_amount_too_large', 'amount');
   return changed;
-}
-
-function tooMuch(): Fault {
-  return new Fault([
-    problem('field_out_of_range', AMOUNT, 'With what is added to it, this amount has more than 12 digits.'),
-  ]);
 }

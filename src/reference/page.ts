@@ -1,7 +1,7 @@
 // The reference page at /docs: one document without scripts that asks no other host for anything.
 import { STATUS_CODES } from 'node:http';
 import type { OpenApiDocument, OpenApiOperation, OpenApiParameter, OpenApiResponse } from '../api/openapi.js';
-import { FAULTS } from '../values/faults.js';
+import { PROBLEMS } from '../api/problems.js';
 import {
   bodyTable,
   breakable,
@@ -161,7 +161,7 @@ ${table(['Code', 'Meaning'], EVERY_ERROR, 'fields')}
 </div>`;
 }
 
-const EVERY_ERROR = Object.entries(FAULTS).map(([code, { status, message }]) => [
+const EVERY_ERROR = Object.entries(PROBLEMS).map(([code, { status, message }]) => [
   html`<code class="field" id="error-${code}">${code}</code> ${statusBadge(`${status}`)}`,
   message,
 ]);
@@ -249,7 +249,7 @@ function statusBadge(status: string): Html {
 }
 
 function errorCode(code: string): Html {
-  return Object.hasOwn(FAULTS, code)
+  return Object.hasOwn(PROBLEMS, code)
     ? html`<a href="#error-${code}"><code>${code}</code></a>`
     : html`<code>${code}</code>`;
 }

@@ -3,7 +3,7 @@ import { type Acquirer, type AcquirerRequest, type Answer, askUnderDeadline } fr
 import type { Payment } from '../plugins/contract.js';
 import { applyPlugins } from '../plugins/plugins.js';
 import { DatabaseUnavailable, isUniqueViolation } from '../postgres/database.js';
-import { becsProblems } from '../values/bank-account.js';
+import { becsFaults } from '../values/bank-account.js';
 import type { CardType } from '../values/card.js';
 import { Fault, fault } from '../values/faults.js';
 import { bankSecrets, cardSecrets } from '../vault/account.js';
@@ -226,7 +226,7 @@ export class Creation {
 
 /** What a bank would refuse is refused here; with the surcharge in it, since that is what the bank would see. */
 function lodgeable(priced: PricedDirect): PricedDirect {
-  const [first, ...rest] = 'bankAccount' in priced ? becsProblems(priced) : [];
+  const [first, ...rest] = 'bankAccount' in priced ? becsFaults(priced) : [];
   if (first !== undefined) throw new Fault([first, ...rest]);
   return priced;
 }
@@ -239,7 +239,7 @@ function shownMethod(priced: PricedDirect): Pick<Intent, 'cardMask' | 'cardType'
 
 export function correlationIdTaken(holder: number | undefined): Fault | undefined {
   if (holder === undefined) return undefined;
-  return fault('correlation_id_already_used', ['header', 'X-Correlation-Id'], holder);
+  return fault('correlation_id_already_used', 'correlation ID', holder);
 }
 
 function targetOf(priced: PricedDirect | PricedTargeted): { targetAudit?: number } {

@@ -38,7 +38,7 @@ export class Finisher {
     if (answer.kind === 'unknown') {
       await this.#settle(intent, IN_DOUBT);
       const code = answer.reason === 'timeout' ? 'acquirer_timeout' : 'acquirer_answer_unreadable';
-      throw fault(code, [], intent.audit);
+      throw fault(code, 'outcome', intent.audit);
     }
     let outcome: Outcome;
     try {
@@ -51,7 +51,7 @@ export class Finisher {
     // with a spread and then grows a new shape each time, which cost more than all the rest of a purchase.
     const settled = await this.#settle(intent, outcome);
     if (settled === 'as answered') return { refundedCents: 0, ...intent, ...outcome };
-    if (settled === 'later') throw fault('acquirer_timeout', [], intent.audit);
+    if (settled === 'later') throw fault('acquirer_timeout', 'outcome', intent.audit);
     return this.#asStored(intent);
   }
 
@@ -140,7 +140,7 @@ export class Finisher {
   }
 
   async #asStored(intent: Intent): Promise<Transaction> {
-    const inDoubt = fault('acquirer_timeout', [], intent.audit);
+    const inDoubt = fault('acquirer_timeout', 'outcome', intent.audit);
     // What was there already may have been committed without its standby: it is proven before it is told.
     const stored = await this.lookup.provenByAudit(intent, intent.audit, [intent.merchantId]).catch(() => {
       throw inDoubt;

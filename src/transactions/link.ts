@@ -6,13 +6,11 @@ import { fault } from '../values/faults.js';
 
 type Links = ReadonlyMap<string, Acquirer>;
 
-const METHOD = ['body', 'transaction', 'payment_method'] as const;
-
 /** A payment method without a link is refused before anything is stored. */
 export function linkFor(merchant: Merchant, method: Payment['paymentMethod'], links: Links): Acquirer {
   const name = method === 'creditcard' ? merchant.acquirer : merchant.bank;
   const link = usableLink(name, merchant, links);
-  if (link === undefined) throw fault('no_acquirer', METHOD);
+  if (link === undefined) throw fault('no_acquirer', 'payment method');
   return link;
 }
 

@@ -13,8 +13,6 @@ export type PaymentMethod =
   | { readonly card: CardDetails; readonly tokenId?: number }
   | { readonly bankAccount: BankAccount; readonly tokenId?: number };
 
-export const PAN_LOCATION = ['body', 'transaction', 'payment_method', 'creditcard', 'pan'] as const;
-
 export async function openPaymentMethod(command: DirectCommand, tokens: Tokens): Promise<PaymentMethod> {
   const { method, caller, merchant, operation } = command;
   if (method.kind === 'card') return { card: method.card };
@@ -23,7 +21,7 @@ export async function openPaymentMethod(command: DirectCommand, tokens: Tokens):
   const usable = opened && methodOf(opened);
   // Nothing can be held on a bank account.
   if (usable === undefined || ('bankAccount' in usable && operation === 'preauthorisation')) {
-    throw fault('token_not_usable', PAN_LOCATION);
+    throw fault('token_not_usable', 'card number');
   }
   return usable;
 }

@@ -1,5 +1,5 @@
 // In charge of Australian bank accounts, and of what the banks' direct-entry system (BECS) takes.
-import { type Problem, problem } from './faults.js';
+import type { Reason } from './faults.js';
 import { Unprintable } from './unprintable.js';
 
 export const BSB_PATTERN = '^[0-9]{3}-?[0-9]{3}$';
@@ -68,26 +68,10 @@ export function lodgeable({ name }: BankAccount): boolean {
 }
 
 /** What a bank would refuse about an amount. */
-export function becsProblems({
-  amountCents,
-  currency,
-}: {
-  amountCents: number;
-  currency: string;
-}): Problem[] {
-  const place = ['body', 'transaction', 'amount_details'];
-  return [
-    ...(amountCents > MOST_CENTS
-      ? [
-          problem(
-            'field_out_of_range',
-            [...place, 'total_amount'],
-            `A direct debit, with its surcharge, must be at most ${MOST_CENTS} cents.`,
-          ),
-        ]
-      : []),
-    ...(currency !== BECS_CURRENCY
-      ? [problem('field_out_of_range', [...place, 'currency'], `A direct debit must be in ${BECS_CURRENCY}.`)]
-      : []),
-  ];
+export function becsFaults(amount: { amountCents: number; currency: string }): Reason[] {
+  const reasons: Reason[] = [];
+  if (amount.amountCents > MOST_CENTS)
+    reasons.push({ code: 'direct_debit_amount_too_large', about: 'amount' });
+  if (amount.currency !== BECS_CURRENCY) reasons.push({ code: 'direct_debit_currency', about: 'currency' });
+  return reasons;
 }

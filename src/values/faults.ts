@@ -1,107 +1,63 @@
-// The one table of everything that can be wrong with a request, and the value that says so.
+// What a command can be refused for, in the words of the domain. Status, place in the request and message are the
+// interface's matter: see src/api/problems.ts.
 
-export const FAULTS = {
-  malformed_request: { status: 400, message: 'The request is not valid HTTP.' },
-  malformed_json: { status: 400, message: 'The body is not valid JSON.' },
-  unauthenticated: { status: 401, message: 'The user name or the secret is missing or wrong.' },
-  merchant_not_permitted: { status: 403, message: 'This user may not act for this merchant.' },
-  vault_not_enabled: { status: 403, message: 'This merchant does not have the vault product.' },
-  route_not_found: { status: 404, message: 'There is nothing at this address.' },
-  transaction_not_found: { status: 404, message: 'There is no such transaction.' },
-  customer_not_found: { status: 404, message: 'There is no such customer.' },
-  token_not_found: { status: 404, message: 'There is no such token.' },
-  method_not_allowed: {
-    status: 405,
-    message: 'This address does not take this method; see the Allow header.',
-  },
-  request_timeout: { status: 408, message: 'The request did not arrive in time.' },
-  correlation_id_already_used: {
-    status: 409,
-    message: 'This X-Correlation-Id belongs to an earlier request; see _links.transaction.',
-  },
-  body_too_large: { status: 413, message: 'The body is larger than 128 KiB.' },
-  unsupported_media_type: { status: 415, message: 'The body must be application/json, and not compressed.' },
-  field_missing: { status: 422, message: 'This field is required.' },
-  field_type: { status: 422, message: 'This field has the wrong type.' },
-  field_too_short: { status: 422, message: 'This field is too short.' },
-  field_too_long: { status: 422, message: 'This field is too long.' },
-  field_out_of_range: { status: 422, message: 'This field is out of range.' },
-  field_format: { status: 422, message: 'This field does not have the required format.' },
-  field_charset: { status: 422, message: 'This field has a character that is not allowed.' },
-  card_number_invalid: { status: 422, message: 'This is not a valid card number.' },
-  card_number_misplaced: { status: 422, message: 'A card number does not belong in this field.' },
-  currency_unknown: { status: 422, message: 'This is not an ISO 4217 currency code.' },
-  token_not_usable: { status: 422, message: 'This virtual PAN cannot be used for a payment.' },
-  preferred_name_in_use: { status: 422, message: 'Another token of this customer has this name.' },
-  reference_in_use: { status: 422, message: 'Another customer has this reference.' },
-  target_not_completable: { status: 422, message: 'This transaction cannot be completed.' },
-  target_not_refundable: { status: 422, message: 'This transaction cannot be refunded.' },
-  target_not_voidable: { status: 422, message: 'This transaction cannot be voided.' },
-  completion_exceeds_preauthorisation: {
-    status: 422,
-    message: 'The amount is more than the preauthorised amount.',
-  },
-  refund_exceeds_original: { status: 422, message: 'The amount is more than what is left to refund.' },
-  no_acquirer: { status: 422, message: 'This merchant has no acquirer for this payment method.' },
-  too_many_requests: { status: 429, message: 'This user sends too many requests; see Retry-After.' },
-  headers_too_large: { status: 431, message: 'The headers are too large.' },
-  internal_error: {
-    status: 500,
-    message: 'Something failed here. If this was a transaction, look it up before you retry.',
-  },
-  acquirer_answer_unreadable: {
-    status: 502,
-    message: 'The answer of the acquirer could not be read. The outcome is being resolved: look it up.',
-  },
-  not_processed: { status: 503, message: 'The request was not processed. Try again later.' },
-  unavailable: {
-    status: 503,
-    message: 'This cannot be looked up now, which says nothing about any payment. Try again later.',
-  },
-  acquirer_timeout: {
-    status: 504,
-    message: 'The outcome is not known yet and is being resolved: look it up.',
-  },
-} as const satisfies Record<string, { status: number; message: string }>;
+export type FaultCode =
+  | 'merchant_not_permitted'
+  | 'transaction_not_found'
+  | 'customer_not_found'
+  | 'token_not_found'
+  | 'correlation_id_already_used'
+  | 'token_not_usable'
+  | 'preferred_name_in_use'
+  | 'reference_in_use'
+  | 'target_not_completable'
+  | 'target_not_refundable'
+  | 'target_not_voidable'
+  | 'completion_exceeds_preauthorisation'
+  | 'refund_exceeds_original'
+  | 'priced_amount_too_large'
+  | 'direct_debit_amount_too_large'
+  | 'direct_debit_currency'
+  | 'no_acquirer'
+  | 'acquirer_answer_unreadable'
+  | 'acquirer_timeout'
+  | 'search_too_slow'
+  | 'not_processed';
 
-export type FaultCode = keyof typeof FAULTS;
-/** Starts with `header`, `path`, `query` or `body`, then the keys. */
-export type Location = readonly string[];
+/** What a fault is about. */
+export type Subject =
+  | 'merchant'
+  | 'correlation ID'
+  | 'target'
+  | 'amount'
+  | 'currency'
+  | 'payment method'
+  | 'card number'
+  | 'customer'
+  | 'customer reference'
+  | 'token'
+  | 'preferred name'
+  | 'search'
+  | 'outcome';
 
-export interface Problem {
+export interface Reason {
   readonly code: FaultCode;
-  readonly location: Location;
-  readonly message: string;
+  /** Undefined where nothing in the command is to blame. */
+  readonly about?: Subject | undefined;
 }
 
-/** A refusal. It names every problem that was found, and never the value that was sent. */
+/** A refusal. It names every reason that was found, and never the value that was sent. */
 export class Fault extends Error {
   override readonly name = 'Fault';
   constructor(
-    readonly problems: readonly [Problem, ...Problem[]],
-    /** The transaction that the answer must point to, if there is one. */
+    readonly reasons: readonly [Reason, ...Reason[]],
+    /** The transaction that the client has to know of, if there is one. */
     readonly audit?: number,
   ) {
-    super(problems.map((problem) => problem.code).join(', '));
-  }
-
-  get code(): FaultCode {
-    return this.problems[0].code;
-  }
-
-  get status(): number {
-    return FAULTS[this.code].status;
+    super(reasons.map(({ code }) => code).join(', '));
   }
 }
 
-export function problem(
-  code: FaultCode,
-  location: Location = [],
-  message: string = FAULTS[code].message,
-): Problem {
-  return { code, location, message };
-}
-
-export function fault(code: FaultCode, location: Location = [], audit?: number): Fault {
-  return new Fault([problem(code, location)], audit);
+export function fault(code: FaultCode, about?: Subject, audit?: number): Fault {
+  return new Fault([{ code, about }], audit);
 }

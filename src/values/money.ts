@@ -6,6 +6,13 @@ export type Cents = number & { readonly __cents: unique symbol };
 export const MAX_AMOUNT_CENTS = 999_999_999_999;
 export const AMOUNT_PATTERN = '^[1-9][0-9]{0,11}$';
 
+const amount = new RegExp(AMOUNT_PATTERN);
+
+/** Whether a text is an amount as clients write it. */
+export function isAmount(text: string): boolean {
+  return amount.test(text);
+}
+
 export function cents(value: number | string): Cents {
   // Number('') is 0 and Number('1e3') is 1000, so a text is looked at before it is converted.
   const amountCents = typeof value === 'number' || /^[0-9]+$/.test(value) ? Number(value) : Number.NaN;

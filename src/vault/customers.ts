@@ -8,7 +8,7 @@ import {
 } from '../postgres/database.js';
 import type { FairConnections } from '../postgres/fair-connections.js';
 import { IdBlocks } from '../postgres/id-blocks.js';
-import { Fault, fault, problem } from '../values/faults.js';
+import { fault } from '../values/faults.js';
 import { customerPage, type Ordering } from './customer-page.js';
 import {
   ADD_CUSTOMER,
@@ -55,9 +55,6 @@ export interface Page<Item> {
   readonly end: PageEnd | undefined;
 }
 
-const TOO_LONG =
-  'The search took too long. Search for more of a name or reference, or follow _links.next instead of a large offset.';
-
 export interface CustomerConnections {
   /** For leases of identifiers. */
   readonly leases: Database;
@@ -98,7 +95,7 @@ export class Customers {
       after?.id ?? null,
     ]);
     const { rows } = await found.catch((error: unknown) => {
-      throw isStatementTimeout(error) ? new Fault([problem('unavailable', ['query'], TOO_LONG)]) : error;
+      throw isStatementTimeout(error) ? fault('search_too_slow', 'search') : error;
     });
     const items = rows.slice(0, limit);
     const last = rows.length > limit ? items.at(-1) : undefined;
@@ -154,7 +151,7 @@ export class Customers {
       ];
       const { rows } = await connection.query<Customer>(CHANGE_CUSTOMER, values).catch((error: unknown) => {
         if (isUniqueViolation(error, 'customer_reference_once'))
-          throw fault('reference_in_use', ['body', 'reference']);
+          throw fault('reference_in_use', 'customer reference');
         throw error;
       });
       if (rows[0] === undefined) throw customerNotFound();
@@ -179,7 +176,7 @@ export class Customers {
 }
 
 export function customerNotFound() {
-  return fault('customer_not_found', ['path', 'customer_id']);
+  return fault('customer_not_found', 'customer');
 }
 
 export function entryOf({ organisationId, merchantId, username, correlationId }: VaultAccess) {

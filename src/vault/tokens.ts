@@ -271,7 +271,7 @@ export class Tokens {
 
   async #notFound(access: VaultAccess, customerId: number): Promise<never> {
     await this.#checkCustomer(access, customerId);
-    throw fault('token_not_found', ['path', 'token_id']);
+    throw fault('token_not_found', 'token');
   }
 }
 
@@ -281,5 +281,5 @@ export function placeOf(owner: { organisationId: number; merchantId: number }, t
 }
 
 function nameInUse() {
-  return fault('preferred_name_in_use', ['body', 'preferred_name']);
+  return fault('preferred_name_in_use', 'preferred name');
 }

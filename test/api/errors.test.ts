@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { FAULTS, type FaultCode } from '../../src/values/faults.js';
+import { PROBLEMS, type ProblemCode } from '../../src/api/problems.js';
 import { type Answer, CARD, paymentBody } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { bodyWith, storedRows, withoutChance } from '../../testkit/requests.js';
@@ -13,9 +13,9 @@ afterAll(() => gateway.close());
 const CVV = '7391';
 const SECRET_BODY = paymentBody({ cvv: CVV });
 
-function expectError(answer: Answer, code: FaultCode, location: string[]): void {
+function expectError(answer: Answer, code: ProblemCode, location: string[]): void {
   expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
-  expect(answer.status).toBe(FAULTS[code].status);
+  expect(answer.status).toBe(PROBLEMS[code].status);
   expect(answer.body.errors).toEqual([
     { error_code: code, error_message: expect.stringMatching(/^[A-Z].*\.$/), location },
   ]);
@@ -40,7 +40,7 @@ const AMOUNT = ['body', 'transaction', 'amount_details', 'total_amount'];
 const REFERENCE = ['body', 'transaction', 'reference'];
 
 describe('every code that the transactions answer with comes with its status and its place', () => {
-  const cases: [FaultCode, string[], () => Promise<Answer>][] = [
+  const cases: [ProblemCode, string[], () => Promise<Answer>][] = [
     ['malformed_json', ['body'], () => gateway.api.call('/transactions/purchase', { raw: '{"merchant":' })],
     [
       'unauthenticated',

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { FAULTS } from '../../src/values/faults.js';
+import { PROBLEMS } from '../../src/api/problems.js';
 
 const PAGE = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8');
 
@@ -22,10 +22,10 @@ const ROWS: readonly Row[] = [...PAGE.matchAll(/^\| (\d{3}) \| `(\w+)` \| (.*) \
 
 test('docs/errors.md lists every error code with its HTTP status, and no other', () => {
   const documented = Object.fromEntries(ROWS.map(({ code, status }) => [code, status]));
-  const known = Object.fromEntries(Object.entries(FAULTS).map(([code, { status }]) => [code, status]));
+  const known = Object.fromEntries(Object.entries(PROBLEMS).map(([code, { status }]) => [code, status]));
   expect(
     documented,
-    'Bring the table in docs/errors.md and FAULTS in src/values/faults.ts into step.',
+    'Bring the table in docs/errors.md and PROBLEMS in src/api/problems.ts into step.',
   ).toEqual(known);
 });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { refusalOf } from '../../src/api/refusals.js';
 import type { Payment } from '../../src/plugins/contract.js';
 import { applyPlugins } from '../../src/plugins/plugins.js';
 import { formatPercent, parsePercent, type SurchargeRule, surchargeOn } from '../../src/plugins/surcharge.js';
@@ -70,7 +71,17 @@ test('completion of a preauthorisation without surcharge → none, although ther
 test('surcharge that makes the total longer than twelve digits → field_out_of_range, and not one cent earlier', () => {
   const rules: SurchargeRule[] = [{ scope: 'default', thousandths: 100_000 }];
   expect(pay(rules, { amountCents: cents(499_999_999_999) }).amountCents).toBe(999_999_999_998);
-  expect(() => pay(rules, { amountCents: cents(500_000_000_000) })).toThrow('field_out_of_range');
+  const refusal = () => {
+    try {
+      return pay(rules, { amountCents: cents(500_000_000_000) });
+    } catch (error) {
+      return refusalOf(error, true);
+    }
+  };
+  expect(refusal()).toMatchObject({
+    code: 'field_out_of_range',
+    problems: [{ location: ['body', 'transaction', 'amount_details', 'total_amount'] }],
+  });
 });
 
 describe('which rule', () => {

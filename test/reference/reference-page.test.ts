@@ -1,9 +1,9 @@
 // In charge of the reference page: that it says everything, fetches nothing and cannot be broken by what it shows.
 import { describe, expect, test } from 'vitest';
 import { type OpenApiDocument, type OpenApiOperation, openApiDocument } from '../../src/api/openapi.js';
+import { PROBLEMS } from '../../src/api/problems.js';
 import { OPERATIONS } from '../../src/http/server.js';
 import { referencePage } from '../../src/reference/page.js';
-import { FAULTS } from '../../src/values/faults.js';
 
 const DOCUMENT = openApiDocument(OPERATIONS);
 const PAGE = referencePage(DOCUMENT);
@@ -95,7 +95,7 @@ describe('the page of the gateway itself', () => {
   });
 
   test('every error code is explained', () => {
-    for (const [code, { message }] of Object.entries(FAULTS)) {
+    for (const [code, { message }] of Object.entries(PROBLEMS)) {
       expect(PAGE).toContain(`id="error-${code}"`);
       expect(text).toContain(message);
     }

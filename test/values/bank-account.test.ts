@@ -1,12 +1,13 @@
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { problemOf } from '../../src/api/refusals.js';
 import {
   ACCOUNT_NAME_PATTERN,
   ACCOUNT_NUMBER_PATTERN,
   BankAccount,
   BSB_PATTERN,
-  becsProblems,
+  becsFaults,
   lodgeable,
   MOST_CENTS,
   maskAccountNumber,
@@ -142,8 +143,10 @@ describe('account name', () => {
 
 test('an amount of ten digits in Australian dollars → no problem; more, or another currency → each with its place', () => {
   const place = ['body', 'transaction', 'amount_details'];
-  expect(becsProblems({ amountCents: MOST_CENTS, currency: 'AUD' })).toEqual([]);
-  expect(becsProblems({ amountCents: 10_000_000_000, currency: 'NZD' })).toMatchObject([
+  const problems = (amount: Parameters<typeof becsFaults>[0]) =>
+    becsFaults(amount).map((reason) => problemOf(reason, true));
+  expect(problems({ amountCents: MOST_CENTS, currency: 'AUD' })).toEqual([]);
+  expect(problems({ amountCents: 10_000_000_000, currency: 'NZD' })).toMatchObject([
     { code: 'field_out_of_range', location: [...place, 'total_amount'] },
     { code: 'field_out_of_range', location: [...place, 'currency'] },
   ]);

@@ -1,0 +1,108 @@
+// The one table of everything that can be wrong with a request, and the error that says so to the client.
+
+export const PROBLEMS = {
+  malformed_request: { status: 400, message: 'The request is not valid HTTP.' },
+  malformed_json: { status: 400, message: 'The body is not valid JSON.' },
+  unauthenticated: { status: 401, message: 'The user name or the secret is missing or wrong.' },
+  merchant_not_permitted: { status: 403, message: 'This user may not act for this merchant.' },
+  vault_not_enabled: { status: 403, message: 'This merchant does not have the vault product.' },
+  route_not_found: { status: 404, message: 'There is nothing at this address.' },
+  transaction_not_found: { status: 404, message: 'There is no such transaction.' },
+  customer_not_found: { status: 404, message: 'There is no such customer.' },
+  token_not_found: { status: 404, message: 'There is no such token.' },
+  method_not_allowed: {
+    status: 405,
+    message: 'This address does not take this method; see the Allow header.',
+  },
+  request_timeout: { status: 408, message: 'The request did not arrive in time.' },
+  correlation_id_already_used: {
+    status: 409,
+    message: 'This X-Correlation-Id belongs to an earlier request; see _links.transaction.',
+  },
+  body_too_large: { status: 413, message: 'The body is larger than 128 KiB.' },
+  unsupported_media_type: { status: 415, message: 'The body must be application/json, and not compressed.' },
+  field_missing: { status: 422, message: 'This field is required.' },
+  field_type: { status: 422, message: 'This field has the wrong type.' },
+  field_too_short: { status: 422, message: 'This field is too short.' },
+  field_too_long: { status: 422, message: 'This field is too long.' },
+  field_out_of_range: { status: 422, message: 'This field is out of range.' },
+  field_format: { status: 422, message: 'This field does not have the required format.' },
+  field_charset: { status: 422, message: 'This field has a character that is not allowed.' },
+  card_number_invalid: { status: 422, message: 'This is not a valid card number.' },
+  card_number_misplaced: { status: 422, message: 'A card number does not belong in this field.' },
+  currency_unknown: { status: 422, message: 'This is not an ISO 4217 currency code.' },
+  token_not_usable: { status: 422, message: 'This virtual PAN cannot be used for a payment.' },
+  preferred_name_in_use: { status: 422, message: 'Another token of this customer has this name.' },
+  reference_in_use: { status: 422, message: 'Another customer has this reference.' },
+  target_not_completable: { status: 422, message: 'This transaction cannot be completed.' },
+  target_not_refundable: { status: 422, message: 'This transaction cannot be refunded.' },
+  target_not_voidable: { status: 422, message: 'This transaction cannot be voided.' },
+  completion_exceeds_preauthorisation: {
+    status: 422,
+    message: 'The amount is more than the preauthorised amount.',
+  },
+  refund_exceeds_original: { status: 422, message: 'The amount is more than what is left to refund.' },
+  no_acquirer: { status: 422, message: 'This merchant has no acquirer for this payment method.' },
+  too_many_requests: { status: 429, message: 'This user sends too many requests; see Retry-After.' },
+  headers_too_large: { status: 431, message: 'The headers are too large.' },
+  internal_error: {
+    status: 500,
+    message: 'Something failed here. If this was a transaction, look it up before you retry.',
+  },
+  acquirer_answer_unreadable: {
+    status: 502,
+    message: 'The answer of the acquirer could not be read. The outcome is being resolved: look it up.',
+  },
+  not_processed: { status: 503, message: 'The request was not processed. Try again later.' },
+  unavailable: {
+    status: 503,
+    message: 'This cannot be looked up now, which says nothing about any payment. Try again later.',
+  },
+  acquirer_timeout: {
+    status: 504,
+    message: 'The outcome is not known yet and is being resolved: look it up.',
+  },
+} as const satisfies Record<string, { status: number; message: string }>;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+/** Starts with `header`, `path`, `query` or `body`, then the keys. Empty where no part of the request is to blame. */
+export type Location = readonly string[];
+
+export interface Problem {
+  readonly code: ProblemCode;
+  readonly location: Location;
+  readonly message: string;
+}
+
+/** A request that is refused, with every problem that was found. It never holds a value that was sent. */
+export class RefusedRequest extends Error {
+  override readonly name = 'RefusedRequest';
+  constructor(
+    readonly problems: readonly [Problem, ...Problem[]],
+    /** The transaction that the answer must point to, if there is one. */
+    readonly audit?: number,
+  ) {
+    super(problems.map(({ code }) => code).join(', '));
+  }
+
+  /** The first problem decides. */
+  get code(): ProblemCode {
+    return this.problems[0].code;
+  }
+
+  get status(): number {
+    return PROBLEMS[this.code].status;
+  }
+}
+
+export function problem(
+  code: ProblemCode,
+  location: Location = [],
+  message: string = PROBLEMS[code].message,
+): Problem {
+  return { code, location, message };
+}
+
+export function refused(code: ProblemCode, location: Location = []): RefusedRequest {
+  return new RefusedRequest([problem(code, location)]);
+}

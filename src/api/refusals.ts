@@ -1,0 +1,105 @@
+// Refusals on their way out: whatever was thrown becomes a refused request, and that a response. Nothing else does this.
+import { DatabaseUnavailable } from '../postgres/database.js';
+import { BECS_CURRENCY, MOST_CENTS } from '../values/bank-account.js';
+import { Fault, type FaultCode, type Reason } from '../values/faults.js';
+import { KeyUnavailable } from '../vault/key-provider.js';
+import { transactionPath } from './hal.js';
+import { placeOf } from './places.js';
+import { type Problem, type ProblemCode, problem, RefusedRequest, refused } from './problems.js';
+
+export interface RefusalResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: {
+    readonly errors: readonly {
+      error_code: ProblemCode;
+      error_message: string;
+      location: readonly string[];
+    }[];
+    readonly _links?: { transaction: { href: string } };
+  };
+}
+
+export const REFUSAL_HEADERS: Partial<Record<ProblemCode, Record<string, string>>> = {
+  unauthenticated: { 'www-authenticate': 'Basic realm="Tollgate", charset="UTF-8"' },
+  not_processed: { 'retry-after': '1' },
+  unavailable: { 'retry-after': '1' },
+  too_many_requests: { 'retry-after': '1' },
+};
+
+/** How faults read for which clients have no code of their own. Every other fault has the same code for them. */
+const OTHER_WORDS: Readonly<
+  Record<Exclude<FaultCode, ProblemCode>, { readonly code: ProblemCode; readonly message: string }>
+> = {
+  priced_amount_too_large: {
+    code: 'field_out_of_range',
+    message: 'With what is added to it, this amount has more than 12 digits.',
+  },
+  direct_debit_amount_too_large: {
+    code: 'field_out_of_range',
+    message: `A direct debit, with its surcharge, must be at most ${MOST_CENTS} cents.`,
+  },
+  direct_debit_currency: {
+    code: 'field_out_of_range',
+    message: `A direct debit must be in ${BECS_CURRENCY}.`,
+  },
+  search_too_slow: {
+    code: 'unavailable',
+    message:
+      'The search took too long. Search for more of a name or reference, or follow _links.next instead of a large offset.',
+  },
+};
+
+/** A reason of the domain as a problem of a request. `creates`: of one that creates a transaction. */
+export function problemOf({ code, about }: Reason, creates: boolean): Problem {
+  const place = placeOf(about, creates);
+  if (!isOtherWords(code)) return problem(code, place);
+  const { code: said, message } = OTHER_WORDS[code];
+  return problem(said, place, message);
+}
+
+function isOtherWords(code: FaultCode): code is keyof typeof OTHER_WORDS {
+  return Object.hasOwn(OTHER_WORDS, code);
+}
+
+/** What the domain refused, or had to give up, as the refusal of a request; undefined for what nobody foresaw. */
+export function refusalOf(error: unknown, creates: boolean): RefusedRequest | undefined {
+  if (error instanceof RefusedRequest) return error;
+  if (error instanceof Fault) {
+    const [first, ...rest] = error.reasons;
+    const problems = rest.map((reason) => problemOf(reason, creates));
+    return new RefusedRequest([problemOf(first, creates), ...problems], error.audit);
+  }
+  // Where an acquirer may have been asked, this was caught before: nothing was processed.
+  if (error instanceof DatabaseUnavailable || error instanceof KeyUnavailable)
+    return refused('not_processed');
+  return undefined;
+}
+
+/**
+ * What is said to a request with this method. "Not processed" would be said of the look-up itself: its client must not
+ * take it for the outcome of a payment.
+ */
+export function saidTo(method: string, refusal: RefusedRequest): RefusedRequest {
+  const reads = method === 'GET' || method === 'HEAD';
+  return reads && refusal.code === 'not_processed' ? refused('unavailable') : refusal;
+}
+
+export function refusalResponse({ status, code, problems, audit }: RefusedRequest): RefusalResponse {
+  const inDoubt = code === 'acquirer_timeout' || code === 'acquirer_answer_unreadable';
+  return {
+    status,
+    headers: {
+      ...REFUSAL_HEADERS[code],
+      ...(inDoubt && audit !== undefined && { location: transactionPath(audit) }),
+    },
+    body: {
+      errors: problems.map(({ code: error_code, message: error_message, location }) => ({
+        error_code,
+        error_message,
+        location,
+      })),
+      ...(audit !== undefined && { _links: { transaction: { href: transactionPath(audit) } } }),
+    },
+  };
+}
