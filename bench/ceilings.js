@@ -6,17 +6,19 @@ import { Compile } from 'typebox/compile';
 import { PaymentBody } from '../dist/api/schemas.js';
 import '../dist/api/validation.js';
 import { Database } from '../dist/postgres/database.js';
-import { Audits } from '../dist/transactions/audits.js';
+import { AuditLeases } from '../dist/transactions/audit-leases.js';
 import { Claims } from '../dist/transactions/claim.js';
+import { ProcessRegistry } from '../dist/transactions/process-registry.js';
 import { Records } from '../dist/transactions/record.js';
 
 /** Purchases without HTTP, card or acquirer: commit A and commit B, as many at once as there are connections. */
 async function statements({ databaseUrl, connections, seconds }) {
   const database = new Database(databaseUrl, { maxConnections: 4, planOnce: true });
-  const audits = await Audits.open(database);
-  await audits.report();
+  const registry = await ProcessRegistry.register(database);
+  const leases = new AuditLeases(database, registry);
+  await registry.heartbeat(leases);
   const options = { maxBatch: 256, lanes: 1 };
-  const claims = new Claims(database, audits, options);
+  const claims = new Claims(database, registry, options);
   const records = new Records(database, options);
   const run = randomBytes(6).toString('hex');
   // As long as a real one: nonce, card number and expiry date, tag.
@@ -25,7 +27,7 @@ async function statements({ databaseUrl, connections, seconds }) {
   let done = 0;
   const one = async () => {
     while (performance.now() < untilMs) {
-      const audit = await audits.take(1);
+      const audit = await leases.take(1);
       await claims.direct({
         organisationId: 1,
         audit,
@@ -55,14 +57,14 @@ async function statements({ databaseUrl, connections, seconds }) {
         voidableUntilMs: Date.now() + 3_600_000,
       };
       await records.record({ organisationId: 1, audit }, outcome);
-      audits.settle(1, audit);
+      leases.release(1, audit);
       done += 1;
     }
   };
   const startedMs = performance.now();
   await Promise.all(Array.from({ length: connections }, one));
   const elapsedSeconds = (performance.now() - startedMs) / 1000;
-  await audits.close();
+  await registry.deregister(leases);
   await database.close();
   return { perSecond: Math.round(done / elapsedSeconds) };
 }

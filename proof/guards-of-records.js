@@ -5,8 +5,10 @@ const RECORD = 'src/transactions/record.sql.ts';
 const FINISH = 'src/transactions/finish.ts';
 const RESOLVER = 'src/transactions/resolver.ts';
 const RESOLVER_SQL = 'src/transactions/resolver.sql.ts';
-const AUDITS = 'src/transactions/audits.ts';
-const AUDITS_SQL = 'src/transactions/audits.sql.ts';
+const LEASES_OF_AUDITS = 'src/transactions/audit-leases.ts';
+const LEASES_SQL = 'src/transactions/audit-leases.sql.ts';
+const REGISTRY = 'src/transactions/process-registry.ts';
+const DEAD_SQL = 'src/transactions/dead-processes.sql.ts';
 const CONTRACT = 'src/acquirers/contract.ts';
 const ANSWERS = 'test/transactions/acquirer-answers.test.ts';
 const IN_DOUBT = 'test/transactions/in-doubt.test.ts';
@@ -235,12 +237,12 @@ export const RECORD_GUARDS = [
   {
     name: 'dead processes: what the living are doing is left to them',
     slow: true,
-    file: AUDITS_SQL,
+    file: DEAD_SQL,
     find: "WHERE p.seen_at < now() - $1 * interval '1 millisecond' AND p.id <> $2",
     replace: "WHERE $1 * interval '1 millisecond' > interval '0' AND p.id <> $2",
     also: [
       {
-        file: AUDITS_SQL,
+        file: DEAD_SQL,
         find: "AND p.seen_at < now() - $1 * interval '1 millisecond')",
         replace: "AND $1 * interval '1 millisecond' > interval '0')",
       },
@@ -249,7 +251,7 @@ export const RECORD_GUARDS = [
   },
   {
     name: 'dead processes: a process does not take its own',
-    file: AUDITS_SQL,
+    file: DEAD_SQL,
     find: ' AND p.id <> $2',
     replace: ' AND $2 > 0',
     tests: [[IN_DOUBT, 'a process that could not report for a while']],
@@ -257,7 +259,7 @@ export const RECORD_GUARDS = [
   {
     name: 'dead processes: what was handed over once is not taken from its resolver',
     slow: true,
-    file: AUDITS_SQL,
+    file: DEAD_SQL,
     find: "status = 'unknown' AND resolve_at IS NULL\n        AND EXISTS",
     replace: "status = 'unknown'\n        AND EXISTS",
     tests: [[RESOLVERS, 'left by a dead process and taken by a resolver']],
@@ -270,51 +272,51 @@ export const RECORD_GUARDS = [
     tests: [[LEASES, 'dead for more than an hour']],
   },
   {
-    name: 'leases: kept while one audit of the block is undecided',
+    name: 'leases: kept while one audit of the block is in doubt',
     slow: true,
-    file: AUDITS,
-    find: 'if (block.open === 0 && block.next > block.last) {',
+    file: LEASES_OF_AUDITS,
+    find: 'if (block.inDoubt === 0 && block.next > block.last) {',
     replace: 'if (block.next > block.last) {',
     tests: [[LEASES, 'all other audits of its block are decided']],
   },
   {
-    name: 'leases: kept by a process that stops and leaves something undecided',
-    file: AUDITS,
-    find: 'if (blocks.every((block) => block.open === 0))',
+    name: 'leases: kept by a process that stops and leaves something in doubt',
+    file: REGISTRY,
+    find: 'if (!leases.inDoubt)',
     replace: '',
-    tests: [[LEASES, 'stopped with an audit still undecided']],
+    tests: [[LEASES, 'stopped with an audit still in doubt']],
   },
   {
     name: 'leases: audits given back only if nobody leased later ones',
-    file: AUDITS_SQL,
+    file: LEASES_SQL,
     find: 'WHERE id = $1 AND next_audit = $3',
     replace: 'WHERE id = $1 AND $3::bigint > 0',
     tests: [[LEASES, 'stopped after another leased later audits']],
   },
   {
     name: 'leases: a process that was forgotten uses none of its old ones',
-    file: AUDITS,
+    file: LEASES_OF_AUDITS,
     find: 'block.next = block.last + 1;',
     replace: '',
     tests: [[LEASES, 'forgotten by the others']],
   },
   {
     name: 'leases: what is in doubt is leased anew when the database has lost its lease',
-    file: AUDITS,
-    find: 'if (row.goneBack || row.lineage !== this.#renewedIn) await this.#renew();',
+    file: REGISTRY,
+    find: 'if (row.goneBack || row.lineage !== this.#renewedIn) await leases.renew();',
     replace: '',
     tests: [[LEASES, 'what is in doubt is leased anew']],
   },
   {
     name: 'leases: none while the counters may have gone back',
-    file: AUDITS_SQL,
+    file: LEASES_SQL,
     find: 'AND (SELECT lineage = database_lineage() FROM gateway)',
     replace: '',
     tests: [[LEASES, 'leases nothing until the counters were moved']],
   },
   {
     name: 'leases: counters that may have gone back are moved past what was handed out',
-    file: AUDITS,
+    file: REGISTRY,
     find: 'if (row.goneBack) await this.database.query(MOVE_AHEAD, [AHEAD]);',
     replace: 'if (row.goneBack) await this.database.query(MOVE_AHEAD, [0]);',
     tests: [[LEASES, 'leases nothing until the counters were moved']],
@@ -341,18 +343,18 @@ export const RECORD_GUARDS = [
     tests: [[SWEEPS, 'waits at what is young']],
   },
   {
-    name: 'leases: a process that cannot report claims nothing',
+    name: 'leases: a process without a heartbeat claims nothing',
     slow: true,
-    file: AUDITS,
-    find: "if (!this.alive) throw fault('not_processed');",
+    file: LEASES_OF_AUDITS,
+    find: "if (!this.process.alive) throw fault('not_processed');",
     replace: '',
-    tests: [[LEASES, 'has not reported for fifteen seconds']],
+    tests: [[LEASES, 'without a heartbeat for fifteen seconds']],
   },
   {
     name: 'a claim of which nobody knows: should it turn up, it is closed as not sent',
     slow: true,
     file: 'src/transactions/create.ts',
-    find: 'this.finisher.abandon({ organisationId, audit, ...targetOf(priced) });',
+    find: 'this.finisher.closeAsNotSent({ organisationId, audit, ...targetOf(priced) });',
     replace: '',
     tests: [[COMMITS, 'its connection breaks']],
   },

@@ -16,12 +16,14 @@ import { Callers } from '../merchants/callers.js';
 import { Database } from '../postgres/database.js';
 import { FairConnections } from '../postgres/fair-connections.js';
 import { schemaIsCurrent } from '../postgres/migrations.js';
-import { Audits } from '../transactions/audits.js';
+import { acquirerReferences } from '../transactions/acquirer-reference.js';
+import { AuditLeases } from '../transactions/audit-leases.js';
 import { Claims } from '../transactions/claim.js';
 import { Clock } from '../transactions/clock.js';
 import { Creation, type Point } from '../transactions/create.js';
 import { Finisher } from '../transactions/finish.js';
 import { Lookup } from '../transactions/lookup.js';
+import { ProcessRegistry } from '../transactions/process-registry.js';
 import { Records } from '../transactions/record.js';
 import { Resolver } from '../transactions/resolver.js';
 import { Room } from '../transactions/room.js';
@@ -44,7 +46,7 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
-const REPORT_EVERY_MS = 1_000;
+const HEARTBEAT_EVERY_MS = 1_000;
 const CLEARING_EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 1_000;
 /** Connections that come in a burst wait here; with less room some would be answered only after seconds. */
@@ -109,10 +111,12 @@ export async function startGateway(
     searches: new FairConnections(forSearches, SEARCHES),
   });
   const clock = new Clock();
-  const audits = await Audits.open(vital);
-  const news = await audits.report();
-  clock.advancedBy(news.advancedMs);
-  const searchFence = new SearchFence(database, audits, news);
+  const registry = await ProcessRegistry.register(vital);
+  const leases = new AuditLeases(vital, registry);
+  const referenceOf = acquirerReferences(registry);
+  const first = await registry.heartbeat(leases);
+  clock.advancedBy(first.advancedMs);
+  const searchFence = new SearchFence(database, registry, first);
   // The calendar is read now, so that the first purchase need not wait for it.
   settlementDay(clock.now());
 
@@ -120,7 +124,7 @@ export async function startGateway(
   const lookup = new Lookup(lookUps, settings.correlationIdHours * HOUR_MS, options);
   const records = new Records(commits, options);
   const deadlineMs = settings.acquirerDeadlineMs;
-  const resolver = new Resolver(background, audits, records, known, clock, {
+  const resolver = new Resolver(background, registry, referenceOf, records, known, clock, {
     deadlineMs,
     firstPauseMs: settings.resolverFirstPauseMs,
     longestPauseMs: settings.resolverLongestPauseMs,
@@ -128,8 +132,8 @@ export async function startGateway(
   });
   const onLoopError = (error: unknown) => watch.runFailed(error);
   const resolving = new Loop(() => resolver.run(), settings.resolverIntervalMs, onLoopError).start();
-  const sweep = new Sweep(background, deadlineMs, ({ organisationId, audits: found }) => {
-    log.warn({ organisation: organisationId, audits: found }, 'found in doubt without a lease');
+  const sweep = new Sweep(background, deadlineMs, ({ organisationId, audits }) => {
+    log.warn({ organisation: organisationId, audits }, 'found in doubt without a lease');
     resolving.wake();
   });
   const sweeping = new Loop(() => sweep.run(), SWEEP_EVERY_MS, onLoopError).start();
@@ -138,31 +142,43 @@ export async function startGateway(
     new DirectDebitFiles(background, keys),
     new SimulatedBank(ledger),
     clock,
-    (organisationId, audit) => audits.acquirerReference(organisationId, audit),
+    referenceOf,
   );
   const clearingDebits = new Loop(() => clearing.run(), CLEARING_EVERY_MS, onLoopError).start();
-  const reporting = new Loop(
+  const heartbeats = new Loop(
     async () => {
-      const heard = await audits.report(searchFence.epochs);
+      const reply = await registry.heartbeat(leases, searchFence.epochs);
       watch.heartbeatCommitted();
-      searchFence.advance(heard);
+      searchFence.advance(reply);
       // A clock that was moved makes things due.
-      if (clock.advancedBy(heard.advancedMs)) clearingDebits.wake();
+      if (clock.advancedBy(reply.advancedMs)) clearingDebits.wake();
       await searchFence.forget();
     },
-    REPORT_EVERY_MS,
+    HEARTBEAT_EVERY_MS,
     (error) => watch.heartbeatFailed(error),
   );
-  watch.goBy(() => reporting.wake());
-  reporting.start();
+  watch.goBy(() => heartbeats.wake());
+  heartbeats.start();
 
-  const finisher = new Finisher(records, lookup, audits, clock, () => resolving.wake());
-  const claims = new Claims(commits, audits, options);
+  const finisher = new Finisher(records, lookup, leases, registry, clock, () => resolving.wake());
+  const claims = new Claims(commits, registry, options);
   const room = new Room({ maxInFlight: settings.maxInFlight, maxDelayMs: settings.maxDelayMs });
-  const creation = new Creation(clock, audits, tokens, keys, claims, finisher, lookup, known, room, {
-    deadlineMs,
-    ...(settings.crashAt !== undefined && { passing: crashing(settings.crashAt) }),
-  });
+  const creation = new Creation(
+    clock,
+    leases,
+    referenceOf,
+    tokens,
+    keys,
+    claims,
+    finisher,
+    lookup,
+    known,
+    room,
+    {
+      deadlineMs,
+      ...(settings.crashAt !== undefined && { passing: crashing(settings.crashAt) }),
+    },
+  );
 
   let draining = false;
   const server = buildServer({
@@ -181,13 +197,17 @@ export async function startGateway(
     draining: () => draining,
     // A database that hangs is not there either, and whoever asks does not want to hang with it.
     notReady: () =>
-      withinDeadline<string | undefined>(() => notReady(database, audits), READINESS_LIMIT_MS, DATABASE_AWAY),
+      withinDeadline<string | undefined>(
+        () => notReady(database, registry),
+        READINESS_LIMIT_MS,
+        DATABASE_AWAY,
+      ),
   });
 
   const release = async () => {
-    await Promise.all([resolving, sweeping, reporting, clearingDebits].map((loop) => loop.stop()));
+    await Promise.all([resolving, sweeping, heartbeats, clearingDebits].map((loop) => loop.stop()));
     await finisher.close();
-    await audits.close().catch(onLoopError);
+    await registry.deregister(leases).catch(onLoopError);
     await closeDatabases();
     ledger.close();
   };
@@ -220,13 +240,13 @@ async function applicationRole(databaseUrl: string): Promise<string | undefined>
   }
 }
 
-async function notReady(database: Database, audits: Audits): Promise<string | undefined> {
+async function notReady(database: Database, registry: ProcessRegistry): Promise<string | undefined> {
   try {
     if (!(await schemaIsCurrent(database))) return 'the schema is not current; run `tollgate migrate`';
   } catch {
     return DATABASE_AWAY;
   }
-  return audits.alive ? undefined : 'the database was away and has not heard of this process since';
+  return registry.alive ? undefined : 'the database was away and has not heard of this process since';
 }
 
 function crashing({ point, time }: NonNullable<Settings['crashAt']>): (passed: Point) => void {

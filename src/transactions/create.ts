@@ -10,7 +10,8 @@ import { bankSecrets, cardSecrets } from '../vault/account.js';
 import type { DataKeys } from '../vault/keys.js';
 import { seal } from '../vault/sealing.js';
 import type { Tokens } from '../vault/tokens.js';
-import type { Audits } from './audits.js';
+import type { AcquirerReference } from './acquirer-reference.js';
+import type { AuditLeases } from './audit-leases.js';
 import type { Claims, DirectClaim } from './claim.js';
 import type { Clock } from './clock.js';
 import type { Command, CompletionCommand, DirectCommand, TargetedCommand } from './command.js';
@@ -40,7 +41,8 @@ type PricedTargeted = TargetedCommand & Pick<Payment, 'atMs' | 'pricing'>;
 export class Creation {
   constructor(
     private readonly clock: Clock,
-    private readonly audits: Audits,
+    private readonly leases: AuditLeases,
+    private readonly referenceOf: AcquirerReference,
     private readonly tokens: Tokens,
     private readonly keys: DataKeys,
     private readonly claims: Claims,
@@ -100,7 +102,7 @@ export class Creation {
 
   async #claim(priced: PricedDirect | PricedTargeted): Promise<Intent> {
     const { organisationId } = priced.caller;
-    const audit = await this.audits.take(organisationId);
+    const audit = await this.leases.take(organisationId);
     let held = false;
     try {
       const intent = await ('method' in priced
@@ -113,10 +115,10 @@ export class Creation {
       if (isUniqueViolation(error, 'transaction_pkey')) throw fault('not_processed');
       if (!(error instanceof DatabaseUnavailable)) throw error;
       held = true;
-      this.finisher.abandon({ organisationId, audit, ...targetOf(priced) });
+      this.finisher.closeAsNotSent({ organisationId, audit, ...targetOf(priced) });
       throw fault('not_processed');
     } finally {
-      if (!held) this.audits.settle(organisationId, audit);
+      if (!held) this.leases.release(organisationId, audit);
     }
   }
 
@@ -208,9 +210,9 @@ export class Creation {
     const { organisationId, targetAudit } = intent;
     const request: AcquirerRequest = {
       operation: intent.transactionType,
-      reference: this.audits.acquirerReference(organisationId, intent.audit),
+      reference: this.referenceOf(organisationId, intent.audit),
       ...(targetAudit !== undefined && {
-        targetReference: this.audits.acquirerReference(organisationId, targetAudit),
+        targetReference: this.referenceOf(organisationId, targetAudit),
       }),
       amountCents: intent.amountCents,
       currency: intent.currency,

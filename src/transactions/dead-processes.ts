@@ -1,6 +1,11 @@
 // Hands what dead processes left in doubt to the resolver: the dead first, then their leases, then the rows of each lease.
 import type { Database } from '../postgres/database.js';
-import { DEAD_PROCESSES, FORGET_DEAD_PROCESS, HAND_OVER_ABANDONED, LEASES_OF_PROCESS } from './audits.sql.js';
+import {
+  DEAD_PROCESSES,
+  FORGET_DEAD_PROCESS,
+  HAND_OVER_IN_DOUBT,
+  LEASES_OF_PROCESS,
+} from './dead-processes.sql.js';
 
 interface DeadProcess {
   readonly id: number;
@@ -37,7 +42,7 @@ export class DeadProcesses {
 
   /**
    * Returns how many transactions were handed over. Never those of this process: after the database was away it may not
-   * have reported yet, and still knows best what it has sent and what not.
+   * have sent a heartbeat yet, and still knows best what it has sent and what not.
    */
   async handOver(): Promise<number> {
     const { rows: dead } = await this.database.query<DeadProcess>(DEAD_PROCESSES, [
@@ -68,7 +73,7 @@ export class DeadProcesses {
     let total = 0;
     for (const { organisationId, first, last } of leases) {
       const values = [this.presumedDeadMs, id, organisationId, first, last];
-      total += (await this.database.query(HAND_OVER_ABANDONED, values)).count;
+      total += (await this.database.query(HAND_OVER_IN_DOUBT, values)).count;
     }
     return total;
   }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer } from '../acquirers/contract.js';
 import { DatabaseUnavailable } from '../postgres/database.js';
 import { fault } from '../values/faults.js';
-import type { Audits } from './audits.js';
+import type { AuditLeases } from './audit-leases.js';
 import type { Clock } from './clock.js';
 import type { Lookup } from './lookup.js';
 import { outcomeOf } from './outcome.js';
@@ -27,7 +27,8 @@ export class Finisher {
   constructor(
     private readonly records: Records,
     private readonly lookup: Lookup,
-    private readonly audits: Audits,
+    private readonly leases: AuditLeases,
+    private readonly process: { readonly heartbeatMs: number },
     private readonly clock: Clock,
     /** Called when a transaction was handed to the resolver. */
     private readonly onDoubt: () => void,
@@ -59,8 +60,8 @@ export class Finisher {
    * For a claim of which nobody knows whether it was committed. Nothing was sent, and nothing will be: should the row
    * be there, or turn up while the server still works off what it had received, it will say so.
    */
-  abandon(intent: Undecided): void {
-    void this.#keep(this.#untilAbandoned(intent));
+  closeAsNotSent(intent: Undecided): void {
+    void this.#keep(this.#untilClosedAsNotSent(intent));
   }
 
   /** Gives the last answers a moment. What cannot be stored stays leased, for another process to find and resolve. */
@@ -94,7 +95,7 @@ export class Finisher {
     } else {
       recorded = await this.records.record(intent, ending);
     }
-    this.audits.settle(intent.organisationId, intent.audit);
+    this.leases.release(intent.organisationId, intent.audit);
     return recorded;
   }
 
@@ -109,7 +110,7 @@ export class Finisher {
     }
   }
 
-  async #untilAbandoned(intent: Undecided): Promise<void> {
+  async #untilClosedAsNotSent(intent: Undecided): Promise<void> {
     const outcome = outcomeOf({ kind: 'not_sent' }, this.clock.now());
     const beganMs = performance.now();
     let firstHeardMs = Number.POSITIVE_INFINITY;
@@ -117,10 +118,10 @@ export class Finisher {
       const recorded = await this.records.record(intent, outcome).catch(() => undefined);
       // To find no row costs no commit. While the standby is away, the claim may be waiting for it and not be seen: only
       // after a commit of ours has come through would it have, too.
-      if (recorded !== undefined && this.audits.reportedMs > beganMs)
+      if (recorded !== undefined && this.process.heartbeatMs > beganMs)
         firstHeardMs = Math.min(firstHeardMs, performance.now());
       if (recorded === true || performance.now() - firstHeardMs > STRAGGLING_STATEMENT_MS) {
-        this.audits.settle(intent.organisationId, intent.audit);
+        this.leases.release(intent.organisationId, intent.audit);
         return;
       }
     }

@@ -1,7 +1,7 @@
 // Finds out what became of every transaction in doubt, and never gives up. Any number of processes may run it.
 import { type Acquirer, type MoneyOperation, withinDeadline } from '../acquirers/contract.js';
 import type { Database } from '../postgres/database.js';
-import type { Audits } from './audits.js';
+import type { AcquirerReference } from './acquirer-reference.js';
 import type { Clock } from './clock.js';
 import { DeadProcesses } from './dead-processes.js';
 import { outcomeOf, REVERSED } from './outcome.js';
@@ -12,7 +12,7 @@ export interface ResolverOptions {
   readonly deadlineMs: number;
   readonly firstPauseMs: number;
   readonly longestPauseMs: number;
-  /** A process that did not report for this long is presumed dead. */
+  /** A process without a heartbeat for this long is presumed dead. */
   readonly presumedDeadMs: number;
 }
 
@@ -40,13 +40,14 @@ export class Resolver {
 
   constructor(
     private readonly database: Database,
-    private readonly audits: Audits,
+    process: { readonly id: number },
+    private readonly referenceOf: AcquirerReference,
     private readonly records: Records,
     private readonly acquirers: ReadonlyMap<string, Acquirer>,
     private readonly clock: Clock,
     private readonly options: ResolverOptions,
   ) {
-    this.#deadProcesses = new DeadProcesses(database, audits, options.presumedDeadMs);
+    this.#deadProcesses = new DeadProcesses(database, process, options.presumedDeadMs);
   }
 
   /** Looks after everything due, then after what dead processes left. Returns how many were looked at. */
@@ -82,7 +83,7 @@ export class Resolver {
   async #resolve(doubt: Doubt): Promise<void> {
     const acquirer = this.acquirers.get(doubt.acquirer);
     if (acquirer === undefined) return this.#postpone(doubt);
-    const reference = this.audits.acquirerReference(doubt.organisationId, doubt.audit);
+    const reference = this.referenceOf(doubt.organisationId, doubt.audit);
     if (!doubt.reversing) {
       const finding = await withinDeadline(
         () => acquirer.inquire(reference, doubt.operation),

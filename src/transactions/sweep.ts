@@ -9,7 +9,7 @@ import { ASK_FOR_A_SWEEP, BEGIN_SWEEP, NEXT_TO_SWEEP, SWEPT, UNLEASED, WHOLLY_SW
 const AUDITS = 2_500;
 /** What an organisation costs, in audits, however few it has. */
 const ORGANISATION = 100;
-/** A process renews its leases with the first report after a failover. */
+/** A process renews its leases with the first heartbeat after a failover. */
 const RENEWED_WITHIN_MS = 60_000;
 const REST_MS = 10_000;
 

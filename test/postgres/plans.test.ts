@@ -52,7 +52,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
 };
 
 interface Named extends Statement {
-  /** Where it stands: `transactions/audits.sql REPORT_ALIVE`. */
+  /** Where it stands: `transactions/process-registry.sql HEARTBEAT`. */
   readonly place: string;
 }
 

@@ -1,8 +1,9 @@
-// Leases of audits: by them the others find what a process left undecided, so none may go too early.
+// Leases of audits: by them the others find what a process left in doubt, so none may go too early.
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Database } from '../../src/postgres/database.js';
-import { Audits } from '../../src/transactions/audits.js';
+import { AuditLeases } from '../../src/transactions/audit-leases.js';
 import { DeadProcesses } from '../../src/transactions/dead-processes.js';
+import { ProcessRegistry } from '../../src/transactions/process-registry.js';
 import { addCast, type TestDatabase, testDatabase, testGateway } from '../../testkit/gateway.js';
 import { answered, ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 
@@ -23,7 +24,7 @@ test('purchase without an answer, when all other audits of its block are decided
     [audit],
   );
   for (let next = audit; next <= (block?.last ?? 0); ) next = (await dying.api.purchase()).body.audit;
-  for (let report = 0; report < 2; report += 1) await reported();
+  for (let heartbeat = 0; heartbeat < 2; heartbeat += 1) await heartbeatOf();
 
   // It is silent from now on, as far as the other can see.
   acquirer.nextFindings(() => answered('00'));
@@ -41,7 +42,7 @@ test('purchase without an answer, when all other audits of its block are decided
   expect((await answering).body.audit).toBe(audit);
   await dying.close();
 
-  async function reported(): Promise<void> {
+  async function heartbeatOf(): Promise<void> {
     const seen = () => gateway.sql(`SELECT seen_at::text FROM process WHERE id = $1`, [process?.id]);
     const before = JSON.stringify(await seen());
     await vi.waitUntil(async () => JSON.stringify(await seen()) !== before, { timeout: 20_000 });
@@ -68,71 +69,86 @@ describe('a process', () => {
       audit,
     ]);
 
-  async function taken(audits: Audits, count: number): Promise<number[]> {
+  /** As a gateway has it when it starts, before its first heartbeat. */
+  async function started() {
+    const registry = await ProcessRegistry.register(database);
+    const leases = new AuditLeases(database, registry);
+    return {
+      registry,
+      leases,
+      take: () => leases.take(1),
+      release: (audit = 0) => leases.release(1, audit),
+      heartbeat: () => registry.heartbeat(leases),
+      stop: () => registry.deregister(leases),
+    };
+  }
+  type Started = Awaited<ReturnType<typeof started>>;
+
+  async function taken(process: Started, count: number): Promise<number[]> {
     const numbers: number[] = [];
-    while (numbers.length < count) numbers.push(await audits.take(1));
+    while (numbers.length < count) numbers.push(await process.take());
     return numbers;
   }
 
   /** All the audits of its next block. */
-  async function wholeBlock(audits: Audits): Promise<number[]> {
-    const [first] = await taken(audits, 1);
+  async function wholeBlock(process: Started): Promise<number[]> {
+    const [first] = await taken(process, 1);
     const [lease] = await query<{ last: number }>(
       'SELECT last_audit AS last FROM audit_lease WHERE organisation_id = 1 AND first_audit = $1',
       [first],
     );
-    return [first ?? 0, ...(await taken(audits, (lease?.last ?? 0) - (first ?? 0)))];
+    return [first ?? 0, ...(await taken(process, (lease?.last ?? 0) - (first ?? 0)))];
   }
 
-  test('stopped with an audit still undecided → the lease stays, for the others to find it', async () => {
-    const audits = await Audits.open(database);
-    const [undecided] = await taken(audits, 2);
-    audits.settle(1, (undecided ?? 0) + 1);
-    await audits.close();
-    expect(await leasesOf(undecided ?? 0)).toHaveLength(1);
+  test('stopped with an audit still in doubt → the lease stays, for the others to find it', async () => {
+    const process = await started();
+    const [inDoubt] = await taken(process, 2);
+    process.release((inDoubt ?? 0) + 1);
+    await process.stop();
+    expect(await leasesOf(inDoubt ?? 0)).toHaveLength(1);
   });
 
   test('stopped with everything decided → nothing of it stays', async () => {
-    const audits = await Audits.open(database);
-    for (const audit of await taken(audits, 3)) audits.settle(1, audit);
-    await audits.close();
+    const process = await started();
+    for (const audit of await taken(process, 3)) process.release(audit);
+    await process.stop();
     expect(await query('SELECT FROM process')).toEqual([]);
     expect(await query('SELECT FROM audit_lease')).toEqual([]);
   });
 
   test('stopped after another leased later audits → no audit is given twice', async () => {
-    const [first, second] = [await Audits.open(database), await Audits.open(database)];
+    const [first, second] = [await started(), await started()];
     const audits = [...(await taken(first, 1)), ...(await taken(second, 1))];
-    await first.close();
-    const third = await Audits.open(database);
+    await first.stop();
+    const third = await started();
     audits.push(...(await taken(third, 40)), ...(await taken(second, 40)));
     expect(new Set(audits).size).toBe(audits.length);
   });
 
-  test('with a block that is finished while it reports → the lease is dropped by the next report', async () => {
-    const audits = await Audits.open(database);
-    const [earlier, later] = [await wholeBlock(audits), await wholeBlock(audits)];
-    for (const audit of earlier) audits.settle(1, audit);
-    const reporting = audits.report();
-    for (const audit of later) audits.settle(1, audit);
-    await reporting;
+  test('with a block that is finished during a heartbeat → the lease is dropped by the next one', async () => {
+    const process = await started();
+    const [earlier, later] = [await wholeBlock(process), await wholeBlock(process)];
+    for (const audit of earlier) process.release(audit);
+    const heartbeat = process.heartbeat();
+    for (const audit of later) process.release(audit);
+    await heartbeat;
     expect(await leasesOf(later[0] ?? 0)).toHaveLength(1);
-    await audits.report();
+    await process.heartbeat();
     expect(await query('SELECT FROM audit_lease')).toEqual([]);
   });
 
-  test('whose report fails → the finished leases are dropped by the next one', async () => {
-    const audits = await Audits.open(database);
-    for (const audit of await wholeBlock(audits)) audits.settle(1, audit);
+  test('whose heartbeat fails → the finished leases are dropped by the next one', async () => {
+    const process = await started();
+    for (const audit of await wholeBlock(process)) process.release(audit);
     await query('ALTER TABLE audit_lease RENAME TO mislaid');
-    await expect(audits.report()).rejects.toThrow('audit_lease');
+    await expect(process.heartbeat()).rejects.toThrow('audit_lease');
     await query('ALTER TABLE mislaid RENAME TO audit_lease');
-    await audits.report();
+    await process.heartbeat();
     expect(await query('SELECT FROM audit_lease')).toEqual([]);
   });
 
   test('dead for more than an hour → what it left is handed over before it is forgotten with its leases', async () => {
-    const dead = await Audits.open(database);
+    const dead = await started();
     const [audit] = await taken(dead, 1);
     await query(
       `INSERT INTO transaction (organisation_id, audit, created_at, amount_cents, merchant_id, transaction_type,
@@ -141,39 +157,39 @@ describe('a process', () => {
       [audit],
     );
     await query(`UPDATE process SET seen_at = now() - interval '2 hours'`);
-    const living = await Audits.open(database);
-    const others = new DeadProcesses(database, living, 5_000);
+    const living = await started();
+    const others = new DeadProcesses(database, living.registry, 5_000);
     expect(await others.handOver()).toBe(1);
     expect(await query('SELECT FROM transaction WHERE resolve_at IS NOT NULL')).toHaveLength(1);
-    expect(await query('SELECT id FROM process')).toEqual([{ id: living.id }]);
+    expect(await query('SELECT id FROM process')).toEqual([{ id: living.registry.id }]);
     expect(await query('SELECT FROM audit_lease')).toEqual([]);
   });
 
-  test('that could not report for more than an hour itself → does not forget itself', async () => {
-    const audits = await Audits.open(database);
-    await taken(audits, 1);
+  test('without a heartbeat of its own for more than an hour → does not forget itself', async () => {
+    const process = await started();
+    await taken(process, 1);
     await query(`UPDATE process SET seen_at = now() - interval '2 hours'`);
-    await new DeadProcesses(database, audits, 5_000).handOver();
-    expect(await query('SELECT id FROM process')).toEqual([{ id: audits.id }]);
+    await new DeadProcesses(database, process.registry, 5_000).handOver();
+    expect(await query('SELECT id FROM process')).toEqual([{ id: process.registry.id }]);
   });
 
-  test('forgotten by the others after a long silence → takes audits only under a new lease', async () => {
-    const audits = await Audits.open(database);
-    await taken(audits, 1);
+  test('forgotten by the others after a long time without a heartbeat → takes audits only under a new lease', async () => {
+    const process = await started();
+    await taken(process, 1);
     await query('DELETE FROM process');
-    await audits.report();
-    const [audit] = await taken(audits, 1);
+    await process.heartbeat();
+    const [audit] = await taken(process, 1);
     expect(await leasesOf(audit ?? 0)).toHaveLength(1);
   });
 
   test('forgotten by the others with an audit in doubt → that is under a lease of its new name', async () => {
-    const audits = await Audits.open(database);
-    const [open] = await taken(audits, 1);
+    const process = await started();
+    const [inDoubt] = await taken(process, 1);
     await query('DELETE FROM process');
-    await audits.report();
-    expect(await query('SELECT process_id AS id FROM audit_lease')).toEqual([{ id: audits.id }]);
-    audits.settle(1, open ?? 0);
-    await audits.report();
+    await process.heartbeat();
+    expect(await query('SELECT process_id AS id FROM audit_lease')).toEqual([{ id: process.registry.id }]);
+    process.release(inDoubt);
+    await process.heartbeat();
     expect(await query('SELECT FROM audit_lease')).toEqual([]);
   });
 
@@ -188,35 +204,35 @@ describe('a process', () => {
     }
 
     test('→ leases nothing until the counters were moved past what was handed out', async () => {
-      const [one, other] = [await Audits.open(database), await Audits.open(database)];
+      const [one, other] = [await started(), await started()];
       const before = await taken(one, 40);
       await goBack();
-      await expect(other.take(1)).rejects.toThrow('not_processed');
-      await one.report();
+      await expect(other.take()).rejects.toThrow('not_processed');
+      await one.heartbeat();
       const after = [...(await taken(other, 40)), ...(await taken(one, 40))];
       expect(Math.min(...after)).toBeGreaterThan(Math.max(...before));
       expect(new Set(after).size).toBe(80);
     });
 
     test('→ what is in doubt is leased anew, and the rest of the block is not handed out', async () => {
-      const audits = await Audits.open(database);
-      await audits.report();
-      const [open, settled] = await taken(audits, 2);
-      audits.settle(1, settled ?? 0);
+      const process = await started();
+      await process.heartbeat();
+      const [inDoubt, decided] = await taken(process, 2);
+      process.release(decided);
       await goBack();
-      await audits.report();
-      expect(await leasesOf(open ?? 0)).toHaveLength(1);
-      const [next] = await taken(audits, 1);
+      await process.heartbeat();
+      expect(await leasesOf(inDoubt ?? 0)).toHaveLength(1);
+      const [next] = await taken(process, 1);
       expect(next).toBeGreaterThan(100_000);
-      audits.settle(1, open ?? 0);
-      await audits.report();
-      expect(await leasesOf(open ?? 0)).toEqual([]);
+      process.release(inDoubt);
+      await process.heartbeat();
+      expect(await leasesOf(inDoubt ?? 0)).toEqual([]);
     });
 
     test('→ all counters are moved once, however many processes notice, and a sweep is due', async () => {
-      const processes = [await Audits.open(database), await Audits.open(database)];
+      const processes = [await started(), await started()];
       await goBack();
-      for (const audits of [...processes, ...processes]) await audits.report();
+      for (const process of [...processes, ...processes]) await process.heartbeat();
       expect(
         await query(
           'SELECT next_audit AS audit, next_customer_id AS customer, next_token_id AS token FROM organisation',
@@ -232,22 +248,22 @@ describe('a process', () => {
   });
 
   test('that the database has lost → leases nothing until it has registered anew', async () => {
-    const audits = await Audits.open(database);
+    const process = await started();
     await query('DELETE FROM process');
-    await expect(audits.take(1)).rejects.toThrow('not_processed');
-    await audits.report();
-    await taken(audits, 1);
+    await expect(process.take()).rejects.toThrow('not_processed');
+    await process.heartbeat();
+    await taken(process, 1);
   });
 
-  test('that has not reported for fifteen seconds → takes no audit until it has reported again', async () => {
+  test('without a heartbeat for fifteen seconds → takes no audit until the next one', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
-    const audits = await Audits.open(database);
+    const process = await started();
     vi.advanceTimersByTime(14_000);
-    await taken(audits, 1);
+    await taken(process, 1);
     vi.advanceTimersByTime(1_000);
-    await expect(audits.take(1)).rejects.toThrow('not_processed');
-    await audits.report();
-    await taken(audits, 1);
+    await expect(process.take()).rejects.toThrow('not_processed');
+    await process.heartbeat();
+    await taken(process, 1);
   });
 });

@@ -1,7 +1,8 @@
 // The sweep: transactions in doubt that nobody looks after are found, and only those.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Database } from '../../src/postgres/database.js';
-import { Audits } from '../../src/transactions/audits.js';
+import { AuditLeases } from '../../src/transactions/audit-leases.js';
+import { ProcessRegistry } from '../../src/transactions/process-registry.js';
 import { Sweep } from '../../src/transactions/sweep.js';
 import { addCast, type TestDatabase, testDatabase, testGateway } from '../../testkit/gateway.js';
 
@@ -76,8 +77,8 @@ describe('a sweep', () => {
   });
 
   test('→ leaves what is under a lease to the process that has it', async () => {
-    const audits = await Audits.open(database);
-    const audit = await audits.take(1);
+    const leases = new AuditLeases(database, await ProcessRegistry.register(database));
+    const audit = await leases.take(1);
     await add(1, audit, '1 hour');
     await add(1, audit - 1, '1 hour');
     const sweep = new Sweep(database, 10_000);

@@ -1,0 +1,39 @@
+import type { Statement } from '../postgres/database.js';
+
+/** Presumably dead ones; never the one that asks. Those unseen for an hour will not claim under their leases again. */
+export const DEAD_PROCESSES: Statement = {
+  name: 'dead-processes',
+  text: `
+    SELECT id, seen_at::text AS "seenAt", seen_at < now() - interval '1 hour' AS "forGood" FROM process p
+    WHERE p.seen_at < now() - $1 * interval '1 millisecond' AND p.id <> $2`,
+};
+
+export const LEASES_OF_PROCESS: Statement = {
+  name: 'leases-of-process',
+  text: `
+    SELECT organisation_id AS "organisationId", first_audit AS first, last_audit AS last FROM audit_lease
+    WHERE process_id = $1`,
+};
+
+/**
+ * What a presumably dead process left in doubt under one lease is handed to the resolver. One lease at a time, named by
+ * constants: joined with the leases, a plan might read every transaction there is. What somebody has locked is left to
+ * the next look, so that nobody can keep the resolver waiting.
+ */
+export const HAND_OVER_IN_DOUBT: Statement = {
+  name: 'hand-over-in-doubt',
+  text: `
+    UPDATE transaction t SET resolve_at = now()
+    FROM (
+      SELECT audit FROM transaction
+      WHERE organisation_id = $3 AND audit BETWEEN $4 AND $5 AND status = 'unknown' AND resolve_at IS NULL
+        AND EXISTS (SELECT FROM process p WHERE p.id = $2 AND p.seen_at < now() - $1 * interval '1 millisecond')
+      FOR UPDATE SKIP LOCKED) left_in_doubt
+    WHERE t.organisation_id = $3 AND t.audit BETWEEN $4 AND $5 AND t.audit = left_in_doubt.audit`,
+};
+
+/** With its leases: what it left has been handed over. */
+export const FORGET_DEAD_PROCESS: Statement = {
+  name: 'forget-dead-process',
+  text: `DELETE FROM process WHERE id = $1 AND seen_at < now() - interval '1 hour'`,
+};

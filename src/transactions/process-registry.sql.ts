@@ -1,0 +1,43 @@
+import type { Statement } from '../postgres/database.js';
+
+export const REGISTER_PROCESS: Statement = {
+  name: '',
+  text: `INSERT INTO process DEFAULT VALUES RETURNING id, (SELECT installation FROM gateway) AS installation`,
+};
+
+/** Also drops the finished leases of this process. */
+export const HEARTBEAT: Statement = {
+  name: 'heartbeat',
+  text: `
+    WITH released AS (
+      DELETE FROM audit_lease l USING unnest($2::integer[], $3::integer[]) AS r(organisation_id, first_audit)
+      WHERE l.organisation_id = r.organisation_id AND l.first_audit = r.first_audit AND l.process_id = $1)
+    UPDATE process SET seen_at = now(), advanced_ms = gateway.advanced_ms, answered_absence = $4, known_absence = $5
+    FROM gateway WHERE id = $1
+    RETURNING process.advanced_ms AS "advancedMs", gateway.newest_absence AS newest,
+      gateway.forgotten_absence AS forgotten, database_lineage() AS lineage,
+      gateway.lineage <> database_lineage() AS "goneBack",
+      (SELECT min(other.answered_absence) FROM process other
+        WHERE other.seen_at > now() - interval '30 seconds') AS "answeredByAll"`,
+};
+
+/**
+ * A new lineage: what was committed last may be lost, while clients, acquirers and other processes know of it. All counters
+ * move past whatever they can have reached. The first process to notice does it, and asks for a sweep.
+ */
+export const MOVE_AHEAD: Statement = {
+  name: '',
+  text: `
+    WITH noticed AS (
+      UPDATE gateway SET lineage = database_lineage(), newest_absence = newest_absence + $1, sweep_at = now()
+      WHERE lineage <> database_lineage() RETURNING only_row)
+    UPDATE organisation SET next_audit = least(next_audit + $1, 2147483648),
+      next_customer_id = least(next_customer_id + $1, 2147483648), next_token_id = least(next_token_id + $1, 2147483648)
+    FROM noticed`,
+};
+
+/** For a process that leaves nothing in doubt; one that does is found by the others. */
+export const DEREGISTER_PROCESS: Statement = {
+  name: '',
+  text: `DELETE FROM process WHERE id = $1`,
+};

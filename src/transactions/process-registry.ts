@@ -1,0 +1,116 @@
+// The process registry: each running process has a row in it and keeps it alive with a heartbeat. The others presume a process
+// without one dead, and look after what it left in doubt.
+
+import { numbers } from '../postgres/columns.js';
+import type { Database } from '../postgres/database.js';
+import type { AuditLeases } from './audit-leases.js';
+import { DEREGISTER_PROCESS, HEARTBEAT, MOVE_AHEAD, REGISTER_PROCESS } from './process-registry.sql.js';
+import type { OwnEpochs, SharedEpochs } from './search-fence.js';
+
+/** What a heartbeat brings back. */
+export interface HeartbeatReply extends SharedEpochs {
+  /** How far the clock is advanced. */
+  readonly advancedMs: number;
+}
+
+interface HeartbeatRow extends HeartbeatReply {
+  /** The history that the database follows. */
+  readonly lineage: string;
+  /** It is another than that under which audits were handed out until now. */
+  readonly goneBack: boolean;
+}
+
+interface Registered {
+  readonly id: number;
+  readonly installation: string;
+}
+
+/** More than can have been handed out and lost in a failover. */
+const AHEAD = 100_000;
+/** Without a heartbeat for this long the others may presume this process dead: it claims nothing more. */
+const HEARTBEAT_WITHIN_MS = 15_000;
+
+export class ProcessRegistry {
+  #id = 0;
+  #installation = '';
+  /** The lineage of the database in which it is certain that the leases are there. */
+  #renewedIn: string | undefined;
+  #heartbeatAtMs = 0;
+
+  private constructor(private readonly database: Database) {}
+
+  /** Makes an entry for this process. */
+  static async register(database: Database): Promise<ProcessRegistry> {
+    const registry = new ProcessRegistry(database);
+    await registry.#register();
+    return registry;
+  }
+
+  /** That of this process. Another after it was forgotten and has registered anew. */
+  get id(): number {
+    return this.#id;
+  }
+
+  get installation(): string {
+    return this.#installation;
+  }
+
+  /** Whether the last heartbeat is so recent that nobody presumes this process dead. */
+  get alive(): boolean {
+    return performance.now() - this.#heartbeatAtMs < HEARTBEAT_WITHIN_MS;
+  }
+
+  /** When the last heartbeat that was committed began. */
+  get heartbeatMs(): number {
+    return this.#heartbeatAtMs;
+  }
+
+  /** Tells the others that this process lives and how far its searches are, drops finished leases, and renews lost ones. */
+  async heartbeat(
+    leases: AuditLeases,
+    epochs: OwnEpochs = { answered: 0, current: 0 },
+  ): Promise<HeartbeatReply> {
+    const beganMs = performance.now();
+    // Taken out, not looked at: further blocks are finished while the heartbeat is under way.
+    const finished = leases.takeFinished();
+    const values = [
+      this.#id,
+      numbers(finished.map((block) => block.organisationId)),
+      numbers(finished.map((block) => block.first)),
+      epochs.answered,
+      epochs.current,
+    ];
+    const { rows } = await this.database.query<HeartbeatRow>(HEARTBEAT, values).catch((error: unknown) => {
+      leases.putBackFinished(finished);
+      throw error;
+    });
+    const [row] = rows;
+    if (row === undefined) {
+      // Forgotten by the others after an hour without a heartbeat, or lost in a failover: start anew under another id.
+      await this.#register();
+      leases.forgetFinished();
+      return this.heartbeat(leases, epochs);
+    }
+    if (row.goneBack) await this.database.query(MOVE_AHEAD, [AHEAD]);
+    if (row.goneBack || row.lineage !== this.#renewedIn) await leases.renew();
+    this.#renewedIn = row.lineage;
+    this.#heartbeatAtMs = beganMs;
+    return row;
+  }
+
+  /** Gives back the audits that were not used. A process that leaves something in doubt keeps its entry, for the others to find. */
+  async deregister(leases: AuditLeases): Promise<void> {
+    await leases.returnUnused();
+    if (!leases.inDoubt) await this.database.query(DEREGISTER_PROCESS, [this.#id]);
+  }
+
+  async #register(): Promise<void> {
+    const beganMs = performance.now();
+    const { rows } = await this.database.query<Registered>(REGISTER_PROCESS);
+    const { id, installation } = rows[0] as Registered;
+    this.#id = id;
+    this.#installation = installation;
+    this.#renewedIn = undefined;
+    this.#heartbeatAtMs = beganMs;
+  }
+}
