@@ -7,7 +7,9 @@ import { pino } from 'pino';
 import { inject, onTestFinished } from 'vitest';
 import type { Acquirer } from '../src/acquirers/contract.js';
 import { type LedgerEntry, readLedger } from '../src/acquirers/simulator/ledger.js';
-import { Administration } from '../src/admin/merchants.js';
+import { addMerchant } from '../src/admin/merchants.js';
+import { addOrganisation } from '../src/admin/organisations.js';
+import { addUser } from '../src/admin/users.js';
 import { startGateway } from '../src/gateway/gateway.js';
 import { readSettings } from '../src/gateway/settings.js';
 import { Database } from '../src/postgres/database.js';
@@ -50,15 +52,15 @@ export interface Credentials {
 export async function addCast(databaseUrl: string): Promise<Cast> {
   const database = new Database(databaseUrl, { maxConnections: 1 });
   try {
-    const administration = new Administration(database, 'operator:test');
-    const ours = await administration.addOrganisation('Ours');
-    for (const vault of [true, true, false]) await administration.addMerchant(ours.id, 'Ours', { vault });
-    const theirs = await administration.addOrganisation('Theirs');
-    await administration.addMerchant(theirs.id, 'Theirs', { vault: true });
+    const ours = await addOrganisation(database, 'operator:test', 'Ours');
+    for (const vault of [true, true, false])
+      await addMerchant(database, 'operator:test', ours.id, 'Ours', { vault });
+    const theirs = await addOrganisation(database, 'operator:test', 'Theirs');
+    await addMerchant(database, 'operator:test', theirs.id, 'Theirs', { vault: true });
     return {
-      owner: await administration.addUser('owner', 1, [2, 3]),
-      colleague: await administration.addUser('colleague', 2),
-      stranger: await administration.addUser('stranger', 4),
+      owner: await addUser(database, 'operator:test', 'owner', { merchant: 1, grants: [2, 3] }),
+      colleague: await addUser(database, 'operator:test', 'colleague', { merchant: 2 }),
+      stranger: await addUser(database, 'operator:test', 'stranger', { merchant: 4 }),
     };
   } finally {
     await database.close();

@@ -1,10 +1,9 @@
-// The surcharge rules of merchants: set by the operator, in force within two seconds.
-
+// The surcharge rules of merchants: set by the operator, in force within two seconds. This room owns their table.
 import { type JournalAction, journal } from '../journal/journal.js';
 import { formatPercent, type SurchargeRule, type SurchargeScope } from '../plugins/surcharge.js';
 import type { Queryable } from '../postgres/database.js';
-import { AdministrationError } from '../values/administration-error.js';
 import type { Mode } from '../values/mode.js';
+import { refuse } from '../values/refusal.js';
 import { CLEAR_SURCHARGES, MERCHANT_OF_SURCHARGE, SET_SURCHARGE, SHOW_SURCHARGES } from './surcharges.sql.js';
 
 export interface SurchargeView {
@@ -12,6 +11,19 @@ export interface SurchargeView {
   readonly percent: string;
   readonly from: string | null;
   readonly until: string | null;
+}
+
+export interface SurchargeWish {
+  /** The operator says that the merchant may surcharge cards whose schemes may forbid it. */
+  readonly permitted?: boolean;
+  /** First and last day, for rules that have none of their own. */
+  readonly from?: string | undefined;
+  readonly until?: string | undefined;
+}
+
+interface SurchargingMerchant {
+  readonly organisationId: number;
+  readonly mode: Mode;
 }
 
 /** What eftpos, Visa and Mastercard may forbid in Australia since 1 October 2026. */
@@ -23,69 +35,38 @@ const PERHAPS_FORBIDDEN: readonly SurchargeScope[] = [
   'card:mastercard',
 ];
 
-/** A live merchant would surcharge cards whose schemes may forbid it, and nobody has said that it may. */
-export class SurchargePerhapsForbidden extends AdministrationError {}
-
-export class Surcharges {
-  constructor(
-    private readonly database: Queryable,
-    private readonly actor: string,
-  ) {}
-
-  /** `permitted`: the operator says that the merchant may surcharge cards whose schemes may forbid it. */
-  set(
-    merchantId: number,
-    rules: readonly SurchargeRule[],
-    { permitted = false }: { permitted?: boolean } = {},
-  ): Promise<SurchargeView[]> {
-    return this.#change('surcharge.set', merchantId, async (connection, { organisationId, mode }) => {
+/** A rule for the same thing from the same day is replaced, the others stay. */
+export async function setSurcharges(
+  database: Queryable,
+  operator: string,
+  merchant: number,
+  rules: readonly SurchargeRule[],
+  { permitted = false, from, until }: SurchargeWish = {},
+): Promise<SurchargeView[]> {
+  const period = { from: from ?? null, until: until ?? null };
+  const dated = rules.map((rule) => ({ ...period, ...rule }));
+  for (const each of [period, ...dated]) checkPeriod(each);
+  if (rules.length === 0) refuse('surcharge_without_rules');
+  return change(
+    database,
+    operator,
+    'surcharge.set',
+    merchant,
+    async (connection, { organisationId, mode }) => {
       if (mode === 'live' && !permitted) refuseWhatMayBeForbidden(rules);
-      for (const { scope, thousandths, from, until } of rules) {
-        await connection.query(SET_SURCHARGE, [
-          organisationId,
-          merchantId,
-          scope,
-          thousandths,
-          from ?? null,
-          until ?? null,
-        ]);
+      for (const rule of dated) {
+        const values = [organisationId, merchant, rule.scope, rule.thousandths, rule.from, rule.until];
+        await connection.query(SET_SURCHARGE, values);
       }
-    });
-  }
-
-  show(merchantId: number): Promise<SurchargeView[]> {
-    return show(this.database, merchantId);
-  }
-
-  /** Without rules the plugin is off. */
-  off(merchantId: number): Promise<SurchargeView[]> {
-    return this.#change('surcharge.off', merchantId, async (connection) => {
-      await connection.query(CLEAR_SURCHARGES, [merchantId]);
-    });
-  }
-
-  #change(
-    action: JournalAction,
-    merchantId: number,
-    change: (connection: Queryable, merchant: SurchargingMerchant) => Promise<void>,
-  ): Promise<SurchargeView[]> {
-    return this.database.transaction(async (connection) => {
-      const merchant = await merchantOf(connection, merchantId);
-      const { organisationId } = merchant;
-      await change(connection, merchant);
-      const rules = await show(connection, merchantId);
-      const detail = rules.map(({ scope, percent }) => `${scope} ${percent} %`).join(', ');
-      await journal(connection, { actor: this.actor, action, organisationId, merchantId, detail });
-      return rules;
-    });
-  }
+    },
+  );
 }
 
-async function show(connection: Queryable, merchantId: number): Promise<SurchargeView[]> {
-  await merchantOf(connection, merchantId);
-  const { rows } = await connection.query<Omit<SurchargeView, 'percent'> & { thousandths: number }>(
+export async function showSurcharges(database: Queryable, merchant: number): Promise<SurchargeView[]> {
+  await merchantOf(database, merchant);
+  const { rows } = await database.query<Omit<SurchargeView, 'percent'> & { thousandths: number }>(
     SHOW_SURCHARGES,
-    [merchantId],
+    [merchant],
   );
   return rows.map(({ scope, thousandths, from, until }) => ({
     scope,
@@ -95,24 +76,50 @@ async function show(connection: Queryable, merchantId: number): Promise<Surcharg
   }));
 }
 
-interface SurchargingMerchant {
-  readonly organisationId: number;
-  readonly mode: Mode;
+/** Takes every rule away: without rules the plugin is off. */
+export function removeSurcharges(
+  database: Queryable,
+  operator: string,
+  merchant: number,
+): Promise<SurchargeView[]> {
+  return change(database, operator, 'surcharge.off', merchant, async (connection) => {
+    await connection.query(CLEAR_SURCHARGES, [merchant]);
+  });
 }
 
-async function merchantOf(connection: Queryable, merchantId: number): Promise<SurchargingMerchant> {
-  const { rows } = await connection.query<SurchargingMerchant>(MERCHANT_OF_SURCHARGE, [merchantId]);
-  if (rows[0] === undefined) throw new AdministrationError(`there is no merchant ${merchantId}`);
-  return rows[0];
+function change(
+  database: Queryable,
+  operator: string,
+  action: JournalAction,
+  merchantId: number,
+  work: (connection: Queryable, merchant: SurchargingMerchant) => Promise<void>,
+): Promise<SurchargeView[]> {
+  return database.transaction(async (connection) => {
+    const merchant = await merchantOf(connection, merchantId);
+    const { organisationId } = merchant;
+    await work(connection, merchant);
+    const rules = await showSurcharges(connection, merchantId);
+    const detail = rules.map(({ scope, percent }) => `${scope} ${percent} %`).join(', ');
+    await journal(connection, { actor: operator, action, organisationId, merchantId, detail });
+    return rules;
+  });
+}
+
+async function merchantOf(connection: Queryable, merchant: number): Promise<SurchargingMerchant> {
+  const { rows } = await connection.query<SurchargingMerchant>(MERCHANT_OF_SURCHARGE, [merchant]);
+  return rows[0] ?? refuse('merchant_not_found', { merchant });
+}
+
+function checkPeriod({ from, until }: { from: string | null; until: string | null }): void {
+  if (from !== null && until !== null && from > until) {
+    refuse('surcharge_ends_before_it_begins', { from, until });
+  }
 }
 
 function refuseWhatMayBeForbidden(rules: readonly SurchargeRule[]): void {
-  const forbidden = rules
+  const scopes = rules
     // A rule of 0 % adds nothing.
     .filter(({ scope, thousandths }) => thousandths > 0 && PERHAPS_FORBIDDEN.includes(scope))
     .map(({ scope }) => scope);
-  if (forbidden.length === 0) return;
-  throw new SurchargePerhapsForbidden(
-    `since 1 October 2026 eftpos, Visa and Mastercard may forbid surcharges in Australia (here: ${forbidden.join(', ')})`,
-  );
+  if (scopes.length > 0) refuse('surcharge_perhaps_forbidden', { scopes });
 }

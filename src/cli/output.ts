@@ -1,16 +1,36 @@
-// What the commands print: a sentence or a table for a person, JSON for a program.
+// What the commands print: a sentence or a table for a person, JSON for a program that asks for it with `--json`.
+import { type Command, Option } from 'commander';
 
-interface OutputOptions {
-  readonly json?: boolean;
+/** What a command has to show for itself. */
+export type Output =
+  | { readonly value: object; readonly sentence: string }
+  | { readonly rows: readonly object[] };
+
+export function jsonOption(): Option {
+  return new Option('--json', 'print JSON, errors too');
 }
 
-export function print(options: OutputOptions, value: object, sentence: string): void {
-  process.stdout.write(`${options.json ? JSON.stringify(outward(value)) : sentence}\n`);
+/** Lets the command print what its work returns, in either form. Errors are printed in `main.ts`. */
+export function printing<Given extends unknown[]>(
+  command: Command,
+  work: (...given: Given) => Promise<Output>,
+): void {
+  command.addOption(jsonOption()).action(async (...given: unknown[]) => {
+    const output = await work(...(given as Given));
+    process.stdout.write(`${command.opts().json ? forProgram(output) : forPerson(output)}\n`);
+  });
 }
 
-export function printTable(options: OutputOptions, rows: readonly object[]): void {
-  const shown = rows.map(outward);
-  process.stdout.write(`${options.json ? JSON.stringify(shown) : table(shown)}\n`);
+export function wantsJson(words: readonly string[]): boolean {
+  return words.includes('--json');
+}
+
+function forProgram(output: Output): string {
+  return JSON.stringify('rows' in output ? output.rows.map(outward) : outward(output.value));
+}
+
+function forPerson(output: Output): string {
+  return 'rows' in output ? table(output.rows.map(outward)) : output.sentence;
 }
 
 /** Members are named as in the API: `preauthorisation_days`. */

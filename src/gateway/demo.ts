@@ -1,14 +1,17 @@
 // The demo: an organisation with three merchants and a user, so that a newcomer can pay within a minute.
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { Administration } from '../admin/merchants.js';
-import { Surcharges } from '../admin/surcharges.js';
+import { addMerchant } from '../admin/merchants.js';
+import { addOrganisation } from '../admin/organisations.js';
+import { setSurcharges } from '../admin/surcharges.js';
+import { addUser, listUsers } from '../admin/users.js';
 import { makeSecret } from '../merchants/credentials.js';
 import type { Database } from '../postgres/database.js';
 import { LOCK_DEMO } from './demo.sql.js';
 
 export const DEMO_USERNAME = 'demo';
 export const DEMO_ORGANISATION = 'Demo';
+const DEMO_OPERATOR = 'operator:demo';
 
 export interface Demo {
   readonly base_url: string;
@@ -25,24 +28,24 @@ export async function makeDemo(database: Database, dataDir: string): Promise<voi
   // Two gateways that start at the same time make it once.
   await database.transaction(async (connection) => {
     await connection.query(LOCK_DEMO);
-    const administration = new Administration(connection, 'operator:demo');
-    const users = await administration.users();
+    const users = await listUsers(connection);
     if (users.some((user) => user.username === DEMO_USERNAME)) return;
-    const organisation = await administration.addOrganisation(DEMO_ORGANISATION);
-    const first = await administration.addMerchant(organisation.id, 'Demo with vault', { vault: true });
-    const second = await administration.addMerchant(organisation.id, 'Demo with vault and surcharge', {
-      vault: true,
-    });
-    await new Surcharges(connection, 'operator:demo').set(second.id, [
+    const organisation = await addOrganisation(connection, DEMO_OPERATOR, DEMO_ORGANISATION);
+    const add = (name: string, vault: boolean) =>
+      addMerchant(connection, DEMO_OPERATOR, organisation.id, name, { vault });
+    const first = await add('Demo with vault', true);
+    const second = await add('Demo with vault and surcharge', true);
+    await setSurcharges(connection, DEMO_OPERATOR, second.id, [
       { scope: 'default', thousandths: 1_500 },
       { scope: 'card:amex', thousandths: 2_900 },
     ]);
-    const third = await administration.addMerchant(organisation.id, 'Demo without vault');
+    const third = await add('Demo without vault', false);
     // The file first: a secret that nobody can read would be of no use, one that is not valid yet does no harm.
     const password = makeSecret();
     const merchants = [first.id, second.id, third.id];
     await writeDemo(waitingFile(dataDir), { base_url: '', username: DEMO_USERNAME, password, merchants });
-    await administration.addUser(DEMO_USERNAME, first.id, [second.id, third.id], password);
+    const grants = [second.id, third.id];
+    await addUser(connection, DEMO_OPERATOR, DEMO_USERNAME, { merchant: first.id, grants, password });
   });
 }
 

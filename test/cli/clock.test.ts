@@ -1,6 +1,6 @@
 // The gateway's clock, moved by the operator while two gateways run.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Administration } from '../../src/admin/merchants.js';
+import { addMerchant } from '../../src/admin/merchants.js';
 import { Database } from '../../src/postgres/database.js';
 import { advanceClock } from '../../src/transactions/clock-administration.js';
 import { administer } from '../../testkit/database-server.js';
@@ -119,8 +119,7 @@ test('merchant add --live while the clock is ahead → refused; after clock rese
 test('a process that still has a clock that is ahead → no live merchant until it has the time', async () => {
   const own = await testGateway();
   const database = new Database(own.databaseUrl, { maxConnections: 1 });
-  const administration = new Administration(database, 'operator:test');
-  const add = () => administration.addMerchant(1, 'Live', { live: true });
+  const add = () => addMerchant(database, 'operator:test', 1, 'Live', { live: true });
   await own.sql('INSERT INTO process (advanced_ms) VALUES (1000)');
   await expect(add()).rejects.toThrow(/has a clock that is ahead; try again in 20 seconds$/);
   await own.sql(`UPDATE process SET seen_at = now() - interval '21 seconds' WHERE advanced_ms = 1000`);
@@ -132,13 +131,12 @@ test('a clock that is moved and a live merchant that is added at once, many time
   const { url, drop } = await testDatabase();
   await addCast(url);
   const [moving, adding] = [1, 2].map(() => new Database(url, { maxConnections: 1 })) as [Database, Database];
-  const administration = new Administration(adding, 'operator:test');
   const undone = `ALTER TABLE merchant DISABLE TRIGGER mode_is_kept; UPDATE merchant SET mode = 'test';
     ALTER TABLE merchant ENABLE TRIGGER mode_is_kept; UPDATE gateway SET advanced_ms = 0`;
   for (let round = 0; round < 20; round += 1) {
     const both = await Promise.allSettled([
       advanceClock(moving, ['simulator'], 1_000, 'operator:test'),
-      administration.addMerchant(1, 'Live', { live: true }),
+      addMerchant(adding, 'operator:test', 1, 'Live', { live: true }),
     ]);
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     await administer(url, undone);

@@ -2,9 +2,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { Administration } from '../../src/admin/merchants.js';
-import { Surcharges } from '../../src/admin/surcharges.js';
-import type { SurchargeScope } from '../../src/plugins/surcharge.js';
+import { addMerchant } from '../../src/admin/merchants.js';
+import { addOrganisation } from '../../src/admin/organisations.js';
+import { setSurcharges, showSurcharges } from '../../src/admin/surcharges.js';
+import { addUser, listUsers } from '../../src/admin/users.js';
+import type { SurchargeRule, SurchargeScope } from '../../src/plugins/surcharge.js';
 import { Database } from '../../src/postgres/database.js';
 import type { Json } from '../../testkit/client.js';
 import { administer, databaseUrl } from '../../testkit/database-server.js';
@@ -13,13 +15,11 @@ import { dataDirectory, type Ended, PROJECT_ROOT, run, start } from '../../testk
 
 let database: TestDatabase;
 let connection: Database;
-let administration: Administration;
 let dataDir: string;
 
 beforeAll(async () => {
   database = await testDatabase();
   connection = new Database(database.url, { maxConnections: 2 });
-  administration = new Administration(connection, 'operator:test');
   dataDir = await dataDirectory();
 });
 afterAll(async () => {
@@ -58,10 +58,10 @@ async function refusal(line: string): Promise<string> {
 
 /** Made without commands, which take their time: an organisation with so many merchants. */
 async function organisationWith(merchants: number): Promise<{ organisation: number; ids: number[] }> {
-  const { id: organisation } = await administration.addOrganisation('Ours');
+  const { id: organisation } = await addOrganisation(connection, 'operator:test', 'Ours');
   const ids: number[] = [];
   for (let number = 1; number <= merchants; number += 1) {
-    ids.push((await administration.addMerchant(organisation, `Shop ${number}`)).id);
+    ids.push((await addMerchant(connection, 'operator:test', organisation, `Shop ${number}`)).id);
   }
   return { organisation, ids };
 }
@@ -164,9 +164,10 @@ describe.concurrent('merchant', () => {
 describe.concurrent('surcharge set', () => {
   async function liveMerchant(): Promise<number> {
     const { organisation } = await organisationWith(0);
-    return (await administration.addMerchant(organisation, 'Live', { live: true })).id;
+    return (await addMerchant(connection, 'operator:test', organisation, 'Live', { live: true })).id;
   }
-  const surcharges = () => new Surcharges(connection, 'operator:test');
+  const set = (merchant: number, rules: SurchargeRule[]) =>
+    setSurcharges(connection, 'operator:test', merchant, rules);
   const rule = (scope: SurchargeScope, thousandths = 1_000) => ({ scope, thousandths });
 
   test('for a live merchant → says what the schemes may forbid, and wants --i-may', async () => {
@@ -181,18 +182,18 @@ describe.concurrent('surcharge set', () => {
     'for a live merchant on %s → refused without the word; for a test merchant → taken',
     async (scope) => {
       const live = await liveMerchant();
-      await expect(surcharges().set(live, [rule('card:amex'), rule(scope)])).rejects.toThrow(
+      await expect(set(live, [rule('card:amex'), rule(scope)])).rejects.toThrow(
         `may forbid surcharges in Australia (here: ${scope})`,
       );
-      expect(await surcharges().show(live)).toEqual([]);
+      expect(await showSurcharges(connection, live)).toEqual([]);
       const [test] = (await organisationWith(1)).ids;
-      expect(await surcharges().set(test as number, [rule(scope)])).toHaveLength(1);
+      expect(await set(test as number, [rule(scope)])).toHaveLength(1);
     },
   );
 
   test('for a live merchant, what reaches none of them, or adds nothing → taken', async () => {
     const rules = [rule('card:amex'), rule('card:diners'), rule('method:bankaccount'), rule('card:visa', 0)];
-    expect(await surcharges().set(await liveMerchant(), rules)).toHaveLength(4);
+    expect(await set(await liveMerchant(), rules)).toHaveLength(4);
   });
 });
 
@@ -216,14 +217,14 @@ describe.concurrent('user', () => {
 
   test('grant → a further merchant, and twice is once', async () => {
     const [merchant = 0, other] = (await organisationWith(2)).ids;
-    await administration.addUser('granted', merchant);
+    await addUser(connection, 'operator:test', 'granted', { merchant });
     expect((await json(`user grant granted ${other}`)).grants).toEqual([other]);
     expect(await text(`user grant granted ${other}`)).toBe(`User granted may act for merchant ${other}.`);
   });
 
   test('rotate → another secret; revoke → no more secrets, and twice is once', async () => {
     const [merchant = 0] = (await organisationWith(1)).ids;
-    const { password } = await administration.addUser('leaver', merchant);
+    const { password } = await addUser(connection, 'operator:test', 'leaver', { merchant });
     const rotated = await json('user rotate leaver');
     expect(rotated).toMatchObject({ username: 'leaver', merchant, revoked: false });
     expect(rotated.password).toMatch(/^[\w-]{22,}$/);
@@ -238,7 +239,7 @@ describe.concurrent('user', () => {
 
   test('add, a name that is taken → one line', async () => {
     const [merchant = 0] = (await organisationWith(1)).ids;
-    await administration.addUser('taken', merchant);
+    await addUser(connection, 'operator:test', 'taken', { merchant });
     expect(await refusal(`user add taken --merchant ${merchant}`)).toBe('the user taken exists already');
   });
 
@@ -247,9 +248,9 @@ describe.concurrent('user', () => {
     const [foreign] = (await organisationWith(1)).ids;
     const expected = `there is no merchant ${foreign} in organisation ${organisation}`;
     expect(await refusal(`user add crossing --merchant ${ids[0]} --grant ${foreign}`)).toBe(expected);
-    await administration.addUser('staying', ids[0] ?? 0);
+    await addUser(connection, 'operator:test', 'staying', { merchant: ids[0] ?? 0 });
     expect(await refusal(`user grant staying ${foreign}`)).toBe(expected);
-    const users = await administration.users();
+    const users = await listUsers(connection);
     expect(users.map(({ username }) => username)).not.toContain('crossing');
     expect(users.find(({ username }) => username === 'staying')?.grants).toEqual([]);
   });

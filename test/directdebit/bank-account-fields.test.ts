@@ -1,6 +1,6 @@
 // What a request with a bank account may look like, and how each mistake in one is told.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Surcharges } from '../../src/admin/surcharges.js';
+import { setSurcharges } from '../../src/admin/surcharges.js';
 import { Database } from '../../src/postgres/database.js';
 import { type Answer, BANK_ACCOUNT, type Json, paymentBody } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
@@ -10,9 +10,7 @@ let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await testGateway();
   const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
-  await new Surcharges(database, 'operator:test').set(2, [
-    { scope: 'method:bankaccount', thousandths: 1_500 },
-  ]);
+  await setSurcharges(database, 'operator:test', 2, [{ scope: 'method:bankaccount', thousandths: 1_500 }]);
   await database.close();
 });
 afterAll(() => gateway.close());

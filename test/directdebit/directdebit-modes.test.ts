@@ -2,7 +2,8 @@
 // test merchants say that they are tests.
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Administration } from '../../src/admin/merchants.js';
+import { addMerchant } from '../../src/admin/merchants.js';
+import { addUser } from '../../src/admin/users.js';
 import { setDirectEntry } from '../../src/directdebit/direct-entry.js';
 import { type BankDay, bankDayOf, moveClock, REAL_BANK } from '../../testkit/bank-day.js';
 import type { Client } from '../../testkit/client.js';
@@ -101,12 +102,13 @@ test('the files of a test merchant → TEST in user name and description, cut to
   const own = await testGateway();
   const operator = bankDayOf(own);
   try {
-    const administration = new Administration(operator.database, 'operator:test');
-    const { id: live } = await administration.addMerchant(1, 'Live', { live: true });
+    const { id: live } = await addMerchant(operator.database, 'operator:test', 1, 'Live', { live: true });
     const wish = { ...REAL_BANK, userName: 'TWENTY SIX CHARACTERS LONG', description: 'TWELVE CHARS' };
     for (const merchant of [live, 1])
       await setDirectEntry(operator.database, merchant, wish, 'operator:test');
-    const api = own.as(await administration.addUser('live', live, [1]));
+    const api = own.as(
+      await addUser(operator.database, 'operator:test', 'live', { merchant: live, grants: [1] }),
+    );
     const headers = [];
     for (const merchant of [live, 1]) {
       await debit('A CUSTOMER', merchant, api);
@@ -144,13 +146,12 @@ test('a live merchant’s bank: none → one line; the simulated one → refused
   const set =
     'directdebit set --bank CBA --user-name OURS --user-id 301500 --trace-bsb 062111 --trace-account 87654321 --remitter OURS';
   try {
-    const administration = new Administration(operator.database, 'operator:test');
     await own.advance('1d');
     expect(await said(...set.split(' '), '--merchant', '1')).toBe(
       'tollgate: a real bank’s files need real time, and the clock is ahead of it; `tollgate clock reset` brings it back\n',
     );
     expect((await operator.tollgate('clock', 'reset')).code).toBe(0);
-    const { id: live } = await administration.addMerchant(1, 'Live', { live: true });
+    const { id: live } = await addMerchant(operator.database, 'operator:test', 1, 'Live', { live: true });
     const nothingYet = `tollgate: merchant ${live} is live and has no bank yet; \`tollgate directdebit set\` says how it lodges\n`;
     expect(await said('directdebit', 'show', '--merchant', String(live))).toBe(nothingYet);
     const out = join(operator.folder, 'none.aba');

@@ -1,6 +1,6 @@
 // Direct debits on the simulated bank, from the request to what the bank makes of them as the days go by.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Surcharges } from '../../src/admin/surcharges.js';
+import { setSurcharges } from '../../src/admin/surcharges.js';
 import { Database } from '../../src/postgres/database.js';
 import { expectBooksToAgree } from '../../testkit/books.js';
 import { type Answer, type Json, TEST_MODE } from '../../testkit/client.js';
@@ -46,7 +46,7 @@ function of(name: string): Seen {
 beforeAll(async () => {
   gateway = await testGateway();
   const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
-  await new Surcharges(database, 'operator:test').set(2, [
+  await setSurcharges(database, 'operator:test', 2, [
     { scope: 'default', thousandths: 9_000 },
     { scope: 'method:bankaccount', thousandths: 1_500 },
   ]);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Administration } from '../../src/admin/merchants.js';
+import { addUser, grantMerchant, revokeUser, rotateSecret } from '../../src/admin/users.js';
 import { Callers } from '../../src/merchants/callers.js';
 import { Database } from '../../src/postgres/database.js';
 import { type Answer, client } from '../../testkit/client.js';
@@ -108,9 +108,9 @@ describe('wrong secrets, however many', () => {
   const ofOwner = (secret: string) => gateway.as({ username: gateway.owner.username, password: secret });
 
   test('→ all 401; the owner is served meanwhile, also with a secret that is used for the first time', async () => {
-    const administration = new Database(gateway.databaseUrl, { maxConnections: 1 });
-    const fresh = await new Administration(administration, 'operator:test').addUser('fresh', 1);
-    await administration.close();
+    const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+    const fresh = await addUser(database, 'operator:test', 'fresh', { merchant: 1 });
+    await database.close();
     const guesses = Array.from({ length: 60 }, (_, at) => ofOwner(`guess ${at}`).search('x'));
     const more = Array.from({ length: 60 }, (_, at) =>
       gateway.as({ username: 'fresh', password: `guess ${at}` }).search('x'),
@@ -272,24 +272,22 @@ describe('transactions of merchants that the user may not use', () => {
 
 describe('changes by the operator take effect while the gateway runs', () => {
   let database: Database;
-  let administration: Administration;
   beforeAll(() => {
     database = new Database(gateway.databaseUrl, { maxConnections: 1 });
-    administration = new Administration(database, 'operator:test');
   });
   afterAll(() => database.close());
 
   test('a user that is added → accepted at once', async () => {
     expect((await gateway.as({ username: 'early', password: 'guess' }).lookUp(1)).status).toBe(401);
-    const user = await administration.addUser('early', 1);
+    const user = await addUser(database, 'operator:test', 'early', { merchant: 1 });
     expect((await gateway.as(user).purchase()).status).toBe(201);
   });
 
   test('a user that is revoked → refused soon, and for good', async () => {
-    const user = await administration.addUser('leaving', 1);
+    const user = await addUser(database, 'operator:test', 'leaving', { merchant: 1 });
     const api = gateway.as(user);
     expect((await api.purchase()).status).toBe(201);
-    await administration.revoke('leaving');
+    await revokeUser(database, 'operator:test', 'leaving');
     await expect.poll(async () => (await api.search('x')).status, { timeout: 20_000 }).toBe(401);
     expect((await api.purchase()).status).toBe(401);
     const none = await client(gateway.baseUrl).lookUp(1);
@@ -297,9 +295,9 @@ describe('changes by the operator take effect while the gateway runs', () => {
   });
 
   test('a secret that is rotated → the new one works at once, and from then on the old one does not', async () => {
-    const user = await administration.addUser('careful', 1);
+    const user = await addUser(database, 'operator:test', 'careful', { merchant: 1 });
     expect((await gateway.as(user).purchase()).status).toBe(201);
-    const rotated = await administration.rotate('careful');
+    const rotated = await rotateSecret(database, 'operator:test', 'careful');
     expect(rotated.password).not.toBe(user.password);
     expect((await gateway.as(rotated).purchase()).status).toBe(201);
     expect((await gateway.as(user).purchase()).status).toBe(401);
@@ -307,19 +305,19 @@ describe('changes by the operator take effect while the gateway runs', () => {
   });
 
   test('a secret that is rotated and not used yet → the old one is refused soon', async () => {
-    const user = await administration.addUser('hasty', 1);
+    const user = await addUser(database, 'operator:test', 'hasty', { merchant: 1 });
     expect((await gateway.as(user).search('x')).status).toBe(200);
-    await administration.rotate('hasty');
+    await rotateSecret(database, 'operator:test', 'hasty');
     await expect.poll(async () => (await gateway.as(user).search('x')).status, { timeout: 20_000 }).toBe(401);
   });
 
   test('a merchant that is granted → permitted soon, its earlier transactions included', async () => {
-    const user = await administration.addUser('growing', 2);
+    const user = await addUser(database, 'operator:test', 'growing', { merchant: 2 });
     const api = gateway.as(user);
     const { body } = await gateway.api.purchase({ merchant: 1 });
     expect((await api.purchase({ merchant: 1 })).status).toBe(403);
     expect((await api.lookUp(body.audit)).status).toBe(404);
-    await administration.grant('growing', 1);
+    await grantMerchant(database, 'operator:test', 'growing', 1);
     await expect
       .poll(async () => (await api.purchase({ merchant: 1 })).status, { timeout: 20_000 })
       .toBe(201);
@@ -328,8 +326,12 @@ describe('changes by the operator take effect while the gateway runs', () => {
   });
 
   test('a merchant of another organisation → cannot be granted', async () => {
-    await administration.addUser('curious', 1);
-    await expect(administration.grant('curious', 4)).rejects.toThrow('there is no merchant 4');
-    await expect(administration.addUser('curious2', 1, [4])).rejects.toThrow('there is no merchant 4');
+    await addUser(database, 'operator:test', 'curious', { merchant: 1 });
+    await expect(grantMerchant(database, 'operator:test', 'curious', 4)).rejects.toThrow(
+      'there is no merchant 4',
+    );
+    await expect(
+      addUser(database, 'operator:test', 'curious2', { merchant: 1, grants: [4] }),
+    ).rejects.toThrow('there is no merchant 4');
   });
 });

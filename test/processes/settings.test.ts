@@ -2,7 +2,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Administration } from '../../src/admin/merchants.js';
+import { revokeUser } from '../../src/admin/users.js';
 import { makeDemo } from '../../src/gateway/demo.js';
 import { checkProduction } from '../../src/gateway/production.js';
 import { readSettings } from '../../src/gateway/settings.js';
@@ -222,13 +222,12 @@ describe('in production', () => {
   test('a database with the demo’s user → refused until it is revoked', async () => {
     const own = await testDatabase();
     const ours = new Database(own.url, { maxConnections: 1 });
-    const administration = new Administration(ours, 'operator:test');
     await makeDemo(ours, await dataDirectory());
     const change = {
       DATABASE_URL: Object.assign(new URL(plain), { pathname: new URL(own.url).pathname }).href,
     };
     expect(await refused(change)).toEqual([expect.stringMatching(/; run `tollgate user revoke demo`$/)]);
-    await administration.revoke('demo');
+    await revokeUser(ours, 'operator:test', 'demo');
     expect(await refused(change)).toEqual([]);
     await ours.close();
     await own.drop();

@@ -1,6 +1,7 @@
 // Test and live: nothing simulated approves a live payment, no test goes by a live link, and what is a test says so.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Administration } from '../../src/admin/merchants.js';
+import { addMerchant } from '../../src/admin/merchants.js';
+import { addUser } from '../../src/admin/users.js';
 import { setDirectEntry } from '../../src/directdebit/direct-entry.js';
 import { Database } from '../../src/postgres/database.js';
 import { REAL_BANK } from '../../testkit/bank-day.js';
@@ -22,12 +23,14 @@ let banked: number;
 beforeAll(async () => {
   gateway = await testGateway({ acquirers: [link] });
   const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
-  const administration = new Administration(database, 'operator:test');
-  const add = async () => (await administration.addMerchant(1, 'Live', { live: true, vault: true })).id;
+  const add = async () =>
+    (await addMerchant(database, 'operator:test', 1, 'Live', { live: true, vault: true })).id;
   [bare, carded, banked] = [await add(), await add(), await add()];
   await gateway.sql(`UPDATE merchant SET acquirer = 'scripted' WHERE id = $1`, [carded]);
   await setDirectEntry(database, banked, REAL_BANK, 'operator:test');
-  api = gateway.as(await administration.addUser('live', bare, [carded, banked, 1, 3]));
+  api = gateway.as(
+    await addUser(database, 'operator:test', 'live', { merchant: bare, grants: [carded, banked, 1, 3] }),
+  );
   await database.close();
 });
 afterAll(() => gateway.close());

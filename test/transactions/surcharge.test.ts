@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Surcharges } from '../../src/admin/surcharges.js';
+import { removeSurcharges, setSurcharges } from '../../src/admin/surcharges.js';
 import type { SurchargeRule } from '../../src/plugins/surcharge.js';
 import { Database } from '../../src/postgres/database.js';
 import { sydneyDate } from '../../src/values/sydney.js';
@@ -21,9 +21,8 @@ afterAll(() => gateway.close());
 
 async function setRules(rules: SurchargeRule[], merchant = 2): Promise<void> {
   const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
-  const surcharges = new Surcharges(database, 'operator:test');
-  await surcharges.off(merchant);
-  if (rules.length > 0) await surcharges.set(merchant, rules);
+  await removeSurcharges(database, 'operator:test', merchant);
+  if (rules.length > 0) await setSurcharges(database, 'operator:test', merchant, rules);
   await database.close();
 }
 
@@ -171,9 +170,7 @@ test('a rule whose last day has passed → no surcharge', async () => {
   const dated = await testGateway();
   const database = new Database(dated.databaseUrl, { maxConnections: 1 });
   const today = sydneyDate(Date.now());
-  await new Surcharges(database, 'operator:test').set(1, [
-    { scope: 'default', thousandths: 1_500, until: today },
-  ]);
+  await setSurcharges(database, 'operator:test', 1, [{ scope: 'default', thousandths: 1_500, until: today }]);
   await database.close();
   expect((await dated.api.purchase({ amount: 1_000 })).body.kvps[`${PREFIX}TOTAL_AMOUNT`]).toBe('1015');
   await dated.advance('1d');

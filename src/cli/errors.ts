@@ -1,0 +1,42 @@
+// How the commands word what went wrong: one line for everything that an operator can put right.
+import { CommanderError } from 'commander';
+import { isForOperator, reasonOf } from '../gateway/connection.js';
+import { DatabaseUnavailable } from '../postgres/database.js';
+import { ClockError } from '../transactions/clock-administration.js';
+import { AdministrationError } from '../values/administration-error.js';
+import { Refusal, type RefusalCode } from '../values/refusal.js';
+import { KeyUnavailable } from '../vault/key-provider.js';
+import { RotationError } from '../vault/rotation.js';
+
+type Wording<Code extends RefusalCode> = (refusal: Refusal<Code>) => string;
+
+/** Refusals for which the command line has words of its own: what to type instead. */
+const HERE: { readonly [Code in RefusalCode]?: Wording<Code> } = {
+  live_merchant_needs_real_time: ({ message }) => `${message}; \`tollgate clock reset\` brings it back`,
+  surcharge_without_rules: () => 'give at least one of --default, --method and --card',
+  surcharge_ends_before_it_begins: () => '--from must not be after --until',
+  surcharge_perhaps_forbidden: ({ message }) =>
+    `${message}; if this merchant may all the same, say so with --i-may`,
+};
+
+export function explain(error: unknown): string {
+  if (error instanceof CommanderError) {
+    return `${error.message.replace(/^error: /, '').replaceAll('\n', ' ')} (tollgate --help shows the commands)`;
+  }
+  if (error instanceof Refusal) return wordingOf(error);
+  if (
+    isForOperator(error) ||
+    error instanceof AdministrationError ||
+    error instanceof ClockError ||
+    error instanceof RotationError ||
+    error instanceof KeyUnavailable
+  )
+    return error.message;
+  if (error instanceof DatabaseUnavailable) return `${error.message} (${reasonOf(error)})`;
+  return (error as Error).stack ?? String(error);
+}
+
+function wordingOf<Code extends RefusalCode>(refusal: Refusal<Code>): string {
+  const wording = HERE[refusal.code] as Wording<Code> | undefined;
+  return wording?.(refusal) ?? refusal.message;
+}
