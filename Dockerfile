@@ -1,6 +1,6 @@
 FROM node:20-slim AS build
 WORKDIR /app
-COPY package.json package-lock.json .npmrc tsconfig.json tsconfig.build.json ./
+COPY package.json package-lock.json .npmrc tsconfig.json tsconfig.build.json rolldown.config.js ./
 COPY bin bin
 COPY migrations migrations
 COPY src src

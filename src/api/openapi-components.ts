@@ -1,5 +1,5 @@
 // The schemas of the OpenAPI document: from what the gateway checks with to what generators of clients understand.
-import Type, { type TSchema } from 'typebox';
+import { type TSchema, Type } from './typebox.js';
 
 /** Of an object in an answer: new members may come. Said aloud, since there are generators that take silence for a no. */
 export const OPEN = { additionalProperties: true } as const;

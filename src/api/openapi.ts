@@ -1,11 +1,11 @@
 // The OpenAPI document, made from the same operations and schemas that serve.
-import type { TSchema } from 'typebox';
 import { BASE_PATH } from './hal.js';
 import { Components } from './openapi-components.js';
 import { ANSWER_HEADERS, headersOfFaults, headersOfSuccess, type OpenApiHeader } from './openapi-headers.js';
 import type { Operation, Tag } from './operation.js';
 import { PROBLEMS, type ProblemCode } from './problems.js';
 import { CorrelationId, Errors } from './schemas.js';
+import type { TSchema } from './typebox.js';
 
 export interface OpenApiOperation {
   readonly operationId: string;

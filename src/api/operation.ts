@@ -1,8 +1,9 @@
 // What an operation of the interface is: one entry gives the route, the checks and the documentation.
-import type { Static, TObject, TSchema } from 'typebox';
+
 import type { Caller } from '../merchants/callers.js';
 import type { InFlightRequest } from '../transactions/search-fence.js';
 import type { Problem, ProblemCode } from './problems.js';
+import type { Static, TObject, TSchema } from './typebox.js';
 import { type Check, checker } from './validation.js';
 
 export interface Checked<Path, Query, Body> {

@@ -1,6 +1,6 @@
 // The shapes on the wire. One schema gives the types, the validation and the OpenAPI document: one with a `title` is a
 // component of that name there.
-import Type, { type Static, type TProperties } from 'typebox';
+
 import {
   ACCOUNT_NAME_MAX_LENGTH,
   ACCOUNT_NAME_PATTERN,
@@ -10,6 +10,7 @@ import {
 import { AMOUNT_PATTERN } from '../values/money.js';
 import { CORRELATION_ID_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';
 import { alternatives, OPEN, openEnum } from './openapi-components.js';
+import { type Static, type TProperties, Type } from './typebox.js';
 
 export const MAX_INTEGER = 2_147_483_647;
 

@@ -1,15 +1,11 @@
 // Checks what was sent against a schema, and names every problem at once: codes and places, never values.
 
-import type { TSchema } from 'typebox';
-import { Format } from 'typebox/format';
-// Not from typebox/compile, which loads a hundred and fifty modules more for the same check.
-import { Compile } from 'typebox/schema';
-import { Settings } from 'typebox/system';
 import { ACCOUNT_NAME_PATTERN } from '../values/bank-account.js';
 import { containsCardNumber, luhnValid, parseExpiry } from '../values/card.js';
 import { isCurrency } from '../values/money.js';
 import { bareKvpKey, CORRELATION_ID_PATTERN, KVP_KEY_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';
 import { type Location, type Problem, type ProblemCode, problem } from './problems.js';
+import { Compile, Format, Settings, type TSchema } from './typebox.js';
 
 /** Rules that a pattern cannot say. Each leaves to the pattern what the pattern refuses anyway. */
 const FORMATS: Readonly<Record<string, { code: ProblemCode; holds: (text: string) => boolean }>> = {

@@ -1,5 +1,5 @@
 // The shapes of customers and tokens on the wire.
-import Type, { type Static } from 'typebox';
+
 import { alternatives, OPEN } from './openapi-components.js';
 import {
   AccountName,
@@ -11,6 +11,7 @@ import {
   MAX_INTEGER,
   RestrictedText,
 } from './schemas.js';
+import { type Static, Type } from './typebox.js';
 
 const MerchantId = Type.Optional(
   Id('The merchant whose vault it is. Default: the merchant that the user is assigned to.'),
