@@ -252,14 +252,16 @@ describe('SQL', () => {
   test('files called *.sql.ts hold nothing but statements', () => {
     const text = '`(?:[^`\\\\]|\\\\.)*`';
     const value = `(?:${text}|\\{ name: '[a-z-]*', text: (?:${text}|[A-Z_]+),? \\})`;
+    const column = String.raw`[a-z_]+: [a-z]+\(\([^)]*\) => [^;]*?\)`;
+    const columns = String.raw`columns<[^()]+>\( ?'[a-z_]+', \{ (?:${column},? )+\}(?:, \{ after: [\w.]+ \},? ?)?\)`;
     const whole = new RegExp(
-      `^(?:import (?:type )?\\{[^}]*\\} from '[^']+'; ?)*(?:(?:export )?const [A-Z_]+(?:: Statement)? = ${value}; ?)+$`,
+      `^(?:import (?:type )?\\{[^}]*\\} from '[^']+'; ?)*(?:(?:export )?const [A-Z_]+(?:: Statement)? = (?:${value}|${columns}); ?)+$`,
     );
     expectNone(
       SOURCES.filter(({ path }) => path.endsWith('.sql.ts'))
         .filter(({ text: source }) => !whole.test(withoutComments(source).replaceAll(/\s+/g, ' ').trim()))
         .map(({ path }) => path),
-      'Only constants with a name and a text (or a text alone) belong there; code goes into the file that uses them.',
+      'Only constants with a name and a text (or a text alone), and the columns of their batches, belong there; code goes into the file that uses them.',
     );
   });
 });

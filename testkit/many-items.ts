@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { openKeyProvider } from '../src/gateway/key-encryption.js';
 import { readSettings } from '../src/gateway/settings.js';
-import { numbers, texts } from '../src/postgres/columns.js';
+import { bigint, bytes, columns, integer, json, text } from '../src/postgres/columns.js';
 import { Database } from '../src/postgres/database.js';
 import { BankAccount } from '../src/values/bank-account.js';
 import { bankSecrets } from '../src/vault/account.js';
@@ -58,13 +58,25 @@ export async function payByBank(api: Client, merchant = 1): Promise<MadeItem> {
   return { audit: answer.body.audit, ...paid };
 }
 
+/** After the audit of the item that they are made after. */
+const MADE = columns<MadeItem & { readonly account: BankAccount; readonly sealed: Buffer }>(
+  'made',
+  {
+    audit: integer(({ audit }) => audit),
+    amount_cents: bigint(({ amountCents }) => amountCents),
+    transaction_type: text(({ type }) => type),
+    bank_account: json(({ account }) => account.shown),
+    sealed: bytes(({ sealed }) => sealed),
+  },
+  { after: 1 },
+);
+
 /** What differs between two items; everything else is as in one that came through HTTP. */
 const COPY_WITH = {
   name: '',
   text: `
     WITH made AS (
-      SELECT * FROM unnest($2::integer[], $3::bigint[], string_to_array($4, E'\\x1f'), string_to_array($5, E'\\x1f'),
-        string_to_array($6, E'\\x1f')) AS made(audit, amount_cents, transaction_type, bank_account, sealed)
+      SELECT * FROM ${MADE.rows}
     ), items AS (
       INSERT INTO directdebit_item (organisation_id, audit, merchant_id, account_audit, simulated, next_at)
       SELECT i.organisation_id, made.audit, i.merchant_id, made.audit, i.simulated, i.next_at
@@ -112,22 +124,18 @@ export async function waitingItems(
         const serial = from + done + index;
         return { audit: FIRST_AUDIT + serial, ...customer(serial), ...change(serial) };
       });
-      const accounts = items.map((item) => new BankAccount(item.bsb, item.accountNumber, item.accountName));
-      const sealed = items.map(({ audit }, index) =>
-        seal(
-          key,
-          { table: 'transaction', organisationId: 1, merchantId: merchant, row: audit, field: 'card' },
-          bankSecrets(accounts[index] as BankAccount),
-        ).toString('base64'),
-      );
-      await database.query(COPY_WITH, [
-        paid.audit,
-        numbers(items.map(({ audit }) => audit)),
-        numbers(items.map(({ amountCents }) => amountCents)),
-        texts(items.map(({ type }) => type)),
-        texts(accounts.map(({ shown }) => JSON.stringify(shown))),
-        texts(sealed),
-      ]);
+      const made = items.map((item) => {
+        const account = new BankAccount(item.bsb, item.accountNumber, item.accountName);
+        const place = {
+          table: 'transaction',
+          organisationId: 1,
+          merchantId: merchant,
+          row: item.audit,
+          field: 'card',
+        } as const;
+        return { ...item, account, sealed: seal(key, place, bankSecrets(account)) };
+      });
+      await database.query(COPY_WITH, [paid.audit, ...MADE.encode(made)]);
       all.push(...items);
     }
     return all;

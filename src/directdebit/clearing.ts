@@ -1,7 +1,6 @@
 // What happens to direct debits as time goes by: the simulated bank takes the day's items when the day closes and
 // returns some of them, and what nobody returns in time is cleared. Any number of processes may run it.
 import type { SimulatedBank } from '../acquirers/simulator/bank.js';
-import { numbers } from '../postgres/columns.js';
 import type { Database } from '../postgres/database.js';
 import type { Clock } from '../transactions/clock.js';
 import { addBusinessDays } from '../values/business-days.js';
@@ -11,7 +10,7 @@ import { ANYTHING_DUE, CLEAR_DUE, DUE_FOR_A_FILE, DUE_TO_RETURN, LOCK_CLEARING }
 import { directEntryOf } from './direct-entry.js';
 import type { DirectDebitFile, DirectDebitFiles, LodgedFileItem } from './files.js';
 import { type Return, takeReturns } from './returns.js';
-import { PLAN_RETURNS } from './returns.sql.js';
+import { PLAN_RETURNS, PLANNED } from './returns.sql.js';
 
 export const BATCH = 500;
 /** The simulated bank returns an item on the business day after the file's. */
@@ -94,9 +93,8 @@ export class Clearing {
     if (coming.length === 0) return;
     await this.database.query(PLAN_RETURNS, [
       organisationId,
-      numbers(coming.map(({ audit }) => audit)),
-      numbers(coming.map(({ code }) => code)),
       settlementCutOff(addBusinessDays(processingDay, RETURNED_AFTER_DAYS)),
+      ...PLANNED.encode(coming),
     ]);
   }
 

@@ -1,4 +1,15 @@
+import { columns, integer, smallint, text } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
+
+/** After today and the days in which a return is taken. Where a reference says nothing, nothing is found. */
+export const SENT_BACK = columns<{ readonly organisationId: number; readonly audit: number } | undefined>(
+  'asked',
+  {
+    organisation_id: integer((lodged) => lodged?.organisationId),
+    audit: integer((lodged) => lodged?.audit),
+  },
+  { after: 2 },
+);
 
 /**
  * What is known of the items that a bank has returned: whether they are ours, whether everything about them agrees, and
@@ -9,8 +20,8 @@ export const FIND_RETURNED: Statement = {
   text: `
     SELECT asked.place::integer AS place, i.state, i.return_code AS "returnCode", t.status, t.transaction_type AS "transactionType",
       t.amount_cents AS "amountCents", t.bank_account AS "bankAccount", t.merchant_id AS "merchantId",
-      f.processing_day + coalesce(e.dispute_days, $4) >= $3::date AS "inTime"
-    FROM unnest($1::integer[], $2::integer[]) WITH ORDINALITY AS asked(organisation_id, audit, place)
+      f.processing_day + coalesce(e.dispute_days, $2) >= $1::date AS "inTime"
+    FROM ${SENT_BACK.places}
     JOIN directdebit_item i ON i.organisation_id = asked.organisation_id AND i.audit = asked.audit
     JOIN directdebit_file f ON f.organisation_id = i.organisation_id AND f.merchant_id = i.merchant_id
       AND f.number = i.file_number
@@ -18,12 +29,23 @@ export const FIND_RETURNED: Statement = {
     LEFT JOIN direct_entry e ON e.organisation_id = i.organisation_id AND e.merchant_id = i.merchant_id`,
 };
 
+export const LISTED = columns<{
+  readonly organisationId: number;
+  readonly audit: number;
+  readonly code: number;
+  readonly message: string;
+}>('listed', {
+  organisation_id: integer(({ organisationId }) => organisationId),
+  audit: integer(({ audit }) => audit),
+  code: smallint(({ code }) => code),
+  message: text(({ message }) => message),
+});
+
 // Rows are locked in the order of the audits, so that two imports of the same file wait for each other and do not
 // deadlock; and then read as they are by now, since the clearing may have approved them a moment ago.
 const RETURNED = `
   listed AS (
-    SELECT * FROM unnest($1::integer[], $2::integer[], $3::smallint[], string_to_array($4, E'\\x1f'))
-      AS listed(organisation_id, audit, code, message)
+    SELECT * FROM ${LISTED.rows}
   ), locked AS (
     SELECT i.organisation_id, i.audit FROM directdebit_item i
     JOIN listed ON listed.organisation_id = i.organisation_id AND listed.audit = i.audit
@@ -70,11 +92,18 @@ export const RETURN_REFUNDS: Statement = {
     ${TOLD}`,
 };
 
+/** After the organisation and the time at which they come back. */
+export const PLANNED = columns<{ readonly audit: number; readonly code: number }>(
+  'planned',
+  { audit: integer(({ audit }) => audit), code: smallint(({ code }) => code) },
+  { after: 2 },
+);
+
 /** What the simulated bank is going to return, and when. */
 export const PLAN_RETURNS: Statement = {
   name: 'plan-returns',
   text: `
-    UPDATE directdebit_item i SET simulated_return = planned.code, next_at = to_timestamp($4::float8 / 1000)
-    FROM unnest($2::integer[], $3::smallint[]) AS planned(audit, code)
+    UPDATE directdebit_item i SET simulated_return = planned.code, next_at = to_timestamp($2::float8 / 1000)
+    FROM ${PLANNED.rows}
     WHERE i.organisation_id = $1 AND i.audit = planned.audit AND i.state = 'filed'`,
 };

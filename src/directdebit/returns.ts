@@ -1,12 +1,11 @@
 // Returns: an item that the bank sends back makes its transaction declined, also when it was taken for cleared already.
 import { journal } from '../journal/journal.js';
-import { numbers, texts } from '../postgres/columns.js';
 import type { Database, Queryable, Statement } from '../postgres/database.js';
 import { maskAccountNumber, type ShownBankAccount } from '../values/bank-account.js';
 import type { ReturnedItem } from './aba-line.js';
 import { DEFAULT_DISPUTE_DAYS } from './direct-entry.js';
 import type { Lodged } from './lodgement-reference.js';
-import { FIND_RETURNED, RETURN_ITEMS, RETURN_REFUNDS } from './returns.sql.js';
+import { FIND_RETURNED, LISTED, RETURN_ITEMS, RETURN_REFUNDS, SENT_BACK } from './returns.sql.js';
 
 /** What the banks mean by their return codes. */
 const MEANINGS: Readonly<Record<number, string>> = {
@@ -95,12 +94,10 @@ async function decline(
   returns: readonly Return[],
 ): Promise<Declined[]> {
   if (returns.length === 0) return [];
-  const { rows } = await connection.query<Declined>(statement, [
-    numbers(returns.map((one) => one.organisationId)),
-    numbers(returns.map((one) => one.audit)),
-    numbers(returns.map((one) => one.code)),
-    texts(returns.map((one) => MEANINGS[one.code] ?? 'Returned')),
-  ]);
+  const listed = returns.map(({ organisationId, audit, code }) => {
+    return { organisationId, audit, code, message: MEANINGS[code] ?? 'Returned' };
+  });
+  const { rows } = await connection.query<Declined>(statement, LISTED.encode(listed));
   return rows;
 }
 
@@ -116,10 +113,9 @@ export async function matchReturns(
   today: string,
 ): Promise<(Return | NoMatch)[]> {
   const { rows } = await database.query<FoundRow>(FIND_RETURNED, [
-    numbers(lines.map(({ lodged }) => lodged?.organisationId)),
-    numbers(lines.map(({ lodged }) => lodged?.audit)),
     today,
     DEFAULT_DISPUTE_DAYS,
+    ...SENT_BACK.encode(lines.map(({ lodged }) => lodged)),
   ]);
   const found = new Map(rows.map((row) => [row.place, row]));
   return lines.map(({ lodged, item }, index) => {

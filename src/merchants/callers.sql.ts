@@ -1,11 +1,14 @@
+import { columns, text } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
+
+export const USERNAMES = columns<string>('asked', { username: text((username) => username) });
 
 /** Only this is read for wrong credentials: it takes the same time whether there is such a user and whatever it is granted. */
 export const FIND_SECRETS: Statement = {
   name: 'find-secrets',
   text: `
     SELECT u.username, u.secret_digest AS "secretDigest"
-    FROM unnest(string_to_array($1, E'\\x1f')) AS asked(username)
+    FROM ${USERNAMES.rows}
     JOIN gateway_user u ON u.username = asked.username
     WHERE u.revoked_at IS NULL`,
 };

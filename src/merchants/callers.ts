@@ -2,11 +2,10 @@
 
 import type { PluginSettings } from '../plugins/contract.js';
 import { Batcher } from '../postgres/batcher.js';
-import { texts } from '../postgres/columns.js';
 import type { Database } from '../postgres/database.js';
 import { fault } from '../values/faults.js';
 import type { Mode } from '../values/mode.js';
-import { FIND_SECRETS, FIND_USER } from './callers.sql.js';
+import { FIND_SECRETS, FIND_USER, USERNAMES } from './callers.sql.js';
 import { digestSecret, secretMatches } from './credentials.js';
 
 export interface Merchant {
@@ -155,9 +154,10 @@ export class Callers {
 
   async #secretsOf(attempts: readonly Attempt[]): Promise<readonly (Buffer | undefined)[]> {
     const names = new Set(attempts.map(({ username }) => username));
-    const { rows } = await this.database.query<{ username: string; secretDigest: Buffer }>(FIND_SECRETS, [
-      texts([...names]),
-    ]);
+    const { rows } = await this.database.query<{ username: string; secretDigest: Buffer }>(
+      FIND_SECRETS,
+      USERNAMES.encode([...names]),
+    );
     const digests = new Map(rows.map(({ username, secretDigest }) => [username, secretDigest]));
     return attempts.map(({ username }) => digests.get(username));
   }

@@ -1,3 +1,4 @@
+import { columns, integer } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
 
 /**
@@ -17,13 +18,28 @@ export const LEASE_AUDITS: Statement = {
     RETURNING first_audit AS first, last_audit AS last`,
 };
 
+/** After the process. */
+export const HELD = columns<{
+  readonly organisationId: number;
+  readonly first: number;
+  readonly last: number;
+}>(
+  'held',
+  {
+    organisation_id: integer(({ organisationId }) => organisationId),
+    first_audit: integer(({ first }) => first),
+    last_audit: integer(({ last }) => last),
+  },
+  { after: 1 },
+);
+
 /** Those that the database has lost, or dropped with a process that was presumed dead. */
 export const RENEW_LEASES: Statement = {
   name: '',
   text: `
     INSERT INTO audit_lease (organisation_id, first_audit, last_audit, process_id)
     SELECT organisation_id, first_audit, last_audit, $1
-    FROM unnest($2::integer[], $3::integer[], $4::integer[]) AS held(organisation_id, first_audit, last_audit)
+    FROM ${HELD.rows}
     ON CONFLICT (organisation_id, first_audit) DO NOTHING`,
 };
 

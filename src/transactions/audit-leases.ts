@@ -1,10 +1,9 @@
 // Leases of audits: taken from the database in blocks per organisation, so that a claim need not ask for its number first.
 // A lease stays until no audit of its block is in doubt, and tells the others what to look after if this process dies.
 
-import { numbers } from '../postgres/columns.js';
 import type { Database } from '../postgres/database.js';
 import { fault } from '../values/faults.js';
-import { LEASE_AUDITS, RENEW_LEASES, RETURN_AUDITS } from './audit-leases.sql.js';
+import { HELD, LEASE_AUDITS, RENEW_LEASES, RETURN_AUDITS } from './audit-leases.sql.js';
 
 interface Block {
   readonly organisationId: number;
@@ -107,12 +106,7 @@ export class AuditLeases {
     }
     const held = this.#blocks();
     if (held.length === 0) return;
-    await this.database.query(RENEW_LEASES, [
-      this.process.id,
-      numbers(held.map((block) => block.organisationId)),
-      numbers(held.map((block) => block.first)),
-      numbers(held.map((block) => block.last)),
-    ]);
+    await this.database.query(RENEW_LEASES, [this.process.id, ...HELD.encode(held)]);
   }
 
   async #lease(organisationId: number, supply: Supply): Promise<void> {

@@ -1,4 +1,64 @@
+import {
+  bigint,
+  boolean,
+  bytes,
+  columns,
+  float,
+  integer,
+  json,
+  optionalText,
+  text,
+} from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
+import { type DirectClaim, storedKvps, type TargetedClaim } from './transaction.js';
+
+/** After the process that asks ($1), and the earliest epoch of them all ($2). */
+export const ASKED = columns<DirectClaim>(
+  'asked',
+  {
+    organisation_id: integer(({ organisationId }) => organisationId),
+    audit: integer(({ audit }) => audit),
+    merchant_id: integer(({ merchantId }) => merchantId),
+    amount_cents: bigint(({ amountCents }) => amountCents),
+    created_ms: float(({ createdMs }) => createdMs),
+    completable_until_ms: float(({ completableUntilMs }) => completableUntilMs),
+    transaction_type: text(({ transactionType }) => transactionType),
+    correlation_id: text(({ correlationId }) => correlationId),
+    reference: text(({ reference }) => reference),
+    currency: text(({ currency }) => currency),
+    acquirer: text(({ acquirer }) => acquirer),
+    card_mask: optionalText(({ cardMask }) => cardMask),
+    card_type: optionalText(({ cardType }) => cardType),
+    kvps: json(({ kvps }) => storedKvps(kvps)),
+    card_key_version: integer(({ keyVersion }) => keyVersion),
+    token_id: integer(({ tokenId }) => tokenId),
+    card_sealed: bytes(({ sealed }) => sealed),
+    bank_account: json(({ bankAccount }) => bankAccount),
+    pricing: json(({ pricing }) => pricing),
+    epoch: bigint(({ inFlight }) => inFlight.epoch),
+    unseen: boolean(({ inFlight }) => inFlight.unseen),
+  },
+  { after: 2 },
+);
+
+/** Where tokens were opened, and by whom. Behind all the others. */
+export const OPENED = columns<DirectClaim>(
+  'opened',
+  {
+    organisation_id: integer(({ organisationId }) => organisationId),
+    audit: integer(({ audit }) => audit),
+    username: text(({ username }) => username),
+  },
+  { after: ASKED.last },
+);
+
+/**
+ * A claim passes the fences up to its epoch, and those of this process if its searches could see the request. No process has
+ * the number 0. Where no fence is newer than the earliest epoch, no claim has to be looked at.
+ */
+const PAST_EVERY_FENCE = `
+    (SELECT no_absence_after($2)) OR NOT absent_after(organisation_id, merchant_id, correlation_id, epoch,
+      CASE WHEN unseen THEN 0 ELSE $1::bigint END)`;
 
 const INSERT_DIRECT = `
     INSERT INTO transaction (organisation_id, audit, merchant_id, amount_cents, created_at, completable_until,
@@ -8,16 +68,8 @@ const INSERT_DIRECT = `
       to_timestamp(created_ms / 1000), to_timestamp(completable_until_ms / 1000),
       transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps::json,
       card_key_version, token_id, decode(card_sealed, 'base64'), bank_account::json, pricing::json
-    FROM unnest($1::integer[], $2::integer[], $3::integer[], $4::bigint[], $5::float8[], $6::float8[],
-      string_to_array($7, E'\\x1f'), string_to_array($8, E'\\x1f'), string_to_array($9, E'\\x1f'),
-      string_to_array($10, E'\\x1f'), string_to_array($11, E'\\x1f'), string_to_array($12, E'\\x1f', E'\\x1e'),
-      string_to_array($13, E'\\x1f', E'\\x1e'), string_to_array($14, E'\\x1f', E'\\x1e'), $15::integer[], $16::integer[],
-      string_to_array($17, E'\\x1f'), string_to_array($18, E'\\x1f', E'\\x1e'), $19::bigint[],
-      $20::bigint[], string_to_array($22, E'\\x1f', E'\\x1e'))
-      AS asked(organisation_id, audit, merchant_id, amount_cents, created_ms, completable_until_ms,
-        transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps, card_key_version,
-        token_id, card_sealed, bank_account, known_absence, seen_by, pricing)
-    WHERE (SELECT no_absence_after($21)) OR NOT absent_after(organisation_id, merchant_id, correlation_id, known_absence, seen_by)
+    FROM ${ASKED.rows}
+    WHERE ${PAST_EVERY_FENCE}
     ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING`;
 
 /**
@@ -39,26 +91,52 @@ export const CLAIM_DIRECT_WITH_TOKENS: Statement = {
       RETURNING organisation_id, audit, merchant_id, token_id, correlation_id
     ), told AS (
       INSERT INTO journal (organisation_id, merchant_id, actor, action, token_id, audit, correlation_id)
-      SELECT inserted.organisation_id, inserted.merchant_id, 'user:' || asked.username, 'token.opened',
+      SELECT inserted.organisation_id, inserted.merchant_id, 'user:' || opened.username, 'token.opened',
         inserted.token_id, inserted.audit, inserted.correlation_id
-      FROM inserted
-      JOIN unnest($1::integer[], $2::integer[], string_to_array($23, E'\\x1f')) AS asked(organisation_id, audit, username)
-        ON asked.organisation_id = inserted.organisation_id AND asked.audit = inserted.audit
-      WHERE inserted.token_id IS NOT NULL
+      FROM inserted JOIN ${OPENED.rows}
+        ON opened.organisation_id = inserted.organisation_id AND opened.audit = inserted.audit
     )
     SELECT organisation_id AS "organisationId", audit FROM inserted`,
 };
+
+export const TAKEN = columns<DirectClaim>('asked', {
+  organisation_id: integer(({ organisationId }) => organisationId),
+  audit: integer(({ audit }) => audit),
+  merchant_id: integer(({ merchantId }) => merchantId),
+  correlation_id: text(({ correlationId }) => correlationId),
+});
 
 /** Which audits hold the correlation IDs that were asked for. */
 export const HOLDERS_OF_CORRELATION_IDS: Statement = {
   name: 'holders-of-correlation-ids',
   text: `
     SELECT asked.organisation_id AS "organisationId", asked.audit, t.audit AS holder
-    FROM unnest($1::integer[], $2::integer[], $3::integer[], string_to_array($4, E'\\x1f'))
-      AS asked(organisation_id, audit, merchant_id, correlation_id)
+    FROM ${TAKEN.rows}
     JOIN transaction t ON t.organisation_id = asked.organisation_id AND t.merchant_id = asked.merchant_id
       AND t.correlation_id = asked.correlation_id`,
 };
+
+/** After the process that asks ($1), and the earliest epoch of them all ($2). */
+export const ASKED_OF_TARGETS = columns<TargetedClaim>(
+  'asked',
+  {
+    organisation_id: integer(({ organisationId }) => organisationId),
+    audit: integer(({ audit }) => audit),
+    merchant_id: integer(({ merchantId }) => merchantId),
+    target_audit: integer(({ targetAudit }) => targetAudit),
+    amount_cents: bigint(({ amountCents }) => amountCents),
+    created_ms: float(({ createdMs }) => createdMs),
+    transaction_type: text(({ transactionType }) => transactionType),
+    correlation_id: text(({ correlationId }) => correlationId),
+    reference: text(({ reference }) => reference),
+    currency: optionalText(({ currency }) => currency),
+    kvps: json(({ kvps }) => storedKvps(kvps)),
+    pricing: json(({ pricing }) => pricing),
+    epoch: bigint(({ inFlight }) => inFlight.epoch),
+    unseen: boolean(({ inFlight }) => inFlight.unseen),
+  },
+  { after: 2 },
+);
 
 /**
  * Commit A of operations on an earlier transaction. The target's row is locked, and then decides whether it allows the
@@ -71,13 +149,8 @@ export const CLAIM_TARGETED: Statement = {
     WITH asked AS (
       SELECT organisation_id, audit, merchant_id, target_audit, amount_cents, to_timestamp(created_ms / 1000) AS created_at,
         transaction_type, correlation_id, reference, currency, kvps, pricing
-      FROM unnest($1::integer[], $2::integer[], $3::integer[], $4::integer[], $5::bigint[], $6::float8[],
-        string_to_array($7, E'\\x1f'), string_to_array($8, E'\\x1f'), string_to_array($9, E'\\x1f'),
-        string_to_array($10, E'\\x1f', E'\\x1e'), string_to_array($11, E'\\x1f', E'\\x1e'), $12::bigint[],
-        $13::bigint[], string_to_array($15, E'\\x1f', E'\\x1e'))
-        AS asked(organisation_id, audit, merchant_id, target_audit, amount_cents, created_ms,
-          transaction_type, correlation_id, reference, currency, kvps, known_absence, seen_by, pricing)
-      WHERE (SELECT no_absence_after($14)) OR NOT absent_after(organisation_id, merchant_id, correlation_id, known_absence, seen_by)
+      FROM ${ASKED_OF_TARGETS.rows}
+      WHERE ${PAST_EVERY_FENCE}
     ), allowed AS (
       SELECT asked.*, target.amount_cents AS target_amount_cents, target.currency AS target_currency,
         target.acquirer, target.card_mask, target.card_type, target.bank_account

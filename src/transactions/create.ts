@@ -12,7 +12,7 @@ import { seal } from '../vault/sealing.js';
 import type { Tokens } from '../vault/tokens.js';
 import type { AcquirerReference } from './acquirer-reference.js';
 import type { AuditLeases } from './audit-leases.js';
-import type { Claims, DirectClaim } from './claim.js';
+import type { Claims } from './claim.js';
 import type { Clock } from './clock.js';
 import type { Command, CompletionCommand, DirectCommand, TargetedCommand } from './command.js';
 import type { Finisher } from './finish.js';
@@ -21,7 +21,7 @@ import type { Lookup } from './lookup.js';
 import { openPaymentMethod, type PaymentMethod } from './payment-method.js';
 import { refusalByTarget } from './refusal.js';
 import type { Room } from './room.js';
-import type { Intent, Transaction } from './transaction.js';
+import type { DirectClaim, Intent, Transaction } from './transaction.js';
 
 const DAY_MS = 86_400_000;
 

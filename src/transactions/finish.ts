@@ -7,8 +7,8 @@ import type { AuditLeases } from './audit-leases.js';
 import type { Clock } from './clock.js';
 import type { Lookup } from './lookup.js';
 import { outcomeOf } from './outcome.js';
-import type { Records, Undecided } from './record.js';
-import type { Intent, Outcome, Transaction } from './transaction.js';
+import type { Records } from './record.js';
+import type { Intent, Outcome, Transaction, Undecided } from './transaction.js';
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;

@@ -1,3 +1,4 @@
+import { columns, float, integer, integers, text } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
 
 const COLUMNS = `
@@ -12,14 +13,35 @@ const COLUMNS = `
   round(extract(epoch FROM voidable_until) * 1000)::bigint AS "voidableUntilMs",
   refunded_cents AS "refundedCents", completed_by AS "completedBy", voided_by AS "voidedBy"`;
 
+export const AUDITS = columns<{
+  readonly organisationId: number;
+  readonly audit: number;
+  readonly merchantIds: readonly number[];
+}>('asked', {
+  of_organisation: integer(({ organisationId }) => organisationId),
+  of_audit: integer(({ audit }) => audit),
+  of_merchants: integers(({ merchantIds }) => merchantIds),
+});
+
 /** Each only if it is of a merchant that its caller may use: any other is as if it did not exist. */
 const BY_AUDIT = `
     SELECT place, ${COLUMNS}
-    FROM unnest($1::integer[], $2::integer[], string_to_array($3, E'\\x1f')) WITH ORDINALITY
-      AS asked(of_organisation, of_audit, of_merchants, place)
+    FROM ${AUDITS.places}
     JOIN transaction ON organisation_id = of_organisation AND audit = of_audit
     WHERE merchant_id = ANY (of_merchants::integer[])`;
 export const FIND_BY_AUDIT: Statement = { name: 'find-by-audit', text: BY_AUDIT };
+
+export const CORRELATION_IDS = columns<{
+  readonly organisationId: number;
+  readonly merchantId: number;
+  readonly correlationId: string;
+  readonly sinceMs: number;
+}>('asked', {
+  of_organisation: integer(({ organisationId }) => organisationId),
+  of_merchant: integer(({ merchantId }) => merchantId),
+  of_correlation_id: text(({ correlationId }) => correlationId),
+  since_ms: float(({ sinceMs }) => sinceMs),
+});
 
 /**
  * One whose outcome is open is found however old it is: told that there is none, the client would pay again. The hours
@@ -27,8 +49,7 @@ export const FIND_BY_AUDIT: Statement = { name: 'find-by-audit', text: BY_AUDIT 
  */
 const BY_CORRELATION_ID = `
     SELECT place, ${COLUMNS}
-    FROM unnest($1::integer[], $2::integer[], string_to_array($3, E'\\x1f'), $4::float8[]) WITH ORDINALITY
-      AS asked(of_organisation, of_merchant, of_correlation_id, since_ms, place)
+    FROM ${CORRELATION_IDS.places}
     JOIN transaction ON organisation_id = of_organisation AND merchant_id = of_merchant
       AND correlation_id = of_correlation_id
     WHERE decided_at > to_timestamp(since_ms / 1000) OR status IN ('unknown', 'pending')`;
@@ -50,13 +71,22 @@ export const PROVE_BY_CORRELATION_ID: Statement = {
   text: `${PROVING} SELECT found.* FROM proof LEFT JOIN (${BY_CORRELATION_ID}) AS found ON true`,
 };
 
+export const HELD = columns<{
+  readonly organisationId: number;
+  readonly merchantId: number;
+  readonly correlationId: string;
+}>('asked', {
+  of_organisation: integer(({ organisationId }) => organisationId),
+  of_merchant: integer(({ merchantId }) => merchantId),
+  of_correlation_id: text(({ correlationId }) => correlationId),
+});
+
 /** The transactions that hold correlation IDs, however old. */
 export const HOLDERS_HOWEVER_OLD: Statement = {
   name: 'holders-however-old',
   text: `
     SELECT place, audit
-    FROM unnest($1::integer[], $2::integer[], string_to_array($3, E'\\x1f')) WITH ORDINALITY
-      AS asked(of_organisation, of_merchant, of_correlation_id, place)
+    FROM ${HELD.places}
     JOIN transaction ON organisation_id = of_organisation AND merchant_id = of_merchant
       AND correlation_id = of_correlation_id`,
 };

@@ -1,12 +1,15 @@
 // Finding transactions again: by audit for ever, by correlation ID for a while.
 import type { Caller, Merchant } from '../merchants/callers.js';
 import { Batcher } from '../postgres/batcher.js';
-import { numbers, texts } from '../postgres/columns.js';
+import type { Columns, EntryOf } from '../postgres/columns.js';
 import { type Database, DatabaseUnavailable, type Statement } from '../postgres/database.js';
 import type { BatchOptions } from './claim.js';
 import {
+  AUDITS,
+  CORRELATION_IDS,
   FIND_BY_AUDIT,
   FIND_BY_CORRELATION_ID,
+  HELD,
   HOLDERS_HOWEVER_OLD,
   PROVE_BY_AUDIT,
   PROVE_BY_CORRELATION_ID,
@@ -26,18 +29,9 @@ export interface Search {
   readonly nowMs: number;
 }
 
-interface WantedAudit {
-  readonly organisationId: number;
-  readonly audit: number;
-  readonly merchantIds: readonly number[];
-}
-
-interface WantedCorrelationId {
-  readonly organisationId: number;
-  readonly merchantId: number;
-  readonly correlationId: string;
-  readonly sinceMs: number;
-}
+type WantedAudit = EntryOf<typeof AUDITS>;
+type WantedCorrelationId = EntryOf<typeof CORRELATION_IDS>;
+type Held = EntryOf<typeof HELD>;
 
 /**
  * What is looked for at the same time is looked for together. To find something is one thing. That there is nothing is a
@@ -49,7 +43,7 @@ export class Lookup {
   readonly #byCorrelationId: Batcher<WantedCorrelationId, Transaction | undefined>;
   readonly #provenByCorrelationId: Batcher<WantedCorrelationId, Transaction | undefined>;
 
-  readonly #holders: Batcher<Omit<WantedCorrelationId, 'sinceMs'>, number | undefined>;
+  readonly #holders: Batcher<Held, number | undefined>;
 
   constructor(
     private readonly database: Database,
@@ -58,17 +52,17 @@ export class Lookup {
   ) {
     const oneLane = { ...options, lanes: 1 };
     this.#holders = new Batcher((wanted) => this.#holdersOf(wanted), options);
-    this.#byAudit = new Batcher((wanted) => this.#find(FIND_BY_AUDIT, audits(wanted)), options);
+    this.#byAudit = new Batcher((wanted) => this.#find(FIND_BY_AUDIT, AUDITS, wanted), options);
     this.#provenByAudit = new Batcher(
-      (wanted) => this.#find(PROVE_BY_AUDIT, audits(wanted)).catch(notProven),
+      (wanted) => this.#find(PROVE_BY_AUDIT, AUDITS, wanted).catch(notProven),
       oneLane,
     );
     this.#byCorrelationId = new Batcher(
-      (wanted) => this.#find(FIND_BY_CORRELATION_ID, correlationIds(wanted)),
+      (wanted) => this.#find(FIND_BY_CORRELATION_ID, CORRELATION_IDS, wanted),
       options,
     );
     this.#provenByCorrelationId = new Batcher(
-      (wanted) => this.#find(PROVE_BY_CORRELATION_ID, correlationIds(wanted)).catch(notProven),
+      (wanted) => this.#find(PROVE_BY_CORRELATION_ID, CORRELATION_IDS, wanted).catch(notProven),
       oneLane,
     );
   }
@@ -113,14 +107,11 @@ export class Lookup {
     return this.#holders.submit({ organisationId, merchantId, correlationId });
   }
 
-  async #holdersOf(
-    wanted: readonly Omit<WantedCorrelationId, 'sinceMs'>[],
-  ): Promise<readonly (number | undefined)[]> {
-    const { rows } = await this.database.query<{ place: number; audit: number }>(HOLDERS_HOWEVER_OLD, [
-      numbers(wanted.map(({ organisationId }) => organisationId)),
-      numbers(wanted.map(({ merchantId }) => merchantId)),
-      texts(wanted.map(({ correlationId }) => correlationId)),
-    ]);
+  async #holdersOf(wanted: readonly Held[]): Promise<readonly (number | undefined)[]> {
+    const { rows } = await this.database.query<{ place: number; audit: number }>(
+      HOLDERS_HOWEVER_OLD,
+      HELD.encode(wanted),
+    );
     const holders = new Map(rows.map(({ place, audit }) => [place, audit]));
     return wanted.map((_, index) => holders.get(index + 1));
   }
@@ -129,13 +120,13 @@ export class Lookup {
     return { sinceMs: nowMs - this.correlationIdKeptMs, ...key };
   }
 
-  async #find(
+  async #find<Wanted>(
     statement: Statement,
-    values: readonly [count: number, ...columns: string[]],
+    columns: Columns<Wanted>,
+    wanted: readonly Wanted[],
   ): Promise<readonly (Transaction | undefined)[]> {
-    const [count, ...columns] = values;
-    const { rows } = await this.database.query<Row>(statement, columns);
-    const found = Array.from<undefined, Transaction | undefined>({ length: count }, () => undefined);
+    const { rows } = await this.database.query<Row>(statement, columns.encode(wanted));
+    const found: (Transaction | undefined)[] = wanted.map(() => undefined);
     // A look that proves has a row to say that it found nothing.
     for (const row of rows) if (row.place !== null) found[row.place - 1] = fromRow(row);
     return found;
@@ -145,25 +136,6 @@ export class Lookup {
 /** A server that was left behind may not have heard yet how a transaction ended, and must not say that nobody knows. */
 function isDecided(found: Transaction | undefined): boolean {
   return found !== undefined && found.status !== 'unknown';
-}
-
-function audits(wanted: readonly WantedAudit[]): [number, ...string[]] {
-  return [
-    wanted.length,
-    numbers(wanted.map(({ organisationId }) => organisationId)),
-    numbers(wanted.map(({ audit }) => audit)),
-    texts(wanted.map(({ merchantIds }) => numbers(merchantIds))),
-  ];
-}
-
-function correlationIds(wanted: readonly WantedCorrelationId[]): [number, ...string[]] {
-  return [
-    wanted.length,
-    numbers(wanted.map(({ organisationId }) => organisationId)),
-    numbers(wanted.map(({ merchantId }) => merchantId)),
-    texts(wanted.map(({ correlationId }) => correlationId)),
-    numbers(wanted.map(({ sinceMs }) => sinceMs)),
-  ];
 }
 
 /** Whatever the reason: a standby refuses in words of its own. */

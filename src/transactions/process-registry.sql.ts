@@ -1,3 +1,4 @@
+import { columns, integer } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
 
 export const REGISTER_PROCESS: Statement = {
@@ -5,14 +6,24 @@ export const REGISTER_PROCESS: Statement = {
   text: `INSERT INTO process DEFAULT VALUES RETURNING id, (SELECT installation FROM gateway) AS installation`,
 };
 
+/** After the process and its epochs. */
+export const FINISHED = columns<{ readonly organisationId: number; readonly first: number }>(
+  'finished',
+  {
+    organisation_id: integer(({ organisationId }) => organisationId),
+    first_audit: integer(({ first }) => first),
+  },
+  { after: 3 },
+);
+
 /** Also drops the finished leases of this process. */
 export const HEARTBEAT: Statement = {
   name: 'heartbeat',
   text: `
     WITH released AS (
-      DELETE FROM audit_lease l USING unnest($2::integer[], $3::integer[]) AS r(organisation_id, first_audit)
-      WHERE l.organisation_id = r.organisation_id AND l.first_audit = r.first_audit AND l.process_id = $1)
-    UPDATE process SET seen_at = now(), advanced_ms = gateway.advanced_ms, answered_absence = $4, known_absence = $5
+      DELETE FROM audit_lease l USING ${FINISHED.rows}
+      WHERE l.organisation_id = finished.organisation_id AND l.first_audit = finished.first_audit AND l.process_id = $1)
+    UPDATE process SET seen_at = now(), advanced_ms = gateway.advanced_ms, answered_absence = $2, known_absence = $3
     FROM gateway WHERE id = $1
     RETURNING process.advanced_ms AS "advancedMs", gateway.newest_absence AS newest,
       gateway.forgotten_absence AS forgotten, database_lineage() AS lineage,

@@ -1,10 +1,15 @@
 // The process registry: each running process has a row in it and keeps it alive with a heartbeat. The others presume a process
 // without one dead, and look after what it left in doubt.
 
-import { numbers } from '../postgres/columns.js';
 import type { Database } from '../postgres/database.js';
 import type { AuditLeases } from './audit-leases.js';
-import { DEREGISTER_PROCESS, HEARTBEAT, MOVE_AHEAD, REGISTER_PROCESS } from './process-registry.sql.js';
+import {
+  DEREGISTER_PROCESS,
+  FINISHED,
+  HEARTBEAT,
+  MOVE_AHEAD,
+  REGISTER_PROCESS,
+} from './process-registry.sql.js';
 import type { OwnEpochs, SharedEpochs } from './search-fence.js';
 
 /** What a heartbeat brings back. */
@@ -73,13 +78,7 @@ export class ProcessRegistry {
     const beganMs = performance.now();
     // Taken out, not looked at: further blocks are finished while the heartbeat is under way.
     const finished = leases.takeFinished();
-    const values = [
-      this.#id,
-      numbers(finished.map((block) => block.organisationId)),
-      numbers(finished.map((block) => block.first)),
-      epochs.answered,
-      epochs.current,
-    ];
+    const values = [this.#id, epochs.answered, epochs.current, ...FINISHED.encode(finished)];
     const { rows } = await this.database.query<HeartbeatRow>(HEARTBEAT, values).catch((error: unknown) => {
       leases.putBackFinished(finished);
       throw error;

@@ -1,12 +1,20 @@
+import { columns, date, float, integer, optionalText, smallint, text } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
+import type { Recording, Undecided } from './transaction.js';
 
-const ANSWERS = `
-  unnest($1::integer[], $2::integer[], $3::integer[], $4::smallint[], $5::float8[], string_to_array($6, E'\\x1f'),
-    string_to_array($7, E'\\x1f', E'\\x1e'), string_to_array($8, E'\\x1f', E'\\x1e'),
-    string_to_array($9, E'\\x1f', E'\\x1e')::date[], string_to_array($10, E'\\x1f', E'\\x1e'),
-    string_to_array($11, E'\\x1f', E'\\x1e'))
-    AS answer(organisation_id, audit, resolve_attempts, gateway_status_code, voidable_until_ms, status,
-      response_code, response_message, settlement_date, authorisation_code, preauthorisation_code)`;
+export const ANSWERS = columns<Recording>('answer', {
+  organisation_id: integer(({ organisationId }) => organisationId),
+  audit: integer(({ intent }) => intent.audit),
+  resolve_attempts: integer(({ attempt }) => attempt),
+  gateway_status_code: smallint(({ outcome }) => outcome.gatewayStatusCode),
+  voidable_until_ms: float(({ outcome }) => outcome.voidableUntilMs),
+  status: text(({ outcome }) => outcome.status),
+  response_code: optionalText(({ outcome }) => outcome.responseCode),
+  response_message: optionalText(({ outcome }) => outcome.responseMessage),
+  settlement_date: date(({ outcome }) => outcome.settlementDate),
+  authorisation_code: optionalText(({ outcome }) => outcome.authorisationCode),
+  preauthorisation_code: optionalText(({ outcome }) => outcome.preauthorisationCode),
+});
 
 const DECIDE = `
   UPDATE transaction t SET
@@ -16,7 +24,7 @@ const DECIDE = `
     preauthorisation_code = answer.preauthorisation_code,
     voidable_until = to_timestamp(answer.voidable_until_ms / 1000), resolve_at = NULL,
     decided_at = (SELECT gateway_now())
-  FROM ${ANSWERS}
+  FROM ${ANSWERS.rows}
   WHERE t.organisation_id = answer.organisation_id AND t.audit = answer.audit
     AND t.status = 'unknown' AND t.resolve_attempts = answer.resolve_attempts`;
 
@@ -101,12 +109,17 @@ export const RECORD_TARGETED: Statement = {
     SELECT organisation_id AS "organisationId", audit FROM decided`,
 };
 
+export const DOUBTS = columns<Undecided>('doubt', {
+  organisation_id: integer(({ organisationId }) => organisationId),
+  audit: integer(({ audit }) => audit),
+});
+
 /** No readable answer: the resolver takes over at once. */
 export const HAND_TO_RESOLVER: Statement = {
   name: 'hand-to-resolver',
   text: `
     UPDATE transaction t SET resolve_at = now()
-    FROM unnest($1::integer[], $2::integer[]) AS doubt(organisation_id, audit)
+    FROM ${DOUBTS.rows}
     WHERE t.organisation_id = doubt.organisation_id AND t.audit = doubt.audit
       AND t.status = 'unknown' AND t.resolve_at IS NULL`,
 };

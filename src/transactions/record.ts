@@ -1,21 +1,17 @@
 // Commit B: the outcome is stored, and the reservation on the target settled or released.
 
 import { Batcher } from '../postgres/batcher.js';
-import { numbers, optionalTexts, texts } from '../postgres/columns.js';
 import type { Database } from '../postgres/database.js';
 import type { BatchOptions } from './claim.js';
-import { HAND_TO_RESOLVER, RECORD_DIRECT, RECORD_DIRECT_WITH_ITEMS, RECORD_TARGETED } from './record.sql.js';
-import type { Intent, Outcome } from './transaction.js';
-
-export type Undecided = Pick<Intent, 'organisationId' | 'audit' | 'targetAudit'>;
-
-interface Recording {
-  readonly organisationId: number;
-  readonly intent: Undecided;
-  readonly outcome: Outcome;
-  /** 0 for the answer to the request itself, the resolver's attempt otherwise. */
-  readonly attempt: number;
-}
+import {
+  ANSWERS,
+  DOUBTS,
+  HAND_TO_RESOLVER,
+  RECORD_DIRECT,
+  RECORD_DIRECT_WITH_ITEMS,
+  RECORD_TARGETED,
+} from './record.sql.js';
+import type { Intent, Outcome, Recording, Undecided } from './transaction.js';
 
 export class Records {
   readonly #direct: Batcher<Recording, boolean>;
@@ -54,30 +50,15 @@ export class Records {
     statement: typeof RECORD_DIRECT,
     recordings: readonly Recording[],
   ): Promise<readonly boolean[]> {
-    const outcomes = recordings.map((recording) => recording.outcome);
-    const { rows } = await this.database.query<Pick<Intent, 'organisationId' | 'audit'>>(statement, [
-      numbers(recordings.map((recording) => recording.organisationId)),
-      numbers(recordings.map((recording) => recording.intent.audit)),
-      numbers(recordings.map((recording) => recording.attempt)),
-      numbers(outcomes.map((outcome) => outcome.gatewayStatusCode)),
-      numbers(outcomes.map((outcome) => outcome.voidableUntilMs)),
-      texts(outcomes.map((outcome) => outcome.status)),
-      optionalTexts(outcomes.map((outcome) => outcome.responseCode)),
-      optionalTexts(outcomes.map((outcome) => outcome.responseMessage)),
-      optionalTexts(outcomes.map((outcome) => outcome.settlementDate)),
-      optionalTexts(outcomes.map((outcome) => outcome.authorisationCode)),
-      optionalTexts(outcomes.map((outcome) => outcome.preauthorisationCode)),
-    ]);
+    const values = ANSWERS.encode(recordings);
+    const { rows } = await this.database.query<Pick<Intent, 'organisationId' | 'audit'>>(statement, values);
     if (rows.length === recordings.length) return recordings.map(() => true);
     const decided = new Set(rows.map(({ organisationId, audit }) => `${organisationId}/${audit}`));
     return recordings.map(({ intent }) => decided.has(`${intent.organisationId}/${intent.audit}`));
   }
 
   async #handOver(doubts: readonly Undecided[]): Promise<readonly undefined[]> {
-    await this.database.query(HAND_TO_RESOLVER, [
-      numbers(doubts.map((doubt) => doubt.organisationId)),
-      numbers(doubts.map((doubt) => doubt.audit)),
-    ]);
+    await this.database.query(HAND_TO_RESOLVER, DOUBTS.encode(doubts));
     return doubts.map(() => undefined);
   }
 }

@@ -1,9 +1,25 @@
+import { columns, integer, text } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
+
+/** After the process that raises them. */
+export const FENCED = columns<{
+  readonly organisationId: number;
+  readonly merchantId: number;
+  readonly correlationId: string;
+}>(
+  'fenced',
+  {
+    organisation_id: integer(({ organisationId }) => organisationId),
+    merchant_id: integer(({ merchantId }) => merchantId),
+    correlation_id: text(({ correlationId }) => correlationId),
+  },
+  { after: 1 },
+);
 
 /** A fence is a row of `absence`; its number is an epoch. */
 export const RAISE_FENCES: Statement = {
   name: 'raise-fences',
-  text: `SELECT make_absences($1::integer[], $2::integer[], string_to_array($3, E'\\x1f'), $4) AS number`,
+  text: `SELECT make_absences(${FENCED.arrays}, $1) AS number`,
 };
 
 /** Fences that lie before every live process's epoch, and before any request that may still come. A claim of an epoch before the forgotten ones is refused. */

@@ -3,10 +3,9 @@
 // row, which refuses every claim of the same correlation ID whose request was received in an earlier epoch.
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { Batcher } from '../postgres/batcher.js';
-import { numbers, texts } from '../postgres/columns.js';
 import { type Database, isLockTimeout } from '../postgres/database.js';
 import { fault } from '../values/faults.js';
-import { FORGET_FENCES, RAISE_FENCES } from './search-fence.sql.js';
+import { FENCED, FORGET_FENCES, RAISE_FENCES } from './search-fence.sql.js';
 
 /** A request that creates a transaction, from its receipt until it is answered. */
 export interface InFlightRequest {
@@ -230,12 +229,7 @@ export class SearchFence {
   }
 
   async #raise(keys: readonly CorrelationKey[]): Promise<readonly undefined[]> {
-    await this.database.query(RAISE_FENCES, [
-      numbers(keys.map((key) => key.organisationId)),
-      numbers(keys.map((key) => key.merchantId)),
-      texts(keys.map((key) => key.correlationId)),
-      this.process.id,
-    ]);
+    await this.database.query(RAISE_FENCES, [this.process.id, ...FENCED.encode(keys)]);
     return keys.map(() => undefined);
   }
 }

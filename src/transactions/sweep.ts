@@ -1,8 +1,7 @@
 // Finds transactions in doubt that nobody looks after: under no lease, and not the resolver's. A failover that lost a lease can
 // leave such a one. Slowly and in small pieces, at each start, after each failover, and once a day.
-import { numbers } from '../postgres/columns.js';
 import type { Database, Queryable } from '../postgres/database.js';
-import { HAND_TO_RESOLVER } from './record.sql.js';
+import { DOUBTS, HAND_TO_RESOLVER } from './record.sql.js';
 import { ASK_FOR_A_SWEEP, BEGIN_SWEEP, NEXT_TO_SWEEP, SWEPT, UNLEASED, WHOLLY_SWEPT } from './sweep.sql.js';
 
 /** How many audits one run looks at: some milliseconds of PostgreSQL's time. */
@@ -60,7 +59,8 @@ export class Sweep {
     const { rows: unleased } = await connection.query<{ audit: number; old: boolean }>(UNLEASED, values);
     const audits = unleased.filter(({ old }) => old).map(({ audit }) => audit);
     if (audits.length > 0) {
-      await connection.query(HAND_TO_RESOLVER, [numbers(audits.map(() => organisationId)), numbers(audits)]);
+      const doubts = audits.map((audit) => ({ organisationId, audit }));
+      await connection.query(HAND_TO_RESOLVER, DOUBTS.encode(doubts));
     }
     // The sweep waits at what is too young.
     const young = unleased.findLast(({ old }) => !old);

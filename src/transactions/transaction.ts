@@ -4,6 +4,7 @@ import type { Pricing } from '../plugins/contract.js';
 import type { ShownBankAccount } from '../values/bank-account.js';
 import type { Cents } from '../values/money.js';
 import { settlementCutOff, settlementDay } from '../values/settlement.js';
+import type { InFlightRequest } from './search-fence.js';
 
 export type TransactionType = MoneyOperation;
 export type TransactionStatus = 'unknown' | 'approved' | 'declined' | 'pending' | 'error' | 'voided';
@@ -55,10 +56,56 @@ export interface Intent {
   readonly completableUntilMs?: number;
 }
 
+/** An intent with a payment method of its own, as commit A stores it. */
+export interface DirectClaim extends Intent {
+  /** The payment details, of a card or of a bank account. */
+  readonly sealed: Buffer;
+  readonly keyVersion: number;
+  /** The token that was opened for it, and by whom: for the journal. */
+  readonly tokenId?: number;
+  readonly username: string;
+  readonly inFlight: InFlightRequest;
+}
+
+/** A claim on a target. What it leaves out (a void has no amount), and the payment method, come from the target. */
+export interface TargetedClaim {
+  readonly organisationId: number;
+  readonly audit: number;
+  readonly merchantId: number;
+  readonly transactionType: 'completion' | 'refund' | 'void';
+  readonly correlationId: string;
+  readonly createdMs: number;
+  readonly reference: string;
+  readonly targetAudit: number;
+  readonly amountCents?: Cents;
+  readonly currency?: string;
+  readonly kvps: Kvps;
+  readonly pricing?: Pricing;
+  readonly inFlight: InFlightRequest;
+}
+
+/** What names a transaction whose outcome is open, and its target. */
+export type Undecided = Pick<Intent, 'organisationId' | 'audit' | 'targetAudit'>;
+
+/** What commit B stores. */
+export interface Recording {
+  readonly organisationId: number;
+  readonly intent: Undecided;
+  readonly outcome: Outcome;
+  /** 0 for the answer to the request itself, the resolver's attempt otherwise. */
+  readonly attempt: number;
+}
+
 export interface Transaction extends Intent, Outcome {
   readonly refundedCents: number;
   readonly completedBy?: number;
   readonly voidedBy?: number;
+}
+
+/** Most transactions have none, and then nothing is stored. */
+export function storedKvps(kvps: Kvps): Kvps | undefined {
+  for (const _ in kvps) return kvps;
+  return undefined;
 }
 
 export const UNDECIDED: Outcome = { status: 'unknown', gatewayStatusCode: GATEWAY_STATUS.unknown };

@@ -1,4 +1,12 @@
+import { bytes, columns, integer } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
+
+/** After the organisation, the merchant and the version that they are sealed under now. */
+export const RESEALED = columns<{ readonly row: number; readonly sealed: Buffer }>(
+  'resealed',
+  { row: integer(({ row }) => row), sealed: bytes(({ sealed }) => sealed) },
+  { after: 3 },
+);
 
 /** Locks the merchant, so that two rotations do not both make a new version. */
 export const LOCK_MERCHANT: Statement = {
@@ -48,8 +56,8 @@ export const RESEAL_TOKENS: Statement = {
   name: 'reseal-tokens',
   text: `
     UPDATE token t SET key_version = $3, sealed = decode(resealed.sealed, 'base64')
-    FROM unnest($4::integer[], string_to_array($5, E'\\x1f')) AS resealed(id, sealed)
-    WHERE t.organisation_id = $1 AND t.merchant_id = $2 AND t.id = resealed.id`,
+    FROM ${RESEALED.rows}
+    WHERE t.organisation_id = $1 AND t.merchant_id = $2 AND t.id = resealed.row`,
 };
 
 export const TAKE_OLDER_TRANSACTIONS: Statement = {
@@ -64,8 +72,8 @@ export const RESEAL_TRANSACTIONS: Statement = {
   name: 'reseal-transactions',
   text: `
     UPDATE transaction t SET card_key_version = $3, card_sealed = decode(resealed.sealed, 'base64')
-    FROM unnest($4::integer[], string_to_array($5, E'\\x1f')) AS resealed(audit, sealed)
-    WHERE t.organisation_id = $1 AND t.audit = resealed.audit AND t.merchant_id = $2`,
+    FROM ${RESEALED.rows}
+    WHERE t.organisation_id = $1 AND t.audit = resealed.row AND t.merchant_id = $2`,
 };
 
 export const KEY_STATUS: Statement = {

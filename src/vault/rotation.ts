@@ -2,7 +2,6 @@
 // It can be interrupted and gone on with at any point; several at once share the work.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type JournalEntry, journal } from '../journal/journal.js';
-import { numbers, texts } from '../postgres/columns.js';
 import type { Database, Queryable, Statement } from '../postgres/database.js';
 import type { KeyProvider } from './key-provider.js';
 import { type DataKeyRow, DataKeys, dataKeyContext, NEWEST_KNOWN_WITHIN_MS, renewProof } from './keys.js';
@@ -19,6 +18,7 @@ import {
   OLDER_TRANSACTIONS_LEFT,
   RESEAL_TOKENS,
   RESEAL_TRANSACTIONS,
+  RESEALED,
   REWRAP_DATA_KEY,
   TAKE_OLDER_TOKENS,
   TAKE_OLDER_TRANSACTIONS,
@@ -250,14 +250,14 @@ export class Rotation {
       const values = [organisationId, merchantId, key.version, BATCH, after];
       const { rows } = await connection.query<SealedRow>(kind.take, values);
       if (rows.length === 0) return { count: 0, last: after };
-      const resealed: string[] = [];
+      const resealed: { row: number; sealed: Buffer }[] = [];
       for (const { row, keyVersion, sealed } of rows) {
         const place: Place = { table: kind.table, organisationId, merchantId, row, field: kind.field };
         const old = await this.#keys.version(organisationId, merchantId, keyVersion);
-        resealed.push(seal(key, place, open(old, place, sealed)).toString('base64'));
+        resealed.push({ row, sealed: seal(key, place, open(old, place, sealed)) });
       }
-      const ids = numbers(rows.map(({ row }) => row));
-      await connection.query(kind.reseal, [organisationId, merchantId, key.version, ids, texts(resealed)]);
+      const renewed = RESEALED.encode(resealed);
+      await connection.query(kind.reseal, [organisationId, merchantId, key.version, ...renewed]);
       return { count: rows.length, last: (rows.at(-1) as SealedRow).row };
     });
   }

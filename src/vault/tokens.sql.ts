@@ -1,4 +1,6 @@
+import { boolean, bytes, columns, integer, json, text } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
+import type { AccountType, ShownAccount } from './account.js';
 
 export const LEASE_TOKEN_IDS: Statement = {
   name: 'lease-token-ids',
@@ -6,6 +8,34 @@ export const LEASE_TOKEN_IDS: Statement = {
     UPDATE organisation SET next_token_id = next_token_id + $2 WHERE id = $1
     RETURNING (next_token_id - $2)::integer AS first, (next_token_id - 1)::integer AS last`,
 };
+
+export const NEW_TOKENS = columns<{
+  readonly organisationId: number;
+  readonly customerId: number;
+  readonly id: number;
+  readonly keyVersion: number;
+  readonly active: boolean;
+  readonly virtualPan: string;
+  readonly accountType: AccountType;
+  readonly preferredName: string;
+  readonly shown: ShownAccount;
+  readonly sealed: Buffer;
+  readonly access: { readonly merchantId: number; readonly username: string; readonly correlationId: string };
+}>('asked', {
+  organisation_id: integer(({ organisationId }) => organisationId),
+  merchant_id: integer(({ access }) => access.merchantId),
+  customer_id: integer(({ customerId }) => customerId),
+  id: integer(({ id }) => id),
+  key_version: integer(({ keyVersion }) => keyVersion),
+  active: boolean(({ active }) => active),
+  virtual_pan: text(({ virtualPan }) => virtualPan),
+  account_type: text(({ accountType }) => accountType),
+  preferred_name: text(({ preferredName }) => preferredName),
+  shown: json(({ shown }) => shown),
+  sealed: bytes(({ sealed }) => sealed),
+  actor: text(({ access }) => `user:${access.username}`),
+  correlation_id: text(({ access }) => access.correlationId),
+});
 
 /**
  * Adds tokens to customers that are there, and tells the journal. The customers are locked against deletion for as long
@@ -16,12 +46,7 @@ export const ADD_TOKENS: Statement = {
   name: 'add-tokens',
   text: `
     WITH asked AS (
-      SELECT * FROM unnest($1::integer[], $2::integer[], $3::integer[], $4::integer[], $5::integer[], $6::boolean[],
-        string_to_array($7, E'\\x1f'), string_to_array($8, E'\\x1f'), string_to_array($9, E'\\x1f'),
-        string_to_array($10, E'\\x1f'), string_to_array($11, E'\\x1f'), string_to_array($12, E'\\x1f'),
-        string_to_array($13, E'\\x1f'))
-        AS asked(organisation_id, merchant_id, customer_id, id, key_version, active, virtual_pan, account_type,
-          preferred_name, shown, sealed, actor, correlation_id)
+      SELECT * FROM ${NEW_TOKENS.rows}
     ), owners AS (
       SELECT c.organisation_id, c.id FROM customer c
       JOIN asked ON c.organisation_id = asked.organisation_id AND c.merchant_id = asked.merchant_id
@@ -100,13 +125,22 @@ export const DELETE_TOKENS_OF_CUSTOMER: Statement = {
     WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND deleted_at IS NULL`,
 };
 
+export const VIRTUAL_PANS = columns<{
+  readonly organisationId: number;
+  readonly merchantId: number;
+  readonly virtualPan: string;
+}>('asked', {
+  organisation_id: integer(({ organisationId }) => organisationId),
+  merchant_id: integer(({ merchantId }) => merchantId),
+  virtual_pan: text(({ virtualPan }) => virtualPan),
+});
+
 /** What payments with virtual PANs need; several at once. */
 export const USABLE_TOKENS: Statement = {
   name: 'usable-tokens',
   text: `
     SELECT asked.place, t.id, t.account_type AS "accountType", t.key_version AS "keyVersion", t.sealed
-    FROM unnest($1::integer[], $2::integer[], string_to_array($3, E'\\x1f')) WITH ORDINALITY
-      AS asked(organisation_id, merchant_id, virtual_pan, place)
+    FROM ${VIRTUAL_PANS.places}
     JOIN token t ON t.organisation_id = asked.organisation_id AND t.virtual_pan = asked.virtual_pan
     WHERE t.merchant_id = asked.merchant_id AND t.active AND t.deleted_at IS NULL`,
 };

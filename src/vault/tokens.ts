@@ -1,7 +1,7 @@
 // Tokens: stored payment methods. Their secrets are sealed, and no operation ever returns them.
 import { journal } from '../journal/journal.js';
 import { Batcher } from '../postgres/batcher.js';
-import { numbers, texts } from '../postgres/columns.js';
+import type { EntryOf } from '../postgres/columns.js';
 import { type Database, isUniqueViolation, type Queryable } from '../postgres/database.js';
 import type { FairConnections } from '../postgres/fair-connections.js';
 import { IdBlocks } from '../postgres/id-blocks.js';
@@ -16,9 +16,11 @@ import {
   CHANGE_TOKEN,
   DELETE_TOKEN,
   LEASE_TOKEN_IDS,
+  NEW_TOKENS,
   TOKEN,
   TOKENS_OF_CUSTOMER,
   USABLE_TOKENS,
+  VIRTUAL_PANS,
 } from './tokens.sql.js';
 import { makeVirtualPan } from './virtual-pan.js';
 
@@ -38,22 +40,10 @@ export interface OpenedToken {
   readonly secrets: string;
 }
 
-interface NewToken extends Token {
-  readonly organisationId: number;
-  readonly access: VaultAccess;
-  readonly customerId: number;
-  readonly keyVersion: number;
-  readonly sealed: Buffer;
-}
+type NewToken = EntryOf<typeof NEW_TOKENS>;
 
 /** What became of a token that was to be added. A conflict is with one that was added at the same moment. */
 type Ending = 'added' | 'no customer' | 'name in use' | 'conflict';
-
-interface Asked {
-  readonly organisationId: number;
-  readonly merchantId: number;
-  readonly virtualPan: string;
-}
 
 interface UsableRow {
   readonly place: number;
@@ -80,7 +70,7 @@ export interface TokenConnections {
 export class Tokens {
   readonly #ids: IdBlocks;
   readonly #adding: Batcher<NewToken, Ending>;
-  readonly #opening: Batcher<Asked, UsableRow | undefined>;
+  readonly #opening: Batcher<EntryOf<typeof VIRTUAL_PANS>, UsableRow | undefined>;
 
   constructor(
     private readonly connections: TokenConnections,
@@ -228,33 +218,16 @@ export class Tokens {
       organisationId: number;
       id: number;
       ending: Ending;
-    }>(ADD_TOKENS, [
-      numbers(tokens.map((token) => token.organisationId)),
-      numbers(tokens.map((token) => token.access.merchantId)),
-      numbers(tokens.map((token) => token.customerId)),
-      numbers(tokens.map((token) => token.id)),
-      numbers(tokens.map((token) => token.keyVersion)),
-      `{${tokens.map((token) => token.active).join(',')}}`,
-      texts(tokens.map((token) => token.virtualPan)),
-      texts(tokens.map((token) => token.accountType)),
-      texts(tokens.map((token) => token.preferredName)),
-      texts(tokens.map((token) => JSON.stringify(token.shown))),
-      texts(tokens.map((token) => token.sealed.toString('base64'))),
-      texts(tokens.map((token) => `user:${token.access.username}`)),
-      texts(tokens.map((token) => token.access.correlationId)),
-    ]);
+    }>(ADD_TOKENS, NEW_TOKENS.encode(tokens));
     const endings = new Map(
       rows.map(({ organisationId, id, ending }) => [`${organisationId}/${id}`, ending]),
     );
     return tokens.map(({ organisationId, id }) => endings.get(`${organisationId}/${id}`) ?? 'conflict');
   }
 
-  async #usable(asked: readonly Asked[]): Promise<readonly (UsableRow | undefined)[]> {
-    const { rows } = await this.connections.lookUps.query<UsableRow>(USABLE_TOKENS, [
-      numbers(asked.map((one) => one.organisationId)),
-      numbers(asked.map((one) => one.merchantId)),
-      texts(asked.map((one) => one.virtualPan)),
-    ]);
+  async #usable(asked: readonly EntryOf<typeof VIRTUAL_PANS>[]): Promise<readonly (UsableRow | undefined)[]> {
+    const values = VIRTUAL_PANS.encode(asked);
+    const { rows } = await this.connections.lookUps.query<UsableRow>(USABLE_TOKENS, values);
     const byPlace = new Map(rows.map((row) => [row.place, row]));
     return asked.map((_, index) => byPlace.get(index + 1));
   }

@@ -63,8 +63,8 @@ async function everyStatement(): Promise<Named[]> {
     if (!path.endsWith('.sql.ts')) continue;
     const exported = Object.entries((await import(join(source, path))) as Record<string, unknown>);
     for (const [name, value] of exported) {
-      // What is exported as a text is a part of statements, or runs before there is a schema.
-      if (typeof value === 'string') continue;
+      // What is exported as a text is a part of statements, or runs before there is a schema; so are columns of batches.
+      if (typeof value === 'string' || !('text' in (value as object))) continue;
       found.push({ ...(value as Statement), place: `${path.replace(/\.ts$/, '')} ${name}` });
     }
   }

@@ -35,7 +35,7 @@ const STATEMENTS: readonly Statement[] = Object.values({
   ...recording,
   ...finding,
   USABLE_TOKENS,
-});
+}).filter((exported): exported is Statement => 'text' in exported);
 /** Each table that a kept plan reads, and what it has to be found by. */
 const KEYS: Readonly<Record<string, RegExp>> = {
   transaction: /Index Cond: .*\b(?:audit|correlation_id) = /,
