@@ -20,8 +20,8 @@ const FOLDERS = [
   'directdebit',
   'admin',
   'api',
-  'reference',
   'http',
+  'reference',
   'gateway',
   'cli',
 ];

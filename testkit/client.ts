@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { type OpenApiOperation, openApiDocument } from '../src/api/openapi.js';
-import { OPERATIONS } from '../src/http/server.js';
+import { OPERATIONS } from '../src/api/operations.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
 export type Json = any;

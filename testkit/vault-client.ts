@@ -1,6 +1,6 @@
 // The vault operations as a merchant's backend server calls them, on top of a client.
 import { randomUUID } from 'node:crypto';
-import { OPERATIONS } from '../src/http/server.js';
+import { OPERATIONS } from '../src/api/operations.js';
 import { luhnDigit } from '../src/values/card.js';
 import { type Answer, CARD, type Client, type Json } from './client.js';
 

@@ -1,6 +1,10 @@
-// Which correlation ID an answer may repeat, also where the framework never saw the request.
+// The correlation ID of a request: which one an answer may repeat, and what can be wrong with one.
 import { containsCardNumber } from '../values/card.js';
 import { isCorrelationId } from '../values/text.js';
+import { placeOf } from './places.js';
+import { type Problem, problem } from './problems.js';
+import { CorrelationId } from './schemas.js';
+import { checker } from './validation.js';
 
 export const CORRELATION_HEADER = 'x-correlation-id';
 
@@ -9,19 +13,11 @@ export function returnable(sent: string | string[] | undefined): string | undefi
   return typeof sent === 'string' && isCorrelationId(sent) && !containsCardNumber(sent) ? sent : undefined;
 }
 
-const REQUEST_LINE = /^(?:\r\n)*[A-Z]+ \S+ HTTP\/1\.[01]\r\n/;
-const HEADER_LINE = /^x-correlation-id:[ \t]*(.*?)[ \t]*\r\n/gim;
-const END_OF_HEAD = '\r\n\r\n';
+const check = checker('header', CorrelationId);
 
-/**
- * That of a request whose head could not be read, if the packet begins with this head and the trouble is in it: an ID of
- * a request before it would say that that one was refused.
- */
-export function correlationIdInHead(packet: Buffer, troubleAt: number): string | undefined {
-  const text = packet.toString('latin1');
-  const end = text.indexOf(END_OF_HEAD);
-  if (!REQUEST_LINE.test(text) || (end !== -1 && troubleAt > end + END_OF_HEAD.length)) return undefined;
-  const head = end === -1 ? text : text.slice(0, end + 2);
-  const [sent, another] = [...head.matchAll(HEADER_LINE)].map(([, value]) => value);
-  return another === undefined ? returnable(sent) : undefined;
+/** Of a request from which no correlation ID could be taken. */
+export function correlationIdProblems(headers: Readonly<Record<string, unknown>>): Problem[] {
+  const sent = headers[CORRELATION_HEADER];
+  const problems = sent === undefined ? [problem('field_missing')] : check(sent);
+  return problems.map(({ code, message }) => problem(code, placeOf('correlation ID', false), message));
 }

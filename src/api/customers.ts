@@ -33,7 +33,7 @@ function customerObject({ id, name, reference }: Customer, { suffix }: Access): 
 const EXAMPLE = { reference: 'customer-42', name: 'Ada Lovelace' };
 
 export const CUSTOMER_OPERATIONS = [
-  operation<VaultServices, never, typeof CustomerQuery>({
+  operation({
     id: 'searchCustomers',
     tag: 'Customers',
     method: 'GET',
@@ -42,8 +42,8 @@ export const CUSTOMER_OPERATIONS = [
     description: 'Partial matches, in any case. Follow `_links.next` until it is absent.',
     query: CustomerQuery,
     success: { status: 200, description: 'A page of customers.', schema: CustomerList },
-    faults: OF_VAULT,
-    async handle(request, { customers }) {
+    problems: OF_VAULT,
+    async handle(request, { customers }: VaultServices) {
       const access = accessOf(request);
       const { query } = request;
       const { ordering = 'name', name, reference, limit = 100, offset = 0 } = query;
@@ -65,7 +65,7 @@ export const CUSTOMER_OPERATIONS = [
       };
     },
   }),
-  operation<VaultServices, never, typeof MerchantQuery, typeof NewCustomer>({
+  operation({
     id: 'findOrCreateCustomer',
     tag: 'Customers',
     method: 'POST',
@@ -78,8 +78,8 @@ export const CUSTOMER_OPERATIONS = [
     example: EXAMPLE,
     success: { status: 201, description: 'Created.', schema: CustomerObject, located: true },
     alsoSuccess: { status: 200, description: 'There already.', schema: CustomerObject, located: true },
-    faults: OF_VAULT,
-    async handle(request, { customers }) {
+    problems: OF_VAULT,
+    async handle(request, { customers }: VaultServices) {
       const access = accessOf(request);
       const { customer, created } = await customers.findOrCreate(
         access,
@@ -95,7 +95,7 @@ export const CUSTOMER_OPERATIONS = [
       };
     },
   }),
-  operation<VaultServices, typeof CustomerPath, typeof MerchantQuery>({
+  operation({
     id: 'lookUpCustomer',
     tag: 'Customers',
     method: 'GET',
@@ -105,14 +105,14 @@ export const CUSTOMER_OPERATIONS = [
     path: CustomerPath,
     query: MerchantQuery,
     success: { status: 200, description: 'The customer.', schema: CustomerObject },
-    faults: [...OF_VAULT, 'customer_not_found'],
-    async handle(request, { customers }) {
+    problems: [...OF_VAULT, 'customer_not_found'],
+    async handle(request, { customers }: VaultServices) {
       const access = accessOf(request);
       const customer = await customers.find(access, request.path.customer_id);
       return { status: 200, merchantId: access.merchantId, body: customerObject(customer, access) };
     },
   }),
-  operation<VaultServices, typeof CustomerPath, typeof MerchantQuery, typeof CustomerChange>({
+  operation({
     id: 'updateCustomer',
     tag: 'Customers',
     method: 'PATCH',
@@ -124,8 +124,8 @@ export const CUSTOMER_OPERATIONS = [
     body: CustomerChange,
     example: { name: EXAMPLE.name },
     success: { status: 200, description: 'The customer as it is now.', schema: CustomerObject },
-    faults: [...OF_VAULT, 'customer_not_found', 'reference_in_use'],
-    async handle(request, { customers }) {
+    problems: [...OF_VAULT, 'customer_not_found', 'reference_in_use'],
+    async handle(request, { customers }: VaultServices) {
       const access = accessOf(request);
       const { reference, name } = request.body;
       const customer = await customers.update(access, request.path.customer_id, {
@@ -135,7 +135,7 @@ export const CUSTOMER_OPERATIONS = [
       return { status: 200, merchantId: access.merchantId, body: customerObject(customer, access) };
     },
   }),
-  operation<VaultServices, typeof CustomerPath, typeof MerchantQuery>({
+  operation({
     id: 'deleteCustomer',
     tag: 'Customers',
     method: 'DELETE',
@@ -145,8 +145,8 @@ export const CUSTOMER_OPERATIONS = [
     path: CustomerPath,
     query: MerchantQuery,
     success: { status: 204, description: 'Deleted.' },
-    faults: [...OF_VAULT, 'customer_not_found'],
-    async handle(request, { customers }) {
+    problems: [...OF_VAULT, 'customer_not_found'],
+    async handle(request, { customers }: VaultServices) {
       const access = accessOf(request);
       await customers.delete(access, request.path.customer_id);
       return { status: 204, merchantId: access.merchantId };

@@ -185,7 +185,7 @@ function faultResponses<Services>(
     ...OF_FIELDS,
     ...(operation.method === 'GET' ? OF_READING : OF_SENDING),
     ...(operation.body ? OF_BODIES : []),
-    ...operation.faults,
+    ...operation.problems,
   ];
   const statuses = new Set(codes.map((code) => PROBLEMS[code].status));
   return Object.fromEntries(

@@ -1,20 +1,9 @@
 // What an operation of the interface is: one entry gives the route, the checks and the documentation.
-
-import type { Caller } from '../merchants/callers.js';
-import type { InFlightRequest } from '../transactions/search-fence.js';
-import type { Problem, ProblemCode } from './problems.js';
+import { correlationIdProblems } from './correlation-id.js';
+import { type Problem, type ProblemCode, refusedFor } from './problems.js';
+import { type AuthenticatedRequest, type CheckedRequest, checked } from './request-context.js';
 import type { Static, TObject, TSchema } from './typebox.js';
-import { type Check, checker } from './validation.js';
-
-export interface Checked<Path, Query, Body> {
-  readonly caller: Caller;
-  readonly correlationId: string;
-  /** Of an operation that creates a transaction. */
-  readonly inFlight: InFlightRequest | undefined;
-  readonly path: Path;
-  readonly query: Query;
-  readonly body: Body;
-}
+import { type Check, checker, reader } from './validation.js';
 
 export interface Reply {
   readonly status: number;
@@ -36,7 +25,7 @@ interface Success {
   readonly located?: true;
 }
 
-interface Definition<Services, Path extends TObject, Query extends TObject, Body extends TSchema> {
+interface Description<Path, Query, Body> {
   /** Becomes the name of a function in generated clients: no word that a language keeps for itself. */
   readonly id: string;
   readonly tag: Tag;
@@ -48,25 +37,40 @@ interface Definition<Services, Path extends TObject, Query extends TObject, Body
   readonly path?: Path;
   readonly query?: Query;
   readonly body?: Body;
-  /** What a schema cannot say about the body: takes the problems that the schema found and returns those that count. It must expect any body. */
-  readonly reviewBody?: (body: unknown, problems: Problem[]) => Problem[];
   readonly success: Success;
   /** A second way to succeed. */
   readonly alsoSuccess?: Success;
-  readonly faults: readonly ProblemCode[];
-  /** Whether the correlation ID makes it idempotent. */
+  /** Beside those that any operation may answer. */
+  readonly problems: readonly ProblemCode[];
+  /** Whether it creates a transaction: the correlation ID makes it idempotent. */
   readonly creates?: boolean;
   readonly example?: unknown;
-  handle(request: Checked<Static<Path>, Static<Query>, Static<Body>>, services: Services): Promise<Reply>;
 }
 
-export interface Operation<Services> extends Definition<Services, TObject, TObject, TSchema> {
-  readonly checkPath: Check;
-  readonly checkQuery: Check;
+interface Definition<Services, Path extends TObject, Query extends TObject, Body extends TSchema>
+  extends Description<Path, Query, Body> {
+  /** What a schema cannot say about the body: takes the problems that the schema found and returns those that count. It must expect any body. */
+  readonly reviewBody?: (body: unknown, problems: Problem[]) => Problem[];
+  handle(
+    request: CheckedRequest<Static<Path>, Static<Query>, Static<Body>>,
+    services: Services,
+  ): Promise<Reply>;
+}
+
+/** The parts of a request as they came. */
+export interface UncheckedRequest {
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+}
+
+export interface Operation<Services> extends Description<TObject, TObject, TSchema> {
   readonly checkBody: Check;
+  /** Checks the request and handles it. Throws a refusal that names all of its problems, wherever they are. */
+  answer(context: AuthenticatedRequest, request: UncheckedRequest, services: Services): Promise<Reply>;
 }
 
-const NOTHING: Check = () => [];
 const UNCHANGED = (_body: unknown, problems: Problem[]) => problems;
 
 export function operation<
@@ -75,12 +79,33 @@ export function operation<
   Query extends TObject = TObject,
   Body extends TSchema = TSchema,
 >(definition: Definition<Services, Path, Query, Body>): Operation<Services> {
-  const { path, query, body, reviewBody = UNCHANGED } = definition;
-  const checkBody = body ? checker('body', body) : NOTHING;
+  const { reviewBody = UNCHANGED, handle, ...description } = definition;
+  const { path: pathSchema, query: querySchema, body: bodySchema } = description;
+  const readPath = reader(pathSchema);
+  const readQuery = reader(querySchema);
+  const checkPath = checker('path', pathSchema);
+  const checkQuery = checker('query', querySchema);
+  const checkSchema = checker('body', bodySchema);
+  const checkBody: Check = (value) => reviewBody(value, checkSchema(value));
   return {
-    ...(definition as unknown as Definition<Services, TObject, TObject, TSchema>),
-    checkPath: path ? checker('path', path) : NOTHING,
-    checkQuery: query ? checker('query', query) : NOTHING,
-    checkBody: (value) => reviewBody(value, checkBody(value)),
+    ...description,
+    checkBody,
+    answer(context, { headers, params, query: sentQuery, body }, services) {
+      const path = readPath(params);
+      const query = readQuery(sentQuery);
+      const ofPath = checkPath(path);
+      const ofQuery = checkQuery(query);
+      const ofBody = checkBody(body);
+      const { correlationId } = context;
+      if (correlationId === undefined || ofPath.length + ofQuery.length + ofBody.length > 0) {
+        const ofCorrelationId = correlationId === undefined ? correlationIdProblems(headers) : [];
+        throw refusedFor([...ofCorrelationId, ...ofPath, ...ofQuery, ...ofBody]);
+      }
+      // Here, and nowhere else, what was checked by a schema gets the type of that schema.
+      return handle(
+        checked(context, correlationId, path as Static<Path>, query as Static<Query>, body as Static<Body>),
+        services,
+      );
+    },
   };
 }

@@ -103,6 +103,12 @@ export function problem(
   return { code, location, message };
 }
 
+/** All problems of a request together. */
+export function refusedFor([first, ...rest]: readonly Problem[]): RefusedRequest {
+  if (first === undefined) throw new Error('a request is refused for nothing');
+  return new RefusedRequest([first, ...rest]);
+}
+
 export function refused(code: ProblemCode, location: Location = []): RefusedRequest {
   return new RefusedRequest([problem(code, location)]);
 }

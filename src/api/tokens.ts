@@ -96,7 +96,7 @@ const EXAMPLE = {
 };
 
 export const TOKEN_OPERATIONS = [
-  operation<VaultServices, typeof CustomerPath, typeof TokenQuery>({
+  operation({
     id: 'listTokens',
     tag: 'Tokens',
     method: 'GET',
@@ -106,8 +106,8 @@ export const TOKEN_OPERATIONS = [
     path: CustomerPath,
     query: TokenQuery,
     success: { status: 200, description: 'A page of tokens.', schema: TokenList },
-    faults: [...OF_VAULT, 'customer_not_found'],
-    async handle(request, { tokens }) {
+    problems: [...OF_VAULT, 'customer_not_found'],
+    async handle(request, { tokens }: VaultServices) {
       const access = accessOf(request);
       const { customer_id: customerId } = request.path;
       const { limit = 100, offset = 0, after } = request.query;
@@ -126,7 +126,7 @@ export const TOKEN_OPERATIONS = [
       };
     },
   }),
-  operation<VaultServices, typeof CustomerPath, typeof MerchantQuery, typeof NewToken>({
+  operation({
     id: 'createToken',
     tag: 'Tokens',
     method: 'POST',
@@ -139,8 +139,8 @@ export const TOKEN_OPERATIONS = [
     reviewBody: reviewAccount,
     example: EXAMPLE,
     success: { status: 201, description: 'Created.', schema: TokenObject, located: true },
-    faults: [...OF_VAULT, 'customer_not_found', 'preferred_name_in_use'],
-    async handle(request, { tokens }) {
+    problems: [...OF_VAULT, 'customer_not_found', 'preferred_name_in_use'],
+    async handle(request, { tokens }: VaultServices) {
       const access = accessOf(request);
       const { customer_id: customerId } = request.path;
       const { preferred_name: preferredName, active, account } = request.body;
@@ -153,7 +153,7 @@ export const TOKEN_OPERATIONS = [
       return { status: 201, merchantId: access.merchantId, body, location: body._links.self.href };
     },
   }),
-  operation<VaultServices, typeof TokenPath, typeof MerchantQuery>({
+  operation({
     id: 'lookUpToken',
     tag: 'Tokens',
     method: 'GET',
@@ -163,15 +163,15 @@ export const TOKEN_OPERATIONS = [
     path: TokenPath,
     query: MerchantQuery,
     success: { status: 200, description: 'The token.', schema: TokenObject },
-    faults: [...OF_VAULT, 'customer_not_found', 'token_not_found'],
-    async handle(request, { tokens }) {
+    problems: [...OF_VAULT, 'customer_not_found', 'token_not_found'],
+    async handle(request, { tokens }: VaultServices) {
       const access = accessOf(request);
       const { customer_id: customerId, token_id: tokenId } = request.path;
       const token = await tokens.find(access, customerId, tokenId);
       return { status: 200, merchantId: access.merchantId, body: tokenObject(token, customerId, access) };
     },
   }),
-  operation<VaultServices, typeof TokenPath, typeof MerchantQuery, typeof TokenChange>({
+  operation({
     id: 'updateToken',
     tag: 'Tokens',
     method: 'PATCH',
@@ -185,8 +185,8 @@ export const TOKEN_OPERATIONS = [
     reviewBody: reviewAccount,
     example: { active: false },
     success: { status: 200, description: 'The token as it is now.', schema: TokenObject },
-    faults: [...OF_VAULT, 'customer_not_found', 'token_not_found', 'preferred_name_in_use'],
-    async handle(request, { tokens }) {
+    problems: [...OF_VAULT, 'customer_not_found', 'token_not_found', 'preferred_name_in_use'],
+    async handle(request, { tokens }: VaultServices) {
       const access = accessOf(request);
       const { customer_id: customerId, token_id: tokenId } = request.path;
       const { preferred_name: preferredName, active, account } = request.body;
@@ -198,7 +198,7 @@ export const TOKEN_OPERATIONS = [
       return { status: 200, merchantId: access.merchantId, body: tokenObject(token, customerId, access) };
     },
   }),
-  operation<VaultServices, typeof TokenPath, typeof MerchantQuery>({
+  operation({
     id: 'deleteToken',
     tag: 'Tokens',
     method: 'DELETE',
@@ -208,8 +208,8 @@ export const TOKEN_OPERATIONS = [
     path: TokenPath,
     query: MerchantQuery,
     success: { status: 204, description: 'Deleted.' },
-    faults: [...OF_VAULT, 'customer_not_found', 'token_not_found'],
-    async handle(request, { tokens }) {
+    problems: [...OF_VAULT, 'customer_not_found', 'token_not_found'],
+    async handle(request, { tokens }: VaultServices) {
       const access = accessOf(request);
       await tokens.delete(access, request.path.customer_id, request.path.token_id);
       return { status: 204, merchantId: access.merchantId };

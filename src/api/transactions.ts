@@ -12,10 +12,11 @@ import { fault } from '../values/faults.js';
 import { cents, isAmount, isCurrency } from '../values/money.js';
 import { createdTransaction, lookedUpTransaction, transactionPath } from './hal.js';
 import { kvpsOf, reviewKvps } from './kvps.js';
-import { type Checked, operation, type Reply } from './operation.js';
+import { operation, type Reply } from './operation.js';
 import { CREDITCARD, PAYMENT_METHOD } from './places.js';
 import { type Problem, type ProblemCode, problem } from './problems.js';
 import { problemOf } from './refusals.js';
+import type { CheckedRequest } from './request-context.js';
 import {
   AmountBody,
   AuditPath,
@@ -51,7 +52,7 @@ const OF_CREATION: readonly ProblemCode[] = [
 ];
 
 /** What every command is made of. */
-function commonOf({ caller, correlationId, inFlight, body }: Checked<unknown, unknown, AnyBody>) {
+function commonOf({ caller, correlationId, inFlight, body }: CheckedRequest<unknown, unknown, AnyBody>) {
   if (inFlight === undefined) throw new Error('a request that creates a transaction is not announced');
   inFlight.merchantId = body.merchant.id;
   return {
@@ -154,14 +155,14 @@ function payment(
   kind: DirectCommand['operation'],
   text: { id: string; route: string; summary: string; description: string },
 ) {
-  return operation<TransactionServices, never, never, typeof PaymentBody>({
+  return operation({
     ...text,
     tag: 'Transactions',
     method: 'POST',
-    body: kind === 'preauthorisation' ? (CardPaymentBody as typeof PaymentBody) : PaymentBody,
+    body: kind === 'preauthorisation' ? CardPaymentBody : PaymentBody,
     reviewBody: (body, problems) => reviewKvps(body, reviewMethod(kind, body, problems)),
     success: CREATED,
-    faults: [...OF_CREATION, 'token_not_usable', 'no_acquirer'],
+    problems: [...OF_CREATION, 'token_not_usable', 'no_acquirer'],
     creates: true,
     example: {
       merchant: { id: 1 },
@@ -171,7 +172,7 @@ function payment(
         payment_method: { creditcard: { pan: '4111111111111111', expiry_date: '1230', cvv: '123' } },
       },
     },
-    handle: (request, services) => {
+    handle: (request, services: TransactionServices) => {
       const { transaction } = request.body;
       const method = methodOf(transaction.payment_method);
       return create({ operation: kind, method, ...commonOf(request), ...amountOf(transaction) }, services);
@@ -182,9 +183,9 @@ function payment(
 function onTarget(
   kind: 'completion' | 'refund',
   text: { id: string; route: string; summary: string; description: string },
-  faults: readonly ProblemCode[],
+  problems: readonly ProblemCode[],
 ) {
-  return operation<TransactionServices, typeof AuditPath, never, typeof AmountBody>({
+  return operation({
     ...text,
     tag: 'Transactions',
     method: 'POST',
@@ -192,7 +193,7 @@ function onTarget(
     body: AmountBody,
     reviewBody: reviewKvps,
     success: CREATED,
-    faults: [...OF_CREATION, 'transaction_not_found', ...faults],
+    problems: [...OF_CREATION, 'transaction_not_found', ...problems],
     creates: true,
     example: {
       merchant: { id: 1 },
@@ -201,7 +202,7 @@ function onTarget(
         amount_details: { total_amount: '1995', currency: 'AUD' },
       },
     },
-    handle: (request, services) => {
+    handle: (request, services: TransactionServices) => {
       const amount = amountOf(request.body.transaction);
       const targetAudit = request.path.audit;
       return create({ operation: kind, targetAudit, ...commonOf(request), ...amount }, services);
@@ -250,7 +251,7 @@ export const TRANSACTION_OPERATIONS = [
     description:
       'Not tied to an earlier transaction, so nothing limits its amount. Prefer a refund by audit.',
   }),
-  operation<TransactionServices, typeof AuditPath, never, typeof VoidBody>({
+  operation({
     id: 'voidTransaction',
     tag: 'Transactions',
     method: 'POST',
@@ -262,13 +263,13 @@ export const TRANSACTION_OPERATIONS = [
     body: VoidBody,
     reviewBody: reviewKvps,
     success: CREATED,
-    faults: [...OF_CREATION, 'transaction_not_found', 'target_not_voidable'],
+    problems: [...OF_CREATION, 'transaction_not_found', 'target_not_voidable'],
     creates: true,
     example: { merchant: { id: 1 }, transaction: { reference: 'order-1001-void' } },
-    handle: (request, services) =>
+    handle: (request, services: TransactionServices) =>
       create({ operation: 'void', targetAudit: request.path.audit, ...commonOf(request) }, services),
   }),
-  operation<TransactionServices, typeof AuditPath>({
+  operation({
     id: 'lookUpTransaction',
     tag: 'Transactions',
     method: 'GET',
@@ -277,8 +278,8 @@ export const TRANSACTION_OPERATIONS = [
     description: 'What became of it, what it was, and what can be done with it now.',
     path: AuditPath,
     success: { status: 200, description: 'The transaction.', schema: LookedUpTransaction },
-    faults: ['transaction_not_found'],
-    async handle({ caller, path: { audit } }, { lookup, clock }) {
+    problems: ['transaction_not_found'],
+    async handle({ caller, path: { audit } }, { lookup, clock }: TransactionServices) {
       const transaction = await lookup.byAudit(caller, audit, caller.merchants.keys());
       if (transaction === undefined) throw fault('transaction_not_found', 'target');
       const { merchantId, status: outcome } = transaction;
@@ -287,7 +288,7 @@ export const TRANSACTION_OPERATIONS = [
       return { status: 200, body, audit, merchantId, outcome };
     },
   }),
-  operation<TransactionServices, never, typeof SearchQuery>({
+  operation({
     id: 'searchTransactions',
     tag: 'Transactions',
     method: 'GET',
@@ -297,8 +298,8 @@ export const TRANSACTION_OPERATIONS = [
       'For recovery after a timeout or a 5XX. Answers while the outcome is open and for 24 hours after it was decided; keep the audit for later.',
     query: SearchQuery,
     success: { status: 200, description: 'The transaction, or nothing.', schema: SearchResults },
-    faults: ['merchant_not_permitted'],
-    async handle({ caller, query }, { lookup, searchFence, clock }) {
+    problems: ['merchant_not_permitted'],
+    async handle({ caller, query }, { lookup, searchFence, clock }: TransactionServices) {
       const merchant = permittedMerchant(caller, query.merchant_id);
       const nowMs = clock.now();
       const { merchant_id: merchantId, correlation_id_lookup: correlationId } = query;

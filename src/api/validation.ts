@@ -5,7 +5,7 @@ import { containsCardNumber, luhnValid, parseExpiry } from '../values/card.js';
 import { isCurrency } from '../values/money.js';
 import { bareKvpKey, CORRELATION_ID_PATTERN, KVP_KEY_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';
 import { type Location, type Problem, type ProblemCode, problem } from './problems.js';
-import { Compile, Format, Settings, type TSchema } from './typebox.js';
+import { Compile, Format, Settings, type TObject, type TSchema } from './typebox.js';
 
 /** Rules that a pattern cannot say. Each leaves to the pattern what the pattern refuses anyway. */
 const FORMATS: Readonly<Record<string, { code: ProblemCode; holds: (text: string) => boolean }>> = {
@@ -46,8 +46,11 @@ interface SchemaError {
 
 export type Check = (value: unknown) => Problem[];
 
+const NOTHING: Check = () => [];
+
 /** Compiles a schema into a check whose problems are located under `root` (`body`, `query`, …). */
-export function checker(root: string, schema: TSchema): Check {
+export function checker(root: string, schema: TSchema | undefined): Check {
+  if (schema === undefined) return NOTHING;
   const compiled = Compile(schema);
   const maps = mapsOf(schema);
   return (value) => {
@@ -176,18 +179,26 @@ function distinct(problems: readonly Problem[]): Problem[] {
   return [...seen.values()];
 }
 
-/** Path and query integers are decimal digits; anything else is left for the check to refuse. */
-export function readIntegers(
-  values: Readonly<Record<string, unknown>>,
-  schema: TSchema,
-): Record<string, unknown> {
-  const { properties } = schema as unknown as { properties: Record<string, { type?: string }> };
-  const read: Record<string, unknown> = {};
-  for (const [name, { type }] of Object.entries(properties)) {
-    const value = values[name];
-    if (value === undefined) continue;
-    const digits = type === 'integer' && typeof value === 'string' && /^[0-9]+$/.test(value);
-    read[name] = digits ? Math.min(Number(value), Number.MAX_SAFE_INTEGER) : value;
-  }
-  return read;
+/**
+ * Reads the parameters of a path or a query: integers are decimal digits; anything else is left for the check to refuse, and
+ * what no schema names is left out.
+ */
+export function reader(schema: TObject | undefined): (sent: unknown) => Readonly<Record<string, unknown>> {
+  const parameters = Object.entries(schema?.properties ?? {}).map(
+    ([name, { type }]: [string, { type?: unknown }]) => ({
+      name,
+      isInteger: type === 'integer',
+    }),
+  );
+  return (sent) => {
+    const values = sent as Readonly<Record<string, unknown>>;
+    const read: Record<string, unknown> = {};
+    for (const { name, isInteger } of parameters) {
+      const value = values[name];
+      if (value === undefined) continue;
+      const digits = isInteger && typeof value === 'string' && /^[0-9]+$/.test(value);
+      read[name] = digits ? Math.min(Number(value), Number.MAX_SAFE_INTEGER) : value;
+    }
+    return read;
+  };
 }

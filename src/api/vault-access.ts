@@ -3,8 +3,8 @@ import { permittedMerchant } from '../merchants/callers.js';
 import type { Customers, PageEnd, VaultAccess } from '../vault/customers.js';
 import type { Tokens } from '../vault/tokens.js';
 import { BASE_PATH } from './hal.js';
-import type { Checked } from './operation.js';
 import { type ProblemCode, refused } from './problems.js';
+import type { CheckedRequest } from './request-context.js';
 
 export interface VaultServices {
   readonly customers: Customers;
@@ -22,7 +22,7 @@ export function accessOf({
   caller,
   correlationId,
   query,
-}: Checked<unknown, { merchant_id?: number }, unknown>): Access {
+}: CheckedRequest<unknown, { merchant_id?: number }>): Access {
   const merchantId = query.merchant_id ?? caller.assignedMerchantId;
   const merchant = permittedMerchant(caller, merchantId);
   if (!merchant.vault) throw refused('vault_not_enabled', ['query', 'merchant_id']);

@@ -16,6 +16,7 @@ import { Callers } from '../merchants/callers.js';
 import { Database } from '../postgres/database.js';
 import { FairConnections } from '../postgres/fair-connections.js';
 import { schemaIsCurrent } from '../postgres/migrations.js';
+import { referenceDocuments } from '../reference/documents.js';
 import { acquirerReferences } from '../transactions/acquirer-reference.js';
 import { AuditLeases } from '../transactions/audit-leases.js';
 import { Claims } from '../transactions/claim.js';
@@ -182,6 +183,7 @@ export async function startGateway(
 
   let draining = false;
   const server = buildServer({
+    documents: referenceDocuments(),
     room,
     maxConnections: settings.maxConnections,
     creation,

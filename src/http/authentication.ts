@@ -31,7 +31,7 @@ export function credentialsOf({ headers, socket }: IncomingMessage): string {
 }
 
 /** The caller, or nobody if the credentials are wrong. */
-export async function authenticated(
+export async function callerOf(
   { callers, rateLimit }: AuthenticationServices,
   request: FastifyRequest,
 ): Promise<Caller | undefined> {

@@ -2,10 +2,11 @@
 // and what the server does not take. Each has the body and the log line of any other refusal.
 import type { Logger } from 'pino';
 import { type Addresses, allowed } from '../api/addresses.js';
-import { CORRELATION_HEADER, correlationIdInHead, returnable } from '../api/correlation-id.js';
+import { CORRELATION_HEADER, returnable } from '../api/correlation-id.js';
 import { refusalResponse } from '../api/refusals.js';
 import { refusalOfConnection } from './framework-errors.js';
 import type { Refusal, Unreadable } from './one-at-a-time.js';
+import { correlationIdInHead } from './unreadable-head.js';
 
 export function refusing(log: Logger, addresses: Addresses): (unreadable: Unreadable) => Refusal {
   return ({ error, request }) => {

@@ -56,6 +56,10 @@ export class Fault extends Error {
   ) {
     super(reasons.map(({ code }) => code).join(', '));
   }
+
+  get code(): FaultCode {
+    return this.reasons[0].code;
+  }
 }
 
 export function fault(code: FaultCode, about?: Subject, audit?: number): Fault {

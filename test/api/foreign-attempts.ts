@@ -1,6 +1,6 @@
 // Every way in which somebody can ask for what is another merchant's, made from the table of operations.
 import type { TObject } from 'typebox';
-import type { OPERATIONS } from '../../src/http/server.js';
+import type { OPERATIONS } from '../../src/api/operations.js';
 import type { Json } from '../../testkit/client.js';
 
 export const NOBODY = 2_147_483_647;

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { type OpenApiOperation, openApiDocument } from '../../src/api/openapi.js';
 import { alternatives, Components } from '../../src/api/openapi-components.js';
 import { ANSWER_HEADERS } from '../../src/api/openapi-headers.js';
-import { OPERATIONS } from '../../src/http/server.js';
+import { OPERATIONS } from '../../src/api/operations.js';
 import type { Json } from '../../testkit/client.js';
 
 const DOCUMENT = openApiDocument(OPERATIONS);

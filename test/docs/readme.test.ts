@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { Compile } from 'typebox/compile';
 import { describe, expect, test } from 'vitest';
+import { OPERATIONS } from '../../src/api/operations.js';
 import { CreatedTransaction, Errors, LookedUpTransaction, SearchResults } from '../../src/api/schemas.js';
 import { CustomerList, CustomerObject, TokenList, TokenObject } from '../../src/api/vault-schemas.js';
 import { demoCurl } from '../../src/gateway/demo.js';
-import { OPERATIONS } from '../../src/http/server.js';
 import { luhnValid } from '../../src/values/card.js';
 
 const ROOT = new URL('../../', import.meta.url);

@@ -1,8 +1,8 @@
 // In charge of the reference page: that it says everything, fetches nothing and cannot be broken by what it shows.
 import { describe, expect, test } from 'vitest';
 import { type OpenApiDocument, type OpenApiOperation, openApiDocument } from '../../src/api/openapi.js';
+import { OPERATIONS } from '../../src/api/operations.js';
 import { PROBLEMS } from '../../src/api/problems.js';
-import { OPERATIONS } from '../../src/http/server.js';
 import { referencePage } from '../../src/reference/page.js';
 
 const DOCUMENT = openApiDocument(OPERATIONS);

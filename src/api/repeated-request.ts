@@ -1,0 +1,32 @@
+// A request under a correlation ID that is taken is a repetition, whatever else is wrong with it: told that it was refused, the
+// client could take its first try for refused too.
+import { correlationIdTaken } from '../transactions/create.js';
+import type { Lookup } from '../transactions/lookup.js';
+import type { RefusedRequest } from './problems.js';
+import { refusalOf } from './refusals.js';
+import type { AuthenticatedRequest } from './request-context.js';
+
+/** The refusal for what an operation has thrown; undefined for what nobody foresaw. */
+export async function refusalOfOperation(
+  { creates = false }: { readonly creates?: boolean },
+  context: AuthenticatedRequest,
+  body: unknown,
+  error: unknown,
+  lookup: Lookup,
+): Promise<RefusedRequest | undefined> {
+  const refusal = refusalOf(error, creates);
+  if (!creates || refusal?.status !== 422) return refusal;
+  return (await refusalAsRepeated(context, body, lookup)) ?? refusal;
+}
+
+async function refusalAsRepeated(
+  { caller, correlationId }: AuthenticatedRequest,
+  body: unknown,
+  lookup: Lookup,
+): Promise<RefusedRequest | undefined> {
+  const merchantId = (body as { merchant?: { id?: unknown } } | null | undefined)?.merchant?.id;
+  const merchant = typeof merchantId === 'number' ? caller.merchants.get(merchantId) : undefined;
+  if (correlationId === undefined || merchant === undefined) return undefined;
+  const holder = await lookup.holderOf(caller, merchant, correlationId).catch(() => undefined);
+  return refusalOf(correlationIdTaken(holder), true);
+}

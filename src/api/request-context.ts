@@ -1,0 +1,60 @@
+// What is known of a request, stage by stage: received, authenticated, checked. Each stage is a value of its own, made here.
+import { randomUUID } from 'node:crypto';
+import type { Caller } from '../merchants/callers.js';
+import type { InFlightRequest } from '../transactions/search-fence.js';
+import { returnable } from './correlation-id.js';
+
+export interface ReceivedRequest {
+  readonly stage: 'received';
+  readonly startedMs: number;
+  /** That of the request, if it is well-formed; one that is made up where a look-up came without. */
+  readonly correlationId: string | undefined;
+}
+
+export interface AuthenticatedRequest {
+  readonly stage: 'authenticated';
+  readonly startedMs: number;
+  readonly correlationId: string | undefined;
+  readonly caller: Caller;
+  /** Of a request that creates a transaction. */
+  readonly inFlight: InFlightRequest | undefined;
+}
+
+/** Of a request until it is answered. */
+export type RequestContext = ReceivedRequest | AuthenticatedRequest;
+
+/** What an operation handles: nothing in it is unchecked. */
+export interface CheckedRequest<Path = unknown, Query = unknown, Body = unknown> {
+  readonly caller: Caller;
+  readonly correlationId: string;
+  /** Of an operation that creates a transaction. */
+  readonly inFlight: InFlightRequest | undefined;
+  readonly path: Path;
+  readonly query: Query;
+  readonly body: Body;
+}
+
+export function received(method: string, sentCorrelationId: string | string[] | undefined): ReceivedRequest {
+  const isLookUp = method === 'GET' || method === 'HEAD';
+  const correlationId =
+    sentCorrelationId === undefined && isLookUp ? randomUUID() : returnable(sentCorrelationId);
+  return { stage: 'received', startedMs: performance.now(), correlationId };
+}
+
+export function authenticated(
+  { startedMs, correlationId }: RequestContext,
+  caller: Caller,
+  inFlight: InFlightRequest | undefined,
+): AuthenticatedRequest {
+  return { stage: 'authenticated', startedMs, correlationId, caller, inFlight };
+}
+
+export function checked<Path, Query, Body>(
+  { caller, inFlight }: AuthenticatedRequest,
+  correlationId: string,
+  path: Path,
+  query: Query,
+  body: Body,
+): CheckedRequest<Path, Query, Body> {
+  return { caller, correlationId, inFlight, path, query, body };
+}

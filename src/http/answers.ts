@@ -1,0 +1,106 @@
+// Every answer to a request goes out here, with its headers and its one line in the log.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { CORRELATION_HEADER } from '../api/correlation-id.js';
+import type { Reply } from '../api/operation.js';
+import { refusalResponse, saidTo } from '../api/refusals.js';
+import { type RequestContext, received } from '../api/request-context.js';
+import { refusalOfRequest } from './framework-errors.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    context: RequestContext;
+  }
+}
+
+export interface AnswerServices {
+  readonly log: Logger;
+  /** True from the moment that the process was told to stop. */
+  readonly draining: () => boolean;
+}
+
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** What is known of an answer beside its text. */
+type Answered = Pick<Reply, 'status' | 'audit' | 'merchantId' | 'outcome'>;
+
+/** Before anything else happens with a request. */
+export function receive(request: FastifyRequest, reply: FastifyReply): void {
+  const context = received(request.method, request.headers[CORRELATION_HEADER]);
+  request.context = context;
+  // What is answered here may have card holders' data in it, and is true for the moment only.
+  reply.header('cache-control', 'no-store');
+  if (context.correlationId !== undefined) reply.header(CORRELATION_HEADER, context.correlationId);
+}
+
+/** Whatever was thrown on the way of a request. */
+export function refuse(
+  { log, draining }: AnswerServices,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: unknown,
+): FastifyReply {
+  if (request.context === undefined) receive(request, reply);
+  const refusal = saidTo(request.method, refusalOfRequest(error));
+  if (refusal.code === 'internal_error') logInternal(log, request, error);
+  const { status, headers, body } = refusalResponse(refusal);
+  if (draining()) reply.header('connection', 'close');
+  // The framework means to close it after every body that it does not like, with whatever was sent behind. Said and not
+  // left out: without the header Node forgets that the client has closed its side.
+  else if (reply.hasHeader('connection') && request.raw.complete && reply.raw.shouldKeepAlive)
+    reply.header('connection', 'keep-alive');
+  reply.headers(headers).header('content-type', JSON_TYPE);
+  const { audit, code: outcome } = refusal;
+  return send(
+    log,
+    request,
+    reply,
+    { status, ...(audit !== undefined && { audit }), outcome },
+    JSON.stringify(body),
+  );
+}
+
+export function send(
+  log: Logger,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answered: Answered,
+  text: string | Buffer | undefined,
+): FastifyReply {
+  // When the answer is there, not when it has been sent: a client that hung up is the one who will ask what happened.
+  // One whose connection was refused meanwhile has been answered and logged.
+  if (!reply.sent) logRequest(log, request, answered);
+  return reply.code(answered.status).send(text);
+}
+
+function logRequest(
+  log: Logger,
+  { method, routeOptions, context }: FastifyRequest,
+  answered: Answered,
+): void {
+  log.info(
+    {
+      method,
+      // The pattern, not the address: an address can hold anything.
+      route: routeOptions.url ?? 'unknown',
+      status: answered.status,
+      correlation_id: context.correlationId,
+      user: context.stage === 'authenticated' ? context.caller.username : undefined,
+      merchant: answered.merchantId,
+      audit: answered.audit,
+      outcome: answered.outcome,
+      duration_ms: Math.round((performance.now() - context.startedMs) * 100) / 100,
+    },
+    'request',
+  );
+}
+
+/** The place, not the message: a message of the database can repeat what was sent. */
+function logInternal(log: Logger, { context }: FastifyRequest, error: unknown): void {
+  const { name, code, constraint, stack = '' } = error as Error & { code?: string; constraint?: string };
+  const frames = stack.split('\n').filter((line) => line.startsWith('    at '));
+  log.error(
+    { correlation_id: context.correlationId, name, code, constraint, at: frames.slice(0, 6) },
+    'internal error',
+  );
+}

@@ -1,0 +1,97 @@
+// The way of a request to an operation: who is calling, in flight until it is answered, handled, answered.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { allowed, patternOf } from '../api/addresses.js';
+import type { Operation } from '../api/operation.js';
+import { ADDRESSES, OPERATIONS, type OperationServices } from '../api/operations.js';
+import { refused } from '../api/problems.js';
+import { refusalOfOperation } from '../api/repeated-request.js';
+import { type AuthenticatedRequest, authenticated } from '../api/request-context.js';
+import type { InFlightRequest, SearchFence } from '../transactions/search-fence.js';
+import { type AnswerServices, JSON_TYPE, send } from './answers.js';
+import { type AuthenticationServices, callerOf, refusedLogIn } from './authentication.js';
+import { epochBefore } from './one-at-a-time.js';
+import { epochWhenReceived } from './turns.js';
+
+export interface RouteServices extends OperationServices, AuthenticationServices, AnswerServices {}
+
+export function addOperations(app: FastifyInstance, services: RouteServices): void {
+  for (const operation of OPERATIONS) addOperation(app, services, operation);
+  for (const [url, methods] of ADDRESSES.literal) refuseOtherMethods(app, url, methods);
+}
+
+function addOperation(
+  app: FastifyInstance,
+  services: RouteServices,
+  operation: Operation<OperationServices>,
+): void {
+  const { searchFence, lookup, log } = services;
+  app.route({
+    method: operation.method,
+    url: patternOf(operation.route),
+    onRequest: async (request, reply) => {
+      // Nothing new is begun while the process ends; what was begun is finished.
+      if (services.draining()) throw refused('not_processed');
+      const inFlight = operation.creates ? arrive(searchFence, request, reply) : undefined;
+      const caller = await callerOf(services, request);
+      if (caller === undefined) {
+        if (inFlight !== undefined) searchFence.leave(inFlight);
+        throw await refusedLogIn(services, request);
+      }
+      if (inFlight !== undefined) inFlight.organisationId = caller.organisationId;
+      request.context = authenticated(request.context, caller, inFlight);
+    },
+    handler: async (request, reply) => {
+      const context = authenticatedContext(request);
+      const { inFlight } = context;
+      if (inFlight !== undefined) {
+        // Somebody was told that there is no such transaction, or may have been told since the client has gone.
+        if (inFlight.turnedAway) throw refused('not_processed');
+        inFlight.begun = true;
+      }
+      try {
+        const said = await operation.answer(context, request, services);
+        if (said.location !== undefined) reply.header('location', said.location);
+        if (services.draining()) reply.header('connection', 'close');
+        if (said.body === undefined) return send(log, request, reply, said, undefined);
+        reply.header('content-type', JSON_TYPE);
+        return send(log, request, reply, said, JSON.stringify(said.body));
+      } catch (error) {
+        throw (await refusalOfOperation(operation, context, request.body, error, lookup)) ?? error;
+      } finally {
+        if (inFlight !== undefined) searchFence.leave(inFlight);
+      }
+    },
+  });
+}
+
+function authenticatedContext({ context }: FastifyRequest): AuthenticatedRequest {
+  if (context.stage !== 'authenticated') throw new Error('a request is handled before its caller is known');
+  return context;
+}
+
+/** From here on a search for its correlation ID waits for it, until it is answered or will not be handled any more. */
+function arrive(
+  searchFence: SearchFence,
+  { context, raw }: FastifyRequest,
+  reply: FastifyReply,
+): InFlightRequest | undefined {
+  if (context.correlationId === undefined) return undefined;
+  const inFlight = searchFence.arrive(context.correlationId, epochBefore(raw) ?? epochWhenReceived(raw));
+  reply.raw.once('close', () => {
+    if (!inFlight.begun) searchFence.leave(inFlight);
+  });
+  return inFlight;
+}
+
+/** GET /transactions/purchase is a wrong method, not a look-up of an audit called "purchase". */
+function refuseOtherMethods(app: FastifyInstance, url: string, methods: readonly string[]): void {
+  app.route({
+    method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) => !methods.includes(method)),
+    url,
+    onRequest: (_request, reply, done) => {
+      reply.header('allow', allowed(methods));
+      done(refused('method_not_allowed'));
+    },
+    handler: async () => {},
+  });
+}

@@ -1,0 +1,40 @@
+// What is served beside the operations: the documents, and whether the process lives and can serve.
+import type { FastifyInstance } from 'fastify';
+import { BASE_PATH } from '../api/hal.js';
+import { type AnswerServices, JSON_TYPE, send } from './answers.js';
+
+/** As bytes: to encode so long a text for every answer takes its time. */
+export interface Documents {
+  readonly openApi: Buffer;
+  readonly reference: Buffer;
+}
+
+export interface PageServices extends AnswerServices {
+  readonly documents: Documents;
+  /** Empty when everything needed to serve is there, otherwise what is missing. */
+  readonly notReady: () => Promise<string | undefined>;
+}
+
+const PAGE_HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
+};
+
+export function addPages(app: FastifyInstance, services: PageServices): void {
+  const { log, documents, draining, notReady } = services;
+  app.get(`${BASE_PATH}/openapi.json`, (request, reply) =>
+    send(log, request, reply.header('content-type', JSON_TYPE), { status: 200 }, documents.openApi),
+  );
+  app.get('/docs', (request, reply) =>
+    send(log, request, reply.headers(PAGE_HEADERS), { status: 200 }, documents.reference),
+  );
+  app.get('/livez', (request, reply) =>
+    send(log, request, reply.header('content-type', JSON_TYPE), { status: 200 }, '{"status":"live"}'),
+  );
+  app.get('/readyz', async (request, reply) => {
+    const missing = draining() ? 'shutting down' : await notReady();
+    const [status, said] =
+      missing === undefined ? [200, { status: 'ready' }] : [503, { status: 'not ready', reason: missing }];
+    return send(log, request, reply.header('content-type', JSON_TYPE), { status }, JSON.stringify(said));
+  });
+}
