@@ -4,12 +4,13 @@ import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, vi } from 'vitest';
-import { type DirectEntryWish, directEntryOf, setDirectEntry } from '../src/directdebit/direct-entry.js';
+import { type DirectEntryWish, setDirectEntry } from '../src/admin/direct-entry.js';
+import { directEntryOf } from '../src/directdebit/direct-entry.js';
 import { exportFile } from '../src/directdebit/export.js';
 import { DirectDebitFiles } from '../src/directdebit/files.js';
 import { type ImportResult, importReturns } from '../src/directdebit/returns-file.js';
 import { Database } from '../src/postgres/database.js';
-import { gatewayTime } from '../src/transactions/clock-administration.js';
+import { gatewayTime } from '../src/transactions/gateway-clock.js';
 import { DataKeys } from '../src/vault/keys.js';
 import { FileKeys } from '../src/vault/local-keys.js';
 import { type DirectEntryFile, read } from './bank-file-layout.js';
@@ -63,7 +64,7 @@ export function bankDayOf({ databaseUrl, ledgerPath }: TestGateway): BankDay {
     database,
     save,
     setDirectEntry: async (merchant, change) => {
-      await setDirectEntry(database, merchant, { ...REAL_BANK, ...change }, actor);
+      await setDirectEntry(database, actor, merchant, { ...REAL_BANK, ...change });
     },
     export: async (merchant) => {
       const out = join(folder, randomUUID());
@@ -75,7 +76,7 @@ export function bankDayOf({ databaseUrl, ledgerPath }: TestGateway): BankDay {
     importReturns: async (text, atMs) => {
       const nowMs = atMs ?? (await gatewayTime(database));
       const installation = await files.installation();
-      return importReturns(database, { installation, nowMs, actor, file: await save(text), progress });
+      return importReturns(database, { installation, nowMs, actor, path: await save(text), progress });
     },
     tollgate: (...args) => run(args, { DATABASE_URL: databaseUrl, TOLLGATE_DATA_DIR: folder }),
     close: () => database.close(),

@@ -7,13 +7,13 @@ import { pino } from 'pino';
 import { inject, onTestFinished } from 'vitest';
 import type { Acquirer } from '../src/acquirers/contract.js';
 import { type LedgerEntry, readLedger } from '../src/acquirers/simulator/ledger.js';
+import { advanceClock } from '../src/admin/clock.js';
 import { addMerchant } from '../src/admin/merchants.js';
 import { addOrganisation } from '../src/admin/organisations.js';
 import { addUser } from '../src/admin/users.js';
 import { startGateway } from '../src/gateway/gateway.js';
 import { readSettings } from '../src/gateway/settings.js';
 import { Database } from '../src/postgres/database.js';
-import { advanceClock } from '../src/transactions/clock-administration.js';
 import { parseDuration } from '../src/values/duration.js';
 import { type Client, client } from './client.js';
 import { administer, databaseUrl, dropDatabase } from './database-server.js';
@@ -155,8 +155,8 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
     sql: async (text, values) => (await pool.query(text, values)).rows,
     advance: async (duration) => {
       const ours = new Database(database.url, { maxConnections: 1 });
-      await advanceClock(ours, ['simulator'], parseDuration(duration) as number, 'operator:test').finally(
-        () => ours.close(),
+      await advanceClock(ours, 'operator:test', parseDuration(duration) as number).finally(() =>
+        ours.close(),
       );
     },
     close,

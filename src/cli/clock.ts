@@ -1,13 +1,10 @@
 // `tollgate clock`: the gateway's time, shown and moved.
 import type { Command } from 'commander';
-import { advanceClock, type ClockView, resetClock, showClock } from '../transactions/clock-administration.js';
+import { advanceClock, type ClockView, resetClock, showClock } from '../admin/clock.js';
 import { sydneyTimestamp } from '../values/sydney.js';
 import { duration } from './arguments.js';
 import { operate } from './operator.js';
 import { type Output, printing } from './output.js';
-
-/** The acquirers that move no money: where a merchant has no other, the clock may be moved. */
-const SIMULATED = ['simulator'];
 
 export function addClockCommands(program: Command): void {
   const clock = program
@@ -16,7 +13,7 @@ export function addClockCommands(program: Command): void {
       "the gateway's clock, which can be moved where every acquirer is simulated and no merchant is live",
     );
   printing(clock.command('show').description('show the time and how far it is advanced'), async () =>
-    shown(await operate((database) => showClock(database, SIMULATED))),
+    shown(await operate(showClock)),
   );
   printing(
     clock
@@ -24,13 +21,13 @@ export function addClockCommands(program: Command): void {
       .argument('<duration>', 'for example 3d, 12h, 30m or 45s', duration)
       .description('move every process of the gateway forward'),
     async (byMs: number) =>
-      shown(await operate((database, operator) => advanceClock(database, SIMULATED, byMs, operator))),
+      shown(await operate((database, operator) => advanceClock(database, operator, byMs))),
   );
   printing(
     clock
       .command('reset')
       .description('back to real time, if nothing has happened that would be in the future then'),
-    async () => shown(await operate((database, operator) => resetClock(database, SIMULATED, operator))),
+    async () => shown(await operate(resetClock)),
   );
 }
 

@@ -1,24 +1,15 @@
 // `tollgate directdebit`: files for the banks, and what comes back from them.
 import type { Command } from 'commander';
-import type { DirectEntrySettings } from '../directdebit/aba-line.js';
 import {
-  DEFAULT_CLEARING_DAYS,
-  DEFAULT_DISPUTE_DAYS,
-  type DirectEntry,
+  type DirectEntryView,
   type DirectEntryWish,
-  directEntryOf,
   setDirectEntry,
-} from '../directdebit/direct-entry.js';
-import { exportFile } from '../directdebit/export.js';
-import { DirectDebitFiles } from '../directdebit/files.js';
-import { STATUS } from '../directdebit/files.sql.js';
-import { type ImportResult, importReturns } from '../directdebit/returns-file.js';
-import { openKeyProvider } from '../gateway/key-encryption.js';
-import { gatewayTime } from '../transactions/clock-administration.js';
-import { AdministrationError } from '../values/administration-error.js';
-import { DataKeys } from '../vault/keys.js';
+  showDirectEntry,
+} from '../admin/direct-entry.js';
+import { exportDirectDebits, importDirectDebitReturns, showDirectDebitStatus } from '../admin/directdebit.js';
+import type { ImportResult } from '../directdebit/returns-file.js';
 import { id, wholeNumber } from './arguments.js';
-import { operate } from './operator.js';
+import { operate, operateWithKey } from './operator.js';
 import { type Output, printing } from './output.js';
 import { ProgressBar } from './progress-bar.js';
 
@@ -42,10 +33,9 @@ export function addDirectDebitCommands(program: Command): void {
       .command('status')
       .description('show how many items wait, are being cleared, are cleared and were returned')
       .option('--merchant <id>', 'only this merchant', id),
-    async ({ merchant }) => {
-      const { rows } = await operate((database) => database.query<object>(STATUS, [merchant ?? null]));
-      return { rows };
-    },
+    async ({ merchant }) => ({
+      rows: await operate((database) => showDirectDebitStatus(database, merchant)),
+    }),
   );
 }
 
@@ -65,31 +55,19 @@ function addSettings(directdebit: Command): void {
       .option('--clearing-days <days>', 'business days until an item counts as cleared', clearingDays)
       .option('--dispute-days <days>', 'days during which a return is taken', disputeDays)
       .option('--simulated', 'let the simulated bank take the files all the same'),
-    async ({
-      merchant,
-      ...options
-    }: Partial<DirectEntryWish> & DirectEntrySettings & { merchant: number }) => {
-      const wish = {
-        ...options,
-        clearingDays: options.clearingDays ?? DEFAULT_CLEARING_DAYS,
-        disputeDays: options.disputeDays ?? DEFAULT_DISPUTE_DAYS,
-        simulated: options.simulated === true,
-      };
-      return entryShown(
-        await operate((database, operator) => setDirectEntry(database, merchant, wish, operator)),
-      );
-    },
+    async ({ merchant, ...wish }: DirectEntryWish & { merchant: number }) =>
+      entryShown(await operate((database, operator) => setDirectEntry(database, operator, merchant, wish))),
   );
   printing(
     directdebit
       .command('show')
       .description('show how a merchant lodges with its bank')
       .requiredOption('--merchant <id>', 'the merchant', id),
-    async ({ merchant }) => entryShown(await operate((database) => directEntryOf(database, merchant))),
+    async ({ merchant }) => entryShown(await operate((database) => showDirectEntry(database, merchant))),
   );
 }
 
-function entryShown({ organisationId: _, ...entry }: DirectEntry): Output {
+function entryShown(entry: DirectEntryView): Output {
   const takenBy = entry.simulated ? 'the simulated bank' : entry.bank;
   return {
     value: entry,
@@ -111,14 +89,10 @@ function addExport(directdebit: Command): void {
       .option('--file <number>', 'write this earlier file again, byte for byte, instead', id),
     async ({ merchant, out, file: number }) => {
       const bar = new ProgressBar(`merchant ${merchant}`);
-      const result = await operate(async (database, operator, settings) => {
-        const keys = new DataKeys(database, await openKeyProvider(settings, database));
-        const entry = await directEntryOf(database, merchant);
-        const nowMs = await gatewayTime(database);
-        const progress = (done: number, total: number) => bar.show(done, total);
-        const files = new DirectDebitFiles(database, keys);
-        return exportFile(files, entry, { out, number, nowMs, actor: operator, progress });
-      });
+      const progress = (done: number, total: number) => bar.show(done, total);
+      const result = await operateWithKey((database, operator, provider) =>
+        exportDirectDebits(database, operator, provider, { merchant, out, number, progress }),
+      );
       bar.end();
       if (result === undefined) {
         return {
@@ -145,22 +119,13 @@ function addImport(directdebit: Command): void {
       .description(
         'decline what the bank returned; a file that is cut short or differs is refused, and importing one twice changes nothing',
       ),
-    async (file: string) => {
-      const result = await operate(async (database, operator, settings) => {
-        const keys = new DataKeys(database, await openKeyProvider(settings, database));
-        const installation = await new DirectDebitFiles(database, keys).installation();
-        const nowMs = await gatewayTime(database);
-        const progress = (lines: number) => {
-          if (process.stderr.isTTY) process.stderr.write(`\r${lines} lines`);
-        };
-        return importReturns(database, { installation, nowMs, actor: operator, file, progress }).catch(
-          (error: NodeJS.ErrnoException) => {
-            throw error.syscall === undefined
-              ? error
-              : new AdministrationError(`${file} cannot be read (${error.code})`);
-          },
-        );
-      });
+    async (path: string) => {
+      const progress = (lines: number) => {
+        if (process.stderr.isTTY) process.stderr.write(`\r${lines} lines`);
+      };
+      const result = await operateWithKey((database, operator, provider) =>
+        importDirectDebitReturns(database, operator, provider, { path, progress }),
+      );
       if (process.stderr.isTTY) process.stderr.write('\n');
       return { value: result, sentence: sentencesOn(result).join('\n') };
     },

@@ -2,11 +2,8 @@
 import { CommanderError } from 'commander';
 import { isForOperator, reasonOf } from '../gateway/connection.js';
 import { DatabaseUnavailable } from '../postgres/database.js';
-import { ClockError } from '../transactions/clock-administration.js';
-import { AdministrationError } from '../values/administration-error.js';
 import { Refusal, type RefusalCode } from '../values/refusal.js';
 import { KeyUnavailable } from '../vault/key-provider.js';
-import { RotationError } from '../vault/rotation.js';
 
 type Wording<Code extends RefusalCode> = (refusal: Refusal<Code>) => string;
 
@@ -17,6 +14,11 @@ const HERE: { readonly [Code in RefusalCode]?: Wording<Code> } = {
   surcharge_ends_before_it_begins: () => '--from must not be after --until',
   surcharge_perhaps_forbidden: ({ message }) =>
     `${message}; if this merchant may all the same, say so with --i-may`,
+  bank_not_set: ({ message }) => `${message}; \`tollgate directdebit set\` says how it lodges`,
+  bank_needs_real_time: ({ message }) => `${message}; \`tollgate clock reset\` brings it back`,
+  live_merchant_needs_real_bank: ({ message }) => `${message}; leave out --simulated`,
+  direct_entry_not_allowed: ({ details }) =>
+    details.problems.map(({ field, rule }) => `${optionOf(field)} ${rule}`).join('; '),
 };
 
 export function explain(error: unknown): string {
@@ -24,14 +26,7 @@ export function explain(error: unknown): string {
     return `${error.message.replace(/^error: /, '').replaceAll('\n', ' ')} (tollgate --help shows the commands)`;
   }
   if (error instanceof Refusal) return wordingOf(error);
-  if (
-    isForOperator(error) ||
-    error instanceof AdministrationError ||
-    error instanceof ClockError ||
-    error instanceof RotationError ||
-    error instanceof KeyUnavailable
-  )
-    return error.message;
+  if (isForOperator(error) || error instanceof KeyUnavailable) return error.message;
   if (error instanceof DatabaseUnavailable) return `${error.message} (${reasonOf(error)})`;
   return (error as Error).stack ?? String(error);
 }
@@ -39,4 +34,9 @@ export function explain(error: unknown): string {
 function wordingOf<Code extends RefusalCode>(refusal: Refusal<Code>): string {
   const wording = HERE[refusal.code] as Wording<Code> | undefined;
   return wording?.(refusal) ?? refusal.message;
+}
+
+/** The option for a field: `--user-name` for `userName`. */
+function optionOf(field: string): string {
+  return `--${field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

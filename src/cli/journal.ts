@@ -1,6 +1,6 @@
 // `tollgate journal`: who did what.
 import type { Command } from 'commander';
-import { readJournal } from '../journal/journal.js';
+import { type JournalFilter, readJournal } from '../admin/journal.js';
 import { id } from './arguments.js';
 import { operate } from './operator.js';
 import { printing } from './output.js';
@@ -13,8 +13,8 @@ export function addJournalCommand(program: Command): void {
       .option('--merchant <id>', 'only of this merchant', id)
       .option('--token <id>', 'only of this token', id)
       .option('--limit <count>', 'how many at most', id, 50),
-    async ({ merchant: merchantId, token: tokenId, limit }) => ({
-      rows: await operate((database) => readJournal(database, { merchantId, tokenId, limit })),
+    async (filter: JournalFilter) => ({
+      rows: await operate((database) => readJournal(database, filter)),
     }),
   );
 }

@@ -1,23 +1,17 @@
 // `tollgate keys`: which keys seal what, rotating them while the gateway serves, and destroying what is retired.
 import type { Command } from 'commander';
-import { openKeyProvider } from '../gateway/key-encryption.js';
-import { Rotation } from '../vault/rotation.js';
+import { destroyKey, rewrapKeys, rotateKeys, showKeys } from '../admin/keys.js';
+import type { RotationProgress } from '../vault/rotation.js';
 import { id } from './arguments.js';
-import { operate } from './operator.js';
+import { operateWithKey } from './operator.js';
 import { type Output, printing } from './output.js';
 import { ProgressBar } from './progress-bar.js';
-
-function rotating<Result>(work: (rotation: Rotation) => Promise<Result>): Promise<Result> {
-  return operate(async (database, operator, settings) =>
-    work(new Rotation(database, await openKeyProvider(settings, database), operator)),
-  );
-}
 
 export function addKeyCommands(program: Command): void {
   const keys = program.command('keys').description('the keys that seal card data');
   printing(
     keys.command('status').description('show how many rows each version of each merchant’s data key seals'),
-    async () => ({ rows: await rotating((rotation) => rotation.status()) }),
+    async () => ({ rows: await operateWithKey(showKeys) }),
   );
   printing(
     keys
@@ -39,7 +33,9 @@ export function addKeyCommands(program: Command): void {
       .requiredOption('--merchant <id>', 'the merchant', id)
       .requiredOption('--version <version>', 'the version', id),
     async ({ merchant, version }) => {
-      await rotating((rotation) => rotation.destroy(merchant, version));
+      await operateWithKey((database, operator, provider) =>
+        destroyKey(database, operator, provider, { merchant, version }),
+      );
       return {
         value: { merchant, version, destroyed: true },
         sentence: `Version ${version} of merchant ${merchant} is destroyed.`,
@@ -49,7 +45,7 @@ export function addKeyCommands(program: Command): void {
 }
 
 async function rewrap(): Promise<Output> {
-  const dataKeys = await rotating((rotation) => rotation.rewrap());
+  const dataKeys = await operateWithKey(rewrapKeys);
   return {
     value: { dataKeys },
     sentence: `${dataKeys} data keys are wrapped under the current key-encryption key.`,
@@ -59,14 +55,15 @@ async function rewrap(): Promise<Output> {
 /** With a bar for each merchant. */
 async function rotate(merchant: number | undefined): Promise<Output> {
   let bar: { merchantId: number; shown: ProgressBar } | undefined;
-  const result = await rotating((rotation) =>
-    rotation.rotate(merchant, ({ merchantId, done, total }) => {
-      if (bar?.merchantId !== merchantId) {
-        bar?.shown.end();
-        bar = { merchantId, shown: new ProgressBar(`merchant ${merchantId}`) };
-      }
-      bar.shown.show(done, total);
-    }),
+  const progress = ({ merchantId, done, total }: RotationProgress) => {
+    if (bar?.merchantId !== merchantId) {
+      bar?.shown.end();
+      bar = { merchantId, shown: new ProgressBar(`merchant ${merchantId}`) };
+    }
+    bar.shown.show(done, total);
+  };
+  const result = await operateWithKey((database, operator, provider) =>
+    rotateKeys(database, operator, provider, { merchant, progress }),
   );
   bar?.shown.end();
   return {

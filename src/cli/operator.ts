@@ -1,15 +1,26 @@
 // Who runs a command, and on which database.
 import { userInfo } from 'node:os';
 import { withDatabase } from '../gateway/connection.js';
-import { readSettings, type Settings } from '../gateway/settings.js';
+import { openKeyProvider } from '../gateway/key-encryption.js';
+import { readSettings } from '../gateway/settings.js';
 import type { Database } from '../postgres/database.js';
+import type { KeyProvider } from '../vault/key-provider.js';
 
 /** Does an operator's work on the database that the settings name. `operator` is the name for the journal. */
 export function operate<Result>(
-  work: (database: Database, operator: string, settings: Settings) => Promise<Result>,
+  work: (database: Database, operator: string) => Promise<Result>,
+): Promise<Result> {
+  return withDatabase(readSettings(), (database) => work(database, operatorName()));
+}
+
+/** The same with the key-encryption key that the settings name, if it is the one of this database. */
+export function operateWithKey<Result>(
+  work: (database: Database, operator: string, provider: KeyProvider) => Promise<Result>,
 ): Promise<Result> {
   const settings = readSettings();
-  return withDatabase(settings, (database) => work(database, operatorName(), settings));
+  return withDatabase(settings, async (database) =>
+    work(database, operatorName(), await openKeyProvider(settings, database)),
+  );
 }
 
 function operatorName(): string {

@@ -4,6 +4,7 @@ import type { BankAccount } from '../values/bank-account.js';
 export const LINE_LENGTH = 120;
 export const USER_NAME_WIDTH = 26;
 export const DESCRIPTION_WIDTH = 12;
+export const REMITTER_WIDTH = 16;
 
 /** How a merchant introduces itself to its bank. */
 export interface DirectEntrySettings {
@@ -73,7 +74,7 @@ export function itemLine(item: FileItem, settings: DirectEntrySettings): string 
     [item.lodgementReference, 18],
     [settings.traceBsb, 7],
     [settings.traceAccount.padStart(9), 9],
-    [settings.remitter, 16],
+    [settings.remitter, REMITTER_WIDTH],
     ['00000000', 8],
   ]);
 }

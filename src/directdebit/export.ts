@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, link, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { AdministrationError } from '../values/administration-error.js';
+import { Refusal, refuse } from '../values/refusal.js';
 import { settlementDay } from '../values/settlement.js';
 import { headerLine, itemLine, trailerLine } from './aba-line.js';
 import type { DirectEntry } from './direct-entry.js';
@@ -40,7 +40,7 @@ export async function exportFile(
     const { syscall, code } = error as NodeJS.ErrnoException;
     throw syscall === undefined
       ? error
-      : new AdministrationError(`${options.out} cannot be written (${code})`);
+      : new Refusal('path_not_writable', { path: options.out, reason: String(code) });
   }
 }
 
@@ -61,7 +61,8 @@ async function exportAlone(
     if (made === undefined) return undefined;
     await writeLines(files, made.file, handle, progress);
     await handle.sync();
-    if (!(await appears(part, out)) && !(await sameContent(part, out))) throw taken(out);
+    // A file of the name that is not the same file may still have to go to the bank.
+    if (!(await appears(part, out)) && !(await sameContent(part, out))) refuse('path_taken', { path: out });
     await syncFolder(dirname(out));
     await files.written(entry, made.file, nowMs);
     return made;
@@ -79,8 +80,8 @@ async function decide(
 ): Promise<ExportResult | undefined> {
   const again = number === undefined ? await files.unwritten(entry) : await files.find(entry, number);
   if (again !== undefined) return { file: again, left: 0 };
-  if (number !== undefined) throw new AdministrationError(`merchant ${entry.merchant} has no file ${number}`);
-  if (await exists(out)) throw taken(out);
+  if (number !== undefined) refuse('file_not_found', { merchant: entry.merchant, number });
+  if (await exists(out)) refuse('path_taken', { path: out });
   const making = { processingDay: settlementDay(nowMs), atMs: nowMs, toBeWritten: true, actor };
   // First what the merchant's own bank has taken in, also if the simulated one took its place since.
   const real = await files.make(entry, { ...making, simulated: false });
@@ -123,11 +124,6 @@ async function writeLines(
     throw new Error(`file ${file.number} does not have the items that it was made with`);
   }
   await handle.write(trailerLine(counted) + LINE_END);
-}
-
-/** A file of the name that is not the same file: it may still have to go to the bank. */
-function taken(out: string): AdministrationError {
-  return new AdministrationError(`${out} exists already and is not overwritten`);
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { isDeepStrictEqual } from 'node:util';
 import { journal } from '../journal/journal.js';
 import type { Database } from '../postgres/database.js';
-import { AdministrationError } from '../values/administration-error.js';
+import { type DifferingLine, Refusal, refuse } from '../values/refusal.js';
 import { sydneyDate } from '../values/sydney.js';
 import {
   type FileTotals,
@@ -27,7 +27,8 @@ export interface ImportOptions {
   readonly installation: string;
   readonly nowMs: number;
   readonly actor: string;
-  readonly file: string;
+  /** Where the bank's file is. */
+  readonly path: string;
   readonly progress: (lines: number) => void;
 }
 
@@ -64,41 +65,47 @@ const DISAGREEING: readonly NoMatch[] = ['details differ', 'returned with anothe
 
 /** Reads the file twice: only if everything in it is right, anything is imported. */
 export async function importReturns(database: Database, options: ImportOptions): Promise<ImportResult> {
-  const file = await open(options.file);
+  const { path } = options;
   try {
-    const before = await file.stat();
-    if (!before.isFile() && !before.isDirectory())
-      throw refused(options, 'is no file that can be read twice');
-    await check(database, file, options);
-    const after = await file.stat();
-    if (after.size !== before.size || after.mtimeMs !== before.mtimeMs) {
-      throw refused(options, 'was changed while it was read');
-    }
-    return await take(database, file, options);
-  } finally {
-    await file.close();
+    const file = await open(path);
+    return await importFrom(database, file, options).finally(() => file.close());
+  } catch (error) {
+    const { syscall, code } = error as NodeJS.ErrnoException;
+    throw syscall === undefined ? error : new Refusal('path_not_readable', { path, reason: String(code) });
   }
+}
+
+async function importFrom(
+  database: Database,
+  file: FileHandle,
+  options: ImportOptions,
+): Promise<ImportResult> {
+  const { path } = options;
+  const before = await file.stat();
+  if (!before.isFile() && !before.isDirectory()) refuse('returns_not_readable_twice', { path });
+  await check(database, file, options);
+  const after = await file.stat();
+  if (after.size !== before.size || after.mtimeMs !== before.mtimeMs) {
+    refuse('returns_changed_meanwhile', { path });
+  }
+  return take(database, file, options);
 }
 
 /** Changes nothing. */
 async function check(database: Database, file: FileHandle, options: ImportOptions): Promise<void> {
   const today = sydneyDate(options.nowMs);
-  const wrong: string[] = [];
+  const named: DifferingLine[] = [];
   let count = 0;
   for await (const lines of batches(file, options)) {
     for (const [index, match] of (await matchReturns(database, lines, today)).entries()) {
       if (typeof match === 'object' || !DISAGREEING.includes(match)) continue;
       const { line, item } = lines[index] as Line;
       count += 1;
-      if (count <= NAMED) wrong.push(`line ${line} ${item.lodgementReference}: ${match}`);
+      const { lodgementReference } = item;
+      if (count <= NAMED) named.push({ line, lodgementReference, reason: match });
     }
   }
-  if (count === 0) return;
-  const more = count > NAMED ? [`and ${count - NAMED} more`] : [];
-  throw refused(
-    options,
-    `differs from what was lodged or imported before (${[...wrong, ...more].join('; ')})`,
-  );
+  if (count > 0) refuse('returns_differ', { path: options.path, lines: named, more: count - named.length });
 }
 
 async function take(database: Database, file: FileHandle, options: ImportOptions): Promise<ImportResult> {
@@ -153,7 +160,7 @@ async function* batches(file: FileHandle, options: ImportOptions): AsyncGenerato
 /** The returned items of a file that is one, and whole: every line is read, and trailers speak of what stands before them. */
 async function* returnedItems(
   file: FileHandle,
-  options: ImportOptions,
+  { path }: ImportOptions,
 ): AsyncGenerator<{ readonly line: number; readonly item: ReturnedItem }> {
   const input = file.createReadStream({ encoding: 'latin1', start: 0, autoClose: false });
   let counted: FileTotals = NOTHING;
@@ -170,22 +177,17 @@ async function* returnedItems(
       closed = false;
       yield { line, item };
     } else if (trailer !== undefined) {
-      if (!isDeepStrictEqual(trailer, counted)) throw refused(options, CUT_SHORT);
+      if (!isDeepStrictEqual(trailer, counted)) refuse('returns_cut_short', { path });
       counted = NOTHING;
       closed = true;
     } else if (!/^0/.test(text) || counted !== NOTHING) {
-      throw refused(options, `is no returns file, or is cut short (line ${line} cannot be read)`);
+      refuse('returns_line_unreadable', { path, line });
     }
   }
-  if (!closed) throw refused(options, CUT_SHORT);
+  if (!closed) refuse('returns_cut_short', { path });
 }
 
 const NOTHING: FileTotals = { items: 0, debitCents: 0, creditCents: 0 };
-const CUT_SHORT = 'is cut short, or was changed (no trailer speaks of exactly its items)';
-
-function refused({ file }: ImportOptions, why: string): AdministrationError {
-  return new AdministrationError(`${file} ${why}; nothing was imported`);
-}
 
 /** An item of another installation, which may share the user ID with the bank, is none of ours. */
 function lodgedHere({ lodgementReference }: ReturnedItem, installation: string): Matched['lodged'] {

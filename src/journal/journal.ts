@@ -1,6 +1,6 @@
 // The journal: who did what, when, and under which correlation ID. Only ever appended to, and without secrets.
-import type { Database, Queryable } from '../postgres/database.js';
-import { APPEND_TO_JOURNAL, READ_JOURNAL } from './journal.sql.js';
+import type { Queryable } from '../postgres/database.js';
+import { APPEND_TO_JOURNAL } from './journal.sql.js';
 
 export type JournalAction =
   | 'organisation.added'
@@ -43,12 +43,6 @@ export interface JournalEntry {
   readonly detail?: string | undefined;
 }
 
-export interface JournalFilter {
-  readonly merchantId?: number | undefined;
-  readonly tokenId?: number | undefined;
-  readonly limit: number;
-}
-
 /** In the same transaction as what it tells of. */
 export async function journal(connection: Queryable, entry: JournalEntry): Promise<void> {
   await connection.query(APPEND_TO_JOURNAL, [
@@ -62,12 +56,4 @@ export async function journal(connection: Queryable, entry: JournalEntry): Promi
     entry.correlationId ?? null,
     entry.detail ?? null,
   ]);
-}
-
-/** The newest first. */
-export async function readJournal(
-  database: Database,
-  { merchantId, tokenId, limit }: JournalFilter,
-): Promise<object[]> {
-  return (await database.query<object>(READ_JOURNAL, [merchantId ?? null, tokenId ?? null, limit])).rows;
 }

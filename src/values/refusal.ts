@@ -1,6 +1,19 @@
 // What an operator can be refused: every code, what it names, and one plain sentence. The sentences know neither the
 // command line nor a page; whoever shows one may add what to do there, by its code.
 
+/** A field that was given wrongly, and what it takes. */
+export interface FieldProblem {
+  readonly field: string;
+  readonly rule: string;
+}
+
+/** A line of a returns file that says something else than we know. */
+export interface DifferingLine {
+  readonly line: number;
+  readonly lodgementReference: string;
+  readonly reason: string;
+}
+
 const REFUSALS = {
   organisation_not_found: ({ organisation }: { organisation: number }) =>
     `there is no organisation ${organisation}`,
@@ -28,6 +41,56 @@ const REFUSALS = {
     `the first day, ${from}, is after the last day, ${until}`,
   surcharge_perhaps_forbidden: ({ scopes }: { scopes: readonly string[] }) =>
     `since 1 October 2026 eftpos, Visa and Mastercard may forbid surcharges in Australia (here: ${scopes.join(', ')})`,
+
+  bank_not_set: ({ merchant }: { merchant: number }) => `merchant ${merchant} is live and has no bank yet`,
+  bank_needs_real_time: () => 'a real bank’s files need real time, and the clock is ahead of it',
+  live_merchant_needs_real_bank: ({ merchant }: { merchant: number }) =>
+    `merchant ${merchant} is live, and cannot bank with the simulated bank`,
+  direct_entry_not_allowed: ({ problems }: { problems: readonly FieldProblem[] }) =>
+    problems.map(({ field, rule }) => `${field} ${rule}`).join('; '),
+
+  file_not_found: ({ merchant, number }: { merchant: number; number: number }) =>
+    `merchant ${merchant} has no file ${number}`,
+  path_taken: ({ path }: { path: string }) => `${path} exists already and is not overwritten`,
+  path_not_writable: ({ path, reason }: { path: string; reason: string }) =>
+    `${path} cannot be written (${reason})`,
+  path_not_readable: ({ path, reason }: { path: string; reason: string }) =>
+    `${path} cannot be read (${reason})`,
+  returns_not_readable_twice: ({ path }: { path: string }) =>
+    `${path} is no file that can be read twice; nothing was imported`,
+  returns_changed_meanwhile: ({ path }: { path: string }) =>
+    `${path} was changed while it was read; nothing was imported`,
+  returns_cut_short: ({ path }: { path: string }) =>
+    `${path} is cut short, or was changed (no trailer speaks of exactly its items); nothing was imported`,
+  returns_line_unreadable: ({ path, line }: { path: string; line: number }) =>
+    `${path} is no returns file, or is cut short (line ${line} cannot be read); nothing was imported`,
+  returns_differ: ({
+    path,
+    lines,
+    more,
+  }: {
+    path: string;
+    lines: readonly DifferingLine[];
+    more: number;
+  }) => {
+    const named = lines.map(
+      ({ line, lodgementReference, reason }) => `line ${line} ${lodgementReference}: ${reason}`,
+    );
+    const all = more > 0 ? [...named, `and ${more} more`] : named;
+    return `${path} differs from what was lodged or imported before (${all.join('; ')}); nothing was imported`;
+  },
+
+  clock_needs_simulated_acquirers: ({ acquirers }: { acquirers: readonly string[] }) =>
+    `the clock can be moved only where every acquirer is simulated, not with ${acquirers.join(', ')}`,
+  clock_has_live_merchant: () => 'the clock cannot be moved while a live merchant exists',
+  clock_too_far_ahead: () => 'the clock can be at most ten years ahead',
+  clock_has_dates_ahead: ({ transactions, files }: { transactions: number; files: number }) =>
+    `the clock cannot go back: ${transactions} transactions and ${files} direct-debit files are dated ahead of real ` +
+    'time. Wait until then, or begin a new installation',
+
+  key_encryption_key_being_renewed: () => 'another process is renewing the key-encryption key',
+  key_version_not_destroyable: ({ merchant, version }: { merchant: number; version: number }) =>
+    `version ${version} of merchant ${merchant} cannot be destroyed: it must exist, have been replaced for a minute, and seal nothing`,
 } satisfies Record<string, (details: never) => string>;
 
 export type RefusalCode = keyof typeof REFUSALS;

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type JournalEntry, journal } from '../journal/journal.js';
 import type { Database, Queryable, Statement } from '../postgres/database.js';
+import { refuse } from '../values/refusal.js';
 import type { KeyProvider } from './key-provider.js';
 import { type DataKeyRow, DataKeys, dataKeyContext, NEWEST_KNOWN_WITHIN_MS, renewProof } from './keys.js';
 import { NEWEST_DATA_KEY } from './keys.sql.js';
@@ -10,7 +11,6 @@ import {
   ALL_DATA_KEYS,
   COUNT_OLDER,
   DESTROY_DATA_KEY,
-  KEY_STATUS,
   LOCK_MERCHANT,
   LOCK_REWRAPPING,
   MERCHANTS_WITH_KEYS,
@@ -25,8 +25,6 @@ import {
 } from './rotation.sql.js';
 import { type DataKey, open, type Place, seal } from './sealing.js';
 
-export class RotationError extends Error {}
-
 export interface RotationProgress {
   readonly merchantId: number;
   readonly done: number;
@@ -36,16 +34,6 @@ export interface RotationProgress {
 export interface RotationResult {
   readonly merchants: number;
   readonly rows: number;
-}
-
-export interface KeyStatus {
-  readonly merchant: number;
-  readonly version: number;
-  readonly seals: boolean;
-  readonly tokens: number;
-  readonly transactions: number;
-  readonly keyEncryptionKey: string;
-  readonly createdAt: Date;
 }
 
 interface Owner {
@@ -90,10 +78,6 @@ export class Rotation {
     this.#keys = new DataKeys(database, provider);
   }
 
-  status(): Promise<KeyStatus[]> {
-    return this.database.query<KeyStatus>(KEY_STATUS).then(({ rows }) => rows);
-  }
-
   /** New versions for every merchant, or for one. Goes on with an unfinished rotation before it begins another. */
   async rotate(
     merchantId: number | undefined,
@@ -124,7 +108,7 @@ export class Rotation {
   async rewrap(): Promise<number> {
     return this.database.transaction(async (connection) => {
       const { rows } = await connection.query<{ locked: boolean }>(LOCK_REWRAPPING);
-      if (!rows[0]?.locked) throw new RotationError('another process is renewing the key-encryption key');
+      if (!rows[0]?.locked) refuse('key_encryption_key_being_renewed');
       return this.#renewAndRewrap();
     });
   }
@@ -174,13 +158,8 @@ export class Rotation {
   async destroy(merchantId: number, version: number): Promise<void> {
     const values = [merchantId, version, DESTROY_AFTER_MS];
     const { rows } = await this.database.query<{ organisationId: number }>(DESTROY_DATA_KEY, values);
-    const [destroyed] = rows;
-    if (destroyed === undefined) {
-      throw new RotationError(
-        `version ${version} of merchant ${merchantId} cannot be destroyed: it must exist, have been replaced for a minute, and seal nothing`,
-      );
-    }
-    const { organisationId } = destroyed;
+    const { organisationId } =
+      rows[0] ?? refuse('key_version_not_destroyable', { merchant: merchantId, version });
     await journal(
       this.database,
       this.#entry({ organisationId, merchantId }, 'keys.destroyed', `version ${version}`),

@@ -1,8 +1,8 @@
 // The gateway's clock, moved by the operator while two gateways run.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { advanceClock } from '../../src/admin/clock.js';
 import { addMerchant } from '../../src/admin/merchants.js';
 import { Database } from '../../src/postgres/database.js';
-import { advanceClock } from '../../src/transactions/clock-administration.js';
 import { administer } from '../../testkit/database-server.js';
 import { addCast, type TestGateway, testDatabase, testGateway } from '../../testkit/gateway.js';
 import { type Ended, run } from '../../testkit/gateway-process.js';
@@ -135,7 +135,7 @@ test('a clock that is moved and a live merchant that is added at once, many time
     ALTER TABLE merchant ENABLE TRIGGER mode_is_kept; UPDATE gateway SET advanced_ms = 0`;
   for (let round = 0; round < 20; round += 1) {
     const both = await Promise.allSettled([
-      advanceClock(moving, ['simulator'], 1_000, 'operator:test'),
+      advanceClock(moving, 'operator:test', 1_000),
       addMerchant(adding, 'operator:test', 1, 'Live', { live: true }),
     ]);
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);

@@ -2,8 +2,8 @@
 // successor finishes each, and each goes to the bank once.
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { advanceClock } from '../../src/admin/clock.js';
 import { Database } from '../../src/postgres/database.js';
-import { advanceClock } from '../../src/transactions/clock-administration.js';
 import { POINTS, type Point } from '../../src/transactions/create.js';
 import { expectBooksToAgree } from '../../testkit/books.js';
 import type { Answer, Client, Json } from '../../testkit/client.js';
@@ -41,7 +41,7 @@ function send(to: Client, { operation, correlationId, target }: Attempt): Promis
 
 async function daysPass(): Promise<void> {
   const database = new Database(shared.databaseUrl, { maxConnections: 1 });
-  await advanceClock(database, ['simulator'], DAYS_MS, 'operator:test').finally(() => database.close());
+  await advanceClock(database, 'operator:test', DAYS_MS).finally(() => database.close());
 }
 
 beforeAll(async () => {

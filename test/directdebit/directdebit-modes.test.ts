@@ -2,9 +2,9 @@
 // test merchants say that they are tests.
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { setDirectEntry } from '../../src/admin/direct-entry.js';
 import { addMerchant } from '../../src/admin/merchants.js';
 import { addUser } from '../../src/admin/users.js';
-import { setDirectEntry } from '../../src/directdebit/direct-entry.js';
 import { type BankDay, bankDayOf, moveClock, REAL_BANK } from '../../testkit/bank-day.js';
 import type { Client } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
@@ -105,7 +105,7 @@ test('the files of a test merchant → TEST in user name and description, cut to
     const { id: live } = await addMerchant(operator.database, 'operator:test', 1, 'Live', { live: true });
     const wish = { ...REAL_BANK, userName: 'TWENTY SIX CHARACTERS LONG', description: 'TWELVE CHARS' };
     for (const merchant of [live, 1])
-      await setDirectEntry(operator.database, merchant, wish, 'operator:test');
+      await setDirectEntry(operator.database, 'operator:test', merchant, wish);
     const api = own.as(
       await addUser(operator.database, 'operator:test', 'live', { merchant: live, grants: [1] }),
     );
@@ -119,12 +119,11 @@ test('the files of a test merchant → TEST in user name and description, cut to
       { bank: 'CBA', userName: 'TEST TWENTY SIX CHARACTERS', description: 'TEST TWELVE' },
     ]);
     // A merchant whose settings say so already need not say it twice.
-    await setDirectEntry(
-      operator.database,
-      1,
-      { ...wish, userName: 'TEST US', description: 'TESTS' },
-      'operator:test',
-    );
+    await setDirectEntry(operator.database, 'operator:test', 1, {
+      ...wish,
+      userName: 'TEST US',
+      description: 'TESTS',
+    });
     await debit('A CUSTOMER', 1, api);
     expect((await operator.export(1))?.header).toMatchObject({
       userName: 'TEST US',

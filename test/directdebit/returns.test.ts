@@ -1,7 +1,7 @@
 // Returns files: what comes back in time, late, too late, twice, or belongs to nobody.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { importReturns } from '../../src/directdebit/returns-file.js';
-import { AdministrationError } from '../../src/values/administration-error.js';
+import { Refusal } from '../../src/values/refusal.js';
 import { addDays, sydneyInstant } from '../../src/values/sydney.js';
 import { type BankDay, bankDayOf, moveClock, stateOf } from '../../testkit/bank-day.js';
 import {
@@ -186,7 +186,7 @@ describe('again', () => {
 async function refusal(text: string): Promise<string> {
   const before = [await stateOf(gateway), await gateway.sql('SELECT count(*) FROM journal')];
   const error = await bank.importReturns(text).catch((thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(AdministrationError);
+  expect(error).toBeInstanceOf(Refusal);
   expect([await stateOf(gateway), await gateway.sql('SELECT count(*) FROM journal')]).toEqual(before);
   return (error as Error).message.replace(/^\S+ /, '');
 }
@@ -310,7 +310,7 @@ describe('a file that is none, or is not whole', () => {
   });
 
   test('something that cannot be read twice → refused', async () => {
-    const options = { installation: '', nowMs: 0, actor: '', file: '/dev/null', progress: () => {} };
+    const options = { installation: '', nowMs: 0, actor: '', path: '/dev/null', progress: () => {} };
     await expect(importReturns(bank.database, options)).rejects.toThrow(
       '/dev/null is no file that can be read twice; nothing was imported',
     );

@@ -21,7 +21,7 @@ const READING_EVERYTHING: Readonly<Record<string, string>> = {
   COUNT_OLDER: '`keys rotate` counts once what it has to do, for its progress bar',
   OLDER_TRANSACTIONS_LEFT: '`keys rotate` looks twice whether it has left anything behind',
   DESTROY_DATA_KEY: '`keys destroy` makes sure that nothing is sealed under the version',
-  STATUS: '`directdebit status` counts every item of a merchant',
+  DIRECT_DEBIT_STATUS: '`directdebit status` counts every item of a merchant',
   DATED_AHEAD: '`clock reset` looks whether anything is dated ahead',
   READ_JOURNAL: '`journal` reads backwards until it has found enough',
 };

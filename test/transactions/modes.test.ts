@@ -1,8 +1,8 @@
 // Test and live: nothing simulated approves a live payment, no test goes by a live link, and what is a test says so.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { setDirectEntry } from '../../src/admin/direct-entry.js';
 import { addMerchant } from '../../src/admin/merchants.js';
 import { addUser } from '../../src/admin/users.js';
-import { setDirectEntry } from '../../src/directdebit/direct-entry.js';
 import { Database } from '../../src/postgres/database.js';
 import { REAL_BANK } from '../../testkit/bank-day.js';
 import { type Client, TEST_MODE } from '../../testkit/client.js';
@@ -27,7 +27,7 @@ beforeAll(async () => {
     (await addMerchant(database, 'operator:test', 1, 'Live', { live: true, vault: true })).id;
   [bare, carded, banked] = [await add(), await add(), await add()];
   await gateway.sql(`UPDATE merchant SET acquirer = 'scripted' WHERE id = $1`, [carded]);
-  await setDirectEntry(database, banked, REAL_BANK, 'operator:test');
+  await setDirectEntry(database, 'operator:test', banked, REAL_BANK);
   api = gateway.as(
     await addUser(database, 'operator:test', 'live', { merchant: bare, grants: [carded, banked, 1, 3] }),
   );

@@ -16,22 +16,6 @@ export const SHOW_CLOCK: Statement = {
     FROM gateway`,
 };
 
-export const ADVANCED: Statement = {
-  name: '',
-  text: `SELECT advanced_ms AS "advancedMs" FROM gateway`,
-};
-
-/** Until the end of the transaction nobody moves the clock. */
-export const HOLD_CLOCK: Statement = {
-  name: '',
-  text: `SELECT advanced_ms AS "advancedMs" FROM gateway FOR SHARE`,
-};
-
-export const ADVANCE_CLOCK: Statement = {
-  name: '',
-  text: `UPDATE gateway SET advanced_ms = greatest(0, advanced_ms + $1)`,
-};
-
 /** What is dated later than real time: a clock that goes back would come by it again. $1 is the business day that is open. */
 export const DATED_AHEAD: Statement = {
   name: '',

@@ -1,0 +1,33 @@
+import type { Statement } from '../postgres/database.js';
+
+export const DIRECT_DEBIT_STATUS: Statement = {
+  name: '',
+  text: `
+    WITH counted AS (
+      SELECT i.organisation_id, i.merchant_id,
+        count(*) FILTER (WHERE i.state = 'waiting' AND t.status = 'pending') AS waiting,
+        count(*) FILTER (WHERE i.state = 'waiting' AND t.status = 'pending' AND i.simulated) AS waiting_simulated,
+        coalesce(sum(t.amount_cents) FILTER (WHERE i.state = 'waiting' AND t.status = 'pending'
+          AND t.transaction_type = 'purchase'), 0) AS waiting_debit_cents,
+        coalesce(sum(t.amount_cents) FILTER (WHERE i.state = 'waiting' AND t.status = 'pending'
+          AND t.transaction_type <> 'purchase'), 0) AS waiting_credit_cents,
+        count(*) FILTER (WHERE i.state = 'filed') AS clearing,
+        count(*) FILTER (WHERE i.state = 'cleared') AS cleared,
+        count(*) FILTER (WHERE i.state = 'returned') AS returned
+      FROM directdebit_item i JOIN transaction t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
+      WHERE $1::integer IS NULL OR i.merchant_id = $1
+      GROUP BY i.organisation_id, i.merchant_id)
+    SELECT m.id AS merchant, m.mode, coalesce(e.bank, CASE WHEN m.mode = 'test' THEN 'SIM' END) AS bank,
+      coalesce(e.simulated, m.mode = 'test') AS simulated, coalesce(c.waiting, 0) AS waiting,
+      coalesce(c.waiting_simulated, 0) AS "waitingSimulated", coalesce(c.waiting_debit_cents, 0)::bigint AS "waitingDebitCents",
+      coalesce(c.waiting_credit_cents, 0)::bigint AS "waitingCreditCents", coalesce(c.clearing, 0) AS clearing,
+      coalesce(c.cleared, 0) AS cleared, coalesce(c.returned, 0) AS returned,
+      (SELECT count(*) FROM directdebit_file f WHERE f.organisation_id = m.organisation_id AND f.merchant_id = m.id) AS files,
+      (SELECT count(*) FROM directdebit_file f WHERE f.organisation_id = m.organisation_id AND f.merchant_id = m.id
+        AND f.written_at IS NULL) AS "filesToWrite"
+    FROM merchant m
+    LEFT JOIN direct_entry e ON e.organisation_id = m.organisation_id AND e.merchant_id = m.id
+    LEFT JOIN counted c ON c.organisation_id = m.organisation_id AND c.merchant_id = m.id
+    WHERE $1::integer IS NULL OR m.id = $1
+    ORDER BY m.id`,
+};
