@@ -234,6 +234,16 @@ describe('files', () => {
       'Log through the logger, or print a command’s result through src/cli/output.ts.',
     );
   });
+
+  test('only the edges name commands and their options', () => {
+    const domain = FOLDERS.slice(FOLDERS.indexOf('plugins'), FOLDERS.indexOf('api')).concat('values');
+    expectNone(
+      SOURCES.filter(({ path }) => domain.includes(folderOf(path))).flatMap(({ path, text }) =>
+        linesWith(text, /['"`; ]--[a-z]|`tollgate [a-z]/).map((line) => `${path}:${line}`),
+      ),
+      'A page refuses the same things: refuse with a code (src/values/refusal.ts), and word it in src/cli/errors.ts.',
+    );
+  });
 });
 
 describe('SQL', () => {
