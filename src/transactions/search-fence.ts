@@ -54,8 +54,6 @@ export interface Looks<Found> {
   readonly prove: () => Promise<Found | undefined>;
 }
 
-/** As many connections as the kernel keeps for a process that does not get round to accepting them. */
-const BACKLOG = 4_096;
 const FORGET_EVERY_MS = 60_000;
 /** A request that takes longer to arrive is turned away. */
 const ARRIVING_MS = 1_000;
@@ -64,6 +62,16 @@ const CLAIMING_MS = 5_000;
 const PAUSE_MS = 10;
 const LET_PASS_MS = 200;
 const BATCHES = { maxBatch: 128, lanes: 1 };
+
+export interface SearchFenceParts {
+  readonly database: Database;
+  /** This process in the registry. */
+  readonly process: { readonly id: number; readonly alive: boolean };
+  /** Fences up to this number are forgotten. */
+  readonly forgotten: number;
+  /** As many connections as the kernel keeps for a process that does not get round to accepting them. */
+  readonly backlog: number;
+}
 
 export class SearchFence {
   #epoch: number;
@@ -77,12 +85,8 @@ export class SearchFence {
   /** What is being searched for, and whether a request has arrived since that search began to look. */
   readonly #watches = new Set<{ readonly correlationId: string; arrived: boolean }>();
 
-  constructor(
-    private readonly database: Database,
-    private readonly process: { readonly id: number; readonly alive: boolean },
-    { forgotten }: Pick<SharedEpochs, 'forgotten'>,
-  ) {
-    this.#epoch = forgotten;
+  constructor(private readonly parts: SearchFenceParts) {
+    this.#epoch = parts.forgotten;
     this.#raising = new Batcher((keys) => this.#raise(keys), BATCHES);
   }
 
@@ -147,7 +151,7 @@ export class SearchFence {
   async forget(): Promise<void> {
     if (performance.now() < this.#forgetAtMs) return;
     this.#forgetAtMs = performance.now() + FORGET_EVERY_MS;
-    await this.database.query(FORGET_FENCES);
+    await this.parts.database.query(FORGET_FENCES);
   }
 
   async #findOrFence<Found>(key: CorrelationKey, { look, prove }: Looks<Found>): Promise<Found | undefined> {
@@ -174,7 +178,7 @@ export class SearchFence {
         await this.#everythingRead();
         if (watch.arrived) continue;
         // The others may presume this process dead, and no longer wait for its answers.
-        if (!this.process.alive) throw fault('not_processed');
+        if (!this.parts.process.alive) throw fault('not_processed');
         return undefined;
       }
     } finally {
@@ -218,7 +222,7 @@ export class SearchFence {
    * turn of the event loop all connections are read, but only one is accepted.
    */
   async #everythingRead(): Promise<void> {
-    const last = this.#connections + BACKLOG;
+    const last = this.#connections + this.parts.backlog;
     let before: number;
     do {
       before = this.#connections;
@@ -229,7 +233,7 @@ export class SearchFence {
   }
 
   async #raise(keys: readonly CorrelationKey[]): Promise<readonly undefined[]> {
-    await this.database.query(RAISE_FENCES, [this.process.id, ...FENCED.encode(keys)]);
+    await this.parts.database.query(RAISE_FENCES, [this.parts.process.id, ...FENCED.encode(keys)]);
     return keys.map(() => undefined);
   }
 }

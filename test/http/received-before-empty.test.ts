@@ -321,7 +321,7 @@ test('a process that was given up and comes back under another name → keeps th
 
 test('a search in a process that the others may have given up → no answer that anybody could rely on', async () => {
   const database = new Database(one.databaseUrl, { maxConnections: 1 });
-  const fence = new SearchFence(database, { id: 1, alive: false }, { forgotten: 0 });
+  const fence = new SearchFence({ database, process: { id: 1, alive: false }, forgotten: 0, backlog: 0 });
   const key = { organisationId: 1, merchantId: 1, correlationId: 'given-up' };
   const nothing = async () => undefined;
   const ending = fence

@@ -1,0 +1,86 @@
+// The background loops of a gateway: heartbeats, the resolver, the sweep and the clearing of direct debits.
+import type { Logger } from 'pino';
+import type { Clearing } from '../directdebit/clearing.js';
+import type { AuditLeases } from '../transactions/audit-leases.js';
+import type { Clock } from '../transactions/clock.js';
+import type { ProcessRegistry } from '../transactions/process-registry.js';
+import type { Resolver } from '../transactions/resolver.js';
+import type { SearchFence } from '../transactions/search-fence.js';
+import { Sweep } from '../transactions/sweep.js';
+import type { DatabaseWatch } from './database-watch.js';
+import type { Databases } from './databases.js';
+import { Loop } from './loop.js';
+import type { Settings } from './settings.js';
+
+const HEARTBEAT_EVERY_MS = 1_000;
+const CLEARING_EVERY_MS = 1_000;
+const SWEEP_EVERY_MS = 1_000;
+
+export interface BackgroundParts {
+  readonly settings: Settings;
+  readonly log: Logger;
+  readonly watch: DatabaseWatch;
+  readonly databases: Databases;
+  readonly clock: Clock;
+  readonly registry: ProcessRegistry;
+  readonly leases: AuditLeases;
+  readonly searchFence: SearchFence;
+  readonly resolver: Resolver;
+  readonly clearing: Clearing;
+}
+
+export class Background {
+  readonly #heartbeats: Loop;
+  readonly #resolving: Loop;
+  readonly #sweeping: Loop;
+  readonly #clearing: Loop;
+
+  constructor(private readonly parts: BackgroundParts) {
+    const { settings, log, watch, databases, resolver, clearing } = parts;
+    const onError = (error: unknown) => watch.runFailed(error);
+    this.#resolving = new Loop(() => resolver.run(), settings.resolverIntervalMs, onError);
+    const sweep = new Sweep(
+      databases.background,
+      settings.acquirerDeadlineMs,
+      ({ organisationId, audits }) => {
+        log.warn({ organisation: organisationId, audits }, 'found in doubt without a lease');
+        this.resolveNow();
+      },
+    );
+    this.#sweeping = new Loop(() => sweep.run(), SWEEP_EVERY_MS, onError);
+    this.#clearing = new Loop(() => clearing.run(), CLEARING_EVERY_MS, onError);
+    this.#heartbeats = new Loop(
+      () => this.#heartbeat(),
+      HEARTBEAT_EVERY_MS,
+      (error) => watch.heartbeatFailed(error),
+    );
+    watch.goBy(() => this.#heartbeats.wake());
+  }
+
+  start(): void {
+    for (const loop of this.#all) loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#all.map((loop) => loop.stop()));
+  }
+
+  /** Something has fallen into doubt. */
+  resolveNow(): void {
+    this.#resolving.wake();
+  }
+
+  get #all(): readonly Loop[] {
+    return [this.#resolving, this.#sweeping, this.#clearing, this.#heartbeats];
+  }
+
+  async #heartbeat(): Promise<void> {
+    const { registry, leases, searchFence, watch, clock } = this.parts;
+    const reply = await registry.heartbeat(leases, searchFence.epochs);
+    watch.heartbeatCommitted();
+    searchFence.advance(reply);
+    // A clock that was moved makes things due.
+    if (clock.advancedBy(reply.advancedMs)) this.#clearing.wake();
+    await searchFence.forget();
+  }
+}

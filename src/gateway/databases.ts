@@ -1,0 +1,70 @@
+// The gateway's pools of sessions. Each kind of work has its own: a flood of look-ups cannot keep a claim waiting for a session.
+import { Database, type DatabaseOptions } from '../postgres/database.js';
+import { APPLICATION_ROLE } from './connection.sql.js';
+import type { Settings } from './settings.js';
+
+/** For operations of the vault, and for searches in it. */
+export const VAULT_SESSIONS = 4;
+export const SEARCH_SESSIONS = 3;
+
+export class Databases {
+  readonly #all: Database[] = [];
+  /** Claims and records. */
+  readonly commits: Database;
+  readonly lookUps: Database;
+  /** Log-ins, heartbeats and leases: without these nothing else goes on. */
+  readonly vital: Database;
+  readonly vault: Database;
+  readonly newTokens: Database;
+  readonly searches: Database;
+  /** Nobody waits for what happens in the background, and it may take its time. */
+  readonly background: Database;
+  /** Everything else. */
+  readonly others: Database;
+
+  private constructor(
+    private readonly url: string,
+    { databaseTimeoutMs, searchTimeoutMs }: Settings,
+    pool: Pick<DatabaseOptions, 'onError' | 'role'>,
+  ) {
+    const prompt = { answerLimitMs: databaseTimeoutMs, ...pool };
+    this.commits = this.#add({ maxConnections: 7, planOnce: true, ...prompt });
+    this.lookUps = this.#add({ maxConnections: 5, planOnce: true, ...prompt });
+    this.vital = this.#add({ maxConnections: 3, ...prompt });
+    this.vault = this.#add({ maxConnections: VAULT_SESSIONS, ...prompt });
+    this.newTokens = this.#add({ maxConnections: 2, ...prompt });
+    this.searches = this.#add({
+      maxConnections: SEARCH_SESSIONS,
+      statementTimeoutMs: searchTimeoutMs,
+      answerLimitMs: searchTimeoutMs + databaseTimeoutMs,
+      ...pool,
+    });
+    this.background = this.#add({ maxConnections: 2, ...pool });
+    this.others = this.#add({ maxConnections: 4, ...prompt });
+  }
+
+  /** `onLost` is called when a session broke that nobody was using. */
+  static async open(url: string, settings: Settings, onLost: () => void): Promise<Databases> {
+    return new Databases(url, settings, { onError: onLost, role: await applicationRole(url) });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#all.map((database) => database.close()));
+  }
+
+  #add(options: DatabaseOptions): Database {
+    const database = new Database(this.url, options);
+    this.#all.push(database);
+    return database;
+  }
+}
+
+/** The role with only the rights that a gateway needs, where the database has it. */
+async function applicationRole(url: string): Promise<string | undefined> {
+  const database = new Database(url, { maxConnections: 1 });
+  try {
+    return (await database.query<{ role: string }>(APPLICATION_ROLE)).rows[0]?.role;
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,37 @@
+// A gateway among the others on its database: its entry in the process registry, and what the processes share through it.
+import { type AcquirerReference, acquirerReferences } from '../transactions/acquirer-reference.js';
+import { AuditLeases } from '../transactions/audit-leases.js';
+import { Clock } from '../transactions/clock.js';
+import { ProcessRegistry } from '../transactions/process-registry.js';
+import { SearchFence } from '../transactions/search-fence.js';
+import type { ClosingStack } from './closing-stack.js';
+import type { DatabaseWatch } from './database-watch.js';
+import type { Databases } from './databases.js';
+
+export interface Membership {
+  readonly registry: ProcessRegistry;
+  readonly leases: AuditLeases;
+  readonly referenceOf: AcquirerReference;
+  readonly clock: Clock;
+  readonly searchFence: SearchFence;
+}
+
+export interface MembershipParts {
+  readonly databases: Databases;
+  readonly watch: DatabaseWatch;
+  /** As many connections as the kernel keeps for a process that does not get round to accepting them. */
+  readonly backlog: number;
+}
+
+/** Registers this process, with its first heartbeat. */
+export async function register(parts: MembershipParts, stack: ClosingStack): Promise<Membership> {
+  const { databases, watch, backlog } = parts;
+  const registry = await ProcessRegistry.register(databases.vital);
+  const leases = new AuditLeases(databases.vital, registry);
+  stack.opened(registry, () => registry.deregister(leases).catch((error) => watch.runFailed(error)));
+  const { advancedMs, forgotten } = await registry.heartbeat(leases);
+  const clock = new Clock();
+  clock.advancedBy(advancedMs);
+  const searchFence = new SearchFence({ database: databases.others, process: registry, forgotten, backlog });
+  return { registry, leases, referenceOf: acquirerReferences(registry), clock, searchFence };
+}

@@ -1,0 +1,48 @@
+// The closing stack: what is closed, in which order, and what becomes of errors.
+import { expect, test } from 'vitest';
+import { ClosingStack } from '../../src/gateway/closing-stack.js';
+
+test('close → the last opened first, one after the other, each once', async () => {
+  const stack = new ClosingStack();
+  const closed: string[] = [];
+  for (const name of ['first', 'second', 'third']) {
+    const opened = stack.opened(name, async (each) => {
+      closed.push(`${each} begins`);
+      await new Promise(setImmediate);
+      closed.push(`${each} ends`);
+    });
+    expect(opened).toBe(name);
+  }
+  await stack.close();
+  await stack.close();
+  expect(closed).toEqual(['third', 'second', 'first'].flatMap((name) => [`${name} begins`, `${name} ends`]));
+});
+
+test('close, where one cannot be closed → the others are closed all the same, and the error is thrown', async () => {
+  const stack = new ClosingStack();
+  const closed: string[] = [];
+  stack.opened('first', (each) => void closed.push(each));
+  stack.opened('second', () => Promise.reject(new Error('will not close')));
+  stack.opened('third', (each) => void closed.push(each));
+  await expect(stack.close()).rejects.toThrow('will not close');
+  expect(closed).toEqual(['third', 'first']);
+});
+
+test('open, where the next step throws → what was opened is closed, and that error is thrown, whatever closing says', async () => {
+  const stack = new ClosingStack();
+  const closed: string[] = [];
+  const opening = stack.open(async () => {
+    stack.opened('first', (each) => void closed.push(each));
+    stack.opened('second', () => Promise.reject(new Error('will not close')));
+    throw new Error('the third cannot be opened');
+  });
+  await expect(opening).rejects.toThrow('the third cannot be opened');
+  expect(closed).toEqual(['first']);
+});
+
+test('open, where every step goes well → nothing is closed, and what was made is returned', async () => {
+  const stack = new ClosingStack();
+  const closed: string[] = [];
+  const made = await stack.open(async () => stack.opened('first', (each) => void closed.push(each)));
+  expect([made, closed]).toEqual(['first', []]);
+});

@@ -1,0 +1,130 @@
+// A start that fails at any of its steps leaves nothing behind: no session, no file, no socket, no entry in the registry.
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { Background } from '../../src/gateway/background.js';
+import { startGateway } from '../../src/gateway/gateway.js';
+import { readSettings } from '../../src/gateway/settings.js';
+import { Finisher } from '../../src/transactions/finish.js';
+import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
+
+interface Stage {
+  url: string;
+  readonly sql: (text: string) => Promise<unknown[]>;
+  /** As environment variables, without the prefix TOLLGATE_. */
+  readonly settings: Record<string, string>;
+  readonly dataDir: string;
+}
+
+/** How each step of a start is made to fail, in the order of the steps, and what is said then. */
+const FAILURES: readonly [step: string, spoil: (stage: Stage) => unknown, message: RegExp][] = [
+  [
+    'there is no such database',
+    (stage) => {
+      stage.url = stage.url.replace(/tollgate_test/, 'no_such');
+    },
+    /database/,
+  ],
+  [
+    'the simulator’s ledger cannot be written',
+    ({ settings, dataDir }) => {
+      settings['SIMULATOR_LEDGER'] = dataDir;
+    },
+    /TOLLGATE_SIMULATOR_LEDGER: .* cannot be written/,
+  ],
+  [
+    'the key-encryption key cannot be read',
+    ({ settings }) => {
+      Object.assign(settings, { KEY_PROVIDER: 'environment', KEY_ENCRYPTION_KEY: 'none' });
+    },
+    /TOLLGATE_KEY_ENCRYPTION_KEY/,
+  ],
+  [
+    'the process cannot be registered',
+    ({ sql }) => sql('ALTER TABLE gateway RENAME COLUMN installation TO mislaid'),
+    /installation/,
+  ],
+  ['the first heartbeat fails', ({ sql }) => sql('ALTER TABLE audit_lease RENAME TO mislaid'), /audit_lease/],
+  [
+    'the background loops do not start',
+    () =>
+      vi.spyOn(Background.prototype, 'start').mockImplementation(() => {
+        throw new Error('no loops');
+      }),
+    /no loops/,
+  ],
+  [
+    'the port is taken',
+    async ({ settings }) => {
+      const other = createServer();
+      await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+      onTestFinished(() => void other.close());
+      settings['PORT'] = String((other.address() as { port: number }).port);
+    },
+    /EADDRINUSE/,
+  ],
+];
+
+describe('a start', () => {
+  let own: TestDatabase;
+  let client: pg.Client;
+  let stage: Stage;
+  beforeEach(async () => {
+    own = await testDatabase();
+    client = new pg.Client(own.url);
+    await client.connect();
+    const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-failed-start-'));
+    const sql = async (text: string) => (await client.query(text)).rows;
+    stage = { url: own.url, sql, dataDir, settings: { DATA_DIR: dataDir, PORT: '0' } };
+  });
+  afterEach(async () => {
+    vi.restoreAllMocks();
+    await client.end();
+    await own.drop();
+    await rm(stage.dataDir, { recursive: true, force: true });
+  });
+
+  function start() {
+    const environment = Object.entries(stage.settings).map(([name, value]) => [`TOLLGATE_${name}`, value]);
+    return startGateway(readSettings(Object.fromEntries(environment)), stage.url, pino({ enabled: false }));
+  }
+
+  /** Descriptors of this process: files, sockets and all. */
+  const descriptors = async () => (await readdir('/dev/fd')).length;
+  const sessions = () =>
+    stage.sql(`
+      SELECT application_name FROM pg_stat_activity
+      WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`);
+
+  for (const [step, spoil, message] of FAILURES) {
+    test(`where ${step} → fails, and leaves no session and no descriptor open`, async () => {
+      await spoil(stage);
+      const before = await descriptors();
+      await expect(start()).rejects.toThrow(message);
+      await expect.poll(sessions, { timeout: 10_000 }).toEqual([]);
+      await expect.poll(descriptors, { timeout: 10_000 }).toBe(before);
+    });
+  }
+
+  test('that fails at its last step → the loops have stopped, and the process is not in the registry', async () => {
+    const stop = vi.spyOn(Background.prototype, 'stop');
+    stage.settings['HOST'] = '203.0.113.1';
+    await expect(start()).rejects.toThrow('EADDRNOTAVAIL');
+    expect(stop).toHaveBeenCalledOnce();
+    expect(await stage.sql('SELECT FROM process')).toEqual([]);
+  });
+
+  test('that succeeds, and a stop at which one thing cannot be closed → the rest is closed all the same', async () => {
+    const before = await descriptors();
+    const gateway = await start();
+    vi.spyOn(Finisher.prototype, 'close').mockRejectedValue(new Error('will not close'));
+    await expect(gateway.close()).rejects.toThrow('will not close');
+    await expect.poll(sessions, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(descriptors, { timeout: 10_000 }).toBe(before);
+    expect(await stage.sql('SELECT FROM process')).toEqual([]);
+  });
+});
