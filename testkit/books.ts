@@ -1,116 +1,138 @@
-// Holds the gateway's books against the acquirer's: what each says was charged, by the reference that was sent.
-import { expect, vi } from 'vitest';
+// Holds the gateway's books against the acquirer's: what each says was charged or is held, by the reference that was sent.
 import { decision } from '../src/acquirers/contract.js';
 import type { LedgerEntry } from '../src/acquirers/simulator/ledger.js';
-import type { TestGateway } from './gateway.js';
 
-/** What stands behind one reference in the end: refunds count negative, and nothing at all is left out. */
-export interface Position {
-  readonly chargedCents?: number;
-  readonly heldCents?: number;
+/** A transaction as the gateway has stored it. */
+export interface StoredTransaction {
+  readonly organisationId: number;
+  readonly audit: number;
+  readonly acquirerReference: string;
+  readonly targetAudit: number | null;
+  readonly type: string;
+  readonly status: string;
+  readonly gatewayStatusCode: number;
+  readonly amountCents: number;
+  readonly refundedCents: number;
+  readonly completedCents: number;
+  readonly completedBy: number | null;
+  readonly voidedBy: number | null;
+  readonly correlationId: string;
+  readonly reference: string;
 }
 
-/** Positions by the reference that the gateway sent. */
-export type Books = Record<string, Position>;
+/** Reads `StoredTransaction`s: all, or those with the reference of its parameter. */
+export const STORED_TRANSACTIONS = `
+  SELECT t.organisation_id AS "organisationId", t.audit,
+    g.installation || '-' || t.organisation_id || '-' || t.audit AS "acquirerReference",
+    t.target_audit AS "targetAudit", t.transaction_type AS type, t.status, t.gateway_status_code AS "gatewayStatusCode",
+    t.amount_cents::float8 AS "amountCents", t.refunded_cents::float8 AS "refundedCents",
+    t.completed_cents::float8 AS "completedCents", t.completed_by AS "completedBy", t.voided_by AS "voidedBy",
+    t.correlation_id AS "correlationId", t.reference
+  FROM transaction t, gateway g WHERE $1::text IS NULL OR t.reference = $1 ORDER BY t.organisation_id, t.audit`;
 
-/** What an acquirer's ledger amounts to. */
-export function booksOfLedger(entries: readonly LedgerEntry[]): Books {
+/** What a position is made of. */
+export type Booked = Pick<
+  StoredTransaction,
+  'acquirerReference' | 'type' | 'status' | 'amountCents' | 'completedBy'
+>;
+
+/** What stands behind one reference in the end, in words: `1995 charged`, `-500 charged` or `1000 held`. */
+export type Positions = ReadonlyMap<string, string>;
+
+/** The operations that the acquirer approved and has not reversed. */
+export function standingEntries<Entry extends LedgerEntry>(entries: readonly Entry[]): Entry[] {
   const reversed = new Set(
     entries.filter(({ operation }) => operation === 'reversal').map(({ reference }) => reference),
   );
-  const standing = entries.filter(
+  return entries.filter(
     (entry) => entry.operation !== 'reversal' && isApproved(entry) && !reversed.has(entry.reference),
   );
-  const voided = new Set(standing.filter(({ operation }) => operation === 'void').map(targetOf));
-  const effective = standing.filter(({ reference }) => !voided.has(reference));
-  const completed = new Set(effective.filter(({ operation }) => operation === 'completion').map(targetOf));
-
-  const books: Books = {};
-  for (const { reference, operation, amountCents = 0 } of effective) {
-    switch (operation) {
-      case 'purchase':
-      case 'completion':
-        books[reference] = { chargedCents: amountCents };
-        break;
-      case 'refund':
-      case 'standalone_refund':
-        books[reference] = { chargedCents: -amountCents };
-        break;
-      case 'preauthorisation':
-        if (!completed.has(reference)) books[reference] = { heldCents: amountCents };
-        break;
-    }
-  }
-  return books;
 }
 
 function isApproved({ responseCode = '' }: LedgerEntry): boolean {
   return decision({ responseCode, responseMessage: '' }).kind === 'approved';
 }
 
-function targetOf({ targetReference = '' }: LedgerEntry): string {
-  return targetReference;
-}
-
-/** What the gateway's rows amount to. */
-export async function booksOfGateway({ sql }: Pick<TestGateway, 'sql'>): Promise<Books> {
-  const rows = await sql<Position & { reference: string }>(`
-    SELECT g.installation || '-' || t.organisation_id || '-' || t.audit AS reference,
-      CASE WHEN t.transaction_type IN ('purchase', 'completion') THEN t.amount_cents
-           WHEN t.transaction_type IN ('refund', 'standalone_refund') THEN -t.amount_cents END AS "chargedCents",
-      CASE WHEN t.transaction_type = 'preauthorisation' THEN t.amount_cents END AS "heldCents"
-    FROM transaction t, gateway g
-    WHERE t.status = 'approved' AND t.transaction_type <> 'void' AND t.completed_by IS NULL`);
-  return Object.fromEntries(
-    rows.map(({ reference, ...position }) => [
-      reference,
-      Object.fromEntries(Object.entries(position).filter(([, cents]) => cents !== null)),
-    ]),
+/** What comes to nothing is left out. */
+export function positionsOfLedger(entries: readonly LedgerEntry[]): Positions {
+  const standing = standingEntries(entries);
+  const targetsOf = (list: readonly LedgerEntry[], kind: string) =>
+    new Set(list.filter(({ operation }) => operation === kind).map((entry) => entry.targetReference));
+  const voided = targetsOf(standing, 'void');
+  const effective = standing.filter(({ reference }) => !voided.has(reference));
+  const completed = targetsOf(effective, 'completion');
+  return new Map(
+    effective
+      .filter(({ operation, reference }) => operation !== 'void' && !completed.has(reference))
+      .map(({ reference, operation, amountCents = 0 }) => [reference, position(operation, amountCents)]),
   );
 }
 
-/** Targets whose reservations are not the sum of the operations that hold them. */
-export function wrongReservations({ sql }: Pick<TestGateway, 'sql'>): Promise<object[]> {
-  return sql(`
-    WITH live AS (
-      SELECT organisation_id, target_audit AS audit,
-        coalesce(sum(amount_cents) FILTER (WHERE transaction_type = 'refund'), 0) AS refunded_cents,
-        coalesce(sum(amount_cents) FILTER (WHERE transaction_type = 'completion'), 0) AS completed_cents,
-        array_agg(audit) FILTER (WHERE transaction_type = 'completion') AS completions,
-        array_agg(audit) FILTER (WHERE transaction_type = 'void') AS voids
-      FROM transaction WHERE status IN ('approved', 'pending', 'unknown') AND target_audit IS NOT NULL
-      GROUP BY organisation_id, target_audit)
-    SELECT t.organisation_id, t.audit, t.status, t.refunded_cents, t.completed_cents, t.completed_by, t.voided_by,
-      to_json(live) AS live
-    FROM transaction t LEFT JOIN live ON live.organisation_id = t.organisation_id AND live.audit = t.audit
-    WHERE t.refunded_cents <> coalesce(live.refunded_cents, 0)
-      OR t.completed_cents <> coalesce(live.completed_cents, 0)
-      OR array_remove(ARRAY[t.completed_by], NULL) <> coalesce(live.completions, '{}')
-      OR array_remove(ARRAY[t.voided_by], NULL) <> coalesce(live.voids, '{}')`);
+/** The same of the gateway's rows. */
+export function positionsOfTransactions(rows: readonly Booked[]): Positions {
+  return new Map(
+    rows
+      .filter(({ status, type, completedBy }) => status === 'approved' && type !== 'void' && !completedBy)
+      .map(({ acquirerReference, type, amountCents }) => [acquirerReference, position(type, amountCents)]),
+  );
+}
+
+function position(operation: string, amountCents: number): string {
+  switch (operation) {
+    case 'purchase':
+    case 'completion':
+      return `${amountCents} charged`;
+    case 'refund':
+    case 'standalone_refund':
+      return `${-amountCents} charged`;
+    case 'preauthorisation':
+      return `${amountCents} held`;
+    default:
+      throw new Error(`no position is known for ${operation}`);
+  }
+}
+
+/** Where the two disagree, in words. */
+export function differences(rows: readonly Booked[], entries: readonly LedgerEntry[]): string[] {
+  const ours = positionsOfTransactions(rows);
+  const theirs = positionsOfLedger(entries);
+  return [...new Set([...ours.keys(), ...theirs.keys()])]
+    .filter((reference) => ours.get(reference) !== theirs.get(reference))
+    .map(
+      (reference) =>
+        `${reference}: the gateway says ${ours.get(reference) ?? 'nothing'}, the acquirer says ${theirs.get(reference) ?? 'nothing'}`,
+    );
 }
 
 /** References under which the acquirer was asked more than once. */
 export function askedAgain(entries: readonly LedgerEntry[]): string[] {
-  const operations = entries.filter(({ operation }) => operation !== 'reversal');
   const seen = new Set<string>();
-  return operations
+  return entries
+    .filter(({ operation }) => operation !== 'reversal')
     .map(({ reference }) => reference)
     .filter((reference) => seen.size === seen.add(reference).size);
 }
 
-/**
- * Waits until everything is decided, and then expects that gateway and acquirer agree to the cent, that every
- * reservation is held by somebody, and that nothing was asked for twice.
- */
-export async function expectBooksToAgree(
-  gateway: Pick<TestGateway, 'sql' | 'ledger'>,
-  readEntries: () => Promise<readonly LedgerEntry[]> = gateway.ledger,
-): Promise<void> {
-  const undecided = () => gateway.sql(`SELECT audit FROM transaction WHERE status = 'unknown'`);
-  await vi.waitFor(async () => expect(await undecided()).toEqual([]), { timeout: 20_000 });
-  const entries = await readEntries();
-  expect(entries.length).toBeGreaterThan(0);
-  expect(await booksOfGateway(gateway)).toEqual(booksOfLedger(entries));
-  expect(await wrongReservations(gateway)).toEqual([]);
-  expect(askedAgain(entries)).toEqual([]);
+const LIVE = ['approved', 'pending', 'unknown'];
+
+/** Targets whose reservations are not the sum of the operations that hold them, in words. */
+export function wrongReservations(rows: readonly StoredTransaction[]): string[] {
+  const keyOf = ({ organisationId }: StoredTransaction, audit: number) => `${organisationId}-${audit}`;
+  const byTarget = new Map<string, StoredTransaction[]>();
+  for (const row of rows) {
+    if (row.targetAudit === null || !LIVE.includes(row.status)) continue;
+    const target = keyOf(row, row.targetAudit);
+    byTarget.set(target, [...(byTarget.get(target) ?? []), row]);
+  }
+  return rows.flatMap((row) => {
+    const holders = byTarget.get(keyOf(row, row.audit)) ?? [];
+    const of = (kind: string) => holders.filter(({ type }) => type === kind);
+    const cents = (kind: string) => of(kind).reduce((sum, { amountCents }) => sum + amountCents, 0);
+    const audits = (kind: string) => of(kind).map(({ audit }) => audit);
+    const reserved = [row.refundedCents, row.completedCents, row.completedBy ?? [], row.voidedBy ?? []];
+    const held = [cents('refund'), cents('completion'), audits('completion'), audits('void')];
+    return reserved.join(' / ') === held.join(' / ')
+      ? []
+      : [`audit ${row.audit}: reserved ${reserved.join(' / ')}, held ${held.join(' / ')}`];
+  });
 }

@@ -4,9 +4,23 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { type OpenApiOperation, openApiDocument } from '../src/api/openapi.js';
 import { OPERATIONS } from '../src/api/operations.js';
+import {
+  basicAuthorization,
+  type Json,
+  type PaymentChange,
+  paymentBody,
+  type TargetChange,
+  targetedBody,
+} from './bodies.js';
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
-export type Json = any;
+export {
+  BANK_ACCOUNT,
+  CARD,
+  type Json,
+  type PaymentChange,
+  paymentBody,
+  type TargetChange,
+} from './bodies.js';
 
 export interface Answer {
   readonly status: number;
@@ -44,57 +58,11 @@ export interface Client {
   decided(audit: number): Promise<Json>;
 }
 
-export interface PaymentChange {
-  readonly merchant?: number;
-  readonly amount?: number | string;
-  readonly currency?: string;
-  readonly pan?: string;
-  readonly expiry?: string;
-  readonly cvv?: string;
-  /** `BANK_ACCOUNT` with these members changed, instead of a card. */
-  readonly bankAccount?: Partial<typeof BANK_ACCOUNT>;
-  readonly reference?: string;
-  readonly kvps?: Record<string, string>;
-  readonly correlationId?: string;
-}
-
-export interface TargetChange {
-  readonly merchant?: number;
-  readonly currency?: string;
-  readonly reference?: string;
-  readonly correlationId?: string;
-}
-
 /** What every transaction of a test merchant says. */
 export const TEST_MODE = { 'GATEWAY.RESPONSE.KVP.MODE': 'test' };
 
-export const CARD = '4111111111111111';
-export const BANK_ACCOUNT = { bsb: '062-000', account_number: '123456789', account_name: 'A Customer' };
-
-export function paymentBody(change: PaymentChange = {}): Json {
-  return {
-    merchant: { id: change.merchant ?? 1 },
-    ...(change.kvps && { kvps: change.kvps }),
-    transaction: {
-      reference: change.reference ?? 'order-1',
-      amount_details: { total_amount: String(change.amount ?? 10_000), currency: change.currency ?? 'AUD' },
-      payment_method: change.bankAccount
-        ? { bankaccount: { ...BANK_ACCOUNT, ...change.bankAccount } }
-        : {
-            creditcard: {
-              pan: change.pan ?? CARD,
-              expiry_date: change.expiry ?? '1239',
-              cvv: change.cvv ?? '123',
-            },
-          },
-    },
-  };
-}
-
 export function client(baseUrl: string, credentials?: { username: string; password: string }): Client {
-  const authorization =
-    credentials &&
-    `Basic ${Buffer.from(`${credentials.username}:${credentials.password}`).toString('base64')}`;
+  const authorization = credentials && basicAuthorization(credentials);
 
   async function call(path: string, options: CallOptions = {}): Promise<Answer> {
     const payload = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
@@ -131,19 +99,7 @@ export function client(baseUrl: string, credentials?: { username: string; passwo
     (change: PaymentChange = {}) =>
       post(path, paymentBody(change), change.correlationId);
   const act = (operation: string, audit: number, amount: number | string | undefined, change: TargetChange) =>
-    post(
-      `/transactions/${audit}/${operation}`,
-      {
-        merchant: { id: change.merchant ?? 1 },
-        transaction: {
-          reference: change.reference ?? 'order-1',
-          ...(amount !== undefined && {
-            amount_details: { total_amount: String(amount), currency: change.currency ?? 'AUD' },
-          }),
-        },
-      },
-      change.correlationId,
-    );
+    post(`/transactions/${audit}/${operation}`, targetedBody({ ...change, amount }), change.correlationId);
 
   return {
     call,

@@ -1,16 +1,16 @@
-// Real processes for tests: `node bin/tollgate.js …` from the project root, whose output is collected, and of which
-// nothing is left when the test file ends: no process, no data directory, no PostgreSQL that a killed gateway left behind.
-import { type ChildProcess, spawn } from 'node:child_process';
+// Real processes: `node bin/tollgate.js …` from the project root, whose output is collected, and of which nothing is left
+// when the test file or the program ends: no process, no data directory, no PostgreSQL that a killed gateway left behind.
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { openEmbeddedPostgres } from '../src/embedded-postgres/server.js';
-
-export const PROJECT_ROOT = fileURLToPath(new URL('../', import.meta.url));
+import { environmentWithoutSettings, PROJECT_ROOT, TOLLGATE } from './project.js';
 
 /** Environment variables. Those of the surrounding shell that are settings of the gateway do not count. */
 export type Environment = Readonly<Record<string, string>>;
@@ -27,9 +27,29 @@ export interface RunningProcess {
   readonly pid: number;
   /** Everything that it has written so far. */
   output(): string;
-  kill(signal: NodeJS.Signals): void;
+  /** Whether there was still a process to get the signal. */
+  kill(signal: NodeJS.Signals): boolean;
+  /** To a process that was started with `onMessage`. */
+  send(message: string): void;
+  /** The address of a gateway's interface, for example `http://127.0.0.1:43210/v1`; undefined if it ended before it listened. */
+  readonly listening: Promise<string | undefined>;
   readonly ended: Promise<Ended>;
 }
+
+export interface StartOptions {
+  /** A program instead of `node bin/tollgate.js`. */
+  readonly command?: string;
+  /** What Node is told before the program's name. */
+  readonly nodeArguments?: readonly string[];
+  /** Of what it writes: everything, unless it runs for long; or nothing, where reading it would cost what is measured. */
+  readonly keep?: 'everything' | 'the end' | 'nothing';
+  /** Gets each line of its output and of its standard error output. */
+  readonly onLine?: (line: string) => void;
+  /** Gets what it sends through the channel that Node opens between processes. */
+  readonly onMessage?: (message: unknown) => void;
+}
+
+const END_CHARACTERS = 8_000;
 
 export interface GatewayProcess extends RunningProcess {
   /** For example `http://127.0.0.1:43210/v1`. */
@@ -49,7 +69,6 @@ const dataDirectories = new Set<string>();
 export async function leaveNothingBehind(): Promise<void> {
   await Promise.all([...children].map(killed));
   await Promise.all([...dataDirectories].map(removeDataDirectory));
-  dataDirectories.clear();
 }
 // Should the test run itself be ended early.
 process.on('exit', () => {
@@ -67,26 +86,35 @@ export async function dataDirectory(): Promise<string> {
 export function start(
   args: readonly string[],
   environment: Environment = {},
-  command?: string,
+  { command, nodeArguments = [], keep = 'everything', onLine, onMessage }: StartOptions = {},
 ): RunningProcess {
-  const inherited = Object.entries(process.env).filter(([name]) => !/^(DATABASE_URL|TOLLGATE_)/.test(name));
   const child = spawn(
     command ?? process.execPath,
-    command === undefined ? [join(PROJECT_ROOT, 'bin/tollgate.js'), ...args] : [...args],
+    command === undefined ? [...nodeArguments, TOLLGATE, ...args] : [...args],
     {
       cwd: PROJECT_ROOT,
-      env: { ...Object.fromEntries(inherited), NODE_ENV: 'production', ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...environmentWithoutSettings(), NODE_ENV: 'production', ...environment },
+      stdio: ['ignore', 'pipe', 'pipe', ...(onMessage ? (['ipc'] as const) : [])],
     },
-  );
+  ) as ChildProcessByStdio<null, Readable, Readable>;
   children.add(child);
   let [stdout, stderr] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
-  });
+  const kept = (text: string) => (keep === 'everything' ? text : text.slice(-END_CHARACTERS));
+  if (keep === 'nothing') {
+    // Read to its end, since a log that nobody reads would stop the gateway; but not looked at.
+    child.stdout.resume();
+  } else {
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout = kept(stdout + text);
+    });
+  }
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
+    stderr = kept(stderr + text);
   });
+  if (onLine) {
+    for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on('line', onLine);
+  }
+  if (onMessage) child.on('message', onMessage);
   const ended = new Promise<Ended>((resolve, reject) => {
     child.on('error', reject);
     // A PostgreSQL that outlives its gateway writes to a log of its own, so that the pipes do close.
@@ -95,10 +123,22 @@ export function start(
       resolve({ code, signal, stdout, stderr });
     });
   });
+  const listening = new Promise<string | undefined>((resolve) => {
+    const look = () => {
+      const [, address] = /listens on (http\S+) /.exec(stderr) ?? [];
+      if (address === undefined) return;
+      child.stderr.off('data', look);
+      resolve(address);
+    };
+    child.stderr.on('data', look);
+    child.once('close', () => resolve(undefined));
+  });
   return {
     pid: child.pid ?? 0,
     output: () => stdout + stderr,
-    kill: (signal) => void child.kill(signal),
+    kill: (signal) => child.kill(signal),
+    send: (message) => void child.send(message),
+    listening,
     ended,
   };
 }
@@ -109,13 +149,21 @@ export function run(args: readonly string[], environment: Environment = {}): Pro
 }
 
 /** Starts a gateway on any free port, and returns once it listens. */
-export async function startGatewayProcess(environment: Environment): Promise<GatewayProcess> {
-  const running = start(['serve'], {
+export async function startGatewayProcess(
+  environment: Environment,
+  options?: StartOptions,
+): Promise<GatewayProcess> {
+  const settings = {
     TOLLGATE_PORT: '0',
     TOLLGATE_DATA_DIR: environment.TOLLGATE_DATA_DIR ?? (await dataDirectory()),
     ...environment,
-  });
-  const baseUrl = await listening(running);
+  };
+  const running = start(['serve'], settings, options);
+  const baseUrl = await running.listening;
+  if (baseUrl === undefined) {
+    const { signal, code } = await running.ended;
+    throw new Error(`the gateway ended with ${signal ?? code} before it listened: ${running.output()}`);
+  }
   return {
     ...running,
     baseUrl,
@@ -129,24 +177,6 @@ export async function startGatewayProcess(environment: Environment): Promise<Gat
       return running.ended;
     },
   };
-}
-
-async function listening(running: RunningProcess): Promise<string> {
-  let ended: Ended | undefined;
-  void running.ended.then((end) => {
-    ended = end;
-  });
-  while (ended === undefined) {
-    const line = running
-      .output()
-      .split('\n')
-      .find((text) => text.includes('"msg":"listening"'));
-    if (line !== undefined) return (JSON.parse(line) as { base_url: string }).base_url;
-    await sleep(10);
-  }
-  throw new Error(
-    `the gateway ended with ${ended.signal ?? ended.code} before it listened: ${running.output()}`,
-  );
 }
 
 /** The pid of the PostgreSQL in a data directory, or undefined if it is not running. */
@@ -182,7 +212,9 @@ async function killed(child: ChildProcess): Promise<void> {
   await closed;
 }
 
-async function removeDataDirectory(directory: string): Promise<void> {
+/** Of a gateway that has ended. The PostgreSQL of one that crashed runs on, and is stopped first. */
+export async function removeDataDirectory(directory: string): Promise<void> {
+  dataDirectories.delete(directory);
   // Opening a running server adopts it, whoever started it.
   if (existsSync(join(directory, 'postgres', 'postmaster.pid'))) {
     await (await openEmbeddedPostgres({ dataDir: directory })).stop();

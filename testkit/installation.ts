@@ -1,85 +1,204 @@
-// What several gateway processes share: a database, the simulated acquirer's ledger, and somebody to call them as.
-import { dirname, join } from 'node:path';
+// A whole installation to attack: a data directory of its own, a database, the simulated acquirer's ledger, gateway processes
+// on both, and somebody to call them as.
+import { readFileSync, rmSync } from 'node:fs';
+import { mkdtemp, readFile, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { afterAll, expect } from 'vitest';
 import type { LedgerEntry } from '../src/acquirers/simulator/ledger.js';
-import { type Client, client, type Json } from './client.js';
-import { addCast, type Credentials, testDatabase, wholeLedger } from './gateway.js';
-import {
-  dataDirectory,
-  type Environment,
-  type GatewayProcess,
-  startGatewayProcess,
-} from './gateway-process.js';
+import { basicAuthorization, paymentBody } from './bodies.js';
+import { STORED_TRANSACTIONS, type StoredTransaction } from './books.js';
+import { call } from './caller.js';
+import { type GatewayProcess, type RunningProcess, run, start } from './gateway-process.js';
+import { KillableDatabase } from './killable-database.js';
+import { asEnvironment } from './project.js';
 
-export const SLOW_CARD = '4200000000000067';
-export const CHARGED_WITHOUT_ANSWER_CARD = '4200000000000034';
+const HOUR_MS = 3_600_000;
 
-export interface Installation {
-  readonly databaseUrl: string;
-  /** Starts a gateway process. Settings without the prefix TOLLGATE_. */
-  start(settings?: Environment): Promise<InstalledGateway>;
-  sql<Row extends pg.QueryResultRow>(text: string): Promise<Row[]>;
-  ledger(): Promise<LedgerEntry[]>;
-  /** What the acquirer has done under the reference of one transaction. */
-  ledgerOf(audit: number): Promise<LedgerEntry[]>;
+export interface InstalledDatabase {
+  /** Of the server that has the data now. */
+  readonly url: string;
+  /** One that stays, whatever happens to the server. */
+  readonly lastingUrl: string;
+  stop(): Promise<void>;
 }
 
-export interface InstalledGateway extends GatewayProcess {
-  readonly api: Client;
+/** Without the prefix TOLLGATE_. */
+export type Settings = Readonly<Record<string, string>>;
+
+export interface OpenOptions<Database extends InstalledDatabase> {
+  /** A database that may be killed costs a relay before it. */
+  readonly killable?: boolean;
+  readonly openDatabase: (directory: string) => Promise<Database>;
 }
 
-const left: (() => Promise<void>)[] = [];
-afterAll(async () => {
-  for (const remove of left) await remove();
-});
-
-export async function installation(): Promise<Installation> {
-  const database = await testDatabase();
-  const cast = await addCast(database.url);
-  const ledgerPath = join(await dataDirectory(), 'ledger.ndjson');
-  const pool = new pg.Pool({ connectionString: database.url, max: 2 });
-  pool.on('error', () => {});
-  left.push(async () => {
-    await pool.end();
-    await database.drop();
-  });
-  const [gateway] = (await pool.query('SELECT installation FROM gateway')).rows;
-  const ledger = () => wholeLedger(ledgerPath);
-  const referenceOf = (audit: number) => `${gateway.installation}-1-${audit}`;
-  return {
-    databaseUrl: database.url,
-    start: (settings) => startInstalled(database.url, ledgerPath, cast.owner, settings),
-    sql: async (text) => (await pool.query(text)).rows,
-    ledger,
-    ledgerOf: async (audit) => (await ledger()).filter(({ reference }) => reference === referenceOf(audit)),
-  };
+export interface PlacedEntry extends LedgerEntry {
+  /** Up to which byte of the file it reaches. */
+  readonly endsAt: number;
 }
 
-async function startInstalled(
-  databaseUrl: string,
-  ledgerPath: string,
-  owner: Credentials,
-  settings: Environment = {},
-): Promise<InstalledGateway> {
-  const { DATABASE_URL = databaseUrl, ...others } = settings;
-  const gateway = await startGatewayProcess({
-    DATABASE_URL,
-    TOLLGATE_SIMULATOR_LEDGER: ledgerPath,
-    // Processes that share a database share the key that its card data is sealed under.
-    TOLLGATE_DATA_DIR: dirname(ledgerPath),
-    TOLLGATE_RESOLVER_INTERVAL_MS: '50',
-    TOLLGATE_RESOLVER_FIRST_PAUSE_MS: '50',
-    TOLLGATE_PROCESS_TIMEOUT_MS: '1500',
-    ...Object.fromEntries(Object.entries(others).map(([name, value]) => [`TOLLGATE_${name}`, value])),
-  });
-  return { ...gateway, api: client(gateway.baseUrl, owner) };
+export type AttackedGateway = RunningProcess & Pick<GatewayProcess, 'baseUrl'>;
+
+export class Installation<Database extends InstalledDatabase = KillableDatabase> {
+  readonly #directory: string;
+  readonly #ledgerPath: string;
+  readonly #settings: Settings;
+  readonly #databaseUrl: string;
+  readonly #running = new Set<RunningProcess>();
+
+  readonly database: Database;
+  /** Of a user of `merchantId`, which has the vault. */
+  authorization = '';
+  merchantId = 0;
+
+  private constructor(directory: string, settings: Settings, database: Database, databaseUrl: string) {
+    this.#directory = directory;
+    this.#ledgerPath = join(directory, 'ledger.ndjson');
+    this.#settings = settings;
+    this.database = database;
+    this.#databaseUrl = databaseUrl;
+  }
+
+  /** Settings for every gateway. */
+  static open(
+    settings?: Settings,
+    options?: Pick<OpenOptions<KillableDatabase>, 'killable'>,
+  ): Promise<Installation> {
+    return Installation.on({ openDatabase: KillableDatabase.open, ...options }, settings);
+  }
+
+  /** On a database that is opened in a way of its own. */
+  static async on<Database extends InstalledDatabase>(
+    { killable = false, openDatabase }: OpenOptions<Database>,
+    settings: Settings = {},
+  ): Promise<Installation<Database>> {
+    const directory = await mkdtemp(join(tmpdir(), 'tollgate-proof-'));
+    process.once('exit', () => leaveNothing(directory));
+    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+    const database = await openDatabase(directory);
+    return new Installation(directory, settings, database, killable ? database.lastingUrl : database.url);
+  }
+
+  /** Starts a gateway process, which may end before it listens. */
+  startGateway(settings: Settings = {}, databaseUrl = this.#databaseUrl): RunningProcess {
+    const environment = this.#environment({ PORT: '0', LOG_LEVEL: 'warn', ...settings });
+    const gateway = start(['serve'], { ...environment, DATABASE_URL: databaseUrl }, { keep: 'the end' });
+    this.#running.add(gateway);
+    void gateway.ended.then(() => this.#running.delete(gateway));
+    return gateway;
+  }
+
+  /** A gateway that listens and is not meant to end. */
+  async startedGateway(settings?: Settings, databaseUrl?: string): Promise<AttackedGateway> {
+    const gateway = this.startGateway(settings, databaseUrl);
+    const baseUrl = await gateway.listening;
+    if (baseUrl === undefined) throw new Error(`no gateway: ${gateway.output()}`);
+    return { ...gateway, baseUrl };
+  }
+
+  /** Makes the demo's user known, and lets `work` do with a first gateway what has to be done in peace. */
+  async prepare(work: (baseUrl: string) => Promise<void> = async () => {}): Promise<void> {
+    const gateway = await this.startedGateway({ DEMO: 'true' });
+    const demo = JSON.parse(await readFile(join(this.#directory, 'demo.json'), 'utf8'));
+    this.authorization = basicAuthorization(demo);
+    [this.merchantId] = demo.merchants;
+    await this.#avoidCutOff(gateway.baseUrl);
+    await work(gateway.baseUrl);
+    gateway.kill('SIGTERM');
+    await gateway.ended;
+  }
+
+  /** Voids end when the business day closes: where that is near, the gateway's clock is moved beyond it. */
+  async #avoidCutOff(baseUrl: string): Promise<void> {
+    const caller = { baseUrl, authorization: this.authorization };
+    const made = await call(caller, 'POST', '/transactions/purchase', {
+      correlationId: 'before-everything',
+      body: paymentBody({ merchant: this.merchantId, reference: 'before-everything', amount: 1 }),
+    });
+    const { body } = await call(caller, 'GET', `/transactions/${made.body.audit}`);
+    const leftMs = Date.parse(body.kvps['GATEWAY.RESPONSE.KVP.VOIDABLE_UNTIL']) - Date.now();
+    if (leftMs < HOUR_MS) await this.command('clock', 'advance', '2h');
+  }
+
+  /** Returns what the command printed. */
+  async command(...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await run(args, this.#environment({}));
+    if (code !== 0) throw new Error(`tollgate ${args.join(' ')} ended with ${code}: ${stderr}`);
+    return stdout;
+  }
+
+  #environment(settings: Settings): Record<string, string> {
+    return {
+      DATABASE_URL: this.#databaseUrl,
+      ...asEnvironment({
+        DATA_DIR: this.#directory,
+        SIMULATOR_LEDGER: this.#ledgerPath,
+        ...this.#settings,
+        ...settings,
+      }),
+    };
+  }
+
+  /** In a session of its own, since the database may have been another server just before. */
+  async sql<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]> {
+    const client = new pg.Client({ connectionString: this.database.url });
+    client.on('error', () => {});
+    await client.connect();
+    try {
+      return (await client.query<Row>(text, values)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** Transactions as the gateway has stored them: all, or those with a reference. */
+  transactions(reference?: string): Promise<StoredTransaction[]> {
+    return this.sql(STORED_TRANSACTIONS, [reference]);
+  }
+
+  /** The same, once none of them is in doubt any more, or when the time is up. */
+  async decidedTransactions(limitMs: number): Promise<StoredTransaction[]> {
+    const untilMs = performance.now() + limitMs;
+    for (;;) {
+      const rows = await this.transactions();
+      if (!rows.some(({ status }) => status === 'unknown') || performance.now() > untilMs) return rows;
+      await sleep(100);
+    }
+  }
+
+  /** Every entry of the acquirer's ledger, in order. */
+  async ledger(): Promise<PlacedEntry[]> {
+    const lines = (await readFile(this.#ledgerPath, 'utf8')).split('\n').slice(0, -1);
+    let endsAt = 0;
+    return lines.flatMap((line) => {
+      endsAt += Buffer.byteLength(line) + 1;
+      // A line that was cut short is no entry: a process was killed while it wrote.
+      try {
+        return [{ ...(JSON.parse(line) as LedgerEntry), endsAt }];
+      } catch {
+        return [];
+      }
+    });
+  }
+
+  async ledgerBytes(): Promise<number> {
+    return (await stat(this.#ledgerPath)).size;
+  }
+
+  async close(): Promise<void> {
+    for (const gateway of this.#running) gateway.kill('SIGKILL');
+    await this.database.stop();
+  }
 }
 
-/** Looks a transaction up by its correlation ID until its outcome is known. Undefined when there is none. */
-export async function outcomeOf(api: Client, correlationId: string): Promise<Json | undefined> {
-  const { status, body } = await api.search(correlationId);
-  expect(status).toBe(200);
-  const [found] = body.results;
-  return found === undefined ? undefined : api.decided(found.audit);
+/** At the end of the program, which waits for nothing. Its processes are ended by whoever started them. */
+function leaveNothing(directory: string): void {
+  try {
+    const file = readFileSync(join(directory, 'postgres', 'postmaster.pid'), 'utf8');
+    process.kill(Number.parseInt(file, 10), 'SIGQUIT');
+  } catch {
+    // It is not running.
+  }
+  rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
 }

@@ -11,7 +11,8 @@ import { Database } from '../../src/postgres/database.js';
 import type { Json } from '../../testkit/client.js';
 import { administer, databaseUrl } from '../../testkit/database-server.js';
 import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
-import { dataDirectory, type Ended, PROJECT_ROOT, run, start } from '../../testkit/gateway-process.js';
+import { dataDirectory, type Ended, run, start } from '../../testkit/gateway-process.js';
+import { PROJECT_ROOT } from '../../testkit/project.js';
 
 let database: TestDatabase;
 let connection: Database;
@@ -328,7 +329,7 @@ describe.concurrent('tollgate itself', () => {
   });
 
   test('npx tollgate inside the checkout → this very program', async () => {
-    const { code, stdout } = await start(['tollgate', '--version'], {}, 'npx').ended;
+    const { code, stdout } = await start(['tollgate', '--version'], {}, { command: 'npx' }).ended;
     expect(code).toBe(0);
     const { version } = JSON.parse(await readFile(join(PROJECT_ROOT, 'package.json'), 'utf8'));
     expect(stdout).toBe(`${version}\n`);

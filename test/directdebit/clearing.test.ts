@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { addBusinessDays } from '../../src/values/business-days.js';
 import { settlementCutOff } from '../../src/values/settlement.js';
-import { expectBooksToAgree } from '../../testkit/books.js';
+import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import { testGateway } from '../../testkit/gateway.js';
 
 const VOIDABLE_UNTIL = 'GATEWAY.RESPONSE.KVP.VOIDABLE_UNTIL';

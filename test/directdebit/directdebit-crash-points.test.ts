@@ -5,9 +5,9 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { advanceClock } from '../../src/admin/clock.js';
 import { Database } from '../../src/postgres/database.js';
 import { POINTS, type Point } from '../../src/transactions/create.js';
-import { expectBooksToAgree } from '../../testkit/books.js';
+import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import type { Answer, Client, Json } from '../../testkit/client.js';
-import { type Installation, installation, outcomeOf } from '../../testkit/installation.js';
+import { type Installation, installation, outcomeOf } from '../../testkit/cloned-installation.js';
 
 const DAYS_MS = 12 * 86_400_000;
 const OPERATIONS = ['purchase', 'refund', 'void'] as const;

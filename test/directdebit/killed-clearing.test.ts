@@ -3,10 +3,10 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { BATCH } from '../../src/directdebit/clearing.js';
 import { PAGE } from '../../src/directdebit/files.js';
-import { expectBooksToAgree } from '../../testkit/books.js';
+import { expectBooksToAgree } from '../../testkit/books-agree.js';
+import { type Installation, type InstalledGateway, installation } from '../../testkit/cloned-installation.js';
 import { type Gates, gatesOf } from '../../testkit/gates.js';
 import { dataDirectory, eventually } from '../../testkit/gateway-process.js';
-import { type Installation, type InstalledGateway, installation } from '../../testkit/installation.js';
 import * as many from '../../testkit/many-items.js';
 
 // Many processes, one after the other, on a machine that may be busy.

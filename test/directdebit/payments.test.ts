@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { setSurcharges } from '../../src/admin/surcharges.js';
 import { Database } from '../../src/postgres/database.js';
-import { expectBooksToAgree } from '../../testkit/books.js';
+import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import { type Answer, type Json, TEST_MODE } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { bankAccount, vaultOf } from '../../testkit/vault-client.js';

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BankDay, bankDayOf } from '../../testkit/bank-day.js';
 import { type DirectEntryFile, itemOf, returnsFile } from '../../testkit/bank-file-layout.js';
-import { expectBooksToAgree, wrongReservations } from '../../testkit/books.js';
+import { expectBooksToAgree, expectReservationsToBeHeld } from '../../testkit/books-agree.js';
 import { type Answer, type Client, type Json, TEST_MODE } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { bankAccount, vaultOf } from '../../testkit/vault-client.js';
@@ -122,7 +122,7 @@ test('two refunds of 6,000 at once, to two processes → one of them, every time
   );
   expect(new Set(results)).toEqual(new Set(['201 pending, 422 refund_exceeds_original']));
   for (let number = 0; number < RACES; number += 1) expect(await left(debit(`race ${number}`))).toBe('4000');
-  expect(await wrongReservations(gateway)).toEqual([]);
+  await expectReservationsToBeHeld(gateway);
 });
 
 describe('refund of what is not a cleared debit', () => {

@@ -11,7 +11,7 @@ import {
   type Returned,
   returnsFile,
 } from '../../testkit/bank-file-layout.js';
-import { wrongReservations } from '../../testkit/books.js';
+import { expectReservationsToBeHeld } from '../../testkit/books-agree.js';
 import { type Client, type Json, TEST_MODE } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 
@@ -141,7 +141,7 @@ describe('late', () => {
     });
     expect(await statusOf(audit('REFUNDED'))).toBe('declined');
     expect(await statusOf(refund)).toBe('pending');
-    expect(await wrongReservations(gateway)).toEqual([]);
+    await expectReservationsToBeHeld(gateway);
   });
 });
 
@@ -168,7 +168,7 @@ describe('again', () => {
     expect(await bank.importReturns(text)).toMatchObject({ items: 2, returned: 1, unmatched: [] });
     expect([await statusOf(twice), await statusOf(once)]).toEqual(['declined', 'pending']);
     expect((await lookedUp(target)).kvps['GATEWAY.RESPONSE.KVP.REFUNDABLE_AMOUNT']).toBe('8000');
-    expect(await wrongReservations(gateway)).toEqual([]);
+    await expectReservationsToBeHeld(gateway);
   });
 
   test('a debit and its refund come back in one file → both declined', async () => {
@@ -178,7 +178,7 @@ describe('again', () => {
     const credit = { item: itemOf(credits, 'WHOLE'), returnCode: 6 };
     expect(await returning(credit, back('WHOLE'))).toMatchObject({ returned: 2, unmatched: [] });
     expect([await statusOf(target), await statusOf(refund)]).toEqual(['declined', 'declined']);
-    expect(await wrongReservations(gateway)).toEqual([]);
+    await expectReservationsToBeHeld(gateway);
   });
 });
 

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { expect, inject, test } from 'vitest';
 import { MIGRATION_TABLE } from '../../src/postgres/migrations.sql.js';
 import { administer, databaseUrl, dropDatabase } from '../../testkit/database-server.js';
-import { PROJECT_ROOT } from '../../testkit/gateway-process.js';
+import { PROJECT_ROOT } from '../../testkit/project.js';
 
 const FOLDER = join(PROJECT_ROOT, 'migrations');
 const MODES = '0011_modes.sql';

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Database, type DatabaseOptions, type Statement } from '../../src/postgres/database.js';
 import { customerPage } from '../../src/vault/customer-page.js';
 import { addCast, type TestDatabase, testDatabase } from '../../testkit/gateway.js';
-import { PROJECT_ROOT } from '../../testkit/gateway-process.js';
+import { PROJECT_ROOT } from '../../testkit/project.js';
 import { fillTables } from './filled-tables.js';
 
 /** A million by `TOLLGATE_TEST_ROWS=1000000`, which takes minutes. */

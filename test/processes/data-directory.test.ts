@@ -16,7 +16,7 @@ import {
   start,
   startGatewayProcess,
 } from '../../testkit/gateway-process.js';
-import { SLOW_CARD } from '../../testkit/installation.js';
+import { SLOW_CARD } from '../../testkit/test-cards.js';
 
 let dataDir: string;
 let environment: { TOLLGATE_DATA_DIR: string; TOLLGATE_PORT: string };
@@ -97,7 +97,7 @@ test('serve, with a demo → prints a purchase that can be pasted into a shell',
   await writeFile(join(folder, 'curl'), '#!/bin/sh\nprintf "%s\\n" "$@"\n');
   await chmod(join(folder, 'curl'), 0o755);
   const PATH = [folder, process.env.PATH].join(delimiter);
-  const pasted = await start(['-c', printed], { PATH }, 'sh').ended;
+  const pasted = await start(['-c', printed], { PATH }, { command: 'sh' }).ended;
   expect(pasted.stderr).toBe('');
   const [, url, , credentials, , correlation = '', , type, , body = ''] = pasted.stdout.split('\n');
   expect(url).toBe(`${gateway.baseUrl}/transactions/purchase`);

@@ -1,16 +1,16 @@
 // The database goes away and comes back while the gateway runs. Nobody restarts anything.
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { expectBooksToAgree } from '../../testkit/books.js';
-import { eventually } from '../../testkit/gateway-process.js';
+import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import {
   type Installation,
   type InstalledGateway,
   installation,
   outcomeOf,
-  SLOW_CARD,
-} from '../../testkit/installation.js';
+} from '../../testkit/cloned-installation.js';
+import { eventually } from '../../testkit/gateway-process.js';
 import { claimed, expectRepetitionRefused, OPERATIONS, prepare, send } from '../../testkit/operations.js';
+import { SLOW_CARD } from '../../testkit/test-cards.js';
 import { DatabaseProxy } from './database-proxy.js';
 
 interface Scene {

@@ -15,29 +15,9 @@ import { migrate } from '../../src/postgres/migrations.js';
 import { type Answer, type Client, client } from '../../testkit/client.js';
 import { addCast, type Credentials } from '../../testkit/gateway.js';
 import { dataDirectory, eventually } from '../../testkit/gateway-process.js';
+import { Pair, type PairedServer } from '../../testkit/pair.js';
+import { Switch } from '../../testkit/switch.js';
 import { SLOW_CARD } from '../../testkit/test-cards.js';
-import { moduleOfProof } from '../proof/program.js';
-
-interface Server {
-  readonly url: string;
-  readonly port: number;
-  signal(signal: NodeJS.Signals): void;
-  sql(text: string): Promise<Record<string, unknown>[]>;
-}
-interface Pair {
-  readonly primary: Server;
-  readonly standby: Server;
-  promote(): Promise<void>;
-  rejoin(): Promise<void>;
-  stop(): Promise<void>;
-  kill(): void;
-}
-interface Switch {
-  urlOf(url: string): string;
-  lead(...ports: number[]): void;
-  cut(port?: number): void;
-  close(): void;
-}
 
 const LIMIT_MS = 120_000;
 const ONE = { name: '', text: 'SELECT 1 AS one' };
@@ -48,7 +28,6 @@ let owner: Credentials;
 let failedOver = false;
 
 beforeAll(async () => {
-  const { Pair } = await moduleOfProof('pair');
   directory = await mkdtemp(join(tmpdir(), 'tollgate-pair-'));
   pair = await Pair.open(directory);
   process.on('exit', () => pair.kill());
@@ -85,7 +64,6 @@ interface Scene {
 
 /** A gateway whose way to the database can be changed. It waits for a database that is silent for a second. */
 async function gateway(): Promise<Scene> {
-  const { Switch } = await moduleOfProof('switch');
   const way = await Switch.open(pair.primary.port);
   const dataDir = await dataDirectory();
   const settings = readSettings({
@@ -314,7 +292,7 @@ function droppingSettings(): Bend {
   };
 }
 
-async function relayed({ url, port }: Server, pooler: () => Bend): Promise<string> {
+async function relayed({ url, port }: PairedServer, pooler: () => Bend): Promise<string> {
   const relay = createServer((near) => {
     const bend = pooler();
     const far = tcpConnect(port, '127.0.0.1');

@@ -1,15 +1,9 @@
 // `kill -9` from outside while the acquirer is being asked, and what the gateway makes of it after its restart.
 import { beforeAll, expect, test } from 'vitest';
-import { expectBooksToAgree } from '../../testkit/books.js';
+import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import type { Client } from '../../testkit/client.js';
+import { type Installation, installation, outcomeOf } from '../../testkit/cloned-installation.js';
 import { eventually } from '../../testkit/gateway-process.js';
-import {
-  CHARGED_WITHOUT_ANSWER_CARD,
-  type Installation,
-  installation,
-  outcomeOf,
-  SLOW_CARD,
-} from '../../testkit/installation.js';
 import {
   type Attempt,
   claimed,
@@ -19,6 +13,7 @@ import {
   prepare,
   send,
 } from '../../testkit/operations.js';
+import { LOST_ANSWER_CARD, SLOW_CARD } from '../../testkit/test-cards.js';
 
 const UNDECIDED = `SELECT audit FROM transaction WHERE status = 'unknown'`;
 
@@ -33,7 +28,7 @@ beforeAll(async () => {
   const prepareAll = (pan: string) =>
     Promise.all(OPERATIONS.map((operation) => prepare(first.api, operation, pan)));
   [chargedAttempts, unheardAttempts] = await Promise.all([
-    prepareAll(CHARGED_WITHOUT_ANSWER_CARD),
+    prepareAll(LOST_ANSWER_CARD),
     prepareAll(SLOW_CARD),
   ]);
   await first.stop();

@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
 import { client } from '../../testkit/client.js';
+import { type Installation, installation } from '../../testkit/cloned-installation.js';
 import { dataDirectory, eventually, type RunningProcess, start } from '../../testkit/gateway-process.js';
-import { type Installation, installation } from '../../testkit/installation.js';
 
 let shared: Installation;
 let dataDir: string;
@@ -20,7 +20,7 @@ beforeAll(async () => {
 async function piped(program: string, environment = {}) {
   const path = join(await dataDirectory(), 'log');
   await promisify(execFile)('mkfifo', [path]);
-  const running = start(['-c', `exec ${program} > '${path}'`], environment, 'sh');
+  const running = start(['-c', `exec ${program} > '${path}'`], environment, { command: 'sh' });
   return { running, reader: await open(path) };
 }
 

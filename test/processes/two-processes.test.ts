@@ -2,16 +2,15 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, test } from 'vitest';
-import { expectBooksToAgree } from '../../testkit/books.js';
+import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import {
-  CHARGED_WITHOUT_ANSWER_CARD,
   type Installation,
   type InstalledGateway,
   installation,
   outcomeOf,
-  SLOW_CARD,
-} from '../../testkit/installation.js';
+} from '../../testkit/cloned-installation.js';
 import { claimed, prepare, send } from '../../testkit/operations.js';
+import { LOST_ANSWER_CARD, SLOW_CARD } from '../../testkit/test-cards.js';
 
 let shared: Installation;
 let gateways: [InstalledGateway, InstalledGateway];
@@ -87,7 +86,7 @@ test('one waits for its acquirer longer than the dead are waited for → a third
   expect((await shared.ledgerOf(audit)).map((entry) => entry.operation)).toEqual(['purchase']);
 
   const attempts = await Promise.all(
-    [CHARGED_WITHOUT_ANSWER_CARD, SLOW_CARD].map((pan) => prepare(waiting.api, 'purchase', pan)),
+    [LOST_ANSWER_CARD, SLOW_CARD].map((pan) => prepare(waiting.api, 'purchase', pan)),
   );
   const answers = attempts.map((attempt) => expect(send(waiting.api, attempt)).rejects.toThrow());
   await Promise.all(attempts.map((attempt) => claimed(waiting.api, attempt)));

@@ -9,14 +9,14 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
 import { client, type PaymentChange, paymentBody } from '../../testkit/client.js';
-import { dataDirectory, type Environment, eventually, run, start } from '../../testkit/gateway-process.js';
 import {
   type Installation,
   type InstalledGateway,
   installation,
   outcomeOf,
-  SLOW_CARD,
-} from '../../testkit/installation.js';
+} from '../../testkit/cloned-installation.js';
+import { dataDirectory, type Environment, eventually, run, start } from '../../testkit/gateway-process.js';
+import { SLOW_CARD } from '../../testkit/test-cards.js';
 
 let shared: Installation;
 let gateway: InstalledGateway;
@@ -135,7 +135,7 @@ test.concurrent('much to log at both workers, and a reader that is slow → ever
       TOLLGATE_PORT: '0',
       TOLLGATE_WORKERS: '2',
     },
-    'sh',
+    { command: 'sh' },
   );
   const log = await open(pipe);
   const [, port] = await eventually(

@@ -1,8 +1,9 @@
 // The short form of `npm run test:empty`, and whether its judge can tell right from wrong.
 import { expect, test } from 'vitest';
-import { moduleOfProof, runProof } from './program.js';
-
-const { brokenPromises } = await moduleOfProof('empty-judge');
+import { brokenPromises } from '../../proof/empty-judge.js';
+import type { Request, Search } from '../../proof/empty-round.js';
+import type { PlacedEntry } from '../../testkit/installation.js';
+import { runProof } from './program.js';
 
 test('searches around requests that come in pieces, at processes that stand still → nothing comes of what was said not to be there', async () => {
   const args = ['--rounds', '40', '--long-stops', '0', '--seed', '20240422'];
@@ -13,29 +14,45 @@ test('searches around requests that come in pieces, at processes that stand stil
   expect(code).toBe(0);
 }, 180_000);
 
-const request = { id: 'one', reference: 'one-first', sentMs: 100, status: undefined, answeredMs: undefined };
-const search = { id: 'one', sentMs: 200, ledgerBytes: 50, found: 'nothing' };
+const request: Request = {
+  id: 'one',
+  reference: 'one-first',
+  sentMs: 100,
+  status: undefined,
+  answeredMs: undefined,
+};
+const search: Search = { id: 'one', sentMs: 200, ledgerBytes: 50, found: 'nothing' };
 const row = { reference: 'one-first', correlationId: 'one', audit: 1, acquirerReference: 'x-1-1' };
-const entry = { reference: 'x-1-1', operation: 'purchase', responseCode: '00', endsAt: 90 };
+const entry: PlacedEntry = {
+  atMs: 0,
+  reference: 'x-1-1',
+  operation: 'purchase',
+  responseCode: '00',
+  endsAt: 90,
+};
 
-function broken(change: {
-  request?: object;
-  search?: object;
-  rows?: object[];
-  entries?: object[];
-}): string[] {
+interface Change {
+  readonly request?: Partial<Request>;
+  readonly search?: Partial<Search>;
+  readonly rows?: (typeof row & { status: string })[];
+  readonly entries?: PlacedEntry[];
+}
+
+function broken(change: Change): string[] {
   const found = brokenPromises({
     requests: [{ ...request, ...change.request }],
     searches: [{ ...search, ...change.search }],
     rows: change.rows ?? [{ ...row, status: 'approved' }],
     entries: change.entries ?? [entry],
   });
-  return Object.keys(found).filter((promise) => found[promise].length > 0);
+  return Object.entries(found)
+    .filter(([, cases]) => cases.length > 0)
+    .map(([promise]) => promise);
 }
 
 const PROCESSED = 'what was sent before an empty answer is not processed after it';
 
-test.each([
+test.each<[string, Change, string[]]>([
   ['processed after an empty answer', {}, [PROCESSED]],
   ['decided as an error that moved no money', { rows: [{ ...row, status: 'error' }], entries: [] }, []],
   ['an error in our books, and money moved', { rows: [{ ...row, status: 'error' }] }, [PROCESSED]],

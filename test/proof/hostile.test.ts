@@ -1,6 +1,7 @@
 // The short form of `npm run test:hostile`.
 import { expect, test } from 'vitest';
 import { start } from '../../testkit/gateway-process.js';
+import { compiledProgram } from '../../testkit/project.js';
 
 // It sends slow clients too, which take as long as the gateway waits for them.
 const LIMIT_MS = 180_000;
@@ -8,8 +9,8 @@ const LIMIT_MS = 180_000;
 test(
   '600 hostile requests, raw bytes and slow clients → every promise is kept',
   async () => {
-    const args = ['proof/hostile.js', '--requests', '600', '--seed', '20261115'];
-    const { code, stdout, stderr } = await start(args, {}, process.execPath).ended;
+    const args = [compiledProgram('proof/hostile'), '--requests', '600', '--seed', '20261115'];
+    const { code, stdout, stderr } = await start(args, {}, { command: process.execPath }).ended;
     expect(stdout.trim().split('\n').at(-1), stderr).toMatch(
       /^seed 20261115: 600 requests .* 0 promises broken$/,
     );
@@ -21,8 +22,8 @@ test(
 test(
   'an answer that is no refusal → ends with 1, and prints the request so that it can be sent again',
   async () => {
-    const args = ['proof/hostile.js', '--replay', 'test/proof/accepted-request.json'];
-    const { code, stdout } = await start(args, {}, process.execPath).ended;
+    const args = [compiledProgram('proof/hostile'), '--replay', 'test/proof/accepted-request.json'];
+    const { code, stdout } = await start(args, {}, { command: process.execPath }).ended;
     expect(stdout).toContain('broken: refused with 422: 201');
     const printed = stdout.split('\n').find((line) => line.startsWith('{"seed"'));
     expect(JSON.parse(printed as string)).toMatchObject({ seed: 1, operation: 'findOrCreateCustomer' });

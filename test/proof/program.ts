@@ -1,16 +1,16 @@
 // Runs a program of proof/ to its end, as `npm run test:…` does.
 import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+import { compiledProgram, PROJECT_ROOT } from '../../testkit/project.js';
 
 export async function runProof(
   program: string,
   args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, [`proof/${program}.js`, ...args], {
-    cwd: ROOT,
+  const child = spawn(process.execPath, [compiledProgram(`proof/${program}`), ...args], {
+    cwd: PROJECT_ROOT,
+    env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   // Told to stop it still removes what it started, should the test be over before it.
@@ -26,9 +26,4 @@ export async function runProof(
     child.once('close', resolve);
   });
   return { code, output };
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: the programs are plain JavaScript
-export async function moduleOfProof(name: string): Promise<any> {
-  return import(new URL(`../../proof/${name}.js`, import.meta.url).href);
 }

@@ -1,8 +1,6 @@
 // Whether the checks of `npm run test:crash` notice: a story in which all is well, spoilt in one place at a time.
 import { beforeEach, expect, test } from 'vitest';
-import { moduleOfProof } from './program.js';
-
-const { brokenPromises } = await moduleOfProof('promises');
+import { brokenPromises } from '../../proof/promises.js';
 
 /** A purchase of 100, refunded by 30 after one try was not found, and a purchase that was voided. */
 function story() {
@@ -80,7 +78,7 @@ beforeEach(() => {
 });
 
 function broken(): string[] {
-  return Object.entries(brokenPromises(told) as Record<string, string[]>)
+  return Object.entries(brokenPromises(told))
     .filter(([, cases]) => cases.length > 0)
     .map(([promise]) => promise);
 }

@@ -1,8 +1,16 @@
 // The short form of `npm run test:races`, and whether its model can tell right from wrong.
 import { describe, expect, test } from 'vitest';
-import { moduleOfProof, runProof } from './program.js';
-
-const { born, explained, isVoidable, refundableCents } = await moduleOfProof('life');
+import {
+  born,
+  explained,
+  type Happening,
+  isVoidable,
+  type Life,
+  type Operation,
+  refundableCents,
+  type State,
+} from '../../proof/life.js';
+import { runProof } from './program.js';
 
 test('operations that meet on hot targets at two gateways → what some order of them gives', async () => {
   const { code, output } = await runProof('races', ['--rounds', '12', '--seed', '20240422']);
@@ -11,19 +19,32 @@ test('operations that meet on hot targets at two gateways → what some order of
 }, 180_000);
 
 describe('the model', () => {
-  const refund = (amountCents: number, targetAudit = 1) => ({ kind: 'refund', targetAudit, amountCents });
-  const voiding = (targetAudit = 1) => ({ kind: 'void', targetAudit });
-  const completion = (amountCents: number) => ({ kind: 'completion', targetAudit: 1, amountCents });
+  const lifeOf = (state: State | undefined, audit: number): Life => {
+    const life = state?.get(audit);
+    if (life === undefined) throw new Error(`nothing is known of audit ${audit}`);
+    return life;
+  };
+  const refund = (amountCents: number, targetAudit = 1): Operation => ({
+    kind: 'refund',
+    targetAudit,
+    amountCents,
+  });
+  const voiding = (targetAudit = 1): Operation => ({ kind: 'void', targetAudit });
+  const completion = (amountCents: number): Operation => ({
+    kind: 'completion',
+    targetAudit: 1,
+    amountCents,
+  });
   const together = { sentMs: 0, answeredMs: 10 };
   const later = { sentMs: 20, answeredMs: 30 };
   const purchase = born(1, 'purchase', 100);
-  const approved = (operation: object, audit: number, when = together) => ({
+  const approved = (operation: Operation, audit: number, when = together): Happening => ({
     ...when,
     operation,
     audit,
     outcome: 'approved',
   });
-  const refused = (operation: object, code: string, when = together) => ({
+  const refused = (operation: Operation, code: string, when = together): Happening => ({
     ...when,
     operation,
     refused: code,
@@ -38,7 +59,7 @@ describe('the model', () => {
       refused(refund(60), 'refund_exceeds_original'),
       approved(refund(60), 2),
     ]);
-    expect(refundableCents(state.get(1))).toBe(40);
+    expect(refundableCents(lifeOf(state, 1))).toBe(40);
   });
 
   test('a refund and a void of its target, both accepted → no order explains it', () => {
@@ -78,11 +99,11 @@ describe('the model', () => {
 
   test('a voided refund gives its amount back, a voided purchase nothing', () => {
     const givenBack = explained(purchase, [approved(refund(60), 2), approved(voiding(2), 3, later)]);
-    expect(refundableCents(givenBack.get(1))).toBe(100);
-    expect(givenBack.get(2).status).toBe('voided');
+    expect(refundableCents(lifeOf(givenBack, 1))).toBe(100);
+    expect(lifeOf(givenBack, 2).status).toBe('voided');
     const voided = explained(purchase, [approved(voiding(), 2)]);
-    expect(refundableCents(voided.get(1))).toBeUndefined();
-    expect(isVoidable(voided.get(1))).toBe(false);
+    expect(refundableCents(lifeOf(voided, 1))).toBeUndefined();
+    expect(isVoidable(lifeOf(voided, 1))).toBe(false);
   });
 
   test('two completions, both accepted → only if the first was not approved', () => {

@@ -2,7 +2,7 @@
 // that are still on their way.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Answer as AcquirerAnswer } from '../../src/acquirers/contract.js';
-import { expectBooksToAgree } from '../../testkit/books.js';
+import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import { type Json, TEST_MODE } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { answered, ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';

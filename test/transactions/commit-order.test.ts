@@ -4,7 +4,7 @@ import { Database } from '../../src/postgres/database.js';
 import { Claims } from '../../src/transactions/claim.js';
 import { Records } from '../../src/transactions/record.js';
 import { cents } from '../../src/values/money.js';
-import { expectBooksToAgree } from '../../testkit/books.js';
+import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import type { Answer } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { locker, somebodyWaits } from '../../testkit/locks.js';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { LedgerEntry } from '../../src/acquirers/simulator/ledger.js';
-import { expectBooksToAgree } from '../../testkit/books.js';
+import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import { type Answer, type Client, type Json, type PaymentChange, TEST_MODE } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import {

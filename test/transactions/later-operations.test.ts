@@ -1,6 +1,6 @@
 // Completions, refunds and voids that the acquirer declines, or that something goes wrong with: test cards 43 and 44.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { expectBooksToAgree } from '../../testkit/books.js';
+import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import type { Answer, Json } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { cardAnsweredLaterWith, cardWithFaultLater } from '../../testkit/test-cards.js';

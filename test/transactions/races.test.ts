@@ -1,6 +1,6 @@
 // Operations that compete for one target, sent at the same time to two processes of one gateway.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { expectBooksToAgree } from '../../testkit/books.js';
+import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import type { Answer, Client } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { UNREADABLE_ANSWER_CARD } from '../../testkit/test-cards.js';

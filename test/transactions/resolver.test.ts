@@ -1,6 +1,6 @@
 // Resolvers of several processes at work on the same transactions in doubt.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { expectBooksToAgree } from '../../testkit/books.js';
+import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { locker, waitingForLocks } from '../../testkit/locks.js';
 import { answered, ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';

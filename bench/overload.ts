@@ -1,0 +1,71 @@
+// `npm run bench:overload`: twice as many purchases as the gateway can carry, beside a few look-ups. What is shed must be
+// shed quickly and leave nothing behind, and the rest must go on.
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { type LoadOptions, load, PURCHASE } from '../testkit/load.js';
+import { median, say } from '../testkit/report.js';
+import { startStandalone } from '../testkit/standalone.js';
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '6' },
+    rounds: { type: 'string', default: '3' },
+    times: { type: 'string', default: '2' },
+  },
+});
+const seconds = Number(values.seconds);
+const rounds = Number(values.rounds);
+const times = Number(values.times);
+const LOOK_UPS: LoadOptions = { method: 'GET', paths: ['/v1/transactions/1'], connections: 8, rate: 50 };
+// More than the gateway lets wait: the rest has to be shed.
+const CONNECTIONS = 1_500;
+const WARM_UP_SECONDS = 15;
+const NONE = { perSecond: 0, p50Ms: 0, p99Ms: 0 };
+
+const gateway = await startStandalone();
+const database = new pg.Client({ connectionString: await gateway.databaseUrl() });
+await database.connect();
+const shares: number[] = [];
+try {
+  await load(gateway, { ...PURCHASE, connections: 64, seconds: WARM_UP_SECONDS });
+  const calm = await load(gateway, { ...LOOK_UPS, seconds: 3 });
+  say(`look-ups alone: p50 ${calm.p50Ms} ms, p99 ${calm.p99Ms} ms`);
+  // In turns: the machine is shared, and what is compared must be measured close together.
+  for (let round = 1; round <= rounds; round += 1) {
+    const best = await load(gateway, { ...PURCHASE, connections: 64, seconds });
+    say(`best, 64 connections: ${best.perSecond} purchases/s, p50 ${best.p50Ms} ms, p99 ${best.p99Ms} ms`);
+    shares.push((await overloaded(best.perSecond * times)) / best.perSecond);
+  }
+  say(
+    `throughput ${median(shares).toFixed(2)} of the best (${shares.map((share) => share.toFixed(2)).join(', ')})`,
+  );
+} finally {
+  await database.end();
+  await gateway.stop();
+}
+
+/** How many purchases a second were accepted. */
+async function overloaded(rate: number): Promise<number> {
+  const [purchases, lookUps] = await Promise.all([
+    load(gateway, { ...PURCHASE, connections: CONNECTIONS, rate, seconds }),
+    load(gateway, { ...LOOK_UPS, seconds }),
+  ]);
+  const accepted = purchases.byStatus['201'] ?? NONE;
+  const shed = purchases.byStatus['503'] ?? NONE;
+  say(
+    `${rate}/s offered: ${accepted.perSecond} accepted/s (p50 ${accepted.p50Ms} ms, p99 ${accepted.p99Ms} ms), ` +
+      `${shed.perSecond} shed/s (p50 ${shed.p50Ms} ms, p99 ${shed.p99Ms} ms), ${purchases.unsent} not sent for want of a free connection`,
+  );
+  say(
+    `look-ups meanwhile: p50 ${lookUps.p50Ms} ms, p99 ${lookUps.p99Ms} ms, ${JSON.stringify(lookUps.statuses)}`,
+  );
+  const { rows } = await database.query<{ count: number }>(
+    'SELECT count(*)::integer AS count FROM transaction WHERE correlation_id LIKE $1',
+    [`${purchases.run}-%`],
+  );
+  const answered = purchases.statuses['201'] ?? 0;
+  const stored = rows[0]?.count;
+  say(`${stored} rows for ${answered} accepted purchases`);
+  if (stored !== answered) process.exitCode = 1;
+  return accepted.perSecond;
+}

@@ -1,0 +1,157 @@
+// `npm run bench:stored`: ten million stored transactions, analysed, beside an empty table, in turns: purchases, what PostgreSQL
+// does while nobody asks for anything, and how long a doubt lasts.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { paymentBody } from '../testkit/bodies.js';
+import { load, PURCHASE } from '../testkit/load.js';
+import { median, say } from '../testkit/report.js';
+import { type StandaloneGateway, startStandalone } from '../testkit/standalone.js';
+import { UNREADABLE_ANSWER_CARD } from '../testkit/test-cards.js';
+import { cpuSeconds } from './measured.js';
+
+const { values } = parseArgs({
+  options: {
+    stored: { type: 'string', default: '10000000' },
+    seconds: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '5' },
+    // How long nobody asks for anything.
+    idle: { type: 'string', default: '60' },
+    doubts: { type: 'string', default: '20' },
+  },
+});
+const STORED = Number(values.stored);
+const CHUNK = 500_000;
+/** Audits that the fill takes; those of the measured purchases come after it. */
+const FIRST_AUDIT = 1_000_000;
+
+async function withDatabase<Result>(
+  gateway: StandaloneGateway,
+  work: (database: pg.Client) => Promise<Result>,
+): Promise<Result> {
+  const database = new pg.Client({ connectionString: await gateway.databaseUrl() });
+  await database.connect();
+  try {
+    return await work(database);
+  } finally {
+    await database.end();
+  }
+}
+
+/** Rows as purchases leave them, over a year. */
+function fill(gateway: StandaloneGateway, rows: number): Promise<string | undefined> {
+  return withDatabase(gateway, async (database) => {
+    await database.query('UPDATE organisation SET next_audit = $1 WHERE id = 1', [FIRST_AUDIT + rows + 1]);
+    for (let first = 0; first < rows; first += CHUNK) {
+      const count = Math.min(CHUNK, rows - first);
+      await database.query(
+        `INSERT INTO transaction (organisation_id, audit, created_at, amount_cents, merchant_id, gateway_status_code,
+           voidable_until, settlement_date, transaction_type, status, currency, correlation_id, reference, acquirer,
+           card_mask, card_type, response_code, response_message, authorisation_code, card_key_version, card_sealed)
+         SELECT 1, $1 + n, now() - n * interval '3 seconds', 1995, 1, 0, now(), '2026-11-16', 'purchase', 'approved', 'AUD',
+           md5(($1 + n)::text), 'order-' || n, 'simulator', '411111******1111', 'visa', '00', 'Approved', '123456', 1,
+           decode(repeat(md5(n::text), 2), 'hex')
+         FROM generate_series(1, $2::integer) n`,
+        [FIRST_AUDIT + first, count],
+      );
+    }
+    await tidyUp(database);
+    const { rows: sizes } = await database.query<{ size: string }>(
+      `SELECT pg_size_pretty(pg_total_relation_size('transaction')) AS size`,
+    );
+    return sizes[0]?.size;
+  });
+}
+
+/** What autovacuum would do sooner or later: with statistics of its own time a plan can be another. */
+async function tidyUp(database: pg.Client): Promise<void> {
+  await database.query('VACUUM (ANALYZE)');
+  await database.query('CHECKPOINT');
+}
+
+/** The share of a core that PostgreSQL takes, of each gateway, while nobody asks for anything. */
+async function idleShares(): Promise<{ empty: number; full: number }> {
+  const usedSeconds = async () => ({
+    empty: (await cpuSeconds(empty.gateway)).database,
+    full: (await cpuSeconds(full.gateway)).database,
+  });
+  const before = await usedSeconds();
+  const startedMs = performance.now();
+  await sleep(Number(values.idle) * 1000);
+  const seconds = (performance.now() - startedMs) / 1000;
+  const after = await usedSeconds();
+  return { empty: (after.empty - before.empty) / seconds, full: (after.full - before.full) / seconds };
+}
+
+/** An answer that cannot be read, from an acquirer that has approved: from the 502 until the look-up shows the outcome. */
+async function doubtMs({ port, authorization }: StandaloneGateway): Promise<number> {
+  const url = `http://127.0.0.1:${port}`;
+  const headers = { authorization, 'content-type': 'application/json' };
+  const answer = await fetch(`${url}${PURCHASE.paths[0]}`, {
+    method: 'POST',
+    headers: { ...headers, 'x-correlation-id': `doubt-${crypto.randomUUID()}` },
+    body: JSON.stringify(paymentBody({ reference: 'bench', amount: 1995, pan: UNREADABLE_ANSWER_CARD })),
+  });
+  if (answer.status !== 502) throw new Error(`a purchase in doubt was answered ${answer.status}`);
+  const startedMs = performance.now();
+  for (;;) {
+    const looked = await fetch(`${url}${answer.headers.get('location')}`, { headers });
+    const found = (await looked.json()) as { status: { transaction_status_code: string } };
+    if (found.status.transaction_status_code !== 'unknown') return performance.now() - startedMs;
+    await sleep(5);
+  }
+}
+
+const percent = (share: number) => `${(100 * share).toFixed(2)} %`;
+/** A gateway, and what was measured of it. */
+interface Side {
+  readonly gateway: StandaloneGateway;
+  readonly perSecond: number[];
+  readonly doubtsMs: number[];
+}
+
+const empty: Side = { gateway: await startStandalone(), perSecond: [], doubtsMs: [] };
+const full: Side = { gateway: await startStandalone(), perSecond: [], doubtsMs: [] };
+const both = [empty, full];
+const gateways = both.map(({ gateway }) => gateway);
+try {
+  // A first purchase each, so that the merchant has its data key.
+  for (const gateway of gateways) await load(gateway, { ...PURCHASE, connections: 1, count: 5 });
+  const startedMs = performance.now();
+  const size = await fill(full.gateway, STORED);
+  const filledSeconds = Math.round((performance.now() - startedMs) / 1000);
+  say(`${STORED} transactions stored and analysed in ${filledSeconds} s, ${size} with indexes`);
+
+  const idle = await idleShares();
+  say(
+    `idle for ${values.idle} s: PostgreSQL takes ${percent(idle.full)} of a core with ${STORED} stored (wanted: under 2 %), ${percent(idle.empty)} with none`,
+  );
+  for (const gateway of gateways) {
+    await withDatabase(gateway, (database) => database.query('UPDATE gateway SET sweep_at = now()'));
+  }
+  const sweeping = await idleShares();
+  say(`while the sweep goes through them: ${percent(sweeping.full)}`);
+
+  for (const gateway of gateways) await load(gateway, { ...PURCHASE, connections: 64, seconds: 5 });
+  for (let round = 1; round <= Number(values.rounds); round += 1) {
+    for (const { gateway, perSecond } of both) {
+      const result = await load(gateway, { ...PURCHASE, connections: 64, seconds: Number(values.seconds) });
+      perSecond.push(result.perSecond);
+    }
+    say(`round ${round}: ${full.perSecond.at(-1)}/s with ${STORED}, ${empty.perSecond.at(-1)}/s with none`);
+  }
+  const ratio = median(full.perSecond) / median(empty.perSecond);
+  say(
+    `purchases per second: ${median(full.perSecond)} with ${STORED} stored, ${median(empty.perSecond)} with none: ${ratio.toFixed(2)} (wanted: at least 0.9)`,
+  );
+
+  for (let doubt = 1; doubt <= Number(values.doubts); doubt += 1) {
+    for (const { gateway, doubtsMs } of both) doubtsMs.push(await doubtMs(gateway));
+  }
+  const lasts = ({ doubtsMs }: Side) =>
+    `${Math.round(median(doubtsMs))} ms (at most ${Math.round(Math.max(...doubtsMs))})`;
+  say(`a doubt lasts ${lasts(full)} with ${STORED} stored, ${lasts(empty)} with none`);
+  if (ratio < 0.9 || idle.full >= 0.02) process.exitCode = 1;
+} finally {
+  for (const gateway of gateways) await gateway.stop();
+}

@@ -1,0 +1,115 @@
+// `npm run test:crash`: two gateways on one database under mixed trade, all three killed again and again. Whatever the
+// shops were told must be true at the end, every order paid at most once, and the acquirer must agree to the cent.
+import { parseArgs } from 'node:util';
+import type { LedgerEntry } from '../src/acquirers/simulator/ledger.js';
+import type { StoredTransaction } from '../testkit/books.js';
+import { Chance, seedOf } from '../testkit/chance.js';
+import { Installation } from '../testkit/installation.js';
+import { percentile, say } from '../testkit/report.js';
+import { Kills } from './kills.js';
+import { brokenPromises } from './promises.js';
+import { type Attempt, Shop } from './shop.js';
+import { storeCards, Trader, type VirtualPans } from './trade.js';
+import { verdict } from './verdict.js';
+
+const DECISION_LIMIT_MS = 60_000;
+const LOOKUPS_AT_ONCE = 16;
+
+const { values } = parseArgs({
+  options: {
+    kills: { type: 'string', default: '200' },
+    seed: { type: 'string' },
+    traders: { type: 'string', default: '24' },
+    // Percent of the payments by cards that make the acquirer fail.
+    faults: { type: 'string', default: '5' },
+    // Percent of the requests that are given up after some milliseconds, while they are on their way.
+    impatient: { type: 'string', default: '5' },
+  },
+});
+const seed = seedOf(values.seed);
+const kills = Number(values.kills);
+const random = new Chance(seed);
+say(`crash: seed ${seed}`);
+
+const installation = await Installation.open(
+  { RESOLVER_INTERVAL_MS: '100', RESOLVER_FIRST_PAUSE_MS: '100', PROCESS_TIMEOUT_MS: '1500' },
+  { killable: true },
+);
+let virtualPans: VirtualPans = new Map();
+await installation.prepare(async (baseUrl) => {
+  virtualPans = await storeCards({ baseUrl, authorization: installation.authorization });
+});
+
+const killing = new Kills({
+  installation,
+  random: random.fork(),
+  kills,
+  // Shorter than the slow card takes, so that a request arrives after it was given up; and longer.
+  settings: () => ({ ACQUIRER_DEADLINE_MS: String(random.pick([700, 2_500])) }),
+});
+const shop = new Shop({
+  gateways: killing.gateways,
+  random: random.fork(),
+  authorization: installation.authorization,
+  merchantId: installation.merchantId,
+  impatientPercent: Number(values.impatient),
+});
+const startedMs = performance.now();
+let over = false;
+const trading = Promise.all(
+  Array.from({ length: Number(values.traders) }, (_, number) =>
+    new Trader({
+      shop,
+      random: random.fork(),
+      name: `order-${number}`,
+      virtualPans,
+      faultPercent: Number(values.faults),
+      isOver: () => over,
+    }).trade(),
+  ),
+);
+const progress = setInterval(() => {
+  say(`… ${killing.count} of ${kills} kills, ${shop.orders.length} orders`);
+}, 10_000);
+await Promise.race([killing.run(), trading]);
+over = true;
+await trading;
+clearInterval(progress);
+
+const rows = await installation.decidedTransactions(DECISION_LIMIT_MS);
+const seconds = (performance.now() - startedMs) / 1000;
+const { orders } = shop;
+const lookups = await shop.lookUpAll(
+  rows.map(({ audit }) => audit),
+  LOOKUPS_AT_ONCE,
+);
+const broken = {
+  ...brokenPromises({
+    orders,
+    lookups,
+    rows: rows.filter(({ reference }) => reference !== 'before-everything'),
+    entries: await ledgerOfOrders(rows),
+  }),
+  'gateways run until they are killed': killing.complaints,
+};
+await installation.close();
+
+const attempts = orders.flatMap((order) => order.attempts);
+const ended = (end: Attempt['end']) => attempts.filter((attempt) => attempt.end === end).length;
+const resolutionsMs = attempts.flatMap(({ resolutionMs }) =>
+  resolutionMs === undefined ? [] : [resolutionMs],
+);
+say(`failures seen: ${JSON.stringify(shop.failures)}`);
+process.exitCode = verdict(
+  broken,
+  `crash: seed ${seed}, ${killing.count} kills ${JSON.stringify(killing.done)}, ${killing.failedStarts} failed starts, ` +
+    `${orders.length} orders, ${shop.requests} requests in ${seconds.toFixed(0)} s, ${rows.length} transactions; ` +
+    `${ended('answered')} answered, ${ended('found')} found after a failure, ${ended('not found')} not found and sent anew; ` +
+    `resolution ms p50 ${percentile(resolutionsMs, 0.5)} p99 ${percentile(resolutionsMs, 0.99)} max ${percentile(resolutionsMs, 1)}`,
+);
+
+/** Without the entries of what was bought before everything. */
+async function ledgerOfOrders(all: readonly StoredTransaction[]): Promise<LedgerEntry[]> {
+  const [first] = all.filter(({ reference }) => reference === 'before-everything');
+  return (await installation.ledger()).filter(({ reference }) => reference !== first?.acquirerReference);
+}

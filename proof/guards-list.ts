@@ -1,0 +1,22 @@
+// The guards that `npm run test:guards` removes.
+import type { Guard, NamedTest } from './guard.js';
+import { CLAIM_GUARDS } from './guards-of-claims.js';
+import { DIRECTDEBIT_GUARDS } from './guards-of-directdebit.js';
+import { FAILOVER_GUARDS } from './guards-of-failover.js';
+import { MODE_GUARDS } from './guards-of-modes.js';
+import { RECORD_GUARDS } from './guards-of-records.js';
+import { SCHEMA_GUARDS } from './guards-of-the-schema.js';
+import { VAULT_GUARDS } from './guards-of-the-vault.js';
+
+/** Must pass with any one guard removed: it tells a gateway without a guard from one that is broken altogether. */
+export const CONTROL: NamedTest = ['test/transactions/ordinary-day.test.ts', 'an ordinary day'];
+
+export const GUARDS: readonly Guard[] = [
+  ...CLAIM_GUARDS,
+  ...RECORD_GUARDS,
+  ...SCHEMA_GUARDS,
+  ...VAULT_GUARDS,
+  ...DIRECTDEBIT_GUARDS,
+  ...MODE_GUARDS,
+  ...FAILOVER_GUARDS,
+];

@@ -1,0 +1,291 @@
+// The guards of commit A: correlation IDs, what a target allows, what must be durable before the acquirer is asked.
+// Not among them: the organisation beside the merchant (merchants are unique across organisations).
+import type { Guard } from './guard.js';
+
+const CLAIM = 'src/transactions/claim.sql.ts';
+const CREATE = 'src/transactions/create.ts';
+const CORRELATION_IDS = 'test/api/correlation-ids.test.ts';
+const ANSWERS = 'test/transactions/acquirer-answers.test.ts';
+const REFUND = 'test/transactions/refund.test.ts';
+const COMPLETION = 'test/transactions/completion.test.ts';
+const VOID = 'test/transactions/void.test.ts';
+const SETTLEMENT = 'test/transactions/settlement.test.ts';
+const COMMITS = 'test/transactions/commit-order.test.ts';
+
+export const CLAIM_GUARDS: readonly Guard[] = [
+  {
+    name: 'correlation ID: unique by constraint',
+    slow: true,
+    // The migration that made it last.
+    file: 'migrations/0008_correlation_id_first.sql',
+    find: 'UNIQUE (correlation_id, merchant_id, organisation_id)',
+    replace: 'UNIQUE (correlation_id, merchant_id, organisation_id, audit)',
+    also: [
+      {
+        file: CLAIM,
+        find: 'ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING`;',
+        replace: 'ON CONFLICT DO NOTHING`;',
+      },
+      {
+        file: CLAIM,
+        find: 'ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING\n      RETURNING',
+        replace: 'ON CONFLICT DO NOTHING\n      RETURNING',
+      },
+    ],
+    tests: [
+      [CORRELATION_IDS, 'repeated with the same body'],
+      [COMMITS, 'refund under a correlation ID that another is just winning'],
+    ],
+  },
+  {
+    name: 'correlation ID: a payment that lost it is not inserted, and told so',
+    file: CLAIM,
+    find: 'ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING`;',
+    replace: '`;',
+    tests: [[CORRELATION_IDS, 'repeated with the same body']],
+  },
+  {
+    name: 'correlation ID: a payment that lost it is not sent to the acquirer',
+    file: CREATE,
+    find: 'if (holder !== audit) throw correlationIdTaken(holder);',
+    replace: '',
+    tests: [[CORRELATION_IDS, 'repeated with the same body']],
+  },
+  {
+    name: 'correlation ID: won by another at the same moment → refused, reservation included',
+    file: CLAIM,
+    find: 'ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING\n      RETURNING',
+    replace: 'RETURNING',
+    tests: [[COMMITS, 'refund under a correlation ID that another is just winning']],
+  },
+  {
+    name: 'target: locked while it decides, so that two batches cannot both have what is left of it',
+    file: CLAIM,
+    find: '      FOR NO KEY UPDATE OF target\n',
+    replace: '',
+    tests: [[COMMITS, 'refund of what another one is just being refunded']],
+  },
+  {
+    name: 'target: approved',
+    file: CLAIM,
+    find: "WHERE (target.status = 'approved' OR target.status = 'pending' AND asked.transaction_type = 'void')",
+    replace: 'WHERE true',
+    tests: [
+      [REFUND, 'a declined purchase'],
+      [COMPLETION, 'a declined preauthorisation'],
+      [VOID, 'void of a declined transaction'],
+    ],
+  },
+  {
+    name: 'target: no void of it under way',
+    slow: true,
+    file: CLAIM,
+    find: '        AND target.voided_by IS NULL\n',
+    replace: '',
+    tests: [[ANSWERS, 'void → the target still stands as approved, but nothing else is accepted']],
+  },
+  {
+    name: 'target: of the merchant that the request names',
+    file: CLAIM,
+    find: 'AND target.merchant_id = asked.merchant_id',
+    replace: '',
+    tests: [
+      [REFUND, 'another merchant than its target is of'],
+      [COMPLETION, 'another merchant of the same user'],
+      [VOID, 'another merchant than its target is of'],
+    ],
+  },
+  {
+    name: 'refund: only of a purchase or a completion',
+    file: CLAIM,
+    find: "WHEN 'refund' THEN target.transaction_type IN ('purchase', 'completion')\n            AND target.currency",
+    replace: "WHEN 'refund' THEN target.currency",
+    tests: [[REFUND, 'anything but a purchase or a completion']],
+  },
+  {
+    name: 'refund: in the currency of its target',
+    file: CLAIM,
+    find: 'AND target.currency = asked.currency\n            AND target.refunded_cents',
+    replace: 'AND target.refunded_cents',
+    tests: [[REFUND, 'another currency than the purchase']],
+  },
+  {
+    name: 'refund: together no more than the original',
+    file: CLAIM,
+    find: 'AND target.refunded_cents + asked.amount_cents <= target.amount_cents',
+    replace: '',
+    tests: [[REFUND, 'one cent more than the rest']],
+  },
+  {
+    name: 'refund: no more than the original, without the constraint that stands behind it',
+    file: CLAIM,
+    find: 'AND target.refunded_cents + asked.amount_cents <= target.amount_cents',
+    replace: '',
+    also: [
+      {
+        file: 'migrations/0001_gateway.sql',
+        find: 'refunded_cents BETWEEN 0 AND amount_cents',
+        replace: 'refunded_cents >= 0',
+      },
+    ],
+    tests: [[REFUND, 'one cent more than the rest']],
+  },
+  {
+    name: 'refund: its amount is reserved while it is undecided',
+    slow: true,
+    file: CLAIM,
+    find: "WHEN 'refund' THEN target.refunded_cents + inserted.amount_cents ELSE",
+    replace: "WHEN 'refund' THEN target.refunded_cents ELSE",
+    tests: [[ANSWERS, 'refund → its amount counts; declined in the end, it is back']],
+  },
+  {
+    // Nothing else has an age, so that the age has to go with it.
+    name: 'completion: only of a preauthorisation',
+    file: CLAIM,
+    find: "WHEN 'completion' THEN target.transaction_type = 'preauthorisation'\n            AND target.currency",
+    replace: "WHEN 'completion' THEN target.currency",
+    also: [{ file: CLAIM, find: ' AND target.completable_until > asked.created_at', replace: '' }],
+    tests: [[COMPLETION, 'anything but a preauthorisation']],
+  },
+  {
+    name: 'completion: in the currency of its target',
+    file: CLAIM,
+    find: 'AND target.currency = asked.currency AND target.completed_by IS NULL',
+    replace: 'AND target.completed_by IS NULL',
+    tests: [[COMPLETION, 'another currency']],
+  },
+  {
+    name: 'completion: once',
+    file: CLAIM,
+    find: 'AND target.currency = asked.currency AND target.completed_by IS NULL',
+    replace: 'AND target.currency = asked.currency',
+    tests: [[COMPLETION, 'a second time']],
+  },
+  {
+    name: 'completion: no more than was preauthorised',
+    file: CLAIM,
+    find: 'AND asked.amount_cents <= target.amount_cents AND target.completable_until',
+    replace: 'AND target.completable_until',
+    tests: [[COMPLETION, 'one cent more than preauthorised']],
+  },
+  {
+    name: 'completion: not of a preauthorisation that is too old',
+    file: CLAIM,
+    find: ' AND target.completable_until > asked.created_at',
+    replace: '',
+    tests: [[SETTLEMENT, 'preauthorisation, eight days old']],
+  },
+  {
+    name: 'void: not of a void',
+    file: CLAIM,
+    find: "WHEN 'void' THEN target.transaction_type <> 'void'\n            AND target.refunded_cents",
+    replace: "WHEN 'void' THEN target.refunded_cents",
+    tests: [[VOID, 'void of a void']],
+  },
+  {
+    name: 'void: not of what has live refunds',
+    file: CLAIM,
+    find: 'AND target.refunded_cents = 0 AND target.completed_by',
+    replace: 'AND target.completed_by',
+    tests: [[VOID, 'void of a purchase with a live refund']],
+  },
+  {
+    name: 'void: not of a completed preauthorisation',
+    file: CLAIM,
+    find: 'AND target.refunded_cents = 0 AND target.completed_by IS NULL\n',
+    replace: 'AND target.refunded_cents = 0\n',
+    tests: [[VOID, 'void of a completed preauthorisation']],
+  },
+  {
+    name: 'void: not after the settlement cut-off',
+    file: CLAIM,
+    find: 'AND (target.voidable_until > asked.created_at OR',
+    replace: "AND (target.status = 'approved' OR",
+    tests: [[SETTLEMENT, 'before the cut-off of a business day']],
+  },
+  {
+    name: 'commit order: nothing is sent before commit A',
+    file: CREATE,
+    find: 'const holder = await this.claims.direct(claim);',
+    replace: 'priced.asked = this.#ask(claim, priced);\n    const holder = await this.claims.direct(claim);',
+    also: [
+      {
+        file: CREATE,
+        find: 'const answer = await this.#ask(intent, priced);',
+        replace: 'const answer = await (priced.asked ?? this.#ask(intent, priced));',
+      },
+    ],
+    tests: [[COMMITS, 'while commit A waits']],
+  },
+  {
+    name: 'commit order: nothing is answered before commit B',
+    slow: true,
+    file: 'src/transactions/finish.ts',
+    find: 'const settled = await this.#settle(intent, outcome);',
+    replace:
+      'this.#settle(intent, outcome).catch(() => {}); return { refundedCents: 0, ...intent, ...outcome }; const settled = undefined;',
+    tests: [[COMMITS, 'while commit B waits']],
+  },
+  {
+    name: 'look-up by audit: only of merchants that the caller may use',
+    file: 'src/transactions/lookup.sql.ts',
+    find: 'WHERE merchant_id = ANY (of_merchants::integer[])',
+    replace: 'WHERE of_merchants IS NOT NULL',
+    tests: [['test/http/callers.test.ts', 'lookup by the colleague']],
+  },
+  {
+    name: 'search by correlation ID: only of the merchant that is named',
+    file: 'src/transactions/lookup.sql.ts',
+    find: `AND merchant_id = of_merchant
+      AND correlation_id = of_correlation_id
+    WHERE`,
+    replace: `AND of_merchant > 0
+      AND correlation_id = of_correlation_id
+    WHERE`,
+    tests: [['test/api/correlation-search.test.ts', 'that nobody used, or another merchant used']],
+  },
+  {
+    name: 'search by correlation ID: finds what is undecided, however old',
+    file: 'src/transactions/lookup.sql.ts',
+    find: " OR status IN ('unknown', 'pending')",
+    replace: '',
+    tests: [['test/api/correlation-search.test.ts', 'undecided after 25 hours']],
+  },
+  {
+    name: 'search by correlation ID: its hours count from the decision',
+    file: 'src/transactions/lookup.sql.ts',
+    find: 'WHERE decided_at > to_timestamp',
+    replace: 'WHERE created_at > to_timestamp',
+    tests: [['test/api/correlation-search.test.ts', 'decided after 25 hours']],
+  },
+  {
+    name: 'surcharge: a total of at most twelve digits',
+    file: 'src/plugins/plugins.ts',
+    find: "  if (changed.amountCents > MAX_AMOUNT_CENTS) throw fault('priced_amount_too_large', 'amount');\n",
+    replace: '',
+    tests: [['test/plugins/surcharge-rules.test.ts', 'longer than twelve digits']],
+  },
+  {
+    name: 'completion: the surcharge of its preauthorisation, and no other',
+    file: 'src/plugins/contract.ts',
+    find: 'payment.target.pricing?.decisions[name]',
+    replace: 'undefined',
+    tests: [['test/plugins/surcharge-rules.test.ts', 'never more than the preauthorisation']],
+  },
+  {
+    name: 'callers: only merchants that the user was given',
+    file: 'src/merchants/callers.sql.ts',
+    find: `(m.id = u.merchant_id OR EXISTS (
+        SELECT FROM user_grant g WHERE g.username = u.username AND g.merchant_id = m.id))`,
+    replace: 'true',
+    tests: [['test/http/callers.test.ts', 'lookup by the colleague']],
+  },
+  {
+    name: 'callers: nobody whose credentials were revoked',
+    slow: true,
+    file: 'src/merchants/callers.sql.ts',
+    find: ' AND u.revoked_at IS NULL',
+    replace: '',
+    tests: [['test/http/callers.test.ts', 'a user that is revoked']],
+  },
+];

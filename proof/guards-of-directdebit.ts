@@ -1,0 +1,92 @@
+// Guards of direct debit: each item in one file, none that is voided, each return once.
+import type { Guard } from './guard.js';
+
+const CLAIM = 'src/transactions/claim.sql.ts';
+const FILES = 'src/directdebit/files.sql.ts';
+const RETURNS = 'src/directdebit/returns.sql.ts';
+const CLEARING = 'src/directdebit/clearing.sql.ts';
+const VOID = 'test/directdebit/directdebit-void.test.ts';
+const RETURN = 'test/directdebit/returns.test.ts';
+
+export const DIRECTDEBIT_GUARDS: readonly Guard[] = [
+  {
+    name: 'void of a direct debit: not once it is in a file',
+    file: CLAIM,
+    find: "OR target.status = 'pending' AND target.voidable_until IS NOT NULL)",
+    replace: "OR target.status = 'pending')",
+    tests: [[VOID, 'once it is in a file']],
+  },
+  {
+    name: 'file: says that its items cannot be voided any more',
+    file: FILES,
+    find: 'UPDATE transaction t SET voidable_until = NULL, settlement_date = $5::date',
+    replace: 'UPDATE transaction t SET settlement_date = $5::date',
+    tests: [[VOID, 'once it is in a file']],
+  },
+  {
+    name: 'file: no items that are voided',
+    file: FILES,
+    find: "AND t.status = 'pending' AND t.voided_by IS NULL\n      ORDER BY",
+    replace: 'ORDER BY',
+    also: [
+      {
+        file: FILES,
+        find: "AND t.organisation_id = i.organisation_id AND t.audit = i.audit AND t.status <> 'pending'`",
+        replace: 'AND t.organisation_id = i.organisation_id AND t.audit = i.audit AND false`',
+      },
+    ],
+    tests: [[VOID, 'before it is in a file']],
+  },
+  {
+    name: 'export: one at a time',
+    file: FILES,
+    find: "SELECT pg_advisory_xact_lock(hashtext('tollgate exports'), $1::integer)",
+    replace: 'SELECT $1::integer',
+    tests: [['test/directdebit/killed.test.ts', 'the second waits for the first']],
+    processes: true,
+    slow: true,
+  },
+  {
+    name: 'return: only of what a bank has, and once',
+    file: RETURNS,
+    find: "    WHERE i.state IN ('filed', 'cleared')\n",
+    replace: '',
+    also: [
+      {
+        file: 'src/directdebit/returns.ts',
+        find: "if (row.state === 'returned')\n      return row.returnCode === item.returnCode ? 'returned already' : 'returned with another code';",
+        replace: '',
+      },
+    ],
+    tests: [[RETURN, 'the same file twice']],
+  },
+  {
+    name: 'return: only if everything agrees',
+    file: 'src/directdebit/returns.ts',
+    find: "if (!agrees(row, item)) return 'details differ';",
+    replace: '',
+    tests: [[RETURN, 'another amount']],
+  },
+  {
+    name: 'return: not after the dispute days',
+    file: 'src/directdebit/returns.ts',
+    find: "if (!row.inTime) return 'too late';",
+    replace: '',
+    tests: [[RETURN, 'on the last of the dispute days']],
+  },
+  {
+    name: 'return of a refund: gives its amount back',
+    file: RETURNS,
+    find: 'SET refunded_cents = target.refunded_cents - back.cents',
+    replace: 'SET refunded_cents = target.refunded_cents',
+    tests: [['test/directdebit/refunds.test.ts', 'a credit that the bank returns']],
+  },
+  {
+    name: 'clearing: not before its time',
+    file: CLEARING,
+    find: "WHERE i.next_at <= to_timestamp($1::float8 / 1000) AND i.state = 'filed' AND i.simulated_return IS NULL\n        AND f",
+    replace: "WHERE i.state = 'filed' AND i.simulated_return IS NULL\n        AND f",
+    tests: [['test/directdebit/clearing.test.ts', 'each at its time, not before']],
+    slow: true,
+  },
+];

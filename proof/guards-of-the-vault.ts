@@ -1,0 +1,164 @@
+// The guards of card data: what a seal is bound to, whose token may be charged, and what is locked meanwhile.
+import type { Guard, NamedTest } from './guard.js';
+
+const SEALING = 'src/vault/sealing.ts';
+const TOKENS = 'src/vault/tokens.sql.ts';
+const CUSTOMERS = 'src/vault/customers.sql.ts';
+const ROTATION = 'src/vault/rotation.sql.ts';
+const SEALS = 'test/vault/sealing.test.ts';
+const VIRTUAL_PANS = 'test/vault/virtual-pans.test.ts';
+const ISOLATION = 'test/vault/vault-isolation.test.ts';
+const CUSTOMER_TESTS = 'test/vault/customers.test.ts';
+const KEYS = 'test/vault/keys.test.ts';
+const VAULT_RACES = 'test/vault/locks.test.ts';
+
+const BOUND_TO = ['table', 'organisationId', 'merchantId', 'row', 'field', 'version'];
+const binding = (without?: string) =>
+  BOUND_TO.map((part) => (part === without ? '-' : `\${${part}}`)).join('/');
+const bound = (
+  to: string,
+  part: string,
+  tests: readonly NamedTest[] = [[SEALS, 'ten thousand ciphertexts']],
+): Guard => ({
+  name: `seal: bound to its ${to}`,
+  file: SEALING,
+  find: binding(),
+  replace: binding(part),
+  tests,
+});
+
+export const VAULT_GUARDS: readonly Guard[] = [
+  bound('table', 'table'),
+  bound('organisation', 'organisationId'),
+  bound('merchant', 'merchantId'),
+  bound('row', 'row'),
+  bound('field', 'field'),
+  bound('key version', 'version', [[SEALS, 'with the same key under another version']]),
+  {
+    name: 'payment by virtual PAN: only of this merchant’s tokens',
+    file: TOKENS,
+    find: 'WHERE t.merchant_id = asked.merchant_id AND t.active',
+    replace: 'WHERE t.active',
+    tests: [[VIRTUAL_PANS, 'used for another merchant of the same user']],
+  },
+  {
+    name: 'payment by virtual PAN: only of active tokens',
+    file: TOKENS,
+    find: 'AND t.active AND t.deleted_at IS NULL',
+    replace: 'AND t.deleted_at IS NULL',
+    tests: [[VIRTUAL_PANS, 'with an inactive token']],
+  },
+  {
+    name: 'payment by virtual PAN: only where the merchant has the vault',
+    file: 'src/transactions/payment-method.ts',
+    find: 'return merchant.vault ? tokens.openForPayment(organisationId, merchant.id, virtualPan) : undefined;',
+    replace: 'return tokens.openForPayment(organisationId, merchant.id, virtualPan);',
+    tests: [[VIRTUAL_PANS, 'a merchant that lost the vault']],
+  },
+  {
+    name: 'payment by virtual PAN: no preauthorisation of a bank account',
+    file: 'src/transactions/payment-method.ts',
+    find: "('bankAccount' in usable && operation === 'preauthorisation')",
+    replace: 'false',
+    tests: [[VIRTUAL_PANS, 'preauthorisation with a virtual PAN of a bank account']],
+  },
+  {
+    name: 'new token: only for a customer of this merchant',
+    file: TOKENS,
+    find: 'ON c.organisation_id = asked.organisation_id AND c.merchant_id = asked.merchant_id\n',
+    replace: 'ON c.organisation_id = asked.organisation_id\n',
+    tests: [[ISOLATION, 'createToken']],
+  },
+  {
+    name: 'new token: its customer is locked against deletion',
+    file: TOKENS,
+    find: '      FOR KEY SHARE OF c\n',
+    replace: '',
+    tests: [[VAULT_RACES, 'a token created while its customer is being deleted']],
+  },
+  {
+    name: 'deleted customer: its tokens go too',
+    file: 'src/vault/customers.ts',
+    find: 'await connection.query(DELETE_TOKENS_OF_CUSTOMER, [access.organisationId, access.merchantId, id]);',
+    replace: '',
+    tests: [[CUSTOMER_TESTS, 'delete a customer with tokens']],
+  },
+  {
+    name: 'deleted token: gone for payments',
+    file: TOKENS,
+    find: 'active = false, deleted_at = now(), sealed = NULL, key_version = NULL, shown = NULL, preferred_name = NULL',
+    replace: 'active = active',
+    tests: [[VIRTUAL_PANS, 'with a deleted token']],
+  },
+  {
+    name: 'token: looked up only by its merchant',
+    file: TOKENS,
+    find: ' FROM token\n    WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND id = $4',
+    replace:
+      ' FROM token\n    WHERE organisation_id = $1 AND $2::integer > 0 AND customer_id = $3 AND id = $4',
+    tests: [[ISOLATION, 'lookUpToken']],
+  },
+  {
+    name: 'token: changed only by its merchant',
+    file: TOKENS,
+    find: 'key_version = coalesce($10, key_version)\n    WHERE organisation_id = $1 AND merchant_id = $2',
+    replace: 'key_version = coalesce($10, key_version)\n    WHERE organisation_id = $1 AND $2::integer > 0',
+    tests: [[ISOLATION, 'updateToken']],
+  },
+  {
+    name: 'customer: deleted, cards and all, only by its merchant',
+    file: CUSTOMERS,
+    find: 'DELETE FROM customer WHERE organisation_id = $1 AND merchant_id = $2 AND id = $3',
+    replace: 'DELETE FROM customer WHERE organisation_id = $1 AND $2::integer > 0 AND id = $3',
+    tests: [[ISOLATION, 'deleteCustomer']],
+  },
+  {
+    name: 'rotation: tokens are locked while they are sealed anew',
+    slow: true,
+    file: ROTATION,
+    find: 'ORDER BY key_version, id LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED',
+    replace: 'ORDER BY key_version, id LIMIT $4',
+    tests: [[VAULT_RACES, 'a card replaced while its token is being sealed anew']],
+  },
+  {
+    name: 'destroying a key: not while a transaction is sealed under it',
+    slow: true,
+    file: ROTATION,
+    find: `      AND NOT EXISTS (SELECT FROM transaction t WHERE t.organisation_id = k.organisation_id
+        AND t.merchant_id = k.merchant_id AND t.card_key_version = k.version)\n`,
+    replace: '',
+    tests: [[KEYS, 'only transactions, or only tokens']],
+  },
+  {
+    name: 'destroying a key: not the newest',
+    slow: true,
+    file: ROTATION,
+    find: 'AND newer.version > k.version',
+    replace: 'AND newer.version >= k.version',
+    tests: [[KEYS, 'destroy the newest version, under which nothing is sealed yet']],
+  },
+  {
+    name: 'destroying a key: not one that was just replaced',
+    slow: true,
+    file: ROTATION,
+    find: "AND newer.created_at < now() - $3 * interval '1 millisecond')",
+    replace: 'AND $3::bigint > 0)',
+    tests: [[KEYS, 'refused while it seals, is the newest, is young']],
+  },
+  {
+    name: 'renewing the key-encryption key: one at a time',
+    slow: true,
+    file: ROTATION,
+    find: "pg_try_advisory_xact_lock(hashtext('tollgate rewrap')) AS locked",
+    replace: 'true AS locked',
+    tests: [['test/vault/key-encryption-key.test.ts', 'renew it several times at once']],
+  },
+  {
+    name: 'data key: wrapped for one purpose only',
+    file: 'src/vault/local-keys.ts',
+    find: '  cipher.setAAD(Buffer.from(context));',
+    replace: '',
+    also: [{ file: 'src/vault/local-keys.ts', find: 'decipher.setAAD(Buffer.from(context));', replace: '' }],
+    tests: [['test/vault/key-providers.test.ts', 'a key wrapped for one purpose']],
+  },
+];

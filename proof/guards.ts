@@ -1,0 +1,277 @@
+// `npm run test:guards`: removes each guard of the money in turn, in a copy of the project, and shows which test notices.
+// A guard that can go without a test failing is not guarded itself.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { openEmbeddedPostgres } from '../src/embedded-postgres/server.js';
+import { Chance, seedOf } from '../testkit/chance.js';
+import { PROJECT_ROOT } from '../testkit/project.js';
+import { say } from '../testkit/report.js';
+import type { Edit, Guard, NamedTest } from './guard.js';
+import { CONTROL, GUARDS } from './guards-list.js';
+
+const COPIED = [
+  'bin',
+  'build',
+  'migrations',
+  'proof',
+  'src',
+  'test',
+  'testkit',
+  'package.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+];
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    sample: { type: 'string' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    // For a test run that runs every test untouched itself.
+    'trust-untouched': { type: 'boolean', default: false },
+    verbose: { type: 'boolean', default: false },
+  },
+});
+
+const editsOf = ({ file, find, replace, also = [] }: Guard): Edit[] => [{ file, find, replace }, ...also];
+
+/** What is wrong with an entry: its text must be found exactly once, and its tests must be there. */
+async function staleness(guard: Guard): Promise<string | undefined> {
+  for (const { file, find } of editsOf(guard)) {
+    const text = await readFile(join(PROJECT_ROOT, file), 'utf8').catch(() => undefined);
+    if (text === undefined) return `there is no ${file}`;
+    const times = text.split(find).length - 1;
+    if (times !== 1) return `its text stands ${times} times in ${file}`;
+  }
+  for (const [file] of guard.tests) {
+    const found = await readFile(join(PROJECT_ROOT, file), 'utf8').catch(() => undefined);
+    if (found === undefined) return `there is no ${file}`;
+  }
+  return undefined;
+}
+
+async function copyProject(): Promise<string> {
+  const copy = await mkdtemp(join(tmpdir(), 'tollgate-guards-'));
+  for (const name of COPIED) await cp(join(PROJECT_ROOT, name), join(copy, name), { recursive: true });
+  await cp(join(PROJECT_ROOT, 'vitest.config.ts'), join(copy, 'vitest.config.ts'));
+  await symlink(join(PROJECT_ROOT, 'node_modules'), join(copy, 'node_modules'), 'junction');
+  return copy;
+}
+
+/** A PostgreSQL for all the runs, so that each need not start its own. */
+interface Server {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+async function openServer(copy: string): Promise<Server> {
+  if (process.env.DATABASE_URL) return { url: process.env.DATABASE_URL, stop: async () => {} };
+  const dataDir = join(copy, 'server');
+  await mkdir(dataDir);
+  return openEmbeddedPostgres({ dataDir });
+}
+
+let running: ChildProcess | undefined;
+let interrupted = false;
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    interrupted = true;
+    running?.kill(signal);
+  });
+}
+
+function run(
+  copy: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  // The surrounding test run, if there is one, is none of its business.
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !/^(VITEST|TOLLGATE_|NODE_ENV$|NODE_OPTIONS$|DATABASE_URL$)/.test(name),
+  );
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, {
+      cwd: copy,
+      env: { ...Object.fromEntries(inherited), ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    running = child;
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        output += text;
+      });
+    }
+    child.on('error', reject);
+    child.on('close', () => resolve(output));
+  });
+}
+
+const escaped = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+interface RanTest {
+  readonly file: string;
+  readonly name: string;
+  readonly failed: boolean;
+  readonly message: string;
+}
+
+/** What of vitest's own report is read. */
+interface VitestReport {
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly assertionResults: readonly {
+      readonly fullName: string;
+      readonly status: string;
+      readonly failureMessages: readonly string[];
+    }[];
+  }[];
+}
+
+/** Runs the tests that are named, and returns what became of each test that was run. */
+async function runTests(
+  copy: string,
+  server: Server,
+  tests: readonly NamedTest[],
+  flags: readonly string[] = [],
+): Promise<{ ran: RanTest[]; output: string }> {
+  const report = join(copy, 'report.json');
+  await rm(report, { force: true });
+  const files = [...new Set(tests.map(([file]) => file))];
+  const names = [...new Set(tests.map(([, name]) => escaped(name)))].join('|');
+  const output = await run(
+    copy,
+    [
+      ...['node_modules/vitest/vitest.mjs', 'run', ...files, '-t', names, ...flags],
+      ...['--reporter=json', `--outputFile=${report}`, '--no-cache'],
+    ],
+    { DATABASE_URL: server.url },
+  );
+  const text = await readFile(report, 'utf8').catch(() => undefined);
+  if (text === undefined) return { ran: [], output };
+  const { testResults } = JSON.parse(text) as VitestReport;
+  const ran = testResults.flatMap(({ name, assertionResults }) =>
+    assertionResults
+      .filter(({ status }) => status === 'passed' || status === 'failed')
+      .map(({ fullName, status, failureMessages }) => ({
+        file: name.slice(copy.length + 1).replaceAll('\\', '/'),
+        name: fullName,
+        failed: status === 'failed',
+        message: failureMessages[0] ?? '',
+      })),
+  );
+  return { ran, output };
+}
+
+const belongsTo = ([file, name]: NamedTest) => {
+  return (test: RanTest) => test.file === file && test.name.includes(name);
+};
+
+const build = (copy: string) =>
+  run(copy, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck']);
+
+/** Two small files are sooner done in one process. Who misses a guard may wait in vain: half the usual patience. */
+const QUICKLY = ['--no-isolate', '--no-file-parallelism', '--testTimeout=30000'];
+
+/** Everything as it is must pass, or a failure later on would prove nothing. */
+async function checkUntouched(copy: string, server: Server, guards: readonly Guard[]): Promise<string[]> {
+  if (guards.some(({ processes }) => processes)) await build(copy);
+  const tests = [CONTROL, ...guards.flatMap((guard) => guard.tests)];
+  const { ran, output } = await runTests(copy, server, tests);
+  const problems = ran
+    .filter(({ failed }) => failed)
+    .map(({ file, name, message }) => `fails untouched: ${file}: ${name}\n  ${message.split('\n')[0]}`);
+  for (const test of tests) {
+    if (!ran.some(belongsTo(test))) problems.push(`no such test: ${test.join(': ')}`);
+  }
+  if (problems.length > 0 && values.verbose) say(output);
+  return [...new Set(problems)];
+}
+
+/** The first test that fails without the guard, or undefined. */
+async function withoutGuard(
+  copy: string,
+  server: Server,
+  guard: Guard,
+): Promise<{ caughtBy?: RanTest | undefined; wrecked?: string }> {
+  const edits = editsOf(guard);
+  const originals = new Map<string, string>();
+  try {
+    for (const { file, find, replace } of edits) {
+      const path = join(copy, file);
+      const text = await readFile(path, 'utf8');
+      if (!originals.has(path)) originals.set(path, text);
+      await writeFile(
+        path,
+        text.replace(find, () => replace),
+      );
+    }
+    if (guard.processes) await build(copy);
+    const { ran, output } = await runTests(copy, server, [CONTROL, ...guard.tests], QUICKLY);
+    if (values.verbose) for (const { name, message } of ran) say(`  ${name}\n    ${message.slice(0, 1_500)}`);
+    // What cannot even do its ordinary work is not a gateway without a guard, but a wreck.
+    const control = ran.find(belongsTo(CONTROL));
+    if (control === undefined || control.failed) return { wrecked: control?.message ?? output };
+    return {
+      caughtBy: ran.find((test) => test.failed && guard.tests.some((named) => belongsTo(named)(test))),
+    };
+  } finally {
+    for (const [path, text] of originals) await writeFile(path, text);
+    if (guard.processes) await build(copy);
+  }
+}
+
+const began = performance.now();
+const chosen = GUARDS.filter(({ name }) => name.includes(values.only ?? ''));
+const quick = chosen.filter(({ slow }) => !slow);
+const guards =
+  values.sample === undefined
+    ? chosen
+    : new Chance(seedOf(values.seed)).shuffled(quick).slice(0, Number(values.sample));
+let stale = 0;
+for (const guard of GUARDS) {
+  const reason = await staleness(guard);
+  if (reason === undefined) continue;
+  say(`STALE: ${guard.name}: ${reason}`);
+  stale += 1;
+}
+if (values.sample !== undefined) say(`${guards.length} of ${quick.length} quick guards, seed ${values.seed}`);
+
+let caught = 0;
+let notCaught = 0;
+let unsound = 0;
+const copy = await copyProject();
+let server: Server | undefined;
+try {
+  server = await openServer(copy);
+  const trusted = stale > 0 || values['trust-untouched'];
+  const problems = trusted ? [] : await checkUntouched(copy, server, guards);
+  if (!interrupted) for (const problem of problems) say(problem);
+  unsound = problems.length;
+  for (const guard of stale + unsound > 0 ? [] : guards) {
+    const at = performance.now();
+    const { caughtBy, wrecked } = await withoutGuard(copy, server, guard);
+    if (interrupted) break;
+    if (values.verbose) say(`  ${Math.round((performance.now() - at) / 1_000)} s`);
+    if (caughtBy !== undefined) {
+      caught += 1;
+      say(`removed: ${guard.name} → caught by ${caughtBy.name}`);
+    } else {
+      notCaught += 1;
+      say(
+        `removed: ${guard.name} → NOT CAUGHT${wrecked !== undefined ? `: the replacement breaks everything: ${wrecked}` : ''}`,
+      );
+    }
+  }
+} finally {
+  await server?.stop();
+  await rm(copy, { recursive: true, force: true });
+}
+const seconds = Math.round((performance.now() - began) / 1_000);
+say(
+  `${guards.length} guards: ${caught} caught, ${notCaught} not caught, ${stale} stale, ${unsound} tests unsound untouched; ${seconds} s`,
+);
+if (caught !== guards.length || guards.length === 0) process.exitCode = 1;

@@ -1,0 +1,188 @@
+// `npm run test:tenants`: one tenant pays, looks up and stores cards at a steady pace while others attack the gateway that they
+// share. What the victim sees before, during and after each attack, one line each; then a burst on an idle gateway.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { basicAuthorization, paymentBody } from '../testkit/bodies.js';
+import { call } from '../testkit/caller.js';
+import { Installation } from '../testkit/installation.js';
+import { compiledProgram } from '../testkit/project.js';
+import { say } from '../testkit/report.js';
+import { attacks, burst, ordinaryDay, type PlannedJob, type Tenant } from './tenants-attacks.js';
+import type { Attended, Job } from './tenants-client.js';
+import { verdict } from './verdict.js';
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '6' },
+    /** A part of an attack's name: only those that have it. May be given several times. */
+    only: { type: 'string', multiple: true, default: [''] },
+    /** How many connections the attackers have, as a share of what they could. */
+    much: { type: 'string', default: '1' },
+    customers: { type: 'string', default: '300000' },
+    burst: { type: 'string', default: '3000' },
+    /** Only whether the victim is served: how fast depends on what else the machine does. */
+    'any-time': { type: 'boolean', default: false },
+  },
+});
+const seconds = Number(values.seconds);
+const CLIENT = compiledProgram('proof/tenants-client');
+const LEAST_SERVED = 0.99;
+const TIMES_UNDISTURBED = 10;
+const ALWAYS_GOOD_MS = 100;
+/** Refunds of one cent each: as many as anybody sends. */
+const TARGETS = 40;
+
+const installation = await Installation.open();
+await installation.prepare();
+const gateway = await installation.startedGateway();
+const port = Number(new URL(gateway.baseUrl).port);
+const broken = {
+  'the victim is served': [] as string[],
+  'the victim is served in time': [] as string[],
+  'a burst is served': [] as string[],
+};
+let shown = 0;
+const clients = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of clients) child.kill('SIGKILL');
+});
+try {
+  const [victim, first, second, third] = await Promise.all([
+    tenant('victim'),
+    tenant('first'),
+    tenant('second'),
+    tenant('third'),
+  ]);
+  const attackers = [first, second, third] as const;
+  await fill(first, Number(values.customers));
+  // Compiled, and the plans made: what is measured is not the first minute.
+  await Promise.all([day(victim, 3), client(burst(second, 400))]);
+
+  const all = Object.entries(attacks({ victim, attackers, much: Number(values.much) }));
+  const chosen = all.filter(([name]) => values.only.some((part) => name.includes(part)));
+  for (const [name, jobs] of chosen) {
+    const before = await day(victim, seconds / 2);
+    // A merchant keeps its connections: they are there before the attackers' are.
+    const ordinary = day(victim, seconds, 2);
+    await sleep(1_000);
+    const attacking = jobs.map((job) => client({ seconds: seconds + 1, ...job }));
+    const during = await ordinary;
+    const attacked = await Promise.all(attacking);
+    await sleep(1_000);
+    const after = await day(victim, seconds / 2);
+    shown += 1;
+    say(
+      `${name}: before ${told(before)}; during ${told(during)}; after ${told(after)}; attack ${sums(attacked)}`,
+    );
+    if (during.served < LEAST_SERVED) broken['the victim is served'].push(`${name}: ${told(during)}`);
+    if (during.p50Ms > Math.max(TIMES_UNDISTURBED * before.p50Ms, ALWAYS_GOOD_MS) && !values['any-time'])
+      broken['the victim is served in time'].push(`${name}: ${told(during)}`);
+  }
+
+  const count = Number(values.burst);
+  await sleep(2_000);
+  const { statuses, p50Ms, lastMs } = await client(burst(second, count));
+  say(`burst of ${count} purchases at once: ${JSON.stringify(statuses)}, p50 ${p50Ms} ms, last ${lastMs} ms`);
+  if (statuses['201'] !== count) broken['a burst is served'].push(JSON.stringify(statuses));
+} finally {
+  gateway.kill('SIGTERM');
+  await gateway.ended;
+  await installation.close();
+}
+process.exitCode = verdict(broken, `tenants: ${shown} attacks of ${seconds} s`);
+
+async function tenant(name: string): Promise<Tenant> {
+  const made = async (...args: string[]) => JSON.parse(await installation.command(...args, '--json'));
+  const organisation = await made('organisation', 'add', name);
+  const merchant = await made('merchant', 'add', name, '--organisation', String(organisation.id), '--vault');
+  const { username, password } = await made('user', 'add', name, '--merchant', String(merchant.id));
+  const authorization = basicAuthorization({ username, password });
+  const caller = { baseUrl: gateway.baseUrl, authorization };
+  const customer = await call(caller, 'POST', '/customers', { body: { reference: name, name } });
+  const audits = await Promise.all(
+    Array.from({ length: TARGETS }, async () => {
+      const body = paymentBody({ merchant: merchant.id, reference: 'tenants', amount: 100_000_000 });
+      const { audit } = await call(caller, 'POST', '/transactions/purchase', { body });
+      if (audit === undefined) throw new Error('a purchase to begin with was refused');
+      return audit;
+    }),
+  );
+  return {
+    username,
+    authorization,
+    organisationId: organisation.id,
+    merchantId: merchant.id,
+    customerId: customer.body.id,
+    audits,
+  };
+}
+
+/** Customers without a request for each; their identifiers are far from those that are handed out. */
+async function fill({ organisationId, merchantId }: Tenant, count: number): Promise<void> {
+  await installation.sql(
+    `INSERT INTO customer (organisation_id, merchant_id, id, name, reference)
+    SELECT $1, $2, 1000000 + n, 'Customer ' || md5(n::text), 'r-' || n FROM generate_series(1, $3::integer) n`,
+    [organisationId, merchantId, count],
+  );
+  await installation.sql('ANALYZE customer');
+}
+
+interface Day {
+  readonly served: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly statuses: readonly Record<string, number>[];
+}
+
+/** What the victim sees of its ordinary day, of all that it does together. */
+async function day(victim: Tenant, daySeconds: number, idleSeconds = 0): Promise<Day> {
+  const parts = await Promise.all(
+    ordinaryDay(victim).map((job) => client({ seconds: daySeconds, idleSeconds, ...job })),
+  );
+  const good = parts.reduce((sum, { statuses }) => sum + (statuses['200'] ?? 0) + (statuses['201'] ?? 0), 0);
+  // What was not even sent, since every connection was waiting, depends on the time.
+  const all = parts.reduce(
+    (sum, { requests, unsent }) => sum + requests + (values['any-time'] ? 0 : unsent),
+    0,
+  );
+  // Of purchases; the slowest of the three would hide that they are slow.
+  const [{ p50Ms, p99Ms }] = parts as [Attended, ...Attended[]];
+  const others = Math.max(...parts.slice(1).map((part) => part.p50Ms));
+  return {
+    served: good / all,
+    p50Ms: Math.max(p50Ms, others),
+    p99Ms,
+    statuses: parts.map(({ statuses }) => statuses),
+  };
+}
+
+function told({ served, p50Ms, p99Ms, statuses }: Day): string {
+  const refused = served < LEAST_SERVED ? ` ${JSON.stringify(statuses)}` : '';
+  return `${(served * 100).toFixed(1)} % p50 ${p50Ms} ms p99 ${p99Ms} ms${refused}`;
+}
+
+function sums(parts: readonly Attended[]): string {
+  const statuses: Record<string, number> = {};
+  for (const part of parts)
+    for (const [status, count] of Object.entries(part.statuses))
+      statuses[status] = (statuses[status] ?? 0) + count;
+  return JSON.stringify({ sent: parts.reduce((sum, { requests }) => sum + requests, 0), ...statuses });
+}
+
+/** Runs a job in a process of its own. */
+function client(job: PlannedJob & Pick<Job, 'seconds'>): Promise<Attended> {
+  const child = spawn(process.execPath, [CLIENT], { stdio: ['pipe', 'pipe', 'inherit'] });
+  child.stdin.end(JSON.stringify({ port, ...job }));
+  let output = '';
+  child.stdout.on('data', (chunk) => {
+    output += chunk;
+  });
+  clients.add(child);
+  child.once('close', () => clients.delete(child));
+  return new Promise((resolve, reject) => {
+    child.once('close', (code) =>
+      code === 0 ? resolve(JSON.parse(output)) : reject(new Error('a client failed')),
+    );
+  });
+}

@@ -1,0 +1,37 @@
+// What a test expects of the books in the end: gateway and acquirer agree, and every reservation is held by somebody.
+import { expect, vi } from 'vitest';
+import type { LedgerEntry } from '../src/acquirers/simulator/ledger.js';
+import {
+  askedAgain,
+  differences,
+  STORED_TRANSACTIONS,
+  type StoredTransaction,
+  wrongReservations,
+} from './books.js';
+import type { TestGateway } from './gateway.js';
+
+function storedTransactions({ sql }: Pick<TestGateway, 'sql'>): Promise<StoredTransaction[]> {
+  return sql(STORED_TRANSACTIONS, [null]);
+}
+
+/** Every amount that is reserved belongs to operations that are live, and the other way round. */
+export async function expectReservationsToBeHeld(gateway: Pick<TestGateway, 'sql'>): Promise<void> {
+  expect(wrongReservations(await storedTransactions(gateway))).toEqual([]);
+}
+
+/**
+ * Waits until everything is decided, and then expects that gateway and acquirer agree to the cent, that every
+ * reservation is held by somebody, and that nothing was asked for twice.
+ */
+export async function expectBooksToAgree(
+  gateway: Pick<TestGateway, 'sql' | 'ledger'>,
+  readEntries: () => Promise<readonly LedgerEntry[]> = gateway.ledger,
+): Promise<void> {
+  const undecided = () => gateway.sql(`SELECT audit FROM transaction WHERE status = 'unknown'`);
+  await vi.waitFor(async () => expect(await undecided()).toEqual([]), { timeout: 20_000 });
+  const entries = await readEntries();
+  expect(entries.length).toBeGreaterThan(0);
+  expect(differences(await storedTransactions(gateway), entries)).toEqual([]);
+  await expectReservationsToBeHeld(gateway);
+  expect(askedAgain(entries)).toEqual([]);
+}

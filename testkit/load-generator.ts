@@ -1,0 +1,183 @@
+// A load generator that costs little: raw sockets, prebuilt requests, just enough HTTP to find the end of a response.
+// Run as a process of its own, which reads what to do from its standard input.
+import { randomBytes } from 'node:crypto';
+import { connect } from 'node:net';
+import { fileURLToPath } from 'node:url';
+
+export interface Load {
+  readonly host?: string;
+  readonly port: number;
+  readonly connections: number;
+  /** How long, unless a count ends it sooner. */
+  readonly seconds?: number;
+  /** How many requests. */
+  readonly count?: number;
+  /**
+   * Requests a second, sent when they are due whether others are answered or not; without it each connection sends the next one
+   * when it has its answer.
+   */
+  readonly rate?: number;
+  readonly authorization: string;
+  readonly method: 'POST' | 'GET';
+  /** Taken in turn. */
+  readonly paths: readonly string[];
+  readonly body?: string;
+}
+
+export interface Latencies {
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
+export interface LoadResult extends Latencies {
+  readonly perSecond: number;
+  readonly byStatus: Record<string, Latencies & { readonly perSecond: number }>;
+  readonly requests: number;
+  /** That were due while no connection was free. */
+  readonly unsent: number;
+  /** What every correlation ID of this load begins with. */
+  readonly run: string;
+  readonly cpuSeconds: number;
+  readonly statuses: Record<string, number>;
+}
+
+export async function generate({
+  host = '127.0.0.1',
+  port,
+  connections,
+  seconds = 600,
+  count = Number.POSITIVE_INFINITY,
+  rate,
+  authorization,
+  method,
+  paths,
+  body,
+}: Load): Promise<LoadResult> {
+  const latenciesMs: number[] = [];
+  const latenciesByStatus: Record<string, number[]> = {};
+  const statuses: Record<string, number> = {};
+  const idle: (() => void)[] = [];
+  let unsent = 0;
+  // Letters only: many digits in a row can look like a card number, and are refused then.
+  const run = randomBytes(6)
+    .toString('hex')
+    .replaceAll(/[0-9]/g, (digit) => 'ghijklmnop'.charAt(Number(digit)));
+  let sent = 0;
+  let stopping = false;
+
+  const opening = `host: ${host}\r\nauthorization: ${authorization}\r\n`;
+  const ending =
+    body === undefined
+      ? '\r\n\r\n'
+      : `\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  const request = () => {
+    sent += 1;
+    const path = paths[sent % paths.length];
+    return `${method} ${path} HTTP/1.1\r\n${opening}x-correlation-id: ${run}-${sent}${ending}`;
+  };
+
+  const converse = () =>
+    new Promise<void>((resolve, reject) => {
+      let startedMs = 0;
+      // The part of a response that came so far, if it did not come at once.
+      let begun: Buffer | undefined;
+      const ask = () => {
+        if (stopping || sent >= count) {
+          socket.destroy();
+          resolve();
+          return;
+        }
+        startedMs = performance.now();
+        socket.write(request(), 'latin1');
+      };
+      const rest = rate === undefined ? ask : () => void (stopping ? ask() : idle.push(ask));
+      const receive = (length: number, buffer: Uint8Array) => {
+        const chunk = Buffer.from(buffer.buffer, buffer.byteOffset, length);
+        const received = begun === undefined ? chunk : Buffer.concat([begun, chunk]);
+        if (!isWhole(received)) {
+          begun = Buffer.from(received);
+          return true;
+        }
+        begun = undefined;
+        const status = received.toString('latin1', 9, 12);
+        statuses[status] = (statuses[status] ?? 0) + 1;
+        const latencyMs = performance.now() - startedMs;
+        latenciesMs.push(latencyMs);
+        latenciesByStatus[status] ??= [];
+        latenciesByStatus[status].push(latencyMs);
+        rest();
+        return true;
+      };
+      // Into one buffer and past the stream: an object less, and an event less, for each response.
+      const onread = { buffer: Buffer.allocUnsafe(65_536), callback: receive };
+      const socket = connect({ host, port, noDelay: true, onread });
+      socket.on('connect', rest);
+      socket.on('error', reject);
+    });
+
+  const startedCpu = process.cpuUsage();
+  const startedMs = performance.now();
+  const bell = setTimeout(() => {
+    stopping = true;
+    for (const ask of idle.splice(0)) ask();
+  }, seconds * 1000);
+  let due = 0;
+  let pacedFromMs = Number.POSITIVE_INFINITY;
+  const pace =
+    rate === undefined
+      ? undefined
+      : setInterval(() => {
+          // Not before all connections are there: a crowd of new ones is another matter than a crowd of requests.
+          if (pacedFromMs === Number.POSITIVE_INFINITY && idle.length === connections)
+            pacedFromMs = performance.now() + 500;
+          const dueByNow = ((performance.now() - pacedFromMs) / 1000) * rate;
+          for (; due < dueByNow && !stopping; due += 1) {
+            const ask = idle.shift();
+            if (ask === undefined) unsent += 1;
+            else ask();
+          }
+        }, 2);
+  await Promise.all(Array.from({ length: connections }, converse));
+  clearTimeout(bell);
+  clearInterval(pace);
+  const fromMs = Number.isFinite(pacedFromMs) ? pacedFromMs : startedMs;
+  const elapsedSeconds = (performance.now() - fromMs) / 1000;
+  const { user, system } = process.cpuUsage(startedCpu);
+  return {
+    perSecond: Math.round(latenciesMs.length / elapsedSeconds),
+    ...percentiles(latenciesMs),
+    byStatus: Object.fromEntries(
+      Object.entries(latenciesByStatus).map(([status, each]) => [
+        status,
+        { perSecond: Math.round(each.length / elapsedSeconds), ...percentiles(each) },
+      ]),
+    ),
+    requests: latenciesMs.length,
+    unsent,
+    run,
+    cpuSeconds: (user + system) / 1_000_000,
+    statuses,
+  };
+}
+
+function percentiles(latenciesMs: number[]): Latencies {
+  latenciesMs.sort((one, other) => one - other);
+  const at = (share: number) => Number((latenciesMs[Math.floor(latenciesMs.length * share)] ?? 0).toFixed(2));
+  return { p50Ms: at(0.5), p99Ms: at(0.99) };
+}
+
+/** Whether everything up to the end that the header names is there. */
+function isWhole(response: Buffer): boolean {
+  const headEnd = response.indexOf('\r\n\r\n');
+  if (headEnd === -1) return false;
+  const named = response.indexOf('content-length: ');
+  if (named === -1 || named > headEnd) return true;
+  const length = Number.parseInt(response.toString('latin1', named + 16, named + 24), 10);
+  return response.length >= headEnd + 4 + length;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  let asked = '';
+  for await (const chunk of process.stdin) asked += chunk;
+  process.stdout.write(`${JSON.stringify(await generate(JSON.parse(asked)))}\n`);
+}
