@@ -1,18 +1,34 @@
 // What nothing above it can be faster than: the two batched statements of a purchase straight to PostgreSQL, and a bare
 // Fastify that checks the same body. Each runs as a process of its own, as the gateway does.
 import { randomBytes } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
-import { Compile } from 'typebox/compile';
-import { PaymentBody } from '../dist/api/schemas.js';
-import '../dist/api/validation.js';
-import { Database } from '../dist/postgres/database.js';
-import { AuditLeases } from '../dist/transactions/audit-leases.js';
-import { Claims } from '../dist/transactions/claim.js';
-import { ProcessRegistry } from '../dist/transactions/process-registry.js';
-import { Records } from '../dist/transactions/record.js';
+import { PaymentBody } from '../src/api/schemas.js';
+import { Compile } from '../src/api/typebox.js';
+import '../src/api/validation.js';
+import { Database } from '../src/postgres/database.js';
+import { AuditLeases } from '../src/transactions/audit-leases.js';
+import { Claims } from '../src/transactions/claim.js';
+import { ProcessRegistry } from '../src/transactions/process-registry.js';
+import { Records } from '../src/transactions/record.js';
+import type { Outcome } from '../src/transactions/transaction.js';
+import { cents } from '../src/values/money.js';
+import type { PerSecond } from './results.js';
+
+export interface StatementsAsked {
+  readonly kind: 'statements';
+  readonly databaseUrl: string;
+  readonly connections: number;
+  readonly seconds: number;
+}
+
+export interface FastifyAsked {
+  readonly kind: 'fastify';
+  readonly answer: object;
+}
 
 /** Purchases without HTTP, card or acquirer: commit A and commit B, as many at once as there are connections. */
-async function statements({ databaseUrl, connections, seconds }) {
+async function statements({ databaseUrl, connections, seconds }: StatementsAsked): Promise<PerSecond> {
   const database = new Database(databaseUrl, { maxConnections: 4, planOnce: true });
   const registry = await ProcessRegistry.register(database);
   const leases = new AuditLeases(database, registry);
@@ -28,15 +44,16 @@ async function statements({ databaseUrl, connections, seconds }) {
   const one = async () => {
     while (performance.now() < untilMs) {
       const audit = await leases.take(1);
+      const correlationId = `${run}-${audit}`;
       await claims.direct({
         organisationId: 1,
         audit,
         merchantId: 1,
         transactionType: 'purchase',
-        correlationId: `${run}-${audit}`,
+        correlationId,
         createdMs: Date.now(),
         reference: 'bench',
-        amountCents: 1995,
+        amountCents: cents(1995),
         currency: 'AUD',
         cardMask: '411111******1111',
         cardType: 'visa',
@@ -45,9 +62,9 @@ async function statements({ databaseUrl, connections, seconds }) {
         username: 'demo',
         kvps: {},
         acquirer: 'simulator',
-        inFlight: { epoch: 0, unseen: false },
+        inFlight: { correlationId, epoch: 0, unseen: false, begun: true, turnedAway: false },
       });
-      const outcome = {
+      const outcome: Outcome = {
         status: 'approved',
         gatewayStatusCode: 0,
         responseCode: '00',
@@ -70,7 +87,7 @@ async function statements({ databaseUrl, connections, seconds }) {
 }
 
 /** Checks the body and answers as much as a purchase is answered with. Prints its port. */
-async function fastify({ answer }) {
+async function fastify({ answer }: FastifyAsked): Promise<void> {
   const app = Fastify();
   const check = Compile(PaymentBody);
   app.post('/v1/transactions/purchase', async (request, reply) => {
@@ -78,9 +95,9 @@ async function fastify({ answer }) {
     return reply.code(201).send(answer);
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
-  process.stdout.write(`${JSON.stringify({ port: app.server.address().port })}\n`);
+  process.stdout.write(`${JSON.stringify({ port: (app.server.address() as AddressInfo).port })}\n`);
 }
 
-const asked = JSON.parse(process.argv[2]);
+const asked = JSON.parse(process.argv[2] ?? '') as StatementsAsked | FastifyAsked;
 if (asked.kind === 'fastify') await fastify(asked);
 else process.stdout.write(`${JSON.stringify(await statements(asked))}\n`);
