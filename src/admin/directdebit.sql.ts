@@ -1,3 +1,4 @@
+import { IS_DEBIT } from '../directdebit/files.sql.js';
 import type { Statement } from '../postgres/database.js';
 
 export const DIRECT_DEBIT_STATUS: Statement = {
@@ -8,9 +9,9 @@ export const DIRECT_DEBIT_STATUS: Statement = {
         count(*) FILTER (WHERE i.state = 'waiting' AND t.status = 'pending') AS waiting,
         count(*) FILTER (WHERE i.state = 'waiting' AND t.status = 'pending' AND i.simulated) AS waiting_simulated,
         coalesce(sum(t.amount_cents) FILTER (WHERE i.state = 'waiting' AND t.status = 'pending'
-          AND t.transaction_type = 'purchase'), 0) AS waiting_debit_cents,
+          AND ${IS_DEBIT}), 0) AS waiting_debit_cents,
         coalesce(sum(t.amount_cents) FILTER (WHERE i.state = 'waiting' AND t.status = 'pending'
-          AND t.transaction_type <> 'purchase'), 0) AS waiting_credit_cents,
+          AND NOT ${IS_DEBIT}), 0) AS waiting_credit_cents,
         count(*) FILTER (WHERE i.state = 'filed') AS clearing,
         count(*) FILTER (WHERE i.state = 'cleared') AS cleared,
         count(*) FILTER (WHERE i.state = 'returned') AS returned

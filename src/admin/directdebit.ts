@@ -6,6 +6,7 @@ import { type ImportResult, importReturns } from '../directdebit/returns-file.js
 import type { Database, Queryable } from '../postgres/database.js';
 import { gatewayTime } from '../transactions/gateway-clock.js';
 import type { Mode } from '../values/mode.js';
+import type { Cents } from '../values/money.js';
 import type { KeyProvider } from '../vault/key-provider.js';
 import { DataKeys } from '../vault/keys.js';
 import { DIRECT_DEBIT_STATUS } from './directdebit.sql.js';
@@ -17,8 +18,8 @@ export interface DirectDebitStatus {
   readonly simulated: boolean;
   readonly waiting: number;
   readonly waitingSimulated: number;
-  readonly waitingDebitCents: number;
-  readonly waitingCreditCents: number;
+  readonly waitingDebitCents: Cents;
+  readonly waitingCreditCents: Cents;
   readonly clearing: number;
   readonly cleared: number;
   readonly returned: number;

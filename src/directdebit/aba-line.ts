@@ -1,5 +1,7 @@
 // The lines of a direct-entry (ABA, CEMTEX) file: 120 characters each, every field at its place.
 import type { BankAccount } from '../values/bank-account.js';
+import type { DirectDebitMode } from '../values/direct-debit-mode.js';
+import { type Cents, cents } from '../values/money.js';
 
 export const LINE_LENGTH = 120;
 export const USER_NAME_WIDTH = 26;
@@ -20,19 +22,28 @@ export interface DirectEntrySettings {
   readonly remitter: string;
 }
 
-export type Mode = 'debit' | 'credit';
-
 export interface FileItem {
   readonly account: BankAccount;
-  readonly mode: Mode;
-  readonly amountCents: number;
+  readonly mode: DirectDebitMode;
+  readonly amountCents: Cents;
   readonly lodgementReference: string;
 }
 
 export interface FileTotals {
   readonly items: number;
-  readonly debitCents: number;
-  readonly creditCents: number;
+  readonly debitCents: Cents;
+  readonly creditCents: Cents;
+}
+
+export const NO_ITEMS: FileTotals = { items: 0, debitCents: cents(0), creditCents: cents(0) };
+
+export function withItem(
+  { items, debitCents, creditCents }: FileTotals,
+  { mode, amountCents }: Pick<FileItem, 'mode' | 'amountCents'>,
+): FileTotals {
+  return mode === 'debit'
+    ? { items: items + 1, debitCents: cents(debitCents + amountCents), creditCents }
+    : { items: items + 1, debitCents, creditCents: cents(creditCents + amountCents) };
 }
 
 /** A returned item, as the bank's file says. */
@@ -40,12 +51,12 @@ export interface ReturnedItem {
   readonly bsb: string;
   readonly accountNumber: string;
   readonly returnCode: number;
-  readonly mode: Mode;
-  readonly amountCents: number;
+  readonly mode: DirectDebitMode;
+  readonly amountCents: Cents;
   readonly lodgementReference: string;
 }
 
-const TRANSACTION_CODES: Readonly<Record<Mode, string>> = { debit: '13', credit: '50' };
+const TRANSACTION_CODES: Readonly<Record<DirectDebitMode, string>> = { debit: '13', credit: '50' };
 
 export function headerLine(settings: DirectEntrySettings, processingDay: string): string {
   return line([
@@ -105,7 +116,7 @@ export function parseReturnedItem(text: string): ReturnedItem | undefined {
     accountNumber,
     returnCode: Number(returnCode),
     mode: transactionCode === TRANSACTION_CODES.debit ? 'debit' : 'credit',
-    amountCents: Number(amount),
+    amountCents: cents(amount as string),
     lodgementReference: lodgementReference.trim(),
   };
 }
@@ -115,7 +126,11 @@ export function parseTrailer(text: string): FileTotals | undefined {
   const [, creditCents, debitCents, items] =
     /^7999-999 {12}[0-9]{10}([0-9]{10})([0-9]{10}) {24}([0-9]{6}) {40}$/.exec(text) ?? [];
   if (items === undefined) return undefined;
-  return { items: Number(items), debitCents: Number(debitCents), creditCents: Number(creditCents) };
+  return {
+    items: Number(items),
+    debitCents: cents(debitCents as string),
+    creditCents: cents(creditCents as string),
+  };
 }
 
 /** Every field left-justified in its width. One that does not fit is a mistake of ours: it would move all the others. */

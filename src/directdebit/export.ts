@@ -6,7 +6,7 @@ import { type FileHandle, link, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path';
 import { Refusal, refuse } from '../values/refusal.js';
 import { settlementDay } from '../values/settlement.js';
-import { headerLine, itemLine, trailerLine } from './aba-line.js';
+import { headerLine, itemLine, NO_ITEMS, trailerLine, withItem } from './aba-line.js';
 import type { DirectEntry } from './direct-entry.js';
 import type { DirectDebitFile, DirectDebitFiles } from './files.js';
 
@@ -110,13 +110,10 @@ async function writeLines(
 ): Promise<void> {
   const { settings, processingDay, items: total } = file;
   await handle.write(headerLine(settings, processingDay) + LINE_END);
-  const counted = { items: 0, debitCents: 0, creditCents: 0 };
+  let counted = NO_ITEMS;
   for await (const page of files.items(file)) {
     await handle.write(page.map((item) => itemLine(item, settings) + LINE_END).join(''));
-    for (const { mode, amountCents } of page) {
-      counted.items += 1;
-      counted[mode === 'debit' ? 'debitCents' : 'creditCents'] += amountCents;
-    }
+    for (const item of page) counted = withItem(counted, item);
     progress(counted.items, total);
   }
   const { items, debitCents, creditCents } = file;

@@ -1,5 +1,8 @@
 import type { Statement } from '../postgres/database.js';
 
+/** Whether the transaction t collects money: what `directDebitMode` says, for statements that add up. */
+export const IS_DEBIT = `t.transaction_type = 'purchase'`;
+
 /** One file of a merchant is made at a time. */
 export const LOCK_FILES_OF_MERCHANT: Statement = {
   name: '',
@@ -31,7 +34,7 @@ export const MAKE_FILE: Statement = {
   name: 'make-file',
   text: `
     WITH waiting AS (
-      SELECT i.audit, t.amount_cents, t.transaction_type = 'purchase' AS debit
+      SELECT i.audit, t.amount_cents, ${IS_DEBIT} AS debit
       FROM directdebit_item i JOIN transaction t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
       WHERE i.organisation_id = $1 AND i.merchant_id = $2 AND i.simulated = $10 AND i.state = 'waiting'
         AND ($3::float8 IS NULL OR i.next_at <= to_timestamp($3 / 1000))

@@ -4,6 +4,8 @@ import { journal } from '../journal/journal.js';
 import type { Database, Queryable } from '../postgres/database.js';
 import { MOST_CENTS } from '../values/bank-account.js';
 import { addBusinessDays } from '../values/business-days.js';
+import { directDebitMode } from '../values/direct-debit-mode.js';
+import type { Cents } from '../values/money.js';
 import { settlementCutOff, settlementDay } from '../values/settlement.js';
 import { bankAccountFromSecrets } from '../vault/account.js';
 import type { DataKeys } from '../vault/keys.js';
@@ -50,7 +52,7 @@ interface ItemRow {
   readonly line: number;
   readonly audit: number;
   readonly transactionType: LodgedFileItem['operation'];
-  readonly amountCents: number;
+  readonly amountCents: Cents;
   readonly accountAudit: number;
   readonly sealed: Buffer;
   readonly keyVersion: number;
@@ -211,7 +213,7 @@ export class DirectDebitFiles {
       audit: row.audit,
       operation: row.transactionType,
       account: bankAccountFromSecrets(secrets),
-      mode: row.transactionType === 'purchase' ? 'debit' : 'credit',
+      mode: directDebitMode(row.transactionType),
       amountCents: row.amountCents,
       lodgementReference: lodgementReference({ installation, organisationId, audit: row.audit }),
     };

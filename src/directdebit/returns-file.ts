@@ -9,9 +9,11 @@ import { sydneyDate } from '../values/sydney.js';
 import {
   type FileTotals,
   LINE_LENGTH,
+  NO_ITEMS,
   parseReturnedItem,
   parseTrailer,
   type ReturnedItem,
+  withItem,
 } from './aba-line.js';
 import { parseLodgementReference } from './lodgement-reference.js';
 import {
@@ -163,7 +165,7 @@ async function* returnedItems(
   { path }: ImportOptions,
 ): AsyncGenerator<{ readonly line: number; readonly item: ReturnedItem }> {
   const input = file.createReadStream({ encoding: 'latin1', start: 0, autoClose: false });
-  let counted: FileTotals = NOTHING;
+  let counted: FileTotals = NO_ITEMS;
   let closed = false;
   let line = 0;
   for await (const read of createInterface({ input })) {
@@ -178,28 +180,17 @@ async function* returnedItems(
       yield { line, item };
     } else if (trailer !== undefined) {
       if (!isDeepStrictEqual(trailer, counted)) refuse('returns_cut_short', { path });
-      counted = NOTHING;
+      counted = NO_ITEMS;
       closed = true;
-    } else if (!/^0/.test(text) || counted !== NOTHING) {
+    } else if (!/^0/.test(text) || counted !== NO_ITEMS) {
       refuse('returns_line_unreadable', { path, line });
     }
   }
   if (!closed) refuse('returns_cut_short', { path });
 }
 
-const NOTHING: FileTotals = { items: 0, debitCents: 0, creditCents: 0 };
-
 /** An item of another installation, which may share the user ID with the bank, is none of ours. */
 function lodgedHere({ lodgementReference }: ReturnedItem, installation: string): Matched['lodged'] {
   const lodged = parseLodgementReference(lodgementReference);
   return lodged?.installation === installation ? lodged : undefined;
-}
-
-function withItem({ items, debitCents, creditCents }: FileTotals, item: ReturnedItem): FileTotals {
-  const debited = item.mode === 'debit' ? item.amountCents : 0;
-  return {
-    items: items + 1,
-    debitCents: debitCents + debited,
-    creditCents: creditCents + item.amountCents - debited,
-  };
 }

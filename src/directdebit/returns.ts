@@ -2,6 +2,8 @@
 import { journal } from '../journal/journal.js';
 import type { Database, Queryable, Statement } from '../postgres/database.js';
 import { maskAccountNumber, type ShownBankAccount } from '../values/bank-account.js';
+import { directDebitMode } from '../values/direct-debit-mode.js';
+import type { Cents } from '../values/money.js';
 import type { ReturnedItem } from './aba-line.js';
 import { DEFAULT_DISPUTE_DAYS } from './direct-entry.js';
 import type { Lodged } from './lodgement-reference.js';
@@ -34,7 +36,7 @@ export interface Declined {
   readonly audit: number;
   /** It was approved before. */
   readonly late: boolean;
-  readonly refundedCents: number;
+  readonly refundedCents: Cents;
 }
 
 /** Why a line of a returns file changes nothing. */
@@ -51,7 +53,7 @@ interface FoundRow {
   readonly returnCode: number | null;
   readonly status: string;
   readonly transactionType: string;
-  readonly amountCents: number;
+  readonly amountCents: Cents;
   readonly bankAccount: ShownBankAccount;
   readonly inTime: boolean;
 }
@@ -133,7 +135,7 @@ export async function matchReturns(
 function agrees({ amountCents, transactionType, bankAccount }: FoundRow, item: ReturnedItem): boolean {
   return (
     amountCents === item.amountCents &&
-    (transactionType === 'purchase' ? 'debit' : 'credit') === item.mode &&
+    directDebitMode(transactionType) === item.mode &&
     bankAccount.bsb === item.bsb &&
     bankAccount.accountNumber === maskAccountNumber(item.accountNumber)
   );

@@ -2,6 +2,7 @@
 import type { MoneyOperation } from '../acquirers/contract.js';
 import type { Pricing } from '../plugins/contract.js';
 import type { ShownBankAccount } from '../values/bank-account.js';
+import { type DirectDebitMode, directDebitMode } from '../values/direct-debit-mode.js';
 import type { Cents } from '../values/money.js';
 import { settlementCutOff, settlementDay } from '../values/settlement.js';
 import type { InFlightRequest } from './search-fence.js';
@@ -150,12 +151,9 @@ function stillUndoable({ status, voidableUntilMs }: Transaction, nowMs: number):
 }
 
 /** Which way the money of a direct debit goes. A void moves none. */
-export function directdebitMode({
-  bankAccount,
-  transactionType,
-}: Transaction): 'debit' | 'credit' | undefined {
+export function directdebitMode({ bankAccount, transactionType }: Transaction): DirectDebitMode | undefined {
   if (bankAccount === undefined || transactionType === 'void') return undefined;
-  return transactionType === 'purchase' ? 'debit' : 'credit';
+  return directDebitMode(transactionType);
 }
 
 /**

@@ -14,6 +14,7 @@ import {
 } from '../../src/directdebit/aba-line.js';
 import { lodgementReference, parseLodgementReference } from '../../src/directdebit/lodgement-reference.js';
 import { BankAccount, BECS_CHARACTERS_PATTERN, MOST_CENTS } from '../../src/values/bank-account.js';
+import { cents } from '../../src/values/money.js';
 import {
   type Header,
   type Returned,
@@ -35,10 +36,9 @@ const text = (maxLength: number) =>
     .filter((name) => name.trim() !== '');
 const bsb = digits(6).map((six) => `${six.slice(0, 3)}-${six.slice(3)}`);
 const accountNumber = digits(2, 9).filter((number) => /[1-9]/.test(number));
-const cents = fc.oneof(
-  fc.integer({ min: 1, max: MOST_CENTS }),
-  fc.constantFrom(1, 99, 100, MOST_CENTS - 1, MOST_CENTS),
-);
+const amount = fc
+  .oneof(fc.integer({ min: 1, max: MOST_CENTS }), fc.constantFrom(1, 99, 100, MOST_CENTS - 1, MOST_CENTS))
+  .map(cents);
 const installation = fc
   .array(fc.constantFrom(...'0123456789ABCDEF'), { minLength: 6, maxLength: 6 })
   .map((each) => each.join(''));
@@ -58,7 +58,7 @@ const settings: fc.Arbitrary<DirectEntrySettings> = fc.record({
 const item: fc.Arbitrary<FileItem> = fc.record({
   account: fc.tuple(bsb, accountNumber, text(32)).map((parts) => new BankAccount(...parts)),
   mode,
-  amountCents: cents,
+  amountCents: amount,
   lodgementReference: lodged.map(lodgementReference),
 });
 const day = fc
@@ -106,8 +106,8 @@ test('an item has every field at its place', () => {
 test('a trailer has every field at its place, and is understood again', () => {
   const totals = fc.record({
     items: fc.integer({ min: 1, max: 999_999 }),
-    debitCents: fc.integer({ min: 0, max: MOST_CENTS }),
-    creditCents: fc.integer({ min: 0, max: MOST_CENTS }),
+    debitCents: fc.integer({ min: 0, max: MOST_CENTS }).map(cents),
+    creditCents: fc.integer({ min: 0, max: MOST_CENTS }).map(cents),
   });
   fc.assert(
     fc.property(totals, (file) => {
@@ -127,10 +127,10 @@ test('a value that is too long for its field is refused, and moves no other fiel
   const [merchant] = fc.sample(settings, 1) as [DirectEntrySettings];
   const [lodgedItem] = fc.sample(item, 1) as [FileItem];
   expect(() => headerLine({ ...merchant, userName: 'x'.repeat(27) }, '2026-11-16')).toThrow();
-  expect(() => itemLine({ ...lodgedItem, amountCents: MOST_CENTS + 1 }, merchant)).toThrow();
+  expect(() => itemLine({ ...lodgedItem, amountCents: cents(MOST_CENTS + 1) }, merchant)).toThrow();
   expect(() => itemLine(lodgedItem, { ...merchant, remitter: 'x'.repeat(17) })).toThrow();
-  expect(() => trailerLine({ items: 1_000_000, debitCents: 1, creditCents: 0 })).toThrow();
-  expect(() => trailerLine({ items: 1, debitCents: MOST_CENTS + 1, creditCents: 0 })).toThrow();
+  expect(() => trailerLine({ items: 1_000_000, debitCents: cents(1), creditCents: cents(0) })).toThrow();
+  expect(() => trailerLine({ items: 1, debitCents: cents(MOST_CENTS + 1), creditCents: cents(0) })).toThrow();
 });
 
 test('a lodgement reference has 18 characters and leads back to its transaction', () => {
@@ -254,7 +254,7 @@ test('what is not the line of a returned item is not taken for one', () => {
       const ours = [
         headerLine(merchant, processingDay),
         itemLine(lodgedItem, merchant),
-        trailerLine({ items: 1, debitCents: 1, creditCents: 0 }),
+        trailerLine({ items: 1, debitCents: cents(1), creditCents: cents(0) }),
       ];
       expect(ours.map(parseReturnedItem)).toEqual([undefined, undefined, undefined]);
       expect(ours.slice(0, 2).map(parseTrailer)).toEqual([undefined, undefined]);
@@ -267,7 +267,7 @@ test('another program writes the same lines for the same items', () => {
   const moderate = fc.array(
     fc
       .tuple(item, fc.integer({ min: 1, max: 10_000_000 }))
-      .map(([each, amountCents]) => ({ ...each, amountCents })),
+      .map(([each, amountCents]) => ({ ...each, amountCents: cents(amountCents) })),
     { minLength: 1, maxLength: 8 },
   );
   fc.assert(
@@ -295,7 +295,7 @@ test('another program writes the same lines for the same items', () => {
         })),
       );
       const total = (wanted: string) =>
-        items.reduce((sum, each) => sum + (each.mode === wanted ? each.amountCents : 0), 0);
+        cents(items.reduce((sum, each) => sum + (each.mode === wanted ? each.amountCents : 0), 0));
       expect([
         headerLine(merchant, processingDay),
         ...items.map((each) => itemLine(each, merchant)),
