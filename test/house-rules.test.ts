@@ -63,10 +63,12 @@ function importsOf(text: string): string[] {
   );
 }
 
-const SOURCES: readonly Source[] = filesUnder('src').map((path) => {
-  const text = read(path);
-  return { path, text, imports: importsOf(text) };
-});
+const SOURCES: readonly Source[] = filesUnder('src')
+  .filter((path) => path.endsWith('.ts'))
+  .map((path) => {
+    const text = read(path);
+    return { path, text, imports: importsOf(text) };
+  });
 const BY_PATH = new Map(SOURCES.map((source) => [source.path, source]));
 
 function folderOf(path: string): string {

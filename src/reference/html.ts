@@ -46,3 +46,16 @@ export function table(headings: readonly string[], rows: readonly (readonly Part
   return html`<table class="${kind}"><thead><tr>${headings.map((heading) => html`<th scope="col">${heading}</th>`)}</tr></thead>
 <tbody>${rows.map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>\n`)}</tbody></table>`;
 }
+
+const PLACEHOLDER = /\{\{(.+?)\}\}(?!\})/g;
+
+/** A template with everything that it leaves open: `{{title}}` becomes the part of that name. */
+export function filled(template: Html, part: (name: string) => Part | undefined): Html {
+  return new Html(
+    template.text.replaceAll(PLACEHOLDER, (_, name: string) => {
+      const value = part(name);
+      if (value === undefined) throw new Error(`a template leaves open what nobody fills in: ${name}`);
+      return escaped(value);
+    }),
+  );
+}

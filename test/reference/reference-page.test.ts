@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type OpenApiDocument, type OpenApiOperation, openApiDocument } from '../../src/api/openapi.js';
 import { OPERATIONS } from '../../src/api/operations.js';
 import { PROBLEMS } from '../../src/api/problems.js';
+import { filled, Html } from '../../src/reference/html.js';
 import { referencePage } from '../../src/reference/page.js';
 
 const DOCUMENT = openApiDocument(OPERATIONS);
@@ -261,4 +262,14 @@ test('a response with a schema of its own → its fields, to be unfolded', () =>
     documentWith({ responses: { 200: { description: 'It.', content: { 'application/json': { schema } } } } }),
   );
   expect(page).toMatch(/<details><summary>Fields of the body<\/summary>.*active/s);
+});
+
+test('the build takes templates and style sheet along → the built gateway shows the same page', async () => {
+  const built = new URL('../../dist/reference/documents.js', import.meta.url).href;
+  const { referenceDocuments } = (await import(built)) as typeof import('../../src/reference/documents.js');
+  expect(referenceDocuments().reference.toString()).toBe(PAGE);
+});
+
+test('a template that leaves something open that nobody fills in → said before anything is served', () => {
+  expect(() => filled(new Html('<p>{{nothing}}</p>'), () => undefined)).toThrow('nobody fills in: nothing');
 });

@@ -1,0 +1,26 @@
+// The files that the reference page is made of: its templates, its words and its style sheet.
+import { readFileSync } from 'node:fs';
+import { Html } from './html.js';
+
+const FOLDER = new URL('template/', import.meta.url);
+
+export interface Templates {
+  readonly page: Html;
+  readonly introduction: Html;
+  readonly operation: Html;
+  readonly style: Html;
+}
+
+export function readTemplates(): Templates {
+  return {
+    page: read('page.html'),
+    introduction: read('introduction.html'),
+    operation: read('operation.html'),
+    style: read('style.css'),
+  };
+}
+
+/** Without the end of its last line, so that it can stand in the middle of another. */
+function read(name: string): Html {
+  return new Html(readFileSync(new URL(name, FOLDER), 'utf8').trimEnd());
+}
