@@ -12,7 +12,7 @@ import * as many from '../../testkit/many-items.js';
 // Many processes, one after the other, on a machine that may be busy.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
-const ITEMS = 1_300;
+const ITEMS = 800;
 
 let place: Installation;
 let gates: Gates;

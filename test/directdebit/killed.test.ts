@@ -27,7 +27,7 @@ import { type Operator, operatorOf } from '../../testkit/sealed-rows.js';
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 /** More than a page of a file. */
-const ITEMS = 1_200;
+const ITEMS = 300;
 const RANDOM_KILLS = 2;
 
 let gateway: TestGateway;
