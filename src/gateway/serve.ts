@@ -2,82 +2,80 @@
 import cluster from 'node:cluster';
 import { mkdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import { Database } from '../postgres/database.js';
 import { migrate } from '../postgres/migrations.js';
-import { connect, type Progress } from './connection.js';
+import { ClosingStack } from './closing-stack.js';
+import { connect, type Progress, SILENT } from './connection.js';
 import { demoAt, demoCurl, makeDemo } from './demo.js';
 import { type Gateway, startGateway } from './gateway.js';
 import { checkKey, openKeyProvider } from './key-encryption.js';
 import { makeLog } from './log.js';
 import { checkProduction } from './production.js';
 import { type Settings, SettingsError } from './settings.js';
-import { startWorkers, work } from './workers.js';
+import { closeInTime, stopSignal } from './stopping.js';
+import { runWorker } from './worker.js';
+import { startWorkers } from './workers.js';
 
-/** Twice within this time is one Ctrl-C: npm passes on what the terminal has sent to the gateway already. */
-const SAME_SIGNAL_MS = 1_000;
+const say: Progress = (line) => process.stderr.write(`${line}\n`);
 
 export async function serve(settings: Settings, options: { json?: boolean } = {}): Promise<void> {
-  const say: Progress = (line) => process.stderr.write(`${line}\n`);
-  // From the first moment on: told to stop while it starts, it starts and then stops, and leaves nothing behind.
-  const toldToStop = stopSignal();
+  // From the first moment on: stopped while it starts, it starts and then stops, and leaves nothing behind.
+  const stop = stopSignal();
+  const log = () => makeLog(settings.logLevel, { shared: settings.workers > 1, ...options });
+  if (cluster.isWorker) return runWorker(log(), stop);
   // Before the database is touched: it may be in use by the very gateway that has the port.
-  if (cluster.isPrimary) {
-    await checkProduction(settings);
-    await checkPortIsFree(settings);
-  }
+  await checkProduction(settings);
+  await checkPortIsFree(settings);
   await makeDataDirectory(settings);
-  const log = makeLog(settings.logLevel, { shared: settings.workers > 1, ...options });
-  if (cluster.isWorker) return work(log, toldToStop);
-  const connection = await connect(settings, process.stderr.isTTY ? say : () => {});
-  for (const warning of connection.warnings) log.warn(warning);
+  return runPrimary(settings, log(), stop);
+}
 
-  let gateway: Gateway;
-  try {
-    const database = new Database(connection.url, { maxConnections: 2, patient: true });
-    try {
-      await checkKey(settings, database);
-      for (const name of await migrate(database)) log.info({ migration: name }, 'migrated');
-      if (settings.demo) await makeDemo(database, settings.dataDir);
-      // One process makes the key, if there is none yet.
-      await openKeyProvider(settings, database);
-    } finally {
-      await database.close();
-    }
+/** The only process, or the first of several. */
+async function runPrimary(settings: Settings, log: Logger, stop: Promise<NodeJS.Signals>): Promise<void> {
+  const stack = new ClosingStack();
+  await stack.open(async () => {
+    const connection = stack.opened(
+      await connect(settings, process.stderr.isTTY ? say : SILENT),
+      (postgres) => postgres.close(),
+    );
+    for (const warning of connection.warnings) log.warn(warning);
+    await prepareDatabase(settings, connection.url, log);
     const start = settings.workers === 1 ? startGateway : startWorkers;
-    gateway = await start(settings, connection.url, log);
-  } catch (error) {
-    await connection.close();
-    throw listenError(error, settings) ?? error;
-  }
-
-  const demo = settings.demo ? await demoAt(settings.dataDir, gateway.baseUrl) : undefined;
-  log.info({ base_url: gateway.baseUrl }, 'listening');
-  say(`\nTollgate listens on ${gateway.baseUrl} (reference: ${gateway.baseUrl.replace(/\/v1$/, '/docs')})`);
-  if (demo !== undefined) say(`\nA first purchase:\n\n${demoCurl(demo, settings.dataDir)}\n`);
-
-  log.info({ signal: await toldToStop }, 'stopping');
-  // An acquirer is waited for no longer than its deadline, so that this ends.
-  const tooLong = sleep(settings.acquirerDeadlineMs + 5_000, 'late', { ref: false });
-  const ended = await Promise.race([gateway.close(), tooLong]);
-  if (ended === 'late')
-    log.warn('some requests did not end in time; they will be resolved at the next start');
-  await connection.close();
+    const gateway = await start(settings, connection.url, log).catch((error) => {
+      throw listenError(error, settings) ?? error;
+    });
+    stack.opened(gateway, async () => {
+      if (await closeInTime(gateway, settings)) return;
+      log.warn('some requests did not end in time; they will be resolved at the next start');
+    });
+    await announce(settings, gateway, log);
+  });
+  log.info({ signal: await stop }, 'stopping');
+  await stack.close();
   log.info('stopped');
   process.exit(0);
 }
 
-/** SIGTERM or SIGINT, whichever comes first. A second one ends the process at once. */
-function stopSignal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    let firstMs: number | undefined;
-    const onSignal = (signal: NodeJS.Signals) => {
-      firstMs ??= performance.now();
-      resolve(signal);
-      if (performance.now() - firstMs > SAME_SIGNAL_MS) process.exit(1);
-    };
-    process.on('SIGTERM', onSignal).on('SIGINT', onSignal);
-  });
+/** What has to be done once, however many processes start on this database. */
+async function prepareDatabase(settings: Settings, url: string, log: Logger): Promise<void> {
+  const database = new Database(url, { maxConnections: 2, patient: true });
+  try {
+    await checkKey(settings, database);
+    for (const name of await migrate(database)) log.info({ migration: name }, 'migrated');
+    if (settings.demo) await makeDemo(database, settings.dataDir);
+    // One process makes the key, if there is none yet.
+    await openKeyProvider(settings, database);
+  } finally {
+    await database.close();
+  }
+}
+
+async function announce(settings: Settings, { baseUrl }: Gateway, log: Logger): Promise<void> {
+  const demo = settings.demo ? await demoAt(settings.dataDir, baseUrl) : undefined;
+  log.info({ base_url: baseUrl }, 'listening');
+  say(`\nTollgate listens on ${baseUrl} (reference: ${baseUrl.replace(/\/v1$/, '/docs')})`);
+  if (demo !== undefined) say(`\nA first purchase:\n\n${demoCurl(demo, settings.dataDir)}\n`);
 }
 
 async function makeDataDirectory({ dataDir }: Settings): Promise<void> {
