@@ -1,10 +1,7 @@
 // The rules of the house, so that nobody has to remember them. Each failure says what to do.
-import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
-
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
+import { describe, test } from 'vitest';
+import { expectNone, filesUnder, linesWith, read } from '../testkit/project-files.js';
 
 /** From the ground up: a folder imports itself and folders before it. */
 const FOLDERS = [
@@ -34,24 +31,11 @@ const PACKAGE_HOMES: Readonly<Record<string, string>> = {
   'date-holidays': 'values',
 };
 
-const LONGEST_FILE_LINES = 400;
-
 interface Source {
   /** From the root, with slashes: `src/http/server.ts`. */
   readonly path: string;
   readonly text: string;
   readonly imports: readonly string[];
-}
-
-function filesUnder(folder: string): string[] {
-  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length).replaceAll(sep, '/'))
-    .sort();
-}
-
-function read(path: string): string {
-  return readFileSync(join(ROOT, path), 'utf8');
 }
 
 /** What a file imports or exports from elsewhere, types included, and what it loads only when it is needed. */
@@ -87,17 +71,6 @@ function packagesOf({ imports }: Source): string[] {
   return imports
     .filter((specifier) => !specifier.startsWith('.') && !specifier.startsWith('node:'))
     .map((specifier) => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/'));
-}
-
-/** A line of a file that holds something that it should not. */
-function linesWith(text: string, unwanted: RegExp): string[] {
-  return text
-    .split('\n')
-    .flatMap((line, index) => (unwanted.test(line) ? [`${index + 1}: ${line.trim()}`] : []));
-}
-
-function expectNone(violations: readonly string[], whatToDo: string): void {
-  expect(violations, whatToDo).toEqual([]);
 }
 
 describe('layers', () => {
@@ -202,34 +175,7 @@ describe('edges', () => {
   });
 });
 
-describe('files', () => {
-  test('no file has a name that says nothing', () => {
-    expectNone(
-      ['src', 'test', 'testkit', 'bench', 'proof', 'bin'].flatMap(filesUnder).filter((path) => {
-        return /(^|\/)(utils?|helpers?|misc|common|shared|stuff)(\/|\.|$)/i.test(path);
-      }),
-      'Name the file after what it is in charge of; if it is in charge of several things, make several files.',
-    );
-  });
-
-  test(`no file of src/ is longer than ${LONGEST_FILE_LINES} lines`, () => {
-    expectNone(
-      SOURCES.map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 }))
-        .filter(({ lines }) => lines > LONGEST_FILE_LINES)
-        .map(({ path, lines }) => `${path}: ${lines} lines`),
-      'Split it along what its parts are in charge of.',
-    );
-  });
-
-  test('every file of src/ begins with a sentence on what it is in charge of', () => {
-    expectNone(
-      SOURCES.filter(({ path }) => !path.endsWith('.sql.ts'))
-        .filter(({ text }) => !/^\/\/ [A-Z`].*(\n\/\/ .*)*[.:)]\n/.test(text))
-        .map(({ path }) => path),
-      'Begin the file with `// ` and one sentence that ends in a full stop. Files of statements need none.',
-    );
-  });
-
+describe('sources', () => {
   test('nothing in src/ prints through console', () => {
     expectNone(
       SOURCES.flatMap(({ path, text }) => linesWith(text, /\bconsole\./).map((line) => `${path}:${line}`)),
@@ -282,86 +228,3 @@ describe('SQL', () => {
 function withoutComments(source: string): string {
   return source.replaceAll(/^\s*\/\*\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
 }
-
-describe('words', () => {
-  /** American spelling, and where it is none: a header, a property of CSS, a word of another system. */
-  const unwanted: readonly (readonly [RegExp, RegExp?])[] = [
-    [/authoriz/i, /headers\.authorization|\bAuthorization\b|'authorization'/g],
-    [/cancel(ed|ing|ation)/i],
-    [/color/i, /[\w-]*color:|\bcolor-scheme\b/g],
-    [/behavior/i, /overscroll-behavior/g],
-    [/organiz/i],
-    [/initializ/i],
-    [/recogniz/i],
-    [/tokeniz/i],
-    [/normaliz/i],
-    [/\bhonor/i],
-    [/\bfavor/i],
-    [/\bcatalog\b/i],
-    [/fulfill(?!ed|ing)/i],
-  ];
-
-  test('words are spelt as in Britain', () => {
-    const written = [
-      ...['src', 'migrations', 'docs'].flatMap(filesUnder),
-      ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
-    ];
-    expectNone(
-      written.flatMap((path) =>
-        unwanted.flatMap(([word, except]) => {
-          const text = except === undefined ? read(path) : read(path).replaceAll(except, '');
-          return linesWith(text, word).map((line) => `${path}:${line}`);
-        }),
-      ),
-      'Use the British form: authorisation, cancelled, colour, behaviour, organisation, initialise, recognise …',
-    );
-  });
-});
-
-describe('packages', () => {
-  interface Locked {
-    readonly resolved?: string;
-    readonly dependencies?: Record<string, string>;
-    readonly optionalDependencies?: Record<string, string>;
-  }
-  const lock = JSON.parse(read('package-lock.json')) as { packages: Record<string, Locked> };
-
-  test('package.json names exact versions', () => {
-    const { dependencies, devDependencies, optionalDependencies, overrides } = JSON.parse(
-      read('package.json'),
-    ) as Record<string, Record<string, string>>;
-    const versions = { ...dependencies, ...devDependencies, ...optionalDependencies, ...overrides };
-    expectNone(
-      Object.entries(versions)
-        .filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
-        .map(([name, version]) => `${name}: ${version}`),
-      'Pin the version without ^ or ~: npm install --save-exact does.',
-    );
-  });
-
-  test('package-lock.json names no download address', () => {
-    expectNone(
-      Object.entries(lock.packages)
-        .filter(([, { resolved }]) => resolved !== undefined)
-        .map(([name]) => name),
-      'Write the lock file with omit-lockfile-registry-resolved=true, as .npmrc says, so that any registry will do.',
-    );
-  });
-
-  test('package-lock.json holds the packages of every platform', () => {
-    const isLocked = (dependent: string, name: string) => {
-      for (let at = dependent; ; at = at.slice(0, Math.max(at.lastIndexOf('/node_modules/'), 0))) {
-        if (`${at && `${at}/`}node_modules/${name}` in lock.packages) return true;
-        if (at === '') return false;
-      }
-    };
-    expectNone(
-      Object.entries(lock.packages).flatMap(([path, { dependencies, optionalDependencies }]) =>
-        Object.keys({ ...dependencies, ...optionalDependencies })
-          .filter((name) => !isLocked(path, name))
-          .map((name) => `${name}, of ${path}`),
-      ),
-      '`npm ci` refuses a lock file with gaps. Remove node_modules and package-lock.json, and run npm install anew with versions that the registry has for every platform.',
-    );
-  });
-});

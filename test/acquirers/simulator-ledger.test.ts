@@ -1,3 +1,4 @@
+// The simulator's ledger: a file that several processes append to, and that a crash may cut short.
 import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

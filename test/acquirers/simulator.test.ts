@@ -1,3 +1,4 @@
+// The simulated acquirer: what it answers to each card, and what it books.
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Every character of the restricted sets is accepted, and every other one refused.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TEST_MODE } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';

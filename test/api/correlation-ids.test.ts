@@ -1,3 +1,4 @@
+// Correlation IDs: where they are required, how they come back, and what happens when one is taken.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, CARD, client, paymentBody } from '../../testkit/client.js';
 import { gatedAcquirer } from '../../testkit/gated-acquirer.js';

@@ -1,3 +1,4 @@
+// The search by correlation ID: whom it finds, for whom, and for how long.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Acquirer, decision } from '../../src/acquirers/contract.js';
 import { type Answer, CARD } from '../../testkit/client.js';

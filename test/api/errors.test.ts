@@ -1,3 +1,4 @@
+// Error answers: each code with its status and its place, all problems together, and nothing repeated that was sent.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PROBLEMS, type ProblemCode } from '../../src/api/problems.js';
 import { type Answer, CARD, paymentBody } from '../../testkit/client.js';

@@ -1,3 +1,4 @@
+// The fields of a payment: what each may hold, and how a mistake in it is refused.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { luhnDigit } from '../../src/values/card.js';
 import { type Answer, paymentBody } from '../../testkit/client.js';

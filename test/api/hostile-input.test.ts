@@ -1,3 +1,4 @@
+// Bodies, sizes, media types, audits and queries that nobody sends by mistake.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Answer, CARD, paymentBody, TEST_MODE } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';

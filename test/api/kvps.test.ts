@@ -1,3 +1,4 @@
+// KVPs: which keys and values are accepted, and what comes back.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CARD, paymentBody, TEST_MODE } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';

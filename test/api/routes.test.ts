@@ -1,3 +1,4 @@
+// The addresses of the interface: its operations, what is not there, health, and the OpenAPI document.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

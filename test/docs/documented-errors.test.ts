@@ -1,3 +1,4 @@
+// The table in docs/errors.md lists the error codes of the interface.
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { PROBLEMS } from '../../src/api/problems.js';

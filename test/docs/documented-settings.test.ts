@@ -1,3 +1,4 @@
+// The table in docs/operations.md lists the settings, with their defaults and ranges.
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { readSettings, SettingsError } from '../../src/gateway/settings.js';

@@ -1,3 +1,4 @@
+// The documentation's commands, links, requests, answers and card numbers are true.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { Compile } from 'typebox/compile';
 import { describe, expect, test } from 'vitest';

@@ -1,3 +1,4 @@
+// Callers: credentials, the merchants that a user may use, and changes by the operator while the gateway runs.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addUser, grantMerchant, revokeUser, rotateSecret } from '../../src/admin/users.js';
 import { Callers } from '../../src/merchants/callers.js';

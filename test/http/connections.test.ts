@@ -1,3 +1,4 @@
+// Connections and bytes: what is no request, or not a whole one, and how it is refused.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { CARD, paymentBody } from '../../testkit/client.js';

@@ -1,3 +1,4 @@
+// Limits: requests of a user, transactions in flight, room that organisations share, and the end of the gateway.
 import { once } from 'node:events';
 import net from 'node:net';
 import { describe, expect, onTestFailed, onTestFinished, test } from 'vitest';

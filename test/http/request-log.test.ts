@@ -1,3 +1,4 @@
+// The log line of a request: which fields it has, and that it holds no secret.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CARD, client, type Json, paymentBody } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';

@@ -1,3 +1,4 @@
+// Turns: in which order requests of several tenants are begun.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';

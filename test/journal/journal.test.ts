@@ -1,3 +1,4 @@
+// The journal: which changes append an entry, and that nobody can change or remove one.
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,3 +1,4 @@
+// Several plugins at once: each changes what the one before has left.
 import { expect, test } from 'vitest';
 import { type Payment, type Plugin, register } from '../../src/plugins/contract.js';
 import { applyPlugins } from '../../src/plugins/plugins.js';

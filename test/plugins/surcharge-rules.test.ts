@@ -1,3 +1,4 @@
+// The surcharge plugin alone: which rule applies, and what it adds to the cent.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { refusalOf } from '../../src/api/refusals.js';

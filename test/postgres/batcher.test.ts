@@ -1,3 +1,4 @@
+// The batcher: how batches are filled, and what becomes of the entries of one that fails.
 import { describe, expect, test } from 'vitest';
 import { Batcher } from '../../src/postgres/batcher.js';
 import { DatabaseUnavailable } from '../../src/postgres/database.js';

@@ -1,3 +1,4 @@
+// Connections that organisations share: no organisation waits behind all of another's statements.
 import { expect, test } from 'vitest';
 import type { Database, Statement } from '../../src/postgres/database.js';
 import { FairConnections, type FairConnectionsOptions } from '../../src/postgres/fair-connections.js';

@@ -1,3 +1,4 @@
+// Completions: of which preauthorisations, up to which amount, and how often.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import type { PaymentChange } from '../../testkit/client.js';

@@ -1,3 +1,4 @@
+// The simulator's fault cards: what a client sees, and what gateway and acquirer have booked in the end.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { LedgerEntry } from '../../src/acquirers/simulator/ledger.js';

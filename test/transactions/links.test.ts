@@ -1,3 +1,4 @@
+// The links and generated KVPs of a transaction: each is there exactly while its operation is allowed.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import { type Answer, TEST_MODE } from '../../testkit/client.js';

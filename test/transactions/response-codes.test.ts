@@ -1,3 +1,4 @@
+// The acquirer's response codes, and the status that each of them leads to.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';

@@ -1,3 +1,4 @@
+// Room for requests: who is taken in and who is shed when there is too much to do. Without a gateway.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Room } from '../../src/transactions/room.js';
 

@@ -1,3 +1,4 @@
+// Settlement days, cut-offs and ages: until when a transaction can be voided, completed and found.
 import { Temporal } from 'temporal-polyfill';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';

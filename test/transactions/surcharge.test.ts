@@ -1,3 +1,4 @@
+// Surcharges on payments and completions, as a client sees them.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { removeSurcharges, setSurcharges } from '../../src/admin/surcharges.js';
 import type { SurchargeRule } from '../../src/plugins/surcharge.js';

@@ -1,3 +1,4 @@
+// Voids: what can be voided, and what a void gives back.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import { type Json, TEST_MODE } from '../../testkit/client.js';

@@ -1,3 +1,4 @@
+// Bank accounts: BSB, account number and account name, and what is wrong with those that are none.
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

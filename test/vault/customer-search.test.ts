@@ -1,3 +1,4 @@
+// The search for customers: results, parameters and pages.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Answer, Client, Json } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';

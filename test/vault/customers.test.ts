@@ -1,3 +1,4 @@
+// Customers: created, found again by their reference, updated and deleted.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Answer, Client } from '../../testkit/client.js';

@@ -1,3 +1,4 @@
+// The key-encryption key: renewed while the gateway serves, made once, never replaced.
 import { randomBytes } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

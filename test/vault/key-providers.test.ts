@@ -1,3 +1,4 @@
+// Key providers: file, environment and HashiCorp Vault wrap and unwrap data keys alike.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// Data keys: rotated while the gateway serves, and destroyed only when nothing is sealed under them.
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { showKeys } from '../../src/admin/keys.js';
 import { KeyUnavailable } from '../../src/vault/key-provider.js';

@@ -1,3 +1,4 @@
+// Seals: a ciphertext opens in its own place under its own key, and nowhere else.
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { type DataKey, open, type Place, SealBroken, seal } from '../../src/vault/sealing.js';

@@ -1,3 +1,4 @@
+// The fields of a token: what each may hold, and how a mistake in it is refused.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Client, Json } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';

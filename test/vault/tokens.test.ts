@@ -1,3 +1,4 @@
+// Tokens: created, named, updated and listed.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { luhnValid } from '../../src/values/card.js';

@@ -1,3 +1,4 @@
+// Who may use a vault, for each of its operations: credentials, merchants and correlation IDs.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Client, client } from '../../testkit/client.js';

@@ -1,3 +1,4 @@
+// Virtual PANs: their format, payments with them, and which of them cannot be used.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isVirtualPan, luhnDigit } from '../../src/values/card.js';

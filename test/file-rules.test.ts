@@ -1,0 +1,96 @@
+// The rules for files: their names, their length, how they begin, and that they are TypeScript.
+import { readdirSync } from 'node:fs';
+import { test } from 'vitest';
+import { PROJECT_ROOT } from '../testkit/project.js';
+import { expectNone, filesUnder, read } from '../testkit/project-files.js';
+
+const LONGEST_FILE_LINES = 300;
+/** Still longer than that. The list only ever gets shorter. */
+const STILL_LONG: readonly string[] = [
+  'proof/guards-of-records.ts',
+  'proof/hostile-raw.ts',
+  'proof/hostile.ts',
+  'src/api/schemas.ts',
+  'src/api/transactions.ts',
+  'test/api/correlation-ids.test.ts',
+  'test/api/errors.test.ts',
+  'test/api/fields.test.ts',
+  'test/api/routes.test.ts',
+  'test/cli/commands.test.ts',
+  'test/directdebit/aba-line.test.ts',
+  'test/directdebit/payments.test.ts',
+  'test/directdebit/returns.test.ts',
+  'test/embedded-postgres/embedded-postgres.test.ts',
+  'test/http/callers.test.ts',
+  'test/http/connections.test.ts',
+  'test/http/received-before-empty.test.ts',
+  'test/processes/failover.test.ts',
+  'test/transactions/in-doubt.test.ts',
+  'test/transactions/resolver.test.ts',
+  'test/values/card.test.ts',
+  'test/vault/customer-search.test.ts',
+  'test/vault/customers.test.ts',
+  'test/vault/tokens.test.ts',
+];
+
+/** Where files of ours lie. What tools make, and where it lies, is none of ours. */
+const CODE_FOLDERS = ['src', 'test', 'testkit', 'proof', 'bench'];
+const MADE = ['.git', 'build', 'coverage', 'data', 'dist', 'node_modules'];
+/** The entry, which must run before anything is compiled, and what tools read. */
+const JAVASCRIPT = /^(bin\/tollgate\.js|\w+\.config\.js)$/;
+const CODE = CODE_FOLDERS.flatMap(filesUnder).filter((path) => path.endsWith('.ts'));
+
+test('no file has a name that says nothing', () => {
+  expectNone(
+    [...CODE_FOLDERS, 'bin'].flatMap(filesUnder).filter((path) => {
+      return /(^|\/)(utils?|helpers?|misc|common|shared|stuff)(\/|\.|$)/i.test(path);
+    }),
+    'Name the file after what it is in charge of; if it is in charge of several things, make several files.',
+  );
+});
+
+const long = CODE.map((path) => ({ path, lines: read(path).split('\n').length - 1 })).filter(
+  ({ lines }) => lines > LONGEST_FILE_LINES,
+);
+
+test(`no file is longer than ${LONGEST_FILE_LINES} lines`, () => {
+  expectNone(
+    long.filter(({ path }) => !STILL_LONG.includes(path)).map(({ path, lines }) => `${path}: ${lines} lines`),
+    'Split it along what its parts are in charge of.',
+  );
+});
+
+test('a file that is no longer too long is not listed as one', () => {
+  expectNone(
+    STILL_LONG.filter((listed) => !long.some(({ path }) => path === listed)),
+    'Take it off the list STILL_LONG.',
+  );
+});
+
+test('every file begins with a sentence on what it is in charge of', () => {
+  expectNone(
+    CODE.filter((path) => !path.endsWith('.sql.ts')).filter(
+      (path) => !/^\/\/ [A-Z`].*(\n\/\/ .*)*[.:)]\n/.test(read(path)),
+    ),
+    'Begin the file with `// ` and one sentence that ends in a full stop. Files of statements need none.',
+  );
+});
+
+test('no two files of test/ have the same name', () => {
+  const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1);
+  const names = filesUnder('test').map(nameOf);
+  expectNone(
+    filesUnder('test').filter((path) => names.indexOf(nameOf(path)) !== names.lastIndexOf(nameOf(path))),
+    'A failure is reported by its name: say in it which of them it is.',
+  );
+});
+
+test('there is no JavaScript but the entry and what tools read', () => {
+  const ours = readdirSync(PROJECT_ROOT, { withFileTypes: true }).filter(({ name }) => !MADE.includes(name));
+  expectNone(
+    ours
+      .flatMap((entry) => (entry.isDirectory() ? filesUnder(entry.name) : [entry.name]))
+      .filter((path) => /\.[cm]?js$/.test(path) && !JAVASCRIPT.test(path)),
+    'Write TypeScript: proof/, bench/ and testkit/ are compiled by `npm run build:programs`.',
+  );
+});
