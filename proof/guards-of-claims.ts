@@ -206,13 +206,14 @@ export const CLAIM_GUARDS: readonly Guard[] = [
   {
     name: 'commit order: nothing is sent before commit A',
     file: CREATE,
-    find: 'const holder = await this.claims.direct(claim);',
-    replace: 'priced.asked = this.#ask(claim, priced);\n    const holder = await this.claims.direct(claim);',
+    find: 'const holder = await claims.direct(',
+    replace:
+      'const asked = this.#ask({ intent: claim, merchant, order, prepared });\n    order.asked = () => asked;\n    const holder = await claims.direct(',
     also: [
       {
         file: CREATE,
-        find: 'const answer = await this.#ask(intent, priced);',
-        replace: 'const answer = await (priced.asked ?? this.#ask(intent, priced));',
+        find: 'const answer = await this.#ask(claimed);',
+        replace: 'const answer = await (claimed.order.asked?.() ?? this.#ask(claimed));',
       },
     ],
     tests: [[COMMITS, 'while commit A waits']],

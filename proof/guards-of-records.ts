@@ -10,8 +10,9 @@ const LEASES_OF_AUDITS = 'src/transactions/audit-leases.ts';
 const LEASES_SQL = 'src/transactions/audit-leases.sql.ts';
 const REGISTRY = 'src/transactions/process-registry.ts';
 const DEAD_SQL = 'src/transactions/dead-processes.sql.ts';
-const CONTRACT = 'src/acquirers/contract.ts';
+const DEADLINE = 'src/acquirers/deadline.ts';
 const ANSWERS = 'test/transactions/acquirer-answers.test.ts';
+const LATE = 'test/transactions/late-answers.test.ts';
 const IN_DOUBT = 'test/transactions/in-doubt.test.ts';
 const RESOLVERS = 'test/transactions/resolver.test.ts';
 const COMMITS = 'test/transactions/commit-order.test.ts';
@@ -105,14 +106,14 @@ export const RECORD_GUARDS: readonly Guard[] = [
   },
   {
     name: 'doubt: a link that fails is no decline',
-    file: CONTRACT,
+    file: DEADLINE,
     find: "resolve({ kind: 'unknown', reason: 'unreadable' });",
     replace: "resolve({ kind: 'declined', responseCode: '05', responseMessage: '' });",
     tests: [[IN_DOUBT, 'asked once, and approved when it says so']],
   },
   {
     name: 'doubt: silence is no decline',
-    file: CONTRACT,
+    file: DEADLINE,
     find: "{ kind: 'unknown', reason: 'timeout' } satisfies Answer",
     replace: "{ kind: 'declined', responseCode: '05', responseMessage: '' } satisfies Answer",
     tests: [[IN_DOUBT, 'never answers']],
@@ -150,8 +151,8 @@ export const RECORD_GUARDS: readonly Guard[] = [
   {
     name: 'inquiry: what was not seen is reversed, since it may still arrive',
     file: RESOLVER,
-    find: '() => acquirer.reverse(reference),',
-    replace: "async () => 'reversed',",
+    find: '() => link.reverse(order, prepared)',
+    replace: "async () => 'reversed'",
     tests: [[IN_DOUBT, 'has not seen it → reversed once']],
   },
   {
@@ -169,6 +170,22 @@ export const RECORD_GUARDS: readonly Guard[] = [
     find: 'if (!doubt.reversing) {',
     replace: 'if (doubt.attempt > 0) {',
     tests: [[IN_DOUBT, 'does not confirm the reversal at first']],
+  },
+  {
+    name: 'late answer: it decides',
+    slow: true,
+    file: 'src/transactions/late-answers.ts',
+    find: 'for (const { attempt } of rows) await records.record(intent, outcome, attempt);',
+    replace: '',
+    tests: [[LATE, 'and no inquiry answered']],
+  },
+  {
+    name: 'late answer: not once a reversal has begun',
+    slow: true,
+    file: RESOLVER_SQL,
+    find: "AND status = 'unknown' AND NOT reversing",
+    replace: "AND status = 'unknown'",
+    tests: [[LATE, 'after its reversal has begun']],
   },
   {
     name: 'reversal: its beginning is stored',
@@ -355,7 +372,7 @@ export const RECORD_GUARDS: readonly Guard[] = [
     name: 'a claim of which nobody knows: should it turn up, it is closed as not sent',
     slow: true,
     file: 'src/transactions/create.ts',
-    find: 'this.finisher.closeAsNotSent({ organisationId, audit, ...targetOf(priced) });',
+    find: 'finisher.closeAsNotSent({ organisationId, audit, ...targetOf(priced) });',
     replace: '',
     tests: [[COMMITS, 'its connection breaks']],
   },

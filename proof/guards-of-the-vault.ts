@@ -58,7 +58,7 @@ export const VAULT_GUARDS: readonly Guard[] = [
   {
     name: 'payment by virtual PAN: no preauthorisation of a bank account',
     file: 'src/transactions/payment-method.ts',
-    find: "('bankAccount' in usable && operation === 'preauthorisation')",
+    find: "(usable.kind === 'bank_account' && operation === 'preauthorisation')",
     replace: 'false',
     tests: [[VIRTUAL_PANS, 'preauthorisation with a virtual PAN of a bank account']],
   },

@@ -1,7 +1,7 @@
 // An acquirer that holds its answers back until it is told to give them: what is in flight stays in flight.
-import type { Acquirer, Answer } from '../src/acquirers/contract.js';
+import type { AcquirerLink, Answer } from '../src/acquirers/contract.js';
 
-export interface GatedAcquirer extends Acquirer {
+export interface GatedAcquirer extends AcquirerLink {
   /** Resolves when a request has reached the acquirer. */
   readonly reached: Promise<void>;
   /** From now on every request is approved. */
@@ -30,6 +30,8 @@ export function gatedAcquirer(): GatedAcquirer {
   return {
     name: 'simulator',
     mode: 'test',
+    open: async () => {},
+    close: async () => {},
     reached: reached.given,
     release: released.give,
     async ask() {

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { pino } from 'pino';
 import { inject, onTestFinished } from 'vitest';
-import type { Acquirer } from '../src/acquirers/contract.js';
+import type { AcquirerLink } from '../src/acquirers/contract.js';
 import { type LedgerEntry, readLedger } from '../src/acquirers/simulator/ledger.js';
 import { advanceClock } from '../src/admin/clock.js';
 import { addMerchant } from '../src/admin/merchants.js';
@@ -94,7 +94,7 @@ const KEY_FILE = 'key-encryption-key';
 export interface TestGatewayOptions {
   /** As environment variables, without the prefix TOLLGATE_. */
   readonly settings?: Readonly<Record<string, string>>;
-  readonly acquirers?: readonly Acquirer[];
+  readonly acquirers?: readonly AcquirerLink[];
   /** A second process of this gateway: on the same database and ledger. Close it before the first. */
   readonly shareWith?: TestGateway;
 }

@@ -1,10 +1,17 @@
 // An acquirer that does as it is told, for what the simulated one cannot do.
-import type { Acquirer, AcquirerRequest, Answer, Decision, Finding } from '../src/acquirers/contract.js';
-import { decision } from '../src/acquirers/contract.js';
+import type {
+  AcquirerLink,
+  Answer,
+  Decision,
+  Finding,
+  Order,
+  StoredOrder,
+} from '../src/acquirers/contract.js';
 import type { LedgerEntry } from '../src/acquirers/simulator/ledger.js';
+import { decision } from '../src/acquirers/simulator/response-codes.js';
 import type { Mode } from '../src/values/mode.js';
 
-type Asking = (request: AcquirerRequest) => Answer | Promise<Answer>;
+type Asking = (order: Order) => Answer | Promise<Answer>;
 type Inquiry = (reference: string) => Finding | Promise<Finding>;
 type Reversal = (reference: string) => 'reversed' | 'no_answer' | Promise<'reversed' | 'no_answer'>;
 
@@ -20,13 +27,13 @@ export interface Held<Reply> {
   answer(reply: Reply): void;
 }
 
-export class ScriptedAcquirer implements Acquirer {
+export class ScriptedAcquirer implements AcquirerLink {
   readonly name = 'scripted';
 
   constructor(readonly mode: Mode = 'test') {}
 
   /** Everything that was asked, in order. */
-  readonly requests: AcquirerRequest[] = [];
+  readonly requests: Order[] = [];
   readonly inquiries: string[] = [];
   readonly reversals: string[] = [];
   /** What it has admitted to, as a ledger. */
@@ -74,20 +81,24 @@ export class ScriptedAcquirer implements Acquirer {
     return this.requests.filter((request) => request.reference === reference).length;
   }
 
+  async open(): Promise<void> {}
+
+  async close(): Promise<void> {}
+
   // Not `async`, so that a script that throws does so at once, as a careless adapter would.
-  ask(request: AcquirerRequest): Promise<Answer> {
-    this.requests.push(request);
+  ask(order: Order): Promise<Answer> {
+    this.requests.push(order);
     const asking = this.#askings.shift() ?? (() => answered('00'));
-    return this.#admitting(request.reference, asking(request));
+    return this.#admitting(order.reference, asking(order));
   }
 
-  inquire(reference: string): Promise<Finding> {
+  inquire({ reference }: StoredOrder): Promise<Finding> {
     this.inquiries.push(reference);
     const inquiry = this.#inquiryScript.shift() ?? (() => this.#admitted(reference));
     return this.#admitting(reference, inquiry(reference));
   }
 
-  reverse(reference: string): Promise<'reversed' | 'no_answer'> {
+  reverse({ reference }: StoredOrder): Promise<'reversed' | 'no_answer'> {
     this.reversals.push(reference);
     const reversal = this.#reversalScript.shift() ?? (() => 'reversed');
     return this.#reversing(reference, reversal(reference));
@@ -101,7 +112,7 @@ export class ScriptedAcquirer implements Acquirer {
     const request = this.requests.find((asked) => asked.reference === reference);
     const understood = 'responseCode' in said && typeof said.responseCode === 'string';
     if (understood && request !== undefined && !this.#has(reference)) {
-      const { operation, amountCents, targetReference, currency } = request;
+      const { operation, amountCents, currency } = request;
       this.entries.push({
         atMs: Date.now(),
         reference,
@@ -109,7 +120,7 @@ export class ScriptedAcquirer implements Acquirer {
         amountCents,
         currency,
         responseCode: said.responseCode,
-        ...(targetReference !== undefined && { targetReference }),
+        ...('target' in request && { targetReference: request.target.reference }),
       });
     }
     return said;

@@ -1,32 +1,90 @@
-// What an acquirer can be asked and what it can answer. Every link to an acquirer, simulated or real, keeps this contract.
-
+// What a link to an acquirer can be asked and what it can answer. Every link, simulated or real, keeps this contract.
+import type { BankAccount } from '../values/bank-account.js';
 import type { CardDetails } from '../values/card.js';
 import type { Mode } from '../values/mode.js';
 import type { Cents } from '../values/money.js';
 
-/** What is asked for. A completion captures, a refund by audit and a void act on what an earlier reference did. */
-export type MoneyOperation =
-  | 'purchase'
-  | 'preauthorisation'
-  | 'completion'
-  | 'refund'
-  | 'standalone_refund'
-  | 'void';
-
-export interface AcquirerRequest {
-  readonly operation: MoneyOperation;
-  /** Sent with the request and never with another one: what an inquiry or a reversal is made by. */
+/** What every order says. What else a link knows of a merchant, such as its terminals, it keeps under the merchant's ID. */
+interface AnyOrder {
+  /** Goes with this order and never with another one. */
   readonly reference: string;
-  readonly targetReference?: string;
+  readonly organisationId: number;
+  readonly merchantId: number;
   readonly amountCents: Cents;
   readonly currency: string;
-  /** Absent on completions, refunds by audit and voids. */
-  readonly card?: CardDetails;
-  /** The masked number; on operations that act on an earlier one too. */
-  readonly cardMask: string;
   /** The gateway's time. */
   readonly atMs: number;
 }
+
+export type PaymentMethod =
+  | { readonly kind: 'card'; readonly card: CardDetails }
+  | { readonly kind: 'bank_account'; readonly bankAccount: BankAccount };
+
+export interface Payment extends AnyOrder {
+  readonly operation: 'purchase' | 'preauthorisation';
+  readonly method: PaymentMethod;
+}
+
+/** A refund without a target. */
+export interface StandaloneRefund extends AnyOrder {
+  readonly operation: 'standalone_refund';
+  readonly method: PaymentMethod;
+}
+
+/**
+ * An order that acts on an earlier transaction. Its card, and more of its target than the reference, are read and opened
+ * when a link asks for them: most links do not need them, and neither a database nor a key provider that is away may
+ * keep those links waiting.
+ */
+interface OnTarget extends AnyOrder {
+  readonly target: Target;
+  /** The card of the payment that it goes back to. Never with a CVV. */
+  openCard(): Promise<CardDetails>;
+}
+
+export interface Completion extends OnTarget {
+  readonly operation: 'completion';
+}
+
+export interface Refund extends OnTarget {
+  readonly operation: 'refund';
+}
+
+/** Its amount is the target's. */
+export interface Void extends OnTarget {
+  readonly operation: 'void';
+}
+
+export type Order = Payment | StandaloneRefund | Completion | Refund | Void;
+export type MoneyOperation = Order['operation'];
+
+export interface Target {
+  readonly reference: string;
+  read(): Promise<StoredTarget>;
+}
+
+/** What is stored of a target. Its codes are certain to be there once the order that acts on it is to be asked. */
+export interface StoredTarget {
+  readonly operation: MoneyOperation;
+  readonly amountCents: Cents;
+  readonly currency: string;
+  readonly atMs: number;
+  readonly prepared?: Prepared;
+  readonly responseCode?: string;
+  readonly authorisationCode?: string;
+  readonly preauthorisationCode?: string;
+}
+
+/**
+ * An order as it was stored before it was asked: what an inquiry or a reversal is made from, by any process, also after
+ * a crash. The card is opened from its seal, without a CVV.
+ */
+export type StoredOrder = Stored<Payment> | Stored<StandaloneRefund> | Completion | Refund | Void;
+
+type Stored<Direct extends Payment | StandaloneRefund> = Omit<Direct, 'method'> & Pick<OnTarget, 'openCard'>;
+
+/** JSON of the link's own, which nobody else reads: for example the numbers under which the acquirer will know an order. */
+export type Prepared = unknown;
 
 /** The acquirer's own words for what it did. */
 export interface AcquirerResponse {
@@ -38,7 +96,7 @@ export interface AcquirerResponse {
   readonly settlementDate?: string;
 }
 
-/** A readable answer. */
+/** A readable answer. What the acquirer's response codes mean is the link's to know. */
 export type Decision =
   | ({ readonly kind: 'approved' } & AcquirerResponse)
   | ({ readonly kind: 'declined' } & AcquirerResponse)
@@ -53,7 +111,7 @@ export interface Pending {
 export type Answer =
   | Decision
   | Pending
-  /** The connection failed before the first byte: the acquirer cannot have heard of it. */
+  /** Not one byte has left: the acquirer cannot have heard of it. */
   | { readonly kind: 'not_sent' }
   /** Everything else without a readable answer. The money may have moved. */
   | { readonly kind: 'unknown'; readonly reason: 'timeout' | 'unreadable' };
@@ -61,78 +119,43 @@ export type Answer =
 export type Finding =
   | Decision
   | Pending
-  /** The acquirer has not seen the reference (yet). */
+  /** The acquirer has not seen the order (yet): it will be reversed. */
   | { readonly kind: 'not_seen' }
   | { readonly kind: 'no_answer' };
 
-export interface Acquirer {
+export type Reversal = 'reversed' | 'no_answer';
+
+export interface AcquirerLink {
   readonly name: string;
   /** `of_merchant`: a link that each merchant has for itself, such as its bank, is what the merchant is. */
   readonly mode: Mode | 'of_merchant';
-  /** Asks once. The promise may outlive the deadline; it must not be retried inside. */
-  ask(request: AcquirerRequest, deadlineMs: number): Promise<Answer>;
-  /** What became of the request that was sent with this reference? */
-  inquire(reference: string, operation: MoneyOperation): Promise<Finding>;
   /**
-   * Undo whatever was done under this reference, and refuse the request should it still arrive.
-   * May be sent again until it is confirmed.
+   * Connects and signs on. Until then the link is asked nothing; one that refuses is tried again without end. A link
+   * that was opened mends its connections by itself, and answers `not_sent` meanwhile.
    */
-  reverse(reference: string): Promise<'reversed' | 'no_answer'>;
+  open(): Promise<void>;
+  /** Also while it is being opened, and where that has failed. */
+  close(): Promise<void>;
+  /**
+   * What must be durable before the order is asked, so that any process can inquire, repeat or reverse it. A link that
+   * gets by with the order itself has no such method. An order for which it throws is not processed.
+   */
+  prepare?(order: Order): Prepared | Promise<Prepared>;
+  /**
+   * Asks once; must not be retried inside. The gateway waits until its deadline. An answer that comes later still
+   * decides, if no reversal has begun by then.
+   */
+  ask(order: Order, prepared: Prepared): Promise<Answer>;
+  /**
+   * What became of the order? Where the acquirer cannot be asked that: `not_seen`. An order that is never reversed but
+   * repeated until it is acknowledged is repeated here, and never `not_seen`.
+   */
+  inquire(order: StoredOrder, prepared: Prepared): Promise<Finding>;
+  /** Undoes whatever was done for this order, and has it refused should it still arrive. Repeated until confirmed. */
+  reverse(order: StoredOrder, prepared: Prepared): Promise<Reversal>;
 }
 
 /** Nothing simulated ever approves a live payment, and no test moves real money. */
-export function serves(acquirer: Acquirer, mode: Mode): boolean {
-  return acquirer.mode === mode || acquirer.mode === 'of_merchant';
-}
-
-const APPROVALS = new Set(['00', '08', '10', '11', '16', '77']);
-
-/** The response codes that mean approval, and the one that means a fault, are the same for every acquirer. */
-export function decision(response: AcquirerResponse): Decision {
-  if (APPROVALS.has(response.responseCode)) return { kind: 'approved', ...response };
-  return { kind: response.responseCode === '96' ? 'faulty' : 'declined', ...response };
-}
-
-/** Asks once, and waits no longer than the deadline. */
-export function askUnderDeadline(
-  acquirer: Acquirer,
-  request: AcquirerRequest,
-  deadlineMs: number,
-): Promise<Answer> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, deadlineMs, { kind: 'unknown', reason: 'timeout' } satisfies Answer);
-    begin(() => acquirer.ask(request, deadlineMs)).then(
-      (answer) => {
-        clearTimeout(timer);
-        resolve(answer);
-      },
-      () => {
-        clearTimeout(timer);
-        // A link that fails in a way it does not know may have sent the request: not a decline.
-        resolve({ kind: 'unknown', reason: 'unreadable' });
-      },
-    );
-  });
-}
-
-/** A link that throws before it has promised anything is no different from one that breaks its promise. */
-async function begin<Result>(asking: () => Promise<Result>): Promise<Result> {
-  return asking();
-}
-
-/** For inquiries and reversals: what does not come in time did not come. */
-export async function withinDeadline<Result>(
-  asking: () => Promise<Result>,
-  deadlineMs: number,
-  otherwise: Result,
-): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<Result>((resolve) => {
-    timer = setTimeout(resolve, deadlineMs, otherwise);
-  });
-  try {
-    return await Promise.race([begin(asking).catch(() => otherwise), late]);
-  } finally {
-    clearTimeout(timer);
-  }
+export function serves(link: AcquirerLink, mode: Mode): boolean {
+  return link.mode === mode || link.mode === 'of_merchant';
 }

@@ -1,5 +1,6 @@
 // The gateway's clock, shown by the operator, and moved where no acquirer is a real one and no merchant live.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { simulatedLinks } from '../acquirers/registry.js';
 import { type JournalEntry, journal } from '../journal/journal.js';
 import { isCheckViolation, type Queryable } from '../postgres/database.js';
 import { moveClock } from '../transactions/gateway-clock.js';
@@ -21,8 +22,8 @@ interface ClockRow {
   readonly behind: number;
 }
 
-/** The acquirers that move no money: where a merchant has no other, the clock may be moved. */
-const SIMULATED = ['simulator'];
+/** Where a merchant has no other links than these, the clock may be moved. */
+const SIMULATED = simulatedLinks();
 /** Every running process looks at the clock once a second, and then does what has become due. */
 const WAIT_AT_MOST_MS = 60_000;
 /** Enough for every rule of the gateway; a slip of the finger beyond it could not be taken back. */

@@ -1,10 +1,9 @@
 // Puts a gateway together: databases, acquirers, vault, pipeline, background loops, HTTP server; and takes it apart again.
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import { type Acquirer, withinDeadline } from '../acquirers/contract.js';
-import { DirectDebit } from '../acquirers/direct-debit.js';
+import type { AcquirerLink } from '../acquirers/contract.js';
+import { withinDeadline } from '../acquirers/deadline.js';
 import { SimulatorLedger } from '../acquirers/simulator/ledger.js';
-import { Simulator } from '../acquirers/simulator/simulator.js';
 import { BASE_PATH } from '../api/hal.js';
 import { FailedLogIns } from '../http/failed-log-ins.js';
 import { RateLimit } from '../http/rate-limit.js';
@@ -18,6 +17,7 @@ import { settlementDay } from '../values/settlement.js';
 import { ClosingStack } from './closing-stack.js';
 import { DatabaseWatch } from './database-watch.js';
 import { Databases } from './databases.js';
+import { openLinks } from './links.js';
 import { type Membership, register } from './membership.js';
 import { assemblePipeline, type Pipeline } from './pipeline.js';
 import { type Settings, SettingsError } from './settings.js';
@@ -35,12 +35,12 @@ const BACKLOG = 4_096;
 const READINESS_LIMIT_MS = 2_000;
 const DATABASE_AWAY = 'the database cannot be reached';
 
-/** Expects the schema to be current. `acquirers` are further ones beside the simulator. */
+/** Expects the schema to be current. `furtherLinks` are those of a test, beside the registry's or in their place. */
 export function startGateway(
   settings: Settings,
   databaseUrl: string,
   log: Logger,
-  acquirers: readonly Acquirer[] = [],
+  furtherLinks: readonly AcquirerLink[] = [],
 ): Promise<Gateway> {
   const stack = new ClosingStack();
   return stack.open(async () => {
@@ -50,7 +50,9 @@ export function startGateway(
       (pools) => pools.close(),
     );
     const ledger = stack.opened(await openLedger(settings), (file) => file.close());
-    const links = linksOf([new Simulator(ledger), ...DirectDebit.links, ...acquirers]);
+    const links = stack.opened(await openLinks({ settings, ledger, log, furtherLinks }), (all) =>
+      all.close(),
+    );
     const vault = await openVault(settings, databases);
     const membership = await register({ databases, watch, backlog: BACKLOG }, stack);
     const parts = { settings, log, watch, databases, ledger, links, vault, membership };
@@ -71,10 +73,6 @@ async function openLedger({ simulatorLedger }: Settings): Promise<SimulatorLedge
       `TOLLGATE_SIMULATOR_LEDGER: ${simulatorLedger} cannot be written (${error.code})`,
     );
   });
-}
-
-function linksOf(acquirers: readonly Acquirer[]): ReadonlyMap<string, Acquirer> {
-  return new Map(acquirers.map((acquirer) => [acquirer.name, acquirer]));
 }
 
 interface ServerParts {

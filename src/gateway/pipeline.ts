@@ -1,6 +1,6 @@
 // The pipeline of a gateway: what a transaction passes on its way, and what looks after it in the background.
 import type { Logger } from 'pino';
-import type { Acquirer } from '../acquirers/contract.js';
+import type { AcquirerLinks } from '../acquirers/links.js';
 import { SimulatedBank } from '../acquirers/simulator/bank.js';
 import type { SimulatorLedger } from '../acquirers/simulator/ledger.js';
 import { Clearing } from '../directdebit/clearing.js';
@@ -8,7 +8,9 @@ import { DirectDebitFiles } from '../directdebit/files.js';
 import { Claims } from '../transactions/claim.js';
 import { Creation, type Point } from '../transactions/create.js';
 import { Finisher } from '../transactions/finish.js';
+import { LateAnswers } from '../transactions/late-answers.js';
 import { Lookup } from '../transactions/lookup.js';
+import { Orders } from '../transactions/orders.js';
 import { Records } from '../transactions/record.js';
 import { Resolver } from '../transactions/resolver.js';
 import { Room } from '../transactions/room.js';
@@ -27,7 +29,7 @@ export interface PipelineParts {
   readonly watch: DatabaseWatch;
   readonly databases: Databases;
   readonly ledger: SimulatorLedger;
-  readonly links: ReadonlyMap<string, Acquirer>;
+  readonly links: AcquirerLinks;
   readonly vault: Vault;
   readonly membership: Membership;
 }
@@ -44,40 +46,51 @@ export interface Pipeline {
 export function assemblePipeline(parts: PipelineParts): Pipeline {
   const { settings, databases, links, vault, membership } = parts;
   const { registry, leases, referenceOf, clock } = membership;
+  const deadlineMs = settings.acquirerDeadlineMs;
   const batches = { maxBatch: settings.maxBatch, lanes: settings.maxBatch === 1 ? 8 : 1 };
   const lookup = new Lookup(databases.lookUps, settings.correlationIdHours * HOUR_MS, batches);
   const records = new Records(databases.commits, batches);
   const claims = new Claims(databases.commits, registry, batches);
+  const orders = new Orders({ database: databases.others, keys: vault.keys, referenceOf });
   const background = new Background({
     ...parts,
     ...membership,
-    resolver: makeResolver(parts, records),
+    resolver: makeResolver(parts, records, orders),
     clearing: makeClearing(parts),
   });
   const finisher = new Finisher(records, lookup, leases, registry, clock, () => background.resolveNow());
   const room = new Room({ maxInFlight: settings.maxInFlight, maxDelayMs: settings.maxDelayMs });
-  const creation = new Creation(
+  const creation = new Creation({
     clock,
     leases,
-    referenceOf,
-    vault.tokens,
-    vault.keys,
+    tokens: vault.tokens,
+    keys: vault.keys,
     claims,
     finisher,
+    lateAnswers: new LateAnswers({ database: databases.background, records, clock, deadlineMs }),
     lookup,
     links,
+    orders,
     room,
-    {
-      deadlineMs: settings.acquirerDeadlineMs,
-      ...(settings.crashAt !== undefined && { passing: crashing(settings.crashAt) }),
-    },
-  );
+    deadlineMs,
+    ...(settings.crashAt !== undefined && { passing: crashing(settings.crashAt) }),
+  });
   return { lookup, room, creation, finisher, background };
 }
 
-function makeResolver({ settings, databases, links, membership }: PipelineParts, records: Records): Resolver {
-  const { registry, referenceOf, clock } = membership;
-  return new Resolver(databases.background, registry, referenceOf, records, links, clock, {
+function makeResolver(
+  { settings, databases, links, membership }: PipelineParts,
+  records: Records,
+  orders: Orders,
+): Resolver {
+  const { registry, clock } = membership;
+  return new Resolver({
+    database: databases.background,
+    process: registry,
+    records,
+    links,
+    orders,
+    clock,
     deadlineMs: settings.acquirerDeadlineMs,
     firstPauseMs: settings.resolverFirstPauseMs,
     longestPauseMs: settings.resolverLongestPauseMs,

@@ -10,7 +10,7 @@ import {
   text,
 } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
-import { type DirectClaim, storedKvps, type TargetedClaim } from './transaction.js';
+import { type DirectClaim, storedDecisions, storedKvps, type TargetedClaim } from './transaction.js';
 
 /** After the process that asks ($1), and the earliest epoch of them all ($2). */
 export const ASKED = columns<DirectClaim>(
@@ -34,7 +34,7 @@ export const ASKED = columns<DirectClaim>(
     token_id: integer(({ tokenId }) => tokenId),
     card_sealed: bytes(({ sealed }) => sealed),
     bank_account: json(({ bankAccount }) => bankAccount),
-    pricing: json(({ pricing }) => pricing),
+    decisions: json(storedDecisions),
     epoch: bigint(({ inFlight }) => inFlight.epoch),
     unseen: boolean(({ inFlight }) => inFlight.unseen),
   },
@@ -63,11 +63,12 @@ const PAST_EVERY_FENCE = `
 const INSERT_DIRECT = `
     INSERT INTO transaction (organisation_id, audit, merchant_id, amount_cents, created_at, completable_until,
       transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps, card_key_version,
-      token_id, card_sealed, bank_account, pricing)
+      token_id, card_sealed, bank_account, pricing, prepared)
     SELECT organisation_id, audit, merchant_id, amount_cents,
       to_timestamp(created_ms / 1000), to_timestamp(completable_until_ms / 1000),
       transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps::json,
-      card_key_version, token_id, decode(card_sealed, 'base64'), bank_account::json, pricing::json
+      card_key_version, token_id, decode(card_sealed, 'base64'), bank_account::json, decisions::json -> 'pricing',
+      (decisions::json -> 'prepared')::jsonb
     FROM ${ASKED.rows}
     WHERE ${PAST_EVERY_FENCE}
     ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING`;
@@ -131,7 +132,7 @@ export const ASKED_OF_TARGETS = columns<TargetedClaim>(
     reference: text(({ reference }) => reference),
     currency: optionalText(({ currency }) => currency),
     kvps: json(({ kvps }) => storedKvps(kvps)),
-    pricing: json(({ pricing }) => pricing),
+    decisions: json(storedDecisions),
     epoch: bigint(({ inFlight }) => inFlight.epoch),
     unseen: boolean(({ inFlight }) => inFlight.unseen),
   },
@@ -148,7 +149,7 @@ export const CLAIM_TARGETED: Statement = {
   text: `
     WITH asked AS (
       SELECT organisation_id, audit, merchant_id, target_audit, amount_cents, to_timestamp(created_ms / 1000) AS created_at,
-        transaction_type, correlation_id, reference, currency, kvps, pricing
+        transaction_type, correlation_id, reference, currency, kvps, decisions::json AS decisions
       FROM ${ASKED_OF_TARGETS.rows}
       WHERE ${PAST_EVERY_FENCE}
     ), allowed AS (
@@ -175,10 +176,10 @@ export const CLAIM_TARGETED: Statement = {
     ), inserted AS (
       INSERT INTO transaction (organisation_id, audit, merchant_id, target_audit, amount_cents, created_at,
         transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, bank_account, kvps,
-        pricing)
+        pricing, prepared)
       SELECT organisation_id, audit, merchant_id, target_audit, coalesce(amount_cents, target_amount_cents), created_at,
         transaction_type, correlation_id, reference, coalesce(currency, target_currency), acquirer, card_mask, card_type,
-        bank_account, kvps::json, pricing::json
+        bank_account, kvps::json, decisions -> 'pricing', (decisions -> 'prepared')::jsonb
       FROM allowed
       -- As direct claims are: batches that share correlation IDs win them in the same order.
       ORDER BY correlation_id COLLATE "C", merchant_id

@@ -53,3 +53,10 @@ export interface VoidCommand extends OnTarget {
 export type TargetedCommand = CompletionCommand | RefundCommand | VoidCommand;
 
 export type Command = DirectCommand | TargetedCommand;
+
+/** Whether it acts on an earlier transaction; for a command, and for what the pipeline has made of one. */
+export function isTargeted<Any extends { readonly operation: Command['operation'] }>(
+  command: Any,
+): command is Extract<Any, Pick<TargetedCommand, 'operation'>> {
+  return command.operation === 'completion' || command.operation === 'refund' || command.operation === 'void';
+}

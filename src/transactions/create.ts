@@ -1,31 +1,44 @@
 // The way of a transaction: one short function, and the steps that it takes.
-import { type Acquirer, type AcquirerRequest, type Answer, askUnderDeadline } from '../acquirers/contract.js';
-import type { Payment } from '../plugins/contract.js';
-import { applyPlugins } from '../plugins/plugins.js';
+import type { AcquirerLink, Answer, Order, Prepared } from '../acquirers/contract.js';
+import { askUnderDeadline, prepareUnderDeadline } from '../acquirers/deadline.js';
+import type { AcquirerLinks } from '../acquirers/links.js';
+import type { Merchant } from '../merchants/callers.js';
 import { DatabaseUnavailable, isUniqueViolation } from '../postgres/database.js';
-import { becsFaults } from '../values/bank-account.js';
-import type { CardType } from '../values/card.js';
-import { Fault, fault } from '../values/faults.js';
+import { type Fault, fault } from '../values/faults.js';
 import { bankSecrets, cardSecrets } from '../vault/account.js';
 import type { DataKeys } from '../vault/keys.js';
 import { seal } from '../vault/sealing.js';
 import type { Tokens } from '../vault/tokens.js';
-import type { AcquirerReference } from './acquirer-reference.js';
 import type { AuditLeases } from './audit-leases.js';
 import type { Claims } from './claim.js';
 import type { Clock } from './clock.js';
-import type { Command, CompletionCommand, DirectCommand, TargetedCommand } from './command.js';
+import { type Command, type DirectCommand, isTargeted, type TargetedCommand } from './command.js';
 import type { Finisher } from './finish.js';
-import { linkFor, usableLink } from './link.js';
+import type { LateAnswers } from './late-answers.js';
+import { linkFor, linkToAsk } from './link.js';
 import type { Lookup } from './lookup.js';
+import type { Orders } from './orders.js';
 import { openPaymentMethod, type PaymentMethod } from './payment-method.js';
+import { type Opened, type OpenedDirect, type OpenedTargeted, price } from './price.js';
 import { refusalByTarget } from './refusal.js';
 import type { Room } from './room.js';
 import type { DirectClaim, Intent, Transaction } from './transaction.js';
 
 const DAY_MS = 86_400_000;
 
-export interface CreateOptions {
+export interface CreationParts {
+  readonly clock: Clock;
+  readonly leases: AuditLeases;
+  readonly tokens: Tokens;
+  readonly keys: DataKeys;
+  readonly claims: Claims;
+  readonly finisher: Finisher;
+  readonly lateAnswers: LateAnswers;
+  readonly lookup: Lookup;
+  readonly links: AcquirerLinks;
+  readonly orders: Orders;
+  readonly room: Room;
+  /** How long an acquirer is waited for. */
   readonly deadlineMs: number;
   /** Called at each named point of the way: where a test kills the process. */
   readonly passing?: (point: Point) => void;
@@ -35,97 +48,98 @@ export interface CreateOptions {
 export const POINTS = ['received', 'claimed', 'answered', 'recorded'] as const;
 export type Point = (typeof POINTS)[number];
 
-type PricedDirect = DirectCommand & PaymentMethod & Payment & { readonly acquirer: string };
-type PricedTargeted = TargetedCommand & Pick<Payment, 'atMs' | 'pricing'>;
+/** What was claimed, and what its acquirer is to be asked. */
+interface Claimed {
+  readonly intent: Intent;
+  readonly merchant: Merchant;
+  readonly order: Order;
+  readonly prepared: Prepared;
+}
 
 export class Creation {
-  constructor(
-    private readonly clock: Clock,
-    private readonly leases: AuditLeases,
-    private readonly referenceOf: AcquirerReference,
-    private readonly tokens: Tokens,
-    private readonly keys: DataKeys,
-    private readonly claims: Claims,
-    private readonly finisher: Finisher,
-    private readonly lookup: Lookup,
-    private readonly acquirers: ReadonlyMap<string, Acquirer>,
-    private readonly room: Room,
-    private readonly options: CreateOptions,
-  ) {}
+  readonly #parts: CreationParts;
+  readonly #onLate: (claimed: Claimed, answer: Answer) => void;
+
+  constructor(parts: CreationParts) {
+    this.#parts = parts;
+    this.#onLate = ({ intent }, answer) => void parts.lateAnswers.record(intent, answer);
+  }
 
   /** The whole way, if there is room on the link over which the acquirer would be asked. */
   create(command: Command): Promise<Transaction> {
     const { caller, merchant } = command;
-    return this.room.within(caller.organisationId, merchant.acquirer ?? 'none', () => this.#create(command));
+    return this.#parts.room.within(caller.organisationId, merchant.acquirer ?? 'none', () =>
+      this.#create(command),
+    );
   }
 
   /** One direction, no way back; each step takes the previous step's value and may refuse. */
   async #create(command: Command): Promise<Transaction> {
-    const { passing } = this.options;
+    const { passing, finisher } = this.#parts;
     passing?.('received');
-    const priced = await this.#price(command);
-    const intent = await this.#claim(priced); // commit A: nothing is sent before it
+    const opened = await this.#open(command);
+    const priced = price(opened);
+    const claimed = await this.#claim(priced); // commit A: nothing is sent before it
     passing?.('claimed');
-    const answer = await this.#ask(intent, priced); // once, and no database connection is held
+    const answer = await this.#ask(claimed); // once, and no database connection is held
     passing?.('answered');
-    const transaction = await this.finisher.finish(intent, answer); // commit B: nothing is answered before it
+    const transaction = await finisher.finish(claimed.intent, answer); // commit B: nothing is answered before it
     passing?.('recorded');
     return transaction;
   }
 
-  async #price(command: Command): Promise<PricedDirect | PricedTargeted> {
-    const atMs = this.clock.now();
-    if ('method' in command) return this.#priceDirect(command, atMs);
-    return command.operation === 'completion' ? this.#priceCompletion(command, atMs) : { atMs, ...command };
+  #open(command: Command): Promise<Opened> {
+    return isTargeted(command) ? this.#openTargeted(command) : this.#openDirect(command);
   }
 
-  async #priceDirect(command: DirectCommand, atMs: number): Promise<PricedDirect> {
-    const method = await openPaymentMethod(command, this.tokens);
-    const byCard = 'card' in method;
-    const cardType = byCard ? method.card.number.type : '';
-    const paymentMethod = byCard ? 'creditcard' : 'bankaccount';
-    const { name: acquirer } = linkFor(command.merchant, paymentMethod, this.acquirers);
-    const priced: PricedDirect = { atMs, cardType, paymentMethod, acquirer, ...command, ...method };
-    if (command.operation === 'standalone_refund') return lodgeable(priced);
-    return lodgeable(applyPlugins(priced, command.merchant.plugins));
+  async #openDirect(command: DirectCommand): Promise<OpenedDirect> {
+    const { clock, tokens, links } = this.#parts;
+    const atMs = clock.now();
+    const method = await openPaymentMethod(command, tokens);
+    const cardType = method.kind === 'card' ? method.card.number.type : '';
+    const paymentMethod = method.kind === 'card' ? 'creditcard' : 'bankaccount';
+    const { name: acquirer } = linkFor(command.merchant, method, links);
+    return { atMs, cardType, paymentMethod, acquirer, ...command, method };
   }
 
-  /** Its price depends on what was agreed for the preauthorisation. */
-  async #priceCompletion(command: CompletionCommand, atMs: number): Promise<PricedTargeted> {
+  /** The claim reads what it needs of the target itself. A price, and a link that prepares, need to know it before. */
+  async #openTargeted(command: TargetedCommand): Promise<OpenedTargeted> {
+    const { clock, links, lookup } = this.#parts;
+    const atMs = clock.now();
+    if (command.operation !== 'completion' && !links.prepares) return { atMs, ...command };
     const { caller, merchant, targetAudit } = command;
-    const priced = { atMs, ...command };
-    const target = await this.lookup.byAudit(caller, targetAudit, [merchant.id]);
-    if (target === undefined) return priced;
-    const cardType = (target.cardType ?? '') as CardType;
-    return applyPlugins({ target, cardType, paymentMethod: 'creditcard', ...priced }, merchant.plugins);
+    const target = await lookup.byAudit(caller, targetAudit, [merchant.id]);
+    return target === undefined ? { atMs, ...command } : { atMs, target, ...command };
   }
 
-  async #claim(priced: PricedDirect | PricedTargeted): Promise<Intent> {
+  async #claim(priced: Opened): Promise<Claimed> {
+    const { leases, finisher } = this.#parts;
     const { organisationId } = priced.caller;
-    const audit = await this.leases.take(organisationId);
+    const audit = await leases.take(organisationId);
     let held = false;
     try {
-      const intent = await ('method' in priced
-        ? this.#claimDirect(audit, priced)
-        : this.#claimTargeted(audit, priced));
+      const claimed = await (isTargeted(priced)
+        ? this.#claimTargeted(audit, priced)
+        : this.#claimDirect(audit, priced));
       held = true;
-      return intent;
+      return claimed;
     } catch (error) {
       // A failover has given the audit to another as well. Nothing of this one is stored.
       if (isUniqueViolation(error, 'transaction_pkey')) throw fault('not_processed');
       if (!(error instanceof DatabaseUnavailable)) throw error;
       held = true;
-      this.finisher.closeAsNotSent({ organisationId, audit, ...targetOf(priced) });
+      finisher.closeAsNotSent({ organisationId, audit, ...targetOf(priced) });
       throw fault('not_processed');
     } finally {
-      if (!held) this.leases.release(organisationId, audit);
+      if (!held) leases.release(organisationId, audit);
     }
   }
 
-  async #claimDirect(audit: number, priced: PricedDirect): Promise<Intent> {
-    const { caller, merchant, correlationId, reference, currency, kvps, amountCents, tokenId } = priced;
+  async #claimDirect(audit: number, priced: OpenedDirect): Promise<Claimed> {
+    const { keys, claims, links, orders } = this.#parts;
+    const { caller, merchant, correlationId, reference, currency, kvps, amountCents, method } = priced;
     const { organisationId } = caller;
-    const key = await this.keys.newest(organisationId, merchant.id);
+    const key = await keys.newest(organisationId, merchant.id);
     const place = {
       table: 'transaction',
       organisationId,
@@ -143,10 +157,10 @@ export class Creation {
       reference,
       amountCents,
       currency,
-      ...shownMethod(priced),
-      sealed: seal(key, place, 'card' in priced ? cardSecrets(priced.card) : bankSecrets(priced.bankAccount)),
+      ...shownMethod(method),
+      sealed: seal(key, place, secretsOf(method)),
       keyVersion: key.version,
-      ...(tokenId !== undefined && { tokenId }),
+      ...(method.tokenId !== undefined && { tokenId: method.tokenId }),
       ...(priced.pricing && { pricing: priced.pricing }),
       username: caller.username,
       inFlight: priced.inFlight,
@@ -156,30 +170,39 @@ export class Creation {
         completableUntilMs: priced.atMs + merchant.preauthorisationDays * DAY_MS,
       }),
     };
-    const holder = await this.claims.direct(claim);
+    const order = orders.direct(priced.operation, claim, method);
+    const link = links.known(priced.acquirer);
+    const prepared = link?.prepare && (await this.#prepare(link, order));
+    const holder = await claims.direct(prepared === undefined ? claim : { ...claim, prepared });
     if (holder === undefined) throw fault('not_processed');
     if (holder !== audit) throw correlationIdTaken(holder);
-    return claim;
+    return { intent: claim, merchant, order, prepared };
   }
 
-  async #claimTargeted(audit: number, priced: PricedTargeted): Promise<Intent> {
-    const { caller, merchant, correlationId, reference, kvps, targetAudit } = priced;
+  async #claimTargeted(audit: number, priced: OpenedTargeted): Promise<Claimed> {
+    const { claims, orders } = this.#parts;
+    const { caller, merchant, correlationId, reference, kvps, targetAudit, operation } = priced;
+    const prepared = await this.#prepareTargeted(audit, priced);
     for (let attempt = 1; ; attempt += 1) {
-      const intent = await this.claims.targeted({
+      const intent = await claims.targeted({
         organisationId: caller.organisationId,
         audit,
         merchantId: merchant.id,
-        transactionType: priced.operation,
+        transactionType: operation,
         correlationId,
         createdMs: priced.atMs,
         reference,
         targetAudit,
-        ...(priced.operation !== 'void' && { amountCents: priced.amountCents, currency: priced.currency }),
+        ...(operation !== 'void' && { amountCents: priced.amountCents, currency: priced.currency }),
         kvps,
         ...(priced.pricing && { pricing: priced.pricing }),
         inFlight: priced.inFlight,
+        ...(prepared !== undefined && { prepared }),
       });
-      if (intent !== undefined) return intent;
+      if (intent !== undefined) {
+        const order = orders.onTarget(operation, intent, targetAudit);
+        return { intent, merchant, order, prepared };
+      }
       const refusal = await this.#refusal(priced);
       if (refusal !== undefined) throw refusal;
       // The target refused, and would accept by now: another operation on it was just taken back. Once more. Or a
@@ -188,55 +211,65 @@ export class Creation {
     }
   }
 
+  /** As an order on the target that was found, by the link that it went by. */
+  async #prepareTargeted(audit: number, priced: OpenedTargeted): Promise<Prepared> {
+    const { links, orders } = this.#parts;
+    const { target, targetAudit, operation } = priced;
+    const link = target && links.known(target.acquirer);
+    if (target === undefined || link?.prepare === undefined) return undefined;
+    const { organisationId, merchantId } = target;
+    const { amountCents, currency } = operation === 'void' ? target : priced;
+    const ordered = { organisationId, audit, merchantId, amountCents, currency, createdMs: priced.atMs };
+    return this.#prepare(link, orders.onTarget(operation, ordered, targetAudit));
+  }
+
+  /** What cannot be prepared has left no trace. */
+  async #prepare(link: AcquirerLink, order: Order): Promise<Prepared> {
+    try {
+      return await prepareUnderDeadline(link, order, this.#parts.deadlineMs);
+    } catch {
+      throw fault('not_processed');
+    }
+  }
+
   /** A taken correlation ID first: its request may have been this very one. */
-  async #refusal(command: PricedTargeted): Promise<Fault | undefined> {
+  async #refusal(command: OpenedTargeted): Promise<Fault | undefined> {
     const taken = await this.#correlationIdTaken(command);
     if (taken !== undefined) return taken;
     // A server that was left behind must not refuse by what it knew of the target.
-    const target = await this.lookup.provenByAudit(command.caller, command.targetAudit, [
+    const target = await this.#parts.lookup.provenByAudit(command.caller, command.targetAudit, [
       command.merchant.id,
     ]);
     return refusalByTarget(command, target, command.atMs);
   }
 
   async #correlationIdTaken({ caller, merchant, correlationId }: Command): Promise<Fault | undefined> {
-    return correlationIdTaken(await this.lookup.holderOf(caller, merchant, correlationId));
+    return correlationIdTaken(await this.#parts.lookup.holderOf(caller, merchant, correlationId));
   }
 
-  async #ask(intent: Intent, priced: PricedDirect | PricedTargeted): Promise<Answer> {
-    const acquirer = usableLink(intent.acquirer, priced.merchant, this.acquirers);
-    // This process has no such link, or none for this merchant. To throw would leave behind an intent that nobody looks after.
-    if (acquirer === undefined) return { kind: 'not_sent' };
-    const { organisationId, targetAudit } = intent;
-    const request: AcquirerRequest = {
-      operation: intent.transactionType,
-      reference: this.referenceOf(organisationId, intent.audit),
-      ...(targetAudit !== undefined && {
-        targetReference: this.referenceOf(organisationId, targetAudit),
-      }),
-      amountCents: intent.amountCents,
-      currency: intent.currency,
-      ...('card' in priced && { card: priced.card }),
-      cardMask: intent.cardMask ?? '',
-      atMs: intent.createdMs,
-    };
-    return this.room.asking(organisationId, () =>
-      askUnderDeadline(acquirer, request, this.options.deadlineMs),
+  async #ask(claimed: Claimed): Promise<Answer> {
+    const { links, room, deadlineMs } = this.#parts;
+    const { intent, merchant, prepared } = claimed;
+    const link = linkToAsk(intent.acquirer, merchant, links);
+    // This process has no such link, or it is not open, or not for this merchant; or nothing is stored to reverse the order
+    // by. To throw would leave behind an intent that nobody looks after.
+    if (link === undefined || (link.prepare !== undefined && prepared === undefined))
+      return { kind: 'not_sent' };
+    return room.asking(intent.organisationId, () =>
+      askUnderDeadline(link, claimed, deadlineMs, this.#onLate),
     );
   }
 }
 
-/** What a bank would refuse is refused here; with the surcharge in it, since that is what the bank would see. */
-function lodgeable(priced: PricedDirect): PricedDirect {
-  const [first, ...rest] = 'bankAccount' in priced ? becsFaults(priced) : [];
-  if (first !== undefined) throw new Fault([first, ...rest]);
-  return priced;
+function secretsOf(method: PaymentMethod): string {
+  return method.kind === 'card' ? cardSecrets(method.card) : bankSecrets(method.bankAccount);
 }
 
 /** The part of the payment method that lookups show. */
-function shownMethod(priced: PricedDirect): Pick<Intent, 'cardMask' | 'cardType' | 'bankAccount'> {
-  if ('bankAccount' in priced) return { bankAccount: priced.bankAccount.shown };
-  return { cardMask: priced.card.number.mask, cardType: priced.cardType };
+function shownMethod(method: PaymentMethod): Pick<Intent, 'cardMask' | 'cardType' | 'bankAccount'> {
+  if (method.kind === 'bank_account') return { bankAccount: method.bankAccount.shown };
+  const { mask, type } = method.card.number;
+  return { cardMask: mask, cardType: type };
 }
 
 export function correlationIdTaken(holder: number | undefined): Fault | undefined {
@@ -244,6 +277,6 @@ export function correlationIdTaken(holder: number | undefined): Fault | undefine
   return fault('correlation_id_already_used', 'correlation ID', holder);
 }
 
-function targetOf(priced: PricedDirect | PricedTargeted): { targetAudit?: number } {
-  return 'targetAudit' in priced ? { targetAudit: priced.targetAudit } : {};
+function targetOf(priced: Opened): { targetAudit?: number } {
+  return isTargeted(priced) ? { targetAudit: priced.targetAudit } : {};
 }

@@ -34,7 +34,7 @@ export function outcomeOf(
     case 'faulty':
       return { status: 'error', gatewayStatusCode: GATEWAY_STATUS.acquirerFault, ...responseOf(answer) };
     case 'not_sent':
-      return { status: 'error', gatewayStatusCode: GATEWAY_STATUS.notSent };
+      return NOT_SENT;
   }
 }
 
@@ -62,6 +62,9 @@ function isDate(text: string): boolean {
   const midnight = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().slice(0, 10) === text;
 }
+
+/** Nothing has left the gateway. */
+export const NOT_SENT: Outcome = { status: 'error', gatewayStatusCode: GATEWAY_STATUS.notSent };
 
 /** The acquirer could not confirm it, and has undone whatever it may have done. */
 export const REVERSED: Outcome = { status: 'error', gatewayStatusCode: GATEWAY_STATUS.reversed };

@@ -12,8 +12,10 @@ export const TAKE_DUE: Statement = {
       SELECT organisation_id, audit FROM transaction
       WHERE resolve_at <= now() ORDER BY resolve_at LIMIT $1 FOR UPDATE SKIP LOCKED) due
     WHERE t.organisation_id = due.organisation_id AND t.audit = due.audit AND t.status = 'unknown'
-    RETURNING t.organisation_id AS "organisationId", t.audit, t.target_audit AS "targetAudit", t.acquirer,
-      t.transaction_type AS operation, t.resolve_attempts AS attempt, t.reversing,
+    RETURNING t.organisation_id AS "organisationId", t.audit, t.merchant_id AS "merchantId",
+      t.target_audit AS "targetAudit", t.amount_cents AS "amountCents", t.currency, t.acquirer,
+      t.transaction_type AS operation, t.prepared, t.resolve_attempts AS attempt, t.reversing,
+      round(extract(epoch FROM t.created_at) * 1000)::bigint AS "createdMs",
       round(extract(epoch FROM t.completable_until) * 1000)::bigint AS "completableUntilMs"`,
 };
 
@@ -31,4 +33,13 @@ export const POSTPONE: Statement = {
   text: `
     UPDATE transaction SET resolve_at = now() + $4 * interval '1 millisecond'
     WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND resolve_attempts = $3`,
+};
+
+/** A late answer is an attempt like those of resolvers, but none once a reversal has begun. */
+export const TAKE_UNLESS_REVERSING: Statement = {
+  name: 'take-unless-reversing',
+  text: `
+    UPDATE transaction SET resolve_attempts = resolve_attempts + 1, resolve_at = now() + $3 * interval '1 millisecond'
+    WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND NOT reversing
+    RETURNING resolve_attempts AS attempt`,
 };

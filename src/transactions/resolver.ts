@@ -1,14 +1,24 @@
 // Finds out what became of every transaction in doubt, and never gives up. Any number of processes may run it.
-import { type Acquirer, type MoneyOperation, withinDeadline } from '../acquirers/contract.js';
+import type { MoneyOperation, Prepared } from '../acquirers/contract.js';
+import { withinDeadline } from '../acquirers/deadline.js';
+import type { AcquirerLinks } from '../acquirers/links.js';
 import type { Database } from '../postgres/database.js';
-import type { AcquirerReference } from './acquirer-reference.js';
 import type { Clock } from './clock.js';
 import { DeadProcesses } from './dead-processes.js';
-import { outcomeOf, REVERSED } from './outcome.js';
+import type { Orders } from './orders.js';
+import { NOT_SENT, outcomeOf, REVERSED } from './outcome.js';
 import type { Records } from './record.js';
 import { BEGIN_REVERSAL, POSTPONE, TAKE_DUE } from './resolver.sql.js';
+import type { Intent } from './transaction.js';
 
-export interface ResolverOptions {
+export interface ResolverParts {
+  readonly database: Database;
+  /** This process. */
+  readonly process: { readonly id: number };
+  readonly records: Records;
+  readonly links: AcquirerLinks;
+  readonly orders: Orders;
+  readonly clock: Clock;
   readonly deadlineMs: number;
   readonly firstPauseMs: number;
   readonly longestPauseMs: number;
@@ -16,13 +26,21 @@ export interface ResolverOptions {
   readonly presumedDeadMs: number;
 }
 
-interface Doubt {
-  readonly organisationId: number;
-  readonly audit: number;
-  readonly targetAudit?: number;
-  readonly completableUntilMs?: number;
-  readonly acquirer: string;
+interface Doubt
+  extends Pick<
+    Intent,
+    | 'organisationId'
+    | 'audit'
+    | 'merchantId'
+    | 'targetAudit'
+    | 'amountCents'
+    | 'currency'
+    | 'createdMs'
+    | 'completableUntilMs'
+    | 'acquirer'
+  > {
   readonly operation: MoneyOperation;
+  readonly prepared?: Prepared;
   readonly attempt: number;
   readonly reversing: boolean;
 }
@@ -38,16 +56,8 @@ const BATCH = 50;
 export class Resolver {
   readonly #deadProcesses: DeadProcesses;
 
-  constructor(
-    private readonly database: Database,
-    process: { readonly id: number },
-    private readonly referenceOf: AcquirerReference,
-    private readonly records: Records,
-    private readonly acquirers: ReadonlyMap<string, Acquirer>,
-    private readonly clock: Clock,
-    private readonly options: ResolverOptions,
-  ) {
-    this.#deadProcesses = new DeadProcesses(database, process, options.presumedDeadMs);
+  constructor(private readonly parts: ResolverParts) {
+    this.#deadProcesses = new DeadProcesses(parts.database, parts.process, parts.presumedDeadMs);
   }
 
   /** Looks after everything due, then after what dead processes left. Returns how many were looked at. */
@@ -59,13 +69,11 @@ export class Resolver {
   }
 
   async #resolveDue(): Promise<number> {
+    const { database, deadlineMs } = this.parts;
     let total = 0;
     for (;;) {
-      const { rows } = await this.database.query<DueRow>(TAKE_DUE, [
-        BATCH,
-        // An inquiry and a reversal fit into it; after that another resolver may try.
-        3 * this.options.deadlineMs,
-      ]);
+      // An inquiry and a reversal fit into three deadlines; after that another resolver may try.
+      const { rows } = await database.query<DueRow>(TAKE_DUE, [BATCH, 3 * deadlineMs]);
       await Promise.all(
         rows.map(({ targetAudit, completableUntilMs, ...doubt }) =>
           this.#resolve({
@@ -81,40 +89,41 @@ export class Resolver {
   }
 
   async #resolve(doubt: Doubt): Promise<void> {
-    const acquirer = this.acquirers.get(doubt.acquirer);
-    if (acquirer === undefined) return this.#postpone(doubt);
-    const reference = this.referenceOf(doubt.organisationId, doubt.audit);
+    const { records, links, orders, clock, deadlineMs } = this.parts;
+    const link = links.opened(doubt.acquirer);
+    if (link === undefined) return this.#postpone(doubt);
+    const prepared = doubt.prepared ?? undefined;
+    // What was to be prepared and was not has not been asked either.
+    if (link.prepare !== undefined && prepared === undefined) {
+      await records.record(doubt, NOT_SENT, doubt.attempt);
+      return;
+    }
+    const order = orders.stored(doubt.operation, doubt);
     if (!doubt.reversing) {
-      const finding = await withinDeadline(
-        () => acquirer.inquire(reference, doubt.operation),
-        this.options.deadlineMs,
-        { kind: 'no_answer' },
-      );
+      const finding = await withinDeadline(() => link.inquire(order, prepared), deadlineMs, {
+        kind: 'no_answer',
+      });
       if (finding.kind === 'no_answer') return this.#postpone(doubt);
       if (finding.kind !== 'not_seen') {
-        await this.records.record(doubt, outcomeOf(finding, this.clock.now(), doubt), doubt.attempt);
+        await records.record(doubt, outcomeOf(finding, clock.now(), doubt), doubt.attempt);
         return;
       }
-      // The request may still be on its way. The reversal makes sure that it is refused when it arrives.
+      // The order may still be on its way. The reversal makes sure that it is refused when it arrives.
       if (!(await this.#beginReversal(doubt))) return;
     }
-    const reversal = await withinDeadline(
-      () => acquirer.reverse(reference),
-      this.options.deadlineMs,
-      'no_answer',
-    );
+    const reversal = await withinDeadline(() => link.reverse(order, prepared), deadlineMs, 'no_answer');
     if (reversal === 'no_answer') return this.#postpone(doubt);
-    await this.records.record(doubt, REVERSED, doubt.attempt);
+    await records.record(doubt, REVERSED, doubt.attempt);
   }
 
   async #beginReversal({ organisationId, audit, attempt }: Doubt): Promise<boolean> {
-    const { rows } = await this.database.query(BEGIN_REVERSAL, [organisationId, audit, attempt]);
+    const { rows } = await this.parts.database.query(BEGIN_REVERSAL, [organisationId, audit, attempt]);
     return rows.length === 1;
   }
 
   async #postpone({ organisationId, audit, attempt }: Doubt): Promise<void> {
-    const { firstPauseMs, longestPauseMs } = this.options;
+    const { database, firstPauseMs, longestPauseMs } = this.parts;
     const pauseMs = Math.min(firstPauseMs * 2 ** Math.min(attempt - 1, 30), longestPauseMs);
-    await this.database.query(POSTPONE, [organisationId, audit, attempt, pauseMs]);
+    await database.query(POSTPONE, [organisationId, audit, attempt, pauseMs]);
   }
 }

@@ -1,5 +1,5 @@
 // What a transaction is, and what may be done with it next.
-import type { MoneyOperation } from '../acquirers/contract.js';
+import type { MoneyOperation, Prepared } from '../acquirers/contract.js';
 import type { Pricing } from '../plugins/contract.js';
 import type { ShownBankAccount } from '../values/bank-account.js';
 import { type DirectDebitMode, directDebitMode } from '../values/direct-debit-mode.js';
@@ -54,6 +54,8 @@ export interface Intent {
   /** Where a plugin has decided something. */
   readonly pricing?: Pricing;
   readonly acquirer: string;
+  /** What its link wants to have at hand for inquiries and reversals. */
+  readonly prepared?: Prepared;
   readonly completableUntilMs?: number;
 }
 
@@ -82,6 +84,7 @@ export interface TargetedClaim {
   readonly currency?: string;
   readonly kvps: Kvps;
   readonly pricing?: Pricing;
+  readonly prepared?: Prepared;
   readonly inFlight: InFlightRequest;
 }
 
@@ -107,6 +110,11 @@ export interface Transaction extends Intent, Outcome {
 export function storedKvps(kvps: Kvps): Kvps | undefined {
   for (const _ in kvps) return kvps;
   return undefined;
+}
+
+/** What the plugins and the link have decided: one column of a batch for both, since most transactions have neither. */
+export function storedDecisions({ pricing, prepared }: Pick<Intent, 'pricing' | 'prepared'>): unknown {
+  return pricing === undefined && prepared === undefined ? undefined : { pricing, prepared };
 }
 
 export const UNDECIDED: Outcome = { status: 'unknown', gatewayStatusCode: GATEWAY_STATUS.unknown };

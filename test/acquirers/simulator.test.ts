@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { AcquirerRequest } from '../../src/acquirers/contract.js';
+import type { Order } from '../../src/acquirers/contract.js';
 import { SimulatorLedger } from '../../src/acquirers/simulator/ledger.js';
 import { Simulator } from '../../src/acquirers/simulator/simulator.js';
 import { CardNumber } from '../../src/values/card.js';
@@ -22,30 +22,26 @@ import {
   UNREACHABLE_CARD,
   UNREADABLE_ANSWER_CARD,
 } from '../../testkit/test-cards.js';
-import { acquirerContract } from './contract-suite.js';
+import { linkContract, onTarget, type PaymentOrder, stored } from './contract-suite.js';
 
-async function openSimulator() {
+async function openSimulator(deadlineMs = 1_000) {
   const directory = await mkdtemp(join(tmpdir(), 'tollgate-simulator-'));
   const path = join(directory, 'ledger.ndjson');
-  const ledger = await SimulatorLedger.open(path);
-  let closed = false;
-  const close = () => {
-    if (!closed) ledger.close();
-    closed = true;
-  };
+  const ledger = new SimulatorLedger(path);
+  const link = new Simulator({ ledger, deadlineMs });
+  await link.open();
   return {
     path,
-    ledger,
-    acquirer: new Simulator(ledger),
-    close: async () => {
-      close();
+    link,
+    cleanUp: async () => {
+      await link.close();
       await rm(directory, { recursive: true, force: true });
     },
-    breakDown: async () => close(),
+    breakDown: () => link.close(),
   };
 }
 
-acquirerContract('the simulator', async () => {
+linkContract('the simulator', { takes: 'card', inquiries: true, prepares: false }, async () => {
   const simulator = await openSimulator();
   return { ...simulator, cardAnsweredWith, written: () => readFile(simulator.path, 'latin1') };
 });
@@ -55,26 +51,28 @@ describe('the simulator', () => {
   beforeEach(async () => {
     simulator = await openSimulator();
   });
-  afterEach(() => simulator.close());
+  afterEach(() => simulator.cleanUp());
 
   let sent = 0;
-  function request(pan: string, change: Partial<AcquirerRequest> = {}): AcquirerRequest {
-    const number = new CardNumber(pan);
+  function payment(pan: string, change: Partial<PaymentOrder> = {}): PaymentOrder {
+    const card = { number: new CardNumber(pan), expiry: { month: 6, year: 2030 } };
     sent += 1;
     return {
       operation: 'purchase',
       reference: `S-1-${sent}`,
+      organisationId: 1,
+      merchantId: 1,
       amountCents: cents('100'),
       currency: 'AUD',
-      card: { number, expiry: { month: 6, year: 2030 } },
-      cardMask: number.mask,
       atMs: Date.parse('2026-11-15T00:00:00Z'),
+      method: { kind: 'card', card },
       ...change,
-    };
+    } as PaymentOrder;
   }
 
   const ledger = () => wholeLedger(simulator.path);
-  const ask = (asked: AcquirerRequest, deadlineMs = 1_000) => simulator.acquirer.ask(asked, deadlineMs);
+  const ask = (order: Order) => simulator.link.ask(order);
+  const inquire = (order: Order) => simulator.link.inquire(stored(order));
 
   /** Whether there is still no answer after a while. */
   async function unanswered(answer: Promise<unknown>): Promise<boolean> {
@@ -82,7 +80,7 @@ describe('the simulator', () => {
   }
 
   test('an ordinary card → one entry with everything but the card number', async () => {
-    const asked = request(CARD, { reference: 'ABCDEF-1-17' });
+    const asked = payment(CARD, { reference: 'ABCDEF-1-17' });
     const answer = await ask(asked);
     expect(await ledger()).toEqual([
       {
@@ -101,7 +99,7 @@ describe('the simulator', () => {
   test('every response code → the answer of that code, with some words', async () => {
     for (let number = 0; number < 100; number += 1) {
       const code = String(number).padStart(2, '0');
-      const answer = await ask(request(cardAnsweredWith(code)));
+      const answer = await ask(payment(cardAnsweredWith(code)));
       expect(answer).toMatchObject({ responseCode: code, responseMessage: expect.stringMatching(/./) });
     }
   });
@@ -110,23 +108,20 @@ describe('the simulator', () => {
     ['2030-06-30T13:59:59Z', '00'],
     ['2030-06-30T14:00:00Z', '54'],
   ])('a card good until June 2030, at %s → %s, since July begins at midnight in Sydney', async (at, code) => {
-    expect(await ask(request(CARD, { atMs: Date.parse(at) }))).toMatchObject({ responseCode: code });
+    expect(await ask(payment(CARD, { atMs: Date.parse(at) }))).toMatchObject({ responseCode: code });
   });
 
   test('a refund of a card that has expired since → approved: no card is presented', async () => {
-    const { card: _, ...refund } = request(CARD, {
-      operation: 'refund',
-      atMs: Date.parse('2050-01-01T00:00:00Z'),
-    });
-    expect(await ask(refund)).toMatchObject({ kind: 'approved' });
+    const refund = onTarget('refund', payment(CARD));
+    const since = Date.parse('2050-01-01T00:00:00Z');
+    expect(await ask({ ...refund, atMs: since })).toMatchObject({ kind: 'approved' });
   });
 
-  /** A refund of a payment with this card, of which only the mask is known. */
-  async function refundOf(pan: string, change: Partial<AcquirerRequest> = {}): Promise<AcquirerRequest> {
-    const payment = request(pan);
-    await Promise.race([ask(payment), sleep(100)]);
-    const { card: _, ...refund } = request(pan, { operation: 'refund', targetReference: payment.reference });
-    return { ...refund, ...change };
+  /** A refund of a payment with this card, which is not presented again. */
+  async function refundOf(pan: string): Promise<Order> {
+    const paid = payment(pan);
+    await Promise.race([ask(paid), sleep(100)]);
+    return onTarget('refund', paid);
   }
 
   test.each([
@@ -145,75 +140,66 @@ describe('the simulator', () => {
     async (pan) => {
       const refund = await refundOf(pan);
       expect(await unanswered(ask(refund))).toBe(true);
-      expect(await simulator.acquirer.inquire(refund.reference)).toMatchObject({ kind: 'approved' });
+      expect(await inquire(refund)).toMatchObject({ kind: 'approved' });
     },
   );
 
   test('an operation on an operation on a payment with a test card → as the card asks for, too', async () => {
     const refund = await refundOf(cardWithFaultLater('03'));
     await unanswered(ask(refund));
-    const { card: _, ...voiding } = request(cardWithFaultLater('03'), {
-      operation: 'void',
-      targetReference: refund.reference,
-    });
-    expect(await unanswered(ask(voiding))).toBe(true);
+    expect(await unanswered(ask(onTarget('void', refund)))).toBe(true);
   });
 
-  test('an operation on a payment with a card whose mask only looks like a test card → approved', async () => {
+  test('an operation on a payment with a card that only looks like a test card → approved', async () => {
     for (const pan of ['4100001000000510', '4200001000000039', '4300001000000513', '4400001000000025']) {
       expect(await ask(await refundOf(pan))).toMatchObject({ kind: 'approved', responseCode: '00' });
     }
   });
 
   test('an operation on a payment with a test card that another process took in → as the card asks for', async () => {
-    const payment = request(cardAnsweredLaterWith('05'));
-    await ask(payment);
-    const other = await SimulatorLedger.open(simulator.path);
-    const { card: _, ...refund } = request(cardAnsweredLaterWith('05'), {
-      operation: 'refund',
-      targetReference: payment.reference,
-    });
-    expect(await new Simulator(other).ask(refund, 1_000)).toMatchObject({ responseCode: '05' });
-    other.close();
+    const other = new Simulator({ ledger: new SimulatorLedger(simulator.path), deadlineMs: 1_000 });
+    await other.open();
+    const refund = await refundOf(cardAnsweredLaterWith('05'));
+    expect(await other.ask(refund)).toMatchObject({ responseCode: '05' });
+    await other.close();
   });
 
   test('fault 01 → not sent, and nothing in the ledger', async () => {
-    expect(await ask(request(UNREACHABLE_CARD))).toEqual({ kind: 'not_sent' });
+    expect(await ask(payment(UNREACHABLE_CARD))).toEqual({ kind: 'not_sent' });
     expect(await ledger()).toEqual([]);
   });
 
   test('fault 02 → no answer, and nothing in the ledger', async () => {
-    const asked = request(LOST_REQUEST_CARD);
+    const asked = payment(LOST_REQUEST_CARD);
     expect(await unanswered(ask(asked))).toBe(true);
     expect(await ledger()).toEqual([]);
-    expect(await simulator.acquirer.inquire(asked.reference)).toEqual({ kind: 'not_seen' });
+    expect(await inquire(asked)).toEqual({ kind: 'not_seen' });
   });
 
   test('fault 03 → no answer, but approved in the ledger', async () => {
-    const asked = request(LOST_ANSWER_CARD);
+    const asked = payment(LOST_ANSWER_CARD);
     expect(await unanswered(ask(asked))).toBe(true);
-    expect(await simulator.acquirer.inquire(asked.reference)).toMatchObject({ kind: 'approved' });
+    expect(await inquire(asked)).toMatchObject({ kind: 'approved' });
   });
 
   test('fault 04 → approved in the ledger, and the answer comes after the deadline', async () => {
-    const asked = request(LATE_ANSWER_CARD);
-    const deadline = sleep(200).then(() => 'deadline');
-    const answer = ask(asked, 200);
-    expect(await Promise.race([answer, deadline])).toBe('deadline');
-    expect(await simulator.acquirer.inquire(asked.reference)).toMatchObject({ kind: 'approved' });
+    const asked = payment(LATE_ANSWER_CARD);
+    const deadline = sleep(1_000).then(() => 'deadline');
+    expect(await Promise.race([ask(asked), deadline])).toBe('deadline');
+    expect(await inquire(asked)).toMatchObject({ kind: 'approved' });
   });
 
   test('fault 05 → unreadable, but approved in the ledger', async () => {
-    const asked = request(UNREADABLE_ANSWER_CARD);
+    const asked = payment(UNREADABLE_ANSWER_CARD);
     expect(await ask(asked)).toEqual({ kind: 'unknown', reason: 'unreadable' });
-    expect(await simulator.acquirer.inquire(asked.reference)).toMatchObject({ kind: 'approved' });
+    expect(await inquire(asked)).toMatchObject({ kind: 'approved' });
   });
 
   test('fault 06 → not in the ledger at first; approved in the end, or refused if it was reversed meanwhile', async () => {
-    const [kept, reversed] = [request(SLOW_CARD), request(SLOW_CARD)];
-    const answers = [ask(kept, 10_000), ask(reversed, 10_000)];
-    expect(await simulator.acquirer.inquire(kept.reference)).toEqual({ kind: 'not_seen' });
-    await simulator.acquirer.reverse(reversed.reference);
+    const [kept, reversed] = [payment(SLOW_CARD), payment(SLOW_CARD)];
+    const answers = [ask(kept), ask(reversed)];
+    expect(await inquire(kept)).toEqual({ kind: 'not_seen' });
+    await simulator.link.reverse(stored(reversed));
     const [first, second] = await Promise.all(answers);
     expect(first).toMatchObject({ kind: 'approved' });
     expect(second).toMatchObject({ kind: 'declined', responseCode: '12' });
@@ -221,7 +207,7 @@ describe('the simulator', () => {
 
   test('a card that only begins like a test card → approved', async () => {
     for (const pan of ['4100001000000510', '4200000000001020', '4200000000000075']) {
-      expect(await ask(request(pan))).toMatchObject({ kind: 'approved', responseCode: '00' });
+      expect(await ask(payment(pan))).toMatchObject({ kind: 'approved', responseCode: '00' });
     }
   });
 });

@@ -1,6 +1,7 @@
 // The search by correlation ID: whom it finds, for whom, and for how long.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type Acquirer, decision } from '../../src/acquirers/contract.js';
+import type { AcquirerLink } from '../../src/acquirers/contract.js';
+import { decision } from '../../src/acquirers/simulator/response-codes.js';
 import { type Answer, CARD } from '../../testkit/client.js';
 import { gatedAcquirer } from '../../testkit/gated-acquirer.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
@@ -156,7 +157,7 @@ describe('search by correlation ID', () => {
 
   test('of a transaction that was decided after 25 hours → found for 24 hours from then on', async () => {
     let resolvable = false;
-    const acquirer: Acquirer = {
+    const acquirer: AcquirerLink = {
       ...gatedAcquirer(),
       inquire: async () =>
         resolvable ? decision({ responseCode: '00', responseMessage: 'Approved' }) : { kind: 'no_answer' },

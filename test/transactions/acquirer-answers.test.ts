@@ -199,18 +199,19 @@ test('acquirer → asked once, with a reference of its own, the amount, and the 
   const [purchasing, refunding, ...others] = requests.slice(from);
   expect(others).toEqual([]);
   expect(purchasing).toMatchObject({ operation: 'purchase', amountCents: 1234, currency: 'NZD' });
-  expect(purchasing?.card?.number.reveal()).toBe(pan);
-  expect(purchasing?.card?.expiry).toEqual({ month: 11, year: 2038 });
-  expect(purchasing?.card?.cvv?.reveal()).toBe('987');
-  expect(purchasing).not.toHaveProperty('targetReference');
+  const method = purchasing !== undefined && 'method' in purchasing ? purchasing.method : undefined;
+  if (method?.kind !== 'card') throw new Error('the purchase came without a card');
+  expect(method.card.number.reveal()).toBe(pan);
+  expect(method.card.expiry).toEqual({ month: 11, year: 2038 });
+  expect(method.card.cvv?.reveal()).toBe('987');
+  expect(purchasing).not.toHaveProperty('target');
   expect(refunding).toMatchObject({
     operation: 'refund',
     amountCents: 234,
     currency: 'NZD',
-    targetReference: purchasing?.reference,
-    cardMask: '555555******4444',
+    target: { reference: purchasing?.reference },
   });
-  expect(refunding).not.toHaveProperty('card');
+  expect(refunding).not.toHaveProperty('method');
   expect(new Set(requests.map(({ reference }) => reference)).size).toBe(requests.length);
 });
 

@@ -5,6 +5,12 @@ import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
+/** What the simulator does with an order: nothing special where neither is there. */
+export interface Behaviour {
+  readonly code?: string;
+  readonly fault?: string;
+}
+
 export interface LedgerEntry {
   readonly atMs: number;
   readonly reference: string;
@@ -22,7 +28,7 @@ export interface LedgerEntry {
   readonly cardMask?: string;
   readonly responseCode?: string;
   /** What a test card asked for: how operations on this one are answered. */
-  readonly later?: { readonly code?: string; readonly fault?: string };
+  readonly later?: Behaviour;
   readonly authorisationCode?: string;
 }
 
@@ -43,7 +49,7 @@ const REMEMBERED = 50_000;
 const CHUNK_BYTES = 1 << 20;
 
 export class SimulatorLedger {
-  readonly #file: number;
+  #file: number | undefined;
   readonly #buffer = Buffer.allocUnsafe(1 << 16);
   #readOffset = 0;
   #partialLine = '';
@@ -53,20 +59,22 @@ export class SimulatorLedger {
   #forgotten = false;
   /** Never forgotten, since an operation may arrive after its reversal by any length of time: reversals are few. */
   readonly #reversed = new Set<string>();
-  #closed = false;
+  /** Never forgotten either, since a payment can be refunded for ever: payments with test cards are few. */
+  readonly #later = new Map<string, Behaviour>();
   #waiting: Waiting[] = [];
-  readonly #path: string;
 
-  private constructor(path: string, file: number) {
-    this.#path = path;
-    this.#file = file;
-  }
+  constructor(private readonly path: string) {}
 
   static async open(path: string): Promise<SimulatorLedger> {
-    await mkdir(dirname(path), { recursive: true });
-    const ledger = new SimulatorLedger(path, openSync(path, 'a+', 0o600));
-    ledger.#readNew();
+    const ledger = new SimulatorLedger(path);
+    await ledger.open();
     return ledger;
+  }
+
+  async open(): Promise<void> {
+    await mkdir(dirname(this.path), { recursive: true });
+    this.#file ??= openSync(this.path, 'a+', 0o600);
+    this.#readNew();
   }
 
   /**
@@ -88,25 +96,31 @@ export class SimulatorLedger {
     return { entry, reversed: this.#reversed.has(reference) };
   }
 
+  /** How operations on what has this reference are to be answered, where its test card has asked for something. */
+  later(reference: string): Behaviour | undefined {
+    this.#readNew();
+    return this.#later.get(reference);
+  }
+
   /** A slow answer may still be on its way: it finds the ledger closed, and not another file under its number. */
   close(): void {
-    this.#closed = true;
-    closeSync(this.#file);
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
   }
 
   #write(): void {
     const batch = this.#waiting;
     this.#waiting = [];
     try {
-      this.#assertOpen();
+      const file = this.#open();
       // Behind a line that was cut short, so that it spoils only itself.
       const start = this.#partialLine === '' ? '' : '\n';
       // O_APPEND: another process's entries come before or after this write, never between.
       const written = writeSync(
-        this.#file,
+        file,
         start + batch.map(({ entry }) => `${JSON.stringify(entry)}\n`).join(''),
       );
-      if (this.#partialLine === '' && fstatSync(this.#file).size === this.#readOffset + written) {
+      if (this.#partialLine === '' && fstatSync(file).size === this.#readOffset + written) {
         // Nobody else wrote since the last look: what is new in the file is what was just written.
         this.#readOffset += written;
         for (const { entry } of batch) this.#remember(entry);
@@ -121,15 +135,16 @@ export class SimulatorLedger {
     }
   }
 
-  #assertOpen(): void {
-    if (this.#closed) throw new Error('the ledger is closed');
+  #open(): number {
+    if (this.#file === undefined) throw new Error('the ledger is closed');
+    return this.#file;
   }
 
   #readNew(): void {
-    this.#assertOpen();
+    const file = this.#open();
     const buffer = this.#buffer;
     for (;;) {
-      const length = readSync(this.#file, buffer, 0, buffer.length, this.#readOffset);
+      const length = readSync(file, buffer, 0, buffer.length, this.#readOffset);
       if (length === 0) return;
       this.#readOffset += length;
       const lines = (this.#partialLine + buffer.toString('latin1', 0, length)).split('\n');
@@ -147,6 +162,7 @@ export class SimulatorLedger {
     }
     if (this.#recent.has(entry.reference) || this.#older.has(entry.reference)) return;
     this.#recent.set(entry.reference, entry);
+    if (entry.later !== undefined) this.#later.set(entry.reference, entry.later);
     if (this.#recent.size === REMEMBERED) {
       this.#forgotten ||= this.#older.size > 0;
       this.#older = this.#recent;
@@ -155,7 +171,7 @@ export class SimulatorLedger {
   }
 
   async #search(reference: string): Promise<LedgerEntry | undefined> {
-    for await (const entry of readLedger(this.#path)) {
+    for await (const entry of readLedger(this.path)) {
       if (entry.reference === reference && entry.operation !== 'reversal') return entry;
     }
     return undefined;

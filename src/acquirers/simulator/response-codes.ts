@@ -1,4 +1,8 @@
-// What the response codes of Australian card acquirers say in words.
+// The simulator's table of response codes: which of them approve, and what they say in words.
+import type { AcquirerResponse, Decision } from '../contract.js';
+
+const APPROVALS = new Set(['00', '08', '10', '11', '16', '77']);
+const FAULT = '96';
 
 const MESSAGES: Readonly<Record<string, string>> = {
   '00': 'Approved',
@@ -40,4 +44,13 @@ const MESSAGES: Readonly<Record<string, string>> = {
 
 export function responseMessage(code: string): string {
   return MESSAGES[code] ?? 'Declined';
+}
+
+export function decision(response: AcquirerResponse): Decision {
+  if (APPROVALS.has(response.responseCode)) return { kind: 'approved', ...response };
+  return { kind: response.responseCode === FAULT ? 'faulty' : 'declined', ...response };
+}
+
+export function approves(code: string): boolean {
+  return APPROVALS.has(code);
 }

@@ -1,27 +1,17 @@
 // The simulated acquirer: answers from the card number alone, and keeps books of its own to hold the gateway's against.
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expired } from '../../values/card.js';
+import { type CardDetails, expired } from '../../values/card.js';
 import { sydneyYearMonth } from '../../values/sydney.js';
-import {
-  type Acquirer,
-  type AcquirerRequest,
-  type Answer,
-  type Decision,
-  decision,
-  type Finding,
-} from '../contract.js';
-import type { LedgerEntry, SimulatorLedger } from './ledger.js';
-import { responseMessage } from './response-codes.js';
+import type { AcquirerLink, Answer, Decision, Finding, Order, StoredOrder } from '../contract.js';
+import type { Behaviour, LedgerEntry, SimulatorLedger } from './ledger.js';
+import { approves, decision, responseMessage } from './response-codes.js';
 
 const LATE_BY_MS = 2_000;
 const SLOW_MS = 2_000;
 
 /** A promise of its own for each request: a shared one would keep every request that ever waited for it. */
 const never = () => new Promise<never>(() => {});
-
-/** What the simulator does with a request: nothing special where neither is there. */
-type Behaviour = NonNullable<LedgerEntry['later']>;
 
 interface TestCard {
   /** Of the payment with the card. */
@@ -32,8 +22,6 @@ interface TestCard {
 
 const ORDINARY: TestCard = { payment: {} };
 const TEST_CARD = /^4([1-4])00000000000([0-9]{2})[0-9]$/;
-/** What is left of one where only the mask is known. Other cards look like that, too. */
-const MASK_OF_TEST_CARD = /^4[1-4]0000\*{6}0[0-9]{3}$/;
 
 /** 41 answers with a code, 42 with a fault; 43 and 44 do so only to what comes after the payment. */
 function testCardOf(pan: string): TestCard {
@@ -43,11 +31,35 @@ function testCardOf(pan: string): TestCard {
   return { payment: kind === '1' || kind === '2' ? asked : {}, later: asked };
 }
 
-function codeOf({ code }: Behaviour, { card, atMs }: AcquirerRequest): string {
+function codeOf({ code }: Behaviour, order: Order): string {
   if (code !== undefined) return code;
+  const card = cardOf(order);
   if (card === undefined) return '00';
-  const { year, month } = sydneyYearMonth(atMs);
+  const { year, month } = sydneyYearMonth(order.atMs);
   return expired(card.expiry, year, month) ? '54' : '00';
+}
+
+/** Completions, refunds and voids present none. */
+function cardOf(order: Order): CardDetails | undefined {
+  switch (order.operation) {
+    case 'purchase':
+    case 'preauthorisation':
+    case 'standalone_refund':
+      return order.method.kind === 'card' ? order.method.card : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function targetReferenceOf(order: Order): string | undefined {
+  switch (order.operation) {
+    case 'completion':
+    case 'refund':
+    case 'void':
+      return order.target.reference;
+    default:
+      return undefined;
+  }
 }
 
 function decisionOf(entry: LedgerEntry): Decision {
@@ -62,35 +74,45 @@ function decisionOf(entry: LedgerEntry): Decision {
   });
 }
 
-export class Simulator implements Acquirer {
+export interface SimulatorOptions {
+  readonly ledger: SimulatorLedger;
+  /** How long the gateway waits: a late answer comes after that. */
+  readonly deadlineMs: number;
+}
+
+export class Simulator implements AcquirerLink {
   readonly mode = 'test';
   readonly name = 'simulator';
+  readonly #ledger: SimulatorLedger;
+  readonly #deadlineMs: number;
 
-  constructor(private readonly ledger: SimulatorLedger) {}
+  constructor({ ledger, deadlineMs }: SimulatorOptions) {
+    this.#ledger = ledger;
+    this.#deadlineMs = deadlineMs;
+  }
 
-  async ask(request: AcquirerRequest, deadlineMs: number): Promise<Answer> {
-    const { card, cardMask } = request;
+  open(): Promise<void> {
+    return this.#ledger.open();
+  }
+
+  async close(): Promise<void> {
+    this.#ledger.close();
+  }
+
+  async ask(order: Order): Promise<Answer> {
+    const card = cardOf(order);
     if (card !== undefined) {
       const { payment, later } = testCardOf(card.number.reveal());
-      return this.#behave(payment, request, deadlineMs, later);
+      return this.#behave(payment, order, later);
     }
-    const later = MASK_OF_TEST_CARD.test(cardMask) ? await this.#agreed(request) : undefined;
-    return this.#behave(later ?? ORDINARY.payment, request, deadlineMs, later);
+    // What the card of the payment asked for stands in the ledger.
+    const targetReference = targetReferenceOf(order);
+    const later = targetReference === undefined ? undefined : this.#ledger.later(targetReference);
+    return this.#behave(later ?? ORDINARY.payment, order, later);
   }
 
-  /** Completions, refunds and voids bring no card number: what the payment's asked for stands in the ledger. */
-  async #agreed({ targetReference }: AcquirerRequest): Promise<Behaviour | undefined> {
-    if (targetReference === undefined) return undefined;
-    return (await this.ledger.find(targetReference)).entry?.later;
-  }
-
-  async #behave(
-    behaviour: Behaviour,
-    request: AcquirerRequest,
-    deadlineMs: number,
-    later: Behaviour | undefined,
-  ): Promise<Answer> {
-    const process = () => this.#process(request, codeOf(behaviour, request), later);
+  async #behave(behaviour: Behaviour, order: Order, later: Behaviour | undefined): Promise<Answer> {
+    const process = () => this.#process(order, codeOf(behaviour, order), later);
     switch (behaviour.fault) {
       case '01':
         return { kind: 'not_sent' };
@@ -101,7 +123,7 @@ export class Simulator implements Acquirer {
         return never();
       case '04': {
         const answer = await process();
-        await sleep(deadlineMs + LATE_BY_MS, undefined, { ref: false });
+        await sleep(this.#deadlineMs + LATE_BY_MS, undefined, { ref: false });
         return answer;
       }
       case '05':
@@ -115,36 +137,34 @@ export class Simulator implements Acquirer {
     }
   }
 
-  async inquire(reference: string): Promise<Finding> {
-    const { entry, reversed } = await this.ledger.find(reference);
+  async inquire({ reference }: Pick<StoredOrder, 'reference'>): Promise<Finding> {
+    const { entry, reversed } = await this.#ledger.find(reference);
     return entry === undefined || reversed ? { kind: 'not_seen' } : decisionOf(entry);
   }
 
-  async reverse(reference: string): Promise<'reversed'> {
-    await this.ledger.append({ atMs: Date.now(), reference, operation: 'reversal' });
+  async reverse({ reference }: Pick<StoredOrder, 'reference'>): Promise<'reversed'> {
+    await this.#ledger.append({ atMs: Date.now(), reference, operation: 'reversal' });
     return 'reversed';
   }
 
-  async #process(
-    request: AcquirerRequest,
-    responseCode: string,
-    later: Behaviour | undefined,
-  ): Promise<Answer> {
+  async #process(order: Order, responseCode: string, later: Behaviour | undefined): Promise<Answer> {
+    const targetReference = targetReferenceOf(order);
+    const cardMask = cardOf(order)?.number.mask;
+    const approved = approves(responseCode);
     const entry: LedgerEntry = {
       atMs: Date.now(),
-      reference: request.reference,
-      operation: request.operation,
-      ...(request.targetReference !== undefined && { targetReference: request.targetReference }),
-      amountCents: request.amountCents,
-      currency: request.currency,
-      cardMask: request.cardMask,
+      reference: order.reference,
+      operation: order.operation,
+      ...(targetReference !== undefined && { targetReference }),
+      amountCents: order.amountCents,
+      currency: order.currency,
+      ...(cardMask !== undefined && { cardMask }),
       responseCode,
-      ...(later !== undefined && { later }),
-      ...(decision({ responseCode, responseMessage: '' }).kind === 'approved' && {
-        authorisationCode: String(randomInt(1_000_000)).padStart(6, '0'),
-      }),
+      // What is not approved is nobody's target.
+      ...(approved && later !== undefined && { later }),
+      ...(approved && { authorisationCode: String(randomInt(1_000_000)).padStart(6, '0') }),
     };
-    const accepted = await this.ledger.append(entry);
+    const accepted = await this.#ledger.append(entry);
     // It was reversed before it arrived: the acquirer refuses it.
     return accepted
       ? decisionOf(entry)

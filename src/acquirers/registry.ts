@@ -1,0 +1,26 @@
+// Every link that there is, made in one place for the gateway, for each of its workers, and for the commands that need
+// to know them.
+import type { AcquirerLink } from './contract.js';
+import { DirectDebit } from './direct-debit.js';
+import { SimulatorLedger } from './simulator/ledger.js';
+import { Simulator } from './simulator/simulator.js';
+
+export interface LinkSettings {
+  readonly simulatorLedger: string;
+  readonly acquirerDeadlineMs: number;
+}
+
+/** Made and not opened, which touches nothing. A further link is a folder beside this file and a line here. */
+export function makeLinks(
+  { simulatorLedger, acquirerDeadlineMs: deadlineMs }: LinkSettings,
+  ledger = new SimulatorLedger(simulatorLedger),
+): AcquirerLink[] {
+  return [new Simulator({ ledger, deadlineMs }), DirectDebit.toOwnBank(), DirectDebit.toSimulatedBank()];
+}
+
+/** The names of the links that move no money. They are known before it is known what the links are made of. */
+export function simulatedLinks(): string[] {
+  return makeLinks({ simulatorLedger: '', acquirerDeadlineMs: 0 })
+    .filter(({ mode }) => mode === 'test')
+    .map(({ name }) => name);
+}

@@ -1,0 +1,37 @@
+// Answers that come after the deadline. Each still decides, unless a reversal has begun by then.
+import type { Answer } from '../acquirers/contract.js';
+import type { Database } from '../postgres/database.js';
+import type { Clock } from './clock.js';
+import { outcomeOf } from './outcome.js';
+import type { Records } from './record.js';
+import { TAKE_UNLESS_REVERSING } from './resolver.sql.js';
+import type { Intent } from './transaction.js';
+
+export interface LateAnswersParts {
+  readonly database: Database;
+  readonly records: Records;
+  readonly clock: Clock;
+  readonly deadlineMs: number;
+}
+
+export class LateAnswers {
+  constructor(private readonly parts: LateAnswersParts) {}
+
+  /** Takes the transaction from its resolver, as a further attempt. Whatever fails here is left to the resolver. */
+  async record(intent: Intent, answer: Answer): Promise<void> {
+    if (answer.kind === 'unknown' || answer.kind === 'not_sent') return;
+    const { database, records, clock, deadlineMs } = this.parts;
+    const { organisationId, audit } = intent;
+    try {
+      const outcome = outcomeOf(answer, clock.now(), intent);
+      const { rows } = await database.query<{ attempt: number }>(TAKE_UNLESS_REVERSING, [
+        organisationId,
+        audit,
+        deadlineMs,
+      ]);
+      for (const { attempt } of rows) await records.record(intent, outcome, attempt);
+    } catch {
+      // The resolver asks the acquirer again.
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import type { Statement } from '../postgres/database.js';
+
+export const STORED_TARGET: Statement = {
+  name: 'stored-target',
+  text: `
+    SELECT transaction_type AS operation, amount_cents AS "amountCents", currency,
+      round(extract(epoch FROM created_at) * 1000)::bigint AS "atMs", prepared, response_code AS "responseCode",
+      authorisation_code AS "authorisationCode", preauthorisation_code AS "preauthorisationCode"
+    FROM transaction WHERE organisation_id = $1 AND audit = $2`,
+};
+
+/** A void goes back to a refund, that to a completion, and that to the preauthorisation, in whose row the card is. */
+export const SEALED_CARD: Statement = {
+  name: 'sealed-card',
+  text: `
+    WITH RECURSIVE origin AS (
+      SELECT audit, target_audit, merchant_id, card_key_version, card_sealed, card_mask
+      FROM transaction WHERE organisation_id = $1 AND audit = $2
+      UNION ALL
+      SELECT target.audit, target.target_audit, target.merchant_id, target.card_key_version, target.card_sealed,
+        target.card_mask
+      FROM origin JOIN transaction target ON target.organisation_id = $1 AND target.audit = origin.target_audit
+    )
+    SELECT audit, merchant_id AS "merchantId", card_key_version AS "keyVersion", card_sealed AS sealed
+    FROM origin WHERE card_sealed IS NOT NULL AND card_mask IS NOT NULL`,
+};
