@@ -3,7 +3,7 @@
 import { type JournalAction, journal } from '../journal/journal.js';
 import { digestSecret, makeSecret } from '../merchants/credentials.js';
 import { isUniqueViolation, type Queryable } from '../postgres/database.js';
-import { containsCardNumber } from '../values/card.js';
+import { containsCardNumber } from '../values/card-in-text.js';
 import { Refusal, refuse } from '../values/refusal.js';
 import { ADD_USER, GRANT_MERCHANT, LIST_USERS, REVOKE_USER, ROTATE_SECRET } from './users.sql.js';
 

@@ -1,7 +1,8 @@
 // Checks what was sent against a schema, and names every problem at once: codes and places, never values.
 
 import { ACCOUNT_NAME_PATTERN } from '../values/bank-account.js';
-import { containsCardNumber, luhnValid, parseExpiry } from '../values/card.js';
+import { luhnValid, parseExpiry } from '../values/card.js';
+import { containsCardNumber } from '../values/card-in-text.js';
 import { isCurrency } from '../values/money.js';
 import { bareKvpKey, CORRELATION_ID_PATTERN, KVP_KEY_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';
 import { type Location, type Problem, type ProblemCode, problem } from './problems.js';

@@ -4,14 +4,11 @@ import { format, inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  CARD_GROUPS,
-  CARD_SEPARATORS,
   CARD_TYPES,
   CardNumber,
   type CardType,
   Cvv,
   cardTypeOf,
-  containsCardNumber,
   expired,
   isVirtualPan,
   luhnDigit,
@@ -19,6 +16,7 @@ import {
   maskPan,
   parseExpiry,
 } from '../../src/values/card.js';
+import { CARD_GROUPS, CARD_SEPARATORS, containsCardNumber } from '../../src/values/card-in-text.js';
 
 // The schemes' public test numbers.
 const TEST_CARDS: readonly (readonly [string, CardType])[] = [
