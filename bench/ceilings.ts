@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
-import { PaymentBody } from '../src/api/schemas.js';
+import { PaymentBody } from '../src/api/transaction-schemas.js';
 import { Compile } from '../src/api/typebox.js';
 import '../src/api/validation.js';
 import { Database } from '../src/postgres/database.js';

@@ -1,5 +1,6 @@
 // The customer operations of the interface.
 import type { Customer } from '../vault/customers.js';
+import { PAGE_LIMIT } from './limits.js';
 import { operation } from './operation.js';
 import {
   type Access,
@@ -46,7 +47,7 @@ export const CUSTOMER_OPERATIONS = [
     async handle(request, { customers }: VaultServices) {
       const access = accessOf(request);
       const { query } = request;
-      const { ordering = 'name', name, reference, limit = 100, offset = 0 } = query;
+      const { ordering = 'name', name, reference, limit = PAGE_LIMIT, offset = 0 } = query;
       const page = await customers.search(access, {
         ordering,
         name,

@@ -13,7 +13,7 @@ import {
 import type { Mode } from '../values/mode.js';
 import { sydneyTimestamp } from '../values/sydney.js';
 import { KVP_REQUEST_PREFIX, KVP_RESPONSE_PREFIX } from '../values/text.js';
-import type { CreatedTransaction, LookedUpTransaction } from './schemas.js';
+import type { CreatedTransaction, LookedUpTransaction } from './transaction-schemas.js';
 
 /** The major version is part of every address. */
 export const BASE_PATH = '/v1';

@@ -1,8 +1,7 @@
 // The KVPs that a client sends: text that is kept and given back, and nothing that the gateway computes with.
 import type { Kvps } from '../transactions/transaction.js';
-import { bareKvpKey, KVP_REQUEST_PREFIX } from '../values/text.js';
+import { bareKvpKey, KVP_REQUEST_PREFIX, KVPS_AT_MOST } from '../values/text.js';
 import { type Problem, problem } from './problems.js';
-import { KVPS_AT_MOST } from './schemas.js';
 import { shownKey } from './validation.js';
 
 /** Their keys without the gateway's prefix. */

@@ -1,4 +1,5 @@
 // The one table of everything that can be wrong with a request, and the error that says so to the client.
+import { BODY_LIMIT_BYTES } from './limits.js';
 
 export const PROBLEMS = {
   malformed_request: { status: 400, message: 'The request is not valid HTTP.' },
@@ -19,7 +20,7 @@ export const PROBLEMS = {
     status: 409,
     message: 'This X-Correlation-Id belongs to an earlier request; see _links.transaction.',
   },
-  body_too_large: { status: 413, message: 'The body is larger than 128 KiB.' },
+  body_too_large: { status: 413, message: `The body is larger than ${BODY_LIMIT_BYTES / 1024} KiB.` },
   unsupported_media_type: { status: 415, message: 'The body must be application/json, and not compressed.' },
   field_missing: { status: 422, message: 'This field is required.' },
   field_type: { status: 422, message: 'This field has the wrong type.' },

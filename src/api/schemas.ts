@@ -1,4 +1,4 @@
-// The shapes on the wire. One schema gives the types, the validation and the OpenAPI document: one with a `title` is a
+// The shapes that transactions and the vault have in common on the wire. One schema gives the types, the validation and the OpenAPI document: one with a `title` is a
 // component of that name there.
 
 import {
@@ -7,12 +7,10 @@ import {
   ACCOUNT_NUMBER_PATTERN,
   BSB_PATTERN,
 } from '../values/bank-account.js';
-import { AMOUNT_PATTERN } from '../values/money.js';
-import { CORRELATION_ID_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';
-import { alternatives, OPEN, openEnum } from './openapi-components.js';
-import { type Static, type TProperties, Type } from './typebox.js';
-
-export const MAX_INTEGER = 2_147_483_647;
+import { CORRELATION_ID_MAX_LENGTH, CORRELATION_ID_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';
+import { MAX_INTEGER } from './limits.js';
+import { OPEN, openEnum } from './openapi-components.js';
+import { Type } from './typebox.js';
 
 const CARD_TYPES = ['visa', 'mastercard', 'amex', 'diners', 'discover', 'jcb', 'unionpay', 'eftpos', ''];
 export const CardTypeShown = openEnum(CARD_TYPES, 'The scheme of the card. Empty where it is not known.');
@@ -22,79 +20,18 @@ export const Id = (description: string) => Type.Integer({ minimum: 1, maximum: M
 export const RestrictedText = (minLength: number, maxLength: number, description: string) =>
   Type.String({ minLength, maxLength, pattern: RESTRICTED_PATTERN, format: 'no-card-number', description });
 
-export const CorrelationId = Type.String({
+/** What a correlation ID must be, wherever it stands. */
+export const CORRELATION_ID = {
   minLength: 1,
-  maxLength: 128,
+  maxLength: CORRELATION_ID_MAX_LENGTH,
   pattern: CORRELATION_ID_PATTERN,
   format: 'no-card-number',
+} as const;
+
+export const CorrelationId = Type.String({
+  ...CORRELATION_ID,
   description: 'Chosen by the client, new for each request. A UUID is a good choice.',
 });
-
-const Merchant = Type.Object({ id: Id('The merchant that the transaction is for.') }, { title: 'Merchant' });
-
-export const KVPS_AT_MOST = 100;
-
-// The prefix alone is an empty key, although all its characters are fit for one.
-export const REQUEST_KEY_PATTERN =
-  '^(?!(GATEWAY\\.REQUEST\\.KVP\\.)+$)(GATEWAY\\.REQUEST\\.KVP\\.)?[a-zA-Z0-9_.]{1,64}$';
-
-const RequestKvps = Type.Unsafe<Record<string, string>>({
-  title: 'RequestKvps',
-  type: 'object',
-  maxProperties: KVPS_AT_MOST,
-  propertyNames: { pattern: REQUEST_KEY_PATTERN, format: 'no-card-number' },
-  additionalProperties: {
-    type: 'string',
-    maxLength: 1024,
-    pattern: RESTRICTED_PATTERN,
-    format: 'no-card-number',
-  },
-  description:
-    'Key-value pairs to keep with the transaction. They come back with `GATEWAY.REQUEST.KVP.` before each key.',
-});
-
-const Reference = RestrictedText(1, 128, "The merchant's reference for the transaction.");
-
-const AmountDetails = Type.Object(
-  {
-    total_amount: Type.String({
-      pattern: AMOUNT_PATTERN,
-      description: 'Cents, as a string of digits.',
-      examples: ['1995'],
-    }),
-    currency: Type.String({
-      pattern: '^[A-Z]{3}$',
-      format: 'iso-4217',
-      description: 'ISO 4217 code.',
-      examples: ['AUD'],
-    }),
-  },
-  { title: 'AmountDetails' },
-);
-
-const Creditcard = Type.Object(
-  {
-    pan: Type.String({
-      pattern: '^[0-9]{12,19}$',
-      format: 'luhn-checked',
-      description: 'The card number, or a virtual PAN.',
-      examples: ['4111111111111111'],
-    }),
-    expiry_date: Type.Optional(
-      Type.String({
-        pattern: '^[0-9]{4}$',
-        format: 'card-expiry',
-        description:
-          'MMYY (YYMM is understood too). Required with a card number, ignored with a virtual PAN.',
-        examples: ['1230'],
-      }),
-    ),
-    cvv: Type.Optional(
-      Type.String({ pattern: '^[0-9]{3,4}$', description: 'Never stored.', examples: ['123'] }),
-    ),
-  },
-  { title: 'Creditcard' },
-);
 
 export const Bsb = Type.String({
   pattern: BSB_PATTERN,
@@ -116,199 +53,9 @@ export const AccountName = Type.String({
   examples: ['A Customer'],
 });
 
-const Bankaccount = Type.Object(
-  {
-    bsb: Bsb,
-    account_number: AccountNumber,
-    account_name: AccountName,
-  },
-  { title: 'Bankaccount' },
-);
-
-const body = <Properties extends TProperties>(title: string, properties: Properties) =>
-  Type.Object(
-    {
-      merchant: Merchant,
-      kvps: Type.Optional(RequestKvps),
-      transaction: Type.Object(properties, { title: `${title}Transaction` }),
-    },
-    { title },
-  );
-
-const PaymentMethod = Type.Object(
-  { creditcard: Type.Optional(Creditcard), bankaccount: Type.Optional(Bankaccount) },
-  {
-    title: 'PaymentMethod',
-    description: 'Exactly one of the two.',
-    ...alternatives({ creditcard: 'CreditcardPaymentMethod', bankaccount: 'BankaccountPaymentMethod' }),
-  },
-);
-const CreditcardPaymentMethod = Type.Object({ creditcard: Creditcard }, { title: 'CreditcardPaymentMethod' });
-
-export const PaymentBody = body('PaymentRequest', {
-  reference: Reference,
-  amount_details: AmountDetails,
-  payment_method: PaymentMethod,
-});
-/** Nothing can be held on a bank account. */
-export const CardPaymentBody = body('PreauthorisationRequest', {
-  reference: Reference,
-  amount_details: AmountDetails,
-  payment_method: CreditcardPaymentMethod,
-});
-export const AmountBody = body('AmountRequest', { reference: Reference, amount_details: AmountDetails });
-export const VoidBody = body('VoidRequest', { reference: Reference });
-
-export type PaymentBody = Static<typeof PaymentBody>;
-export type AmountBody = Static<typeof AmountBody>;
-export type VoidBody = Static<typeof VoidBody>;
-
 export const Link = Type.Object(
   { href: Type.String({ description: 'An absolute path.' }) },
   { title: 'Link', ...OPEN },
-);
-
-export const TransactionLinks = Type.Object(
-  {
-    self: Link,
-    target: Type.Optional(Link),
-    completion: Type.Optional(Link),
-    refund: Type.Optional(Link),
-    void: Type.Optional(Link),
-  },
-  {
-    title: 'TransactionLinks',
-    ...OPEN,
-    description: '`completion`, `refund` and `void` are there only while that operation would be accepted.',
-  },
-);
-
-const Acquirer = Type.Object(
-  {
-    response_code: Type.Optional(Type.String()),
-    response_message: Type.Optional(Type.String()),
-    settlement_date: Type.Optional(Type.String({ format: 'date' })),
-    authorisation_code: Type.Optional(Type.String()),
-    preauthorisation_code: Type.Optional(Type.String({ maxLength: 12 })),
-  },
-  { title: 'AcquirerStatus', ...OPEN },
-);
-
-export const Status = Type.Object(
-  {
-    gateway_status_code: Type.Integer({
-      description:
-        '0 processed; 1 the acquirer could not be reached, nothing was sent; 2 no readable answer, reversed, nothing was charged; 3 the acquirer reported a fault of its own; -99 not known yet. Treat any other value as -99.',
-    }),
-    gateway_status_message: Type.String(),
-    transaction_status_code: openEnum(
-      ['approved', 'declined', 'pending', 'error', 'voided', 'reversed', 'unknown', 'Unknown'],
-      'The outcome. Treat any other value as `unknown`.',
-    ),
-    acquirer: Acquirer,
-  },
-  { title: 'TransactionStatus', ...OPEN },
-);
-
-const Kvps = Type.Unsafe<Record<string, string>>({
-  title: 'Kvps',
-  type: 'object',
-  additionalProperties: { type: 'string' },
-  description:
-    'Those of the request under `GATEWAY.REQUEST.KVP.`, those of the gateway under `GATEWAY.RESPONSE.KVP.`.',
-});
-const GatewayTimestamp = Type.String({
-  format: 'date-time',
-  description: 'Sydney local time. Approximate on creating responses, exact on lookups.',
-});
-
-const TransactionMerchant = Type.Object(
-  { id: Id('The merchant.') },
-  { title: 'TransactionMerchant', ...OPEN },
-);
-
-export const CreatedTransaction = Type.Object(
-  {
-    audit: Id('The lasting identifier of the transaction.'),
-    gateway_timestamp: GatewayTimestamp,
-    merchant: TransactionMerchant,
-    kvps: Kvps,
-    status: Status,
-    _links: TransactionLinks,
-  },
-  { title: 'CreatedTransaction', ...OPEN },
-);
-
-const MaskedPaymentMethod = Type.Object(
-  {
-    creditcard: Type.Optional(
-      Type.Object(
-        {
-          pan: Type.String({ description: 'Masked.' }),
-          type: CardTypeShown,
-        },
-        { title: 'MaskedCreditcard', ...OPEN },
-      ),
-    ),
-    bankaccount: Type.Optional(
-      Type.Object(
-        {
-          bsb: Type.String(),
-          account_number: Type.String({ description: 'Masked.' }),
-          account_name: Type.String(),
-        },
-        { title: 'MaskedBankaccount', ...OPEN },
-      ),
-    ),
-  },
-  {
-    title: 'MaskedPaymentMethod',
-    ...OPEN,
-    ...alternatives({
-      creditcard: 'MaskedCreditcardPaymentMethod',
-      bankaccount: 'MaskedBankaccountPaymentMethod',
-    }),
-  },
-);
-
-const TransactionAmount = Type.Object(
-  { total_amount: Type.String({ description: 'Cents, as a string of digits.' }), currency: Type.String() },
-  { title: 'TransactionAmount', ...OPEN },
-);
-
-const TransactionDetails = Type.Object(
-  {
-    reference: Type.String(),
-    transaction_type: openEnum(
-      ['purchase', 'preauthorisation', 'completion', 'refund', 'standalone_refund', 'void', 'reverse'],
-      '`reverse` is to be treated as `void`.',
-    ),
-    target_audit: Type.Optional(Id('The transaction that this one acts on.')),
-    amount_details: TransactionAmount,
-    payment_method: Type.Optional(MaskedPaymentMethod),
-    directdebit_mode: Type.Optional(
-      openEnum(['debit', 'credit'], 'Of a direct debit: which way the money goes.'),
-    ),
-  },
-  { title: 'TransactionDetails', ...OPEN },
-);
-
-export const LookedUpTransaction = Type.Object(
-  {
-    audit: Id('The lasting identifier of the transaction.'),
-    gateway_timestamp: GatewayTimestamp,
-    merchant: TransactionMerchant,
-    kvps: Kvps,
-    transaction: TransactionDetails,
-    status: Status,
-    _links: TransactionLinks,
-  },
-  { title: 'LookedUpTransaction', ...OPEN },
-);
-
-export const SearchResults = Type.Object(
-  { results: Type.Array(LookedUpTransaction, { maxItems: 1 }) },
-  { title: 'SearchResults', ...OPEN },
 );
 
 export const Errors = Type.Object(
@@ -330,19 +77,3 @@ export const Errors = Type.Object(
   },
   { title: 'Errors', ...OPEN },
 );
-
-export const AuditPath = Type.Object({ audit: Id('The audit of the transaction.') });
-
-export const SearchQuery = Type.Object({
-  merchant_id: Id('The merchant that the transaction was for.'),
-  correlation_id_lookup: Type.String({
-    minLength: 1,
-    maxLength: 128,
-    pattern: CORRELATION_ID_PATTERN,
-    format: 'no-card-number',
-    description: 'The `X-Correlation-Id` of the request that created the transaction.',
-  }),
-});
-
-export type CreatedTransaction = Static<typeof CreatedTransaction>;
-export type LookedUpTransaction = Static<typeof LookedUpTransaction>;

@@ -3,6 +3,7 @@ import { BankAccount } from '../values/bank-account.js';
 import { CardNumber, isVirtualPan, parseExpiry } from '../values/card.js';
 import type { Account } from '../vault/account.js';
 import type { Token } from '../vault/tokens.js';
+import { PAGE_LIMIT } from './limits.js';
 import { operation } from './operation.js';
 import { type Problem, problem } from './problems.js';
 import {
@@ -110,7 +111,7 @@ export const TOKEN_OPERATIONS = [
     async handle(request, { tokens }: VaultServices) {
       const access = accessOf(request);
       const { customer_id: customerId } = request.path;
-      const { limit = 100, offset = 0, after } = request.query;
+      const { limit = PAGE_LIMIT, offset = 0, after } = request.query;
       const page = await tokens.list(access, customerId, { limit, offset, after: decodeEnd(after)?.id });
       return {
         status: 200,

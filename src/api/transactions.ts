@@ -1,21 +1,17 @@
 // The transaction operations of the interface: from the wire to a command, and back.
-import { isDeepStrictEqual } from 'node:util';
 import { permittedMerchant } from '../merchants/callers.js';
 import type { Clock } from '../transactions/clock.js';
-import type { Command, DirectCommand, NamedMethod } from '../transactions/command.js';
+import type { Command, DirectCommand } from '../transactions/command.js';
 import type { Creation } from '../transactions/create.js';
 import type { Lookup } from '../transactions/lookup.js';
 import type { SearchFence } from '../transactions/search-fence.js';
-import { BankAccount, BECS_CURRENCY, becsFaults } from '../values/bank-account.js';
-import { CardNumber, Cvv, isVirtualPan, parseExpiry } from '../values/card.js';
 import { fault } from '../values/faults.js';
-import { cents, isAmount, isCurrency } from '../values/money.js';
+import { cents } from '../values/money.js';
 import { createdTransaction, lookedUpTransaction, transactionPath } from './hal.js';
 import { kvpsOf, reviewKvps } from './kvps.js';
 import { operation, type Reply } from './operation.js';
-import { CREDITCARD, PAYMENT_METHOD } from './places.js';
-import { type Problem, type ProblemCode, problem } from './problems.js';
-import { problemOf } from './refusals.js';
+import { methodOf, reviewMethod } from './payment-method-fields.js';
+import type { ProblemCode } from './problems.js';
 import type { CheckedRequest } from './request-context.js';
 import {
   AmountBody,
@@ -27,7 +23,7 @@ import {
   SearchQuery,
   SearchResults,
   VoidBody,
-} from './schemas.js';
+} from './transaction-schemas.js';
 
 export interface TransactionServices {
   readonly creation: Creation;
@@ -67,75 +63,6 @@ function commonOf({ caller, correlationId, inFlight, body }: CheckedRequest<unkn
 
 function amountOf({ amount_details }: { amount_details: { total_amount: string; currency: string } }) {
   return { amountCents: cents(amount_details.total_amount), currency: amount_details.currency };
-}
-
-const EXPIRY_DATE = [...CREDITCARD, 'expiry_date'];
-
-/** What the schema cannot say about the payment method. */
-function reviewMethod(kind: DirectCommand['operation'], body: unknown, problems: Problem[]): Problem[] {
-  const { payment_method: method, amount_details: amount } =
-    (body as Partial<PaymentBody> | null | undefined)?.transaction ?? {};
-  if (typeof method !== 'object' || method === null || Array.isArray(method)) return problems;
-  const { creditcard, bankaccount } = method;
-  // That a card is missing is said below, in the words that fit.
-  const others = problems.filter(({ location }) => !isDeepStrictEqual(location, CREDITCARD));
-  return [
-    ...reviewExpiry(creditcard, creditcard === undefined ? others : problems),
-    ...methodProblems(creditcard, bankaccount, kind),
-    ...(bankaccount === undefined ? [] : bankProblems(amount)),
-  ];
-}
-
-function methodProblems(
-  creditcard: unknown,
-  bankaccount: unknown,
-  kind: DirectCommand['operation'],
-): Problem[] {
-  if (creditcard === undefined && bankaccount === undefined) return [problem('field_missing', CREDITCARD)];
-  if (creditcard !== undefined && bankaccount !== undefined) {
-    return [problem('field_format', PAYMENT_METHOD, 'Exactly one of creditcard and bankaccount is needed.')];
-  }
-  if (bankaccount === undefined || kind !== 'preauthorisation') return [];
-  return [
-    problem('field_format', [...PAYMENT_METHOD, 'bankaccount'], 'A bank account cannot be preauthorised.'),
-  ];
-}
-
-/** Those of an amount that is one at all: of what was sent nothing is known yet. */
-function bankProblems(amount: { total_amount?: unknown; currency?: unknown } | null | undefined): Problem[] {
-  const { total_amount: total, currency } = amount ?? {};
-  const reasons = becsFaults({
-    amountCents: typeof total === 'string' && isAmount(total) ? Number(total) : 0,
-    currency: typeof currency === 'string' && isCurrency(currency) ? currency : BECS_CURRENCY,
-  });
-  return reasons.map((reason) => problemOf(reason, true));
-}
-
-/** An expiry date is required with a card number, and ignored with a virtual PAN. */
-function reviewExpiry(
-  creditcard: { pan?: unknown; expiry_date?: unknown } | null | undefined,
-  problems: Problem[],
-): Problem[] {
-  const { pan, expiry_date } = creditcard ?? {};
-  if (typeof pan !== 'string') return problems;
-  if (isVirtualPan(pan)) return problems.filter(({ location }) => !isDeepStrictEqual(location, EXPIRY_DATE));
-  return expiry_date === undefined ? [...problems, problem('field_missing', EXPIRY_DATE)] : problems;
-}
-
-function methodOf({ creditcard, bankaccount }: PaymentBody['transaction']['payment_method']): NamedMethod {
-  if (bankaccount !== undefined) {
-    const { bsb, account_number, account_name } = bankaccount;
-    return { kind: 'bank_account', bankAccount: new BankAccount(bsb, account_number, account_name) };
-  }
-  if (creditcard === undefined) throw new Error('the payment method was not checked');
-  const { pan, expiry_date, cvv } = creditcard;
-  if (isVirtualPan(pan)) return { kind: 'virtual_pan', virtualPan: pan };
-  const expiry = parseExpiry(expiry_date ?? '');
-  if (expiry === undefined) throw new Error('the expiry date was not checked');
-  return {
-    kind: 'card',
-    card: { number: new CardNumber(pan), expiry, ...(cvv !== undefined && { cvv: new Cvv(cvv) }) },
-  };
 }
 
 async function create(command: Command, { creation, clock }: TransactionServices): Promise<Reply> {

@@ -1,41 +1,43 @@
 // Checks what was sent against a schema, and names every problem at once: codes and places, never values.
 
 import { ACCOUNT_NAME_PATTERN } from '../values/bank-account.js';
-import { luhnValid, parseExpiry } from '../values/card.js';
+import { CARD_NUMBER_PATTERN, EXPIRY_PATTERN, luhnValid, parseExpiry } from '../values/card.js';
 import { containsCardNumber } from '../values/card-in-text.js';
-import { isCurrency } from '../values/money.js';
-import { bareKvpKey, CORRELATION_ID_PATTERN, KVP_KEY_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';
+import { CURRENCY_PATTERN, isCurrency } from '../values/money.js';
+import {
+  bareKvpKey,
+  CORRELATION_ID_PATTERN,
+  KVP_KEY_MAX_LENGTH,
+  KVP_VALUE_MAX_LENGTH,
+  RESTRICTED_PATTERN,
+} from '../values/text.js';
 import { type Location, type Problem, type ProblemCode, problem } from './problems.js';
 import { Compile, Format, Settings, type TObject, type TSchema } from './typebox.js';
 
-/** Rules that a pattern cannot say. Each leaves to the pattern what the pattern refuses anyway. */
+/** Rules that a pattern cannot say. Each leaves to the pattern, or to the longest length, what they refuse anyway. */
 const FORMATS: Readonly<Record<string, { code: ProblemCode; holds: (text: string) => boolean }>> = {
-  'luhn-checked': {
-    code: 'card_number_invalid',
-    holds: (text) => !/^[0-9]{12,19}$/.test(text) || luhnValid(text),
-  },
+  'luhn-checked': { code: 'card_number_invalid', holds: where(CARD_NUMBER_PATTERN, luhnValid) },
   'card-expiry': {
     code: 'field_format',
-    holds: (text) => !/^[0-9]{4}$/.test(text) || parseExpiry(text) !== undefined,
+    holds: where(EXPIRY_PATTERN, (text) => parseExpiry(text) !== undefined),
   },
-  'iso-4217': { code: 'currency_unknown', holds: (text) => !/^[A-Z]{3}$/.test(text) || isCurrency(text) },
-  // The longest text that is stored has 1024 characters; a longer one is refused for its length.
+  'iso-4217': { code: 'currency_unknown', holds: where(CURRENCY_PATTERN, isCurrency) },
   'no-card-number': {
     code: 'card_number_misplaced',
-    holds: (text) => text.length > 1024 || !containsCardNumber(text),
+    holds: (text) => text.length > KVP_VALUE_MAX_LENGTH || !containsCardNumber(text),
   },
 };
 for (const [name, { holds }] of Object.entries(FORMATS)) Format.Set(name, holds);
 
+function where(pattern: string, holds: (text: string) => boolean): (text: string) => boolean {
+  const fits = new RegExp(pattern);
+  return (text) => !fits.test(text) || holds(text);
+}
+
 // Enough for every problem of a body whose parts are not too many; the library itself would stop at eight.
 Settings.Set({ maxErrors: 1_000 });
 
-const CHARACTER_SETS = new Set([
-  RESTRICTED_PATTERN,
-  CORRELATION_ID_PATTERN,
-  KVP_KEY_PATTERN,
-  ACCOUNT_NAME_PATTERN,
-]);
+const CHARACTER_SETS = new Set([RESTRICTED_PATTERN, CORRELATION_ID_PATTERN, ACCOUNT_NAME_PATTERN]);
 
 /** As typebox reports it. */
 interface SchemaError {
@@ -153,7 +155,8 @@ function problemsOf(root: string, { keyword, schemaPath, instancePath, params }:
 function problemOfKey(at: Location, name: string): Problem {
   const bare = bareKvpKey(name);
   if (bare === '') return problem('field_too_short', at, 'A key needs at least 1 character.');
-  if (bare.length > 64) return problem('field_too_long', at, 'A key takes at most 64 characters.');
+  if (bare.length > KVP_KEY_MAX_LENGTH)
+    return problem('field_too_long', at, `A key takes at most ${KVP_KEY_MAX_LENGTH} characters.`);
   if (containsCardNumber(bare))
     return problem('card_number_misplaced', at, 'A card number does not belong in a key.');
   return problem('field_charset', at, 'A key takes only letters, digits, underscore and period.');

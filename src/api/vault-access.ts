@@ -3,6 +3,7 @@ import { permittedMerchant } from '../merchants/callers.js';
 import type { Customers, PageEnd, VaultAccess } from '../vault/customers.js';
 import type { Tokens } from '../vault/tokens.js';
 import { BASE_PATH } from './hal.js';
+import { MAX_INTEGER } from './limits.js';
 import { type ProblemCode, refused } from './problems.js';
 import type { CheckedRequest } from './request-context.js';
 
@@ -81,7 +82,7 @@ export function decodeEnd(after: string | undefined): PageEnd | undefined {
       /^[ -~]*$/.test(place) &&
       Number.isInteger(id) &&
       (id as number) >= 0 &&
-      (id as number) <= 2_147_483_647
+      (id as number) <= MAX_INTEGER
     ) {
       return { place, id: id as number };
     }

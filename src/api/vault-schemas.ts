@@ -1,16 +1,9 @@
 // The shapes of customers and tokens on the wire.
 
+import { CARD_NUMBER_PATTERN, EXPIRY_PATTERN } from '../values/card.js';
+import { MAX_INTEGER, PAGE_LIMIT } from './limits.js';
 import { alternatives, OPEN } from './openapi-components.js';
-import {
-  AccountName,
-  AccountNumber,
-  Bsb,
-  CardTypeShown,
-  Id,
-  Link,
-  MAX_INTEGER,
-  RestrictedText,
-} from './schemas.js';
+import { AccountName, AccountNumber, Bsb, CardTypeShown, Id, Link, RestrictedText } from './schemas.js';
 import { type Static, Type } from './typebox.js';
 
 const MerchantId = Type.Optional(
@@ -18,12 +11,12 @@ const MerchantId = Type.Optional(
 );
 
 const Limit = Type.Optional(
-  Type.Integer({ minimum: 1, maximum: 100, default: 100, description: 'How many on a page.' }),
+  Type.Integer({ minimum: 1, maximum: PAGE_LIMIT, default: PAGE_LIMIT, description: 'How many on a page.' }),
 );
 const Offset = Type.Optional(
   Type.Integer({
     minimum: 0,
-    maximum: MAX_INTEGER - 100,
+    maximum: MAX_INTEGER - PAGE_LIMIT,
     default: 0,
     description: 'How many to leave out. Better: follow `_links.next`.',
   }),
@@ -92,12 +85,12 @@ export const CustomerList = Type.Object(
 const GeneralCreditcard = Type.Object(
   {
     'CARD.PAN': Type.String({
-      pattern: '^[0-9]{12,19}$',
+      pattern: CARD_NUMBER_PATTERN,
       format: 'luhn-checked',
       description: 'The card number.',
     }),
     'CARD.EXPIRY': Type.String({
-      pattern: '^[0-9]{4}$',
+      pattern: EXPIRY_PATTERN,
       format: 'card-expiry',
       description: 'MMYY (YYMM is understood too).',
     }),

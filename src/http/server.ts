@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { allowed } from '../api/addresses.js';
+import { BODY_LIMIT_BYTES, HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from '../api/limits.js';
 import { ADDRESSES } from '../api/operations.js';
 import { type RefusedRequest, refused } from '../api/problems.js';
 import { originForm, parseQuery } from '../api/target.js';
@@ -21,11 +22,6 @@ export interface ServerServices extends RouteServices, PageServices {
   readonly maxConnections: number;
 }
 
-/** 100 KVPs of full length fit. */
-const BODY_LIMIT_BYTES = 128 * 1024;
-/** A request that has not arrived whole after this long is cut off. */
-const REQUEST_TIMEOUT_MS = 10_000;
-const HEADERS_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_MS = 75_000;
 
 export function buildServer(services: ServerServices): FastifyInstance {

@@ -1,10 +1,9 @@
 // In charge of saying in words and tables what a JSON schema demands.
 
-import { REQUEST_KEY_PATTERN } from '../api/schemas.js';
 import { CURSOR_PATTERN } from '../api/vault-schemas.js';
 import { ACCOUNT_NAME_PATTERN, ACCOUNT_NUMBER_PATTERN, BSB_PATTERN } from '../values/bank-account.js';
 import { AMOUNT_PATTERN } from '../values/money.js';
-import { CORRELATION_ID_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';
+import { CORRELATION_ID_PATTERN, KVP_KEY_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';
 import { Html, html, joined, type Part, prose, table } from './html.js';
 
 type Limit = `${'min' | 'max'}${'Length' | 'Items' | 'Properties' | 'imum'}`;
@@ -55,8 +54,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 const PATTERNS: Readonly<Record<string, string>> = {
   [RESTRICTED_PATTERN]: 'letters, digits, spaces and ASCII punctuation other than `"`, `\'` and `\\`',
   [CORRELATION_ID_PATTERN]: 'letters, digits and `+` `-` `_` `:` `.` `,`',
-  [REQUEST_KEY_PATTERN]:
-    '1 to 64 letters, digits, `_` and `.`, with or without `GATEWAY.REQUEST.KVP.` in front',
+  [KVP_KEY_PATTERN]: '1 to 64 letters, digits, `_` and `.`, with or without `GATEWAY.REQUEST.KVP.` in front',
   [AMOUNT_PATTERN]: '1 to 12 digits, without a leading zero',
   [BSB_PATTERN]: 'three digits, a hyphen or none, three digits',
   [ACCOUNT_NUMBER_PATTERN]: '2 to 9 digits, not all of them zero',

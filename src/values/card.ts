@@ -125,6 +125,14 @@ export function cardTypeOf(pan: string): CardType {
 }
 
 const PAN_MIN_LENGTH = 12;
+export const CARD_NUMBER_PATTERN = `^[0-9]{${PAN_MIN_LENGTH},19}$`;
+export const CVV_PATTERN = '^[0-9]{3,4}$';
+export const EXPIRY_PATTERN = '^[0-9]{4}$';
+
+const cardNumber = new RegExp(CARD_NUMBER_PATTERN);
+const cvv = new RegExp(CVV_PATTERN);
+const expiryDate = new RegExp(EXPIRY_PATTERN);
+
 const SHOWN_FIRST = 6;
 const SHOWN_LAST = 4;
 
@@ -143,7 +151,7 @@ export class CardNumber extends Unprintable {
 
   constructor(digits: string) {
     super();
-    if (!/^[0-9]{12,19}$/.test(digits)) throw new Error('a card number is 12 to 19 digits');
+    if (!cardNumber.test(digits)) throw new Error('a card number is 12 to 19 digits');
     this.#digits = digits;
     this.mask = maskPan(digits);
     this.type = cardTypeOf(digits);
@@ -163,7 +171,7 @@ export class Cvv extends Unprintable {
 
   constructor(digits: string) {
     super();
-    if (!/^[0-9]{3,4}$/.test(digits)) throw new Error('a CVV is 3 or 4 digits');
+    if (!cvv.test(digits)) throw new Error('a CVV is 3 or 4 digits');
     this.#digits = digits;
   }
 
@@ -188,7 +196,7 @@ export interface CardDetails {
 
 /** Reads MMYY, and YYMM where the first two digits cannot be a month. */
 export function parseExpiry(text: string): Expiry | undefined {
-  if (!/^[0-9]{4}$/.test(text)) return undefined;
+  if (!expiryDate.test(text)) return undefined;
   const head = Number(text.slice(0, 2));
   const tail = Number(text.slice(2));
   if (isMonth(head)) return { month: head, year: 2000 + tail };

@@ -32,6 +32,8 @@ export const CURRENCIES: ReadonlySet<string> = new Set(
    UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG`.split(/\s+/),
 );
 
+export const CURRENCY_PATTERN = '^[A-Z]{3}$';
+
 export function isCurrency(code: string): boolean {
   return CURRENCIES.has(code);
 }

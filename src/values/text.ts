@@ -7,12 +7,19 @@ export const RESTRICTED_PATTERN = '^[A-Za-z0-9 !#$%&()*+,\\-./:;<=>?@\\[\\]\\^_`
 
 export const CORRELATION_ID_PATTERN = '^[a-zA-Z0-9\\+\\-_:\\.,]*$';
 
-export const KVP_KEY_PATTERN = '^[A-Za-z0-9_.]+$';
+export const CORRELATION_ID_MAX_LENGTH = 128;
 
 export const KVP_REQUEST_PREFIX = 'GATEWAY.REQUEST.KVP.';
 export const KVP_RESPONSE_PREFIX = 'GATEWAY.RESPONSE.KVP.';
 
-const CORRELATION_ID_MAX_LENGTH = 128;
+export const KVPS_AT_MOST = 100;
+export const KVP_KEY_MAX_LENGTH = 64;
+/** The longest text that is stored. */
+export const KVP_VALUE_MAX_LENGTH = 1_024;
+
+const PREFIX = KVP_REQUEST_PREFIX.replaceAll('.', '\\.');
+/** With the prefix or without. The prefix alone is an empty key, although all its characters are fit for one. */
+export const KVP_KEY_PATTERN = `^(?!(${PREFIX})+$)(${PREFIX})?[a-zA-Z0-9_.]{1,${KVP_KEY_MAX_LENGTH}}$`;
 
 const restricted = new RegExp(RESTRICTED_PATTERN);
 const correlationId = new RegExp(CORRELATION_ID_PATTERN);

@@ -3,7 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { Compile } from 'typebox/compile';
 import { describe, expect, test } from 'vitest';
 import { OPERATIONS } from '../../src/api/operations.js';
-import { CreatedTransaction, Errors, LookedUpTransaction, SearchResults } from '../../src/api/schemas.js';
+import { Errors } from '../../src/api/schemas.js';
+import { CreatedTransaction, LookedUpTransaction, SearchResults } from '../../src/api/transaction-schemas.js';
 import { CustomerList, CustomerObject, TokenList, TokenObject } from '../../src/api/vault-schemas.js';
 import { demoCurl } from '../../src/gateway/demo.js';
 import { luhnValid } from '../../src/values/card.js';
@@ -131,7 +132,7 @@ test.each(SHOWN)('$page: the JSON that begins with $first is one of the interfac
   );
   expect(
     isAnswer || isRequest,
-    'It is neither a request nor an answer: bring it into step with the schemas in src/http.',
+    'It is neither a request nor an answer: bring it into step with the schemas in src/api.',
   ).toBe(true);
 });
 
