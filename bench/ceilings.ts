@@ -11,6 +11,7 @@ import { AuditLeases } from '../src/transactions/audit-leases.js';
 import { Claims } from '../src/transactions/claim.js';
 import { ProcessRegistry } from '../src/transactions/process-registry.js';
 import { Records } from '../src/transactions/record.js';
+import { RECORD_DIRECT, RECORD_TARGETED } from '../src/transactions/record.sql.js';
 import type { Outcome } from '../src/transactions/transaction.js';
 import { cents } from '../src/values/money.js';
 import type { PerSecond } from './results.js';
@@ -35,7 +36,7 @@ async function statements({ databaseUrl, connections, seconds }: StatementsAsked
   await registry.heartbeat(leases);
   const options = { maxBatch: 256, lanes: 1 };
   const claims = new Claims(database, registry, options);
-  const records = new Records(database, options);
+  const records = new Records(database, options, { direct: RECORD_DIRECT, targeted: RECORD_TARGETED });
   const run = randomBytes(6).toString('hex');
   // As long as a real one: nonce, card number and expiry date, tag.
   const sealed = randomBytes(80);

@@ -47,7 +47,7 @@ function fill(gateway: StandaloneGateway, rows: number): Promise<string | undefi
       await database.query(
         `INSERT INTO transaction (organisation_id, audit, created_at, amount_cents, merchant_id, gateway_status_code,
            voidable_until, settlement_date, transaction_type, status, currency, correlation_id, reference, acquirer,
-           card_mask, card_type, response_code, response_message, authorisation_code, card_key_version, card_sealed)
+           card_mask, card_type, response_code, response_message, authorisation_code, payment_details_key_version, payment_details_sealed)
          SELECT 1, $1 + n, now() - n * interval '3 seconds', 1995, 1, 0, now(), '2026-11-16', 'purchase', 'approved', 'AUD',
            md5(($1 + n)::text), 'order-' || n, 'simulator', '411111******1111', 'visa', '00', 'Approved', '123456', 1,
            decode(repeat(md5(n::text), 2), 'hex')

@@ -2,6 +2,7 @@
 import type { Guard } from './guard.js';
 
 const CLAIM = 'src/transactions/claim.sql.ts';
+const STATUS = 'src/transactions/status.sql.ts';
 const FILES = 'src/directdebit/files.sql.ts';
 const RETURNS = 'src/directdebit/returns.sql.ts';
 const CLEARING = 'src/directdebit/clearing.sql.ts';
@@ -18,9 +19,9 @@ export const DIRECTDEBIT_GUARDS: readonly Guard[] = [
   },
   {
     name: 'file: says that its items cannot be voided any more',
-    file: FILES,
-    find: 'UPDATE transaction t SET voidable_until = NULL, settlement_date = $5::date',
-    replace: 'UPDATE transaction t SET settlement_date = $5::date',
+    file: STATUS,
+    find: 'UPDATE transaction t SET voidable_until = NULL, settlement_date = lodged.processing_day',
+    replace: 'UPDATE transaction t SET settlement_date = lodged.processing_day',
     tests: [[VOID, 'once it is in a file']],
   },
   {
@@ -76,7 +77,7 @@ export const DIRECTDEBIT_GUARDS: readonly Guard[] = [
   },
   {
     name: 'return of a refund: gives its amount back',
-    file: RETURNS,
+    file: STATUS,
     find: 'SET refunded_cents = target.refunded_cents - back.cents',
     replace: 'SET refunded_cents = target.refunded_cents',
     tests: [['test/directdebit/refunds.test.ts', 'a credit that the bank returns']],

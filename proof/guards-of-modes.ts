@@ -35,7 +35,7 @@ export const MODE_GUARDS: readonly Guard[] = [
   },
   {
     name: 'item: belongs to the bank that took it in',
-    file: 'src/transactions/record.sql.ts',
+    file: 'src/directdebit/intake.sql.ts',
     find: "coalesce(target_audit, audit), acquirer <> 'directdebit',",
     replace: 'coalesce(target_audit, audit), false,',
     tests: [[BANKS, 'each stays with its own']],

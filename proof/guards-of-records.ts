@@ -2,7 +2,7 @@
 // Not among them: `status = 'unknown'` in BEGIN_REVERSAL and TAKE_DUE, since only the current attempt can have decided.
 import type { Guard } from './guard.js';
 
-const RECORD = 'src/transactions/record.sql.ts';
+const RECORD = 'src/transactions/status.sql.ts';
 const FINISH = 'src/transactions/finish.ts';
 const RESOLVER = 'src/transactions/resolver.ts';
 const RESOLVER_SQL = 'src/transactions/resolver.sql.ts';
@@ -136,8 +136,8 @@ export const RECORD_GUARDS: readonly Guard[] = [
   {
     name: 'doubt: what was decided meanwhile is not taken up again',
     file: RECORD,
-    find: "AND t.audit = doubt.audit\n      AND t.status = 'unknown' AND t.resolve_at IS NULL",
-    replace: 'AND t.audit = doubt.audit\n      AND t.resolve_at IS NULL',
+    find: "AND t.audit = doubt.audit\n        AND t.status = 'unknown' AND t.resolve_at IS NULL",
+    replace: 'AND t.audit = doubt.audit\n        AND t.resolve_at IS NULL',
     tests: [[IN_DOUBT, 'unreadable answer that comes after the reversal']],
   },
   {

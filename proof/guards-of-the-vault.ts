@@ -125,7 +125,7 @@ export const VAULT_GUARDS: readonly Guard[] = [
     slow: true,
     file: ROTATION,
     find: `      AND NOT EXISTS (SELECT FROM transaction t WHERE t.organisation_id = k.organisation_id
-        AND t.merchant_id = k.merchant_id AND t.card_key_version = k.version)\n`,
+        AND t.merchant_id = k.merchant_id AND t.payment_details_key_version = k.version)\n`,
     replace: '',
     tests: [[KEYS, 'only transactions, or only tokens']],
   },

@@ -10,6 +10,7 @@ const FOLDERS = [
   'embedded-postgres',
   'plugins',
   'journal',
+  'events',
   'merchants',
   'vault',
   'acquirers',

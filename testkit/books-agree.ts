@@ -6,6 +6,7 @@ import {
   differences,
   STORED_TRANSACTIONS,
   type StoredTransaction,
+  WRONG_EVENTS,
   wrongReservations,
 } from './books.js';
 import type { TestGateway } from './gateway.js';
@@ -21,7 +22,7 @@ export async function expectReservationsToBeHeld(gateway: Pick<TestGateway, 'sql
 
 /**
  * Waits until everything is decided, and then expects that gateway and acquirer agree to the cent, that every
- * reservation is held by somebody, and that nothing was asked for twice.
+ * reservation is held by somebody, that the events say how each transaction stands, and that nothing was asked for twice.
  */
 export async function expectBooksToAgree(
   gateway: Pick<TestGateway, 'sql' | 'ledger'>,
@@ -33,5 +34,6 @@ export async function expectBooksToAgree(
   expect(entries.length).toBeGreaterThan(0);
   expect(differences(await storedTransactions(gateway), entries)).toEqual([]);
   await expectReservationsToBeHeld(gateway);
+  expect(await gateway.sql(WRONG_EVENTS)).toEqual([]);
   expect(askedAgain(entries)).toEqual([]);
 }

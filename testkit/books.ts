@@ -104,6 +104,17 @@ export function differences(rows: readonly Booked[], entries: readonly LedgerEnt
     );
 }
 
+/** Reads transactions whose events are not numbered from 1, or whose newest does not say how they stand. */
+export const WRONG_EVENTS = `
+  WITH told AS (
+    SELECT organisation_id, subject AS audit, array_agg(version ORDER BY version) AS versions,
+      (array_agg(type ORDER BY version DESC))[1] AS newest
+    FROM event WHERE type LIKE 'transaction.%' OR type LIKE 'directdebit.%' GROUP BY organisation_id, subject)
+  SELECT t.organisation_id, t.audit, t.status, t.version, told.versions, told.newest
+  FROM transaction t LEFT JOIN told ON told.organisation_id = t.organisation_id AND told.audit = t.audit
+  WHERE coalesce(told.versions, '{}') <> ARRAY(SELECT generate_series(1, t.version))
+    OR replace(told.newest, 'directdebit.returned', 'transaction.declined') <> 'transaction.' || t.status`;
+
 /** References under which the acquirer was asked more than once. */
 export function askedAgain(entries: readonly LedgerEntry[]): string[] {
   const seen = new Set<string>();

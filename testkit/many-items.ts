@@ -84,10 +84,10 @@ const COPY_WITH = {
     )
     INSERT INTO transaction (organisation_id, audit, merchant_id, created_at, amount_cents, gateway_status_code,
       voidable_until, settlement_date, transaction_type, status, currency, correlation_id, reference, acquirer,
-      response_code, response_message, card_key_version, bank_account, card_sealed)
+      response_code, response_message, payment_details_key_version, bank_account, payment_details_sealed)
     SELECT t.organisation_id, made.audit, t.merchant_id, t.created_at, made.amount_cents, t.gateway_status_code,
       t.voidable_until, t.settlement_date, made.transaction_type, t.status, t.currency, 'made-' || made.audit, t.reference,
-      t.acquirer, t.response_code, t.response_message, t.card_key_version, made.bank_account::json,
+      t.acquirer, t.response_code, t.response_message, t.payment_details_key_version, made.bank_account::json,
       decode(made.sealed, 'base64')
     FROM made, transaction t WHERE t.organisation_id = 1 AND t.audit = $1`,
 };

@@ -24,8 +24,8 @@ const SEALED = `
   SELECT 'token' AS table, organisation_id AS "organisationId", merchant_id AS "merchantId", id AS row,
     key_version AS version, sealed FROM token WHERE sealed IS NOT NULL
   UNION ALL
-  SELECT 'transaction', organisation_id, merchant_id, audit, card_key_version, card_sealed FROM transaction
-  WHERE card_sealed IS NOT NULL
+  SELECT 'transaction', organisation_id, merchant_id, audit, payment_details_key_version, payment_details_sealed FROM transaction
+  WHERE payment_details_sealed IS NOT NULL
   ORDER BY 1, 2, 3, 4`;
 
 export const dataDirOf = ({ ledgerPath }: TestGateway) => dirname(ledgerPath);

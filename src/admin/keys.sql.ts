@@ -7,8 +7,8 @@ export const KEY_STATUS: Statement = {
       SELECT organisation_id, merchant_id, key_version AS version, count(*) AS tokens, 0 AS transactions
       FROM token WHERE deleted_at IS NULL GROUP BY 1, 2, 3
       UNION ALL
-      SELECT organisation_id, merchant_id, card_key_version, 0, count(*)
-      FROM transaction WHERE card_key_version IS NOT NULL GROUP BY 1, 2, 3)
+      SELECT organisation_id, merchant_id, payment_details_key_version, 0, count(*)
+      FROM transaction WHERE payment_details_key_version IS NOT NULL GROUP BY 1, 2, 3)
     SELECT k.merchant_id AS merchant, k.version,
       k.version = max(k.version) OVER (PARTITION BY k.organisation_id, k.merchant_id) AS seals,
       coalesce(sum(s.tokens), 0)::bigint AS tokens, coalesce(sum(s.transactions), 0)::bigint AS transactions,

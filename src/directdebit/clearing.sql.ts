@@ -1,4 +1,5 @@
 import type { Statement } from '../postgres/database.js';
+import { APPROVE_CLEARED } from '../transactions/status.sql.js';
 
 /** Whether there is anything to do at all. Asked every second, of an index that is empty most of the time. */
 export const ANYTHING_DUE: Statement = {
@@ -51,9 +52,7 @@ export const CLEAR_DUE: Statement = {
     ), cleared AS (
       UPDATE directdebit_item i SET state = 'cleared', next_at = NULL FROM due
       WHERE i.organisation_id = due.organisation_id AND i.audit = due.audit
-      RETURNING i.organisation_id, i.audit
-    )
-    UPDATE transaction t SET status = 'approved', response_code = '00', response_message = $3,
-      decided_at = (SELECT gateway_now())
-    FROM cleared WHERE t.organisation_id = cleared.organisation_id AND t.audit = cleared.audit AND t.status = 'pending'`,
+      RETURNING i.organisation_id, i.audit, $3::text AS message
+    ), ${APPROVE_CLEARED}
+    SELECT audit FROM approved`,
 };

@@ -1,4 +1,5 @@
 import type { Statement } from '../postgres/database.js';
+import { SETTLE_LODGED } from '../transactions/status.sql.js';
 
 /** Whether the transaction t collects money: what `directDebitMode` says, for statements that add up. */
 export const IS_DEBIT = `t.transaction_type = 'purchase'`;
@@ -64,10 +65,9 @@ export const MAKE_FILE: Statement = {
         next_at = CASE WHEN $9 OR $10 THEN to_timestamp($6::float8 / 1000) END
       FROM fitting, file
       WHERE i.organisation_id = $1 AND i.audit = fitting.audit
-    ), sent AS (
-      UPDATE transaction t SET voidable_until = NULL, settlement_date = $5::date
-      FROM fitting WHERE t.organisation_id = $1 AND t.audit = fitting.audit
-    )
+    ), lodged AS (
+      SELECT $1::integer AS organisation_id, audit, $5::date AS processing_day FROM fitting
+    ), ${SETTLE_LODGED}
     SELECT file.number, (SELECT count(*) FROM fitting) = $11 AS full,
       (SELECT count(*) FROM waiting) - (SELECT count(*) FROM fitting) AS left
     FROM file`,
@@ -130,7 +130,7 @@ export const ITEMS_OF_FILE: Statement = {
   name: 'items-of-file',
   text: `
     SELECT i.line, i.audit, t.transaction_type AS "transactionType", t.amount_cents AS "amountCents",
-      i.account_audit AS "accountAudit", a.card_sealed AS sealed, a.card_key_version AS "keyVersion"
+      i.account_audit AS "accountAudit", a.payment_details_sealed AS sealed, a.payment_details_key_version AS "keyVersion"
     FROM directdebit_item i
     JOIN transaction t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
     JOIN transaction a ON a.organisation_id = i.organisation_id AND a.audit = i.account_audit

@@ -1,5 +1,6 @@
 import { columns, integer, smallint, text } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
+import { DECLINE_RETURNED, RELEASE_DECLINED } from '../transactions/status.sql.js';
 
 /** After today and the days in which a return is taken. Where a reference says nothing, nothing is found. */
 export const SENT_BACK = columns<{ readonly organisationId: number; readonly audit: number } | undefined>(
@@ -41,8 +42,7 @@ export const LISTED = columns<{
   message: text(({ message }) => message),
 });
 
-// Rows are locked in the order of the audits, so that two imports of the same file wait for each other and do not
-// deadlock; and then read as they are by now, since the clearing may have approved them a moment ago.
+// Rows are locked in the order of the audits, so that two imports of the same file wait for each other and do not deadlock.
 const RETURNED = `
   listed AS (
     SELECT * FROM ${LISTED.rows}
@@ -56,20 +56,7 @@ const RETURNED = `
     FROM locked JOIN listed ON listed.organisation_id = locked.organisation_id AND listed.audit = locked.audit
     WHERE i.organisation_id = locked.organisation_id AND i.audit = locked.audit
     RETURNING i.organisation_id, i.audit, listed.code, listed.message
-  ), before AS (
-    SELECT t.organisation_id, t.audit, t.status, returned.code, returned.message FROM transaction t
-    JOIN returned ON returned.organisation_id = t.organisation_id AND returned.audit = t.audit
-    WHERE t.status IN ('pending', 'approved')
-    ORDER BY t.organisation_id, t.audit FOR UPDATE OF t
-  ), declined AS (
-    UPDATE transaction t SET status = 'declined', response_code = before.code::text,
-      response_message = before.message, authorisation_code = NULL, voidable_until = NULL,
-      decided_at = (SELECT gateway_now())
-    FROM before
-    WHERE t.organisation_id = before.organisation_id AND t.audit = before.audit
-    RETURNING t.organisation_id, t.audit, t.merchant_id, t.target_audit, t.amount_cents, t.refunded_cents,
-      before.status = 'approved' AS late
-  )`;
+  ), ${DECLINE_RETURNED}`;
 
 const TOLD = `
   SELECT organisation_id AS "organisationId", merchant_id AS "merchantId", audit, late,
@@ -83,12 +70,7 @@ export const RETURN_ITEMS: Statement = { name: 'return-items', text: `WITH ${RET
 export const RETURN_REFUNDS: Statement = {
   name: 'return-refunds',
   text: `
-    WITH ${RETURNED}, given_back AS (
-      UPDATE transaction target SET refunded_cents = target.refunded_cents - back.cents
-      FROM (SELECT organisation_id, target_audit, sum(amount_cents) AS cents FROM declined
-        GROUP BY organisation_id, target_audit) back
-      WHERE target.organisation_id = back.organisation_id AND target.audit = back.target_audit
-    )
+    WITH ${RETURNED}, ${RELEASE_DECLINED}
     ${TOLD}`,
 };
 

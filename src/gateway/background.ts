@@ -1,6 +1,7 @@
-// The background loops of a gateway: heartbeats, the resolver, the sweep and the clearing of direct debits.
+// The background loops of a gateway: heartbeats, the resolver, the sweep, the clearing of direct debits and the end of old events.
 import type { Logger } from 'pino';
 import type { Clearing } from '../directdebit/clearing.js';
+import { EventRetention } from '../events/retention.js';
 import type { AuditLeases } from '../transactions/audit-leases.js';
 import type { Clock } from '../transactions/clock.js';
 import type { ProcessRegistry } from '../transactions/process-registry.js';
@@ -15,6 +16,7 @@ import type { Settings } from './settings.js';
 const HEARTBEAT_EVERY_MS = 1_000;
 const CLEARING_EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 1_000;
+const FORGET_EVENTS_EVERY_MS = 3_600_000;
 
 export interface BackgroundParts {
   readonly settings: Settings;
@@ -34,6 +36,7 @@ export class Background {
   readonly #resolving: Loop;
   readonly #sweeping: Loop;
   readonly #clearing: Loop;
+  readonly #forgetting: Loop;
 
   constructor(private readonly parts: BackgroundParts) {
     const { settings, log, watch, databases, resolver, clearing } = parts;
@@ -49,6 +52,8 @@ export class Background {
     );
     this.#sweeping = new Loop(() => sweep.run(), SWEEP_EVERY_MS, onError);
     this.#clearing = new Loop(() => clearing.run(), CLEARING_EVERY_MS, onError);
+    const retention = new EventRetention(databases.background, settings.eventDays);
+    this.#forgetting = new Loop(() => retention.run(), FORGET_EVENTS_EVERY_MS, onError);
     this.#heartbeats = new Loop(
       () => this.#heartbeat(),
       HEARTBEAT_EVERY_MS,
@@ -71,7 +76,7 @@ export class Background {
   }
 
   get #all(): readonly Loop[] {
-    return [this.#resolving, this.#sweeping, this.#clearing, this.#heartbeats];
+    return [this.#resolving, this.#sweeping, this.#clearing, this.#forgetting, this.#heartbeats];
   }
 
   async #heartbeat(): Promise<void> {

@@ -5,6 +5,7 @@ import { SimulatedBank } from '../acquirers/simulator/bank.js';
 import type { SimulatorLedger } from '../acquirers/simulator/ledger.js';
 import { Clearing } from '../directdebit/clearing.js';
 import { DirectDebitFiles } from '../directdebit/files.js';
+import { RECORD_DIRECT_DEBIT_REFUNDS, RECORD_DIRECT_DEBITS } from '../directdebit/intake.sql.js';
 import { Claims } from '../transactions/claim.js';
 import { Creation, type Point } from '../transactions/create.js';
 import { Finisher } from '../transactions/finish.js';
@@ -49,7 +50,10 @@ export function assemblePipeline(parts: PipelineParts): Pipeline {
   const deadlineMs = settings.acquirerDeadlineMs;
   const batches = { maxBatch: settings.maxBatch, lanes: settings.maxBatch === 1 ? 8 : 1 };
   const lookup = new Lookup(databases.lookUps, settings.correlationIdHours * HOUR_MS, batches);
-  const records = new Records(databases.commits, batches);
+  const records = new Records(databases.commits, batches, {
+    direct: RECORD_DIRECT_DEBITS,
+    targeted: RECORD_DIRECT_DEBIT_REFUNDS,
+  });
   const claims = new Claims(databases.commits, registry, batches);
   const orders = new Orders({ database: databases.others, keys: vault.keys, referenceOf });
   const background = new Background({

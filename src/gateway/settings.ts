@@ -1,6 +1,7 @@
 // The settings: environment variables, each checked before anything is started. A wrong one stops the start.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { MOST_DAYS_KEPT } from '../events/retention.js';
 import { DatabaseUrlError, serversOf } from '../postgres/database-url.js';
 import { POINTS, type Point } from '../transactions/create.js';
 import type { TransitOptions } from '../vault/transit-keys.js';
@@ -23,6 +24,7 @@ export interface Settings {
   readonly resolverLongestPauseMs: number;
   readonly processTimeoutMs: number;
   readonly correlationIdHours: number;
+  readonly eventDays: number;
   /** After so long a database that does not answer is given up. */
   readonly databaseTimeoutMs: number;
   readonly workers: number;
@@ -79,6 +81,7 @@ export function readSettings(environment: Environment = process.env): Settings {
     resolverLongestPauseMs: integer('RESOLVER_LONGEST_PAUSE_MS', 300_000, 1, 86_400_000),
     processTimeoutMs: integer('PROCESS_TIMEOUT_MS', 5_000, 1_500, 600_000),
     correlationIdHours: integer('CORRELATION_ID_HOURS', 24, 1, 8_760),
+    eventDays: integer('EVENT_DAYS', 30, 1, MOST_DAYS_KEPT),
     databaseTimeoutMs: integer('DATABASE_TIMEOUT_MS', 4_000, 500, 60_000),
     workers: integer('WORKERS', 1, 1, 256),
     maxInFlight: integer('MAX_IN_FLIGHT', 5_000, 1, 1_000_000),

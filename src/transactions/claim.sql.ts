@@ -30,9 +30,9 @@ export const ASKED = columns<DirectClaim>(
     card_mask: optionalText(({ cardMask }) => cardMask),
     card_type: optionalText(({ cardType }) => cardType),
     kvps: json(({ kvps }) => storedKvps(kvps)),
-    card_key_version: integer(({ keyVersion }) => keyVersion),
+    payment_details_key_version: integer(({ keyVersion }) => keyVersion),
     token_id: integer(({ tokenId }) => tokenId),
-    card_sealed: bytes(({ sealed }) => sealed),
+    payment_details_sealed: bytes(({ sealed }) => sealed),
     bank_account: json(({ bankAccount }) => bankAccount),
     decisions: json(storedDecisions),
     epoch: bigint(({ inFlight }) => inFlight.epoch),
@@ -62,12 +62,12 @@ const PAST_EVERY_FENCE = `
 
 const INSERT_DIRECT = `
     INSERT INTO transaction (organisation_id, audit, merchant_id, amount_cents, created_at, completable_until,
-      transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps, card_key_version,
-      token_id, card_sealed, bank_account, pricing, prepared)
+      transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps, payment_details_key_version,
+      token_id, payment_details_sealed, bank_account, pricing, prepared)
     SELECT organisation_id, audit, merchant_id, amount_cents,
       to_timestamp(created_ms / 1000), to_timestamp(completable_until_ms / 1000),
       transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps::json,
-      card_key_version, token_id, decode(card_sealed, 'base64'), bank_account::json, decisions::json -> 'pricing',
+      payment_details_key_version, token_id, decode(payment_details_sealed, 'base64'), bank_account::json, decisions::json -> 'pricing',
       (decisions::json -> 'prepared')::jsonb
     FROM ${ASKED.rows}
     WHERE ${PAST_EVERY_FENCE}

@@ -1,4 +1,5 @@
 import type { Statement } from '../postgres/database.js';
+import { IN_DOUBT } from './status.sql.js';
 
 /** Presumably dead ones; never the one that asks. Those unseen for an hour will not claim under their leases again. */
 export const DEAD_PROCESSES: Statement = {
@@ -23,13 +24,13 @@ export const LEASES_OF_PROCESS: Statement = {
 export const HAND_OVER_IN_DOUBT: Statement = {
   name: 'hand-over-in-doubt',
   text: `
-    UPDATE transaction t SET resolve_at = now()
-    FROM (
-      SELECT audit FROM transaction
+    WITH doubt AS (
+      SELECT organisation_id, audit FROM transaction
       WHERE organisation_id = $3 AND audit BETWEEN $4 AND $5 AND status = 'unknown' AND resolve_at IS NULL
         AND EXISTS (SELECT FROM process p WHERE p.id = $2 AND p.seen_at < now() - $1 * interval '1 millisecond')
-      FOR UPDATE SKIP LOCKED) left_in_doubt
-    WHERE t.organisation_id = $3 AND t.audit BETWEEN $4 AND $5 AND t.audit = left_in_doubt.audit`,
+      FOR UPDATE SKIP LOCKED
+    ), ${IN_DOUBT}
+    SELECT audit FROM doubted`,
 };
 
 /** With its leases: what it left has been handed over. */

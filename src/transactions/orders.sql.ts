@@ -14,13 +14,13 @@ export const SEALED_CARD: Statement = {
   name: 'sealed-card',
   text: `
     WITH RECURSIVE origin AS (
-      SELECT audit, target_audit, merchant_id, card_key_version, card_sealed, card_mask
+      SELECT audit, target_audit, merchant_id, payment_details_key_version, payment_details_sealed, card_mask
       FROM transaction WHERE organisation_id = $1 AND audit = $2
       UNION ALL
-      SELECT target.audit, target.target_audit, target.merchant_id, target.card_key_version, target.card_sealed,
+      SELECT target.audit, target.target_audit, target.merchant_id, target.payment_details_key_version, target.payment_details_sealed,
         target.card_mask
       FROM origin JOIN transaction target ON target.organisation_id = $1 AND target.audit = origin.target_audit
     )
-    SELECT audit, merchant_id AS "merchantId", card_key_version AS "keyVersion", card_sealed AS sealed
-    FROM origin WHERE card_sealed IS NOT NULL AND card_mask IS NOT NULL`,
+    SELECT audit, merchant_id AS "merchantId", payment_details_key_version AS "keyVersion", payment_details_sealed AS sealed
+    FROM origin WHERE payment_details_sealed IS NOT NULL AND card_mask IS NOT NULL`,
 };

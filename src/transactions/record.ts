@@ -1,17 +1,17 @@
 // Commit B: the outcome is stored, and the reservation on the target settled or released.
 
 import { Batcher } from '../postgres/batcher.js';
-import type { Database } from '../postgres/database.js';
+import type { Database, Statement } from '../postgres/database.js';
 import type { BatchOptions } from './claim.js';
-import {
-  ANSWERS,
-  DOUBTS,
-  HAND_TO_RESOLVER,
-  RECORD_DIRECT,
-  RECORD_DIRECT_WITH_ITEMS,
-  RECORD_TARGETED,
-} from './record.sql.js';
+import { HAND_TO_RESOLVER, RECORD_DIRECT, RECORD_TARGETED } from './record.sql.js';
+import { ANSWERS, DOUBTS } from './status.sql.js';
 import type { Intent, Outcome, Recording, Undecided } from './transaction.js';
+
+/** The statements of commit B where some of the outcomes are pending: they also begin the way of a direct debit. */
+export interface IntakeStatements {
+  readonly direct: Statement;
+  readonly targeted: Statement;
+}
 
 export class Records {
   readonly #direct: Batcher<Recording, boolean>;
@@ -21,13 +21,17 @@ export class Records {
   constructor(
     private readonly database: Database,
     options: BatchOptions,
+    intake: IntakeStatements,
   ) {
-    this.#direct = new Batcher((recordings) => this.#recordDirect(recordings), options);
+    this.#direct = new Batcher(
+      (recordings) => this.#record(anyPending(recordings) ? intake.direct : RECORD_DIRECT, recordings),
+      options,
+    );
     // One lane: an effect on a shared target never waits for another batch of this process.
-    this.#targeted = new Batcher((recordings) => this.#record(RECORD_TARGETED, recordings), {
-      ...options,
-      lanes: 1,
-    });
+    this.#targeted = new Batcher(
+      (recordings) => this.#record(anyPending(recordings) ? intake.targeted : RECORD_TARGETED, recordings),
+      { ...options, lanes: 1 },
+    );
     this.#doubts = new Batcher((doubts) => this.#handOver(doubts), options);
   }
 
@@ -41,15 +45,7 @@ export class Records {
     await this.#doubts.submit(intent);
   }
 
-  #recordDirect(recordings: readonly Recording[]): Promise<readonly boolean[]> {
-    const withItems = recordings.some(({ outcome }) => outcome.status === 'pending');
-    return this.#record(withItems ? RECORD_DIRECT_WITH_ITEMS : RECORD_DIRECT, recordings);
-  }
-
-  async #record(
-    statement: typeof RECORD_DIRECT,
-    recordings: readonly Recording[],
-  ): Promise<readonly boolean[]> {
+  async #record(statement: Statement, recordings: readonly Recording[]): Promise<readonly boolean[]> {
     const values = ANSWERS.encode(recordings);
     const { rows } = await this.database.query<Pick<Intent, 'organisationId' | 'audit'>>(statement, values);
     if (rows.length === recordings.length) return recordings.map(() => true);
@@ -61,4 +57,8 @@ export class Records {
     await this.database.query(HAND_TO_RESOLVER, DOUBTS.encode(doubts));
     return doubts.map(() => undefined);
   }
+}
+
+function anyPending(recordings: readonly Recording[]): boolean {
+  return recordings.some(({ outcome }) => outcome.status === 'pending');
 }

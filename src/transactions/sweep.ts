@@ -1,7 +1,8 @@
 // Finds transactions in doubt that nobody looks after: under no lease, and not the resolver's. A failover that lost a lease can
 // leave such a one. Slowly and in small pieces, at each start, after each failover, and once a day.
 import type { Database, Queryable } from '../postgres/database.js';
-import { DOUBTS, HAND_TO_RESOLVER } from './record.sql.js';
+import { HAND_TO_RESOLVER } from './record.sql.js';
+import { DOUBTS } from './status.sql.js';
 import { ASK_FOR_A_SWEEP, BEGIN_SWEEP, NEXT_TO_SWEEP, SWEPT, UNLEASED, WHOLLY_SWEPT } from './sweep.sql.js';
 
 /** How many audits one run looks at: some milliseconds of PostgreSQL's time. */

@@ -32,7 +32,7 @@ export const OLDER_TRANSACTIONS_LEFT: Statement = {
   name: '',
   text: `
     SELECT EXISTS (SELECT FROM transaction
-      WHERE organisation_id = $1 AND merchant_id = $2 AND card_key_version < $3) AS left`,
+      WHERE organisation_id = $1 AND merchant_id = $2 AND payment_details_key_version < $3) AS left`,
 };
 
 export const COUNT_OLDER: Statement = {
@@ -40,7 +40,7 @@ export const COUNT_OLDER: Statement = {
   text: `
     SELECT (SELECT count(*) FROM token
         WHERE organisation_id = $1 AND merchant_id = $2 AND key_version < $3 AND deleted_at IS NULL)
-      + (SELECT count(*) FROM transaction WHERE organisation_id = $1 AND merchant_id = $2 AND card_key_version < $3) AS rows`,
+      + (SELECT count(*) FROM transaction WHERE organisation_id = $1 AND merchant_id = $2 AND payment_details_key_version < $3) AS rows`,
 };
 
 /** What another rotation or a request has locked is left to it, or to the next pass. */
@@ -63,15 +63,15 @@ export const RESEAL_TOKENS: Statement = {
 export const TAKE_OLDER_TRANSACTIONS: Statement = {
   name: 'take-older-transactions',
   text: `
-    SELECT audit AS row, card_key_version AS "keyVersion", card_sealed AS sealed FROM transaction
-    WHERE organisation_id = $1 AND merchant_id = $2 AND card_key_version < $3 AND audit > $5
+    SELECT audit AS row, payment_details_key_version AS "keyVersion", payment_details_sealed AS sealed FROM transaction
+    WHERE organisation_id = $1 AND merchant_id = $2 AND payment_details_key_version < $3 AND audit > $5
     ORDER BY audit LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED`,
 };
 
 export const RESEAL_TRANSACTIONS: Statement = {
   name: 'reseal-transactions',
   text: `
-    UPDATE transaction t SET card_key_version = $3, card_sealed = decode(resealed.sealed, 'base64')
+    UPDATE transaction t SET payment_details_key_version = $3, payment_details_sealed = decode(resealed.sealed, 'base64')
     FROM ${RESEALED.rows}
     WHERE t.organisation_id = $1 AND t.audit = resealed.row AND t.merchant_id = $2`,
 };
@@ -88,7 +88,7 @@ export const DESTROY_DATA_KEY: Statement = {
       AND NOT EXISTS (SELECT FROM token t WHERE t.organisation_id = k.organisation_id
         AND t.merchant_id = k.merchant_id AND t.key_version = k.version)
       AND NOT EXISTS (SELECT FROM transaction t WHERE t.organisation_id = k.organisation_id
-        AND t.merchant_id = k.merchant_id AND t.card_key_version = k.version)
+        AND t.merchant_id = k.merchant_id AND t.payment_details_key_version = k.version)
     RETURNING k.organisation_id AS "organisationId"`,
 };
 

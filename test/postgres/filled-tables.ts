@@ -25,7 +25,7 @@ const STATEMENTS = [
    SELECT organisation_id, id, version, 'key', '' FROM merchant, generate_series(1, 2) version`,
   `INSERT INTO transaction (organisation_id, merchant_id, audit, created_at, amount_cents, gateway_status_code, resolve_at,
      voidable_until, settlement_date, transaction_type, status, currency, correlation_id, reference, acquirer, card_mask,
-     card_type, response_code, response_message, authorisation_code, card_key_version, card_sealed)
+     card_type, response_code, response_message, authorisation_code, payment_details_key_version, payment_details_sealed)
    SELECT ${OWNER}, n, now() - (ROWS - n) * interval '3 seconds', 1995, CASE WHEN n % 5000 = 0 THEN -99 ELSE 0 END,
      CASE WHEN n % 5000 = 0 THEN now() END, now(), '2026-11-16', 'purchase',
      CASE WHEN n % 5000 = 0 THEN 'unknown' WHEN n % 4 = 0 THEN 'pending' ELSE 'approved' END, 'AUD', md5(n::text),

@@ -1,5 +1,6 @@
 // Plans that are made once and kept: whatever the tables were like when they were made, each row is found by its key.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as taking from '../../src/directdebit/intake.sql.js';
 import { Database, type Statement } from '../../src/postgres/database.js';
 import * as claiming from '../../src/transactions/claim.sql.js';
 import * as finding from '../../src/transactions/lookup.sql.js';
@@ -34,8 +35,9 @@ const STATEMENTS: readonly Statement[] = Object.values({
   ...claiming,
   ...recording,
   ...finding,
+  ...taking,
   USABLE_TOKENS,
-}).filter((exported): exported is Statement => 'text' in exported);
+}).filter((exported): exported is Statement => typeof exported === 'object' && 'text' in exported);
 /** Each table that a kept plan reads, and what it has to be found by. */
 const KEYS: Readonly<Record<string, RegExp>> = {
   transaction: /Index Cond: .*\b(?:audit|correlation_id) = /,

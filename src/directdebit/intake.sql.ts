@@ -1,0 +1,27 @@
+import type { Statement } from '../postgres/database.js';
+import { RECORDED } from '../transactions/record.sql.js';
+import { DECIDE_DIRECT_DEBITS, DECIDE_TARGETED } from '../transactions/status.sql.js';
+
+/**
+ * A direct debit that was taken in begins its way to the bank that took it in, for good. The simulated bank takes it when
+ * the day closes, the merchant's own when the operator makes the file.
+ */
+const NEW_ITEMS = `
+    items AS (
+      INSERT INTO directdebit_item (organisation_id, audit, merchant_id, account_audit, simulated, next_at)
+      SELECT organisation_id, audit, merchant_id, coalesce(target_audit, audit), acquirer <> 'directdebit',
+        CASE WHEN acquirer <> 'directdebit' THEN voidable_until END
+      FROM decided WHERE status = 'pending'
+    )`;
+
+/** Commit B where direct debits are among the payments. */
+export const RECORD_DIRECT_DEBITS: Statement = {
+  name: 'record-direct-debits',
+  text: `WITH ${DECIDE_DIRECT_DEBITS}, ${NEW_ITEMS} ${RECORDED}`,
+};
+
+/** The same where refunds of direct debits are among operations on an earlier transaction. */
+export const RECORD_DIRECT_DEBIT_REFUNDS: Statement = {
+  name: 'record-direct-debit-refunds',
+  text: `WITH ${DECIDE_TARGETED}, ${NEW_ITEMS} ${RECORDED}`,
+};

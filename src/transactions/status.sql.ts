@@ -1,0 +1,172 @@
+import { INTO_EVENTS } from '../events/events.sql.js';
+import { columns, date, float, integer, optionalText, smallint, text } from '../postgres/columns.js';
+import type { Recording, Undecided } from './transaction.js';
+
+// The one home of the status of transactions: nothing else sets it. Each fragment changes it, and writes the events about the
+// change, in a statement of which it is a part; what it reads, and what it is called there, its comment says.
+
+/** What a new status brings along. */
+const DECIDED_NOW = `version = t.version + 1, decided_at = (SELECT gateway_now())`;
+
+/** What an event has to know. */
+const FOR_EVENTS = `t.organisation_id, t.merchant_id, t.audit, t.version, t.status`;
+
+const EVENT = `${INTO_EVENTS}
+    SELECT organisation_id, merchant_id, audit, version, 'transaction.' || status, (SELECT gateway_now())`;
+
+export const ANSWERS = columns<Recording>('answer', {
+  organisation_id: integer(({ organisationId }) => organisationId),
+  audit: integer(({ intent }) => intent.audit),
+  resolve_attempts: integer(({ attempt }) => attempt),
+  gateway_status_code: smallint(({ outcome }) => outcome.gatewayStatusCode),
+  voidable_until_ms: float(({ outcome }) => outcome.voidableUntilMs),
+  status: text(({ outcome }) => outcome.status),
+  response_code: optionalText(({ outcome }) => outcome.responseCode),
+  response_message: optionalText(({ outcome }) => outcome.responseMessage),
+  settlement_date: date(({ outcome }) => outcome.settlementDate),
+  authorisation_code: optionalText(({ outcome }) => outcome.authorisationCode),
+  preauthorisation_code: optionalText(({ outcome }) => outcome.preauthorisationCode),
+});
+
+/**
+ * The outcomes of transactions in doubt. Once the resolver has taken a transaction (its attempts count up), only that attempt may
+ * decide it: an answer that comes late changes nothing.
+ */
+const DECIDE = `
+      UPDATE transaction t SET
+        status = answer.status, ${DECIDED_NOW}, gateway_status_code = answer.gateway_status_code,
+        response_code = answer.response_code, response_message = answer.response_message,
+        settlement_date = answer.settlement_date, authorisation_code = answer.authorisation_code,
+        preauthorisation_code = answer.preauthorisation_code,
+        voidable_until = to_timestamp(answer.voidable_until_ms / 1000), resolve_at = NULL
+      FROM ${ANSWERS.rows}
+      WHERE t.organisation_id = answer.organisation_id AND t.audit = answer.audit
+        AND t.status = 'unknown' AND t.resolve_attempts = answer.resolve_attempts`;
+
+/** Makes `decided` of the answers: those that were. */
+export const DECIDE_DIRECT = `
+    decided AS (${DECIDE}
+      RETURNING ${FOR_EVENTS}
+    ), events AS (${EVENT}
+      FROM decided
+    )`;
+
+/** The same, with what it takes to begin the way of a direct debit. */
+export const DECIDE_DIRECT_DEBITS = `
+    decided AS (${DECIDE}
+      RETURNING ${FOR_EVENTS}, t.target_audit, t.voidable_until, t.acquirer
+    ), events AS (${EVENT}
+      FROM decided
+    )`;
+
+/**
+ * The same for operations on an earlier transaction: what did not happen gives its reservation back; a void that did makes its
+ * target voided, and gives a voided completion's or refund's amount back to that one's own target.
+ */
+export const DECIDE_TARGETED = `
+    decided AS (${DECIDE}
+      RETURNING ${FOR_EVENTS}, t.transaction_type, t.target_audit, t.amount_cents, t.voidable_until, t.acquirer,
+        t.status IN ('approved', 'pending') AS happened
+    ), effects AS (
+      SELECT organisation_id, target_audit AS audit,
+        CASE WHEN transaction_type = 'refund' THEN amount_cents ELSE 0 END AS refund_cents_back,
+        transaction_type = 'completion' AS completion_back,
+        transaction_type = 'void' AS void_back,
+        false AS voided
+      FROM decided WHERE NOT happened
+      UNION ALL
+      SELECT organisation_id, target_audit, 0, false, false, true
+      FROM decided WHERE happened AND transaction_type = 'void'
+      UNION ALL
+      SELECT undone.organisation_id, undone.target_audit,
+        CASE WHEN undone.transaction_type = 'refund' THEN undone.amount_cents ELSE 0 END,
+        undone.transaction_type = 'completion', false, false
+      FROM decided JOIN transaction undone
+        ON undone.organisation_id = decided.organisation_id AND undone.audit = decided.target_audit
+      WHERE decided.happened AND decided.transaction_type = 'void' AND undone.target_audit IS NOT NULL
+    ), merged AS (
+      SELECT organisation_id, audit, sum(refund_cents_back) AS refund_cents_back,
+        bool_or(completion_back) AS completion_back, bool_or(void_back) AS void_back, bool_or(voided) AS voided
+      FROM effects GROUP BY organisation_id, audit ORDER BY audit
+    ), applied AS (
+      UPDATE transaction t SET
+        refunded_cents = t.refunded_cents - merged.refund_cents_back,
+        completed_cents = CASE WHEN merged.completion_back THEN 0 ELSE t.completed_cents END,
+        completed_by = CASE WHEN merged.completion_back THEN NULL ELSE t.completed_by END,
+        voided_by = CASE WHEN merged.void_back THEN NULL ELSE t.voided_by END,
+        status = CASE WHEN merged.voided THEN 'voided' ELSE t.status END,
+        version = CASE WHEN merged.voided THEN t.version + 1 ELSE t.version END,
+        decided_at = CASE WHEN merged.voided THEN (SELECT gateway_now()) ELSE t.decided_at END
+      FROM merged
+      WHERE t.organisation_id = merged.organisation_id AND t.audit = merged.audit
+      RETURNING ${FOR_EVENTS}, merged.voided
+    ), events AS (${EVENT}
+      FROM (
+        SELECT organisation_id, merchant_id, audit, version, status FROM decided
+        UNION ALL
+        SELECT organisation_id, merchant_id, audit, version, status FROM applied WHERE voided) changed
+    )`;
+
+export const DOUBTS = columns<Undecided>('doubt', {
+  organisation_id: integer(({ organisationId }) => organisationId),
+  audit: integer(({ audit }) => audit),
+});
+
+/** No readable answer: the resolver takes over at once. Reads `doubt`: the transactions. */
+export const IN_DOUBT = `
+    doubted AS (
+      UPDATE transaction t SET resolve_at = now(), version = t.version + 1
+      FROM doubt
+      WHERE t.organisation_id = doubt.organisation_id AND t.audit = doubt.audit
+        AND t.status = 'unknown' AND t.resolve_at IS NULL
+      RETURNING ${FOR_EVENTS}
+    ), events AS (${EVENT}
+      FROM doubted
+    )`;
+
+/** Reads `lodged`: direct debits, and the day of the file for the bank that they are in from now on. */
+export const SETTLE_LODGED = `
+    settled AS (
+      UPDATE transaction t SET voidable_until = NULL, settlement_date = lodged.processing_day
+      FROM lodged WHERE t.organisation_id = lodged.organisation_id AND t.audit = lodged.audit
+    )`;
+
+/** Reads `cleared`: direct debits that nobody has returned in time, and what to say of them. Makes `approved` of them. */
+export const APPROVE_CLEARED = `
+    approved AS (
+      UPDATE transaction t SET status = 'approved', ${DECIDED_NOW}, response_code = '00', response_message = cleared.message
+      FROM cleared
+      WHERE t.organisation_id = cleared.organisation_id AND t.audit = cleared.audit AND t.status = 'pending'
+      RETURNING ${FOR_EVENTS}
+    ), events AS (${EVENT}
+      FROM approved
+    )`;
+
+/**
+ * Reads `returned`: direct debits that the bank has returned, with its code and what that means. Makes `declined` of them. Rows
+ * are locked in the order of the audits, and then read as they are by now, since the clearing may have approved them a moment ago.
+ */
+export const DECLINE_RETURNED = `
+    before AS (
+      SELECT t.organisation_id, t.audit, t.status, returned.code, returned.message FROM transaction t
+      JOIN returned ON returned.organisation_id = t.organisation_id AND returned.audit = t.audit
+      WHERE t.status IN ('pending', 'approved')
+      ORDER BY t.organisation_id, t.audit FOR UPDATE OF t
+    ), declined AS (
+      UPDATE transaction t SET status = 'declined', ${DECIDED_NOW}, response_code = before.code::text,
+        response_message = before.message, authorisation_code = NULL, voidable_until = NULL
+      FROM before
+      WHERE t.organisation_id = before.organisation_id AND t.audit = before.audit
+      RETURNING ${FOR_EVENTS}, t.target_audit, t.amount_cents, t.refunded_cents, before.status = 'approved' AS late
+    ), events AS (${INTO_EVENTS}
+      SELECT organisation_id, merchant_id, audit, version, 'directdebit.returned', (SELECT gateway_now()) FROM declined
+    )`;
+
+/** Reads `declined`: refunds of which nothing became. Their amounts can be refunded again. */
+export const RELEASE_DECLINED = `
+    released AS (
+      UPDATE transaction target SET refunded_cents = target.refunded_cents - back.cents
+      FROM (SELECT organisation_id, target_audit, sum(amount_cents) AS cents FROM declined
+        GROUP BY organisation_id, target_audit) back
+      WHERE target.organisation_id = back.organisation_id AND target.audit = back.target_audit
+    )`;
