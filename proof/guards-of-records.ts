@@ -12,6 +12,7 @@ const REGISTRY = 'src/transactions/process-registry.ts';
 const DEAD_SQL = 'src/transactions/dead-processes.sql.ts';
 const DEADLINE = 'src/acquirers/deadline.ts';
 const ANSWERS = 'test/transactions/acquirer-answers.test.ts';
+const AWKWARD = 'test/acquirers/awkward-link.test.ts';
 const LATE = 'test/transactions/late-answers.test.ts';
 const IN_DOUBT = 'test/transactions/in-doubt.test.ts';
 const RESOLVERS = 'test/transactions/resolver.test.ts';
@@ -186,6 +187,38 @@ export const RECORD_GUARDS: readonly Guard[] = [
     find: "AND status = 'unknown' AND NOT reversing",
     replace: "AND status = 'unknown'",
     tests: [[LATE, 'after its reversal has begun']],
+  },
+  {
+    name: 'prepared: stored by commit A, before the order is asked',
+    slow: true,
+    file: 'src/transactions/claim.sql.ts',
+    find: "(decisions::json -> 'prepared')::jsonb",
+    replace: 'NULL',
+    tests: [[AWKWARD, 'stored when it is asked']],
+  },
+  {
+    name: 'prepared: stored by commit A of operations on a target',
+    slow: true,
+    file: 'src/transactions/claim.sql.ts',
+    find: "(decisions -> 'prepared')::jsonb",
+    replace: 'NULL',
+    tests: [[AWKWARD, 'the numbers and codes of its target']],
+  },
+  {
+    name: 'prepared: what was not prepared was not sent',
+    slow: true,
+    file: RESOLVER,
+    find: 'if (link.prepare !== undefined && prepared === undefined) {',
+    replace: 'if (link.prepare !== undefined && prepared === null) {',
+    tests: [[AWKWARD, 'it cannot have been sent']],
+  },
+  {
+    name: 'links: one that is not open is asked nothing',
+    slow: true,
+    file: 'src/transactions/link.ts',
+    find: 'usable(links.opened(name), merchant)',
+    replace: 'usable(links.known(name), merchant)',
+    tests: [[AWKWARD, 'payments are not sent until it opens']],
   },
   {
     name: 'reversal: its beginning is stored',

@@ -99,13 +99,18 @@ test('two ledgers, an operation against its reversal → both agree on what beca
   }
 });
 
-test('more references than it remembers → the forgotten ones are found in the file, and reversals never forgotten', async () => {
+test('more references than it remembers → the forgotten ones are found in the file; reversals and what test cards ask for are never forgotten', async () => {
   await (await open()).append(purchase('first'));
   const lines = Array.from(
     { length: 100_100 },
     (_, number) => `${JSON.stringify(purchase(`N-${number}`))}\n`,
   );
-  const early = [purchase('reversed'), reversal('reversed'), reversal('reversed and never arrived')];
+  const early = [
+    { ...purchase('tested'), later: { code: '51' } },
+    purchase('reversed'),
+    reversal('reversed'),
+    reversal('reversed and never arrived'),
+  ];
   await appendFile(path, [...early.map((entry) => `${JSON.stringify(entry)}\n`), ...lines].join(''));
 
   for (const ledger of [opened[0] as SimulatorLedger, await open()]) {
@@ -113,6 +118,7 @@ test('more references than it remembers → the forgotten ones are found in the 
     expect(await ledger.find('N-0')).toEqual({ entry: purchase('N-0'), reversed: false });
     expect(await ledger.find('N-100099')).toEqual({ entry: purchase('N-100099'), reversed: false });
     expect(await ledger.find('reversed')).toEqual({ entry: purchase('reversed'), reversed: true });
+    expect([ledger.later('tested'), ledger.later('first')]).toEqual([{ code: '51' }, undefined]);
     expect(await ledger.find('nobody')).toEqual(UNSEEN);
   }
   const [ledger] = opened as [SimulatorLedger];

@@ -1,0 +1,110 @@
+// The links of a process: which are open, and that none of them can hold up a start or a stop.
+import { afterEach, expect, test, vi } from 'vitest';
+import type { AcquirerLink } from '../../src/acquirers/contract.js';
+import { DirectDebit } from '../../src/acquirers/direct-debit.js';
+import { AcquirerLinks } from '../../src/acquirers/links.js';
+import { makeLinks, simulatedLinks } from '../../src/acquirers/registry.js';
+
+const never = () => new Promise<never>(() => {});
+const PATIENTLY = { timeout: 20_000 };
+const made: AcquirerLinks[] = [];
+afterEach(() => Promise.all(made.splice(0).map((links) => links.close())));
+
+function link(name: string, change: Partial<AcquirerLink> = {}): AcquirerLink {
+  return Object.assign(DirectDebit.toOwnBank(), { name }, change);
+}
+
+function linksOf(...links: AcquirerLink[]) {
+  const told: string[] = [];
+  const all = new AcquirerLinks(links, {
+    patienceMs: 50,
+    firstPauseMs: 1,
+    longestPauseMs: 2,
+    onRefused: (name, reason) => told.push(`${name}: ${(reason as Error).message}`),
+    onOpened: (name) => told.push(`${name} is open`),
+  });
+  made.push(all);
+  return { all, told };
+}
+
+test('a link that opens → known before and open afterwards, and nobody is told', async () => {
+  const good = link('good');
+  const { all, told } = linksOf(good);
+  expect([all.known('good'), all.opened('good')]).toEqual([good, undefined]);
+  await all.open();
+  expect([all.opened('good'), all.opened('other')]).toEqual([good, undefined]);
+  expect(told).toEqual([]);
+});
+
+test('a link that refuses a few times → the start goes on, and it is open in the end; told once each', async () => {
+  let refusals = 4;
+  const refusing = link('refusing', {
+    open: async () => {
+      refusals -= 1;
+      if (refusals >= 0) throw new Error('no');
+    },
+  });
+  const { all, told } = linksOf(refusing, link('good'));
+  await all.open();
+  expect([all.known('refusing'), all.opened('refusing')]).toEqual([refusing, undefined]);
+  expect(all.opened('good')).toBeDefined();
+  await vi.waitUntil(() => all.opened('refusing'), PATIENTLY);
+  expect(told).toEqual(['refusing: no', 'refusing is open']);
+});
+
+test('a link that takes long to open → the start goes on, and it is not opened a second time meanwhile', async () => {
+  let opens = 0;
+  let open = () => {};
+  const slow = link('slow', {
+    open: () => {
+      opens += 1;
+      return new Promise((resolve) => {
+        open = resolve;
+      });
+    },
+  });
+  const { all, told } = linksOf(slow);
+  await all.open();
+  expect(all.opened('slow')).toBeUndefined();
+  open();
+  await vi.waitUntil(() => all.opened('slow'), PATIENTLY);
+  expect([opens, told]).toEqual([1, ['slow: not open within 50 ms', 'slow is open']]);
+});
+
+test('stopped while a link refuses → not tried again; one that does not close holds up nobody', async () => {
+  let opens = 0;
+  const refusing = link('refusing', {
+    open: async () => {
+      opens += 1;
+      throw new Error('no');
+    },
+    close: never,
+  });
+  const failing = link('failing', {
+    close: () => {
+      throw new Error('cannot close');
+    },
+  });
+  const { all } = linksOf(refusing, failing);
+  await all.open();
+  await all.close();
+  const before = opens;
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(opens).toBe(before);
+  expect(all.opened('failing')).toBeUndefined();
+});
+
+test('two links of one name → the later one has its place', () => {
+  const [first, second] = [link('same'), link('same')];
+  expect(linksOf(first, second).all.known('same')).toBe(second);
+});
+
+test('the registry → a simulator and two banks, each under a name of its own; the simulated ones are test', () => {
+  const links = makeLinks({ simulatorLedger: '/nowhere/at/all', acquirerDeadlineMs: 1 });
+  expect(links.map(({ name, mode }) => [name, mode])).toEqual([
+    ['simulator', 'test'],
+    ['directdebit', 'of_merchant'],
+    ['simulated-bank', 'test'],
+  ]);
+  expect(simulatedLinks()).toEqual(['simulator', 'simulated-bank']);
+});
