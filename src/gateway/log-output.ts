@@ -1,4 +1,8 @@
 // Standard output for a log: in blocks, never waited for, and given up when nobody is there to read it.
+//
+// Why not sonic-boom. Version 4, which pino brings, never returns from `flushSync` when the reader has gone, and loses the block that
+// waits for room in a full pipe; test/processes/log-output.test.ts shows both. Version 5 does neither, but each line costs it
+// several times as much: 8 µs against 2, measured with 300,000 lines of requests and a reader that kept up.
 import { write, writeSync } from 'node:fs';
 
 const STANDARD_OUTPUT = 1;
@@ -75,9 +79,28 @@ export class LogOutput {
     write(STANDARD_OUTPUT, block, (error, bytes) => {
       this.#underWay = false;
       if (error === null) this.#written(block, bytes);
-      else if (isGone(error)) this.#giveUp();
-      else setTimeout(() => this.#writeFirst(), PAUSE_MS).unref();
+      else this.#failed(block, error);
     });
+  }
+
+  /**
+   * Where there was no room, tries again later. Not in another thread: a pipe that is full returns at once, and should the process
+   * end meanwhile, it is known what was written.
+   */
+  #failed(block: Buffer, error: unknown): void {
+    if (isGone(error)) this.#giveUp();
+    else setTimeout(() => this.#tryAgain(block), PAUSE_MS).unref();
+  }
+
+  #tryAgain(block: Buffer): void {
+    let bytes: number;
+    try {
+      bytes = writeSync(STANDARD_OUTPUT, block);
+    } catch (error) {
+      this.#failed(block, error);
+      return;
+    }
+    this.#written(block, bytes);
   }
 
   #written(block: Buffer, bytes: number): void {

@@ -1,7 +1,7 @@
 // The log: one JSON object a line, or, on a terminal, one readable line.
-import { Writable } from 'node:stream';
 import { type Logger, pino } from 'pino';
 import { LogOutput } from './log-output.js';
+import { readableLine } from './readable-line.js';
 
 /** What is longer could be torn apart in a pipe by what another process writes to it. */
 const WHOLE_IN_A_PIPE_BYTES = 4_096;
@@ -15,7 +15,9 @@ export function makeLog(level: string, { json = false, shared = false } = {}): L
     timestamp: timestamps(),
     formatters: { level: (label: string) => ({ level: label }) },
   };
-  if (process.stdout.isTTY && !json) return pino(options, readable());
+  if (process.stdout.isTTY && !json) {
+    return pino(options, { write: (line: string) => void process.stdout.write(readableLine(line)) });
+  }
   const output = new LogOutput(shared ? WHOLE_IN_A_PIPE_BYTES : LARGE_BLOCK_BYTES);
   process.on('exit', () => output.flushSync());
   return pino(options, output);
@@ -31,22 +33,4 @@ function timestamps(): () => string {
     atMs = nowMs;
     return member;
   };
-}
-
-const COLOURS: Readonly<Record<string, string>> = { info: '32', warn: '33', error: '31' };
-
-function readable(): Writable {
-  return new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      const { level, time, msg, ...rest } = JSON.parse(chunk.toString()) as Record<string, unknown>;
-      const fields = Object.entries(rest).map(([name, value]) =>
-        typeof value === 'object' ? `${name}=${JSON.stringify(value)}` : `${name}=${value}`,
-      );
-      const colour = COLOURS[String(level)] ?? '36';
-      process.stdout.write(
-        `${String(time).slice(11, 23)} \u001b[${colour}m${level}\u001b[0m ${msg} ${fields.join(' ')}\n`,
-      );
-      done();
-    },
-  });
 }

@@ -16,7 +16,7 @@ interface Stage {
   url: string;
   readonly sql: (text: string) => Promise<unknown[]>;
   /** As environment variables, without the prefix TOLLGATE_. */
-  readonly settings: Record<string, string>;
+  readonly settings: { PORT: string; HOST?: string; SIMULATOR_LEDGER?: string; DATA_DIR: string };
   readonly dataDir: string;
 }
 
@@ -32,7 +32,7 @@ const FAILURES: readonly [step: string, spoil: (stage: Stage) => unknown, messag
   [
     'the simulator’s ledger cannot be written',
     ({ settings, dataDir }) => {
-      settings['SIMULATOR_LEDGER'] = dataDir;
+      settings.SIMULATOR_LEDGER = dataDir;
     },
     /TOLLGATE_SIMULATOR_LEDGER: .* cannot be written/,
   ],
@@ -63,7 +63,7 @@ const FAILURES: readonly [step: string, spoil: (stage: Stage) => unknown, messag
       const other = createServer();
       await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
       onTestFinished(() => void other.close());
-      settings['PORT'] = String((other.address() as { port: number }).port);
+      settings.PORT = String((other.address() as { port: number }).port);
     },
     /EADDRINUSE/,
   ],
@@ -112,7 +112,7 @@ describe('a start', () => {
 
   test('that fails at its last step → the loops have stopped, and the process is not in the registry', async () => {
     const stop = vi.spyOn(Background.prototype, 'stop');
-    stage.settings['HOST'] = '203.0.113.1';
+    stage.settings.HOST = '203.0.113.1';
     await expect(start()).rejects.toThrow('EADDRNOTAVAIL');
     expect(stop).toHaveBeenCalledOnce();
     expect(await stage.sql('SELECT FROM process')).toEqual([]);

@@ -68,20 +68,58 @@ test.concurrent('nobody reads what fills the pipe → requests are answered, and
   await reader.close();
 });
 
-test.concurrent('more than is kept, and then a reader → whole lines in order, and how many are missing', async () => {
-  const lines = 80_000;
-  const script = `
-    import { LogOutput } from './dist/cli/log-output.js';
+/** A program that writes to the log what `script` does, and ends at SIGUSR2. `output` is the log. */
+async function pipedLog(script: string) {
+  const program = `
+    import { LogOutput } from './dist/gateway/log-output.js';
     const output = new LogOutput(4096);
     process.on('exit', () => output.flushSync());
-    for (let line = 0; line < ${lines}; line += 1) output.write(JSON.stringify({ line, text: 'x'.repeat(180) }) + '\\n');
+    ${script}
     process.stderr.write('written');
     process.on('SIGUSR2', () => process.exit());
     setInterval(() => {}, 1000);`;
   const { running, reader } = await piped(
-    `${process.execPath} --input-type=module -e '${script.replaceAll("'", `'"'"'`)}'`,
+    `${process.execPath} --input-type=module -e '${program.replaceAll("'", `'"'"'`)}'`,
   );
   await eventually(async () => running.output().includes('written') || undefined);
+  return { running, reader };
+}
+
+const numbered = (lines: number) => `
+  for (let line = 0; line < ${lines}; line += 1) output.write(JSON.stringify({ line, text: 'x'.repeat(180) }) + '\\n');`;
+
+function linesOf(text: string): { line?: number; msg?: string; lines?: number }[] {
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}
+
+// sonic-boom tries for ever to write the rest.
+test.concurrent('the reader has gone when the rest is written at the end → the process ends', async () => {
+  const { running, reader } = await pipedLog('output.write("{}\\n");');
+  await reader.close();
+  running.kill('SIGUSR2');
+  expect((await running.ended).code).toBe(0);
+});
+
+// sonic-boom loses what waits for room.
+test.concurrent('the pipe is full when the process ends, and is read only then → no line is missing', async () => {
+  const lines = 1_000;
+  // As in the gateway, where the question whether it is a terminal makes writing to a full pipe fail instead of wait.
+  const { running, reader } = await pipedLog(`process.stdout.isTTY;${numbered(lines)}`);
+  // Until the pipe is full and the next block has been refused.
+  await sleep(500);
+  running.kill('SIGUSR2');
+  await sleep(100);
+  let text = '';
+  for await (const chunk of reader.createReadStream({ encoding: 'utf8' })) text += chunk;
+  expect(linesOf(text).map(({ line }) => line)).toEqual(Array.from({ length: lines }, (_, line) => line));
+});
+
+test.concurrent('more than is kept, and then a reader → whole lines in order, and how many are missing', async () => {
+  const lines = 80_000;
+  const { running, reader } = await pipedLog(numbered(lines));
   let text = '';
   const reading = reader.createReadStream({ encoding: 'utf8' }).on('data', (chunk) => {
     text += chunk;
@@ -89,11 +127,9 @@ test.concurrent('more than is kept, and then a reader → whole lines in order, 
   await eventually(async () => text.includes('dropped') || undefined);
   running.kill('SIGUSR2');
   await once(reading, 'end');
-  const read = text
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-  const { lines: dropped } = read.find(({ msg }) => msg === 'nobody read the log, and lines were dropped');
+  const read = linesOf(text);
+  const { lines: dropped = 0 } =
+    read.find(({ msg }) => msg === 'nobody read the log, and lines were dropped') ?? {};
   const kept = read.flatMap(({ line }) => line ?? []);
   expect(kept).toEqual(Array.from({ length: lines - dropped }, (_, line) => line));
   expect(kept.length).toBeGreaterThan(20_000);
