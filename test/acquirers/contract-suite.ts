@@ -322,15 +322,17 @@ export function linkContract(
     });
 
     test('whatever can be asked → an answer of the contract, never a throw', async () => {
+      const unasked = order();
+      const target = { prepared: await prepare(link, unasked) };
       const odd: Order[] = [
         order({ amountCents: '999999999999' }),
         order({ amountCents: '1', currency: 'JPY' }),
         order({ pan: '4222222222222' }),
         order({ pan: '4000000000000000006' }),
         order({ atMs: 0 }),
-        onTarget('refund', order()),
-        onTarget('void', order()),
-        onTarget('completion', order()),
+        onTarget('refund', unasked, target),
+        onTarget('void', unasked, target),
+        onTarget('completion', unasked, target),
       ];
       for (const asked of odd) expect(KINDS).toContain((await ask(asked)).answer.kind);
       for (const reference of ['', 'X', '"', '\n', 'é', 'T'.repeat(5_000)]) {
