@@ -75,8 +75,8 @@ async function pipedLog(script: string) {
     const output = new LogOutput(4096);
     process.on('exit', () => output.flushSync());
     ${script}
-    process.stderr.write('written');
     process.on('SIGUSR2', () => process.exit());
+    process.stderr.write('written');
     setInterval(() => {}, 1000);`;
   const { running, reader } = await piped(
     `${process.execPath} --input-type=module -e '${program.replaceAll("'", `'"'"'`)}'`,
