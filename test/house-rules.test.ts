@@ -1,6 +1,6 @@
 // The rules of the house, so that nobody has to remember them. Each failure says what to do.
 import { dirname, join, normalize, sep } from 'node:path';
-import { describe, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { expectNone, filesUnder, linesWith, read } from '../testkit/project-files.js';
 
 /** From the ground up: a folder imports itself and folders before it. */
@@ -23,6 +23,32 @@ const FOLDERS = [
   'gateway',
   'cli',
 ];
+
+/** Which folder alone writes a table. Another one that has to, in a statement of its own, takes a fragment from the owner. */
+const TABLE_OWNERS: Readonly<Record<string, string | readonly string[]>> = {
+  schema_migration: 'postgres',
+  journal: 'journal',
+  event: 'events',
+  customer: 'vault',
+  token: 'vault',
+  data_key: 'vault',
+  transaction: 'transactions',
+  absence: 'transactions',
+  audit_lease: 'transactions',
+  process: 'transactions',
+  sweep: 'transactions',
+  directdebit_file: 'directdebit',
+  directdebit_item: 'directdebit',
+  merchant: 'admin',
+  gateway_user: 'admin',
+  user_grant: 'admin',
+  surcharge_rule: 'admin',
+  direct_entry: 'admin',
+  plugin_setting: 'admin',
+  // Rows in which several folders have columns of their own: counters, and what an installation has only one of.
+  organisation: ['admin', 'vault', 'transactions'],
+  gateway: ['vault', 'transactions'],
+};
 
 /** Which folder alone may know a package. */
 const PACKAGE_HOMES: Readonly<Record<string, string>> = {
@@ -205,6 +231,46 @@ describe('SQL', () => {
         linesWith(text, statement).map((line) => `${path}:${line}`),
       ),
       'Move the statement into the *.sql.ts file beside this one, and import it by name.',
+    );
+  });
+
+  test('a table is written by the folder that owns it', () => {
+    const writes = /\b(?:INSERT\s+INTO|UPDATE(?!\s+(?:OF|SET|SKIP)\b)|DELETE\s+FROM|TRUNCATE)\s+([a-z_]+)/g;
+    expectNone(
+      SOURCES.filter(({ path }) => path.endsWith('.sql.ts')).flatMap(({ path, text }) =>
+        [...withoutComments(text).matchAll(writes)]
+          .filter(([, table = '']) => ![TABLE_OWNERS[table]].flat().includes(folderOf(path)))
+          .map(([written]) => `${path}: ${written}`),
+      ),
+      'Let the owner export the part of the statement that writes, and put it together here; or give a new table its owner in TABLE_OWNERS.',
+    );
+  });
+
+  test('every table has an owner, and every owner is a folder', () => {
+    const made = filesUnder('migrations').flatMap((path) => [
+      ...read(path).matchAll(/^CREATE TABLE ([a-z_]+)/gm),
+    ]);
+    const gone = filesUnder('migrations').flatMap((path) => [
+      ...read(path).matchAll(/^DROP TABLE ([a-z_]+)/gm),
+    ]);
+    const tables = new Set(made.map(([, table]) => table as string));
+    for (const [, table] of gone) tables.delete(table as string);
+    expect(Object.keys(TABLE_OWNERS).sort()).toEqual([...tables, 'schema_migration'].sort());
+    expectNone(
+      Object.values(TABLE_OWNERS)
+        .flat()
+        .filter((folder) => !FOLDERS.includes(folder)),
+      'Name a folder of src/.',
+    );
+  });
+
+  test('the status of a transaction is set in src/transactions/status.sql.ts only, where its event is written', () => {
+    const home = 'src/transactions/status.sql.ts';
+    const setting = /UPDATE transaction\b[^`]*?\bSET\b(?:(?!\b(?:FROM|WHERE)\b)[^`])*?\bstatus = /;
+    expect(setting.test(read(home))).toBe(true);
+    expectNone(
+      SOURCES.filter(({ path, text }) => path !== home && setting.test(text)).map(({ path }) => path),
+      `Add a fragment to ${home}, which also writes the event, and use it in your statement.`,
     );
   });
 

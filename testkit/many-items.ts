@@ -7,6 +7,7 @@ import { openKeyProvider } from '../src/gateway/key-encryption.js';
 import { readSettings } from '../src/gateway/settings.js';
 import { bigint, bytes, columns, integer, json, text } from '../src/postgres/columns.js';
 import { Database } from '../src/postgres/database.js';
+import { paymentDetailsPlace } from '../src/transactions/payment-details.js';
 import { BankAccount } from '../src/values/bank-account.js';
 import { bankSecrets } from '../src/vault/account.js';
 import { DataKeys } from '../src/vault/keys.js';
@@ -126,13 +127,7 @@ export async function waitingItems(
       });
       const made = items.map((item) => {
         const account = new BankAccount(item.bsb, item.accountNumber, item.accountName);
-        const place = {
-          table: 'transaction',
-          organisationId: 1,
-          merchantId: merchant,
-          row: item.audit,
-          field: 'card',
-        } as const;
+        const place = paymentDetailsPlace({ organisationId: 1, merchantId: merchant }, item.audit);
         return { ...item, account, sealed: seal(key, place, bankSecrets(account)) };
       });
       await database.query(COPY_WITH, [paid.audit, ...MADE.encode(made)]);

@@ -4,9 +4,11 @@ import { expect } from 'vitest';
 import { openKeyProvider } from '../src/gateway/key-encryption.js';
 import { readSettings } from '../src/gateway/settings.js';
 import { Database } from '../src/postgres/database.js';
+import { SEALED_PAYMENT_DETAILS } from '../src/transactions/payment-details.js';
 import type { KeyProvider } from '../src/vault/key-provider.js';
 import { DataKeys } from '../src/vault/keys.js';
 import { Rotation } from '../src/vault/rotation.js';
+import { SEALED_TOKENS } from '../src/vault/sealed-rows.js';
 import { open, type Place } from '../src/vault/sealing.js';
 import type { TestGateway } from './gateway.js';
 import { cardAccount, cardBeginning, type NewToken, vaultOf } from './vault-client.js';
@@ -38,6 +40,11 @@ export interface Operator {
   close(): Promise<void>;
 }
 
+export function rotationOf(database: Database, provider: KeyProvider): Rotation {
+  const sealed = [SEALED_TOKENS, SEALED_PAYMENT_DETAILS];
+  return new Rotation({ database, provider, actor: 'operator:test', sealed });
+}
+
 export async function operatorOf(gateway: TestGateway): Promise<Operator> {
   const database = new Database(gateway.databaseUrl, { maxConnections: 2, patient: true });
   const settings = readSettings({ TOLLGATE_DATA_DIR: dataDirOf(gateway) });
@@ -45,7 +52,7 @@ export async function operatorOf(gateway: TestGateway): Promise<Operator> {
   return {
     database,
     provider,
-    rotation: new Rotation(database, provider, 'operator:test'),
+    rotation: rotationOf(database, provider),
     close: () => database.close(),
   };
 }
@@ -64,8 +71,8 @@ export async function opened(
   const texts: string[] = [];
   for (const { table, organisationId, merchantId, row, version, sealed } of rows) {
     const key = await keys.version(organisationId, merchantId, version);
-    const field = table === 'token' ? 'account' : 'card';
-    texts.push(open(key, { table, organisationId, merchantId, row, field }, sealed));
+    const { place } = table === 'token' ? SEALED_TOKENS : SEALED_PAYMENT_DETAILS;
+    texts.push(open(key, place({ organisationId, merchantId }, row), sealed));
   }
   return texts;
 }

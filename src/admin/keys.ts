@@ -1,7 +1,9 @@
 // The keys that seal card data, as the operator looks at them, renews them while the gateway serves, and destroys them.
 import type { Database, Queryable } from '../postgres/database.js';
+import { SEALED_PAYMENT_DETAILS } from '../transactions/payment-details.js';
 import type { KeyProvider } from '../vault/key-provider.js';
 import { Rotation, type RotationProgress, type RotationResult } from '../vault/rotation.js';
+import { SEALED_TOKENS } from '../vault/sealed-rows.js';
 import { KEY_STATUS } from './keys.sql.js';
 
 export interface KeyStatus {
@@ -32,12 +34,12 @@ export function rotateKeys(
   provider: KeyProvider,
   { merchant, progress = () => {} }: RotationWish = {},
 ): Promise<RotationResult> {
-  return new Rotation(database, provider, operator).rotate(merchant, progress);
+  return rotation(database, operator, provider).rotate(merchant, progress);
 }
 
 /** A new key-encryption key: data keys are wrapped anew, card data is not touched. Returns how many data keys there are. */
 export function rewrapKeys(database: Database, operator: string, provider: KeyProvider): Promise<number> {
-  return new Rotation(database, provider, operator).rewrap();
+  return rotation(database, operator, provider).rewrap();
 }
 
 /** Destroys a retired version for good, once nothing is sealed under it. */
@@ -47,5 +49,10 @@ export function destroyKey(
   provider: KeyProvider,
   { merchant, version }: { readonly merchant: number; readonly version: number },
 ): Promise<void> {
-  return new Rotation(database, provider, operator).destroy(merchant, version);
+  return rotation(database, operator, provider).destroy(merchant, version);
+}
+
+function rotation(database: Database, operator: string, provider: KeyProvider): Rotation {
+  const sealed = [SEALED_TOKENS, SEALED_PAYMENT_DETAILS];
+  return new Rotation({ database, provider, actor: operator, sealed });
 }

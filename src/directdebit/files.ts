@@ -2,6 +2,7 @@
 // so that it can be written again byte for byte.
 import { journal } from '../journal/journal.js';
 import type { Database, Queryable } from '../postgres/database.js';
+import { paymentDetailsPlace } from '../transactions/payment-details.js';
 import { MOST_CENTS } from '../values/bank-account.js';
 import { addBusinessDays } from '../values/business-days.js';
 import { directDebitMode } from '../values/direct-debit-mode.js';
@@ -201,13 +202,10 @@ export class DirectDebitFiles {
     }
   }
 
-  async #opened({ organisationId, merchantId }: DirectDebitFile, row: ItemRow): Promise<LodgedFileItem> {
+  async #opened(file: DirectDebitFile, row: ItemRow): Promise<LodgedFileItem> {
+    const { organisationId, merchantId } = file;
     const key = await this.keys.version(organisationId, merchantId, row.keyVersion);
-    const secrets = open(
-      key,
-      { table: 'transaction', organisationId, merchantId, row: row.accountAudit, field: 'card' },
-      row.sealed,
-    );
+    const secrets = open(key, paymentDetailsPlace(file, row.accountAudit), row.sealed);
     const installation = await this.installation();
     return {
       audit: row.audit,

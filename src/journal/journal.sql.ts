@@ -1,5 +1,9 @@
 import type { Statement } from '../postgres/database.js';
 
+/** Followed by the rows, for statements that journal what they do. */
+export const INTO_JOURNAL = `
+      INSERT INTO journal (organisation_id, merchant_id, actor, action, customer_id, token_id, audit, correlation_id)`;
+
 export const APPEND_TO_JOURNAL: Statement = {
   name: 'append-to-journal',
   text: `

@@ -1,3 +1,4 @@
+import { INTO_JOURNAL } from '../journal/journal.sql.js';
 import {
   bigint,
   boolean,
@@ -90,10 +91,9 @@ export const CLAIM_DIRECT_WITH_TOKENS: Statement = {
     WITH inserted AS (
       ${INSERT_DIRECT}
       RETURNING organisation_id, audit, merchant_id, token_id, correlation_id
-    ), told AS (
-      INSERT INTO journal (organisation_id, merchant_id, actor, action, token_id, audit, correlation_id)
+    ), journalled AS (${INTO_JOURNAL}
       SELECT inserted.organisation_id, inserted.merchant_id, 'user:' || opened.username, 'token.opened',
-        inserted.token_id, inserted.audit, inserted.correlation_id
+        NULL::integer, inserted.token_id, inserted.audit, inserted.correlation_id
       FROM inserted JOIN ${OPENED.rows}
         ON opened.organisation_id = inserted.organisation_id AND opened.audit = inserted.audit
     )

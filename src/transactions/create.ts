@@ -18,6 +18,7 @@ import type { LateAnswers } from './late-answers.js';
 import { linkFor, linkToAsk } from './link.js';
 import type { Lookup } from './lookup.js';
 import type { Orders } from './orders.js';
+import { paymentDetailsPlace } from './payment-details.js';
 import { openPaymentMethod, type PaymentMethod } from './payment-method.js';
 import { type Opened, type OpenedDirect, type OpenedTargeted, price } from './price.js';
 import { refusalByTarget } from './refusal.js';
@@ -140,13 +141,7 @@ export class Creation {
     const { caller, merchant, correlationId, reference, currency, kvps, amountCents, method } = priced;
     const { organisationId } = caller;
     const key = await keys.newest(organisationId, merchant.id);
-    const place = {
-      table: 'transaction',
-      organisationId,
-      merchantId: merchant.id,
-      row: audit,
-      field: 'card',
-    } as const;
+    const place = paymentDetailsPlace({ organisationId, merchantId: merchant.id }, audit);
     const claim: DirectClaim = {
       organisationId,
       audit,

@@ -16,6 +16,7 @@ import type { DataKeys } from '../vault/keys.js';
 import { open } from '../vault/sealing.js';
 import type { AcquirerReference } from './acquirer-reference.js';
 import { SEALED_CARD, STORED_TARGET } from './orders.sql.js';
+import { paymentDetailsPlace } from './payment-details.js';
 import type { Intent } from './transaction.js';
 
 type Direct = Payment | StandaloneRefund;
@@ -126,13 +127,7 @@ export class Orders {
     if (row === undefined) throw new Error('the transaction has no card');
     const { merchantId, keyVersion, sealed } = row;
     const key = await keys.version(organisationId, merchantId, keyVersion);
-    const place = {
-      table: 'transaction',
-      organisationId,
-      merchantId,
-      row: row.audit,
-      field: 'card',
-    } as const;
+    const place = paymentDetailsPlace({ organisationId, merchantId }, row.audit);
     return cardFromSecrets(open(key, place, sealed));
   }
 }

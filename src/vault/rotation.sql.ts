@@ -28,19 +28,11 @@ export const OLDER_TOKENS_LEFT: Statement = {
       WHERE organisation_id = $1 AND merchant_id = $2 AND key_version < $3 AND deleted_at IS NULL) AS left`,
 };
 
-export const OLDER_TRANSACTIONS_LEFT: Statement = {
+export const COUNT_OLDER_TOKENS: Statement = {
   name: '',
   text: `
-    SELECT EXISTS (SELECT FROM transaction
-      WHERE organisation_id = $1 AND merchant_id = $2 AND payment_details_key_version < $3) AS left`,
-};
-
-export const COUNT_OLDER: Statement = {
-  name: '',
-  text: `
-    SELECT (SELECT count(*) FROM token
-        WHERE organisation_id = $1 AND merchant_id = $2 AND key_version < $3 AND deleted_at IS NULL)
-      + (SELECT count(*) FROM transaction WHERE organisation_id = $1 AND merchant_id = $2 AND payment_details_key_version < $3) AS rows`,
+    SELECT count(*) AS rows FROM token
+    WHERE organisation_id = $1 AND merchant_id = $2 AND key_version < $3 AND deleted_at IS NULL`,
 };
 
 /** What another rotation or a request has locked is left to it, or to the next pass. */
@@ -58,22 +50,6 @@ export const RESEAL_TOKENS: Statement = {
     UPDATE token t SET key_version = $3, sealed = decode(resealed.sealed, 'base64')
     FROM ${RESEALED.rows}
     WHERE t.organisation_id = $1 AND t.merchant_id = $2 AND t.id = resealed.row`,
-};
-
-export const TAKE_OLDER_TRANSACTIONS: Statement = {
-  name: 'take-older-transactions',
-  text: `
-    SELECT audit AS row, payment_details_key_version AS "keyVersion", payment_details_sealed AS sealed FROM transaction
-    WHERE organisation_id = $1 AND merchant_id = $2 AND payment_details_key_version < $3 AND audit > $5
-    ORDER BY audit LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED`,
-};
-
-export const RESEAL_TRANSACTIONS: Statement = {
-  name: 'reseal-transactions',
-  text: `
-    UPDATE transaction t SET payment_details_key_version = $3, payment_details_sealed = decode(resealed.sealed, 'base64')
-    FROM ${RESEALED.rows}
-    WHERE t.organisation_id = $1 AND t.audit = resealed.row AND t.merchant_id = $2`,
 };
 
 /** Not the newest, not a young one (a process may still be sealing under it), and nothing sealed under it. */

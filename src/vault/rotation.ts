@@ -2,28 +2,22 @@
 // It can be interrupted and gone on with at any point; several at once share the work.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type JournalEntry, journal } from '../journal/journal.js';
-import type { Database, Queryable, Statement } from '../postgres/database.js';
+import type { Database, Queryable } from '../postgres/database.js';
 import { refuse } from '../values/refusal.js';
 import type { KeyProvider } from './key-provider.js';
 import { type DataKeyRow, DataKeys, dataKeyContext, NEWEST_KNOWN_WITHIN_MS, renewProof } from './keys.js';
 import { NEWEST_DATA_KEY } from './keys.sql.js';
 import {
   ALL_DATA_KEYS,
-  COUNT_OLDER,
   DESTROY_DATA_KEY,
   LOCK_MERCHANT,
   LOCK_REWRAPPING,
   MERCHANTS_WITH_KEYS,
-  OLDER_TOKENS_LEFT,
-  OLDER_TRANSACTIONS_LEFT,
-  RESEAL_TOKENS,
-  RESEAL_TRANSACTIONS,
   RESEALED,
   REWRAP_DATA_KEY,
-  TAKE_OLDER_TOKENS,
-  TAKE_OLDER_TRANSACTIONS,
 } from './rotation.sql.js';
-import { type DataKey, open, type Place, seal } from './sealing.js';
+import type { SealedRows, SealOwner } from './sealed-rows.js';
+import { type DataKey, open, seal } from './sealing.js';
 
 export interface RotationProgress {
   readonly merchantId: number;
@@ -36,28 +30,11 @@ export interface RotationResult {
   readonly rows: number;
 }
 
-interface Owner {
-  readonly organisationId: number;
-  readonly merchantId: number;
-}
-
 interface SealedRow {
   readonly row: number;
   readonly keyVersion: number;
   readonly sealed: Buffer;
 }
-
-interface Kind {
-  readonly table: Place['table'];
-  readonly field: string;
-  readonly take: Statement;
-  readonly reseal: Statement;
-}
-
-const KINDS: readonly Kind[] = [
-  { table: 'token', field: 'account', take: TAKE_OLDER_TOKENS, reseal: RESEAL_TOKENS },
-  { table: 'transaction', field: 'card', take: TAKE_OLDER_TRANSACTIONS, reseal: RESEAL_TRANSACTIONS },
-];
 
 const BATCH = 1_000;
 /** After every batch, so that payments are served in between. */
@@ -67,15 +44,20 @@ const SETTLE_MS = NEWEST_KNOWN_WITHIN_MS + 1_000;
 /** A version is destroyed at the earliest this long after a newer one was made. */
 const DESTROY_AFTER_MS = 60_000;
 
+export interface RotationParts {
+  readonly database: Database;
+  readonly provider: KeyProvider;
+  /** For the journal. */
+  readonly actor: string;
+  /** Everything that is sealed under the data keys. */
+  readonly sealed: readonly SealedRows[];
+}
+
 export class Rotation {
   readonly #keys: DataKeys;
 
-  constructor(
-    private readonly database: Database,
-    private readonly provider: KeyProvider,
-    private readonly actor: string,
-  ) {
-    this.#keys = new DataKeys(database, provider);
+  constructor(private readonly parts: RotationParts) {
+    this.#keys = new DataKeys(parts.database, parts.provider);
   }
 
   /** New versions for every merchant, or for one. Goes on with an unfinished rotation before it begins another. */
@@ -83,20 +65,17 @@ export class Rotation {
     merchantId: number | undefined,
     progress: (at: RotationProgress) => void,
   ): Promise<RotationResult> {
-    const { rows: owners } = await this.database.query<Owner>(MERCHANTS_WITH_KEYS, [merchantId ?? null]);
+    const { rows: owners } = await this.parts.database.query<SealOwner>(MERCHANTS_WITH_KEYS, [
+      merchantId ?? null,
+    ]);
     let total = 0;
     for (const owner of owners) {
       const version = await this.#newVersion(owner);
-      const { rows } = await this.database.query<{ rows: number }>(COUNT_OLDER, [
-        owner.organisationId,
-        owner.merchantId,
-        version,
-      ]);
-      const expected = rows[0]?.rows ?? 0;
+      const expected = await this.#countOlder(owner, version);
       const tell = (done: number) =>
         progress({ merchantId: owner.merchantId, done, total: Math.max(expected, done) });
       total += await this.#resealAll(owner, version, tell);
-      await journal(this.database, this.#entry(owner, 'keys.rotated', `version ${version}`));
+      await journal(this.parts.database, this.#entry(owner, 'keys.rotated', `version ${version}`));
     }
     return { merchants: owners.length, rows: total };
   }
@@ -106,7 +85,7 @@ export class Rotation {
    * once each would forget the other's key.
    */
   async rewrap(): Promise<number> {
-    return this.database.transaction(async (connection) => {
+    return this.parts.database.transaction(async (connection) => {
       const { rows } = await connection.query<{ locked: boolean }>(LOCK_REWRAPPING);
       if (!rows[0]?.locked) refuse('key_encryption_key_being_renewed');
       return this.#renewAndRewrap();
@@ -114,20 +93,20 @@ export class Rotation {
   }
 
   async #renewAndRewrap(): Promise<number> {
-    await this.provider.renew?.();
-    const current = await renewProof(this.database, this.provider, true);
+    await this.parts.provider.renew?.();
+    const current = await renewProof(this.parts.database, this.parts.provider, true);
     let count = await this.#rewrapAll(current);
-    if (this.provider.forgetOthers !== undefined) {
+    if (this.parts.provider.forgetOthers !== undefined) {
       // A process may just have wrapped a new data key under the old one, and store it only now.
       await sleep(SETTLE_MS);
       count = await this.#rewrapAll(current);
     }
-    await journal(this.database, {
-      actor: this.actor,
+    await journal(this.parts.database, {
+      actor: this.parts.actor,
       action: 'keys.rewrapped',
       detail: `${count} data keys`,
     });
-    await this.provider.forgetOthers?.();
+    await this.parts.provider.forgetOthers?.();
     return count;
   }
 
@@ -136,7 +115,7 @@ export class Rotation {
     let count = 0;
     let after: [number, number, number] = [0, 0, 0];
     for (;;) {
-      const { rows } = await this.database.query<Owner & DataKeyRow>(ALL_DATA_KEYS, after);
+      const { rows } = await this.parts.database.query<SealOwner & DataKeyRow>(ALL_DATA_KEYS, after);
       for (const row of rows) {
         if (row.keyId !== current) await this.#rewrapOne(row);
         after = [row.organisationId, row.merchantId, row.version];
@@ -146,29 +125,32 @@ export class Rotation {
     }
   }
 
-  async #rewrapOne(row: Owner & DataKeyRow): Promise<void> {
+  async #rewrapOne(row: SealOwner & DataKeyRow): Promise<void> {
     const { organisationId, merchantId, version } = row;
     const context = dataKeyContext(organisationId, merchantId, version);
-    const { keyId, wrapped } = await this.provider.wrap(await this.provider.unwrap(row, context), context);
+    const { keyId, wrapped } = await this.parts.provider.wrap(
+      await this.parts.provider.unwrap(row, context),
+      context,
+    );
     const values = [organisationId, merchantId, version, keyId, wrapped, row.wrapped];
-    await this.database.query(REWRAP_DATA_KEY, values);
+    await this.parts.database.query(REWRAP_DATA_KEY, values);
   }
 
   /** What is still sealed under it, in dead rows or the write-ahead log, does not open any more without an old backup of the key. */
   async destroy(merchantId: number, version: number): Promise<void> {
     const values = [merchantId, version, DESTROY_AFTER_MS];
-    const { rows } = await this.database.query<{ organisationId: number }>(DESTROY_DATA_KEY, values);
+    const { rows } = await this.parts.database.query<{ organisationId: number }>(DESTROY_DATA_KEY, values);
     const { organisationId } =
       rows[0] ?? refuse('key_version_not_destroyable', { merchant: merchantId, version });
     await journal(
-      this.database,
+      this.parts.database,
       this.#entry({ organisationId, merchantId }, 'keys.destroyed', `version ${version}`),
     );
   }
 
-  async #newVersion(owner: Owner): Promise<number> {
+  async #newVersion(owner: SealOwner): Promise<number> {
     const { organisationId, merchantId } = owner;
-    const newest = await this.database.transaction(async (connection) => {
+    const newest = await this.parts.database.transaction(async (connection) => {
       await connection.query(LOCK_MERCHANT, [organisationId, merchantId]);
       const { rows } = await connection.query<DataKeyRow>(NEWEST_DATA_KEY, [organisationId, merchantId]);
       const current = (rows[0] as DataKeyRow).version;
@@ -182,56 +164,62 @@ export class Rotation {
 
   async #olderLeft(
     connection: Queryable,
-    { organisationId, merchantId }: Owner,
+    { organisationId, merchantId }: SealOwner,
     version: number,
   ): Promise<boolean> {
-    for (const statement of [OLDER_TOKENS_LEFT, OLDER_TRANSACTIONS_LEFT]) {
-      const { rows } = await connection.query<{ left: boolean }>(statement, [
-        organisationId,
-        merchantId,
-        version,
-      ]);
+    for (const { left } of this.parts.sealed) {
+      const { rows } = await connection.query<{ left: boolean }>(left, [organisationId, merchantId, version]);
       if (rows[0]?.left) return true;
     }
     return false;
   }
 
-  async #resealAll(owner: Owner, version: number, tell: (done: number) => void): Promise<number> {
+  async #countOlder({ organisationId, merchantId }: SealOwner, version: number): Promise<number> {
+    let older = 0;
+    for (const { count } of this.parts.sealed) {
+      const values = [organisationId, merchantId, version];
+      const { rows } = await this.parts.database.query<{ rows: number }>(count, values);
+      older += rows[0]?.rows ?? 0;
+    }
+    return older;
+  }
+
+  async #resealAll(owner: SealOwner, version: number, tell: (done: number) => void): Promise<number> {
     const key = await this.#keys.version(owner.organisationId, owner.merchantId, version);
     let done = 0;
     tell(done);
     for (let settled = false; ; ) {
-      for (const kind of KINDS) {
+      for (const kind of this.parts.sealed) {
         for (let after = 0; ; ) {
           const batch = await this.#resealBatch(owner, key, kind, after);
           done += batch.count;
           tell(done);
           if (batch.count === 0) break;
-          after = kind.table === 'transaction' ? batch.last : 0;
+          after = kind.inOrder ? batch.last : 0;
           await sleep(BREATH_MS);
         }
       }
       // A process that had not heard of the new version yet, or a row that was locked, may have left something behind.
-      if (settled && !(await this.#olderLeft(this.database, owner, version))) return done;
+      if (settled && !(await this.#olderLeft(this.parts.database, owner, version))) return done;
       if (!settled) await sleep(SETTLE_MS);
       settled = true;
     }
   }
 
   async #resealBatch(
-    owner: Owner,
+    owner: SealOwner,
     key: DataKey,
-    kind: Kind,
+    kind: SealedRows,
     after: number,
   ): Promise<{ count: number; last: number }> {
     const { organisationId, merchantId } = owner;
-    return this.database.transaction(async (connection) => {
+    return this.parts.database.transaction(async (connection) => {
       const values = [organisationId, merchantId, key.version, BATCH, after];
       const { rows } = await connection.query<SealedRow>(kind.take, values);
       if (rows.length === 0) return { count: 0, last: after };
       const resealed: { row: number; sealed: Buffer }[] = [];
       for (const { row, keyVersion, sealed } of rows) {
-        const place: Place = { table: kind.table, organisationId, merchantId, row, field: kind.field };
+        const place = kind.place(owner, row);
         const old = await this.#keys.version(organisationId, merchantId, keyVersion);
         resealed.push({ row, sealed: seal(key, place, open(old, place, sealed)) });
       }
@@ -241,7 +229,7 @@ export class Rotation {
     });
   }
 
-  #entry(owner: Owner, action: JournalEntry['action'], detail: string): JournalEntry {
-    return { ...owner, actor: this.actor, action, detail };
+  #entry(owner: SealOwner, action: JournalEntry['action'], detail: string): JournalEntry {
+    return { ...owner, actor: this.parts.actor, action, detail };
   }
 }

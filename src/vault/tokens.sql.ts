@@ -1,3 +1,4 @@
+import { INTO_JOURNAL } from '../journal/journal.sql.js';
 import { boolean, bytes, columns, integer, json, text } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
 import type { AccountType, ShownAccount } from './account.js';
@@ -69,10 +70,9 @@ export const ADD_TOKENS: Statement = {
       ORDER BY organisation_id, customer_id, preferred_name COLLATE "C"
       ON CONFLICT DO NOTHING
       RETURNING organisation_id, id
-    ), told AS (
-      INSERT INTO journal (organisation_id, merchant_id, actor, action, customer_id, token_id, correlation_id)
+    ), journalled AS (${INTO_JOURNAL}
       SELECT asked.organisation_id, asked.merchant_id, asked.actor, 'token.created', asked.customer_id, asked.id,
-        asked.correlation_id
+        NULL::integer, asked.correlation_id
       FROM asked JOIN added ON added.organisation_id = asked.organisation_id AND added.id = asked.id
     )
     SELECT judged.organisation_id AS "organisationId", judged.id,

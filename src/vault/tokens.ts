@@ -10,7 +10,8 @@ import { type Account, type AccountType, type ShownAccount, secretsOf, shownAcco
 import { customerNotFound, entryOf, type Page, type VaultAccess } from './customers.js';
 import { CUSTOMER } from './customers.sql.js';
 import type { DataKeys } from './keys.js';
-import { open, type Place, seal } from './sealing.js';
+import { tokenPlace } from './sealed-rows.js';
+import { open, seal } from './sealing.js';
 import {
   ADD_TOKENS,
   CHANGE_TOKEN,
@@ -102,7 +103,7 @@ export class Tokens {
         access,
         customerId,
         keyVersion: key.version,
-        sealed: seal(key, placeOf(access, id), secretsOf(account)),
+        sealed: seal(key, tokenPlace(access, id), secretsOf(account)),
       };
       const ending = await this.#adding.submit(token);
       if (ending === 'added') return token;
@@ -165,7 +166,7 @@ export class Tokens {
           account === undefined ? null : JSON.stringify(shownAccount(account)),
           account === undefined || key === undefined
             ? null
-            : seal(key, placeOf(access, id), secretsOf(account)),
+            : seal(key, tokenPlace(access, id), secretsOf(account)),
           key?.version ?? null,
         ]);
         const changed = Object.keys(change).filter(
@@ -209,7 +210,7 @@ export class Tokens {
     const row = await this.#opening.submit({ organisationId, merchantId, virtualPan });
     if (row === undefined) return undefined;
     const key = await this.keys.version(organisationId, merchantId, row.keyVersion);
-    const secrets = open(key, placeOf({ organisationId, merchantId }, row.id), row.sealed);
+    const secrets = open(key, tokenPlace({ organisationId, merchantId }, row.id), row.sealed);
     return { tokenId: row.id, accountType: row.accountType, secrets };
   }
 
@@ -246,11 +247,6 @@ export class Tokens {
     await this.#checkCustomer(access, customerId);
     throw fault('token_not_found', 'token');
   }
-}
-
-export function placeOf(owner: { organisationId: number; merchantId: number }, tokenId: number): Place {
-  const { organisationId, merchantId } = owner;
-  return { table: 'token', organisationId, merchantId, row: tokenId, field: 'account' };
 }
 
 function nameInUse() {

@@ -18,8 +18,9 @@ const LARGE = ['transaction', 'customer', 'token', 'journal', 'directdebit_item'
 /** Commands of operators that are meant to read everything, and why. */
 const READING_EVERYTHING: Readonly<Record<string, string>> = {
   KEY_STATUS: '`keys status` counts what each version seals',
-  COUNT_OLDER: '`keys rotate` counts once what it has to do, for its progress bar',
-  OLDER_TRANSACTIONS_LEFT: '`keys rotate` looks twice whether it has left anything behind',
+  COUNT_OLDER_TOKENS: '`keys rotate` counts once what it has to do, for its progress bar',
+  COUNT_OLDER_PAYMENT_DETAILS: '`keys rotate` counts once what it has to do, for its progress bar',
+  OLDER_PAYMENT_DETAILS_LEFT: '`keys rotate` looks twice whether it has left anything behind',
   DESTROY_DATA_KEY: '`keys destroy` makes sure that nothing is sealed under the version',
   DIRECT_DEBIT_STATUS: '`directdebit status` counts every item of a merchant',
   DATED_AHEAD: '`clock reset` looks whether anything is dated ahead',

@@ -1,10 +1,9 @@
 // What is locked while card data is being removed or sealed anew, so that nothing is left behind or brought back.
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import type { KeyProvider } from '../../src/vault/key-provider.js';
-import { Rotation } from '../../src/vault/rotation.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { locker, waitingForLocks } from '../../testkit/locks.js';
-import { operatorOf } from '../../testkit/sealed-rows.js';
+import { operatorOf, rotationOf } from '../../testkit/sealed-rows.js';
 import { cardAccount, type Vault, vaultOf } from '../../testkit/vault-client.js';
 
 let gateway: TestGateway;
@@ -61,7 +60,7 @@ test('a card replaced while its token is being sealed anew → the new card is c
       return provider.unwrap(wrapped, context);
     },
   };
-  const rotating = new Rotation(operator.database, halting, 'operator:test').rotate(1, () => {});
+  const rotating = rotationOf(operator.database, halting).rotate(1, () => {});
   await opens;
   const changing = vault.changeToken(customerId, id, {
     account: cardAccount({ 'CARD.PAN': '5555555555554444' }),
