@@ -40,20 +40,20 @@ export class Background {
 
   constructor(private readonly parts: BackgroundParts) {
     const { settings, log, watch, databases, resolver, clearing } = parts;
-    const onError = (error: unknown) => watch.runFailed(error);
-    this.#resolving = new Loop(() => resolver.run(), settings.resolverIntervalMs, onError);
+    const failed = (job: string) => (error: unknown) => watch.jobFailed(job, error);
+    this.#resolving = new Loop(() => resolver.run(), settings.resolverIntervalMs, failed('resolver'));
     const sweep = new Sweep(
       databases.background,
       settings.acquirerDeadlineMs,
       ({ organisationId, audits }) => {
-        log.warn({ organisation: organisationId, audits }, 'found in doubt without a lease');
+        log.warn({ organisation: organisationId, audits }, 'transactions in doubt without a lease');
         this.resolveNow();
       },
     );
-    this.#sweeping = new Loop(() => sweep.run(), SWEEP_EVERY_MS, onError);
-    this.#clearing = new Loop(() => clearing.run(), CLEARING_EVERY_MS, onError);
+    this.#sweeping = new Loop(() => sweep.run(), SWEEP_EVERY_MS, failed('sweep'));
+    this.#clearing = new Loop(() => clearing.run(), CLEARING_EVERY_MS, failed('clearing'));
     const retention = new EventRetention(databases.background, settings.eventDays);
-    this.#forgetting = new Loop(() => retention.run(), FORGET_EVENTS_EVERY_MS, onError);
+    this.#forgetting = new Loop(() => retention.run(), FORGET_EVENTS_EVERY_MS, failed('event retention'));
     this.#heartbeats = new Loop(
       () => this.#heartbeat(),
       HEARTBEAT_EVERY_MS,

@@ -27,7 +27,7 @@ export class DatabaseWatch {
 
   heartbeatFailed(error: unknown): void {
     if (!(error instanceof DatabaseUnavailable)) {
-      this.#runFailed(error);
+      this.#jobFailed('heartbeat', error);
       return;
     }
     setTimeout(this.#heartbeat, TRY_AGAIN_MS).unref();
@@ -45,14 +45,14 @@ export class DatabaseWatch {
     this.log.warn({ cause, seconds }, 'database back');
   }
 
-  /** A background run failed. That the database is away is told by the heartbeat. */
-  runFailed(error: unknown): void {
+  /** Something in the background failed. Whether the database is lost is for the heartbeat to say. */
+  jobFailed(job: string, error: unknown): void {
     if (error instanceof DatabaseUnavailable && error.serverGone) this.suspect();
-    else this.#runFailed(error);
+    else this.#jobFailed(job, error);
   }
 
-  #runFailed(error: unknown): void {
+  #jobFailed(job: string, error: unknown): void {
     const { name, code } = error as { name?: string; code?: string };
-    this.log.warn({ name, code }, 'a background run failed');
+    this.log.warn({ job, name, code }, 'background job failed');
   }
 }

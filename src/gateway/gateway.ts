@@ -127,5 +127,5 @@ async function notReady(database: Database, registry: ProcessRegistry): Promise<
   } catch {
     return DATABASE_AWAY;
   }
-  return registry.alive ? undefined : 'the database was away and has not heard of this process since';
+  return registry.alive ? undefined : 'no heartbeat of this process was committed lately';
 }

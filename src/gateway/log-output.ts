@@ -113,9 +113,7 @@ export class LogOutput {
 
   #tellDropped(): void {
     const time = new Date().toISOString();
-    this.#add(
-      `${JSON.stringify({ level: 'warn', time, lines: this.#dropped, msg: 'nobody read the log, and lines were dropped' })}\n`,
-    );
+    this.#add(`${JSON.stringify({ level: 'warn', time, lines: this.#dropped, msg: 'log lines dropped' })}\n`);
     this.#dropped = 0;
   }
 

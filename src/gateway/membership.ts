@@ -28,7 +28,9 @@ export async function register(parts: MembershipParts, stack: ClosingStack): Pro
   const { databases, watch, backlog } = parts;
   const registry = await ProcessRegistry.register(databases.vital);
   const leases = new AuditLeases(databases.vital, registry);
-  stack.opened(registry, () => registry.deregister(leases).catch((error) => watch.runFailed(error)));
+  stack.opened(registry, () =>
+    registry.deregister(leases).catch((error) => watch.jobFailed('deregistration', error)),
+  );
   const { advancedMs, forgotten } = await registry.heartbeat(leases);
   const clock = new Clock();
   clock.advancedBy(advancedMs);

@@ -47,7 +47,7 @@ async function runPrimary(settings: Settings, log: Logger, stop: Promise<NodeJS.
     });
     stack.opened(gateway, async () => {
       if (await closeInTime(gateway, settings)) return;
-      log.warn('some requests did not end in time; they will be resolved at the next start');
+      log.warn('stop timed out; what is in doubt is resolved at the next start');
     });
     await announce(settings, gateway, log);
   });
@@ -62,7 +62,7 @@ async function prepareDatabase(settings: Settings, url: string, log: Logger): Pr
   const database = new Database(url, { maxConnections: 2, patient: true });
   try {
     await checkKey(settings, database);
-    for (const name of await migrate(database)) log.info({ migration: name }, 'migrated');
+    for (const name of await migrate(database)) log.info({ migration: name }, 'migration applied');
     if (settings.demo) await makeDemo(database, settings.dataDir);
     // One process makes the key, if there is none yet.
     await openKeyProvider(settings, database);

@@ -19,12 +19,12 @@ export async function startWorkers(settings: Settings, databaseUrl: string, log:
     await sleep(REPLACED_AFTER_MS);
     if (stopping) return;
     await fork().catch((error: Error) => {
-      if (!stopping) log.error({ reason: error.message }, 'a worker did not start');
+      if (!stopping) log.error({ reason: error.message }, 'worker failed to start');
     });
   };
   cluster.on('exit', (worker, code, signal) => {
     if (stopping) return;
-    log.warn({ worker: worker.process.pid, code, signal }, 'a worker ended, and is replaced');
+    log.warn({ worker: worker.process.pid, code, signal }, 'worker exited; a new one is started');
     void replace();
   });
   const close = async () => {

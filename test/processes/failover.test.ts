@@ -256,7 +256,7 @@ describe('promises', () => {
     expect(answers).toEqual(['503 not_processed', '503 unavailable', '503 unavailable']);
     await eventually(async () => ((await api.purchase()).status === 201 ? true : undefined));
     await eventually(async () => lines('database back') > 0 || undefined);
-    expect([lines('database lost'), lines('database back'), lines('a background run failed')]).toEqual([
+    expect([lines('database lost'), lines('database back'), lines('background job failed')]).toEqual([
       1, 1, 0,
     ]);
     expect(logged()).toMatch(/"cause":"[^"]+","msg":"database lost"/);

@@ -92,7 +92,7 @@ test('a worker is killed → the others go on, it is replaced, and what it had u
     const outcome = await outcomeOf(gateway.api, id);
     expect(outcome?.status.transaction_status_code).toBeOneOf(['approved', 'error']);
   }
-  expect(gateway.output()).toContain('"msg":"a worker ended, and is replaced"');
+  expect(gateway.output()).toContain('"msg":"worker exited; a new one is started"');
 });
 
 test('the first process is killed → its workers end by themselves', async () => {

@@ -22,7 +22,7 @@ test('left in doubt by a failover that lost its lease → found and resolved', a
   const { status } = await gateway.api.decided(audit + 1);
   // The acquirer has never heard of it.
   expect(status).toMatchObject({ gateway_status_code: 2, transaction_status_code: 'error' });
-  expect(gateway.logged()).toContain('found in doubt without a lease');
+  expect(gateway.logged()).toContain('transactions in doubt without a lease');
 });
 
 test('purchase under an audit that a failover has given to another already → not processed, and nothing of it is stored', async () => {
