@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
 import { PaymentBody } from '../src/api/transaction-schemas.js';
 import { Compile } from '../src/api/typebox.js';
+import type { MerchantId, OrganisationId } from '../src/values/ids.js';
 import '../src/api/validation.js';
 import { Database } from '../src/postgres/database.js';
 import { AuditLeases } from '../src/transactions/audit-leases.js';
@@ -15,6 +16,8 @@ import { RECORD_DIRECT, RECORD_TARGETED } from '../src/transactions/record.sql.j
 import type { Outcome } from '../src/transactions/transaction.js';
 import { cents } from '../src/values/money.js';
 import type { PerSecond } from './results.js';
+
+const ORGANISATION = 1 as OrganisationId;
 
 export interface StatementsAsked {
   readonly kind: 'statements';
@@ -44,12 +47,12 @@ async function statements({ databaseUrl, connections, seconds }: StatementsAsked
   let done = 0;
   const one = async () => {
     while (performance.now() < untilMs) {
-      const audit = await leases.take(1);
+      const audit = await leases.take(ORGANISATION);
       const correlationId = `${run}-${audit}`;
       await claims.direct({
-        organisationId: 1,
+        organisationId: ORGANISATION,
         audit,
-        merchantId: 1,
+        merchantId: 1 as MerchantId,
         transactionType: 'purchase',
         correlationId,
         createdMs: Date.now(),
@@ -74,8 +77,8 @@ async function statements({ databaseUrl, connections, seconds }: StatementsAsked
         authorisationCode: '123456',
         voidableUntilMs: Date.now() + 3_600_000,
       };
-      await records.record({ organisationId: 1, audit }, outcome);
-      leases.release(1, audit);
+      await records.record({ organisationId: ORGANISATION, audit }, outcome);
+      leases.release(ORGANISATION, audit);
       done += 1;
     }
   };

@@ -9,6 +9,7 @@ import { bigint, bytes, columns, integer, json, text } from '../src/postgres/col
 import { Database } from '../src/postgres/database.js';
 import { paymentDetailsPlace } from '../src/transactions/payment-details.js';
 import { BankAccount } from '../src/values/bank-account.js';
+import type { Audit, MerchantId, OrganisationId } from '../src/values/ids.js';
 import { bankSecrets } from '../src/vault/account.js';
 import { DataKeys } from '../src/vault/keys.js';
 import { seal } from '../src/vault/sealing.js';
@@ -117,7 +118,8 @@ export async function waitingItems(
   const database = new Database(databaseUrl, { maxConnections: 1, patient: true });
   try {
     const provider = await openKeyProvider(readSettings({ TOLLGATE_DATA_DIR: dataDir }), database);
-    const key = await new DataKeys(database, provider).newest(1, merchant);
+    const owner = { organisationId: 1 as OrganisationId, merchantId: merchant as MerchantId };
+    const key = await new DataKeys(database, provider).newest(owner.organisationId, owner.merchantId);
     const all = [paid];
     const further = count - 1;
     for (let done = 0; done < further; done += BATCH) {
@@ -127,7 +129,7 @@ export async function waitingItems(
       });
       const made = items.map((item) => {
         const account = new BankAccount(item.bsb, item.accountNumber, item.accountName);
-        const place = paymentDetailsPlace({ organisationId: 1, merchantId: merchant }, item.audit);
+        const place = paymentDetailsPlace(owner, item.audit as Audit);
         return { ...item, account, sealed: seal(key, place, bankSecrets(account)) };
       });
       await database.query(COPY_WITH, [paid.audit, ...MADE.encode(made)]);

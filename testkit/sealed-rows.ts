@@ -5,6 +5,7 @@ import { openKeyProvider } from '../src/gateway/key-encryption.js';
 import { readSettings } from '../src/gateway/settings.js';
 import { Database } from '../src/postgres/database.js';
 import { SEALED_PAYMENT_DETAILS } from '../src/transactions/payment-details.js';
+import type { MerchantId, OrganisationId } from '../src/values/ids.js';
 import type { KeyProvider } from '../src/vault/key-provider.js';
 import { DataKeys } from '../src/vault/keys.js';
 import { Rotation } from '../src/vault/rotation.js';
@@ -15,8 +16,8 @@ import { cardAccount, cardBeginning, type NewToken, vaultOf } from './vault-clie
 
 export interface SealedRow {
   readonly table: Place['table'];
-  readonly organisationId: number;
-  readonly merchantId: number;
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
   readonly row: number;
   readonly version: number;
   readonly sealed: Buffer;

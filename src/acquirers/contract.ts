@@ -1,6 +1,7 @@
 // What a link to an acquirer can be asked and what it can answer. Every link, simulated or real, keeps this contract.
 import type { BankAccount } from '../values/bank-account.js';
 import type { CardDetails } from '../values/card.js';
+import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import type { Cents } from '../values/money.js';
 
@@ -8,8 +9,8 @@ import type { Cents } from '../values/money.js';
 interface AnyOrder {
   /** Goes with this order and never with another one. */
   readonly reference: string;
-  readonly organisationId: number;
-  readonly merchantId: number;
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
   readonly amountCents: Cents;
   readonly currency: string;
   /** The gateway's time. */

@@ -10,5 +10,5 @@ export const SET_DIRECT_ENTRY: Statement = {
       user_id = excluded.user_id, description = excluded.description, trace_bsb = excluded.trace_bsb,
       trace_account = excluded.trace_account, remitter = excluded.remitter, clearing_days = excluded.clearing_days,
       dispute_days = excluded.dispute_days, simulated = excluded.simulated
-    RETURNING organisation_id AS "organisationId"`,
+    RETURNING organisation_id AS "organisationId", merchant_id AS "merchantId"`,
 };

@@ -11,6 +11,7 @@ import { journal } from '../journal/journal.js';
 import { isCheckViolation, type Queryable } from '../postgres/database.js';
 import { holdClock } from '../transactions/gateway-clock.js';
 import { ACCOUNT_NAME_PATTERN, ACCOUNT_NUMBER_PATTERN, BSB_PATTERN } from '../values/bank-account.js';
+import type { MerchantId, OrganisationId } from '../values/ids.js';
 import { Refusal, refuse } from '../values/refusal.js';
 import { SET_DIRECT_ENTRY } from './direct-entry.sql.js';
 
@@ -67,17 +68,17 @@ export async function setDirectEntry(
       simulated,
     ];
     const { rows } = await connection
-      .query<{ organisationId: number }>(SET_DIRECT_ENTRY, values)
+      .query<{ organisationId: OrganisationId; merchantId: MerchantId }>(SET_DIRECT_ENTRY, values)
       .catch((error: unknown) => {
         const live = isCheckViolation(error, 'live_bank_is_real');
         throw live ? new Refusal('live_merchant_needs_real_bank', { merchant }) : error;
       });
-    const { organisationId } = rows[0] ?? refuse('merchant_not_found', { merchant });
+    const { organisationId, merchantId } = rows[0] ?? refuse('merchant_not_found', { merchant });
     await journal(connection, {
       actor: operator,
       action: 'directdebit.set',
       organisationId,
-      merchantId: merchant,
+      merchantId,
       detail: simulated ? `${wish.bank}, simulated` : wish.bank,
     });
     return showDirectEntry(connection, merchant);

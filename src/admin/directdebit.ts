@@ -5,6 +5,7 @@ import { DirectDebitFiles } from '../directdebit/files.js';
 import { type ImportResult, importReturns } from '../directdebit/returns-file.js';
 import type { Database, Queryable } from '../postgres/database.js';
 import { gatewayTime } from '../transactions/gateway-clock.js';
+import type { MerchantId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import type { Cents } from '../values/money.js';
 import type { KeyProvider } from '../vault/key-provider.js';
@@ -12,7 +13,7 @@ import { DataKeys } from '../vault/keys.js';
 import { DIRECT_DEBIT_STATUS } from './directdebit.sql.js';
 
 export interface DirectDebitStatus {
-  readonly merchant: number;
+  readonly merchant: MerchantId;
   readonly mode: Mode;
   readonly bank: string | null;
   readonly simulated: boolean;

@@ -1,5 +1,6 @@
 // The journal as the operator reads it: who did what, when. It is written where things are done (`src/journal`).
 import type { Queryable } from '../postgres/database.js';
+import type { Audit, CustomerId, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
 import { READ_JOURNAL } from './journal.sql.js';
 
 export interface JournalFilter {
@@ -14,11 +15,11 @@ export interface JournalView {
   readonly at: Date;
   readonly actor: string;
   readonly action: string;
-  readonly organisation: number | null;
-  readonly merchant: number | null;
-  readonly customer: number | null;
-  readonly token: number | null;
-  readonly audit: number | null;
+  readonly organisation: OrganisationId | null;
+  readonly merchant: MerchantId | null;
+  readonly customer: CustomerId | null;
+  readonly token: TokenId | null;
+  readonly audit: Audit | null;
   readonly correlationId: string | null;
   readonly detail: string | null;
 }

@@ -1,13 +1,14 @@
 // The keys that seal card data, as the operator looks at them, renews them while the gateway serves, and destroys them.
 import type { Database, Queryable } from '../postgres/database.js';
 import { SEALED_PAYMENT_DETAILS } from '../transactions/payment-details.js';
+import type { MerchantId } from '../values/ids.js';
 import type { KeyProvider } from '../vault/key-provider.js';
 import { Rotation, type RotationProgress, type RotationResult } from '../vault/rotation.js';
 import { SEALED_TOKENS } from '../vault/sealed-rows.js';
 import { KEY_STATUS } from './keys.sql.js';
 
 export interface KeyStatus {
-  readonly merchant: number;
+  readonly merchant: MerchantId;
   readonly version: number;
   readonly seals: boolean;
   readonly tokens: number;

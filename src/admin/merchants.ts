@@ -1,14 +1,15 @@
 // Merchants, for whom payments are: added, changed and listed by the operator. This room owns their table.
 import { type JournalAction, journal } from '../journal/journal.js';
 import { isCheckViolation, type Queryable, type Statement } from '../postgres/database.js';
+import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import { Refusal, refuse } from '../values/refusal.js';
 import { ADD_MERCHANT, LIST_MERCHANTS, SET_MERCHANT } from './merchants.sql.js';
 import { checkedName } from './names.js';
 
 export interface MerchantView {
-  readonly id: number;
-  readonly organisation: number;
+  readonly id: MerchantId;
+  readonly organisation: OrganisationId;
   readonly name: string;
   readonly mode: Mode;
   readonly vault: boolean;

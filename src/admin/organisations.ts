@@ -2,11 +2,12 @@
 // in it are moved on by whoever numbers by them.
 import { journal } from '../journal/journal.js';
 import type { Queryable } from '../postgres/database.js';
+import type { OrganisationId } from '../values/ids.js';
 import { checkedName } from './names.js';
 import { ADD_ORGANISATION, LIST_ORGANISATIONS } from './organisations.sql.js';
 
 export interface OrganisationView {
-  readonly id: number;
+  readonly id: OrganisationId;
   readonly name: string;
 }
 

@@ -2,7 +2,7 @@ import type { Statement } from '../postgres/database.js';
 
 export const MERCHANT_OF_SURCHARGE: Statement = {
   name: '',
-  text: `SELECT organisation_id AS "organisationId", mode FROM merchant WHERE id = $1`,
+  text: `SELECT organisation_id AS "organisationId", id AS "merchantId", mode FROM merchant WHERE id = $1`,
 };
 
 /** A rule for the same thing from the same day is replaced. */

@@ -2,6 +2,7 @@
 import { type JournalAction, journal } from '../journal/journal.js';
 import { formatPercent, type SurchargeRule, type SurchargeScope } from '../plugins/surcharge.js';
 import type { Queryable } from '../postgres/database.js';
+import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import { refuse } from '../values/refusal.js';
 import { CLEAR_SURCHARGES, MERCHANT_OF_SURCHARGE, SET_SURCHARGE, SHOW_SURCHARGES } from './surcharges.sql.js';
@@ -22,7 +23,8 @@ export interface SurchargeWish {
 }
 
 interface SurchargingMerchant {
-  readonly organisationId: number;
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
   readonly mode: Mode;
 }
 
@@ -91,15 +93,15 @@ function change(
   database: Queryable,
   operator: string,
   action: JournalAction,
-  merchantId: number,
+  merchant: number,
   work: (connection: Queryable, merchant: SurchargingMerchant) => Promise<void>,
 ): Promise<SurchargeView[]> {
   return database.transaction(async (connection) => {
-    const merchant = await merchantOf(connection, merchantId);
-    const { organisationId } = merchant;
-    await work(connection, merchant);
-    const rules = await showSurcharges(connection, merchantId);
+    const surcharging = await merchantOf(connection, merchant);
+    await work(connection, surcharging);
+    const rules = await showSurcharges(connection, merchant);
     const detail = rules.map(({ scope, percent }) => `${scope} ${percent} %`).join(', ');
+    const { organisationId, merchantId } = surcharging;
     await journal(connection, { actor: operator, action, organisationId, merchantId, detail });
     return rules;
   });

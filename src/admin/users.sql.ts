@@ -5,7 +5,7 @@ export const ADD_USER: Statement = {
   text: `
     INSERT INTO gateway_user (username, organisation_id, merchant_id, secret_digest)
     SELECT $1, organisation_id, id, $3 FROM merchant WHERE id = $2
-    RETURNING organisation_id AS organisation`,
+    RETURNING organisation_id AS organisation, merchant_id AS merchant`,
 };
 
 export const GRANT_MERCHANT: Statement = {

@@ -4,13 +4,14 @@ import { type JournalAction, journal } from '../journal/journal.js';
 import { digestSecret, makeSecret } from '../merchants/credentials.js';
 import { isUniqueViolation, type Queryable } from '../postgres/database.js';
 import { containsCardNumber } from '../values/card-in-text.js';
+import type { MerchantId, OrganisationId } from '../values/ids.js';
 import { Refusal, refuse } from '../values/refusal.js';
 import { ADD_USER, GRANT_MERCHANT, LIST_USERS, REVOKE_USER, ROTATE_SECRET } from './users.sql.js';
 
 export interface UserView {
   readonly username: string;
-  readonly organisation: number;
-  readonly merchant: number;
+  readonly organisation: OrganisationId;
+  readonly merchant: MerchantId;
   readonly grants: readonly number[];
   readonly revoked: boolean;
 }
@@ -19,6 +20,8 @@ export interface UserView {
 export interface UserWithSecret extends UserView {
   readonly password: string;
 }
+
+type Assigned = Pick<UserView, 'organisation' | 'merchant'>;
 
 export interface NewUser {
   /** The merchant that it is assigned to. */
@@ -41,13 +44,13 @@ export async function addUser(
   const further = [...new Set(grants)].sort((one, other) => one - other);
   return database.transaction(async (connection) => {
     const added = await connection
-      .query<{ organisation: number }>(ADD_USER, [username, merchant, digestSecret(password)])
+      .query<Assigned>(ADD_USER, [username, merchant, digestSecret(password)])
       .catch((error: unknown) => {
         throw isUniqueViolation(error) ? new Refusal('user_exists', { username }) : error;
       });
-    const { organisation } = added.rows[0] ?? refuse('merchant_not_found', { merchant });
-    for (const granted of further) await grant(connection, username, granted, organisation);
-    const user = { username, password, organisation, merchant, grants: further, revoked: false };
+    const assigned = added.rows[0] ?? refuse('merchant_not_found', { merchant });
+    for (const granted of further) await grant(connection, username, granted, assigned.organisation);
+    const user = { username, password, ...assigned, grants: further, revoked: false };
     await journalUser(connection, operator, 'user.added', user);
     return user;
   });

@@ -10,6 +10,7 @@ import {
   voidable,
   voidableUntilMs,
 } from '../transactions/transaction.js';
+import type { Audit } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import { sydneyTimestamp } from '../values/sydney.js';
 import { KVP_REQUEST_PREFIX, KVP_RESPONSE_PREFIX } from '../values/text.js';
@@ -18,7 +19,7 @@ import type { CreatedTransaction, LookedUpTransaction } from './transaction-sche
 /** The major version is part of every address. */
 export const BASE_PATH = '/v1';
 
-export function transactionPath(audit: number): string {
+export function transactionPath(audit: Audit): string {
   return `${BASE_PATH}/transactions/${audit}`;
 }
 

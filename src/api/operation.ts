@@ -1,4 +1,5 @@
 // What an operation of the interface is: one entry gives the route, the checks and the documentation.
+import type { Audit, MerchantId } from '../values/ids.js';
 import { correlationIdProblems } from './correlation-id.js';
 import { type Problem, type ProblemCode, refusedFor } from './problems.js';
 import { type AuthenticatedRequest, type CheckedRequest, checked } from './request-context.js';
@@ -10,8 +11,8 @@ export interface Reply {
   readonly body?: unknown;
   readonly location?: string;
   /** For the log. */
-  readonly audit?: number;
-  readonly merchantId?: number;
+  readonly audit?: Audit;
+  readonly merchantId?: MerchantId;
   readonly outcome?: string;
 }
 

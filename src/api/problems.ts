@@ -1,4 +1,5 @@
 // The one table of everything that can be wrong with a request, and the error that says so to the client.
+import type { Audit } from '../values/ids.js';
 import { BODY_LIMIT_BYTES } from './limits.js';
 
 export const PROBLEMS = {
@@ -81,7 +82,7 @@ export class RefusedRequest extends Error {
   constructor(
     readonly problems: readonly [Problem, ...Problem[]],
     /** The transaction that the answer must point to, if there is one. */
-    readonly audit?: number,
+    readonly audit?: Audit,
   ) {
     super(problems.map(({ code }) => code).join(', '));
   }

@@ -15,7 +15,9 @@ import { Type } from './typebox.js';
 const CARD_TYPES = ['visa', 'mastercard', 'amex', 'diners', 'discover', 'jcb', 'unionpay', 'eftpos', ''];
 export const CardTypeShown = openEnum(CARD_TYPES, 'The scheme of the card. Empty where it is not known.');
 
-export const Id = (description: string) => Type.Integer({ minimum: 1, maximum: MAX_INTEGER, description });
+/** What passes it may be taken for an identifier of the kind that is asked for. */
+export const Id = <Value extends number = number>(description: string) =>
+  Type.Integer({ minimum: 1, maximum: MAX_INTEGER, description }) as unknown as Type.TUnsafe<Value>;
 
 export const RestrictedText = (minLength: number, maxLength: number, description: string) =>
   Type.String({ minLength, maxLength, pattern: RESTRICTED_PATTERN, format: 'no-card-number', description });

@@ -1,6 +1,7 @@
 // The token operations of the interface.
 import { BankAccount } from '../values/bank-account.js';
 import { CardNumber, isVirtualPan, parseExpiry } from '../values/card.js';
+import type { CustomerId } from '../values/ids.js';
 import type { Account } from '../vault/account.js';
 import type { Token } from '../vault/tokens.js';
 import { PAGE_LIMIT } from './limits.js';
@@ -28,7 +29,7 @@ import {
   TokenQuery,
 } from './vault-schemas.js';
 
-function tokenObject(token: Token, customerId: number, { suffix }: Access): TokenObject {
+function tokenObject(token: Token, customerId: CustomerId, { suffix }: Access): TokenObject {
   return {
     id: token.id,
     virtual_pan: token.virtualPan,

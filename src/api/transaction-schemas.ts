@@ -1,5 +1,6 @@
 // The shapes of transactions on the wire.
 import { CARD_NUMBER_PATTERN, CVV_PATTERN, EXPIRY_PATTERN } from '../values/card.js';
+import type { Audit } from '../values/ids.js';
 import { AMOUNT_PATTERN, CURRENCY_PATTERN } from '../values/money.js';
 import { KVP_KEY_PATTERN, KVP_VALUE_MAX_LENGTH, KVPS_AT_MOST, RESTRICTED_PATTERN } from '../values/text.js';
 import { alternatives, OPEN, openEnum } from './openapi-components.js';
@@ -265,7 +266,7 @@ export const SearchResults = Type.Object(
   { title: 'SearchResults', ...OPEN },
 );
 
-export const AuditPath = Type.Object({ audit: Id('The audit of the transaction.') });
+export const AuditPath = Type.Object({ audit: Id<Audit>('The audit of the transaction.') });
 
 export const SearchQuery = Type.Object({
   merchant_id: Id('The merchant that the transaction was for.'),

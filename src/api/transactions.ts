@@ -50,12 +50,13 @@ const OF_CREATION: readonly ProblemCode[] = [
 /** What every command is made of. */
 function commonOf({ caller, correlationId, inFlight, body }: CheckedRequest<unknown, unknown, AnyBody>) {
   if (inFlight === undefined) throw new Error('a request that creates a transaction is not announced');
-  inFlight.merchantId = body.merchant.id;
+  const merchant = permittedMerchant(caller, body.merchant.id);
+  inFlight.merchantId = merchant.id;
   return {
     caller,
     correlationId,
     inFlight,
-    merchant: permittedMerchant(caller, body.merchant.id),
+    merchant,
     reference: body.transaction.reference,
     kvps: kvpsOf(body.kvps),
   };
@@ -229,8 +230,8 @@ export const TRANSACTION_OPERATIONS = [
     async handle({ caller, query }, { lookup, searchFence, clock }: TransactionServices) {
       const merchant = permittedMerchant(caller, query.merchant_id);
       const nowMs = clock.now();
-      const { merchant_id: merchantId, correlation_id_lookup: correlationId } = query;
-      const key = { organisationId: caller.organisationId, merchantId, correlationId };
+      const correlationId = query.correlation_id_lookup;
+      const key = { organisationId: caller.organisationId, merchantId: merchant.id, correlationId };
       const look = () => lookup.byCorrelationId({ nowMs, ...key });
       const prove = () => lookup.provenByCorrelationId({ nowMs, ...key });
       // Whoever reads "nothing" pays again: what has been received by now must not be processed after that.

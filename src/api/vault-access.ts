@@ -1,5 +1,6 @@
 // Which vault a request is for, and the links and pages that all vault operations share.
 import { permittedMerchant } from '../merchants/callers.js';
+import type { CustomerId } from '../values/ids.js';
 import type { Customers, PageEnd, VaultAccess } from '../vault/customers.js';
 import type { Tokens } from '../vault/tokens.js';
 import { BASE_PATH } from './hal.js';
@@ -24,8 +25,8 @@ export function accessOf({
   correlationId,
   query,
 }: CheckedRequest<unknown, { merchant_id?: number }>): Access {
-  const merchantId = query.merchant_id ?? caller.assignedMerchantId;
-  const merchant = permittedMerchant(caller, merchantId);
+  const merchant = permittedMerchant(caller, query.merchant_id ?? caller.assignedMerchantId);
+  const { id: merchantId } = merchant;
   if (!merchant.vault) throw refused('vault_not_enabled', ['query', 'merchant_id']);
   return {
     organisationId: caller.organisationId,
@@ -40,7 +41,7 @@ export function customerPath(id: number): string {
   return `${BASE_PATH}/customers/${id}`;
 }
 
-export function tokenPath(customerId: number, id: number): string {
+export function tokenPath(customerId: CustomerId, id: number): string {
   return `${customerPath(customerId)}/tokens/${id}`;
 }
 

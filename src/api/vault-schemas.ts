@@ -1,6 +1,7 @@
 // The shapes of customers and tokens on the wire.
 
 import { CARD_NUMBER_PATTERN, EXPIRY_PATTERN } from '../values/card.js';
+import type { CustomerId, TokenId } from '../values/ids.js';
 import { MAX_INTEGER, PAGE_LIMIT } from './limits.js';
 import { alternatives, OPEN } from './openapi-components.js';
 import { AccountName, AccountNumber, Bsb, CardTypeShown, Id, Link, RestrictedText } from './schemas.js';
@@ -51,8 +52,11 @@ export const TokenQuery = Type.Object({
   after: After,
 });
 
-export const CustomerPath = Type.Object({ customer_id: Id('The customer.') });
-export const TokenPath = Type.Object({ customer_id: Id('The customer.'), token_id: Id('The token.') });
+export const CustomerPath = Type.Object({ customer_id: Id<CustomerId>('The customer.') });
+export const TokenPath = Type.Object({
+  customer_id: Id<CustomerId>('The customer.'),
+  token_id: Id<TokenId>('The token.'),
+});
 
 const CustomerName = RestrictedText(1, 60, 'The name of the customer.');
 const CustomerReference = RestrictedText(1, 50, 'The unique reference of the customer.');

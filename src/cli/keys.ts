@@ -1,6 +1,7 @@
 // `tollgate keys`: which keys seal what, rotating them while the gateway serves, and destroying what is retired.
 import type { Command } from 'commander';
 import { destroyKey, rewrapKeys, rotateKeys, showKeys } from '../admin/keys.js';
+import type { MerchantId } from '../values/ids.js';
 import type { RotationProgress } from '../vault/rotation.js';
 import { id } from './arguments.js';
 import { operateWithKey } from './operator.js';
@@ -54,7 +55,7 @@ async function rewrap(): Promise<Output> {
 
 /** With a bar for each merchant. */
 async function rotate(merchant: number | undefined): Promise<Output> {
-  let bar: { merchantId: number; shown: ProgressBar } | undefined;
+  let bar: { merchantId: MerchantId; shown: ProgressBar } | undefined;
   const progress = ({ merchantId, done, total }: RotationProgress) => {
     if (bar?.merchantId !== merchantId) {
       bar?.shown.end();

@@ -7,6 +7,7 @@ import {
   type NewMerchant,
   setMerchant,
 } from '../admin/merchants.js';
+import type { MerchantId } from '../values/ids.js';
 import { days, id } from './arguments.js';
 import { operate } from './operator.js';
 import { printing } from './output.js';
@@ -50,7 +51,7 @@ export function addMerchantCommands(program: Command): void {
       .option('--no-vault', 'take the vault product away')
       .option('--name <name>', 'rename it')
       .option('--preauthorisation-days <days>', 'how long a preauthorisation can be completed', days),
-    async (merchantId: number, options: MerchantChange, command: Command) => {
+    async (merchantId: MerchantId, options: MerchantChange, command: Command) => {
       // Commander sets `vault` to true where `--no-vault` exists and neither was given.
       const vault = command.getOptionValueSource('vault') === 'cli' ? options.vault : undefined;
       const changed = await operate((database, operator) =>

@@ -4,6 +4,7 @@ import type { SimulatedBank } from '../acquirers/simulator/bank.js';
 import type { Database } from '../postgres/database.js';
 import type { Clock } from '../transactions/clock.js';
 import { addBusinessDays } from '../values/business-days.js';
+import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 import { settlementCutOff } from '../values/settlement.js';
 import { sydneyDate } from '../values/sydney.js';
 import { ANYTHING_DUE, CLEAR_DUE, DUE_FOR_A_FILE, DUE_TO_RETURN, LOCK_CLEARING } from './clearing.sql.js';
@@ -27,7 +28,7 @@ export class Clearing {
     private readonly bank: SimulatedBank,
     private readonly clock: Clock,
     /** What a transaction is called towards an acquirer. */
-    private readonly referenceOf: (organisationId: number, audit: number) => string,
+    private readonly referenceOf: (organisationId: OrganisationId, audit: Audit) => string,
   ) {}
 
   async run(): Promise<void> {
@@ -52,7 +53,7 @@ export class Clearing {
   async #fileWhatIsDue(nowMs: number): Promise<void> {
     for (let made = true; made; ) {
       made = false;
-      const { rows } = await this.database.query<{ merchantId: number; dueMs: number }>(DUE_FOR_A_FILE, [
+      const { rows } = await this.database.query<{ merchantId: MerchantId; dueMs: number }>(DUE_FOR_A_FILE, [
         nowMs,
       ]);
       for (const { merchantId, dueMs } of rows) {
@@ -84,7 +85,7 @@ export class Clearing {
 
   async #take(file: DirectDebitFile, items: readonly LodgedFileItem[]): Promise<void> {
     const { organisationId, processingDay } = file;
-    const coming: { audit: number; code: number }[] = [];
+    const coming: { audit: Audit; code: number }[] = [];
     for (const { audit, operation, amountCents, account } of items) {
       const reference = this.referenceOf(organisationId, audit);
       const code = await this.bank.take({ reference, operation, amountCents, account });

@@ -1,13 +1,14 @@
 // How merchants lodge with their banks: the direct-entry settings, which the operator sets (`src/admin`).
 import type { Queryable } from '../postgres/database.js';
+import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import { refuse } from '../values/refusal.js';
 import { type DirectEntrySettings, REMITTER_WIDTH, USER_NAME_WIDTH } from './aba-line.js';
 import { DIRECT_ENTRY } from './direct-entry.sql.js';
 
 export interface DirectEntry extends DirectEntrySettings {
-  readonly organisationId: number;
-  readonly merchant: number;
+  readonly organisationId: OrganisationId;
+  readonly merchant: MerchantId;
   /** Whether the merchant is test or live. */
   readonly mode: Mode;
   /** Business days after the file's own day until an item counts as cleared. */
@@ -19,8 +20,8 @@ export interface DirectEntry extends DirectEntrySettings {
 }
 
 type Row = { [Key in keyof DirectEntry]: DirectEntry[Key] | null } & {
-  readonly organisationId: number;
-  readonly merchant: number;
+  readonly organisationId: OrganisationId;
+  readonly merchant: MerchantId;
   readonly mode: Mode;
   readonly simulated: boolean;
   readonly name: string;

@@ -6,6 +6,7 @@ import { paymentDetailsPlace } from '../transactions/payment-details.js';
 import { MOST_CENTS } from '../values/bank-account.js';
 import { addBusinessDays } from '../values/business-days.js';
 import { directDebitMode } from '../values/direct-debit-mode.js';
+import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 import type { Cents } from '../values/money.js';
 import { settlementCutOff, settlementDay } from '../values/settlement.js';
 import { bankAccountFromSecrets } from '../vault/account.js';
@@ -36,8 +37,8 @@ import {
 import { lodgementReference } from './lodgement-reference.js';
 
 export interface DirectDebitFile extends FileTotals {
-  readonly organisationId: number;
-  readonly merchantId: number;
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
   readonly number: number;
   readonly processingDay: string;
   readonly settings: DirectEntrySettings;
@@ -45,16 +46,16 @@ export interface DirectDebitFile extends FileTotals {
 
 /** An item of a file, with what it takes to find it again. */
 export interface LodgedFileItem extends FileItem {
-  readonly audit: number;
+  readonly audit: Audit;
   readonly operation: 'purchase' | 'refund' | 'standalone_refund';
 }
 
 interface ItemRow {
   readonly line: number;
-  readonly audit: number;
+  readonly audit: Audit;
   readonly transactionType: LodgedFileItem['operation'];
   readonly amountCents: Cents;
-  readonly accountAudit: number;
+  readonly accountAudit: Audit;
   readonly sealed: Buffer;
   readonly keyVersion: number;
 }

@@ -1,9 +1,12 @@
 import { columns, integer, smallint, text } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
 import { DECLINE_RETURNED, RELEASE_DECLINED } from '../transactions/status.sql.js';
+import type { Audit, OrganisationId } from '../values/ids.js';
 
 /** After today and the days in which a return is taken. Where a reference says nothing, nothing is found. */
-export const SENT_BACK = columns<{ readonly organisationId: number; readonly audit: number } | undefined>(
+export const SENT_BACK = columns<
+  { readonly organisationId: OrganisationId; readonly audit: Audit } | undefined
+>(
   'asked',
   {
     organisation_id: integer((lodged) => lodged?.organisationId),
@@ -31,8 +34,8 @@ export const FIND_RETURNED: Statement = {
 };
 
 export const LISTED = columns<{
-  readonly organisationId: number;
-  readonly audit: number;
+  readonly organisationId: OrganisationId;
+  readonly audit: Audit;
   readonly code: number;
   readonly message: string;
 }>('listed', {
@@ -75,7 +78,7 @@ export const RETURN_REFUNDS: Statement = {
 };
 
 /** After the organisation and the time at which they come back. */
-export const PLANNED = columns<{ readonly audit: number; readonly code: number }>(
+export const PLANNED = columns<{ readonly audit: Audit; readonly code: number }>(
   'planned',
   { audit: integer(({ audit }) => audit), code: smallint(({ code }) => code) },
   { after: 2 },

@@ -3,6 +3,7 @@ import { journal } from '../journal/journal.js';
 import type { Database, Queryable, Statement } from '../postgres/database.js';
 import { maskAccountNumber, type ShownBankAccount } from '../values/bank-account.js';
 import { directDebitMode } from '../values/direct-debit-mode.js';
+import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 import type { Cents } from '../values/money.js';
 import type { ReturnedItem } from './aba-line.js';
 import { DEFAULT_DISPUTE_DAYS } from './direct-entry.js';
@@ -23,17 +24,17 @@ const MEANINGS: Readonly<Record<number, string>> = {
 };
 
 export interface Return {
-  readonly organisationId: number;
-  readonly audit: number;
+  readonly organisationId: OrganisationId;
+  readonly audit: Audit;
   readonly code: number;
   readonly transactionType: string;
 }
 
 /** A transaction that was declined by a return. */
 export interface Declined {
-  readonly organisationId: number;
-  readonly merchantId: number;
-  readonly audit: number;
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
+  readonly audit: Audit;
   /** It was approved before. */
   readonly late: boolean;
   readonly refundedCents: Cents;

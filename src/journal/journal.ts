@@ -1,5 +1,6 @@
 // The journal: who did what, when, and under which correlation ID. Only ever appended to, and without secrets.
 import type { Queryable } from '../postgres/database.js';
+import type { Audit, CustomerId, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
 import { APPEND_TO_JOURNAL } from './journal.sql.js';
 
 export type JournalAction =
@@ -34,11 +35,11 @@ export interface JournalEntry {
   /** `user:NAME`, `operator:NAME` or `bank:simulated`. */
   readonly actor: string;
   readonly action: JournalAction;
-  readonly organisationId?: number | undefined;
-  readonly merchantId?: number | undefined;
-  readonly customerId?: number | undefined;
-  readonly tokenId?: number | undefined;
-  readonly audit?: number | undefined;
+  readonly organisationId?: OrganisationId | undefined;
+  readonly merchantId?: MerchantId | undefined;
+  readonly customerId?: CustomerId | undefined;
+  readonly tokenId?: TokenId | undefined;
+  readonly audit?: Audit | undefined;
   readonly correlationId?: string | undefined;
   readonly detail?: string | undefined;
 }

@@ -4,12 +4,13 @@ import type { PluginSettings } from '../plugins/contract.js';
 import { Batcher } from '../postgres/batcher.js';
 import type { Database } from '../postgres/database.js';
 import { fault } from '../values/faults.js';
+import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import { FIND_SECRETS, FIND_USER, USERNAMES } from './callers.sql.js';
 import { digestSecret, secretMatches } from './credentials.js';
 
 export interface Merchant {
-  readonly id: number;
+  readonly id: MerchantId;
   readonly vault: boolean;
   readonly preauthorisationDays: number;
   readonly mode: Mode;
@@ -21,8 +22,8 @@ export interface Merchant {
 
 export interface Caller {
   readonly username: string;
-  readonly organisationId: number;
-  readonly assignedMerchantId: number;
+  readonly organisationId: OrganisationId;
+  readonly assignedMerchantId: MerchantId;
   readonly merchants: ReadonlyMap<number, Merchant>;
 }
 
@@ -35,7 +36,7 @@ interface User {
 /** Credentials that were right. Whether they still are, the user's digest tells. */
 interface Proof {
   readonly username: string;
-  readonly organisationId: number;
+  readonly organisationId: OrganisationId;
   readonly secretDigest: Buffer;
 }
 
@@ -45,8 +46,8 @@ interface Attempt {
 }
 
 interface UserRow extends Merchant {
-  readonly organisationId: number;
-  readonly assignedMerchantId: number;
+  readonly organisationId: OrganisationId;
+  readonly assignedMerchantId: MerchantId;
   readonly secretDigest: Buffer;
 }
 

@@ -1,5 +1,6 @@
 // Connections that organisations share in turns: one that asks for much waits for itself, and not the others for it.
 import { fault } from '../values/faults.js';
+import type { OrganisationId } from '../values/ids.js';
 import type { Database, Queryable } from './database.js';
 
 export interface FairConnectionsOptions {
@@ -21,9 +22,9 @@ interface Waiting {
 
 export class FairConnections {
   #underWay = 0;
-  readonly #underWayOf = new Map<number, number>();
+  readonly #underWayOf = new Map<OrganisationId, number>();
   /** By organisation, in the order in which they have their turns. None is empty. */
-  readonly #waiting = new Map<number, Waiting[]>();
+  readonly #waiting = new Map<OrganisationId, Waiting[]>();
 
   constructor(
     private readonly database: Database,
@@ -31,14 +32,14 @@ export class FairConnections {
   ) {}
 
   /** The database, for work of this organisation. */
-  of(organisationId: number): Queryable {
+  of(organisationId: OrganisationId): Queryable {
     return {
       query: (statement, values) => this.#run(organisationId, () => this.database.query(statement, values)),
       transaction: (work) => this.#run(organisationId, () => this.database.transaction(work)),
     };
   }
 
-  async #run<Result>(organisationId: number, work: () => Promise<Result>): Promise<Result> {
+  async #run<Result>(organisationId: OrganisationId, work: () => Promise<Result>): Promise<Result> {
     if (this.#hasRoom(organisationId)) this.#begin(organisationId);
     else await this.#wait(organisationId);
     try {
@@ -48,17 +49,17 @@ export class FairConnections {
     }
   }
 
-  #hasRoom(organisationId: number): boolean {
+  #hasRoom(organisationId: OrganisationId): boolean {
     const { connections, perOrganisation } = this.options;
     return this.#underWay < connections && (this.#underWayOf.get(organisationId) ?? 0) < perOrganisation;
   }
 
-  #begin(organisationId: number): void {
+  #begin(organisationId: OrganisationId): void {
     this.#underWay += 1;
     this.#underWayOf.set(organisationId, (this.#underWayOf.get(organisationId) ?? 0) + 1);
   }
 
-  #wait(organisationId: number): Promise<void> {
+  #wait(organisationId: OrganisationId): Promise<void> {
     const line = this.#waiting.get(organisationId) ?? [];
     if (line.length >= this.options.maxWaiting) throw fault('not_processed');
     this.#waiting.set(organisationId, line);
@@ -67,7 +68,7 @@ export class FairConnections {
     });
   }
 
-  #end(organisationId: number): void {
+  #end(organisationId: OrganisationId): void {
     this.#underWay -= 1;
     const left = (this.#underWayOf.get(organisationId) ?? 0) - 1;
     if (left > 0) this.#underWayOf.set(organisationId, left);

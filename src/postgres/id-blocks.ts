@@ -1,4 +1,5 @@
 // Identifiers leased from a counter in the database in blocks, so that most inserts know their number without asking.
+import type { OrganisationId } from '../values/ids.js';
 import type { Database, Statement } from './database.js';
 
 interface Block {
@@ -10,10 +11,10 @@ const SMALLEST_BLOCK = 4;
 const LARGEST_BLOCK = 512;
 
 /** What is not used when the process ends is never used: identifiers are plenty. */
-export class IdBlocks {
-  readonly #blocks = new Map<number, Block>();
-  readonly #leasing = new Map<number, Promise<void>>();
-  readonly #sizes = new Map<number, number>();
+export class IdBlocks<Id extends number> {
+  readonly #blocks = new Map<OrganisationId, Block>();
+  readonly #leasing = new Map<OrganisationId, Promise<void>>();
+  readonly #sizes = new Map<OrganisationId, number>();
 
   /** The statement takes the organisation and how many, and returns `first` and `last`. */
   constructor(
@@ -21,10 +22,10 @@ export class IdBlocks {
     private readonly lease: Statement,
   ) {}
 
-  async take(organisationId: number): Promise<number> {
+  async take(organisationId: OrganisationId): Promise<Id> {
     for (;;) {
       const block = this.#blocks.get(organisationId);
-      if (block !== undefined && block.next <= block.last) return block.next++;
+      if (block !== undefined && block.next <= block.last) return block.next++ as Id;
       let leasing = this.#leasing.get(organisationId);
       if (leasing === undefined) {
         leasing = this.#lease(organisationId).finally(() => this.#leasing.delete(organisationId));
@@ -34,7 +35,7 @@ export class IdBlocks {
     }
   }
 
-  async #lease(organisationId: number): Promise<void> {
+  async #lease(organisationId: OrganisationId): Promise<void> {
     const size = this.#sizes.get(organisationId) ?? SMALLEST_BLOCK;
     this.#sizes.set(organisationId, Math.min(size * 2, LARGEST_BLOCK));
     const { rows } = await this.database.query<{ first: number; last: number }>(this.lease, [

@@ -1,6 +1,7 @@
 // What a transaction is called towards its acquirer. Unique across installations, and derived: never stored, so never lost.
+import type { Audit, OrganisationId } from '../values/ids.js';
 
-export type AcquirerReference = (organisationId: number, audit: number) => string;
+export type AcquirerReference = (organisationId: OrganisationId, audit: Audit) => string;
 
 /** The installation is that of the database in which the process is registered. */
 export function acquirerReferences(registry: { readonly installation: string }): AcquirerReference {

@@ -1,5 +1,6 @@
 import { columns, integer } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
+import type { OrganisationId } from '../values/ids.js';
 
 /**
  * One statement: the block is this process's from the moment that the counter has moved. None for a process that the database
@@ -20,7 +21,7 @@ export const LEASE_AUDITS: Statement = {
 
 /** After the process. */
 export const HELD = columns<{
-  readonly organisationId: number;
+  readonly organisationId: OrganisationId;
   readonly first: number;
   readonly last: number;
 }>(

@@ -3,10 +3,11 @@
 
 import type { Database } from '../postgres/database.js';
 import { fault } from '../values/faults.js';
+import type { Audit, OrganisationId } from '../values/ids.js';
 import { HELD, LEASE_AUDITS, RENEW_LEASES, RETURN_AUDITS } from './audit-leases.sql.js';
 
 interface Block {
-  readonly organisationId: number;
+  readonly organisationId: OrganisationId;
   readonly first: number;
   readonly last: number;
   next: number;
@@ -27,7 +28,7 @@ const LARGEST_BLOCK = 2_048;
 const BLOCK_SHOULD_LAST_MS = 1_000;
 
 export class AuditLeases {
-  readonly #supplies = new Map<number, Supply>();
+  readonly #supplies = new Map<OrganisationId, Supply>();
   /** Their leases go with the next heartbeat. */
   readonly #finished: Block[] = [];
 
@@ -37,7 +38,7 @@ export class AuditLeases {
     private readonly process: { readonly id: number; readonly alive: boolean },
   ) {}
 
-  async take(organisationId: number): Promise<number> {
+  async take(organisationId: OrganisationId): Promise<Audit> {
     if (!this.process.alive) throw fault('not_processed');
     let supply = this.#supplies.get(organisationId);
     if (supply === undefined) {
@@ -48,7 +49,7 @@ export class AuditLeases {
       for (const block of supply.blocks) {
         if (block.next > block.last) continue;
         block.inDoubt += 1;
-        return block.next++;
+        return block.next++ as Audit;
       }
       supply.leasing ??= this.#lease(organisationId, supply);
       await supply.leasing;
@@ -56,7 +57,7 @@ export class AuditLeases {
   }
 
   /** The audit was refused, is decided, or is the resolver's now: nothing is left to look after. */
-  release(organisationId: number, audit: number): void {
+  release(organisationId: OrganisationId, audit: Audit): void {
     const supply = this.#supplies.get(organisationId);
     const block = supply?.blocks.find(({ first, last }) => first <= audit && audit <= last);
     if (supply === undefined || block === undefined) return;
@@ -109,7 +110,7 @@ export class AuditLeases {
     await this.database.query(RENEW_LEASES, [this.process.id, ...HELD.encode(held)]);
   }
 
-  async #lease(organisationId: number, supply: Supply): Promise<void> {
+  async #lease(organisationId: OrganisationId, supply: Supply): Promise<void> {
     const now = performance.now();
     if (now - supply.leasedAtMs < BLOCK_SHOULD_LAST_MS)
       supply.size = Math.min(supply.size * 2, LARGEST_BLOCK);

@@ -3,6 +3,7 @@
 import { Batcher } from '../postgres/batcher.js';
 import type { Database } from '../postgres/database.js';
 import type { ShownBankAccount } from '../values/bank-account.js';
+import type { Audit } from '../values/ids.js';
 import {
   ASKED,
   ASKED_OF_TARGETS,
@@ -28,7 +29,7 @@ export interface BatchOptions {
 
 export class Claims {
   readonly #direct: Batcher<DirectClaim, boolean>;
-  readonly #holders: Batcher<DirectClaim, number | undefined>;
+  readonly #holders: Batcher<DirectClaim, Audit | undefined>;
   readonly #targeted: Batcher<TargetedClaim, Intent | undefined>;
 
   constructor(
@@ -48,7 +49,7 @@ export class Claims {
    * The audit that holds the correlation ID: the claim's own when it has won it, an earlier one otherwise. Nobody when a
    * client was told that there is no such transaction, and must not be proved wrong.
    */
-  async direct(claim: DirectClaim): Promise<number | undefined> {
+  async direct(claim: DirectClaim): Promise<Audit | undefined> {
     if (await this.#direct.submit(claim)) return claim.audit;
     // Together, and apart from the claims: clients that repeat what they sent come in crowds.
     return this.#holders.submit(claim);
@@ -72,8 +73,8 @@ export class Claims {
     return unsorted.map((claim) => won.has(key(claim)));
   }
 
-  async #holdersOf(claims: readonly DirectClaim[]): Promise<readonly (number | undefined)[]> {
-    const { rows } = await this.database.query<Key & { holder: number }>(
+  async #holdersOf(claims: readonly DirectClaim[]): Promise<readonly (Audit | undefined)[]> {
+    const { rows } = await this.database.query<Key & { holder: Audit }>(
       HOLDERS_OF_CORRELATION_IDS,
       TAKEN.encode(claims),
     );

@@ -3,6 +3,7 @@
 import type { Caller, Merchant } from '../merchants/callers.js';
 import type { BankAccount } from '../values/bank-account.js';
 import type { CardDetails } from '../values/card.js';
+import type { Audit } from '../values/ids.js';
 import type { Cents } from '../values/money.js';
 import type { InFlightRequest } from './search-fence.js';
 import type { Kvps } from './transaction.js';
@@ -34,7 +35,7 @@ export interface DirectCommand extends Common, Amount {
 }
 
 interface OnTarget extends Common {
-  readonly targetAudit: number;
+  readonly targetAudit: Audit;
 }
 
 export interface CompletionCommand extends OnTarget, Amount {

@@ -5,6 +5,7 @@ import type { AcquirerLinks } from '../acquirers/links.js';
 import type { Merchant } from '../merchants/callers.js';
 import { DatabaseUnavailable, isUniqueViolation } from '../postgres/database.js';
 import { type Fault, fault } from '../values/faults.js';
+import type { Audit } from '../values/ids.js';
 import { bankSecrets, cardSecrets } from '../vault/account.js';
 import type { DataKeys } from '../vault/keys.js';
 import { seal } from '../vault/sealing.js';
@@ -136,7 +137,7 @@ export class Creation {
     }
   }
 
-  async #claimDirect(audit: number, priced: OpenedDirect): Promise<Claimed> {
+  async #claimDirect(audit: Audit, priced: OpenedDirect): Promise<Claimed> {
     const { keys, claims, links, orders } = this.#parts;
     const { caller, merchant, correlationId, reference, currency, kvps, amountCents, method } = priced;
     const { organisationId } = caller;
@@ -174,7 +175,7 @@ export class Creation {
     return { intent: claim, merchant, order, prepared };
   }
 
-  async #claimTargeted(audit: number, priced: OpenedTargeted): Promise<Claimed> {
+  async #claimTargeted(audit: Audit, priced: OpenedTargeted): Promise<Claimed> {
     const { claims, orders } = this.#parts;
     const { caller, merchant, correlationId, reference, kvps, targetAudit, operation } = priced;
     const prepared = await this.#prepareTargeted(audit, priced);
@@ -207,7 +208,7 @@ export class Creation {
   }
 
   /** As an order on the target that was found, by the link that it went by. */
-  async #prepareTargeted(audit: number, priced: OpenedTargeted): Promise<Prepared> {
+  async #prepareTargeted(audit: Audit, priced: OpenedTargeted): Promise<Prepared> {
     const { links, orders } = this.#parts;
     const { target, targetAudit, operation } = priced;
     const link = target && links.known(target.acquirer);
@@ -267,11 +268,11 @@ function shownMethod(method: PaymentMethod): Pick<Intent, 'cardMask' | 'cardType
   return { cardMask: mask, cardType: type };
 }
 
-export function correlationIdTaken(holder: number | undefined): Fault | undefined {
+export function correlationIdTaken(holder: Audit | undefined): Fault | undefined {
   if (holder === undefined) return undefined;
   return fault('correlation_id_already_used', 'correlation ID', holder);
 }
 
-function targetOf(priced: Opened): { targetAudit?: number } {
+function targetOf(priced: Opened): { targetAudit?: Audit } {
   return isTargeted(priced) ? { targetAudit: priced.targetAudit } : {};
 }

@@ -1,5 +1,6 @@
 // Hands what dead processes left in doubt to the resolver: the dead first, then their leases, then the rows of each lease.
 import type { Database } from '../postgres/database.js';
+import type { OrganisationId } from '../values/ids.js';
 import {
   DEAD_PROCESSES,
   FORGET_DEAD_PROCESS,
@@ -15,7 +16,7 @@ interface DeadProcess {
 }
 
 interface Lease {
-  readonly organisationId: number;
+  readonly organisationId: OrganisationId;
   readonly first: number;
   readonly last: number;
 }

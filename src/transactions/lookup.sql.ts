@@ -1,5 +1,6 @@
 import { columns, float, integer, integers, text } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
+import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 
 const COLUMNS = `
   organisation_id AS "organisationId", audit, merchant_id AS "merchantId", transaction_type AS "transactionType",
@@ -14,8 +15,8 @@ const COLUMNS = `
   refunded_cents AS "refundedCents", completed_by AS "completedBy", voided_by AS "voidedBy"`;
 
 export const AUDITS = columns<{
-  readonly organisationId: number;
-  readonly audit: number;
+  readonly organisationId: OrganisationId;
+  readonly audit: Audit;
   readonly merchantIds: readonly number[];
 }>('asked', {
   of_organisation: integer(({ organisationId }) => organisationId),
@@ -32,8 +33,8 @@ const BY_AUDIT = `
 export const FIND_BY_AUDIT: Statement = { name: 'find-by-audit', text: BY_AUDIT };
 
 export const CORRELATION_IDS = columns<{
-  readonly organisationId: number;
-  readonly merchantId: number;
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
   readonly correlationId: string;
   readonly sinceMs: number;
 }>('asked', {
@@ -72,8 +73,8 @@ export const PROVE_BY_CORRELATION_ID: Statement = {
 };
 
 export const HELD = columns<{
-  readonly organisationId: number;
-  readonly merchantId: number;
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
   readonly correlationId: string;
 }>('asked', {
   of_organisation: integer(({ organisationId }) => organisationId),

@@ -3,6 +3,7 @@ import type { Caller, Merchant } from '../merchants/callers.js';
 import { Batcher } from '../postgres/batcher.js';
 import type { Columns, EntryOf } from '../postgres/columns.js';
 import { type Database, DatabaseUnavailable, type Statement } from '../postgres/database.js';
+import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 import type { BatchOptions } from './claim.js';
 import {
   AUDITS,
@@ -23,8 +24,8 @@ type Row = { [Key in keyof Transaction]: Transaction[Key] | null } & {
 
 /** What a search is for, and when. */
 export interface Search {
-  readonly organisationId: number;
-  readonly merchantId: number;
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
   readonly correlationId: string;
   readonly nowMs: number;
 }
@@ -43,7 +44,7 @@ export class Lookup {
   readonly #byCorrelationId: Batcher<WantedCorrelationId, Transaction | undefined>;
   readonly #provenByCorrelationId: Batcher<WantedCorrelationId, Transaction | undefined>;
 
-  readonly #holders: Batcher<Held, number | undefined>;
+  readonly #holders: Batcher<Held, Audit | undefined>;
 
   constructor(
     private readonly database: Database,
@@ -70,7 +71,7 @@ export class Lookup {
   /** Where there is none, or its outcome is open, that is certain. */
   async byAudit(
     { organisationId }: Pick<Caller, 'organisationId'>,
-    audit: number,
+    audit: Audit,
     merchantIds: Iterable<number>,
   ): Promise<Transaction | undefined> {
     const wanted = { organisationId, audit, merchantIds: [...merchantIds] };
@@ -81,7 +82,7 @@ export class Lookup {
   /** As it stands on a server that can still commit, whether it is there or not. */
   provenByAudit(
     { organisationId }: Pick<Caller, 'organisationId'>,
-    audit: number,
+    audit: Audit,
     merchantIds: readonly number[],
   ): Promise<Transaction | undefined> {
     return this.#provenByAudit.submit({ organisationId, audit, merchantIds });
@@ -103,12 +104,12 @@ export class Lookup {
     { organisationId }: Pick<Caller, 'organisationId'>,
     { id: merchantId }: Pick<Merchant, 'id'>,
     correlationId: string,
-  ): Promise<number | undefined> {
+  ): Promise<Audit | undefined> {
     return this.#holders.submit({ organisationId, merchantId, correlationId });
   }
 
-  async #holdersOf(wanted: readonly Held[]): Promise<readonly (number | undefined)[]> {
-    const { rows } = await this.database.query<{ place: number; audit: number }>(
+  async #holdersOf(wanted: readonly Held[]): Promise<readonly (Audit | undefined)[]> {
+    const { rows } = await this.database.query<{ place: number; audit: Audit }>(
       HOLDERS_HOWEVER_OLD,
       HELD.encode(wanted),
     );

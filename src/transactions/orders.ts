@@ -11,6 +11,7 @@ import type {
 } from '../acquirers/contract.js';
 import type { Database } from '../postgres/database.js';
 import type { CardDetails } from '../values/card.js';
+import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 import { cardFromSecrets } from '../vault/account.js';
 import type { DataKeys } from '../vault/keys.js';
 import { open } from '../vault/sealing.js';
@@ -29,8 +30,8 @@ export type Ordered = Pick<
 >;
 
 interface SealedCard {
-  readonly audit: number;
-  readonly merchantId: number;
+  readonly audit: Audit;
+  readonly merchantId: MerchantId;
   readonly keyVersion: number;
   readonly sealed: Buffer;
 }
@@ -60,7 +61,7 @@ export class Orders {
     };
   }
 
-  onTarget(operation: OnTarget['operation'], ordered: Ordered, targetAudit: number): OnTarget {
+  onTarget(operation: OnTarget['operation'], ordered: Ordered, targetAudit: Audit): OnTarget {
     const { organisationId, merchantId, amountCents, currency } = ordered;
     return {
       operation,
@@ -109,7 +110,7 @@ export class Orders {
     }
   }
 
-  async #target(organisationId: number, audit: number): Promise<StoredTarget> {
+  async #target(organisationId: OrganisationId, audit: Audit): Promise<StoredTarget> {
     const { rows } = await this.parts.database.query<TargetRow>(STORED_TARGET, [organisationId, audit]);
     const [row] = rows;
     if (row === undefined) throw new Error('there is no such target');
@@ -120,7 +121,7 @@ export class Orders {
   }
 
   /** Of this transaction or, going back from target to target, of the payment that everything began with. */
-  async #openCard(organisationId: number, audit: number): Promise<CardDetails> {
+  async #openCard(organisationId: OrganisationId, audit: Audit): Promise<CardDetails> {
     const { database, keys } = this.parts;
     const { rows } = await database.query<SealedCard>(SEALED_CARD, [organisationId, audit]);
     const [row] = rows;

@@ -3,12 +3,13 @@ import type { PaymentMethod as Method } from '../acquirers/contract.js';
 import type { Merchant } from '../merchants/callers.js';
 import { lodgeable } from '../values/bank-account.js';
 import { fault } from '../values/faults.js';
+import type { OrganisationId, TokenId } from '../values/ids.js';
 import { bankAccountFromSecrets, cardFromSecrets } from '../vault/account.js';
 import type { OpenedToken, Tokens } from '../vault/tokens.js';
 import type { DirectCommand } from './command.js';
 
 /** A card or a bank account, and the token that was opened for it. */
-export type PaymentMethod = Method & { readonly tokenId?: number };
+export type PaymentMethod = Method & { readonly tokenId?: TokenId };
 
 export async function openPaymentMethod(command: DirectCommand, tokens: Tokens): Promise<PaymentMethod> {
   const { method, caller, merchant, operation } = command;
@@ -22,7 +23,12 @@ export async function openPaymentMethod(command: DirectCommand, tokens: Tokens):
   return usable;
 }
 
-async function openToken(virtualPan: string, organisationId: number, merchant: Merchant, tokens: Tokens) {
+async function openToken(
+  virtualPan: string,
+  organisationId: OrganisationId,
+  merchant: Merchant,
+  tokens: Tokens,
+) {
   return merchant.vault ? tokens.openForPayment(organisationId, merchant.id, virtualPan) : undefined;
 }
 

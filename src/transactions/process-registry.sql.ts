@@ -1,5 +1,6 @@
 import { columns, integer } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
+import type { OrganisationId } from '../values/ids.js';
 
 export const REGISTER_PROCESS: Statement = {
   name: '',
@@ -7,7 +8,7 @@ export const REGISTER_PROCESS: Statement = {
 };
 
 /** After the process and its epochs. */
-export const FINISHED = columns<{ readonly organisationId: number; readonly first: number }>(
+export const FINISHED = columns<{ readonly organisationId: OrganisationId; readonly first: number }>(
   'finished',
   {
     organisation_id: integer(({ organisationId }) => organisationId),

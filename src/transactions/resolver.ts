@@ -3,6 +3,7 @@ import type { MoneyOperation, Prepared } from '../acquirers/contract.js';
 import { withinDeadline } from '../acquirers/deadline.js';
 import type { AcquirerLinks } from '../acquirers/links.js';
 import type { Database } from '../postgres/database.js';
+import type { Audit } from '../values/ids.js';
 import type { Clock } from './clock.js';
 import { DeadProcesses } from './dead-processes.js';
 import type { Orders } from './orders.js';
@@ -46,7 +47,7 @@ interface Doubt
 }
 
 type DueRow = Omit<Doubt, 'targetAudit' | 'completableUntilMs'> & {
-  readonly targetAudit: number | null;
+  readonly targetAudit: Audit | null;
   readonly completableUntilMs: number | null;
 };
 

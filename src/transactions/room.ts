@@ -1,6 +1,7 @@
 // Room for transactions: how many may be under way, and how many may wait for this process, shared among organisations.
 // When it is short, whoever has most of it is refused first.
 import { fault } from '../values/faults.js';
+import type { OrganisationId } from '../values/ids.js';
 
 /** An organisation; before it is known whose a request is, where it comes from. */
 export type Tenant = number | string;
@@ -91,7 +92,11 @@ export class Room {
   }
 
   /** For as long as `work` goes on, which asks an acquirer over this link in the end. */
-  async within<Result>(organisationId: number, link: string, work: () => Promise<Result>): Promise<Result> {
+  async within<Result>(
+    organisationId: OrganisationId,
+    link: string,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
     let count = this.#links.get(link);
     if (count === undefined) {
       count = new Count();
@@ -108,7 +113,7 @@ export class Room {
   }
 
   /** Who waits for an acquirer does not wait for us. */
-  async asking<Result>(organisationId: number, ask: () => Promise<Result>): Promise<Result> {
+  async asking<Result>(organisationId: OrganisationId, ask: () => Promise<Result>): Promise<Result> {
     this.#asking.add(organisationId);
     try {
       return await ask();

@@ -1,10 +1,11 @@
 import { columns, integer, text } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
+import type { MerchantId, OrganisationId } from '../values/ids.js';
 
 /** After the process that raises them. */
 export const FENCED = columns<{
-  readonly organisationId: number;
-  readonly merchantId: number;
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
   readonly correlationId: string;
 }>(
   'fenced',

@@ -5,6 +5,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { Batcher } from '../postgres/batcher.js';
 import { type Database, isLockTimeout } from '../postgres/database.js';
 import { fault } from '../values/faults.js';
+import type { MerchantId, OrganisationId } from '../values/ids.js';
 import { FENCED, FORGET_FENCES, RAISE_FENCES } from './search-fence.sql.js';
 
 /** A request that creates a transaction, from its receipt until it is answered. */
@@ -15,8 +16,8 @@ export interface InFlightRequest {
   /** It stood behind another on its connection: received, and unseen by the searches of its own process. */
   readonly unseen: boolean;
   /** As soon as the caller is known, and the body. */
-  organisationId?: number;
-  merchantId?: number;
+  organisationId?: OrganisationId;
+  merchantId?: MerchantId;
   /** It has arrived whole, and may be claimed at any moment. */
   begun: boolean;
   /** It must not begin any more. */
@@ -24,8 +25,8 @@ export interface InFlightRequest {
 }
 
 export interface CorrelationKey {
-  readonly organisationId: number;
-  readonly merchantId: number;
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
   readonly correlationId: string;
 }
 

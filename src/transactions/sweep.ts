@@ -1,6 +1,7 @@
 // Finds transactions in doubt that nobody looks after: under no lease, and not the resolver's. A failover that lost a lease can
 // leave such a one. Slowly and in small pieces, at each start, after each failover, and once a day.
 import type { Database, Queryable } from '../postgres/database.js';
+import type { Audit, OrganisationId } from '../values/ids.js';
 import { HAND_TO_RESOLVER } from './record.sql.js';
 import { DOUBTS } from './status.sql.js';
 import { ASK_FOR_A_SWEEP, BEGIN_SWEEP, NEXT_TO_SWEEP, SWEPT, UNLEASED, WHOLLY_SWEPT } from './sweep.sql.js';
@@ -14,7 +15,7 @@ const RENEWED_WITHIN_MS = 60_000;
 const REST_MS = 10_000;
 
 interface Found {
-  readonly organisationId: number;
+  readonly organisationId: OrganisationId;
   readonly audits: readonly number[];
 }
 
@@ -51,13 +52,13 @@ export class Sweep {
   }
 
   async #takeTurn(connection: Queryable, most: number): Promise<Turn | undefined> {
-    const { rows } = await connection.query<{ organisationId: number; upTo: number }>(NEXT_TO_SWEEP);
+    const { rows } = await connection.query<{ organisationId: OrganisationId; upTo: number }>(NEXT_TO_SWEEP);
     const [next] = rows;
     if (next === undefined) return undefined;
     const { organisationId, upTo } = next;
     const from = Math.max(upTo - most + 1, 1);
     const values = [organisationId, from, upTo, RENEWED_WITHIN_MS + this.deadlineMs];
-    const { rows: unleased } = await connection.query<{ audit: number; old: boolean }>(UNLEASED, values);
+    const { rows: unleased } = await connection.query<{ audit: Audit; old: boolean }>(UNLEASED, values);
     const audits = unleased.filter(({ old }) => old).map(({ audit }) => audit);
     if (audits.length > 0) {
       const doubts = audits.map((audit) => ({ organisationId, audit }));

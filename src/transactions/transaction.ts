@@ -3,6 +3,7 @@ import type { MoneyOperation, Prepared } from '../acquirers/contract.js';
 import type { Pricing } from '../plugins/contract.js';
 import type { ShownBankAccount } from '../values/bank-account.js';
 import { type DirectDebitMode, directDebitMode } from '../values/direct-debit-mode.js';
+import type { Audit, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
 import type { Cents } from '../values/money.js';
 import { settlementCutOff, settlementDay } from '../values/settlement.js';
 import type { InFlightRequest } from './search-fence.js';
@@ -35,14 +36,14 @@ export interface Outcome {
 
 /** What commit A makes durable. */
 export interface Intent {
-  readonly organisationId: number;
-  readonly audit: number;
-  readonly merchantId: number;
+  readonly organisationId: OrganisationId;
+  readonly audit: Audit;
+  readonly merchantId: MerchantId;
   readonly transactionType: TransactionType;
   readonly correlationId: string;
   readonly createdMs: number;
   readonly reference: string;
-  readonly targetAudit?: number;
+  readonly targetAudit?: Audit;
   readonly amountCents: Cents;
   readonly currency: string;
   readonly cardMask?: string;
@@ -65,21 +66,21 @@ export interface DirectClaim extends Intent {
   readonly sealed: Buffer;
   readonly keyVersion: number;
   /** The token that was opened for it, and by whom: for the journal. */
-  readonly tokenId?: number;
+  readonly tokenId?: TokenId;
   readonly username: string;
   readonly inFlight: InFlightRequest;
 }
 
 /** A claim on a target. What it leaves out (a void has no amount), and the payment method, come from the target. */
 export interface TargetedClaim {
-  readonly organisationId: number;
-  readonly audit: number;
-  readonly merchantId: number;
+  readonly organisationId: OrganisationId;
+  readonly audit: Audit;
+  readonly merchantId: MerchantId;
   readonly transactionType: 'completion' | 'refund' | 'void';
   readonly correlationId: string;
   readonly createdMs: number;
   readonly reference: string;
-  readonly targetAudit: number;
+  readonly targetAudit: Audit;
   readonly amountCents?: Cents;
   readonly currency?: string;
   readonly kvps: Kvps;
@@ -93,7 +94,7 @@ export type Undecided = Pick<Intent, 'organisationId' | 'audit' | 'targetAudit'>
 
 /** What commit B stores. */
 export interface Recording {
-  readonly organisationId: number;
+  readonly organisationId: OrganisationId;
   readonly intent: Undecided;
   readonly outcome: Outcome;
   /** 0 for the answer to the request itself, the resolver's attempt otherwise. */
@@ -102,8 +103,8 @@ export interface Recording {
 
 export interface Transaction extends Intent, Outcome {
   readonly refundedCents: number;
-  readonly completedBy?: number;
-  readonly voidedBy?: number;
+  readonly completedBy?: Audit;
+  readonly voidedBy?: Audit;
 }
 
 /** Most transactions have none, and then nothing is stored. */

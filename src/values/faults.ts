@@ -1,5 +1,6 @@
 // What a command can be refused for, in the words of the domain. Status, place in the request and message are the
 // interface's matter: see src/api/problems.ts.
+import type { Audit } from './ids.js';
 
 export type FaultCode =
   | 'merchant_not_permitted'
@@ -52,7 +53,7 @@ export class Fault extends Error {
   constructor(
     readonly reasons: readonly [Reason, ...Reason[]],
     /** The transaction that the client has to know of, if there is one. */
-    readonly audit?: number,
+    readonly audit?: Audit,
   ) {
     super(reasons.map(({ code }) => code).join(', '));
   }
@@ -62,6 +63,6 @@ export class Fault extends Error {
   }
 }
 
-export function fault(code: FaultCode, about?: Subject, audit?: number): Fault {
+export function fault(code: FaultCode, about?: Subject, audit?: Audit): Fault {
   return new Fault([{ code, about }], audit);
 }

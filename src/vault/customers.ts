@@ -9,6 +9,7 @@ import {
 import type { FairConnections } from '../postgres/fair-connections.js';
 import { IdBlocks } from '../postgres/id-blocks.js';
 import { fault } from '../values/faults.js';
+import type { CustomerId, MerchantId, OrganisationId } from '../values/ids.js';
 import { customerPage, type Ordering } from './customer-page.js';
 import {
   ADD_CUSTOMER,
@@ -21,15 +22,15 @@ import {
 import { DELETE_TOKENS_OF_CUSTOMER } from './tokens.sql.js';
 
 export interface Customer {
-  readonly id: number;
+  readonly id: CustomerId;
   readonly name: string;
   readonly reference: string;
 }
 
 /** Whose vault, and who asks under which correlation ID. */
 export interface VaultAccess {
-  readonly organisationId: number;
-  readonly merchantId: number;
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
   readonly username: string;
   readonly correlationId: string;
 }
@@ -64,7 +65,7 @@ export interface CustomerConnections {
 }
 
 export class Customers {
-  readonly #ids: IdBlocks;
+  readonly #ids: IdBlocks<CustomerId>;
 
   constructor(private readonly connections: CustomerConnections) {
     this.#ids = new IdBlocks(connections.leases, LEASE_CUSTOMER_IDS);
@@ -129,7 +130,7 @@ export class Customers {
     }
   }
 
-  async find(access: VaultAccess, id: number): Promise<Customer> {
+  async find(access: VaultAccess, id: CustomerId): Promise<Customer> {
     const { organisationId, merchantId } = access;
     const { rows } = await this.#vaultOf(access).query<Customer>(CUSTOMER, [organisationId, merchantId, id]);
     if (rows[0] === undefined) throw customerNotFound();
@@ -138,7 +139,7 @@ export class Customers {
 
   async update(
     access: VaultAccess,
-    id: number,
+    id: CustomerId,
     change: { reference?: string; name?: string },
   ): Promise<Customer> {
     return this.#vaultOf(access).transaction(async (connection) => {
@@ -161,7 +162,7 @@ export class Customers {
   }
 
   /** Its tokens go too, and their card data with them. */
-  async delete(access: VaultAccess, id: number): Promise<void> {
+  async delete(access: VaultAccess, id: CustomerId): Promise<void> {
     await this.#vaultOf(access).transaction(async (connection) => {
       const { rows } = await connection.query(DELETE_CUSTOMER, [
         access.organisationId,

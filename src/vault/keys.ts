@@ -1,6 +1,7 @@
 // Data keys: one line of versions for each merchant, wrapped by the key-encryption key. The newest seals, all open.
 import { randomBytes } from 'node:crypto';
 import { type Database, isUndefined, type Queryable } from '../postgres/database.js';
+import type { MerchantId, OrganisationId } from '../values/ids.js';
 import { type KeyProvider, KeyUnavailable } from './key-provider.js';
 import { ADD_DATA_KEY, DATA_KEY, KEY_PROOF, NEWEST_DATA_KEY, SET_KEY_PROOF } from './keys.sql.js';
 import type { DataKey } from './sealing.js';
@@ -21,7 +22,11 @@ export const NEWEST_KNOWN_WITHIN_MS = 1_000;
 const PROOF = Buffer.from('tollgate');
 const PROOF_CONTEXT = 'tollgate/proof';
 
-export function dataKeyContext(organisationId: number, merchantId: number, version: number): string {
+export function dataKeyContext(
+  organisationId: OrganisationId,
+  merchantId: MerchantId,
+  version: number,
+): string {
   return `tollgate/data-key/${organisationId}/${merchantId}/${version}`;
 }
 
@@ -81,7 +86,7 @@ export class DataKeys {
   ) {}
 
   /** The key to seal with. Merchant IDs are unique across the gateway. */
-  newest(organisationId: number, merchantId: number): Promise<DataKey> {
+  newest(organisationId: OrganisationId, merchantId: MerchantId): Promise<DataKey> {
     const known = this.#newest.get(merchantId);
     if (known !== undefined && performance.now() - known.loadedAtMs < NEWEST_KNOWN_WITHIN_MS)
       return known.key;
@@ -92,7 +97,7 @@ export class DataKeys {
   }
 
   /** The key that a row names. */
-  version(organisationId: number, merchantId: number, version: number): Promise<DataKey> {
+  version(organisationId: OrganisationId, merchantId: MerchantId, version: number): Promise<DataKey> {
     return this.#remembered(merchantId, version, async () => {
       const { rows } = await this.database.query<DataKeyRow>(DATA_KEY, [organisationId, merchantId, version]);
       const [row] = rows;
@@ -103,7 +108,7 @@ export class DataKeys {
     });
   }
 
-  async #loadNewest(organisationId: number, merchantId: number): Promise<DataKey> {
+  async #loadNewest(organisationId: OrganisationId, merchantId: MerchantId): Promise<DataKey> {
     for (;;) {
       const { rows } = await this.database.query<DataKeyRow>(NEWEST_DATA_KEY, [organisationId, merchantId]);
       const [row] = rows;
@@ -115,7 +120,7 @@ export class DataKeys {
   }
 
   /** A version never changes, so it is unwrapped once. */
-  #remembered(merchantId: number, version: number, load: () => Promise<DataKey>): Promise<DataKey> {
+  #remembered(merchantId: MerchantId, version: number, load: () => Promise<DataKey>): Promise<DataKey> {
     const name = `${merchantId}/${version}`;
     let key = this.#byVersion.get(name);
     if (key === undefined) {
@@ -126,15 +131,15 @@ export class DataKeys {
     return key;
   }
 
-  async #unwrap(organisationId: number, merchantId: number, row: DataKeyRow): Promise<DataKey> {
+  async #unwrap(organisationId: OrganisationId, merchantId: MerchantId, row: DataKeyRow): Promise<DataKey> {
     const context = dataKeyContext(organisationId, merchantId, row.version);
     return { version: row.version, key: await this.provider.unwrap(row, context) };
   }
 
   /** Where two make the same version at once, one of them is stored and both use it. */
   async add(
-    organisationId: number,
-    merchantId: number,
+    organisationId: OrganisationId,
+    merchantId: MerchantId,
     version: number,
     connection: Queryable = this.database,
   ): Promise<void> {

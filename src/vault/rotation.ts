@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type JournalEntry, journal } from '../journal/journal.js';
 import type { Database, Queryable } from '../postgres/database.js';
+import type { MerchantId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
 import type { KeyProvider } from './key-provider.js';
 import { type DataKeyRow, DataKeys, dataKeyContext, NEWEST_KNOWN_WITHIN_MS, renewProof } from './keys.js';
@@ -20,7 +21,7 @@ import type { SealedRows, SealOwner } from './sealed-rows.js';
 import { type DataKey, open, seal } from './sealing.js';
 
 export interface RotationProgress {
-  readonly merchantId: number;
+  readonly merchantId: MerchantId;
   readonly done: number;
   readonly total: number;
 }
@@ -137,15 +138,11 @@ export class Rotation {
   }
 
   /** What is still sealed under it, in dead rows or the write-ahead log, does not open any more without an old backup of the key. */
-  async destroy(merchantId: number, version: number): Promise<void> {
-    const values = [merchantId, version, DESTROY_AFTER_MS];
-    const { rows } = await this.parts.database.query<{ organisationId: number }>(DESTROY_DATA_KEY, values);
-    const { organisationId } =
-      rows[0] ?? refuse('key_version_not_destroyable', { merchant: merchantId, version });
-    await journal(
-      this.parts.database,
-      this.#entry({ organisationId, merchantId }, 'keys.destroyed', `version ${version}`),
-    );
+  async destroy(merchant: number, version: number): Promise<void> {
+    const values = [merchant, version, DESTROY_AFTER_MS];
+    const { rows } = await this.parts.database.query<SealOwner>(DESTROY_DATA_KEY, values);
+    const owner = rows[0] ?? refuse('key_version_not_destroyable', { merchant, version });
+    await journal(this.parts.database, this.#entry(owner, 'keys.destroyed', `version ${version}`));
   }
 
   async #newVersion(owner: SealOwner): Promise<number> {

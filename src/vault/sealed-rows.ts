@@ -1,11 +1,12 @@
 // Tables with something sealed in their rows: where each seal belongs, and how the rotation goes through them.
 import type { Statement } from '../postgres/database.js';
+import type { MerchantId, OrganisationId, TokenId } from '../values/ids.js';
 import { COUNT_OLDER_TOKENS, OLDER_TOKENS_LEFT, RESEAL_TOKENS, TAKE_OLDER_TOKENS } from './rotation.sql.js';
 import type { Place } from './sealing.js';
 
 export interface SealOwner {
-  readonly organisationId: number;
-  readonly merchantId: number;
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
 }
 
 /** The statements begin with the organisation, the merchant and the newest version. */
@@ -23,12 +24,12 @@ export interface SealedRows {
 }
 
 /** The card or bank account of a token. */
-export function tokenPlace({ organisationId, merchantId }: SealOwner, tokenId: number): Place {
+export function tokenPlace({ organisationId, merchantId }: SealOwner, tokenId: TokenId): Place {
   return { table: 'token', organisationId, merchantId, row: tokenId, field: 'account' };
 }
 
 export const SEALED_TOKENS: SealedRows = {
-  place: tokenPlace,
+  place: (owner, row) => tokenPlace(owner, row as TokenId),
   left: OLDER_TOKENS_LEFT,
   count: COUNT_OLDER_TOKENS,
   take: TAKE_OLDER_TOKENS,

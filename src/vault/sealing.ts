@@ -1,5 +1,6 @@
 // Sealing: AES-256-GCM under a data key, bound to the place where the ciphertext belongs. Moved elsewhere it does not open.
 import { createCipheriv, createDecipheriv, randomFillSync } from 'node:crypto';
+import type { MerchantId, OrganisationId } from '../values/ids.js';
 
 export interface DataKey {
   readonly version: number;
@@ -9,8 +10,8 @@ export interface DataKey {
 /** Where a ciphertext lives. */
 export interface Place {
   readonly table: 'transaction' | 'token';
-  readonly organisationId: number;
-  readonly merchantId: number;
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
   readonly row: number;
   readonly field: string;
 }

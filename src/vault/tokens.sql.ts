@@ -1,6 +1,7 @@
 import { INTO_JOURNAL } from '../journal/journal.sql.js';
 import { boolean, bytes, columns, integer, json, text } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
+import type { CustomerId, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
 import type { AccountType, ShownAccount } from './account.js';
 
 export const LEASE_TOKEN_IDS: Statement = {
@@ -11,9 +12,9 @@ export const LEASE_TOKEN_IDS: Statement = {
 };
 
 export const NEW_TOKENS = columns<{
-  readonly organisationId: number;
-  readonly customerId: number;
-  readonly id: number;
+  readonly organisationId: OrganisationId;
+  readonly customerId: CustomerId;
+  readonly id: TokenId;
   readonly keyVersion: number;
   readonly active: boolean;
   readonly virtualPan: string;
@@ -21,7 +22,11 @@ export const NEW_TOKENS = columns<{
   readonly preferredName: string;
   readonly shown: ShownAccount;
   readonly sealed: Buffer;
-  readonly access: { readonly merchantId: number; readonly username: string; readonly correlationId: string };
+  readonly access: {
+    readonly merchantId: MerchantId;
+    readonly username: string;
+    readonly correlationId: string;
+  };
 }>('asked', {
   organisation_id: integer(({ organisationId }) => organisationId),
   merchant_id: integer(({ access }) => access.merchantId),
@@ -126,8 +131,8 @@ export const DELETE_TOKENS_OF_CUSTOMER: Statement = {
 };
 
 export const VIRTUAL_PANS = columns<{
-  readonly organisationId: number;
-  readonly merchantId: number;
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
   readonly virtualPan: string;
 }>('asked', {
   organisation_id: integer(({ organisationId }) => organisationId),

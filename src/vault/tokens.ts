@@ -6,6 +6,7 @@ import { type Database, isUniqueViolation, type Queryable } from '../postgres/da
 import type { FairConnections } from '../postgres/fair-connections.js';
 import { IdBlocks } from '../postgres/id-blocks.js';
 import { fault } from '../values/faults.js';
+import type { CustomerId, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
 import { type Account, type AccountType, type ShownAccount, secretsOf, shownAccount } from './account.js';
 import { customerNotFound, entryOf, type Page, type VaultAccess } from './customers.js';
 import { CUSTOMER } from './customers.sql.js';
@@ -26,7 +27,7 @@ import {
 import { makeVirtualPan } from './virtual-pan.js';
 
 export interface Token {
-  readonly id: number;
+  readonly id: TokenId;
   readonly virtualPan: string;
   readonly preferredName: string;
   readonly active: boolean;
@@ -36,7 +37,7 @@ export interface Token {
 
 /** A token opened for a payment. */
 export interface OpenedToken {
-  readonly tokenId: number;
+  readonly tokenId: TokenId;
   readonly accountType: AccountType;
   readonly secrets: string;
 }
@@ -48,7 +49,7 @@ type Ending = 'added' | 'no customer' | 'name in use' | 'conflict';
 
 interface UsableRow {
   readonly place: number;
-  readonly id: number;
+  readonly id: TokenId;
   readonly accountType: AccountType;
   readonly keyVersion: number;
   readonly sealed: Buffer;
@@ -69,7 +70,7 @@ export interface TokenConnections {
 }
 
 export class Tokens {
-  readonly #ids: IdBlocks;
+  readonly #ids: IdBlocks<TokenId>;
   readonly #adding: Batcher<NewToken, Ending>;
   readonly #opening: Batcher<EntryOf<typeof VIRTUAL_PANS>, UsableRow | undefined>;
 
@@ -84,7 +85,7 @@ export class Tokens {
 
   async create(
     access: VaultAccess,
-    customerId: number,
+    customerId: CustomerId,
     wish: { preferredName: string; active: boolean; account: Account },
   ): Promise<Token> {
     const { organisationId, merchantId } = access;
@@ -115,7 +116,7 @@ export class Tokens {
 
   async list(
     access: VaultAccess,
-    customerId: number,
+    customerId: CustomerId,
     page: { limit: number; offset: number; after?: number | undefined },
   ): Promise<Page<Token>> {
     await this.#checkCustomer(access, customerId);
@@ -133,7 +134,7 @@ export class Tokens {
     return { items, end: last && { place: '', id: last.id } };
   }
 
-  async find(access: VaultAccess, customerId: number, id: number): Promise<Token> {
+  async find(access: VaultAccess, customerId: CustomerId, id: TokenId): Promise<Token> {
     const values = [access.organisationId, access.merchantId, customerId, id];
     const { rows } = await this.#vaultOf(access).query<Token>(TOKEN, values);
     return rows[0] ?? (await this.#notFound(access, customerId));
@@ -142,8 +143,8 @@ export class Tokens {
   /** New payment details replace the old ones; the token keeps its identifier and its virtual PAN. */
   async update(
     access: VaultAccess,
-    customerId: number,
-    id: number,
+    customerId: CustomerId,
+    id: TokenId,
     change: {
       preferredName?: string | undefined;
       active?: boolean | undefined;
@@ -190,7 +191,7 @@ export class Tokens {
     return updated ?? (await this.#notFound(access, customerId));
   }
 
-  async delete(access: VaultAccess, customerId: number, id: number): Promise<void> {
+  async delete(access: VaultAccess, customerId: CustomerId, id: TokenId): Promise<void> {
     const deleted = await this.#vaultOf(access).transaction(async (connection) => {
       const values = [access.organisationId, access.merchantId, customerId, id];
       const { rows } = await connection.query(DELETE_TOKEN, values);
@@ -203,8 +204,8 @@ export class Tokens {
 
   /** Opens the token behind a virtual PAN, or undefined if it cannot be used for a payment of this merchant. */
   async openForPayment(
-    organisationId: number,
-    merchantId: number,
+    organisationId: OrganisationId,
+    merchantId: MerchantId,
     virtualPan: string,
   ): Promise<OpenedToken | undefined> {
     const row = await this.#opening.submit({ organisationId, merchantId, virtualPan });
@@ -216,8 +217,8 @@ export class Tokens {
 
   async #add(tokens: readonly NewToken[]): Promise<readonly Ending[]> {
     const { rows } = await this.connections.additions.query<{
-      organisationId: number;
-      id: number;
+      organisationId: OrganisationId;
+      id: TokenId;
       ending: Ending;
     }>(ADD_TOKENS, NEW_TOKENS.encode(tokens));
     const endings = new Map(
@@ -237,13 +238,13 @@ export class Tokens {
     return this.connections.vault.of(organisationId);
   }
 
-  async #checkCustomer(access: VaultAccess, customerId: number): Promise<void> {
+  async #checkCustomer(access: VaultAccess, customerId: CustomerId): Promise<void> {
     const { organisationId, merchantId } = access;
     const { rows } = await this.#vaultOf(access).query(CUSTOMER, [organisationId, merchantId, customerId]);
     if (rows.length === 0) throw customerNotFound();
   }
 
-  async #notFound(access: VaultAccess, customerId: number): Promise<never> {
+  async #notFound(access: VaultAccess, customerId: CustomerId): Promise<never> {
     await this.#checkCustomer(access, customerId);
     throw fault('token_not_found', 'token');
   }

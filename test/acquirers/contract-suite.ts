@@ -14,6 +14,7 @@ import type {
 } from '../../src/acquirers/contract.js';
 import { BankAccount } from '../../src/values/bank-account.js';
 import { CardNumber, Cvv } from '../../src/values/card.js';
+import type { MerchantId, OrganisationId } from '../../src/values/ids.js';
 import { cents } from '../../src/values/money.js';
 
 export type PaymentOrder = Extract<Order, { method: PaymentMethod }>;
@@ -77,8 +78,8 @@ function payment(
   return {
     operation,
     reference,
-    organisationId: 1,
-    merchantId: 1,
+    organisationId: 1 as OrganisationId,
+    merchantId: 1 as MerchantId,
     amountCents: cents(amountCents),
     currency,
     atMs,

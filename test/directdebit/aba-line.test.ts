@@ -14,6 +14,7 @@ import {
 } from '../../src/directdebit/aba-line.js';
 import { lodgementReference, parseLodgementReference } from '../../src/directdebit/lodgement-reference.js';
 import { BankAccount, BECS_CHARACTERS_PATTERN, MOST_CENTS } from '../../src/values/bank-account.js';
+import type { Audit, OrganisationId } from '../../src/values/ids.js';
 import { cents } from '../../src/values/money.js';
 import {
   type Header,
@@ -43,7 +44,11 @@ const installation = fc
   .array(fc.constantFrom(...'0123456789ABCDEF'), { minLength: 6, maxLength: 6 })
   .map((each) => each.join(''));
 const id = fc.oneof(fc.integer({ min: 1, max: 2_147_483_647 }), fc.constantFrom(1, 35, 36, 2_147_483_647));
-const lodged = fc.record({ installation, organisationId: id, audit: id });
+const lodged = fc.record({
+  installation,
+  organisationId: id.map((number) => number as OrganisationId),
+  audit: id.map((number) => number as Audit),
+});
 const mode = fc.constantFrom('debit' as const, 'credit' as const);
 
 const settings: fc.Arbitrary<DirectEntrySettings> = fc.record({
@@ -144,9 +149,11 @@ test('a lodgement reference has 18 characters and leads back to its transaction'
 });
 
 test('two transactions never have the same lodgement reference', () => {
-  const near = fc
-    .tuple(id, id)
-    .map(([organisationId, audit]) => ({ installation: 'ABCDEF', organisationId, audit }));
+  const near = fc.tuple(id, id).map(([organisation, audit]) => ({
+    installation: 'ABCDEF',
+    organisationId: organisation as OrganisationId,
+    audit: audit as Audit,
+  }));
   fc.assert(
     fc.property(
       fc.uniqueArray(near, { selector: ({ organisationId, audit }) => `${organisationId}/${audit}` }),

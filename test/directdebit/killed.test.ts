@@ -9,6 +9,7 @@ import { directEntryOf } from '../../src/directdebit/direct-entry.js';
 import { exportFile } from '../../src/directdebit/export.js';
 import { DirectDebitFiles } from '../../src/directdebit/files.js';
 import { lodgementReference } from '../../src/directdebit/lodgement-reference.js';
+import type { Audit, OrganisationId } from '../../src/values/ids.js';
 import { DataKeys } from '../../src/vault/keys.js';
 import { type DirectEntryFile, read } from '../../testkit/bank-file-layout.js';
 import { type Gates, gatesOf } from '../../testkit/gates.js';
@@ -74,7 +75,7 @@ async function referencesIn(number: number): Promise<string[]> {
     [number],
   );
   return rows.map(({ installation, audit }) =>
-    lodgementReference({ installation, organisationId: 1, audit }),
+    lodgementReference({ installation, organisationId: 1 as OrganisationId, audit: audit as Audit }),
   );
 }
 
@@ -221,7 +222,7 @@ describe('export', () => {
     await expectFile(ours);
     const [{ installation } = { installation: '' }] = await gateway.sql('SELECT installation FROM gateway');
     expect((await lodged(theirs)).items.map(({ reference }) => reference)).toEqual([
-      lodgementReference({ installation, organisationId: 1, audit }),
+      lodgementReference({ installation, organisationId: 1 as OrganisationId, audit: audit as Audit }),
     ]);
   });
 

@@ -7,6 +7,7 @@ import { refusalOf } from '../../src/api/refusals.js';
 import { Database } from '../../src/postgres/database.js';
 import { SearchFence } from '../../src/transactions/search-fence.js';
 import { FORGET_FENCES } from '../../src/transactions/search-fence.sql.js';
+import type { MerchantId, OrganisationId } from '../../src/values/ids.js';
 import type { Answer } from '../../testkit/client.js';
 import { type Connection, connect, purchaseText, requestText, statusesOf } from '../../testkit/connection.js';
 import { gatedAcquirer } from '../../testkit/gated-acquirer.js';
@@ -322,7 +323,7 @@ test('a process that was given up and comes back under another name → keeps th
 test('a search in a process that the others may have given up → no answer that anybody could rely on', async () => {
   const database = new Database(one.databaseUrl, { maxConnections: 1 });
   const fence = new SearchFence({ database, process: { id: 1, alive: false }, forgotten: 0, backlog: 0 });
-  const key = { organisationId: 1, merchantId: 1, correlationId: 'given-up' };
+  const key = { organisationId: 1 as OrganisationId, merchantId: 1 as MerchantId, correlationId: 'given-up' };
   const nothing = async () => undefined;
   const ending = fence
     .findOrFence(key, { look: nothing, prove: nothing })

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Database, Statement } from '../../src/postgres/database.js';
 import { FairConnections, type FairConnectionsOptions } from '../../src/postgres/fair-connections.js';
+import type { OrganisationId } from '../../src/values/ids.js';
 
 const WORK: Statement = { name: '', text: '' };
 
@@ -20,7 +21,8 @@ function sharedBy(options: Partial<FairConnectionsOptions>) {
     ...options,
   });
   const labels = () => begun.map(({ label }) => label);
-  const ask = (organisationId: number, label: string) => connections.of(organisationId).query(WORK, [label]);
+  const ask = (organisationId: number, label: string) =>
+    connections.of(organisationId as OrganisationId).query(WORK, [label]);
   const finish = async (label: string, then: number) => {
     begun.find((work) => work.label === label)?.finish();
     await expect.poll(() => begun.length).toBe(then);

@@ -4,6 +4,7 @@ import { Database } from '../../src/postgres/database.js';
 import { Claims } from '../../src/transactions/claim.js';
 import { Records } from '../../src/transactions/record.js';
 import { RECORD_DIRECT, RECORD_TARGETED } from '../../src/transactions/record.sql.js';
+import type { Audit, MerchantId, OrganisationId } from '../../src/values/ids.js';
 import { cents } from '../../src/values/money.js';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import type { Answer } from '../../testkit/client.js';
@@ -100,11 +101,11 @@ test('two refunds under one correlation ID in one batch → one statement; one o
     query: (...query: Parameters<Database['query']>) => ++statements && database.query(...query),
   };
   const claims = new Claims(counting as Database, { id: 0 }, { maxBatch: 10, lanes: 1 });
-  const claim = (targetAudit: number, at: number, correlationId: string) =>
+  const claim = (targetAudit: Audit, at: number, correlationId: string) =>
     claims.targeted({
-      organisationId: 1,
-      audit: 2_000_000_010 + at,
-      merchantId: 1,
+      organisationId: 1 as OrganisationId,
+      audit: (2_000_000_010 + at) as Audit,
+      merchantId: 1 as MerchantId,
       transactionType: 'refund',
       correlationId,
       createdMs: Date.now(),
@@ -166,7 +167,7 @@ test('declined refund that is stored twice, since the first confirmation was los
     { maxBatch: 1, lanes: 1 },
     { direct: RECORD_DIRECT, targeted: RECORD_TARGETED },
   );
-  const intent = { organisationId: 1, audit: refund, targetAudit: audit };
+  const intent = { organisationId: 1 as OrganisationId, audit: refund, targetAudit: audit };
   const declined = { status: 'declined', gatewayStatusCode: 0, responseCode: '05' } as const;
   const stored = [await records.record(intent, declined), await records.record(intent, declined)];
   await database.close();

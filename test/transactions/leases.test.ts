@@ -4,6 +4,7 @@ import { Database } from '../../src/postgres/database.js';
 import { AuditLeases } from '../../src/transactions/audit-leases.js';
 import { DeadProcesses } from '../../src/transactions/dead-processes.js';
 import { ProcessRegistry } from '../../src/transactions/process-registry.js';
+import type { Audit, OrganisationId } from '../../src/values/ids.js';
 import { addCast, type TestDatabase, testDatabase, testGateway } from '../../testkit/gateway.js';
 import { answered, ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 
@@ -76,8 +77,8 @@ describe('a process', () => {
     return {
       registry,
       leases,
-      take: () => leases.take(1),
-      release: (audit = 0) => leases.release(1, audit),
+      take: () => leases.take(1 as OrganisationId),
+      release: (audit = 0) => leases.release(1 as OrganisationId, audit as Audit),
       heartbeat: () => registry.heartbeat(leases),
       stop: () => registry.deregister(leases),
     };

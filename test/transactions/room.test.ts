@@ -1,6 +1,7 @@
 // Room for requests: who is taken in and who is shed when there is too much to do. Without a gateway.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Room } from '../../src/transactions/room.js';
+import type { OrganisationId } from '../../src/values/ids.js';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] });
@@ -109,7 +110,7 @@ describe('room in all', () => {
     });
     const asking = Array.from({ length: 1_000 }, () => {
       room.enter(1);
-      return room.asking(1, () => answered);
+      return room.asking(1 as OrganisationId, () => answered);
     });
     flow(room, 1, 5_000, { answers: 0, wants: 0 });
     expect(entered(room, 1, 100)).toBe(100);

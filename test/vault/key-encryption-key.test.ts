@@ -4,6 +4,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import type { MerchantId, OrganisationId } from '../../src/values/ids.js';
 import { dataKeyContext } from '../../src/vault/keys.js';
 import { EnvironmentKeys, FileKeys } from '../../src/vault/local-keys.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
@@ -67,7 +68,10 @@ test('renew it while another process stores a data key that it wrapped under the
   await tokensOf(gateway, 2, 1);
   const path = join(dataDirOf(gateway), 'key-encryption-key');
   const old = new EnvironmentKeys(await readFile(path, 'utf8'));
-  const { keyId, wrapped } = await old.wrap(randomBytes(32), dataKeyContext(1, 1, 1));
+  const { keyId, wrapped } = await old.wrap(
+    randomBytes(32),
+    dataKeyContext(1 as OrganisationId, 1 as MerchantId, 1),
+  );
   const renewing = operator.rotation.rewrap();
   const stillOld = () => gateway.sql('SELECT FROM data_key WHERE key_encryption_key = $1', [keyId]);
   while ((await stillOld()).length > 0) await sleep(2);

@@ -1,6 +1,7 @@
 // Data keys: rotated while the gateway serves, and destroyed only when nothing is sealed under them.
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { showKeys } from '../../src/admin/keys.js';
+import type { MerchantId, OrganisationId } from '../../src/values/ids.js';
 import { KeyUnavailable } from '../../src/vault/key-provider.js';
 import { DataKeys } from '../../src/vault/keys.js';
 import type { RotationProgress } from '../../src/vault/rotation.js';
@@ -146,7 +147,7 @@ describe('destroying', () => {
     await refused(1);
     await age();
     await refused(1);
-    await new DataKeys(operator.database, operator.provider).add(1, 1, 2);
+    await new DataKeys(operator.database, operator.provider).add(1 as OrganisationId, 1 as MerchantId, 2);
     await age();
     // Replaced long enough ago, but everything is still sealed under it.
     await refused(1);
@@ -173,7 +174,11 @@ describe('destroying', () => {
     await api.purchase({ merchant: 1 });
     await tokensOf(gateway, 2, 1);
     for (const merchantId of [1, 2]) {
-      await new DataKeys(operator.database, operator.provider).add(1, merchantId, 2);
+      await new DataKeys(operator.database, operator.provider).add(
+        1 as OrganisationId,
+        merchantId as MerchantId,
+        2,
+      );
       await age();
       await expect(operator.rotation.destroy(merchantId, 1)).rejects.toThrow('cannot be destroyed');
     }
@@ -182,7 +187,7 @@ describe('destroying', () => {
 
   test('destroy the newest version, under which nothing is sealed yet → refused: a process may be about to', async () => {
     await api.purchase({ merchant: 1 });
-    await new DataKeys(operator.database, operator.provider).add(1, 1, 2);
+    await new DataKeys(operator.database, operator.provider).add(1 as OrganisationId, 1 as MerchantId, 2);
     await age();
     await refused(2);
     expect((await showKeys(operator.database)).map(({ version }) => version)).toEqual([1, 2]);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { showKeys } from '../../src/admin/keys.js';
 import { FairConnections } from '../../src/postgres/fair-connections.js';
 import { CardNumber } from '../../src/values/card.js';
+import type { CustomerId, MerchantId, OrganisationId } from '../../src/values/ids.js';
 import { DataKeys } from '../../src/vault/keys.js';
 import { Tokens } from '../../src/vault/tokens.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
@@ -48,10 +49,15 @@ async function manyTokens(customerId: number): Promise<string[]> {
     { leases: database, vault, additions: database, lookUps: database },
     new DataKeys(database, operator.provider),
   );
-  const access = { organisationId: 1, merchantId: 1, username: 'owner', correlationId: 'many' };
+  const access = {
+    organisationId: 1 as OrganisationId,
+    merchantId: 1 as MerchantId,
+    username: 'owner',
+    correlationId: 'many',
+  };
   const made = await Promise.all(
     Array.from({ length: TOKENS }, (_, serial) =>
-      tokens.create(access, customerId, {
+      tokens.create(access, customerId as CustomerId, {
         preferredName: `Token ${serial}`,
         active: true,
         account: {

@@ -1,10 +1,17 @@
 // Seals: a ciphertext opens in its own place under its own key, and nowhere else.
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
+import type { MerchantId, OrganisationId } from '../../src/values/ids.js';
 import { type DataKey, open, type Place, SealBroken, seal } from '../../src/vault/sealing.js';
 
 const keys: DataKey[] = [1, 2].map((version) => ({ version, key: randomBytes(32) }));
-const PLACE: Place = { table: 'token', organisationId: 1, merchantId: 1, row: 1, field: 'account' };
+const PLACE: Place = {
+  table: 'token',
+  organisationId: 1 as OrganisationId,
+  merchantId: 1 as MerchantId,
+  row: 1,
+  field: 'account',
+};
 
 test('what was sealed opens in its own place, under its own key', () => {
   const [key] = keys as [DataKey, DataKey];
@@ -21,8 +28,8 @@ test('the same text sealed twice looks different each time', () => {
 test('ten thousand ciphertexts swapped between rows, fields, merchants, organisations, tables and key versions: none opens', () => {
   const places: Place[] = [];
   for (const table of ['token', 'transaction'] as const) {
-    for (const organisationId of [1, 11]) {
-      for (const merchantId of [1, 2, 11]) {
+    for (const organisationId of [1, 11] as OrganisationId[]) {
+      for (const merchantId of [1, 2, 11] as MerchantId[]) {
         for (const row of [1, 2, 11]) {
           for (const field of ['account', 'card'])
             places.push({ table, organisationId, merchantId, row, field });
