@@ -124,7 +124,7 @@ export const RECORD_GUARDS: readonly Guard[] = [
     file: FINISH,
     find: "return this.finish(intent, { kind: 'unknown', reason: 'unreadable' });",
     replace: "return this.finish(intent, { kind: 'not_sent' });",
-    tests: [[IN_DOUBT, 'answers what no contract allows']],
+    tests: [[IN_DOUBT, 'which no contract allows']],
   },
   {
     name: 'doubt: is handed to the resolver',
@@ -151,7 +151,7 @@ export const RECORD_GUARDS: readonly Guard[] = [
   },
   {
     name: 'inquiry: what was not seen is reversed, since it may still arrive',
-    file: RESOLVER,
+    file: DEADLINE,
     find: '() => link.reverse(order, prepared)',
     replace: "async () => 'reversed'",
     tests: [[IN_DOUBT, 'has not seen it → reversed once']],

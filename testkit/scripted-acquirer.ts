@@ -110,8 +110,9 @@ export class ScriptedAcquirer implements AcquirerLink {
   ): Promise<Reply> {
     const said = await reply;
     const request = this.requests.find((asked) => asked.reference === reference);
-    const understood = 'responseCode' in said && typeof said.responseCode === 'string';
-    if (understood && request !== undefined && !this.#has(reference)) {
+    // A script may say what no contract allows.
+    const { responseCode } = (said ?? {}) as Partial<Decision>;
+    if (typeof responseCode === 'string' && request !== undefined && !this.#has(reference)) {
       const { operation, amountCents, currency } = request;
       this.entries.push({
         atMs: Date.now(),
@@ -119,7 +120,7 @@ export class ScriptedAcquirer implements AcquirerLink {
         operation,
         amountCents,
         currency,
-        responseCode: said.responseCode,
+        responseCode,
         ...('target' in request && { targetReference: request.target.reference }),
       });
     }

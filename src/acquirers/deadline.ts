@@ -1,5 +1,22 @@
-// How long an acquirer is waited for: here, and nowhere else. No link needs to know.
-import type { AcquirerLink, Answer, Order, Prepared } from './contract.js';
+// How long a link is waited for, and what is made of one that fails or says what no contract allows: here, and nowhere else.
+import type { AcquirerLink, Answer, Finding, Order, Prepared, Reversal, StoredOrder } from './contract.js';
+
+const ANSWERS: ReadonlySet<unknown> = new Set<Answer['kind']>([
+  'approved',
+  'declined',
+  'faulty',
+  'pending',
+  'not_sent',
+  'unknown',
+]);
+const FINDINGS: ReadonlySet<unknown> = new Set<Finding['kind']>([
+  'approved',
+  'declined',
+  'faulty',
+  'pending',
+  'not_seen',
+  'no_answer',
+]);
 
 /** Asks once, and waits no longer than the deadline. What is answered after that is told to `onLate`. */
 export function askUnderDeadline<Asked extends { readonly order: Order; readonly prepared: Prepared }>(
@@ -15,8 +32,10 @@ export function askUnderDeadline<Asked extends { readonly order: Order; readonly
       resolve({ kind: 'unknown', reason: 'timeout' } satisfies Answer);
     }, deadlineMs);
     begin(() => link.ask(asked.order, asked.prepared)).then(
-      (answer) => {
+      (said: Answer | undefined) => {
         clearTimeout(timer);
+        const answer: Answer =
+          said && ANSWERS.has(said.kind) ? said : { kind: 'unknown', reason: 'unreadable' };
         if (late) onLate(asked, answer);
         else resolve(answer);
       },
@@ -32,6 +51,28 @@ export function askUnderDeadline<Asked extends { readonly order: Order; readonly
 /** A link that throws before it has promised anything is no different from one that breaks its promise. */
 async function begin<Result>(asking: () => Promise<Result>): Promise<Result> {
   return asking();
+}
+
+export async function inquireUnderDeadline(
+  link: AcquirerLink,
+  order: StoredOrder,
+  prepared: Prepared,
+  deadlineMs: number,
+): Promise<Finding> {
+  const inquiry = () => link.inquire(order, prepared);
+  const found = await withinDeadline<Finding | undefined>(inquiry, deadlineMs, undefined);
+  return found && FINDINGS.has(found.kind) ? found : { kind: 'no_answer' };
+}
+
+/** Whatever is no clear confirmation is none. */
+export async function reverseUnderDeadline(
+  link: AcquirerLink,
+  order: StoredOrder,
+  prepared: Prepared,
+  deadlineMs: number,
+): Promise<Reversal> {
+  const said = await withinDeadline(() => link.reverse(order, prepared), deadlineMs, 'no_answer');
+  return said === 'reversed' ? 'reversed' : 'no_answer';
 }
 
 /** What does not come in time, or fails, did not come. */

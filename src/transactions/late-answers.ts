@@ -2,7 +2,7 @@
 import type { Answer } from '../acquirers/contract.js';
 import type { Database } from '../postgres/database.js';
 import type { Clock } from './clock.js';
-import { outcomeOf } from './outcome.js';
+import { readableOutcome } from './outcome.js';
 import type { Records } from './record.js';
 import { TAKE_UNLESS_REVERSING } from './resolver.sql.js';
 import type { Intent } from './transaction.js';
@@ -22,8 +22,9 @@ export class LateAnswers {
     if (answer.kind === 'unknown' || answer.kind === 'not_sent') return;
     const { database, records, clock, deadlineMs } = this.parts;
     const { organisationId, audit } = intent;
+    const outcome = readableOutcome(answer, clock.now(), intent);
+    if (outcome === undefined) return;
     try {
-      const outcome = outcomeOf(answer, clock.now(), intent);
       const { rows } = await database.query<{ attempt: number }>(TAKE_UNLESS_REVERSING, [
         organisationId,
         audit,

@@ -38,6 +38,15 @@ export function outcomeOf(
   }
 }
 
+/** Undefined where nothing can be made of the answer: the money may have moved, and somebody has to find out. */
+export function readableOutcome(...answered: Parameters<typeof outcomeOf>): Outcome | undefined {
+  try {
+    return outcomeOf(...answered);
+  } catch {
+    return undefined;
+  }
+}
+
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
 const CONTROL = /[\u0000-\u001f\u007f]/g;
 

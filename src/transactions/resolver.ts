@@ -1,13 +1,13 @@
 // Finds out what became of every transaction in doubt, and never gives up. Any number of processes may run it.
 import type { MoneyOperation, Prepared } from '../acquirers/contract.js';
-import { withinDeadline } from '../acquirers/deadline.js';
+import { inquireUnderDeadline, reverseUnderDeadline } from '../acquirers/deadline.js';
 import type { AcquirerLinks } from '../acquirers/links.js';
 import type { Database } from '../postgres/database.js';
 import type { Audit } from '../values/ids.js';
 import type { Clock } from './clock.js';
 import { DeadProcesses } from './dead-processes.js';
 import type { Orders } from './orders.js';
-import { NOT_SENT, outcomeOf, REVERSED } from './outcome.js';
+import { NOT_SENT, REVERSED, readableOutcome } from './outcome.js';
 import type { Records } from './record.js';
 import { BEGIN_REVERSAL, POSTPONE, TAKE_DUE } from './resolver.sql.js';
 import type { Intent } from './transaction.js';
@@ -101,18 +101,18 @@ export class Resolver {
     }
     const order = orders.stored(doubt.operation, doubt);
     if (!doubt.reversing) {
-      const finding = await withinDeadline(() => link.inquire(order, prepared), deadlineMs, {
-        kind: 'no_answer',
-      });
+      const finding = await inquireUnderDeadline(link, order, prepared, deadlineMs);
       if (finding.kind === 'no_answer') return this.#postpone(doubt);
       if (finding.kind !== 'not_seen') {
-        await records.record(doubt, outcomeOf(finding, clock.now(), doubt), doubt.attempt);
+        const outcome = readableOutcome(finding, clock.now(), doubt);
+        if (outcome === undefined) return this.#postpone(doubt);
+        await records.record(doubt, outcome, doubt.attempt);
         return;
       }
       // The order may still be on its way. The reversal makes sure that it is refused when it arrives.
       if (!(await this.#beginReversal(doubt))) return;
     }
-    const reversal = await withinDeadline(() => link.reverse(order, prepared), deadlineMs, 'no_answer');
+    const reversal = await reverseUnderDeadline(link, order, prepared, deadlineMs);
     if (reversal === 'no_answer') return this.#postpone(doubt);
     await records.record(doubt, REVERSED, doubt.attempt);
   }

@@ -149,14 +149,35 @@ describe('acquirer', () => {
     await gateway.api.decided(await purchasedInDoubt());
   });
 
-  test('answers what no contract allows → 502, and the truth when it finds its words', async () => {
-    acquirer.nextAnswers(() => ({ kind: 'approved', responseCode: 0, responseMessage: null }) as never);
-    acquirer.nextFindings(() => answered('00'));
-    const answer = await gateway.api.purchase();
-    expect([answer.status, answer.code]).toEqual([502, 'acquirer_answer_unreadable']);
-    const audit = auditOf(answer);
-    expect((await gateway.api.decided(audit)).status.transaction_status_code).toBe('approved');
-    expect(acquirer.timesAsked(referenceOf(audit))).toBe(1);
+  const NONSENSE = [
+    undefined,
+    null,
+    'approved',
+    { kind: 'perhaps' },
+    { kind: 'approved', responseCode: 0, responseMessage: null },
+  ] as never[];
+
+  test.each(NONSENSE)(
+    'answers %j, which no contract allows → 502, and the truth when it finds its words',
+    async (said) => {
+      acquirer.nextAnswers(() => said);
+      acquirer.nextFindings(() => answered('00'));
+      const answer = await gateway.api.purchase();
+      expect([answer.status, answer.code]).toEqual([502, 'acquirer_answer_unreadable']);
+      const audit = auditOf(answer);
+      expect((await gateway.api.decided(audit)).status.transaction_status_code).toBe('approved');
+      expect(acquirer.timesAsked(referenceOf(audit))).toBe(1);
+    },
+  );
+
+  test('finds or confirms what no contract allows → asked again until it makes sense', async () => {
+    acquirer.nextFindings(...NONSENSE.map((said) => () => said), () => ({ kind: 'not_seen' }));
+    acquirer.nextReversals(...NONSENSE.map((said) => () => said));
+    const audit = await purchasedInDoubt();
+    expect((await gateway.api.decided(audit)).status).toMatchObject({ gateway_status_code: 2 });
+    const reference = referenceOf(audit);
+    expect(acquirer.inquiries.filter((inquired) => inquired === reference)).toHaveLength(6);
+    expect(acquirer.reversals.filter((reversed) => reversed === reference)).toHaveLength(6);
   });
 });
 

@@ -98,6 +98,9 @@ export class SimulatorLedger {
 
   /** How operations on what has this reference are to be answered, where its test card has asked for something. */
   later(reference: string): Behaviour | undefined {
+    const known = this.#later.get(reference);
+    // One that it remembers, and that asked for nothing, need not be looked for in the file.
+    if (known !== undefined || this.#recent.has(reference) || this.#older.has(reference)) return known;
     this.#readNew();
     return this.#later.get(reference);
   }
