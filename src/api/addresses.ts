@@ -13,6 +13,19 @@ export function patternOf(route: string): string {
   return BASE_PATH + route.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
+const CREATING = `${BASE_PATH}/transactions`;
+
+/** Before a request has been looked into: every POST to these addresses creates a transaction. */
+export function createsTransaction({
+  method,
+  url,
+}: {
+  method?: string | undefined;
+  url?: string | undefined;
+}): boolean {
+  return method === 'POST' && url?.startsWith(CREATING) === true;
+}
+
 /** For the Allow header. */
 export function allowed(methods: readonly string[]): string {
   return [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))].join(

@@ -2,21 +2,19 @@
 // looked at them. To shed must cost next to nothing, or there is no room left for what was accepted.
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Logger } from 'pino';
+import { createsTransaction } from '../api/addresses.js';
 import { CORRELATION_HEADER, returnable } from '../api/correlation-id.js';
-import { BASE_PATH } from '../api/hal.js';
 import { refused } from '../api/problems.js';
-import { refusalResponse } from '../api/refusals.js';
 import type { Callers } from '../merchants/callers.js';
 import type { Room, Tenant } from '../transactions/room.js';
 import { credentialsOf } from './authentication.js';
 import type { Connections } from './connections.js';
+import { rawRefusal, withCorrelationId } from './raw-refusal.js';
 import type { Turns } from './turns.js';
 
 /** One line of the log for all that were shed within this time. */
 const TELL_EVERY_MS = 1_000;
 
-/** Every POST below it creates a transaction. */
-const CREATING = `${BASE_PATH}/transactions`;
 /** Whoever watches over the gateway is not kept waiting by strangers. */
 const WATCHING = ['/livez', '/readyz'];
 
@@ -35,7 +33,7 @@ export function door(handle: RequestListener, services: DoorServices): RequestLi
   return (request, response) => {
     const { socket } = request;
     const tenant = tenantOf(request, callers);
-    const creates = request.method === 'POST' && request.url?.startsWith(CREATING) === true;
+    const creates = createsTransaction(request);
     const sheds = creates && room.refuses(tenant);
     const enters = creates && !sheds;
     if (sheds) tell(tenant);
@@ -61,19 +59,10 @@ function tenantOf(request: IncomingMessage, callers: Callers): Tenant {
 }
 
 function shedding(): RequestListener {
-  const { status, headers, body } = refusalResponse(refused('not_processed'));
-  const text = JSON.stringify(body);
-  const constant = {
-    ...headers,
-    'cache-control': 'no-store',
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': String(text.length),
-  };
+  const { status, headers, text } = rawRefusal(refused('not_processed'));
   return (request, response) => {
     const id = returnable(request.headers[CORRELATION_HEADER]);
-    response
-      .writeHead(status, id === undefined ? constant : { ...constant, [CORRELATION_HEADER]: id })
-      .end(text);
+    response.writeHead(status, withCorrelationId(headers, id)).end(text);
   };
 }
 

@@ -3,15 +3,15 @@
 import type { Logger } from 'pino';
 import { type Addresses, allowed } from '../api/addresses.js';
 import { CORRELATION_HEADER, returnable } from '../api/correlation-id.js';
-import { refusalResponse } from '../api/refusals.js';
 import { refusalOfConnection } from './framework-errors.js';
 import type { Refusal, Unreadable } from './one-at-a-time.js';
+import { rawRefusal, withCorrelationId } from './raw-refusal.js';
 import { correlationIdInHead } from './unreadable-head.js';
 
 export function refusing(log: Logger, addresses: Addresses): (unreadable: Unreadable) => Refusal {
   return ({ error, request }) => {
     const refusal = refusalOfConnection(error);
-    const { status, headers, body } = refusalResponse(refusal);
+    const { status, headers, text } = rawRefusal(refusal);
     const correlationId =
       request === undefined
         ? correlationIdInHead(error.rawPacket ?? Buffer.alloc(0), error.bytesParsed ?? 0)
@@ -26,18 +26,7 @@ export function refusing(log: Logger, addresses: Addresses): (unreadable: Unread
       },
       'request',
     );
-    const text = JSON.stringify(body);
-    return {
-      status,
-      headers: {
-        ...headers,
-        'cache-control': 'no-store',
-        'content-type': 'application/json; charset=utf-8',
-        'content-length': String(text.length),
-        ...(status === 405 && { allow: allowed(addresses.methods) }),
-        ...(correlationId !== undefined && { [CORRELATION_HEADER]: correlationId }),
-      },
-      text,
-    };
+    const allow = status === 405 ? { ...headers, allow: allowed(addresses.methods) } : headers;
+    return { status, headers: withCorrelationId(allow, correlationId), text };
   };
 }
