@@ -1,8 +1,10 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: guards quote texts in which other texts are put together.
 // The guards of commit A: correlation IDs, what a target allows, what must be durable before the acquirer is asked.
 // Not among them: the organisation beside the merchant (merchants are unique across organisations).
 import type { Guard } from './guard.js';
 
 const CLAIM = 'src/transactions/claim.sql.ts';
+const RULES = 'src/transactions/target-rules.ts';
 const CREATE = 'src/transactions/create.ts';
 const CORRELATION_IDS = 'test/api/correlation-ids.test.ts';
 const ANSWERS = 'test/transactions/acquirer-answers.test.ts';
@@ -67,9 +69,21 @@ export const CLAIM_GUARDS: readonly Guard[] = [
   },
   {
     name: 'target: approved',
-    file: CLAIM,
-    find: "WHERE (target.status = 'approved' OR target.status = 'pending' AND asked.transaction_type = 'void')",
-    replace: 'WHERE true',
+    file: RULES,
+    find: "'completion'), is(STATUS, 'approved'), isEmpty",
+    replace: "'completion'), isEmpty",
+    also: [
+      {
+        file: RULES,
+        find: "is(TYPE, 'preauthorisation'),\n  is(STATUS, 'approved'),",
+        replace: "is(TYPE, 'preauthorisation'),",
+      },
+      {
+        file: RULES,
+        find: "all(is(STATUS, 'approved'), isAhead(VOIDABLE_UNTIL)),",
+        replace: 'all(isEmpty(VOIDED_BY)),',
+      },
+    ],
     tests: [
       [REFUND, 'a declined purchase'],
       [COMPLETION, 'a declined preauthorisation'],
@@ -79,9 +93,21 @@ export const CLAIM_GUARDS: readonly Guard[] = [
   {
     name: 'target: no void of it under way',
     slow: true,
-    file: CLAIM,
-    find: '        AND target.voided_by IS NULL\n',
-    replace: '',
+    file: RULES,
+    find: "is(STATUS, 'approved'), isEmpty(VOIDED_BY));",
+    replace: "is(STATUS, 'approved'));",
+    also: [
+      {
+        file: RULES,
+        find: 'isEmpty(VOIDED_BY),\n  isEmpty(COMPLETED_BY),',
+        replace: 'isEmpty(COMPLETED_BY),',
+      },
+      {
+        file: RULES,
+        find: 'isEmpty(COMPLETED_BY),\n  isEmpty(VOIDED_BY),',
+        replace: 'isEmpty(COMPLETED_BY),',
+      },
+    ],
     tests: [[ANSWERS, 'void → the target still stands as approved, but nothing else is accepted']],
   },
   {
@@ -97,29 +123,29 @@ export const CLAIM_GUARDS: readonly Guard[] = [
   },
   {
     name: 'refund: only of a purchase or a completion',
-    file: CLAIM,
-    find: "WHEN 'refund' THEN target.transaction_type IN ('purchase', 'completion')\n            AND target.currency",
-    replace: "WHEN 'refund' THEN target.currency",
+    file: RULES,
+    find: "is(TYPE, 'purchase', 'completion'), is(STATUS",
+    replace: 'is(STATUS',
     tests: [[REFUND, 'anything but a purchase or a completion']],
   },
   {
     name: 'refund: in the currency of its target',
     file: CLAIM,
-    find: 'AND target.currency = asked.currency\n            AND target.refunded_cents',
-    replace: 'AND target.refunded_cents',
+    find: 'AND target.currency = asked.currency\n            AND asked.amount_cents <= ${MOST_REFUNDABLE.sql}',
+    replace: 'AND asked.amount_cents <= ${MOST_REFUNDABLE.sql}',
     tests: [[REFUND, 'another currency than the purchase']],
   },
   {
     name: 'refund: together no more than the original',
     file: CLAIM,
-    find: 'AND target.refunded_cents + asked.amount_cents <= target.amount_cents',
+    find: 'AND asked.amount_cents <= ${MOST_REFUNDABLE.sql}',
     replace: '',
     tests: [[REFUND, 'one cent more than the rest']],
   },
   {
     name: 'refund: no more than the original, without the constraint that stands behind it',
     file: CLAIM,
-    find: 'AND target.refunded_cents + asked.amount_cents <= target.amount_cents',
+    find: 'AND asked.amount_cents <= ${MOST_REFUNDABLE.sql}',
     replace: '',
     also: [
       {
@@ -141,66 +167,66 @@ export const CLAIM_GUARDS: readonly Guard[] = [
   {
     // Nothing else has an age, so that the age has to go with it.
     name: 'completion: only of a preauthorisation',
-    file: CLAIM,
-    find: "WHEN 'completion' THEN target.transaction_type = 'preauthorisation'\n            AND target.currency",
-    replace: "WHEN 'completion' THEN target.currency",
-    also: [{ file: CLAIM, find: ' AND target.completable_until > asked.created_at', replace: '' }],
+    file: RULES,
+    find: "  is(TYPE, 'preauthorisation'),\n",
+    replace: '',
+    also: [{ file: RULES, find: '  isAhead(COMPLETABLE_UNTIL),\n', replace: '' }],
     tests: [[COMPLETION, 'anything but a preauthorisation']],
   },
   {
     name: 'completion: in the currency of its target',
     file: CLAIM,
-    find: 'AND target.currency = asked.currency AND target.completed_by IS NULL',
-    replace: 'AND target.completed_by IS NULL',
+    find: 'AND target.currency = asked.currency\n            AND asked.amount_cents <= ${MOST_COMPLETABLE.sql}',
+    replace: 'AND asked.amount_cents <= ${MOST_COMPLETABLE.sql}',
     tests: [[COMPLETION, 'another currency']],
   },
   {
     name: 'completion: once',
-    file: CLAIM,
-    find: 'AND target.currency = asked.currency AND target.completed_by IS NULL',
-    replace: 'AND target.currency = asked.currency',
+    file: RULES,
+    find: '  isEmpty(COMPLETED_BY),\n  isAhead(COMPLETABLE_UNTIL),',
+    replace: '  isAhead(COMPLETABLE_UNTIL),',
     tests: [[COMPLETION, 'a second time']],
   },
   {
     name: 'completion: no more than was preauthorised',
     file: CLAIM,
-    find: 'AND asked.amount_cents <= target.amount_cents AND target.completable_until',
-    replace: 'AND target.completable_until',
+    find: 'AND asked.amount_cents <= ${MOST_COMPLETABLE.sql}',
+    replace: '',
     tests: [[COMPLETION, 'one cent more than preauthorised']],
   },
   {
     name: 'completion: not of a preauthorisation that is too old',
-    file: CLAIM,
-    find: ' AND target.completable_until > asked.created_at',
+    file: RULES,
+    find: '  isAhead(COMPLETABLE_UNTIL),\n',
     replace: '',
     tests: [[SETTLEMENT, 'preauthorisation, eight days old']],
   },
   {
     name: 'void: not of a void',
-    file: CLAIM,
-    find: "WHEN 'void' THEN target.transaction_type <> 'void'\n            AND target.refunded_cents",
-    replace: "WHEN 'void' THEN target.refunded_cents",
+    file: RULES,
+    find: "  isNot(TYPE, 'void'),\n",
+    replace: '',
     tests: [[VOID, 'void of a void']],
   },
   {
     name: 'void: not of what has live refunds',
-    file: CLAIM,
-    find: 'AND target.refunded_cents = 0 AND target.completed_by',
-    replace: 'AND target.completed_by',
+    file: RULES,
+    find: '  isZero(REFUNDED),\n',
+    replace: '',
     tests: [[VOID, 'void of a purchase with a live refund']],
   },
   {
     name: 'void: not of a completed preauthorisation',
-    file: CLAIM,
-    find: 'AND target.refunded_cents = 0 AND target.completed_by IS NULL\n',
-    replace: 'AND target.refunded_cents = 0\n',
+    file: RULES,
+    find: '  isZero(REFUNDED),\n  isEmpty(COMPLETED_BY),\n',
+    replace: '  isZero(REFUNDED),\n',
     tests: [[VOID, 'void of a completed preauthorisation']],
   },
   {
     name: 'void: not after the settlement cut-off',
-    file: CLAIM,
-    find: 'AND (target.voidable_until > asked.created_at OR',
-    replace: "AND (target.status = 'approved' OR",
+    file: RULES,
+    find: "all(is(STATUS, 'approved'), isAhead(VOIDABLE_UNTIL)),",
+    replace: "is(STATUS, 'approved'),",
     tests: [[SETTLEMENT, 'before the cut-off of a business day']],
   },
   {

@@ -1,7 +1,6 @@
 // Guards of direct debit: each item in one file, none that is voided, each return once.
 import type { Guard } from './guard.js';
 
-const CLAIM = 'src/transactions/claim.sql.ts';
 const STATUS = 'src/transactions/status.sql.ts';
 const FILES = 'src/directdebit/files.sql.ts';
 const RETURNS = 'src/directdebit/returns.sql.ts';
@@ -12,9 +11,9 @@ const RETURN = 'test/directdebit/returns.test.ts';
 export const DIRECTDEBIT_GUARDS: readonly Guard[] = [
   {
     name: 'void of a direct debit: not once it is in a file',
-    file: CLAIM,
-    find: "OR target.status = 'pending' AND target.voidable_until IS NOT NULL)",
-    replace: "OR target.status = 'pending')",
+    file: 'src/transactions/target-rules.ts',
+    find: "all(is(STATUS, 'pending'), isSet(VOIDABLE_UNTIL)),",
+    replace: "is(STATUS, 'pending'),",
     tests: [[VOID, 'once it is in a file']],
   },
   {

@@ -1,13 +1,11 @@
 // Transactions on their way out: the response objects and their links.
 
+import { completableCents, refundableCents, voidable } from '../transactions/target-rules.js';
 import {
-  completableCents,
   directdebitMode,
   GATEWAY_STATUS,
   type GatewayStatusCode,
-  refundableCents,
   type Transaction,
-  voidable,
   voidableUntilMs,
 } from '../transactions/transaction.js';
 import type { Audit } from '../values/ids.js';
@@ -107,7 +105,7 @@ function linksOf(transaction: Transaction, nowMs: number): CreatedTransaction['_
       target: { href: transactionPath(transaction.targetAudit) },
     }),
     ...(completableCents(transaction, nowMs) !== undefined && { completion: { href: `${self}/completion` } }),
-    ...(refundableCents(transaction) !== undefined && { refund: { href: `${self}/refund` } }),
+    ...(refundableCents(transaction, nowMs) !== undefined && { refund: { href: `${self}/refund` } }),
     ...(voidable(transaction, nowMs) && { void: { href: `${self}/void` } }),
   };
 }
@@ -123,7 +121,7 @@ function kvpsOf({ kvps }: Transaction, mode: Mode): Record<string, string> {
 /** What the links allow: how much, and until when. */
 function allowances(transaction: Transaction, nowMs: number): Record<string, string> {
   const said: Record<string, string> = {};
-  const refundable = refundableCents(transaction);
+  const refundable = refundableCents(transaction, nowMs);
   if (refundable !== undefined) said[`${KVP_RESPONSE_PREFIX}REFUNDABLE_AMOUNT`] = String(refundable);
   const completable = completableCents(transaction, nowMs);
   if (completable !== undefined) {

@@ -11,6 +11,7 @@ import {
   text,
 } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
+import { COMPLETABLE, MOST_COMPLETABLE, MOST_REFUNDABLE, REFUNDABLE, VOIDABLE } from './target-rules.js';
 import { type DirectClaim, storedDecisions, storedKvps, type TargetedClaim } from './transaction.js';
 
 /** After the process that asks ($1), and the earliest epoch of them all ($2). */
@@ -158,19 +159,14 @@ export const CLAIM_TARGETED: Statement = {
       FROM asked JOIN transaction target
         ON target.organisation_id = asked.organisation_id AND target.audit = asked.target_audit
         AND target.merchant_id = asked.merchant_id
-      WHERE (target.status = 'approved' OR target.status = 'pending' AND asked.transaction_type = 'void')
-        AND target.voided_by IS NULL
-        AND CASE asked.transaction_type
-          WHEN 'refund' THEN target.transaction_type IN ('purchase', 'completion')
+      WHERE CASE asked.transaction_type
+          WHEN 'refund' THEN ${REFUNDABLE.sql}
             AND target.currency = asked.currency
-            AND target.refunded_cents + asked.amount_cents <= target.amount_cents
-          WHEN 'completion' THEN target.transaction_type = 'preauthorisation'
-            AND target.currency = asked.currency AND target.completed_by IS NULL
-            AND asked.amount_cents <= target.amount_cents AND target.completable_until > asked.created_at
-          WHEN 'void' THEN target.transaction_type <> 'void'
-            AND target.refunded_cents = 0 AND target.completed_by IS NULL
-            -- A direct debit can be voided until it is in a file for the bank, which empties the column.
-            AND (target.voidable_until > asked.created_at OR target.status = 'pending' AND target.voidable_until IS NOT NULL)
+            AND asked.amount_cents <= ${MOST_REFUNDABLE.sql}
+          WHEN 'completion' THEN ${COMPLETABLE.sql}
+            AND target.currency = asked.currency
+            AND asked.amount_cents <= ${MOST_COMPLETABLE.sql}
+          WHEN 'void' THEN ${VOIDABLE.sql}
         END
       FOR NO KEY UPDATE OF target
     ), inserted AS (

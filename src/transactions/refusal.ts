@@ -1,7 +1,8 @@
 // Why a claim was not granted, in the order in which a client needs to know.
 import { type Fault, fault } from '../values/faults.js';
 import type { TargetedCommand } from './command.js';
-import { completableCents, refundableCents, type Transaction, voidable } from './transaction.js';
+import { COMPLETABLE, MOST_COMPLETABLE, MOST_REFUNDABLE, refundableCents, voidable } from './target-rules.js';
+import type { Transaction } from './transaction.js';
 
 /** Undefined when the target would allow it now: it changed since. */
 export function refusalByTarget(
@@ -12,18 +13,17 @@ export function refusalByTarget(
   if (target === undefined) return fault('transaction_not_found', 'target');
   switch (command.operation) {
     case 'completion': {
-      const left = completableCents(target, nowMs);
-      if (left === undefined) return fault('target_not_completable', 'target');
+      if (!COMPLETABLE.allows(target, nowMs)) return fault('target_not_completable', 'target');
       if (command.currency !== target.currency) return fault('target_not_completable', 'currency');
-      return command.amountCents > target.amountCents
+      return command.amountCents > MOST_COMPLETABLE.cents(target)
         ? fault('completion_exceeds_preauthorisation', 'amount')
         : undefined;
     }
     case 'refund': {
-      const left = refundableCents(target);
+      const left = refundableCents(target, nowMs);
       if (left === undefined) {
         // Refunded in full is still a matter of the amount.
-        const usedUp = target.status === 'approved' && target.refundedCents === target.amountCents;
+        const usedUp = target.status === 'approved' && MOST_REFUNDABLE.cents(target) === 0;
         return usedUp ? fault('refund_exceeds_original', 'amount') : fault('target_not_refundable', 'target');
       }
       if (command.currency !== target.currency) return fault('target_not_refundable', 'currency');

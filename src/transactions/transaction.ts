@@ -1,4 +1,4 @@
-// What a transaction is, and what may be done with it next.
+// What a transaction is, before and after its two commits.
 import type { MoneyOperation, Prepared } from '../acquirers/contract.js';
 import type { Pricing } from '../plugins/contract.js';
 import type { ShownBankAccount } from '../values/bank-account.js';
@@ -119,45 +119,6 @@ export function storedDecisions({ pricing, prepared }: Pick<Intent, 'pricing' | 
 }
 
 export const UNDECIDED: Outcome = { status: 'unknown', gatewayStatusCode: GATEWAY_STATUS.unknown };
-
-/** What is left to complete of a preauthorisation; undefined when a completion would be refused. */
-export function completableCents(transaction: Transaction, nowMs: number): number | undefined {
-  const open =
-    transaction.transactionType === 'preauthorisation' &&
-    transaction.status === 'approved' &&
-    transaction.completedBy === undefined &&
-    transaction.voidedBy === undefined &&
-    (transaction.completableUntilMs ?? 0) > nowMs;
-  // Without the surcharge, which a completion brings along itself.
-  return open ? (transaction.pricing?.originalCents ?? transaction.amountCents) : undefined;
-}
-
-/** What is left to refund; undefined when every refund would be refused. */
-export function refundableCents(transaction: Transaction): number | undefined {
-  const left = transaction.amountCents - transaction.refundedCents;
-  const open =
-    (transaction.transactionType === 'purchase' || transaction.transactionType === 'completion') &&
-    transaction.status === 'approved' &&
-    transaction.voidedBy === undefined &&
-    left > 0;
-  return open ? left : undefined;
-}
-
-export function voidable(transaction: Transaction, nowMs: number): boolean {
-  return (
-    transaction.transactionType !== 'void' &&
-    transaction.refundedCents === 0 &&
-    transaction.completedBy === undefined &&
-    transaction.voidedBy === undefined &&
-    stillUndoable(transaction, nowMs)
-  );
-}
-
-function stillUndoable({ status, voidableUntilMs }: Transaction, nowMs: number): boolean {
-  if (status === 'approved') return (voidableUntilMs ?? 0) > nowMs;
-  // A direct debit: until it is in a file for the bank, however late that file is made.
-  return status === 'pending' && voidableUntilMs !== undefined;
-}
 
 /** Which way the money of a direct debit goes. A void moves none. */
 export function directdebitMode({ bankAccount, transactionType }: Transaction): DirectDebitMode | undefined {

@@ -1,0 +1,126 @@
+// What may be done with a transaction next. Each rule is written once and read twice: as the SQL by which the target's row decides
+// in commit A, and as the predicate for links, look-ups and refusals. They cannot disagree.
+import type { Transaction } from './transaction.js';
+
+/** A column of the target's row, and where the same value stands in a transaction. */
+interface Column<Value> {
+  readonly name: string;
+  readonly of: (target: Transaction) => Value | undefined;
+}
+
+export interface Rule {
+  /** About the row `target`, at the time `asked.created_at`. */
+  readonly sql: string;
+  readonly allows: (target: Transaction, nowMs: number) => boolean;
+}
+
+export interface Limit {
+  /** About the row `target`. */
+  readonly sql: string;
+  readonly cents: (target: Transaction) => number;
+}
+
+const TYPE: Column<Transaction['transactionType']> = {
+  name: 'transaction_type',
+  of: (t) => t.transactionType,
+};
+const STATUS: Column<Transaction['status']> = { name: 'status', of: (t) => t.status };
+const COMPLETED_BY: Column<number> = { name: 'completed_by', of: (t) => t.completedBy };
+const VOIDED_BY: Column<number> = { name: 'voided_by', of: (t) => t.voidedBy };
+const AMOUNT: Column<number> = { name: 'amount_cents', of: (t) => t.amountCents };
+const REFUNDED: Column<number> = { name: 'refunded_cents', of: (t) => t.refundedCents };
+const COMPLETABLE_UNTIL: Column<number> = { name: 'completable_until', of: (t) => t.completableUntilMs };
+const VOIDABLE_UNTIL: Column<number> = { name: 'voidable_until', of: (t) => t.voidableUntilMs };
+
+function is<Value extends string>({ name, of }: Column<Value>, ...values: readonly Value[]): Rule {
+  return {
+    sql: `target.${name} IN (${values.map((value) => `'${value}'`).join(', ')})`,
+    allows: (target) => values.includes(of(target) as Value),
+  };
+}
+
+function isNot<Value extends string>({ name, of }: Column<Value>, value: Value): Rule {
+  return { sql: `target.${name} <> '${value}'`, allows: (target) => of(target) !== value };
+}
+
+function isEmpty({ name, of }: Column<unknown>): Rule {
+  return { sql: `target.${name} IS NULL`, allows: (target) => of(target) === undefined };
+}
+
+function isSet({ name, of }: Column<unknown>): Rule {
+  return { sql: `target.${name} IS NOT NULL`, allows: (target) => of(target) !== undefined };
+}
+
+function isZero({ name, of }: Column<number>): Rule {
+  return { sql: `target.${name} = 0`, allows: (target) => of(target) === 0 };
+}
+
+function isAhead({ name, of }: Column<number>): Rule {
+  return {
+    sql: `target.${name} > asked.created_at`,
+    allows: (target, nowMs) => (of(target) ?? 0) > nowMs,
+  };
+}
+
+function all(...rules: readonly Rule[]): Rule {
+  return {
+    sql: `(${rules.map(({ sql }) => sql).join(' AND ')})`,
+    allows: (target, nowMs) => rules.every((rule) => rule.allows(target, nowMs)),
+  };
+}
+
+function any(...rules: readonly Rule[]): Rule {
+  return {
+    sql: `(${rules.map(({ sql }) => sql).join(' OR ')})`,
+    allows: (target, nowMs) => rules.some((rule) => rule.allows(target, nowMs)),
+  };
+}
+
+/** What is left of the first without the others. */
+function rest(whole: Column<number>, ...parts: readonly Column<number>[]): Limit {
+  return {
+    sql: [whole, ...parts].map(({ name }) => `target.${name}`).join(' - '),
+    cents: (target) => parts.reduce((left, part) => left - (part.of(target) ?? 0), whole.of(target) ?? 0),
+  };
+}
+
+export const REFUNDABLE = all(is(TYPE, 'purchase', 'completion'), is(STATUS, 'approved'), isEmpty(VOIDED_BY));
+export const MOST_REFUNDABLE = rest(AMOUNT, REFUNDED);
+
+export const COMPLETABLE = all(
+  is(TYPE, 'preauthorisation'),
+  is(STATUS, 'approved'),
+  isEmpty(VOIDED_BY),
+  isEmpty(COMPLETED_BY),
+  isAhead(COMPLETABLE_UNTIL),
+);
+export const MOST_COMPLETABLE = rest(AMOUNT);
+
+export const VOIDABLE = all(
+  isNot(TYPE, 'void'),
+  isZero(REFUNDED),
+  isEmpty(COMPLETED_BY),
+  isEmpty(VOIDED_BY),
+  any(
+    all(is(STATUS, 'approved'), isAhead(VOIDABLE_UNTIL)),
+    // A direct debit: until it is in a file for the bank, which empties the column, however late that file is made.
+    all(is(STATUS, 'pending'), isSet(VOIDABLE_UNTIL)),
+  ),
+);
+
+/** What is left to complete of a preauthorisation; undefined when a completion would be refused. */
+export function completableCents(target: Transaction, nowMs: number): number | undefined {
+  if (!COMPLETABLE.allows(target, nowMs)) return undefined;
+  // Without the surcharge, which a completion brings along itself.
+  return target.pricing?.originalCents ?? MOST_COMPLETABLE.cents(target);
+}
+
+/** What is left to refund; undefined when every refund would be refused. */
+export function refundableCents(target: Transaction, nowMs: number): number | undefined {
+  const left = MOST_REFUNDABLE.cents(target);
+  return left > 0 && REFUNDABLE.allows(target, nowMs) ? left : undefined;
+}
+
+export function voidable(target: Transaction, nowMs: number): boolean {
+  return VOIDABLE.allows(target, nowMs);
+}
