@@ -4,6 +4,7 @@ import { CLAIM_GUARDS } from './guards-of-claims.js';
 import { DIRECTDEBIT_GUARDS } from './guards-of-directdebit.js';
 import { FAILOVER_GUARDS } from './guards-of-failover.js';
 import { MODE_GUARDS } from './guards-of-modes.js';
+import { PROCESS_GUARDS } from './guards-of-processes.js';
 import { RECORD_GUARDS } from './guards-of-records.js';
 import { SCHEMA_GUARDS } from './guards-of-the-schema.js';
 import { VAULT_GUARDS } from './guards-of-the-vault.js';
@@ -14,6 +15,7 @@ export const CONTROL: NamedTest = ['test/transactions/ordinary-day.test.ts', 'an
 export const GUARDS: readonly Guard[] = [
   ...CLAIM_GUARDS,
   ...RECORD_GUARDS,
+  ...PROCESS_GUARDS,
   ...SCHEMA_GUARDS,
   ...VAULT_GUARDS,
   ...DIRECTDEBIT_GUARDS,

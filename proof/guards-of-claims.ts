@@ -6,7 +6,7 @@ import type { Guard } from './guard.js';
 const CLAIM = 'src/transactions/claim.sql.ts';
 const RULES = 'src/transactions/target-rules.ts';
 const CREATE = 'src/transactions/create.ts';
-const CORRELATION_IDS = 'test/api/correlation-ids.test.ts';
+const CORRELATION_IDS = 'test/api/taken-correlation-ids.test.ts';
 const ANSWERS = 'test/transactions/acquirer-answers.test.ts';
 const REFUND = 'test/transactions/refund.test.ts';
 const COMPLETION = 'test/transactions/completion.test.ts';
@@ -313,6 +313,6 @@ export const CLAIM_GUARDS: readonly Guard[] = [
     file: 'src/merchants/callers.sql.ts',
     find: ' AND u.revoked_at IS NULL',
     replace: '',
-    tests: [['test/http/callers.test.ts', 'a user that is revoked']],
+    tests: [['test/http/operator-changes.test.ts', 'a user that is revoked']],
   },
 ];

@@ -2,14 +2,12 @@
 // Not among them: `status = 'unknown'` in BEGIN_REVERSAL and TAKE_DUE, since only the current attempt can have decided.
 import type { Guard } from './guard.js';
 
+const BELIEVED_DEAD = 'test/transactions/believed-dead.test.ts';
+const OVERTAKEN = 'test/transactions/overtaken-attempts.test.ts';
 const RECORD = 'src/transactions/status.sql.ts';
 const FINISH = 'src/transactions/finish.ts';
 const RESOLVER = 'src/transactions/resolver.ts';
 const RESOLVER_SQL = 'src/transactions/resolver.sql.ts';
-const LEASES_OF_AUDITS = 'src/transactions/audit-leases.ts';
-const LEASES_SQL = 'src/transactions/audit-leases.sql.ts';
-const REGISTRY = 'src/transactions/process-registry.ts';
-const DEAD_SQL = 'src/transactions/dead-processes.sql.ts';
 const DEADLINE = 'src/acquirers/deadline.ts';
 const ANSWERS = 'test/transactions/acquirer-answers.test.ts';
 const AWKWARD = 'test/acquirers/awkward-link.test.ts';
@@ -17,12 +15,7 @@ const LATE = 'test/transactions/late-answers.test.ts';
 const IN_DOUBT = 'test/transactions/in-doubt.test.ts';
 const RESOLVERS = 'test/transactions/resolver.test.ts';
 const COMMITS = 'test/transactions/commit-order.test.ts';
-const SWEEP = 'src/transactions/sweep.ts';
-const SWEEPS = 'test/transactions/sweep.test.ts';
-const LEASES = 'test/transactions/leases.test.ts';
 const REFUND = 'test/transactions/refund.test.ts';
-const DURABILITY = 'test/postgres/durability.test.ts';
-const SERVER = 'src/embedded-postgres/process.ts';
 
 export const RECORD_GUARDS: readonly Guard[] = [
   {
@@ -30,7 +23,7 @@ export const RECORD_GUARDS: readonly Guard[] = [
     file: RECORD,
     find: ' AND t.resolve_attempts = answer.resolve_attempts`;',
     replace: '`;',
-    tests: [[IN_DOUBT, 'approval that comes when a reversal is under way']],
+    tests: [[BELIEVED_DEAD, 'approval that comes when a reversal is under way']],
   },
   {
     name: 'record: what is decided stays decided',
@@ -45,7 +38,7 @@ export const RECORD_GUARDS: readonly Guard[] = [
     file: 'src/transactions/record.ts',
     find: 'if (rows.length === recordings.length) return',
     replace: 'if (rows.length <= recordings.length) return',
-    tests: [[IN_DOUBT, 'approval that comes after the reversal']],
+    tests: [[BELIEVED_DEAD, 'approval that comes after the reversal']],
   },
   {
     name: 'record: a refund that did not happen gives its amount back',
@@ -139,7 +132,7 @@ export const RECORD_GUARDS: readonly Guard[] = [
     file: RECORD,
     find: "AND t.audit = doubt.audit\n        AND t.status = 'unknown' AND t.resolve_at IS NULL",
     replace: 'AND t.audit = doubt.audit\n        AND t.resolve_at IS NULL',
-    tests: [[IN_DOUBT, 'unreadable answer that comes after the reversal']],
+    tests: [[BELIEVED_DEAD, 'unreadable answer that comes after the reversal']],
   },
   {
     name: 'inquiry: no answer does not mean that nothing was done',
@@ -234,7 +227,7 @@ export const RECORD_GUARDS: readonly Guard[] = [
     file: RESOLVER,
     find: 'if (!(await this.#beginReversal(doubt))) return;',
     replace: 'await this.#beginReversal(doubt);',
-    tests: [[RESOLVERS, 'finds nothing, after the newer one found it approved']],
+    tests: [[OVERTAKEN, 'finds nothing, after the newer one found it approved']],
   },
   {
     name: 'reversal: not begun by an attempt that was overtaken',
@@ -243,7 +236,7 @@ export const RECORD_GUARDS: readonly Guard[] = [
     find: "UPDATE transaction SET reversing = true\n    WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND resolve_attempts = $3",
     replace:
       "UPDATE transaction SET reversing = true\n    WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND $3::integer > 0",
-    tests: [[RESOLVERS, 'finds nothing, while the newer one still asks']],
+    tests: [[OVERTAKEN, 'finds nothing, while the newer one still asks']],
   },
   {
     name: 'postponing: only by the current attempt, and only what is undecided',
@@ -251,7 +244,7 @@ export const RECORD_GUARDS: readonly Guard[] = [
     file: RESOLVER_SQL,
     find: "interval '1 millisecond'\n    WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND resolve_attempts = $3",
     replace: "interval '1 millisecond'\n    WHERE organisation_id = $1 AND audit = $2 AND $3::integer > 0",
-    tests: [[RESOLVERS, 'gets no answer, after the newer one found it approved']],
+    tests: [[OVERTAKEN, 'gets no answer, after the newer one found it approved']],
   },
   {
     name: 'taking: every taking is a new attempt',
@@ -259,7 +252,7 @@ export const RECORD_GUARDS: readonly Guard[] = [
     file: RESOLVER_SQL,
     find: 'SET resolve_attempts = t.resolve_attempts + 1,',
     replace: 'SET resolve_attempts = greatest(t.resolve_attempts, 1),',
-    tests: [[RESOLVERS, 'finds nothing, while the newer one still asks']],
+    tests: [[OVERTAKEN, 'finds nothing, while the newer one still asks']],
   },
   {
     name: 'taking: for as long as the lease nobody else takes it',
@@ -276,169 +269,5 @@ export const RECORD_GUARDS: readonly Guard[] = [
     find: ' FOR UPDATE SKIP LOCKED',
     replace: '',
     tests: [[RESOLVERS, 'taken by a resolver that has not committed yet']],
-  },
-  {
-    name: 'dead processes: what they left is handed over',
-    slow: true,
-    file: RESOLVER,
-    find: 'const handedOver = await this.#deadProcesses.handOver();',
-    replace: 'const handedOver = 0;',
-    tests: [[IN_DOUBT, 'approval that comes after the reversal']],
-  },
-  {
-    name: 'dead processes: what the living are doing is left to them',
-    slow: true,
-    file: DEAD_SQL,
-    find: "WHERE p.seen_at < now() - $1 * interval '1 millisecond' AND p.id <> $2",
-    replace: "WHERE $1 * interval '1 millisecond' > interval '0' AND p.id <> $2",
-    also: [
-      {
-        file: DEAD_SQL,
-        find: "AND p.seen_at < now() - $1 * interval '1 millisecond')",
-        replace: "AND $1 * interval '1 millisecond' > interval '0')",
-      },
-    ],
-    tests: [[IN_DOUBT, 'a living process waits for its acquirer']],
-  },
-  {
-    name: 'dead processes: a process does not take its own',
-    file: DEAD_SQL,
-    find: ' AND p.id <> $2',
-    replace: ' AND $2 > 0',
-    tests: [[IN_DOUBT, 'a process that could not report for a while']],
-  },
-  {
-    name: 'dead processes: what was handed over once is not taken from its resolver',
-    slow: true,
-    file: DEAD_SQL,
-    find: "status = 'unknown' AND resolve_at IS NULL\n        AND EXISTS",
-    replace: "status = 'unknown'\n        AND EXISTS",
-    tests: [[RESOLVERS, 'left by a dead process and taken by a resolver']],
-  },
-  {
-    name: 'dead processes: forgotten with their leases only after what they left was handed over',
-    file: 'src/transactions/dead-processes.ts',
-    find: 'total += await this.#handOverLeasesOf(process);',
-    replace: 'if (!process.forGood) total += await this.#handOverLeasesOf(process);',
-    tests: [[LEASES, 'dead for more than an hour']],
-  },
-  {
-    name: 'leases: kept while one audit of the block is in doubt',
-    slow: true,
-    file: LEASES_OF_AUDITS,
-    find: 'if (block.inDoubt === 0 && block.next > block.last) {',
-    replace: 'if (block.next > block.last) {',
-    tests: [[LEASES, 'all other audits of its block are decided']],
-  },
-  {
-    name: 'leases: kept by a process that stops and leaves something in doubt',
-    file: REGISTRY,
-    find: 'if (!leases.inDoubt)',
-    replace: '',
-    tests: [[LEASES, 'stopped with an audit still in doubt']],
-  },
-  {
-    name: 'leases: audits given back only if nobody leased later ones',
-    file: LEASES_SQL,
-    find: 'WHERE id = $1 AND next_audit = $3',
-    replace: 'WHERE id = $1 AND $3::bigint > 0',
-    tests: [[LEASES, 'stopped after another leased later audits']],
-  },
-  {
-    name: 'leases: a process that was forgotten uses none of its old ones',
-    file: LEASES_OF_AUDITS,
-    find: 'block.next = block.last + 1;',
-    replace: '',
-    tests: [[LEASES, 'forgotten by the others']],
-  },
-  {
-    name: 'leases: what is in doubt is leased anew when the database has lost its lease',
-    file: REGISTRY,
-    find: 'if (row.goneBack || row.lineage !== this.#renewedIn) await leases.renew();',
-    replace: '',
-    tests: [[LEASES, 'what is in doubt is leased anew']],
-  },
-  {
-    name: 'leases: none while the counters may have gone back',
-    file: LEASES_SQL,
-    find: 'AND (SELECT lineage = database_lineage() FROM gateway)',
-    replace: '',
-    tests: [[LEASES, 'leases nothing until the counters were moved']],
-  },
-  {
-    name: 'leases: counters that may have gone back are moved past what was handed out',
-    file: REGISTRY,
-    find: 'if (row.goneBack) await this.database.query(MOVE_AHEAD, [AHEAD]);',
-    replace: 'if (row.goneBack) await this.database.query(MOVE_AHEAD, [0]);',
-    tests: [[LEASES, 'leases nothing until the counters were moved']],
-  },
-  {
-    name: 'sweep: hands over what nobody looks after',
-    file: SWEEP,
-    find: 'const audits = unleased.filter(({ old }) => old)',
-    replace: 'const audits = unleased.filter(() => false)',
-    tests: [[SWEEPS, 'finds what is in doubt under no lease']],
-  },
-  {
-    name: 'sweep: leaves what is under a lease',
-    file: 'src/transactions/sweep.sql.ts',
-    find: 'WHERE l.organisation_id = $1 AND t.audit BETWEEN l.first_audit AND l.last_audit)',
-    replace: 'WHERE l.organisation_id = $1 AND false)',
-    tests: [[SWEEPS, 'leaves what is under a lease']],
-  },
-  {
-    name: 'sweep: leaves what is young',
-    file: SWEEP,
-    find: 'const audits = unleased.filter(({ old }) => old)',
-    replace: 'const audits = unleased',
-    tests: [[SWEEPS, 'waits at what is young']],
-  },
-  {
-    name: 'leases: a process without a heartbeat claims nothing',
-    slow: true,
-    file: LEASES_OF_AUDITS,
-    find: "if (!this.process.alive) throw fault('not_processed');",
-    replace: '',
-    tests: [[LEASES, 'without a heartbeat for fifteen seconds']],
-  },
-  {
-    name: 'a claim of which nobody knows: should it turn up, it is closed as not sent',
-    slow: true,
-    file: 'src/transactions/create.ts',
-    find: 'finisher.closeAsNotSent({ organisationId, audit, ...targetOf(priced) });',
-    replace: '',
-    tests: [[COMMITS, 'its connection breaks']],
-  },
-  {
-    name: 'an answer that could not be stored: kept until it can',
-    slow: true,
-    file: FINISH,
-    find: 'const settled = this.#keep(this.#untilSettled(intent, away ? ending : IN_DOUBT));',
-    replace: 'const settled = Promise.resolve();',
-    tests: [[COMMITS, 'the connection breaks while the answer is stored']],
-  },
-  ...['fsync', 'full_page_writes', 'synchronous_commit'].map(
-    (setting): Guard => ({
-      name: `durability: the gateway’s own PostgreSQL runs with ${setting}`,
-      slow: true,
-      file: SERVER,
-      find: `${setting}: 'on',`,
-      replace: `${setting}: 'off',`,
-      tests: [['test/embedded-postgres/embedded-postgres.test.ts', 'a server is durable']],
-    }),
-  ),
-  {
-    name: 'durability: a PostgreSQL with fsync off is refused',
-    file: 'src/gateway/connection.ts',
-    find: "if (server.fsync !== 'on')",
-    replace: "if (server.fsync === 'never')",
-    tests: [[DURABILITY, 'fsync off']],
-  },
-  {
-    name: 'durability: a PostgreSQL with synchronous_commit off is refused',
-    file: 'src/postgres/session.ts',
-    find: 'if (!DURABLE.includes(found.synchronousCommit)) {',
-    replace: "if (found.synchronousCommit === 'never') {",
-    tests: [[DURABILITY, 'synchronous_commit off']],
   },
 ];

@@ -3,6 +3,7 @@
 import { paymentBody } from '../testkit/bodies.js';
 import type { Chance } from '../testkit/chance.js';
 import type { RawCase } from './hostile-case.js';
+import { misleadingFramings } from './hostile-framing.js';
 import type { HostileGateway } from './hostile-gateway.js';
 import type { Secrets } from './hostile-secrets.js';
 
@@ -266,38 +267,7 @@ export class RawCases {
     const inner = chance.id();
     const { head: top, body } = this.#purchase(inner);
     const hidden = top + body;
-    const chunked = 'Transfer-Encoding: chunked';
-    const bad = (...headers: string[]) => ({ headers, payload: `0\r\n\r\n${hidden}` });
-    const badChunk = (payload: string) => ({ headers: [chunked], payload: payload + hidden });
-    const { headers, payload } = chance.pick([
-      bad('Content-Length: 5', chunked),
-      bad(chunked, 'Content-Length: 5'),
-      bad(`Content-Length: ${this.#lengthOf(hidden) + 5}`, chunked),
-      bad('Content-Length: 5', 'Transfer-Encoding: xchunked'),
-      bad('Content-Length: 5', 'Transfer-Encoding: chunked, identity'),
-      bad('Content-Length: 5', 'Transfer-Encoding: identity'),
-      bad('Content-Length: 5', 'Transfer-Encoding:\tchunked'),
-      bad('Content-Length: 5', 'Transfer-Encoding:', ' chunked'),
-      bad('Content-Length: 5', 'Transfer-Encoding : chunked'),
-      bad('Content-Length: 5', chunked, 'Transfer-Encoding: x'),
-      bad('Transfer-Encoding: gzip'),
-      bad('Content-Length: 5', 'Content-Length: 0'),
-      bad('Content-Length: 5, 5'),
-      bad('Content-Length: +5'),
-      bad('Content-Length: 0x5'),
-      bad('Content-Length: 5 5'),
-      bad('Content-Length: -5'),
-      bad('Content-Length: 99999999999999999999999'),
-      bad('Content-Length:'),
-      badChunk('0x5\r\nhello\r\n0\r\n\r\n'),
-      badChunk('-5\r\nhello\r\n0\r\n\r\n'),
-      badChunk('5 \r\nhello\r\n0\r\n\r\n'.replace('5 ', 'g')),
-      badChunk('ffffffffffffffffff\r\n'),
-      badChunk('5\r\nhelloXX0\r\n\r\n'),
-      badChunk('5\r\nhello0\r\n\r\n'),
-      badChunk('\r\n\r\n'),
-      badChunk(`${'5'.repeat(400)}\r\n`),
-    ]);
+    const { headers, payload } = chance.pick(misleadingFramings(hidden, this.#lengthOf(hidden)));
     const common = [
       'Host: gateway',
       AUTHORIZATION,

@@ -15,6 +15,7 @@ import { startGateway } from './hostile-gateway.js';
 import type { Measures, Stall } from './hostile-inside.js';
 import { Judge } from './hostile-judge.js';
 import { memoryGrowth } from './hostile-memory.js';
+import { startProbe } from './hostile-probe.js';
 import { Proper } from './hostile-proper.js';
 import { RawCases } from './hostile-raw.js';
 import { Secrets } from './hostile-secrets.js';
@@ -86,7 +87,9 @@ async function run(): Promise<void> {
       };
     },
   });
-  const probe = startProbe();
+  const probe = startProbe(gateway, async (answered) => {
+    if (!(await hasCrashed())) judge.breaks('always reachable', `the probe got ${answered}`);
+  });
   const next = cases();
   const memory: Measures[] = [];
   const begunMs = performance.now();
@@ -250,31 +253,6 @@ async function stallOf(one: Case): Promise<number> {
   if (one.raw) await exchange(gateway.port, { ...one, parts });
   else await control.send(parts.join(''));
   return (await gateway.measure()).stallMs;
-}
-
-/** A cheap request at a steady pace on a connection of its own. */
-function startProbe(): { end(): Promise<number> } {
-  const connection = new Kept(gateway.port);
-  let longestMs = 0;
-  let ended = false;
-  const task = (async () => {
-    while (!ended && !gateway.hasEnded()) {
-      const begunMs = performance.now();
-      const answer = await connection.send('GET /livez HTTP/1.1\r\nHost: gateway\r\n\r\n');
-      longestMs = Math.max(longestMs, performance.now() - begunMs);
-      if (answer?.status !== 200 && !(await hasCrashed()))
-        judge.breaks('always reachable', `the probe got ${answer?.status}`);
-      await sleep(20);
-    }
-    connection.close();
-  })();
-  return {
-    end: async () => {
-      ended = true;
-      await task;
-      return longestMs;
-    },
-  };
 }
 
 /** Stops the gateway and says what was broken. */

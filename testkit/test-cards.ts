@@ -1,5 +1,24 @@
-// The card numbers that make the simulated acquirer do what a test needs.
-import { luhnDigit } from '../src/values/card.js';
+// The schemes' public test cards, and the card numbers that make the simulated acquirer do what a test needs.
+import { type CardType, luhnDigit } from '../src/values/card.js';
+
+export const SCHEME_CARDS: readonly (readonly [string, CardType])[] = [
+  ['4111111111111111', 'visa'],
+  ['4012888888881881', 'visa'],
+  ['4222222222222', 'visa'],
+  ['5555555555554444', 'mastercard'],
+  ['5105105105105100', 'mastercard'],
+  ['2223003122003222', 'mastercard'],
+  ['378282246310005', 'amex'],
+  ['341111111111111', 'amex'],
+  ['30569309025904', 'diners'],
+  ['36227206271667', 'diners'],
+  ['38520000023237', 'diners'],
+  ['6011111111111117', 'discover'],
+  ['6445644564456445', 'discover'],
+  ['3530111333300000', 'jcb'],
+  ['3566002020360505', 'jcb'],
+  ['6200000000000005', 'unionpay'],
+];
 
 /** 4100000000000CCx: answered with this response code. */
 export function cardAnsweredWith(responseCode: string): string {

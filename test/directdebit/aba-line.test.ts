@@ -12,7 +12,7 @@ import {
   parseTrailer,
   trailerLine,
 } from '../../src/directdebit/aba-line.js';
-import { lodgementReference, parseLodgementReference } from '../../src/directdebit/lodgement-reference.js';
+import { lodgementReference } from '../../src/directdebit/lodgement-reference.js';
 import { BankAccount, BECS_CHARACTERS_PATTERN, MOST_CENTS } from '../../src/values/bank-account.js';
 import type { Audit, OrganisationId } from '../../src/values/ids.js';
 import { cents } from '../../src/values/money.js';
@@ -136,45 +136,6 @@ test('a value that is too long for its field is refused, and moves no other fiel
   expect(() => itemLine(lodgedItem, { ...merchant, remitter: 'x'.repeat(17) })).toThrow();
   expect(() => trailerLine({ items: 1_000_000, debitCents: cents(1), creditCents: cents(0) })).toThrow();
   expect(() => trailerLine({ items: 1, debitCents: cents(MOST_CENTS + 1), creditCents: cents(0) })).toThrow();
-});
-
-test('a lodgement reference has 18 characters and leads back to its transaction', () => {
-  fc.assert(
-    fc.property(lodged, (transaction) => {
-      const reference = lodgementReference(transaction);
-      expect(reference).toMatch(/^[0-9A-Z]{18}$/);
-      expect(parseLodgementReference(reference)).toEqual(transaction);
-    }),
-  );
-});
-
-test('two transactions never have the same lodgement reference', () => {
-  const near = fc.tuple(id, id).map(([organisation, audit]) => ({
-    installation: 'ABCDEF',
-    organisationId: organisation as OrganisationId,
-    audit: audit as Audit,
-  }));
-  fc.assert(
-    fc.property(
-      fc.uniqueArray(near, { selector: ({ organisationId, audit }) => `${organisationId}/${audit}` }),
-      (many) => {
-        expect(new Set(many.map(lodgementReference)).size).toBe(many.length);
-      },
-    ),
-  );
-});
-
-test('a text that no lodgement reference looks like leads nowhere', () => {
-  fc.assert(
-    fc.property(fc.oneof(fc.string(), digits(0, 20), text(18)), (reference) => {
-      const [, organisation = '', audit = ''] = /^.{6}(.{6})(.{6})$/.exec(reference.trim()) ?? [];
-      const number = (part: string) => Number.parseInt(part, 36);
-      const right =
-        /^[0-9A-Z]{18}$/.test(reference.trim()) &&
-        [organisation, audit].every((part) => number(part) >= 1 && number(part) < 2 ** 31);
-      expect(parseLodgementReference(reference) !== undefined).toBe(right);
-    }),
-  );
 });
 
 const returned: fc.Arbitrary<Returned & Pick<Header, 'day' | 'userId'>> = fc.record({

@@ -6,27 +6,23 @@ import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import { type Answer, type Json, TEST_MODE } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { bankAccount, vaultOf } from '../../testkit/vault-client.js';
+import {
+  CLOSE_OF_DAY,
+  DAY,
+  DEBIT,
+  lasting,
+  links,
+  MEANINGS,
+  REQUEST,
+  RESPONSE,
+  SHOWN_ACCOUNT,
+  SYDNEY_TIME,
+  status,
+} from './shown-payments.js';
 
 const RETURN_CODES = [1, 2, 3, 4, 5, 6, 7, 8, 9];
-const MEANINGS = [
-  '',
-  'Invalid BSB number',
-  'Payment stopped',
-  'Account closed',
-  'Customer deceased',
-  'No account or incorrect account number',
-  'Refer to customer',
-  'Deleted',
-  'Invalid user ID number',
-  'Technically invalid',
-];
 /** Account numbers that only look like one that is returned. */
 const CLEARING = ['123456789', '900000', '90006', '9000060', '0900006', '800006', '16'];
-const REQUEST = 'GATEWAY.REQUEST.KVP.';
-const RESPONSE = 'GATEWAY.RESPONSE.KVP.';
-const SYDNEY_TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+1[01]:00$/);
-const CLOSE_OF_DAY = expect.stringMatching(/^\d{4}-\d\d-\d\dT18:00:00\.000\+1[01]:00$/);
-const DAY = expect.stringMatching(/^\d{4}-\d\d-\d\d$/);
 
 /** What was seen of one payment: when it was made, and when the bank was through with it. */
 interface Seen {
@@ -103,44 +99,6 @@ beforeAll(async () => {
   }
 });
 afterAll(() => gateway.close());
-
-const SHOWN_ACCOUNT = { bsb: '062-000', account_number: '******789', account_name: 'A Customer' };
-
-/** The parts of a lookup that stay as they are from the beginning to the end. */
-function lasting(audit: number, transaction: Json, kvps: Json = {}, merchant = 1): Json {
-  return {
-    audit,
-    gateway_timestamp: SYDNEY_TIME,
-    merchant: { id: merchant },
-    kvps: { ...TEST_MODE, ...kvps },
-    transaction,
-  };
-}
-
-function status(code: string, acquirer: Json): Json {
-  return {
-    gateway_status_code: 0,
-    gateway_status_message: 'Processed',
-    transaction_status_code: code,
-    acquirer,
-  };
-}
-
-function links(audit: number, ...operations: string[]): Json {
-  const self = `/v1/transactions/${audit}`;
-  return {
-    self: { href: self },
-    ...Object.fromEntries(operations.map((name) => [name, { href: `${self}/${name}` }])),
-  };
-}
-
-const DEBIT = {
-  reference: 'order-9',
-  transaction_type: 'purchase',
-  amount_details: { total_amount: '1995', currency: 'AUD' },
-  payment_method: { bankaccount: SHOWN_ACCOUNT },
-  directdebit_mode: 'debit',
-};
 
 describe('what is shown', () => {
   test('purchase with a bank account → 201, pending, with a link to void it and nothing of the bank yet', () => {

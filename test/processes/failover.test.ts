@@ -1,7 +1,6 @@
 // A primary, its synchronous standby and what leads to the wrong one of them: no promise is given that the other could break.
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, connect as tcpConnect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,9 +14,10 @@ import { migrate } from '../../src/postgres/migrations.js';
 import { type Answer, type Client, client } from '../../testkit/client.js';
 import { addCast, type Credentials } from '../../testkit/gateway.js';
 import { dataDirectory, eventually } from '../../testkit/gateway-process.js';
-import { Pair, type PairedServer } from '../../testkit/pair.js';
+import { Pair } from '../../testkit/pair.js';
 import { Switch } from '../../testkit/switch.js';
 import { SLOW_CARD } from '../../testkit/test-cards.js';
+import { droppingSettings, forgingGreetings, relayed } from './pooler.js';
 
 const LIMIT_MS = 120_000;
 const ONE = { name: '', text: 'SELECT 1 AS one' };
@@ -263,46 +263,3 @@ describe('promises', () => {
     expect(logged()).toMatch(/"seconds":\d+(\.\d)?,"msg":"database back"/);
   });
 });
-
-type Bend = (chunk: Buffer, fromServer: boolean) => Buffer;
-
-/** As a pooler does that opens its own sessions: the process that it names is none of the server's. */
-function forgingGreetings(): Bend {
-  let done = false;
-  return (chunk, fromServer) => {
-    const at = fromServer && !done ? chunk.indexOf('K\0\0\0') : -1;
-    if (at === -1) return chunk;
-    done = true;
-    chunk.writeInt32BE(chunk.readInt32BE(at + 5) ^ 1, at + 5);
-    return chunk;
-  };
-}
-
-/** As a pooler does that was told to ignore what it cannot pass on. */
-function droppingSettings(): Bend {
-  let done = false;
-  return (chunk, fromServer) => {
-    const at = fromServer || done ? -1 : chunk.indexOf('options\0');
-    if (at === -1) return chunk;
-    done = true;
-    const end = chunk.indexOf('\0', at + 'options\0'.length) + 1;
-    const rest = Buffer.concat([chunk.subarray(0, at), chunk.subarray(end)]);
-    rest.writeInt32BE(rest.length, 0);
-    return rest;
-  };
-}
-
-async function relayed({ url, port }: PairedServer, pooler: () => Bend): Promise<string> {
-  const relay = createServer((near) => {
-    const bend = pooler();
-    const far = tcpConnect(port, '127.0.0.1');
-    near.on('data', (chunk) => far.write(bend(chunk, false))).on('close', () => far.destroy());
-    far.on('data', (chunk) => near.write(bend(chunk, true))).on('close', () => near.destroy());
-    for (const socket of [near, far]) socket.on('error', () => {});
-  });
-  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void relay.close());
-  const through = new URL(url);
-  through.port = String((relay.address() as { port: number }).port);
-  return through.href;
-}

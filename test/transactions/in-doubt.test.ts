@@ -1,5 +1,4 @@
 // What becomes of a transaction without a readable answer, with an acquirer that makes it hard.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import { type Answer, type Json, TEST_MODE } from '../../testkit/client.js';
@@ -233,94 +232,6 @@ describe('undecided', () => {
     await gateway.api.decided(voiding);
     expect((await gateway.api.refund(audit, 100)).body.status.transaction_status_code).toBe('approved');
   });
-});
-
-/** Longer than any resolver here waits for its next look. */
-const SEVERAL_LOOKS_MS = 1_500;
-
-test('a living process waits for its acquirer → nobody else asks about it', async () => {
-  const answer = acquirer.holdNextAnswer();
-  const settings = { ACQUIRER_DEADLINE_MS: '30000' };
-  const patient = await testGateway({ acquirers: [acquirer], settings, shareWith: gateway });
-  const answering = patient.api.purchase();
-  const reference = await answer.asked;
-  await sleep(SEVERAL_LOOKS_MS);
-  expect(acquirer.inquiries).not.toContain(reference);
-  answer.answer(answered('00'));
-  expect((await answering).body.status.transaction_status_code).toBe('approved');
-});
-
-test('a process that could not report for a while → it does not ask about what it is waiting for itself', async () => {
-  const ours = new ScriptedAcquirer();
-  const alone = await testGateway({ acquirers: [ours], settings: { ACQUIRER_DEADLINE_MS: '30000' } });
-  await alone.sql(`UPDATE merchant SET acquirer = 'scripted'`);
-  const answer = ours.holdNextAnswer();
-  const answering = alone.api.purchase();
-  await answer.asked;
-  const untilMs = performance.now() + SEVERAL_LOOKS_MS;
-  while (performance.now() < untilMs) {
-    await alone.sql(`UPDATE process SET seen_at = now() - interval '20 seconds'`);
-    await sleep(10);
-  }
-  expect(ours.inquiries).toEqual([]);
-  answer.answer(answered('00'));
-  expect((await answering).body.status.transaction_status_code).toBe('approved');
-  await alone.close();
-});
-
-/** A process that waits for the acquirer, and that the others take for dead meanwhile. */
-async function believedDead(correlationId: string) {
-  const answer = acquirer.holdNextAnswer();
-  const settings = { ACQUIRER_DEADLINE_MS: '30000' };
-  const patient = await testGateway({ acquirers: [acquirer], settings, shareWith: gateway });
-  const answering = patient.api.purchase({ correlationId });
-  const reference = await answer.asked;
-  const { audit } = (await gateway.api.search(correlationId)).body.results[0];
-  acquirer.nextFindings(() => ({ kind: 'not_seen' }));
-  const reversal = acquirer.holdNextReversal();
-  // Neither process seems to have reported lately: whichever resolver looks next takes over what they left open.
-  await vi.waitUntil(
-    async () => {
-      await gateway.sql(`UPDATE process SET seen_at = now() - interval '20 seconds'`);
-      return acquirer.reversals.includes(reference);
-    },
-    { timeout: 20_000 },
-  );
-  return { answer, answering, audit, reversal };
-}
-
-const REVERSED = { gateway_status_code: 2, transaction_status_code: 'error' };
-
-test('approval that comes when a reversal is under way → 504, unknown until the reversal is confirmed, then error with 2', async () => {
-  const { answer, answering, audit, reversal } = await believedDead('late-during-reversal');
-  answer.answer(answered('00'));
-  const late = await answering;
-  expect([late.status, late.code, auditOf(late)]).toEqual([504, 'acquirer_timeout', audit]);
-  expect((await lookedUp(audit)).status.transaction_status_code).toBe('unknown');
-  reversal.answer('reversed');
-  expect((await gateway.api.decided(audit)).status).toMatchObject(REVERSED);
-});
-
-test('approval that comes after the reversal → 201 with what is true: error with 2', async () => {
-  const { answer, answering, audit, reversal } = await believedDead('late-after-reversal');
-  reversal.answer('reversed');
-  const decided = await gateway.api.decided(audit);
-  expect(decided.status).toMatchObject(REVERSED);
-  answer.answer(answered('00'));
-  const late = await answering;
-  expect([late.status, late.body.audit, late.body.status]).toEqual([201, audit, decided.status]);
-  expect(await lookedUp(audit)).toEqual(decided);
-});
-
-test('unreadable answer that comes after the reversal → 502, and nothing is left for the resolver to look at', async () => {
-  const { answer, answering, audit, reversal } = await believedDead('unreadable-after-reversal');
-  reversal.answer('reversed');
-  const decided = await gateway.api.decided(audit);
-  answer.answer(UNREADABLE);
-  const late = await answering;
-  expect([late.status, auditOf(late)]).toEqual([502, audit]);
-  expect(await lookedUp(audit)).toEqual(decided);
-  expect(await gateway.sql('SELECT FROM transaction WHERE resolve_at IS NOT NULL')).toEqual([]);
 });
 
 test('every doubt → the acquirer has the same books', () =>

@@ -1,4 +1,4 @@
-// Resolvers of several processes at work on the same transactions in doubt.
+// The resolver: what is in doubt is looked at again and again, by one process at a time, and never given up.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
@@ -126,81 +126,6 @@ test('a reversal that is not confirmed → the same pauses, and only the reversa
   await lookAgain();
   expect((await one.api.decided(audit)).status).toMatchObject({ gateway_status_code: 2 });
   expect(acquirer.inquiries.length - held).toBe(1);
-});
-
-test('an attempt that was overtaken finds it approved, after the newer one had it reversed → it stays in error', async () => {
-  const slow = acquirer.holdNextFinding();
-  const audit = await purchasedInDoubt(one);
-  const reference = await slow.asked;
-  acquirer.nextFindings(() => ({ kind: 'not_seen' }));
-  await lookAgain();
-  const decided = await one.api.decided(audit);
-  expect(decided.status).toMatchObject({ gateway_status_code: 2, transaction_status_code: 'error' });
-  slow.answer(answered('00'));
-  await theOvertakenHaveFinished();
-  expect((await one.api.lookUp(audit)).body).toEqual(decided);
-  expect(times(acquirer.reversals, reference)).toBe(1);
-});
-
-test('an attempt that was overtaken finds it approved, while the newer one is reversing it → unknown, then in error', async () => {
-  const slow = acquirer.holdNextFinding();
-  const audit = await purchasedInDoubt(other);
-  await slow.asked;
-  acquirer.nextFindings(() => ({ kind: 'not_seen' }));
-  acquirer.nextReversals(() => 'no_answer');
-  await lookAgain();
-  await postponed(audit, 2);
-  slow.answer(answered('00'));
-  await theOvertakenHaveFinished();
-  expect((await one.api.lookUp(audit)).body.status.transaction_status_code).toBe('unknown');
-  await lookAgain();
-  expect((await one.api.decided(audit)).status).toMatchObject({ gateway_status_code: 2 });
-});
-
-test('an attempt that was overtaken finds nothing, after the newer one found it approved → not reversed, it stays approved', async () => {
-  const slow = acquirer.holdNextFinding();
-  const audit = await purchasedInDoubt(other);
-  const reference = await slow.asked;
-  acquirer.nextFindings(() => answered('00'));
-  await lookAgain();
-  const decided = await one.api.decided(audit);
-  expect(decided.status.transaction_status_code).toBe('approved');
-  slow.answer({ kind: 'not_seen' });
-  await theOvertakenHaveFinished();
-  expect((await one.api.lookUp(audit)).body).toEqual(decided);
-  expect(acquirer.reversals).not.toContain(reference);
-});
-
-test('an attempt that was overtaken finds nothing, while the newer one still asks → not reversed, and the newer one decides', async () => {
-  const slow = acquirer.holdNextFinding();
-  const audit = await purchasedInDoubt(one);
-  const reference = await slow.asked;
-  const newer = acquirer.holdNextFinding();
-  await lookAgain();
-  await newer.asked;
-  slow.answer({ kind: 'not_seen' });
-  // The newer attempt keeps the other resolver waiting, so it is the overtaken one's that takes this.
-  const next = acquirer.holdNextFinding();
-  const taken = await purchasedInDoubt(one);
-  await next.asked;
-  expect(acquirer.reversals).not.toContain(reference);
-  newer.answer(answered('00'));
-  expect((await one.api.decided(audit)).status.transaction_status_code).toBe('approved');
-  next.answer(answered('00'));
-  await one.api.decided(taken);
-  expect(acquirer.reversals).not.toContain(reference);
-});
-
-test('an attempt that was overtaken gets no answer, after the newer one found it approved → there is nothing to look at again', async () => {
-  const slow = acquirer.holdNextFinding();
-  const audit = await purchasedInDoubt(other);
-  await slow.asked;
-  acquirer.nextFindings(() => answered('00'));
-  await lookAgain();
-  await one.api.decided(audit);
-  slow.answer(NO_ANSWER);
-  await theOvertakenHaveFinished();
-  expect(await progressOf(audit)).toEqual({ attempts: 2, pauseMs: null });
 });
 
 test('taken by a resolver that has not committed yet → left to it', async () => {

@@ -1,0 +1,65 @@
+// Lodgement references: unique, 18 characters long, and each leads back to its transaction.
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { lodgementReference, parseLodgementReference } from '../../src/directdebit/lodgement-reference.js';
+import { BECS_CHARACTERS_PATTERN } from '../../src/values/bank-account.js';
+import type { Audit, OrganisationId } from '../../src/values/ids.js';
+
+const ASCII = Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index));
+const BECS_CHARACTERS = ASCII.filter((character) => new RegExp(BECS_CHARACTERS_PATTERN).test(character));
+
+const digits = (minLength: number, maxLength = minLength) =>
+  fc.array(fc.integer({ min: 0, max: 9 }), { minLength, maxLength }).map((each) => each.join(''));
+const text = (maxLength: number) =>
+  fc
+    .array(fc.constantFrom(...BECS_CHARACTERS), { minLength: 1, maxLength })
+    .map((each) => each.join(''))
+    .filter((name) => name.trim() !== '');
+const installation = fc
+  .array(fc.constantFrom(...'0123456789ABCDEF'), { minLength: 6, maxLength: 6 })
+  .map((each) => each.join(''));
+const id = fc.oneof(fc.integer({ min: 1, max: 2_147_483_647 }), fc.constantFrom(1, 35, 36, 2_147_483_647));
+const lodged = fc.record({
+  installation,
+  organisationId: id.map((number) => number as OrganisationId),
+  audit: id.map((number) => number as Audit),
+});
+
+test('a lodgement reference has 18 characters and leads back to its transaction', () => {
+  fc.assert(
+    fc.property(lodged, (transaction) => {
+      const reference = lodgementReference(transaction);
+      expect(reference).toMatch(/^[0-9A-Z]{18}$/);
+      expect(parseLodgementReference(reference)).toEqual(transaction);
+    }),
+  );
+});
+
+test('two transactions never have the same lodgement reference', () => {
+  const near = fc.tuple(id, id).map(([organisation, audit]) => ({
+    installation: 'ABCDEF',
+    organisationId: organisation as OrganisationId,
+    audit: audit as Audit,
+  }));
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(near, { selector: ({ organisationId, audit }) => `${organisationId}/${audit}` }),
+      (many) => {
+        expect(new Set(many.map(lodgementReference)).size).toBe(many.length);
+      },
+    ),
+  );
+});
+
+test('a text that no lodgement reference looks like leads nowhere', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), digits(0, 20), text(18)), (reference) => {
+      const [, organisation = '', audit = ''] = /^.{6}(.{6})(.{6})$/.exec(reference.trim()) ?? [];
+      const number = (part: string) => Number.parseInt(part, 36);
+      const right =
+        /^[0-9A-Z]{18}$/.test(reference.trim()) &&
+        [organisation, audit].every((part) => number(part) >= 1 && number(part) < 2 ** 31);
+      expect(parseLodgementReference(reference) !== undefined).toBe(right);
+    }),
+  );
+});
