@@ -1,5 +1,6 @@
 // The guards that `npm run test:guards` removes.
 import type { Guard, NamedTest } from './guard.js';
+import { CALLER_GUARDS } from './guards-of-callers.js';
 import { CLAIM_GUARDS } from './guards-of-claims.js';
 import { DIRECTDEBIT_GUARDS } from './guards-of-directdebit.js';
 import { FAILOVER_GUARDS } from './guards-of-failover.js';
@@ -14,6 +15,7 @@ export const CONTROL: NamedTest = ['test/transactions/ordinary-day.test.ts', 'an
 
 export const GUARDS: readonly Guard[] = [
   ...CLAIM_GUARDS,
+  ...CALLER_GUARDS,
   ...RECORD_GUARDS,
   ...PROCESS_GUARDS,
   ...SCHEMA_GUARDS,
