@@ -21,11 +21,11 @@ export const CALLER_GUARDS: readonly Guard[] = [
     tests: [['test/api/correlation-search.test.ts', 'that nobody used, or another merchant used']],
   },
   {
-    name: 'search by correlation ID: finds what is undecided, however old',
+    name: 'search by correlation ID: finds what is in doubt, however old',
     file: 'src/transactions/lookup.sql.ts',
     find: " OR status IN ('unknown', 'pending')",
     replace: '',
-    tests: [['test/api/correlation-search.test.ts', 'undecided after 25 hours']],
+    tests: [['test/api/correlation-search.test.ts', 'in doubt after 25 hours']],
   },
   {
     name: 'search by correlation ID: its hours count from the decision',

@@ -157,7 +157,7 @@ export const CLAIM_GUARDS: readonly Guard[] = [
     tests: [[REFUND, 'one cent more than the rest']],
   },
   {
-    name: 'refund: its amount is reserved while it is undecided',
+    name: 'refund: its amount is reserved while it is in doubt',
     slow: true,
     file: CLAIM,
     find: "WHEN 'refund' THEN target.refunded_cents + inserted.amount_cents ELSE",
@@ -248,9 +248,9 @@ export const CLAIM_GUARDS: readonly Guard[] = [
     name: 'commit order: nothing is answered before commit B',
     slow: true,
     file: 'src/transactions/finish.ts',
-    find: 'const settled = await this.#settle(intent, outcome);',
+    find: 'const stored = await this.#commitB(intent, outcome);',
     replace:
-      'this.#settle(intent, outcome).catch(() => {}); return { refundedCents: 0, ...intent, ...outcome }; const settled = undefined;',
+      'this.#commitB(intent, outcome).catch(() => {}); return { refundedCents: 0, ...intent, ...outcome }; const stored = undefined;',
     tests: [[COMMITS, 'while commit B waits']],
   },
 ];

@@ -153,8 +153,8 @@ export const PROCESS_GUARDS: readonly Guard[] = [
     name: 'an answer that could not be stored: kept until it can',
     slow: true,
     file: FINISH,
-    find: 'const settled = this.#keep(this.#untilSettled(intent, away ? ending : IN_DOUBT));',
-    replace: 'const settled = Promise.resolve();',
+    find: 'const stored = this.#keep(this.#untilStored(intent, away ? ending : IN_DOUBT));',
+    replace: 'const stored = Promise.resolve();',
     tests: [[COMMITS, 'the connection breaks while the answer is stored']],
   },
   ...['fsync', 'full_page_writes', 'synchronous_commit'].map(

@@ -123,7 +123,7 @@ export const RECORD_GUARDS: readonly Guard[] = [
     name: 'doubt: is handed to the resolver',
     slow: true,
     file: FINISH,
-    find: 'await this.records.handToResolver(intent);\n      this.onDoubt();',
+    find: 'await this.parts.records.handToResolver(intent);\n      this.parts.onDoubt();',
     replace: '',
     tests: [[IN_DOUBT, 'finds that it was declined']],
   },
@@ -239,7 +239,7 @@ export const RECORD_GUARDS: readonly Guard[] = [
     tests: [[OVERTAKEN, 'finds nothing, while the newer one still asks']],
   },
   {
-    name: 'postponing: only by the current attempt, and only what is undecided',
+    name: 'postponing: only by the current attempt, and only what is in doubt',
     slow: true,
     file: RESOLVER_SQL,
     find: "interval '1 millisecond'\n    WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND resolve_attempts = $3",

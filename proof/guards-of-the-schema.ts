@@ -35,7 +35,7 @@ export const SCHEMA_GUARDS: readonly Guard[] = [
     'CHECK (true)',
   ),
   money(
-    'undecided is -99, and nothing else is',
+    'in doubt is -99, and nothing else is',
     "CHECK ((status = 'unknown') = (gateway_status_code = -99))",
     'CHECK (true)',
   ),

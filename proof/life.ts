@@ -102,7 +102,7 @@ export function refusalOf(
   }
 }
 
-/** After an operation was accepted: it is there, undecided, and holds what it needs of its target. */
+/** After an operation was accepted: it is there, in doubt, and holds what it needs of its target. */
 export function claimed(state: State, { kind, targetAudit, amountCents }: Operation, audit: number): State {
   const target = lifeIn(state, targetAudit);
   const next = changed(state, targetAudit, {

@@ -28,8 +28,8 @@ export async function expectBooksToAgree(
   gateway: Pick<TestGateway, 'sql' | 'ledger'>,
   readEntries: () => Promise<readonly LedgerEntry[]> = gateway.ledger,
 ): Promise<void> {
-  const undecided = () => gateway.sql(`SELECT audit FROM transaction WHERE status = 'unknown'`);
-  await vi.waitFor(async () => expect(await undecided()).toEqual([]), { timeout: 20_000 });
+  const inDoubt = () => gateway.sql(`SELECT audit FROM transaction WHERE status = 'unknown'`);
+  await vi.waitFor(async () => expect(await inDoubt()).toEqual([]), { timeout: 20_000 });
   const entries = await readEntries();
   expect(entries.length).toBeGreaterThan(0);
   expect(differences(await storedTransactions(gateway), entries)).toEqual([]);

@@ -18,7 +18,7 @@ export interface Installation {
   readonly databaseUrl: string;
   /** Starts a gateway process. Settings without the prefix TOLLGATE_. */
   start(settings?: Environment): Promise<InstalledGateway>;
-  sql<Row extends pg.QueryResultRow>(text: string): Promise<Row[]>;
+  sql<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
   ledger(): Promise<LedgerEntry[]>;
   /** What the acquirer has done under the reference of one transaction. */
   ledgerOf(audit: number): Promise<LedgerEntry[]>;
@@ -49,7 +49,7 @@ export async function installation(): Promise<Installation> {
   return {
     databaseUrl: database.url,
     start: (settings) => startInstalled(database.url, ledgerPath, cast.owner, settings),
-    sql: async (text) => (await pool.query(text)).rows,
+    sql: async (text, values) => (await pool.query(text, values)).rows,
     ledger,
     ledgerOf: async (audit) => (await ledger()).filter(({ reference }) => reference === referenceOf(audit)),
   };

@@ -62,7 +62,14 @@ export function assemblePipeline(parts: PipelineParts): Pipeline {
     resolver: makeResolver(parts, records, orders),
     clearing: makeClearing(parts),
   });
-  const finisher = new Finisher(records, lookup, leases, registry, clock, () => background.resolveNow());
+  const finisher = new Finisher({
+    records,
+    lookup,
+    leases,
+    process: registry,
+    clock,
+    onDoubt: () => background.resolveNow(),
+  });
   const room = new Room({ maxInFlight: settings.maxInFlight, maxDelayMs: settings.maxDelayMs });
   const creation = new Creation({
     clock,

@@ -8,7 +8,7 @@ import type { Clock } from './clock.js';
 import type { Lookup } from './lookup.js';
 import { outcomeOf } from './outcome.js';
 import type { Records } from './record.js';
-import type { Intent, Outcome, Transaction, Undecided } from './transaction.js';
+import type { InDoubt, Intent, Outcome, Transaction } from './transaction.js';
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
@@ -20,39 +20,42 @@ const STRAGGLING_STATEMENT_MS = 30_000;
 const IN_DOUBT = 'in doubt';
 type Ending = Outcome | typeof IN_DOUBT;
 
+export interface FinisherParts {
+  readonly records: Records;
+  readonly lookup: Lookup;
+  readonly leases: AuditLeases;
+  /** This process in the registry. */
+  readonly process: { readonly heartbeatMs: number };
+  readonly clock: Clock;
+  /** Called when a transaction was handed to the resolver. */
+  readonly onDoubt: () => void;
+}
+
 export class Finisher {
   readonly #late = new Set<Promise<void>>();
   #stopping = false;
 
-  constructor(
-    private readonly records: Records,
-    private readonly lookup: Lookup,
-    private readonly leases: AuditLeases,
-    private readonly process: { readonly heartbeatMs: number },
-    private readonly clock: Clock,
-    /** Called when a transaction was handed to the resolver. */
-    private readonly onDoubt: () => void,
-  ) {}
+  constructor(private readonly parts: FinisherParts) {}
 
   /** Commit B, and the transaction as it then stands. */
   async finish(intent: Intent, answer: Answer): Promise<Transaction> {
     if (answer.kind === 'unknown') {
-      await this.#settle(intent, IN_DOUBT);
+      await this.#commitB(intent, IN_DOUBT);
       const code = answer.reason === 'timeout' ? 'acquirer_timeout' : 'acquirer_answer_unreadable';
       throw fault(code, 'outcome', intent.audit);
     }
     let outcome: Outcome;
     try {
-      outcome = outcomeOf(answer, this.clock.now(), intent);
+      outcome = outcomeOf(answer, this.parts.clock.now(), intent);
     } catch {
       // Nothing could be made of it. The money may have moved, and somebody has to find out.
       return this.finish(intent, { kind: 'unknown', reason: 'unreadable' });
     }
     // Here and wherever a payment passes, named members stand before what is spread: V8 gives an object that begins
     // with a spread and then grows a new shape each time, which cost more than all the rest of a purchase.
-    const settled = await this.#settle(intent, outcome);
-    if (settled === 'as answered') return { refundedCents: 0, ...intent, ...outcome };
-    if (settled === 'later') throw fault('acquirer_timeout', 'outcome', intent.audit);
+    const stored = await this.#commitB(intent, outcome);
+    if (stored === 'as answered') return { refundedCents: 0, ...intent, ...outcome };
+    if (stored === 'later') throw fault('acquirer_timeout', 'outcome', intent.audit);
     return this.#asStored(intent);
   }
 
@@ -60,7 +63,7 @@ export class Finisher {
    * For a claim of which nobody knows whether it was committed. Nothing was sent, and nothing will be: should the row
    * be there, or turn up while the server still works off what it had received, it will say so.
    */
-  closeAsNotSent(intent: Undecided): void {
+  closeAsNotSent(intent: InDoubt): void {
     void this.#keep(this.#untilClosedAsNotSent(intent));
   }
 
@@ -72,34 +75,34 @@ export class Finisher {
   }
 
   /** Whether this is what is stored now, or it may be something else, or nothing is known while the database is away. */
-  async #settle(intent: Intent, ending: Ending): Promise<'as answered' | 'perhaps' | 'later'> {
+  async #commitB(intent: Intent, ending: Ending): Promise<'as answered' | 'perhaps' | 'later'> {
     try {
       return (await this.#store(intent, ending)) ? 'as answered' : 'perhaps';
     } catch (error) {
       // What cannot be stored for any other reason than the database being away is left to the resolver.
       const away = error instanceof DatabaseUnavailable;
-      const settled = this.#keep(this.#untilSettled(intent, away ? ending : IN_DOUBT));
+      const stored = this.#keep(this.#untilStored(intent, away ? ending : IN_DOUBT));
       if (!away) throw error;
       return Promise.race([
-        settled.then(() => 'perhaps' as const),
+        stored.then(() => 'perhaps' as const),
         sleep(PATIENCE_MS, 'later' as const, { ref: false }),
       ]);
     }
   }
 
-  async #store(intent: Undecided, ending: Ending): Promise<boolean> {
+  async #store(intent: InDoubt, ending: Ending): Promise<boolean> {
     let recorded = false;
     if (ending === IN_DOUBT) {
-      await this.records.handToResolver(intent);
-      this.onDoubt();
+      await this.parts.records.handToResolver(intent);
+      this.parts.onDoubt();
     } else {
-      recorded = await this.records.record(intent, ending);
+      recorded = await this.parts.records.record(intent, ending);
     }
-    this.leases.release(intent.organisationId, intent.audit);
+    this.parts.leases.release(intent.organisationId, intent.audit);
     return recorded;
   }
 
-  async #untilSettled(intent: Undecided, ending: Ending): Promise<void> {
+  async #untilStored(intent: InDoubt, ending: Ending): Promise<void> {
     for await (const _ of this.#pauses()) {
       // A failure means that the database is still away.
       const stored = await this.#store(intent, ending).then(
@@ -110,18 +113,18 @@ export class Finisher {
     }
   }
 
-  async #untilClosedAsNotSent(intent: Undecided): Promise<void> {
-    const outcome = outcomeOf({ kind: 'not_sent' }, this.clock.now());
+  async #untilClosedAsNotSent(intent: InDoubt): Promise<void> {
+    const outcome = outcomeOf({ kind: 'not_sent' }, this.parts.clock.now());
     const beganMs = performance.now();
     let firstHeardMs = Number.POSITIVE_INFINITY;
     for await (const _ of this.#pauses()) {
-      const recorded = await this.records.record(intent, outcome).catch(() => undefined);
+      const recorded = await this.parts.records.record(intent, outcome).catch(() => undefined);
       // To find no row costs no commit. While the standby is away, the claim may be waiting for it and not be seen: only
       // after a commit of ours has come through would it have, too.
-      if (recorded !== undefined && this.process.heartbeatMs > beganMs)
+      if (recorded !== undefined && this.parts.process.heartbeatMs > beganMs)
         firstHeardMs = Math.min(firstHeardMs, performance.now());
       if (recorded === true || performance.now() - firstHeardMs > STRAGGLING_STATEMENT_MS) {
-        this.leases.release(intent.organisationId, intent.audit);
+        this.parts.leases.release(intent.organisationId, intent.audit);
         return;
       }
     }
@@ -143,9 +146,11 @@ export class Finisher {
   async #asStored(intent: Intent): Promise<Transaction> {
     const inDoubt = fault('acquirer_timeout', 'outcome', intent.audit);
     // What was there already may have been committed without its standby: it is proven before it is told.
-    const stored = await this.lookup.provenByAudit(intent, intent.audit, [intent.merchantId]).catch(() => {
-      throw inDoubt;
-    });
+    const stored = await this.parts.lookup
+      .provenByAudit(intent, intent.audit, [intent.merchantId])
+      .catch(() => {
+        throw inDoubt;
+      });
     if (stored === undefined || stored.status === 'unknown') throw inDoubt;
     return stored;
   }

@@ -5,7 +5,7 @@ import type { Database, Statement } from '../postgres/database.js';
 import type { BatchOptions } from './claim.js';
 import { HAND_TO_RESOLVER, RECORD_DIRECT, RECORD_TARGETED } from './record.sql.js';
 import { ANSWERS, DOUBTS } from './status.sql.js';
-import type { Intent, Outcome, Recording, Undecided } from './transaction.js';
+import type { InDoubt, Intent, Outcome, Recording } from './transaction.js';
 
 /** The statements of commit B where some of the outcomes are pending: they also begin the way of a direct debit. */
 export interface IntakeStatements {
@@ -16,7 +16,7 @@ export interface IntakeStatements {
 export class Records {
   readonly #direct: Batcher<Recording, boolean>;
   readonly #targeted: Batcher<Recording, boolean>;
-  readonly #doubts: Batcher<Undecided, undefined>;
+  readonly #doubts: Batcher<InDoubt, undefined>;
 
   constructor(
     private readonly database: Database,
@@ -36,12 +36,12 @@ export class Records {
   }
 
   /** Stores the outcome. False when the transaction was decided meanwhile, or the resolver has taken it. */
-  record(intent: Undecided, outcome: Outcome, attempt = 0): Promise<boolean> {
+  record(intent: InDoubt, outcome: Outcome, attempt = 0): Promise<boolean> {
     const batches = intent.targetAudit === undefined ? this.#direct : this.#targeted;
     return batches.submit({ organisationId: intent.organisationId, intent, outcome, attempt });
   }
 
-  async handToResolver(intent: Undecided): Promise<void> {
+  async handToResolver(intent: InDoubt): Promise<void> {
     await this.#doubts.submit(intent);
   }
 
@@ -53,7 +53,7 @@ export class Records {
     return recordings.map(({ intent }) => decided.has(`${intent.organisationId}/${intent.audit}`));
   }
 
-  async #handOver(doubts: readonly Undecided[]): Promise<readonly undefined[]> {
+  async #handOver(doubts: readonly InDoubt[]): Promise<readonly undefined[]> {
     await this.database.query(HAND_TO_RESOLVER, DOUBTS.encode(doubts));
     return doubts.map(() => undefined);
   }

@@ -1,6 +1,6 @@
 import { INTO_EVENTS } from '../events/events.sql.js';
 import { columns, date, float, integer, optionalText, smallint, text } from '../postgres/columns.js';
-import type { Recording, Undecided } from './transaction.js';
+import type { InDoubt, Recording } from './transaction.js';
 
 // The one home of the status of transactions: nothing else sets it. Each fragment changes it, and writes the events about the
 // change, in a statement of which it is a part; what it reads, and what it is called there, its comment says.
@@ -107,7 +107,7 @@ export const DECIDE_TARGETED = `
         SELECT organisation_id, merchant_id, audit, version, status FROM applied WHERE voided) changed
     )`;
 
-export const DOUBTS = columns<Undecided>('doubt', {
+export const DOUBTS = columns<InDoubt>('doubt', {
   organisation_id: integer(({ organisationId }) => organisationId),
   audit: integer(({ audit }) => audit),
 });

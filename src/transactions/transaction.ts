@@ -89,13 +89,13 @@ export interface TargetedClaim {
   readonly inFlight: InFlightRequest;
 }
 
-/** What names a transaction whose outcome is open, and its target. */
-export type Undecided = Pick<Intent, 'organisationId' | 'audit' | 'targetAudit'>;
+/** What names a transaction in doubt, and its target. */
+export type InDoubt = Pick<Intent, 'organisationId' | 'audit' | 'targetAudit'>;
 
 /** What commit B stores. */
 export interface Recording {
   readonly organisationId: OrganisationId;
-  readonly intent: Undecided;
+  readonly intent: InDoubt;
   readonly outcome: Outcome;
   /** 0 for the answer to the request itself, the resolver's attempt otherwise. */
   readonly attempt: number;
@@ -117,8 +117,6 @@ export function storedKvps(kvps: Kvps): Kvps | undefined {
 export function storedDecisions({ pricing, prepared }: Pick<Intent, 'pricing' | 'prepared'>): unknown {
   return pricing === undefined && prepared === undefined ? undefined : { pricing, prepared };
 }
-
-export const UNDECIDED: Outcome = { status: 'unknown', gatewayStatusCode: GATEWAY_STATUS.unknown };
 
 /** Which way the money of a direct debit goes. A void moves none. */
 export function directdebitMode({ bankAccount, transactionType }: Transaction): DirectDebitMode | undefined {

@@ -141,16 +141,16 @@ describe('search by correlation ID', () => {
     expect(audits(await api.search('kept'))).toEqual([]);
   });
 
-  test('of a transaction that is undecided after 25 hours → found: told that there is none, the client would pay again', async () => {
+  test('of a transaction that is in doubt after 25 hours → found: told that there is none, the client would pay again', async () => {
     const acquirer = gatedAcquirer();
     const { api, advance } = await testGateway({
       settings: { ACQUIRER_DEADLINE_MS: '100' },
       acquirers: [acquirer],
     });
-    const answer = await api.purchase({ correlationId: 'undecided' });
+    const answer = await api.purchase({ correlationId: 'in-doubt' });
     expect(answer.status).toBe(504);
     await advance('25h');
-    const [found] = (await api.search('undecided')).body.results;
+    const [found] = (await api.search('in-doubt')).body.results;
     expect(found?.status).toMatchObject({ gateway_status_code: -99, transaction_status_code: 'unknown' });
     acquirer.release();
   });

@@ -15,7 +15,7 @@ import {
 } from '../../testkit/operations.js';
 import { LOST_ANSWER_CARD, SLOW_CARD } from '../../testkit/test-cards.js';
 
-const UNDECIDED = `SELECT audit FROM transaction WHERE status = 'unknown'`;
+const IN_DOUBT = `SELECT audit FROM transaction WHERE status = 'unknown'`;
 
 let shared: Installation;
 let api: Client;
@@ -42,7 +42,7 @@ beforeAll(async () => {
   }
   // All at once, since the acquirer hears of them two seconds after they were sent.
   answers.push(...unheardAttempts.map((attempt) => expect(send(killed.api, attempt)).rejects.toThrow()));
-  await eventually(async () => (await shared.sql(UNDECIDED)).length === 2 * OPERATIONS.length || undefined);
+  await eventually(async () => (await shared.sql(IN_DOUBT)).length === 2 * OPERATIONS.length || undefined);
   await killed.crash();
   await Promise.all(answers);
 

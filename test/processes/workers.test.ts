@@ -55,7 +55,7 @@ function purchase(change: PaymentChange = {}) {
 }
 
 /** Not by searching: at another worker that could be too early, and then nothing would come of the purchase. */
-async function undecided(count: number): Promise<void> {
+async function inDoubt(count: number): Promise<void> {
   await eventually(async () => {
     const rows = await shared.sql(`SELECT FROM transaction WHERE status = 'unknown'`);
     return rows.length === count ? true : undefined;
@@ -77,7 +77,7 @@ test('a worker is killed → the others go on, it is replaced, and what it had u
   const sending = ids.map((correlationId) =>
     purchase({ correlationId, pan: SLOW_CARD }).catch(() => undefined),
   );
-  await undecided(ids.length);
+  await inDoubt(ids.length);
   const before = await childrenOf(gateway.pid);
   process.kill(before[0] as number, 'SIGKILL');
   // Until then the next one may come upon a connection that the killed worker had accepted.
@@ -114,7 +114,7 @@ test.concurrent('two workers with a demo → made and shown once; SIGTERM → al
   const workers = await childrenOf(demonstrating.pid);
   expect(workers).toHaveLength(2);
   const underWay = api.purchase({ pan: SLOW_CARD, merchant: demo.merchants[0] });
-  await undecided(1);
+  await inDoubt(1);
   const ended = await demonstrating.stop();
   expect((await underWay).status).toBe(201);
   expect(ended.code).toBe(0);

@@ -180,7 +180,7 @@ describe('acquirer', () => {
   });
 });
 
-describe('undecided', () => {
+describe('in doubt', () => {
   test('refund → its amount stays reserved until the reversal is confirmed, and is back then', async () => {
     const audit = (await gateway.api.purchase({ amount: 100 })).body.audit;
     acquirer.nextAnswers(() => UNREADABLE);

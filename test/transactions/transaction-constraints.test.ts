@@ -39,7 +39,7 @@ const PREAUTHORISED = { transaction_type: 'preauthorisation' };
 
 test.each<[string, Readonly<Record<string, unknown>>]>([
   ['a purchase', {}],
-  ['an undecided one', { status: 'unknown', gateway_status_code: -99 }],
+  ['one in doubt', { status: 'unknown', gateway_status_code: -99 }],
   ['a purchase refunded in full', { refunded_cents: 100 }],
   ['a completion refunded in part', { transaction_type: 'completion', target_audit: 1, refunded_cents: 1 }],
   ['a completed preauthorisation', { ...PREAUTHORISED, completed_by: 7, completed_cents: 100 }],
@@ -56,8 +56,8 @@ test.each<[string, Readonly<Record<string, unknown>>]>([
   ['an amount is positive', { amount_cents: 0 }],
   ['a type that nobody knows', { transaction_type: 'reverse' }],
   ['a status that nobody knows', { status: 'done' }],
-  ['undecided is -99, and nothing else is', { status: 'unknown', gateway_status_code: 0 }],
-  ['undecided is -99, and nothing else is', { status: 'approved', gateway_status_code: -99 }],
+  ['in doubt is -99, and nothing else is', { status: 'unknown', gateway_status_code: 0 }],
+  ['in doubt is -99, and nothing else is', { status: 'approved', gateway_status_code: -99 }],
   ['refunds of more than the amount', { refunded_cents: 101 }],
   ['refunds of less than nothing', { refunded_cents: -1 }],
   ['refunds of what cannot be refunded', { ...PREAUTHORISED, refunded_cents: 1 }],
