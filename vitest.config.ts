@@ -2,7 +2,8 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 // Run processes of their own, and take longest. Were they begun last, two workers would end long before the third.
-const LONG = /\/test\/(proof|postgres|embedded-postgres|processes|directdebit\/killed)/;
+const LONG =
+  /\/test\/(proof|embedded-postgres|processes|directdebit\/(killed|large)|cli\/commands|postgres\/plans)/;
 
 class LongOnesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

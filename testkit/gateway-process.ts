@@ -156,6 +156,8 @@ export async function startGatewayProcess(
   const settings = {
     TOLLGATE_PORT: '0',
     TOLLGATE_DATA_DIR: environment.TOLLGATE_DATA_DIR ?? (await dataDirectory()),
+    // A machine that is busy with many tests is slow, and not gone.
+    TOLLGATE_DATABASE_TIMEOUT_MS: '15000',
     ...environment,
   };
   const running = start(['serve'], settings, options);

@@ -144,6 +144,8 @@ export class Database implements Queryable {
       maxSessions: options.maxConnections ?? 10,
       applicationName: options.applicationName ?? 'tollgate',
       answerLimitMs: patient ? undefined : answerLimitMs,
+      // Early enough to try another server. A start, and an operator's command, can wait.
+      connectLimitMs: patient ? ANSWER_LIMIT_MS / 2 : answerLimitMs / 2,
       planCacheMode: planOnce ? 'force_generic_plan' : 'force_custom_plan',
       role,
       settings: [

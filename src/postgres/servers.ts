@@ -1,7 +1,7 @@
 // Finds the primary among the servers that an address names, and keeps every session of this process on it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ServerAddress, serversOf } from './database-url.js';
-import { CONNECT_LIMIT_MS, Session, type SessionOptions, UnfitServer } from './session.js';
+import { Session, type SessionOptions, UnfitServer } from './session.js';
 
 /** Whoever holds sessions. */
 export interface SessionHolder {
@@ -11,6 +11,8 @@ export interface SessionHolder {
   takenOver(timeline: number): void;
 }
 
+/** For so long an address that leads to the wrong server is tried again. */
+const WRONG_SERVER_MS = 2_000;
 const PAUSE_MS = 100;
 /** Two servers may both say that they are the primary: the other one is given so long to show that it is the newer. */
 const COMPARE_MS = 300;
@@ -44,7 +46,7 @@ export class Servers {
 
   /** A session on the primary. For some seconds after a failover an address may lead to the wrong server: it is tried again. */
   async open(options: SessionOptions): Promise<Session> {
-    const limitMs = performance.now() + CONNECT_LIMIT_MS;
+    const limitMs = performance.now() + WRONG_SERVER_MS;
     for (;;) {
       const address = this.#primary ?? (await this.#find(options));
       try {

@@ -27,6 +27,8 @@ export interface SessionOptions {
   readonly settings: readonly string[];
   readonly planCacheMode: string;
   readonly role: string | undefined;
+  /** How long a server may take to greet. */
+  readonly connectLimitMs: number;
 }
 
 interface Checked {
@@ -38,8 +40,6 @@ interface Checked {
   readonly timeline: number;
 }
 
-/** Longer than any healthy server needs, and short enough to try another one. */
-export const CONNECT_LIMIT_MS = 2_000;
 const GOODBYE_LIMIT_MS = 1_000;
 const DURABLE = ['on', 'remote_apply'];
 const POOLER =
@@ -76,14 +76,14 @@ export class Session {
     const client = new pg.Client({
       connectionString: withoutOptions(url),
       application_name: options.applicationName,
-      connectionTimeoutMillis: CONNECT_LIMIT_MS,
+      connectionTimeoutMillis: options.connectLimitMs,
       keepAlive: true,
       options: [optionsOf(url), ...options.settings.map((setting) => `-c ${setting}`)].join(' ').trim(),
     });
     const session = new Session(client);
     try {
       await client.connect();
-      const checking = { text: CHECK_SESSION, query_timeout: CONNECT_LIMIT_MS };
+      const checking = { text: CHECK_SESSION, query_timeout: options.connectLimitMs };
       const { rows } = await client.query<Checked>(checking);
       session.timeline = check(rows[0] as Checked, client, options);
       return session;

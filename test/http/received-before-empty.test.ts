@@ -256,7 +256,7 @@ const CROWD = `
   };
   open(texts);`;
 
-test('a purchase behind a crowd of connections that nobody has accepted yet → the search waits for it and finds it', async () => {
+test('a purchase behind a crowd of connections that nobody has accepted yet → found by the search, or not processed', async () => {
   const { socket, received } = await connect(one);
   const passerBy = requestText(one, 'GET /livez');
   const texts = [...Array.from({ length: 200 }, () => passerBy), purchaseText(one, 'crowded')];
@@ -268,7 +268,11 @@ test('a purchase behind a crowd of connections that nobody has accepted yet → 
   // The gateway's thread is this one: nothing is read while it waits.
   Atomics.wait(flag, 0, 0);
   await expect.poll(received, { timeout: 10_000 }).toContain('"results":');
-  expect(received()).toContain('"results":[{');
+  // Read, and held back for others' turns, when the search ends: then the claim finds the fence, and the ID stays free.
+  if (!received().includes('"results":[{')) {
+    await until(201, () => one.api.purchase({ correlationId: 'crowded' }));
+  }
+  expect(await one.sql(`SELECT FROM transaction WHERE correlation_id = 'crowded'`)).toHaveLength(1);
   await crowd.terminate();
   socket.destroy();
 });

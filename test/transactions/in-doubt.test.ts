@@ -8,7 +8,11 @@ import { answered, ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 const acquirer = new ScriptedAcquirer();
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await testGateway({ acquirers: [acquirer] });
+  // Longer than a busy machine takes for a look at a transaction whose inquiry is held open.
+  gateway = await testGateway({
+    acquirers: [acquirer],
+    settings: { ACQUIRER_DEADLINE_MS: '1500', RESOLVER_LONGEST_PAUSE_MS: '200' },
+  });
   await gateway.sql(`UPDATE merchant SET acquirer = 'scripted'`);
 });
 afterAll(() => gateway.close());
