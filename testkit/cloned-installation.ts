@@ -69,7 +69,7 @@ async function startInstalled(
     TOLLGATE_DATA_DIR: dirname(ledgerPath),
     TOLLGATE_RESOLVER_INTERVAL_MS: '50',
     TOLLGATE_RESOLVER_FIRST_PAUSE_MS: '50',
-    TOLLGATE_PROCESS_TIMEOUT_MS: '1500',
+    TOLLGATE_PROCESS_TIMEOUT_MS: '3000',
     ...asEnvironment(others),
   });
   return { ...gateway, api: client(gateway.baseUrl, owner) };

@@ -23,7 +23,8 @@ let gateway: InstalledGateway;
 let dataDir: string;
 beforeAll(async () => {
   [shared, dataDir] = await Promise.all([installation(), dataDirectory()]);
-  gateway = await shared.start({ WORKERS: '2', DATA_DIR: dataDir });
+  // A worker of a busy machine is not dead because its heartbeat is late.
+  gateway = await shared.start({ WORKERS: '2', DATA_DIR: dataDir, PROCESS_TIMEOUT_MS: '6000' });
 });
 
 async function isRunning(pid: number, parent?: number): Promise<boolean> {
