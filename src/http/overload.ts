@@ -44,9 +44,7 @@ export function door(handle: RequestListener, services: DoorServices): RequestLi
       connections.end(socket);
       if (enters) room.leave(tenant);
     });
-    // Apart from what was accepted: who is shed hears of it at once, not after everything that stands before it.
-    if (sheds) turns.take(`shed: ${tenant}`, request, response, shed);
-    else turns.take(tenant, request, response, handle);
+    turns.take(tenant, request, response, sheds ? shed : handle);
   };
 }
 
