@@ -9,7 +9,7 @@ import { percentile, say } from '../testkit/report.js';
 import { Kills } from './kills.js';
 import { brokenPromises } from './promises.js';
 import { type Attempt, Shop } from './shop.js';
-import { storeCards, Trader, type VirtualPans } from './trade.js';
+import { storeCards, tradeTogether, type VirtualPans } from './trade.js';
 import { verdict } from './verdict.js';
 
 const DECISION_LIMIT_MS = 60_000;
@@ -56,18 +56,13 @@ const shop = new Shop({
 });
 const startedMs = performance.now();
 let over = false;
-const trading = Promise.all(
-  Array.from({ length: Number(values.traders) }, (_, number) =>
-    new Trader({
-      shop,
-      random: random.fork(),
-      name: `order-${number}`,
-      virtualPans,
-      faultPercent: Number(values.faults),
-      isOver: () => over,
-    }).trade(),
-  ),
-);
+const trading = tradeTogether(Number(values.traders), {
+  shop,
+  random,
+  virtualPans,
+  faultPercent: Number(values.faults),
+  isOver: () => over,
+});
 const progress = setInterval(() => {
   say(`… ${killing.count} of ${kills} kills, ${shop.orders.length} orders`);
 }, 10_000);

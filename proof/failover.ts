@@ -11,7 +11,7 @@ import { percentile, say } from '../testkit/report.js';
 import { FailingDatabase, KINDS, type Kind } from './failover-scenes.js';
 import { brokenPromises } from './promises.js';
 import { type Attempt, type CalledGateway, Shop } from './shop.js';
-import { storeCards, Trader, type VirtualPans } from './trade.js';
+import { storeCards, tradeTogether, type VirtualPans } from './trade.js';
 import { verdict } from './verdict.js';
 
 const GATEWAYS = 2;
@@ -145,18 +145,13 @@ async function untilServed(kind: Kind, gateway: CalledGateway, number: number): 
 
 const startedMs = performance.now();
 let over = false;
-const trading = Promise.all(
-  Array.from({ length: Number(values.traders) }, (_, number) =>
-    new Trader({
-      shop,
-      random: random.fork(),
-      name: `order-${number}`,
-      virtualPans,
-      faultPercent: Number(values.faults),
-      isOver: () => over,
-    }).trade(),
-  ),
-);
+const trading = tradeTogether(Number(values.traders), {
+  shop,
+  random,
+  virtualPans,
+  faultPercent: Number(values.faults),
+  isOver: () => over,
+});
 
 const done: Partial<Record<Kind, number>> = {};
 const plan = planOf(values.kinds.split(','), failovers);

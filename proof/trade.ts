@@ -157,3 +157,15 @@ export class Trader {
     return this.#random.percent(25) ? this.#virtualPans.get(pan) : pan;
   }
 }
+
+/** So many traders at once, each by a chance of its own, until it is over. */
+export async function tradeTogether(
+  count: number,
+  { random, ...shared }: Omit<TraderOptions, 'name'>,
+): Promise<void> {
+  await Promise.all(
+    Array.from({ length: count }, (_, number) =>
+      new Trader({ ...shared, random: random.fork(), name: `order-${number}` }).trade(),
+    ),
+  );
+}

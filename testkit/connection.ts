@@ -4,7 +4,7 @@ import net from 'node:net';
 import { paymentBody } from './client.js';
 import type { TestGateway } from './gateway.js';
 
-const PURCHASE_BODY = JSON.stringify(paymentBody());
+export const PURCHASE_BODY = JSON.stringify(paymentBody());
 
 export interface Connection {
   readonly socket: net.Socket;
@@ -59,8 +59,21 @@ export function requestText(
 export const statusesOf = (text: string) =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 
-/** A proper purchase under this correlation ID. */
-export function purchaseText(gateway: TestGateway, id: string, headers: Record<string, string> = {}): string {
+/** The error of the only response in the text. */
+export function errorOf(text: string): { error_code: string; location: string[] } {
+  return JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4)).errors[0];
+}
+
+/** The correlation IDs of the responses in the text. */
+export const idsOf = (text: string) => [...text.matchAll(/^x-correlation-id: (\S+)/gim)].map(([, id]) => id);
+
+/** A proper purchase under this correlation ID. Its length is that of the proper body, unless the headers say otherwise. */
+export function purchaseText(
+  gateway: TestGateway,
+  id: string,
+  headers: Record<string, string> = {},
+  body = PURCHASE_BODY,
+): string {
   return requestText(
     gateway,
     'POST /v1/transactions/purchase',
@@ -70,6 +83,6 @@ export function purchaseText(gateway: TestGateway, id: string, headers: Record<s
       'X-Correlation-Id': id,
       ...headers,
     },
-    PURCHASE_BODY,
+    body,
   );
 }

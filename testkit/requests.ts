@@ -1,5 +1,6 @@
 // Requests for the tests of this folder: bodies with one thing changed, and the operations that take them.
-import { type Json, paymentBody } from './client.js';
+import { expect } from 'vitest';
+import { type Answer, type Json, paymentBody } from './client.js';
 import type { TestGateway } from './gateway.js';
 
 /** Given as a value, takes the member out. */
@@ -47,4 +48,16 @@ export function withoutChance(text: string): string {
   return text
     .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'UUID')
     .replaceAll(/"(time|duration_ms)":[0-9.]+/g, '"$1":0');
+}
+
+/** Expects of a request that it is refused with exactly these errors, and that nothing of it is stored. */
+export async function refusedWithoutTrace(
+  gateway: TestGateway,
+  ask: () => Promise<Answer>,
+  errors: readonly string[],
+): Promise<void> {
+  const before = await storedRows(gateway);
+  const answer = await ask();
+  expect({ status: answer.status, errors: answer.errors }).toEqual({ status: 422, errors });
+  expect(await storedRows(gateway)).toBe(before);
 }

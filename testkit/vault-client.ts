@@ -142,3 +142,14 @@ export function cardBeginning(digits: string, serial: number): string {
   const fifteen = digits + String(serial).padStart(15 - digits.length, '0');
   return fifteen + luhnDigit(fifteen);
 }
+
+/** The card of `cardAccount` as answers show it. */
+export const shownCard = (change: Json = {}) => ({
+  general_creditcard: {
+    'CARD.PAN': '411111******1111',
+    'CARD.EXPIRY': '****',
+    'CARD.NAME': 'Ada Lovelace',
+    'CARD.TYPE': 'visa',
+    ...change,
+  },
+});

@@ -13,8 +13,7 @@ import {
   trailerLine,
 } from '../../src/directdebit/aba-line.js';
 import { lodgementReference } from '../../src/directdebit/lodgement-reference.js';
-import { BankAccount, BECS_CHARACTERS_PATTERN, MOST_CENTS } from '../../src/values/bank-account.js';
-import type { Audit, OrganisationId } from '../../src/values/ids.js';
+import { BankAccount, MOST_CENTS } from '../../src/values/bank-account.js';
 import { cents } from '../../src/values/money.js';
 import {
   type Header,
@@ -24,31 +23,13 @@ import {
   readTrailer,
   returnedLine,
 } from '../../testkit/bank-file-layout.js';
+import { ASCII, digits, lodged, text } from '../../testkit/generated-items.js';
 
-const ASCII = Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index));
-const BECS_CHARACTERS = ASCII.filter((character) => new RegExp(BECS_CHARACTERS_PATTERN).test(character));
-
-const digits = (minLength: number, maxLength = minLength) =>
-  fc.array(fc.integer({ min: 0, max: 9 }), { minLength, maxLength }).map((each) => each.join(''));
-const text = (maxLength: number) =>
-  fc
-    .array(fc.constantFrom(...BECS_CHARACTERS), { minLength: 1, maxLength })
-    .map((each) => each.join(''))
-    .filter((name) => name.trim() !== '');
 const bsb = digits(6).map((six) => `${six.slice(0, 3)}-${six.slice(3)}`);
 const accountNumber = digits(2, 9).filter((number) => /[1-9]/.test(number));
 const amount = fc
   .oneof(fc.integer({ min: 1, max: MOST_CENTS }), fc.constantFrom(1, 99, 100, MOST_CENTS - 1, MOST_CENTS))
   .map(cents);
-const installation = fc
-  .array(fc.constantFrom(...'0123456789ABCDEF'), { minLength: 6, maxLength: 6 })
-  .map((each) => each.join(''));
-const id = fc.oneof(fc.integer({ min: 1, max: 2_147_483_647 }), fc.constantFrom(1, 35, 36, 2_147_483_647));
-const lodged = fc.record({
-  installation,
-  organisationId: id.map((number) => number as OrganisationId),
-  audit: id.map((number) => number as Audit),
-});
 const mode = fc.constantFrom('debit' as const, 'credit' as const);
 
 const settings: fc.Arbitrary<DirectEntrySettings> = fc.record({

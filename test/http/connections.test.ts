@@ -1,7 +1,15 @@
 // Connections and bytes: what is no request, or not a whole one, and how it is refused.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { CARD, paymentBody } from '../../testkit/client.js';
-import { connect, exchange, requestText, statusesOf } from '../../testkit/connection.js';
+import { CARD } from '../../testkit/client.js';
+import {
+  connect,
+  errorOf,
+  exchange,
+  idsOf,
+  purchaseText,
+  requestText,
+  statusesOf,
+} from '../../testkit/connection.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { requestLines, storedRows } from '../../testkit/requests.js';
 
@@ -10,29 +18,6 @@ beforeAll(async () => {
   gateway = await testGateway({ settings: { ACQUIRER_DEADLINE_MS: '60000' } });
 });
 afterAll(() => gateway.close());
-
-const BODY = JSON.stringify(paymentBody());
-const JSON_HEADERS = { 'Content-Type': 'application/json', 'Content-Length': String(BODY.length) };
-
-const purchaseText = (
-  from: TestGateway,
-  correlationId: string,
-  headers: Record<string, string> = {},
-  body = BODY,
-) =>
-  requestText(
-    from,
-    'POST /v1/transactions/purchase',
-    { ...JSON_HEADERS, 'X-Correlation-Id': correlationId, ...headers },
-    body,
-  );
-
-/** The last response in the text, if its body is whole. */
-function lastError(text: string): { error_code: string; location: string[] } {
-  return JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4)).errors[0];
-}
-
-const idsOf = (text: string) => [...text.matchAll(/^x-correlation-id: (\S+)/gim)].map(([, id]) => id);
 
 describe('bytes that are no request', () => {
   const HEAD = 'GET /v1/transactions/1 HTTP/1.1\r\nHost: gateway\r\n';
@@ -99,7 +84,7 @@ describe('bytes that are no request', () => {
     const before = await storedRows(gateway);
     const text = await exchange(gateway, bytes);
     expect(statusesOf(text)).toEqual([status]);
-    expect(lastError(text)).toMatchObject({ error_code: code, location: [] });
+    expect(errorOf(text)).toMatchObject({ error_code: code, location: [] });
     expect(text).not.toContain('xxxx');
     expect(text).toMatch(/^cache-control: no-store\r$/im);
     expect(requestLines(gateway).at(-1)).toMatchObject({ status, outcome: code, route: 'unknown' });
@@ -156,7 +141,7 @@ describe('requests that never arrive whole → 408 and the end of the connection
   ])('%s', async (_, id, text) => {
     const received = await exchange(gateway, text(gateway));
     expect(statusesOf(received)).toEqual([408]);
-    expect(lastError(received).error_code).toBe('request_timeout');
+    expect(errorOf(received).error_code).toBe('request_timeout');
     expect(idsOf(received)).toEqual(id === undefined ? [] : [id]);
     if (id === undefined) return;
     expect((await gateway.api.search(id)).body).toEqual({ results: [] });
@@ -206,7 +191,7 @@ describe('a request that turns out to be unreadable → its own refusal, with it
     expect(idsOf(received)).toEqual([id]);
     expect(received).toMatch(/^cache-control: no-store\r$/im);
     const lines = requestLines(gateway).filter((line) => line.correlation_id === id);
-    expect(lines).toMatchObject([{ status, outcome: lastError(received).error_code }]);
+    expect(lines).toMatchObject([{ status, outcome: errorOf(received).error_code }]);
   });
 
   test('without a well-formed correlation ID, or with two → none comes back, and the line has none', async () => {

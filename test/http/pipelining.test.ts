@@ -1,7 +1,7 @@
 // Requests that are sent ahead on one connection: begun one after the other, so that no packet can stop the gateway.
 import { expect, test } from 'vitest';
 import { CARD } from '../../testkit/client.js';
-import { connect, exchange, purchaseText, requestText, statusesOf } from '../../testkit/connection.js';
+import { connect, exchange, idsOf, purchaseText, requestText, statusesOf } from '../../testkit/connection.js';
 import { gatedAcquirer } from '../../testkit/gated-acquirer.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { requestLines, storedRows } from '../../testkit/requests.js';
@@ -18,7 +18,6 @@ const gated = async () => {
 };
 
 /** Of the answers, in their order. */
-const idsOf = (text: string) => [...text.matchAll(/x-correlation-id: (\S+)/gi)].map(([, id]) => id);
 
 test('a second purchase on the same connection → begun only when the first was answered', async () => {
   const { acquirer, gateway } = await gated();

@@ -1,8 +1,17 @@
 // Requests in other forms, and those that stand behind others on their connection.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { CARD, paymentBody } from '../../testkit/client.js';
-import { connect, exchange, requestText, statusesOf } from '../../testkit/connection.js';
+import { CARD } from '../../testkit/client.js';
+import {
+  connect,
+  errorOf,
+  exchange,
+  idsOf,
+  PURCHASE_BODY,
+  purchaseText,
+  requestText,
+  statusesOf,
+} from '../../testkit/connection.js';
 import { gatedAcquirer } from '../../testkit/gated-acquirer.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { requestLines, storedRows } from '../../testkit/requests.js';
@@ -12,29 +21,6 @@ beforeAll(async () => {
   gateway = await testGateway({ settings: { ACQUIRER_DEADLINE_MS: '60000' } });
 });
 afterAll(() => gateway.close());
-
-const BODY = JSON.stringify(paymentBody());
-const JSON_HEADERS = { 'Content-Type': 'application/json', 'Content-Length': String(BODY.length) };
-
-const purchaseText = (
-  from: TestGateway,
-  correlationId: string,
-  headers: Record<string, string> = {},
-  body = BODY,
-) =>
-  requestText(
-    from,
-    'POST /v1/transactions/purchase',
-    { ...JSON_HEADERS, 'X-Correlation-Id': correlationId, ...headers },
-    body,
-  );
-
-/** The last response in the text, if its body is whole. */
-function lastError(text: string): { error_code: string; location: string[] } {
-  return JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4)).errors[0];
-}
-
-const idsOf = (text: string) => [...text.matchAll(/^x-correlation-id: (\S+)/gim)].map(([, id]) => id);
 
 describe('behind two purchases that came whole, the first of them at the acquirer', () => {
   type Behind = (held: TestGateway, id: string) => string;
@@ -48,7 +34,7 @@ describe('behind two purchases that came whole, the first of them at the acquire
         held,
         'POST /v1/transactions/purchase',
         { 'Content-Type': 'application/json', 'X-Correlation-Id': id, 'Transfer-Encoding': 'chunked' },
-        BODY,
+        PURCHASE_BODY,
       ),
     CONNECT: (_, id) => `CONNECT a:1 HTTP/1.1\r\nHost: a\r\nX-Correlation-Id: ${id}\r\n\r\nmore`,
     'the last request and surplus bytes': (held, id) => `${purchaseText(held, id)}surplus`,
@@ -120,8 +106,8 @@ describe('requests in other forms', () => {
         requestText(gateway, line, { ...headers, 'X-Correlation-Id': correlationId }, text),
       );
     };
-    expect(statusesOf(await send('chunked', BODY.padEnd(131_072)))).toEqual([201]);
-    expect(statusesOf(await send('chunked-large', BODY.padEnd(131_073)))).toEqual([413]);
+    expect(statusesOf(await send('chunked', PURCHASE_BODY.padEnd(131_072)))).toEqual([201]);
+    expect(statusesOf(await send('chunked-large', PURCHASE_BODY.padEnd(131_073)))).toEqual([413]);
     expect((await gateway.api.search('chunked')).body.results).toHaveLength(1);
     expect((await gateway.api.search('chunked-large')).body.results).toEqual([]);
   });
@@ -172,7 +158,7 @@ describe('requests in other forms', () => {
   ])('%s of the target → %s: %i %s', async (_, line, status, code) => {
     const text = await exchange(gateway, requestText(gateway, line, { 'X-Correlation-Id': 'form' }));
     expect(statusesOf(text)).toEqual([status]);
-    if (code !== '') expect(lastError(text).error_code).toBe(code);
+    if (code !== '') expect(errorOf(text).error_code).toBe(code);
   });
 
   test('Upgrade, as clients that would rather speak HTTP/2 send it → ignored', async () => {
@@ -197,7 +183,7 @@ describe('requests in other forms', () => {
         purchaseText(gateway, 'doubled').replace('\r\nConnection', `\r\n${header}\r\nConnection`),
       );
       expect([header, ...statusesOf(text)]).toEqual([header, status]);
-      expect(lastError(text).location).toEqual(location);
+      expect(errorOf(text).location).toEqual(location);
     }
     expect((await gateway.api.search('doubled')).body.results).toEqual([]);
   });

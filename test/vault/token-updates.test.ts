@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Client, Json } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
-import { bankAccount, cardAccount, type Vault, vaultOf } from '../../testkit/vault-client.js';
+import { bankAccount, cardAccount, shownCard, type Vault, vaultOf } from '../../testkit/vault-client.js';
 
 let gateway: TestGateway;
 let api: Client;
@@ -16,16 +16,6 @@ beforeAll(async () => {
   customerId = await vault.newCustomer();
 });
 afterAll(() => gateway.close());
-
-const shownCard = (change: Json = {}) => ({
-  general_creditcard: {
-    'CARD.PAN': '411111******1111',
-    'CARD.EXPIRY': '****',
-    'CARD.NAME': 'Ada Lovelace',
-    'CARD.TYPE': 'visa',
-    ...change,
-  },
-});
 
 describe('updating', () => {
   test.each<[string, Json, Json]>([

@@ -8,6 +8,7 @@ import {
   bankAccount,
   cardAccount,
   pagesFrom,
+  shownCard,
   tokenBody,
   type Vault,
   vaultOf,
@@ -25,16 +26,6 @@ beforeAll(async () => {
   customerId = await vault.newCustomer();
 });
 afterAll(() => gateway.close());
-
-const shownCard = (change: Json = {}) => ({
-  general_creditcard: {
-    'CARD.PAN': '411111******1111',
-    'CARD.EXPIRY': '****',
-    'CARD.NAME': 'Ada Lovelace',
-    'CARD.TYPE': 'visa',
-    ...change,
-  },
-});
 
 describe('creating', () => {
   test('create a card token → 201, its address in Location, masked, and a lookup answers the same', async () => {
