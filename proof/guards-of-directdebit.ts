@@ -1,12 +1,17 @@
 // Guards of direct debit: each item in one file, none that is voided, each return once.
-import type { Guard } from './guard.js';
+import type { Edit, Guard } from './guard.js';
 
 const STATUS = 'src/transactions/status.sql.ts';
 const FILES = 'src/directdebit/files.sql.ts';
 const RETURNS = 'src/directdebit/returns.sql.ts';
+const MATCHING = 'src/directdebit/returns.ts';
 const CLEARING = 'src/directdebit/clearing.sql.ts';
 const VOID = 'test/directdebit/directdebit-void.test.ts';
 const RETURN = 'test/directdebit/returns.test.ts';
+const REFUNDS = 'test/directdebit/refunds.test.ts';
+
+/** Without it, an item is returned whatever became of it before. */
+const ANY_STATE: Edit = { file: RETURNS, find: "    WHERE i.state IN ('filed', 'cleared')\n", replace: '' };
 
 export const DIRECTDEBIT_GUARDS: readonly Guard[] = [
   {
@@ -47,29 +52,55 @@ export const DIRECTDEBIT_GUARDS: readonly Guard[] = [
     slow: true,
   },
   {
-    name: 'return: only of what a bank has, and once',
+    name: 'return: only of what a bank has',
     file: RETURNS,
-    find: "    WHERE i.state IN ('filed', 'cleared')\n",
-    replace: '',
+    find: 'JOIN directdebit_file f ON',
+    replace: 'LEFT JOIN directdebit_file f ON',
+    // Each of these would keep it from being returned.
+    also: [
+      ANY_STATE,
+      { file: MATCHING, find: "if (!row.inTime) return 'too late';", replace: '' },
+      {
+        file: 'migrations/0004_directdebit.sql',
+        find: "CHECK ((file_number IS NOT NULL) = (state IN ('filed', 'cleared', 'returned'))",
+        replace: 'CHECK (true',
+      },
+    ],
+    tests: [[RETURN, 'an item that waits for its file, and one that was voided']],
+  },
+  {
+    // Each of these is enough by itself while one import follows the other.
+    name: 'return: once',
+    ...ANY_STATE,
     also: [
       {
-        file: 'src/directdebit/returns.ts',
+        file: MATCHING,
         find: "if (row.state === 'returned')\n      return row.returnCode === item.returnCode ? 'returned already' : 'returned with another code';",
         replace: '',
+      },
+      {
+        file: STATUS,
+        find: "      WHERE t.status IN ('pending', 'approved')\n      ORDER BY",
+        replace: '      ORDER BY',
       },
     ],
     tests: [[RETURN, 'the same file twice']],
   },
   {
+    name: 'return: by two files at once, with the first one’s code',
+    ...ANY_STATE,
+    tests: [[REFUNDS, 'two files at once']],
+  },
+  {
     name: 'return: only if everything agrees',
-    file: 'src/directdebit/returns.ts',
+    file: MATCHING,
     find: "if (!agrees(row, item)) return 'details differ';",
     replace: '',
     tests: [[RETURN, 'another amount']],
   },
   {
     name: 'return: not after the dispute days',
-    file: 'src/directdebit/returns.ts',
+    file: MATCHING,
     find: "if (!row.inTime) return 'too late';",
     replace: '',
     tests: [[RETURN, 'on the last of the dispute days']],
@@ -79,7 +110,7 @@ export const DIRECTDEBIT_GUARDS: readonly Guard[] = [
     file: STATUS,
     find: 'SET refunded_cents = target.refunded_cents - back.cents',
     replace: 'SET refunded_cents = target.refunded_cents',
-    tests: [['test/directdebit/refunds.test.ts', 'a credit that the bank returns']],
+    tests: [[REFUNDS, 'a credit that the bank returns']],
   },
   {
     name: 'clearing: not before its time',

@@ -1,10 +1,11 @@
 // Refunds by audit of direct debits: credits to the account that was debited, never more than it was debited with.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type BankDay, bankDayOf } from '../../testkit/bank-day.js';
 import { type DirectEntryFile, itemOf, returnsFile } from '../../testkit/bank-file-layout.js';
 import { expectBooksToAgree, expectReservationsToBeHeld } from '../../testkit/books-agree.js';
 import { type Answer, type Client, type Json, TEST_MODE } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { locker, waitingForLocks } from '../../testkit/locks.js';
 import { bankAccount, vaultOf } from '../../testkit/vault-client.js';
 
 const REFUNDABLE = 'GATEWAY.RESPONSE.KVP.REFUNDABLE_AMOUNT';
@@ -17,7 +18,7 @@ let api: Client;
 
 /** Debits of 10,000 that have cleared, one for each test; and what the simulated bank makes of some refunds. */
 const cleared = new Map<string, number>();
-const names = ['one refund', 'the sum', 'another currency', 'returned'];
+const names = ['one refund', 'the sum', 'another currency', 'returned', 'returned by two'];
 
 function debit(name: string): number {
   return cleared.get(name) as number;
@@ -163,6 +164,32 @@ test('a credit that the bank returns → declined, and its amount is refundable 
   expect(await bank.importReturns(returned)).toMatchObject({ items: 1, returned: 0, returnedAlready: 1 });
   expect(await left(audit)).toBe('10000');
   expect((await api.refund(audit, 10_000)).status).toBe(201);
+});
+
+test('two files at once return a credit with different codes → the first code stands, the amount is given back once', async () => {
+  const audit = debit('returned by two');
+  const refund = (await api.refund(audit, 7_000)).body.audit;
+  const file = (await bank.export(1)) as DirectEntryFile;
+  const item = itemOf(file, 'RETURNED BY TWO');
+  const textOf = (returnCode: number) => returnsFile(file.header, [{ item, returnCode }]);
+  const lock = await locker(gateway);
+  await lock.query('SELECT FROM directdebit_item WHERE audit = $1 FOR UPDATE', [refund]);
+  // Each has seen by now that nobody has returned it.
+  const imports: ReturnType<BankDay['importReturns']>[] = [];
+  for (const code of [5, 3]) {
+    imports.push(bank.importReturns(textOf(code)));
+    const allWait = async () => (await waitingForLocks(gateway)).length === imports.length;
+    await vi.waitUntil(allWait, { timeout: 20_000 });
+  }
+  await lock.rollback();
+  expect(await Promise.all(imports)).toMatchObject([
+    { returned: 1, returnedAlready: 0 },
+    { returned: 0, returnedAlready: 1 },
+  ]);
+  expect((await lookedUp(refund)).status.acquirer.response_code).toBe('5');
+  expect(await left(audit)).toBe('10000');
+  expect(await bank.importReturns(textOf(5))).toMatchObject({ returned: 0, returnedAlready: 1 });
+  await expect(bank.importReturns(textOf(3))).rejects.toThrow('returned with another code');
 });
 
 test('a debit by virtual PAN, whose customer is gone → the credit goes to the account that was debited', async () => {
