@@ -55,7 +55,6 @@ const PACKAGE_HOMES: Readonly<Record<string, string>> = {
   pg: 'postgres',
   fastify: 'http',
   'temporal-polyfill': 'values',
-  'date-holidays': 'values',
 };
 
 interface Source {

@@ -87,9 +87,10 @@ interface ServerParts {
 /** Listens, and returns the address under which clients call it. */
 async function openServer(parts: ServerParts, stack: ClosingStack): Promise<string> {
   const { settings, log, databases, vault, membership, pipeline } = parts;
+  const documents = await referenceDocuments();
   let draining = false;
   const server = buildServer({
-    documents: referenceDocuments(),
+    documents,
     room: pipeline.room,
     maxConnections: settings.maxConnections,
     creation: pipeline.creation,

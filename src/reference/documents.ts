@@ -1,12 +1,23 @@
 // The documents about the interface that the gateway serves: one for machines, one for people.
-import { openApiDocument } from '../api/openapi.js';
-import { OPERATIONS } from '../api/operations.js';
-import { referencePage } from './page.js';
+import { readFile } from 'node:fs/promises';
+import { COMPOSED, type Documents } from './composed.js';
 
-export function referenceDocuments(): { openApi: Buffer; reference: Buffer } {
-  const document = openApiDocument(OPERATIONS);
-  return {
-    openApi: Buffer.from(JSON.stringify(document)),
-    reference: Buffer.from(referencePage(document)),
-  };
+let documents: Promise<Documents> | undefined;
+
+export function referenceDocuments(): Promise<Documents> {
+  documents ??= readComposed();
+  return documents;
+}
+
+async function readComposed(): Promise<Documents> {
+  try {
+    const [openApi, reference] = await Promise.all([
+      readFile(COMPOSED.openApi),
+      readFile(COMPOSED.reference),
+    ]);
+    return { openApi, reference };
+  } catch {
+    // These are the sources, which nobody has built.
+    return (await import('./compose.js')).composeDocuments();
+  }
 }

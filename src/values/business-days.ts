@@ -1,44 +1,15 @@
 // In charge of which days the banks of New South Wales work.
 
-import { createRequire } from 'node:module';
-import type Holidays from 'date-holidays';
 import { Temporal } from 'temporal-polyfill';
+import { BANK_HOLIDAYS } from './bank-holidays.js';
 import { addDays } from './sydney.js';
 
 const SATURDAY = 6;
 
-// The holiday rules of the whole world come with the library and take a tenth of a second to load: many a command
-// never asks for a business day, so they are loaded at the first question, which has to be answered synchronously.
-let calendar: Holidays | undefined;
-
-function newSouthWales(): Holidays {
-  if (calendar === undefined) {
-    const Calendar = createRequire(import.meta.url)('date-holidays') as typeof Holidays;
-    calendar = new Calendar('AU', 'NSW');
-  }
-  return calendar;
-}
-
-const holidaysByYear = new Map<number, ReadonlySet<string>>();
-
-function holidaysOf(year: number): ReadonlySet<string> {
-  let holidays = holidaysByYear.get(year);
-  if (holidays === undefined) {
-    holidays = new Set(
-      newSouthWales()
-        .getHolidays(year)
-        // `bank` is the August bank holiday: shops are open, banks are not.
-        .filter((holiday) => holiday.type === 'public' || holiday.type === 'bank')
-        .map((holiday) => holiday.date.slice(0, 10)),
-    );
-    holidaysByYear.set(year, holidays);
-  }
-  return holidays;
-}
-
 export function isBusinessDay(date: string): boolean {
-  const day = Temporal.PlainDate.from(date);
-  return day.dayOfWeek < SATURDAY && !holidaysOf(day.year).has(date);
+  const { dayOfWeek, year } = Temporal.PlainDate.from(date);
+  // Of years beyond the table only the weekends are known.
+  return dayOfWeek < SATURDAY && !BANK_HOLIDAYS[year]?.includes(date.slice('YYYY-'.length));
 }
 
 /** The first business day on or after the date. */

@@ -267,7 +267,7 @@ test('a response with a schema of its own → its fields, to be unfolded', () =>
 test('the build takes templates and style sheet along → the built gateway shows the same page', async () => {
   const built = new URL('../../dist/reference/documents.js', import.meta.url).href;
   const { referenceDocuments } = (await import(built)) as typeof import('../../src/reference/documents.js');
-  expect(referenceDocuments().reference.toString()).toBe(PAGE);
+  expect((await referenceDocuments()).reference.toString()).toBe(PAGE);
 });
 
 test('a template that leaves something open that nobody fills in → said before anything is served', () => {

@@ -1,0 +1,32 @@
+// Holds the table of bank holidays against the library that knows the rules, and writes it anew with `-u`.
+import Holidays from 'date-holidays';
+import { expect, test } from 'vitest';
+
+const FIRST_YEAR = 2000;
+const LAST_YEAR = 2099;
+
+const HEAD = `\
+// The weekdays on which the banks of New South Wales are closed, by year: a table, since the library that knows the rules of the
+// whole world would take a sixth of the time in which a gateway starts. A test holds it against that library and writes it:
+// \`npx vitest run test/values/bank-holidays.test.ts -u\`.
+
+/** Months and days. */
+export const BANK_HOLIDAYS: Readonly<Record<number, string>> = {`;
+
+test('the table of bank holidays is what the rules of New South Wales give', async () => {
+  const calendar = new Holidays('AU', 'NSW');
+  const lines = Array.from({ length: LAST_YEAR - FIRST_YEAR + 1 }, (_, index) => {
+    const year = FIRST_YEAR + index;
+    const days = calendar
+      .getHolidays(year)
+      // `bank` is the August bank holiday: shops are open, banks are not.
+      .filter(({ type }) => type === 'public' || type === 'bank')
+      .map(({ date }) => date.slice(0, 'YYYY-MM-DD'.length))
+      .filter((date) => ![0, 6].includes(new Date(`${date}T00:00:00Z`).getUTCDay()))
+      .map((date) => date.slice('YYYY-'.length));
+    return `  ${year}: '${[...new Set(days)].sort().join(' ')}',`;
+  });
+  await expect([HEAD, ...lines, '};', ''].join('\n')).toMatchFileSnapshot(
+    '../../src/values/bank-holidays.ts',
+  );
+});
