@@ -113,7 +113,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
       ACQUIRER_DEADLINE_MS: '400',
       // A machine that is busy with many tests is slow, and not gone.
       DATABASE_TIMEOUT_MS: '15000',
-      RESOLVER_INTERVAL_MS: '50',
+      RESOLVER_INTERVAL_MS: '100',
       RESOLVER_FIRST_PAUSE_MS: '50',
       // Most tests with wrong credentials are not about how soon they are answered.
       FAILED_LOG_INS_PER_SECOND: '0',
