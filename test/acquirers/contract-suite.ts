@@ -1,5 +1,4 @@
 // What every link to an acquirer must do, simulated or real. A new link is run through this suite unchanged.
-import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type {
@@ -10,15 +9,18 @@ import type {
   Order,
   PaymentMethod,
   Prepared,
-  StoredOrder,
 } from '../../src/acquirers/contract.js';
-import { BankAccount } from '../../src/values/bank-account.js';
-import { CardNumber, Cvv } from '../../src/values/card.js';
-import type { MerchantId, OrganisationId } from '../../src/values/ids.js';
-import { cents } from '../../src/values/money.js';
-
-export type PaymentOrder = Extract<Order, { method: PaymentMethod }>;
-type TargetedOrder = Exclude<Order, PaymentOrder>;
+import {
+  bankPayment,
+  cardPayment,
+  type OrderChange,
+  onTarget,
+  opened,
+  type PaymentOrder,
+  prepare,
+  SECRETS,
+  stored,
+} from './orders.js';
 
 export interface LinkTraits {
   /** `card`: decides at once. `bank_account`: takes everything in, to be decided in some days. */
@@ -40,8 +42,6 @@ export interface LinkUnderTest {
   cleanUp(): Promise<void>;
 }
 
-const CVV = '7391';
-const ACCOUNT_NUMBER = '907654321';
 const PAYMENTS = ['purchase', 'preauthorisation', 'standalone_refund'] as const;
 const ON_A_TARGET = [
   ['completion', 'preauthorisation'],
@@ -49,94 +49,6 @@ const ON_A_TARGET = [
   ['void', 'purchase'],
 ] as const;
 const KINDS = ['approved', 'declined', 'faulty', 'pending', 'not_sent', 'unknown'];
-
-export interface OrderChange {
-  readonly operation?: PaymentOrder['operation'];
-  readonly pan?: string;
-  readonly amountCents?: string;
-  readonly currency?: string;
-  readonly atMs?: number;
-  readonly reference?: string;
-}
-
-/** A payment with a card. */
-export function cardPayment(pan: string, change: OrderChange = {}): PaymentOrder {
-  const card = { number: new CardNumber(pan), expiry: { month: 12, year: 2039 }, cvv: new Cvv(CVV) };
-  return payment({ kind: 'card', card }, change);
-}
-
-function payment(
-  method: PaymentMethod,
-  {
-    operation = 'purchase',
-    amountCents = '1995',
-    currency = 'AUD',
-    atMs = Date.now(),
-    reference = `T-1-${randomUUID()}`,
-  }: OrderChange = {},
-): PaymentOrder {
-  return {
-    operation,
-    reference,
-    organisationId: 1 as OrganisationId,
-    merchantId: 1 as MerchantId,
-    amountCents: cents(amountCents),
-    currency,
-    atMs,
-    method,
-  };
-}
-
-/** An order on a payment that was asked, as the pipeline would make it. */
-export function onTarget(
-  operation: TargetedOrder['operation'],
-  target: Order,
-  { prepared, answer }: { prepared?: Prepared; answer?: Answer } = {},
-): TargetedOrder {
-  const { organisationId, merchantId, amountCents, currency } = target;
-  const codes = answer?.kind === 'approved' ? answer : {};
-  return {
-    operation,
-    reference: `T-1-${randomUUID()}`,
-    organisationId,
-    merchantId,
-    amountCents,
-    currency,
-    atMs: Date.now(),
-    target: {
-      reference: target.reference,
-      read: async () => ({
-        ...codes,
-        operation: target.operation,
-        amountCents,
-        currency,
-        atMs: target.atMs,
-        prepared,
-      }),
-    },
-    openCard: () => openCard(target),
-  };
-}
-
-/** What is stored of an order: the CVV is not. */
-export function stored(order: Order): StoredOrder {
-  if ('target' in order) return order;
-  const { method: _, ...rest } = order;
-  return { ...rest, openCard: () => openCard(order) };
-}
-
-async function openCard(order: Order) {
-  if ('target' in order) return order.openCard();
-  if (order.method.kind !== 'card') throw new Error('the transaction has no card');
-  const { number, expiry } = order.method.card;
-  return { number, expiry };
-}
-
-/** Prepares an order if the link wants that, and keeps what it prepared as the database would. */
-export async function prepare(link: AcquirerLink, order: Order): Promise<Prepared> {
-  const prepared = await link.prepare?.(order);
-  return prepared === undefined ? undefined : JSON.parse(JSON.stringify(prepared));
-}
 
 export function linkContract(
   name: string,
@@ -161,9 +73,7 @@ export function linkContract(
 
     function order(change: OrderChange = {}): PaymentOrder {
       const { pan = subject.cardAnsweredWith('00') } = change;
-      if (byCard) return cardPayment(pan, change);
-      const bankAccount = new BankAccount('062-000', ACCOUNT_NUMBER, 'A Customer');
-      return payment({ kind: 'bank_account', bankAccount }, change);
+      return byCard ? cardPayment(pan, change) : bankPayment(change);
     }
 
     /** As the pipeline does: prepared, stored, asked once. */
@@ -360,28 +270,12 @@ export function linkContract(
       const asked = order();
       const prepared = await prepare(link, asked);
       await subject.breakDown();
-      const outcome = await asking(() => link.ask(asked, prepared)).catch((error: unknown) => error);
+      // A link may throw before it has promised anything.
+      const outcome = await (async () => link.ask(asked, prepared))().catch((error: unknown) => error);
       expect((outcome as Answer).kind).not.toBe('approved');
       expectScrubbed(everythingIn(outcome), [subject.cardAnsweredWith('00')]);
     });
   });
-}
-
-/** Tried again until it opens, as the gateway does. */
-export async function opened(link: AcquirerLink): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await link.open();
-      return;
-    } catch (error) {
-      if (attempt === 5) throw error;
-    }
-  }
-}
-
-/** A link may throw before it has promised anything. */
-async function asking(ask: () => Promise<Answer>): Promise<Answer> {
-  return ask();
 }
 
 function isPayment(operation: MoneyOperation): operation is PaymentOrder['operation'] {
@@ -398,5 +292,5 @@ function everythingIn(value: unknown): string {
 }
 
 function expectScrubbed(text: string, pans: readonly string[]): void {
-  for (const secret of [...pans, CVV, ACCOUNT_NUMBER]) expect(text).not.toContain(secret);
+  for (const secret of [...pans, ...SECRETS]) expect(text).not.toContain(secret);
 }

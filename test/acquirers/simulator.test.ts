@@ -22,7 +22,8 @@ import {
   UNREACHABLE_CARD,
   UNREADABLE_ANSWER_CARD,
 } from '../../testkit/test-cards.js';
-import { linkContract, onTarget, type PaymentOrder, stored } from './contract-suite.js';
+import { linkContract } from './contract-suite.js';
+import { onTarget, type PaymentOrder, stored } from './orders.js';
 
 async function openSimulator(deadlineMs = 1_000) {
   const directory = await mkdtemp(join(tmpdir(), 'tollgate-simulator-'));

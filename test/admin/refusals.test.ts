@@ -7,6 +7,7 @@ import { addMerchant, listMerchants, setMerchant } from '../../src/admin/merchan
 import { addOrganisation } from '../../src/admin/organisations.js';
 import { setSurcharges, showSurcharges } from '../../src/admin/surcharges.js';
 import { addUser, grantMerchant, revokeUser, rotateSecret } from '../../src/admin/users.js';
+import type { SurchargeRule, SurchargeScope } from '../../src/plugins/surcharge.js';
 import { Database } from '../../src/postgres/database.js';
 import { Refusal } from '../../src/values/refusal.js';
 import { REAL_BANK } from '../../testkit/bank-day.js';
@@ -157,5 +158,32 @@ describe('refused, with nothing in the journal', () => {
     expect(await refusalOf(() => advanceClock(database, OPERATOR, 1_000))).toMatchObject({
       code: 'clock_has_live_merchant',
     });
+  });
+});
+
+describe('surcharges of a live merchant', () => {
+  async function liveMerchant(): Promise<number> {
+    return (await addMerchant(database, OPERATOR, 1, 'Live', { live: true })).id;
+  }
+  const set = (merchant: number, rules: SurchargeRule[]) =>
+    setSurcharges(database, OPERATOR, merchant, rules);
+  const rule = (scope: SurchargeScope, thousandths = 1_000) => ({ scope, thousandths });
+
+  test.each<SurchargeScope>(['default', 'method:creditcard', 'card:eftpos', 'card:visa', 'card:mastercard'])(
+    'on %s → refused without the word; for a test merchant → taken',
+    async (scope) => {
+      const live = await liveMerchant();
+      await expect(set(live, [rule('card:amex'), rule(scope)])).rejects.toThrow(
+        `may forbid surcharges in Australia (here: ${scope})`,
+      );
+      expect(await showSurcharges(database, live)).toEqual([]);
+      const { id: test } = await addMerchant(database, OPERATOR, 1, 'Test');
+      expect(await set(test, [rule(scope)])).toHaveLength(1);
+    },
+  );
+
+  test('on what reaches none of those, or adding nothing → taken', async () => {
+    const rules = [rule('card:amex'), rule('card:diners'), rule('method:bankaccount'), rule('card:visa', 0)];
+    expect(await set(await liveMerchant(), rules)).toHaveLength(4);
   });
 });

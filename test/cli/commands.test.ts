@@ -4,11 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { addMerchant } from '../../src/admin/merchants.js';
 import { addOrganisation } from '../../src/admin/organisations.js';
-import { setSurcharges, showSurcharges } from '../../src/admin/surcharges.js';
 import { addUser, listUsers } from '../../src/admin/users.js';
-import type { SurchargeRule, SurchargeScope } from '../../src/plugins/surcharge.js';
 import { Database } from '../../src/postgres/database.js';
-import type { Json } from '../../testkit/client.js';
+import { commands, wordsOf } from '../../testkit/commands.js';
 import { administer, databaseUrl } from '../../testkit/database-server.js';
 import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
 import { dataDirectory, type Ended, run, start } from '../../testkit/gateway-process.js';
@@ -28,34 +26,10 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** The words as in a shell; one with a space in it is given in single quotes. */
 function tollgate(line: string, DATABASE_URL = database.url): Promise<Ended> {
-  const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
-  return run(words, { DATABASE_URL, TOLLGATE_DATA_DIR: dataDir, TOLLGATE_PORT: '0' });
+  return run(wordsOf(line), { DATABASE_URL, TOLLGATE_DATA_DIR: dataDir, TOLLGATE_PORT: '0' });
 }
-
-/** What a command prints for a program. */
-async function json(line: string): Promise<Json> {
-  const { code, stdout, stderr } = await tollgate(`${line} --json`);
-  expect([code, stderr]).toEqual([0, '']);
-  expect(stdout.split('\n')).toHaveLength(2);
-  return JSON.parse(stdout);
-}
-
-/** What a command prints for a person. */
-async function text(line: string): Promise<string> {
-  const { code, stdout, stderr } = await tollgate(line);
-  expect([code, stderr]).toEqual([0, '']);
-  return stdout.trimEnd();
-}
-
-/** The one line on stderr with which a command is refused. */
-async function refusal(line: string): Promise<string> {
-  const { code, stdout, stderr } = await tollgate(line);
-  expect([code, stdout]).toEqual([1, '']);
-  expect(stderr.split('\n')).toEqual([expect.stringMatching(/^tollgate: /), '']);
-  return stderr.slice('tollgate: '.length).trimEnd();
-}
+const { json, text, refusal } = commands((line) => tollgate(line));
 
 /** Made without commands, which take their time: an organisation with so many merchants. */
 async function organisationWith(merchants: number): Promise<{ organisation: number; ids: number[] }> {
@@ -162,40 +136,14 @@ describe.concurrent('merchant', () => {
   });
 });
 
-describe.concurrent('surcharge set', () => {
-  async function liveMerchant(): Promise<number> {
-    const { organisation } = await organisationWith(0);
-    return (await addMerchant(connection, 'operator:test', organisation, 'Live', { live: true })).id;
-  }
-  const set = (merchant: number, rules: SurchargeRule[]) =>
-    setSurcharges(connection, 'operator:test', merchant, rules);
-  const rule = (scope: SurchargeScope, thousandths = 1_000) => ({ scope, thousandths });
-
-  test('for a live merchant → says what the schemes may forbid, and wants --i-may', async () => {
-    const line = `surcharge set --merchant ${await liveMerchant()} --default 1.5 --card amex=2.9`;
-    expect(await refusal(line)).toBe(
-      'since 1 October 2026 eftpos, Visa and Mastercard may forbid surcharges in Australia (here: default); if this merchant may all the same, say so with --i-may',
-    );
-    expect(await json(`${line} --i-may`)).toHaveLength(2);
-  });
-
-  test.each<SurchargeScope>(['default', 'method:creditcard', 'card:eftpos', 'card:visa', 'card:mastercard'])(
-    'for a live merchant on %s → refused without the word; for a test merchant → taken',
-    async (scope) => {
-      const live = await liveMerchant();
-      await expect(set(live, [rule('card:amex'), rule(scope)])).rejects.toThrow(
-        `may forbid surcharges in Australia (here: ${scope})`,
-      );
-      expect(await showSurcharges(connection, live)).toEqual([]);
-      const [test] = (await organisationWith(1)).ids;
-      expect(await set(test as number, [rule(scope)])).toHaveLength(1);
-    },
+test.concurrent('surcharge set for a live merchant → says what the schemes may forbid, and wants --i-may', async () => {
+  const { organisation } = await organisationWith(0);
+  const { id } = await addMerchant(connection, 'operator:test', organisation, 'Live', { live: true });
+  const line = `surcharge set --merchant ${id} --default 1.5 --card amex=2.9`;
+  expect(await refusal(line)).toBe(
+    'since 1 October 2026 eftpos, Visa and Mastercard may forbid surcharges in Australia (here: default); if this merchant may all the same, say so with --i-may',
   );
-
-  test('for a live merchant, what reaches none of them, or adds nothing → taken', async () => {
-    const rules = [rule('card:amex'), rule('card:diners'), rule('method:bankaccount'), rule('card:visa', 0)];
-    expect(await set(await liveMerchant(), rules)).toHaveLength(4);
-  });
+  expect(await json(`${line} --i-may`)).toHaveLength(2);
 });
 
 describe.concurrent('user', () => {

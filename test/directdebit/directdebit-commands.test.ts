@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BankDay, bankDayOf } from '../../testkit/bank-day.js';
 import { type DirectEntryFile, itemOf, returnsFile } from '../../testkit/bank-file-layout.js';
-import type { Json } from '../../testkit/client.js';
+import { commands, wordsOf } from '../../testkit/commands.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 
 let gateway: TestGateway;
@@ -18,30 +18,7 @@ afterAll(async () => {
   await gateway.close();
 });
 
-/** The words as in a shell; one with a space in it is given in single quotes. */
-function words(line: string): string[] {
-  return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
-}
-
-async function text(line: string): Promise<string> {
-  const { code, stdout, stderr } = await bank.tollgate('directdebit', ...words(line));
-  expect([code, stderr]).toEqual([0, '']);
-  return stdout.trimEnd();
-}
-
-async function json(line: string): Promise<Json> {
-  const printed = await text(`${line} --json`);
-  expect(printed.split('\n')).toHaveLength(1);
-  return JSON.parse(printed);
-}
-
-/** The one line on stderr with which a command is refused. */
-async function refusal(line: string): Promise<string> {
-  const { code, stdout, stderr } = await bank.tollgate('directdebit', ...words(line));
-  expect([code, stdout]).toEqual([1, '']);
-  expect(stderr.split('\n')).toEqual([expect.stringMatching(/^tollgate: /), '']);
-  return stderr.slice('tollgate: '.length).trimEnd();
-}
+const { json, text, refusal } = commands((line) => bank.tollgate('directdebit', ...wordsOf(line)));
 
 const SET =
   "set --bank CBA --user-name 'OURS PTY LTD' --user-id 301500 --trace-bsb 062111 --trace-account '87 654-321' --remitter OURS";

@@ -1,7 +1,7 @@
 // Refunds by audit of direct debits: credits to the account that was debited, never more than it was debited with.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type BankDay, bankDayOf } from '../../testkit/bank-day.js';
-import { type DirectEntryFile, itemOf, returnsFile } from '../../testkit/bank-file-layout.js';
+import { type DirectEntryFile, type Item, itemOf, returnsFile } from '../../testkit/bank-file-layout.js';
 import { expectBooksToAgree, expectReservationsToBeHeld } from '../../testkit/books-agree.js';
 import { type Answer, type Client, type Json, TEST_MODE } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
@@ -18,7 +18,14 @@ let api: Client;
 
 /** Debits of 10,000 that have cleared, one for each test; and what the simulated bank makes of some refunds. */
 const cleared = new Map<string, number>();
-const names = ['one refund', 'the sum', 'another currency', 'returned', 'returned by two'];
+const names = [
+  'one refund',
+  'the sum',
+  'another currency',
+  'returned',
+  'returned by two',
+  'returned in part',
+];
 
 function debit(name: string): number {
   return cleared.get(name) as number;
@@ -164,6 +171,23 @@ test('a credit that the bank returns → declined, and its amount is refundable 
   expect(await bank.importReturns(returned)).toMatchObject({ items: 1, returned: 0, returnedAlready: 1 });
   expect(await left(audit)).toBe('10000');
   expect((await api.refund(audit, 10_000)).status).toBe(201);
+});
+
+test('a credit twice in one returns file → declined once, and its amount given back once', async () => {
+  const target = debit('returned in part');
+  const refund = async (amount: number) => (await api.refund(target, amount)).body.audit as number;
+  const [twice, once] = [await refund(1_000), await refund(2_000)];
+  const file = (await bank.export(1)) as DirectEntryFile;
+  const item = file.items.find(({ cents }) => cents === 1_000) as Item;
+  const text = returnsFile(file.header, [
+    { item, returnCode: 3 },
+    { item, returnCode: 3 },
+  ]);
+  expect(await bank.importReturns(text)).toMatchObject({ items: 2, returned: 1, unmatched: [] });
+  const statusOf = async (audit: number) => (await lookedUp(audit)).status.transaction_status_code;
+  expect([await statusOf(twice), await statusOf(once)]).toEqual(['declined', 'pending']);
+  expect(await left(target)).toBe('8000');
+  await expectReservationsToBeHeld(gateway);
 });
 
 test('two files at once return a credit with different codes → the first code stands, the amount is given back once', async () => {

@@ -1,130 +1,30 @@
 // The embedded PostgreSQL on real servers: what survives which death, and what the user reads when it cannot start.
-import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import {
-  appendFile,
-  chmod,
-  chown,
-  cp,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  realpath,
-  rm,
-  stat,
-  writeFile,
-} from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { EmbeddedPostgresError, openEmbeddedPostgres } from '../../src/embedded-postgres/server.js';
-
-const isRoot = process.getuid?.() === 0;
-const isLinux = process.platform === 'linux';
-const madeDirectories: string[] = [];
-const madeProcesses: ChildProcess[] = [];
-
-let prepared: Promise<string> | undefined;
+import {
+  endProcess,
+  isRunning,
+  keepsData,
+  newDirectory,
+  opened,
+  postmasterPid,
+  query,
+  removeUsedDirectory,
+  removeWhatWasMade,
+  spawned,
+  spawnOpening,
+  usedDirectory,
+} from './data-directories.js';
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-afterEach(async () => {
-  delete process.env.TOLLGATE_POSTGRES_AS;
-  for (const child of madeProcesses.splice(0)) child.kill('SIGKILL');
-  for (const directory of madeDirectories.splice(0)) {
-    await stopLeftServers(directory);
-    await rm(directory, { recursive: true, force: true, maxRetries: 10 });
-  }
-});
-
-async function newDirectory(): Promise<string> {
-  const directory = await realpath(await mkdtemp(join(tmpdir(), 'tollgate-embedded-')));
-  madeDirectories.push(directory);
-  return directory;
-}
-
-/** A data directory that was started once before: copying one is quicker than preparing each. */
-async function usedDirectory(): Promise<string> {
-  prepared ??= mkdtemp(join(tmpdir(), 'tollgate-embedded-')).then(async (dataDir) => {
-    const server = await openEmbeddedPostgres({ dataDir });
-    await server.stop();
-    return dataDir;
-  });
-  const directory = await newDirectory();
-  await cp(await prepared, directory, { recursive: true });
-  return directory;
-}
-
-afterAll(async () => {
-  const directory = await prepared?.catch(() => undefined);
-  if (directory) await rm(directory, { recursive: true, force: true });
-});
-
-/** Apart from the code under test, so that a mistake there leaves no server behind. */
-async function stopLeftServers(directory: string): Promise<void> {
-  for (const path of await readdir(directory, { recursive: true })) {
-    if (!path.endsWith('postmaster.pid')) continue;
-    const pid = await postmasterPid(join(directory, path, '..', '..'));
-    const command = isLinux ? await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '') : 'postgres';
-    if (command.includes('postgres')) await endProcess(pid, 'SIGINT');
-  }
-}
-
-async function postmasterPid(dataDir: string): Promise<number> {
-  return Number.parseInt(await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8'), 10);
-}
-
-async function endProcess(pid: number, signal: NodeJS.Signals): Promise<void> {
-  process.kill(pid, signal);
-  while (await isRunning(pid)) await sleep(20);
-}
-
-/** A process that nobody has collected yet still has its pid, but no command line any more. */
-async function isRunning(pid: number): Promise<boolean> {
-  if (isLinux) return (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')) !== '';
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
-
-async function query(url: string, statement: string): Promise<unknown[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query(statement)).rows;
-  } finally {
-    await client.end();
-  }
-}
-
-const OPEN_IN_CHILD = `
-  import { openEmbeddedPostgres } from ${JSON.stringify(pathToFileURL(join(process.cwd(), 'dist/embedded-postgres/server.js')).href)};
-  const server = await openEmbeddedPostgres({ dataDir: process.argv[1] });
-  console.log(JSON.stringify({ url: server.url, startedHere: server.startedHere }));
-  setInterval(() => {}, 1000);
-`;
-
-function spawnOpening(dataDir: string): ChildProcess {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', OPEN_IN_CHILD, dataDir], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  madeProcesses.push(child);
-  return child;
-}
-
-async function opened(child: ChildProcess): Promise<{ url: string; startedHere: boolean }> {
-  const line = await new Promise<string>((resolve, reject) => {
-    child.stdout?.once('data', (data: Buffer) => resolve(data.toString()));
-    child.once('exit', (code) => reject(new Error(`the child ended with ${code}`)));
-  });
-  return JSON.parse(line) as { url: string; startedHere: boolean };
-}
+afterEach(removeWhatWasMade);
+afterAll(removeUsedDirectory);
 
 async function refusal(dataDir: string): Promise<string> {
   const error = await openEmbeddedPostgres({ dataDir }).then(
@@ -135,15 +35,6 @@ async function refusal(dataDir: string): Promise<string> {
   const { message } = error as EmbeddedPostgresError;
   expect(message).not.toContain('\n');
   return message;
-}
-
-async function keepsData(dataDir: string): Promise<void> {
-  const first = await openEmbeddedPostgres({ dataDir });
-  await query(first.url, 'CREATE TABLE kept (value int); INSERT INTO kept VALUES (42)');
-  await first.stop();
-  const second = await openEmbeddedPostgres({ dataDir });
-  expect(await query(second.url, 'SELECT value FROM kept')).toEqual([{ value: 42 }]);
-  await second.stop();
 }
 
 describe('starting and stopping', () => {
@@ -300,10 +191,7 @@ describe('after a death', () => {
     const dataDir = await usedDirectory();
     const first = await openEmbeddedPostgres({ dataDir });
     await query(first.url, 'CREATE TABLE kept (value int); INSERT INTO kept VALUES (42)');
-    const bystander = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {
-      cwd: join(dataDir, 'postgres'),
-    });
-    madeProcesses.push(bystander);
+    const bystander = spawned(['-e', 'setInterval(() => {}, 1000)'], { cwd: join(dataDir, 'postgres') });
     const pidFile = join(dataDir, 'postgres', 'postmaster.pid');
     const [pid, ...rest] = (await readFile(pidFile, 'utf8')).split('\n');
     await endProcess(Number(pid), 'SIGKILL');
@@ -365,49 +253,5 @@ describe('what the user reads', () => {
     expect(await refusal(join(directory, 'file'))).toContain('cannot be used (EEXIST)');
     await rm(join(directory, 'postgres-password'));
     expect(await refusal(directory)).toContain('postgres-password cannot be read (ENOENT)');
-  });
-});
-
-const skipped = isRoot && isLinux ? '' : ' (skipped: not root on Linux)';
-describe.skipIf(skipped !== '')(`as root${skipped}`, () => {
-  async function closedDirectory(): Promise<string> {
-    const directory = await newDirectory();
-    await mkdir(join(directory, 'home', 'app'), { recursive: true });
-    await chmod(join(directory, 'home'), 0o700);
-    return join(directory, 'home', 'app', 'data');
-  }
-
-  async function clusterOwner(dataDir: string): Promise<number> {
-    return (await stat(join(dataDir, 'postgres'))).uid;
-  }
-
-  test('another user runs the server where user namespaces are forbidden, even inside a closed directory', async () => {
-    process.env.TOLLGATE_POSTGRES_AS = 'user';
-    const dataDir = await closedDirectory();
-    await keepsData(dataDir);
-    expect(await clusterOwner(dataDir)).not.toBe(0);
-    expect((await stat(join(dataDir, 'postgres-password'))).uid).toBe(0);
-  });
-
-  test('the way of running may change between starts, in both directions, even inside a closed directory', async () => {
-    const dataDir = await closedDirectory();
-    await keepsData(dataDir);
-    for (const way of ['user', 'namespace']) {
-      process.env.TOLLGATE_POSTGRES_AS = way;
-      const server = await openEmbeddedPostgres({ dataDir });
-      expect(await query(server.url, 'SELECT value FROM kept')).toEqual([{ value: 42 }]);
-      await server.stop();
-    }
-  });
-
-  test('the data directory of an ordinary user stays that user’s', async () => {
-    const users = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
-    const uid = Number(users.find(([name]) => name === 'nobody')?.[2]);
-    const dataDir = await newDirectory();
-    await chown(dataDir, uid, uid);
-    await keepsData(dataDir);
-    const names = await readdir(dataDir);
-    const owners = await Promise.all(names.map(async (name) => (await stat(join(dataDir, name))).uid));
-    expect(new Set(owners)).toEqual(new Set([uid]));
   });
 });

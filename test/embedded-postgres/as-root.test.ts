@@ -1,0 +1,57 @@
+// The embedded PostgreSQL for root, whom PostgreSQL itself does not serve: who runs it, and whose its files are.
+import { chmod, chown, mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { openEmbeddedPostgres } from '../../src/embedded-postgres/server.js';
+import { keepsData, newDirectory, query, removeWhatWasMade } from './data-directories.js';
+
+afterEach(async () => {
+  delete process.env.TOLLGATE_POSTGRES_AS;
+  await removeWhatWasMade();
+});
+
+const isRoot = process.getuid?.() === 0;
+const isLinux = process.platform === 'linux';
+const skipped = isRoot && isLinux ? '' : ' (skipped: not root on Linux)';
+describe.skipIf(skipped !== '')(`as root${skipped}`, () => {
+  async function closedDirectory(): Promise<string> {
+    const directory = await newDirectory();
+    await mkdir(join(directory, 'home', 'app'), { recursive: true });
+    await chmod(join(directory, 'home'), 0o700);
+    return join(directory, 'home', 'app', 'data');
+  }
+
+  async function clusterOwner(dataDir: string): Promise<number> {
+    return (await stat(join(dataDir, 'postgres'))).uid;
+  }
+
+  test('another user runs the server where user namespaces are forbidden, even inside a closed directory', async () => {
+    process.env.TOLLGATE_POSTGRES_AS = 'user';
+    const dataDir = await closedDirectory();
+    await keepsData(dataDir);
+    expect(await clusterOwner(dataDir)).not.toBe(0);
+    expect((await stat(join(dataDir, 'postgres-password'))).uid).toBe(0);
+  });
+
+  test('the way of running may change between starts, in both directions, even inside a closed directory', async () => {
+    const dataDir = await closedDirectory();
+    await keepsData(dataDir);
+    for (const way of ['user', 'namespace']) {
+      process.env.TOLLGATE_POSTGRES_AS = way;
+      const server = await openEmbeddedPostgres({ dataDir });
+      expect(await query(server.url, 'SELECT value FROM kept')).toEqual([{ value: 42 }]);
+      await server.stop();
+    }
+  });
+
+  test('the data directory of an ordinary user stays that user’s', async () => {
+    const users = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
+    const uid = Number(users.find(([name]) => name === 'nobody')?.[2]);
+    const dataDir = await newDirectory();
+    await chown(dataDir, uid, uid);
+    await keepsData(dataDir);
+    const names = await readdir(dataDir);
+    const owners = await Promise.all(names.map(async (name) => (await stat(join(dataDir, name))).uid));
+    expect(new Set(owners)).toEqual(new Set([uid]));
+  });
+});
