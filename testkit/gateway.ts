@@ -126,7 +126,8 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   const lines: string[] = [];
   const log = pino({ level: 'debug', base: null }, { write: (line: string) => void lines.push(line) });
   const settings = readSettings(environment);
-  const gateway = await startGateway(settings, database.url, log, options.acquirers);
+  const furtherLinks = options.acquirers ?? [];
+  const gateway = await startGateway({ settings, databaseUrl: database.url, log, furtherLinks });
   const pool = new pg.Pool({ connectionString: database.url, max: 2 });
   pool.on('error', () => {});
   let closed = false;

@@ -21,22 +21,25 @@ const MOST_ITEMS = 20_000;
 const CLEARED = 'Cleared';
 const SIMULATED_BANK = 'bank:simulated';
 
+export interface ClearingParts {
+  readonly database: Database;
+  readonly files: DirectDebitFiles;
+  readonly bank: SimulatedBank;
+  readonly clock: Clock;
+  /** What a transaction is called towards an acquirer. */
+  readonly referenceOf: (organisationId: OrganisationId, audit: Audit) => string;
+}
+
 export class Clearing {
-  constructor(
-    private readonly database: Database,
-    private readonly files: DirectDebitFiles,
-    private readonly bank: SimulatedBank,
-    private readonly clock: Clock,
-    /** What a transaction is called towards an acquirer. */
-    private readonly referenceOf: (organisationId: OrganisationId, audit: Audit) => string,
-  ) {}
+  constructor(private readonly parts: ClearingParts) {}
 
   async run(): Promise<void> {
-    const nowMs = this.clock.now();
-    const { rows } = await this.database.query<{ due: boolean }>(ANYTHING_DUE, [nowMs]);
+    const { database, clock } = this.parts;
+    const nowMs = clock.now();
+    const { rows } = await database.query<{ due: boolean }>(ANYTHING_DUE, [nowMs]);
     if (!rows[0]?.due) return;
     // One process at a time: there is only one bank, and it keeps its books in a file.
-    await this.database.transaction(async (connection) => {
+    await database.transaction(async (connection) => {
       const { rows: tried } = await connection.query<{ locked: boolean }>(LOCK_CLEARING);
       if (tried[0]?.locked) await this.#catchUp(nowMs);
     });
@@ -51,13 +54,14 @@ export class Clearing {
   }
 
   async #fileWhatIsDue(nowMs: number): Promise<void> {
+    const { database, files } = this.parts;
     for (let made = true; made; ) {
       made = false;
-      const { rows } = await this.database.query<{ merchantId: MerchantId; dueMs: number }>(DUE_FOR_A_FILE, [
+      const { rows } = await database.query<{ merchantId: MerchantId; dueMs: number }>(DUE_FOR_A_FILE, [
         nowMs,
       ]);
       for (const { merchantId, dueMs } of rows) {
-        const entry = await directEntryOf(this.database, merchantId);
+        const entry = await directEntryOf(database, merchantId);
         // As of the close of the day at which it was due, however late it is now.
         const processingDay = sydneyDate(dueMs);
         const making = {
@@ -69,30 +73,32 @@ export class Clearing {
           toBeWritten: false,
         };
         // Nothing is made of items that are just being voided: they are left to the next run.
-        if ((await this.files.make(entry, making)) !== undefined) made = true;
+        if ((await files.make(entry, making)) !== undefined) made = true;
       }
     }
   }
 
   async #letBankTake(): Promise<void> {
+    const { files } = this.parts;
     for (;;) {
-      const file = await this.files.untaken();
+      const file = await files.untaken();
       if (file === undefined) return;
-      for await (const items of this.files.items(file)) await this.#take(file, items);
-      await this.files.taken(file);
+      for await (const items of files.items(file)) await this.#take(file, items);
+      await files.taken(file);
     }
   }
 
   async #take(file: DirectDebitFile, items: readonly LodgedFileItem[]): Promise<void> {
+    const { database, bank, referenceOf } = this.parts;
     const { organisationId, processingDay } = file;
     const coming: { audit: Audit; code: number }[] = [];
     for (const { audit, operation, amountCents, account } of items) {
-      const reference = this.referenceOf(organisationId, audit);
-      const code = await this.bank.take({ reference, operation, amountCents, account });
+      const reference = referenceOf(organisationId, audit);
+      const code = await bank.take({ reference, operation, amountCents, account });
       if (code !== undefined) coming.push({ audit, code });
     }
     if (coming.length === 0) return;
-    await this.database.query(PLAN_RETURNS, [
+    await database.query(PLAN_RETURNS, [
       organisationId,
       settlementCutOff(addBusinessDays(processingDay, RETURNED_AFTER_DAYS)),
       ...PLANNED.encode(coming),
@@ -100,19 +106,20 @@ export class Clearing {
   }
 
   async #returnWhatIsDue(nowMs: number): Promise<void> {
+    const { database, bank, referenceOf } = this.parts;
     for (;;) {
-      const { rows } = await this.database.query<Return>(DUE_TO_RETURN, [nowMs, BATCH]);
+      const { rows } = await database.query<Return>(DUE_TO_RETURN, [nowMs, BATCH]);
       for (const { organisationId, audit } of rows) {
-        await this.bank.giveBack(this.referenceOf(organisationId, audit));
+        await bank.giveBack(referenceOf(organisationId, audit));
       }
-      await takeReturns(this.database, rows, SIMULATED_BANK);
+      await takeReturns(database, rows, SIMULATED_BANK);
       if (rows.length < BATCH) return;
     }
   }
 
   async #clearWhatIsDue(nowMs: number): Promise<void> {
     for (;;) {
-      const { count } = await this.database.query(CLEAR_DUE, [nowMs, BATCH, CLEARED]);
+      const { count } = await this.parts.database.query(CLEAR_DUE, [nowMs, BATCH, CLEARED]);
       if (count < BATCH) return;
     }
   }

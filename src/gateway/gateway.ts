@@ -35,13 +35,21 @@ const BACKLOG = 4_096;
 const READINESS_LIMIT_MS = 2_000;
 const DATABASE_AWAY = 'the database cannot be reached';
 
-/** Expects the schema to be current. `furtherLinks` are those of a test, beside the registry's or in their place. */
-export function startGateway(
-  settings: Settings,
-  databaseUrl: string,
-  log: Logger,
-  furtherLinks: readonly AcquirerLink[] = [],
-): Promise<Gateway> {
+export interface GatewayStart {
+  readonly settings: Settings;
+  /** Of a database whose schema is current. */
+  readonly databaseUrl: string;
+  readonly log: Logger;
+  /** Those of a test, beside the registry's or in their place. */
+  readonly furtherLinks?: readonly AcquirerLink[];
+}
+
+export function startGateway({
+  settings,
+  databaseUrl,
+  log,
+  furtherLinks = [],
+}: GatewayStart): Promise<Gateway> {
   const stack = new ClosingStack();
   return stack.open(async () => {
     const watch = new DatabaseWatch(log);

@@ -110,13 +110,14 @@ function makeResolver(
 }
 
 function makeClearing({ databases, ledger, vault, membership }: PipelineParts): Clearing {
-  return new Clearing(
-    databases.background,
-    new DirectDebitFiles(databases.background, vault.keys),
-    new SimulatedBank(ledger),
-    membership.clock,
-    membership.referenceOf,
-  );
+  const { clock, referenceOf } = membership;
+  return new Clearing({
+    database: databases.background,
+    files: new DirectDebitFiles(databases.background, vault.keys),
+    bank: new SimulatedBank(ledger),
+    clock,
+    referenceOf,
+  });
 }
 
 function crashing({ point, time }: NonNullable<Settings['crashAt']>): (passed: Point) => void {

@@ -42,7 +42,7 @@ async function runPrimary(settings: Settings, log: Logger, stop: Promise<NodeJS.
     for (const warning of connection.warnings) log.warn(warning);
     await prepareDatabase(settings, connection.url, log);
     const start = settings.workers === 1 ? startGateway : startWorkers;
-    const gateway = await start(settings, connection.url, log).catch((error) => {
+    const gateway = await start({ settings, databaseUrl: connection.url, log }).catch((error) => {
       throw listenError(error, settings) ?? error;
     });
     stack.opened(gateway, async () => {

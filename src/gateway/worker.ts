@@ -25,7 +25,7 @@ export async function runWorker(log: Logger, stopSignal: Promise<unknown>): Prom
   const { settings, databaseUrl } = await start;
   let gateway: Gateway;
   try {
-    gateway = await startGateway(settings, databaseUrl, log);
+    gateway = await startGateway({ settings, databaseUrl, log });
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     await send({ error: inWords(error), ...(code && { code }), ...(syscall && { syscall }) });

@@ -2,16 +2,19 @@
 // keeps them apart as it does gateways on several machines.
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from 'pino';
-import type { Gateway } from './gateway.js';
-import { type Settings, SettingsError } from './settings.js';
+import type { Gateway, GatewayStart } from './gateway.js';
+import { SettingsError } from './settings.js';
 import type { WorkerMessage, WorkerStart } from './worker.js';
 
 /** One that ends by itself is replaced, but not in a frenzy. */
 const REPLACED_AFTER_MS = 1_000;
 
 /** Starts the workers. They listen on the same port, and the kernel hands each new connection to one of them. */
-export async function startWorkers(settings: Settings, databaseUrl: string, log: Logger): Promise<Gateway> {
+export async function startWorkers({
+  settings,
+  databaseUrl,
+  log,
+}: Omit<GatewayStart, 'furtherLinks'>): Promise<Gateway> {
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   let stopping = false;
   const fork = () => startWorker({ settings, databaseUrl });

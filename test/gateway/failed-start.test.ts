@@ -90,7 +90,8 @@ describe('a start', () => {
 
   function start() {
     const environment = Object.entries(stage.settings).map(([name, value]) => [`TOLLGATE_${name}`, value]);
-    return startGateway(readSettings(Object.fromEntries(environment)), stage.url, pino({ enabled: false }));
+    const settings = readSettings(Object.fromEntries(environment));
+    return startGateway({ settings, databaseUrl: stage.url, log: pino({ enabled: false }) });
   }
 
   /** Descriptors of this process: files, sockets and all. */

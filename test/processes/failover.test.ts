@@ -76,7 +76,7 @@ async function gateway(): Promise<Scene> {
   });
   const lines: string[] = [];
   const log = pino({ level: 'debug', base: null }, { write: (line: string) => void lines.push(line) });
-  const started = await startGateway(settings, way.urlOf(pair.primary.url), log);
+  const started = await startGateway({ settings, databaseUrl: way.urlOf(pair.primary.url), log });
   onTestFinished(async () => {
     await started.close();
     way.close();

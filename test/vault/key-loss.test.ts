@@ -30,7 +30,7 @@ afterAll(() => gateway.close());
 /** A further process of the same gateway. */
 function start(environment: Record<string, string> = {}) {
   const settings = readSettings({ TOLLGATE_DATA_DIR: dataDir, TOLLGATE_PORT: '0', ...environment });
-  return startGateway(settings, gateway.databaseUrl, pino({ level: 'silent' }));
+  return startGateway({ settings, databaseUrl: gateway.databaseUrl, log: pino({ level: 'silent' }) });
 }
 
 /** What a start could write, apart from the running gateway's own signs of life. */
