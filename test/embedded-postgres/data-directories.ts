@@ -1,6 +1,7 @@
 // Data directories with an embedded PostgreSQL, processes that open it, and an end to all of them after each test.
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
-import { cp, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
+import { cpSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -38,7 +39,8 @@ export async function usedDirectory(): Promise<string> {
     return dataDir;
   });
   const directory = await newDirectory();
-  await cp(await prepared, directory, { recursive: true });
+  // Sync: it takes half of the processor's time of the other.
+  cpSync(await prepared, directory, { recursive: true });
   return directory;
 }
 
