@@ -60,7 +60,7 @@ interface ServerSettings {
   readonly synchronousStandbys: string;
 }
 
-const UNSAFE_STANDBYS =
+export const UNSAFE_STANDBYS =
   'the database has standbys and synchronous_standby_names is empty: a failover may lose acknowledged payments';
 
 /** What every session has to be is checked when it is opened. Returns what is worth a warning. */
