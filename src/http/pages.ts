@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { BASE_PATH } from '../api/hal.js';
 import { type AnswerServices, JSON_TYPE, send } from './answers.js';
+import { FRONT_DOCUMENT, FRONT_PAGE, wantsPage } from './front-page.js';
 
 /** As bytes: to encode so long a text for every answer takes its time. */
 export interface Documents {
@@ -22,6 +23,11 @@ const PAGE_HEADERS = {
 
 export function addPages(app: FastifyInstance, services: PageServices): void {
   const { log, documents, draining, notReady } = services;
+  app.get('/', (request, reply) => {
+    const page = wantsPage(request.headers.accept);
+    reply.headers(page ? PAGE_HEADERS : { 'content-type': JSON_TYPE }).header('vary', 'accept');
+    return send(log, request, reply, { status: 200 }, page ? FRONT_PAGE : FRONT_DOCUMENT);
+  });
   app.get(`${BASE_PATH}/openapi.json`, (request, reply) =>
     send(log, request, reply.header('content-type', JSON_TYPE), { status: 200 }, documents.openApi),
   );

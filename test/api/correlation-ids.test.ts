@@ -145,7 +145,7 @@ describe('the response carries the correlation ID of the request, and may not be
     expect(answer.headers.get('cache-control')).toBe('no-store');
   });
 
-  test.each(['/docs', '/livez', '/readyz', '/favicon.ico'])('%s, GET and HEAD', async (path) => {
+  test.each(['/', '/docs', '/livez', '/readyz', '/favicon.ico'])('%s, GET and HEAD', async (path) => {
     for (const method of ['GET', 'HEAD']) {
       const response = await fetch(new URL(path, gateway.baseUrl), {
         method,

@@ -97,7 +97,7 @@ describe('addresses and methods that are not there', () => {
     }
   });
 
-  test.each(['/v2/transactions/1', '/transactions/1', '/v1', '/v1/', '/', '/favicon.ico', '/.env'])(
+  test.each(['/v2/transactions/1', '/transactions/1', '/v1', '/v1/', '/favicon.ico', '/.env'])(
     '%s outside the base address → 404',
     async (path) => {
       const response = await fetch(new URL(path, gateway.baseUrl));
@@ -168,9 +168,54 @@ describe('addresses and methods that are not there', () => {
   });
 });
 
-describe('health', () => {
-  const fetchOutside = (from: TestGateway, path: string) => fetch(new URL(path, from.baseUrl));
+const fetchOutside = (from: TestGateway, path: string, headers: Record<string, string> = {}) =>
+  fetch(new URL(path, from.baseUrl), { headers });
 
+describe('the front page', () => {
+  const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+
+  test.each([undefined, '*/*', 'application/json', 'application/json, text/html;q=0.9', 'nonsense;;q=,'])(
+    'GET / with Accept %s → JSON whose links all lead somewhere',
+    async (accept) => {
+      const answer = await fetchOutside(gateway, '/', accept === undefined ? {} : { accept });
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+      expect(answer.headers.get('vary')).toBe('accept');
+      const { _links: links } = await answer.json();
+      expect(Object.values(links as Record<string, { href: string }>).map(({ href }) => href)).toEqual([
+        '/',
+        '/docs',
+        '/v1/openapi.json',
+        '/livez',
+        '/readyz',
+      ]);
+    },
+  );
+
+  test.each([BROWSER, 'text/html', 'TEXT/HTML;level=1;q=0.7, application/json;q=0.6'])(
+    'GET / with Accept %s → a page whose links all lead somewhere, and that loads nothing',
+    async (accept) => {
+      const answer = await fetchOutside(gateway, '/', { accept });
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
+      const page = await answer.text();
+      const hrefs = [...page.matchAll(/href="([^"]*)"/g)].map(([, href]) => href as string);
+      expect(hrefs).toEqual(['/docs', '/v1/openapi.json', '/livez', '/readyz']);
+      for (const href of hrefs) expect((await fetchOutside(gateway, href)).status).toBe(200);
+      expect(page).not.toMatch(/<script|src=/);
+    },
+  );
+
+  test('HEAD / → headers without a body; POST / → 404', async () => {
+    const head = await fetch(new URL('/', gateway.baseUrl), { method: 'HEAD' });
+    expect({ status: head.status, text: await head.text() }).toEqual({ status: 200, text: '' });
+    const post = await fetch(new URL('/', gateway.baseUrl), { method: 'POST' });
+    expect(post.status).toBe(404);
+  });
+});
+
+describe('health', () => {
   test('/livez and /readyz → 200 without credentials', async () => {
     const live = await fetchOutside(gateway, '/livez');
     expect({ status: live.status, body: await live.json() }).toEqual({
