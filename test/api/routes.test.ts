@@ -181,8 +181,8 @@ describe('the front page', () => {
       expect(answer.status).toBe(200);
       expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
       expect(answer.headers.get('vary')).toBe('accept');
-      const { _links: links } = await answer.json();
-      expect(Object.values(links as Record<string, { href: string }>).map(({ href }) => href)).toEqual([
+      const { _links: links } = (await answer.json()) as { _links: Record<string, { href: string }> };
+      expect(Object.values(links).map(({ href }) => href)).toEqual([
         '/',
         '/docs',
         '/v1/openapi.json',
