@@ -7,6 +7,7 @@ import { PaymentBody } from '../src/api/transaction-schemas.js';
 import { Compile } from '../src/api/typebox.js';
 import type { MerchantId, OrganisationId } from '../src/values/ids.js';
 import '../src/api/validation.js';
+import { RECORD_RESOLUTIONS } from '../src/directdebit/intake.sql.js';
 import { Database } from '../src/postgres/database.js';
 import { AuditLeases } from '../src/transactions/audit-leases.js';
 import { Claims } from '../src/transactions/claim.js';
@@ -39,7 +40,11 @@ async function statements({ databaseUrl, connections, seconds }: StatementsAsked
   await registry.heartbeat(leases);
   const options = { maxBatch: 256, lanes: 1 };
   const claims = new Claims(database, registry, options);
-  const records = new Records(database, options, { direct: RECORD_DIRECT, targeted: RECORD_TARGETED });
+  const records = new Records(database, options, {
+    direct: RECORD_DIRECT,
+    targeted: RECORD_TARGETED,
+    resolutions: RECORD_RESOLUTIONS,
+  });
   const run = randomBytes(6).toString('hex');
   // As long as a real one: nonce, card number and expiry date, tag.
   const sealed = randomBytes(80);

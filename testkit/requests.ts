@@ -34,13 +34,17 @@ export async function storedRows({ sql }: TestGateway): Promise<number> {
   return Number(row?.count);
 }
 
-/** What the gateway logged for requests, one object a line. */
-export function requestLines({ logged }: TestGateway): Json[] {
+/** What the gateway logged, one object a line. */
+export function logLines({ logged }: TestGateway): Json[] {
   return logged()
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line))
-    .filter(({ msg }) => msg === 'request');
+    .map((line) => JSON.parse(line));
+}
+
+/** What it logged for requests. */
+export function requestLines(gateway: TestGateway): Json[] {
+  return logLines(gateway).filter(({ msg }) => msg === 'request');
 }
 
 /** Without what is made by chance or by the clock: any four digits, a CVV too, can turn up there. */

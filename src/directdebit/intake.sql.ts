@@ -1,6 +1,6 @@
 import type { Statement } from '../postgres/database.js';
 import { RECORDED } from '../transactions/record.sql.js';
-import { DECIDE_DIRECT_DEBITS, DECIDE_TARGETED } from '../transactions/status.sql.js';
+import { DECIDE_DIRECT_DEBITS, DECIDE_TARGETED, JOURNAL_RESOLUTIONS } from '../transactions/status.sql.js';
 
 /**
  * A direct debit that was taken in begins its way to the bank that took it in, for good. The simulated bank takes it when
@@ -24,4 +24,10 @@ export const RECORD_DIRECT_DEBITS: Statement = {
 export const RECORD_DIRECT_DEBIT_REFUNDS: Statement = {
   name: 'record-direct-debit-refunds',
   text: `WITH ${DECIDE_TARGETED}, ${NEW_ITEMS} ${RECORDED}`,
+};
+
+/** Commit B of whatever was in doubt, payments and operations on an earlier transaction alike, with its journal entry. */
+export const RECORD_RESOLUTIONS: Statement = {
+  name: 'record-resolutions',
+  text: `WITH ${DECIDE_TARGETED}, ${NEW_ITEMS}, ${JOURNAL_RESOLUTIONS} ${RECORDED}`,
 };

@@ -5,6 +5,7 @@ import type { AcquirerLink } from '../acquirers/contract.js';
 import { withinDeadline } from '../acquirers/deadline.js';
 import { SimulatorLedger } from '../acquirers/simulator/ledger.js';
 import { BASE_PATH } from '../api/hal.js';
+import { FailedAnswers } from '../http/failed-answers.js';
 import { FailedLogIns } from '../http/failed-log-ins.js';
 import { RateLimit } from '../http/rate-limit.js';
 import { buildServer } from '../http/server.js';
@@ -110,6 +111,7 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<stri
     tokens: vault.tokens,
     callers: new Callers(databases.vital),
     failedLogIns: new FailedLogIns(settings.failedLogInsPerSecond, log),
+    failedAnswers: new FailedAnswers(log),
     rateLimit: new RateLimit(settings.userRequestsPerSecond),
     draining: () => draining,
     // A database that hangs is not there either, and whoever asks does not want to hang with it.

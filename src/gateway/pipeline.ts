@@ -5,7 +5,11 @@ import { SimulatedBank } from '../acquirers/simulator/bank.js';
 import type { SimulatorLedger } from '../acquirers/simulator/ledger.js';
 import { Clearing } from '../directdebit/clearing.js';
 import { DirectDebitFiles } from '../directdebit/files.js';
-import { RECORD_DIRECT_DEBIT_REFUNDS, RECORD_DIRECT_DEBITS } from '../directdebit/intake.sql.js';
+import {
+  RECORD_DIRECT_DEBIT_REFUNDS,
+  RECORD_DIRECT_DEBITS,
+  RECORD_RESOLUTIONS,
+} from '../directdebit/intake.sql.js';
 import { Claims } from '../transactions/claim.js';
 import { Creation, type Point } from '../transactions/create.js';
 import { Finisher } from '../transactions/finish.js';
@@ -19,6 +23,7 @@ import { Background } from './background.js';
 import type { DatabaseWatch } from './database-watch.js';
 import type { Databases } from './databases.js';
 import type { Membership } from './membership.js';
+import { resolverLog } from './resolver-log.js';
 import type { Settings } from './settings.js';
 import type { Vault } from './vault.js';
 
@@ -53,6 +58,7 @@ export function assemblePipeline(parts: PipelineParts): Pipeline {
   const records = new Records(databases.commits, batches, {
     direct: RECORD_DIRECT_DEBITS,
     targeted: RECORD_DIRECT_DEBIT_REFUNDS,
+    resolutions: RECORD_RESOLUTIONS,
   });
   const claims = new Claims(databases.commits, registry, batches);
   const orders = new Orders({ database: databases.others, keys: vault.keys, referenceOf });
@@ -78,7 +84,13 @@ export function assemblePipeline(parts: PipelineParts): Pipeline {
     keys: vault.keys,
     claims,
     finisher,
-    lateAnswers: new LateAnswers({ database: databases.background, records, clock, deadlineMs }),
+    lateAnswers: new LateAnswers({
+      database: databases.background,
+      records,
+      clock,
+      deadlineMs,
+      onResolved: resolverLog(parts.log).onResolved,
+    }),
     lookup,
     links,
     orders,
@@ -90,7 +102,7 @@ export function assemblePipeline(parts: PipelineParts): Pipeline {
 }
 
 function makeResolver(
-  { settings, databases, links, membership }: PipelineParts,
+  { settings, log, databases, links, membership }: PipelineParts,
   records: Records,
   orders: Orders,
 ): Resolver {
@@ -106,6 +118,7 @@ function makeResolver(
     firstPauseMs: settings.resolverFirstPauseMs,
     longestPauseMs: settings.resolverLongestPauseMs,
     presumedDeadMs: settings.processTimeoutMs,
+    ...resolverLog(log),
   });
 }
 

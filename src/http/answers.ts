@@ -5,6 +5,7 @@ import { CORRELATION_HEADER } from '../api/correlation-id.js';
 import type { Reply } from '../api/operation.js';
 import { refusalResponse, saidTo } from '../api/refusals.js';
 import { type RequestContext, received } from '../api/request-context.js';
+import type { FailedAnswers } from './failed-answers.js';
 import { refusalOfRequest } from './framework-errors.js';
 
 declare module 'fastify' {
@@ -15,6 +16,7 @@ declare module 'fastify' {
 
 export interface AnswerServices {
   readonly log: Logger;
+  readonly failedAnswers: FailedAnswers;
   /** True from the moment that the process was told to stop. */
   readonly draining: () => boolean;
 }
@@ -35,7 +37,7 @@ export function receive(request: FastifyRequest, reply: FastifyReply): void {
 
 /** Whatever was thrown on the way of a request. */
 export function refuse(
-  { log, draining }: AnswerServices,
+  { log, failedAnswers, draining }: AnswerServices,
   request: FastifyRequest,
   reply: FastifyReply,
   error: unknown,
@@ -51,6 +53,7 @@ export function refuse(
     reply.header('connection', 'keep-alive');
   reply.headers(headers).header('content-type', JSON_TYPE);
   const { audit, code: outcome } = refusal;
+  failedAnswers.note(request, status, outcome, audit);
   return send(
     log,
     request,

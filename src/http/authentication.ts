@@ -66,7 +66,6 @@ export async function refusedLogIn(
   request: FastifyRequest,
 ): Promise<RefusedRequest> {
   const { username } = basicCredentials(request);
-  // A request without credentials is no attempt: some clients send each request without them first.
-  if (username !== undefined) await failedLogIns.turn(username, request.ip);
+  await failedLogIns.turn(username, request.ip);
   return refused('unauthenticated', ['header', 'Authorization']);
 }

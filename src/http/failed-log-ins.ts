@@ -1,8 +1,10 @@
-// Failed log-ins, throttled by user name and by address: more than a few a second are answered late. They are never
-// turned away before their secret was looked at, so that nobody can lock out whoever has the right one.
+// Failed log-ins: logged, and throttled by user name and by address: more than a few a second are answered late. They are
+// never turned away before their secret was looked at, so that nobody can lock out whoever has the right one.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { RateLimit } from './rate-limit.js';
+import { shownUsername } from './shown-username.js';
+import { Tally } from './tally.js';
 
 /** How long the answer to one too many is kept back, at least. */
 const HELD_MS = 1_000;
@@ -10,10 +12,19 @@ const HELD_MS = 1_000;
 const ANSWERED_EACH_MS = 1;
 /** One line of the log for all that were kept back within this time. */
 const TELL_EVERY_MS = 1_000;
+/** User names and addresses that have a line of their own within a second. Whoever guesses changes both. */
+const MOST_TOLD = 10;
+
+interface FailedLogIn {
+  /** Absent where there were no credentials. */
+  readonly username: string | undefined;
+  readonly address: string;
+}
 
 export class FailedLogIns {
   readonly #byUser: RateLimit;
   readonly #byAddress: RateLimit;
+  readonly #failed: Tally<FailedLogIn>;
   /** Since the last line of the log. */
   #held = 0;
   #waiting = 0;
@@ -25,10 +36,19 @@ export class FailedLogIns {
   ) {
     this.#byUser = new RateLimit(perSecond);
     this.#byAddress = new RateLimit(perSecond);
+    this.#failed = new Tally<FailedLogIn>(
+      MOST_TOLD,
+      ({ username, address }, count) => log.warn({ username, address, count }, 'failed log-in'),
+      (count) => log.warn({ count }, 'further failed log-ins'),
+    );
   }
 
   /** Resolves when a failed log-in may be answered. The same for names that are no user's. */
-  async turn(username: string, address: string): Promise<void> {
+  async turn(username: string | undefined, address: string): Promise<void> {
+    const shown = username === undefined ? undefined : shownUsername(username);
+    this.#failed.add(`${address} ${shown}`, { username: shown, address });
+    // A request without credentials is no attempt: some clients send each request without them first.
+    if (username === undefined) return;
     const userMay = this.#byUser.allows(username);
     const addressMay = this.#byAddress.allows(address);
     if (userMay && addressMay) return;

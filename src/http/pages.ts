@@ -22,7 +22,7 @@ const PAGE_HEADERS = {
 };
 
 export function addPages(app: FastifyInstance, services: PageServices): void {
-  const { log, documents, draining, notReady } = services;
+  const { log, failedAnswers, documents, draining, notReady } = services;
   app.get('/', (request, reply) => {
     const page = wantsPage(request.headers.accept);
     reply.headers(page ? PAGE_HEADERS : { 'content-type': JSON_TYPE }).header('vary', 'accept');
@@ -41,6 +41,7 @@ export function addPages(app: FastifyInstance, services: PageServices): void {
     const missing = draining() ? 'shutting down' : await notReady();
     const [status, said] =
       missing === undefined ? [200, { status: 'ready' }] : [503, { status: 'not ready', reason: missing }];
+    failedAnswers.note(request, status, 'not ready');
     return send(log, request, reply.header('content-type', JSON_TYPE), { status }, JSON.stringify(said));
   });
 }

@@ -4,6 +4,10 @@ import type { Statement } from '../postgres/database.js';
 export const INTO_JOURNAL = `
       INSERT INTO journal (organisation_id, merchant_id, actor, action, customer_id, token_id, audit, correlation_id)`;
 
+/** The same for what became of transactions, with a text that says more. */
+export const INTO_JOURNAL_OF_TRANSACTIONS = `
+      INSERT INTO journal (organisation_id, merchant_id, actor, action, audit, detail)`;
+
 export const APPEND_TO_JOURNAL: Statement = {
   name: 'append-to-journal',
   text: `

@@ -17,6 +17,8 @@ export type JournalAction =
   | 'directdebit.exported'
   | 'directdebit.returns_imported'
   | 'directdebit.returned_late'
+  | 'transaction.resolved'
+  | 'transaction.reversal_begun'
   | 'clock.advanced'
   | 'clock.reset'
   | 'customer.created'
@@ -32,7 +34,7 @@ export type JournalAction =
   | 'keys.destroyed';
 
 export interface JournalEntry {
-  /** `user:NAME`, `operator:NAME` or `bank:simulated`. */
+  /** `user:NAME`, `operator:NAME`, `bank:simulated` or `gateway:resolver`. */
   readonly actor: string;
   readonly action: JournalAction;
   readonly organisationId?: OrganisationId | undefined;

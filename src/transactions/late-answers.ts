@@ -4,6 +4,7 @@ import type { Database } from '../postgres/database.js';
 import type { Clock } from './clock.js';
 import { readableOutcome } from './outcome.js';
 import type { Records } from './record.js';
+import { inWords, type Resolved, resolved } from './resolution.js';
 import { TAKE_UNLESS_REVERSING } from './resolver.sql.js';
 import type { Intent } from './transaction.js';
 
@@ -12,6 +13,8 @@ export interface LateAnswersParts {
   readonly records: Records;
   readonly clock: Clock;
   readonly deadlineMs: number;
+  /** Called with each decision, once it is stored. */
+  readonly onResolved: (resolved: Resolved) => void;
 }
 
 export class LateAnswers {
@@ -20,7 +23,7 @@ export class LateAnswers {
   /** Takes the transaction from its resolver, as a further attempt. Whatever fails here is left to the resolver. */
   async record(intent: Intent, answer: Answer): Promise<void> {
     if (answer.kind === 'unknown' || answer.kind === 'not_sent') return;
-    const { database, records, clock, deadlineMs } = this.parts;
+    const { database, records, clock, deadlineMs, onResolved } = this.parts;
     const { organisationId, audit } = intent;
     const outcome = readableOutcome(answer, clock.now(), intent);
     if (outcome === undefined) return;
@@ -30,7 +33,10 @@ export class LateAnswers {
         audit,
         deadlineMs,
       ]);
-      for (const { attempt } of rows) await records.record(intent, outcome, attempt);
+      for (const { attempt } of rows) {
+        const decision = resolved(intent, outcome.status, 'late answer', attempt, clock.now());
+        if (await records.resolve(intent, outcome, attempt, inWords(decision))) onResolved(decision);
+      }
     } catch {
       // The resolver asks the acquirer again.
     }

@@ -1,3 +1,4 @@
+import { INTO_JOURNAL_OF_TRANSACTIONS } from '../journal/journal.sql.js';
 import type { Statement } from '../postgres/database.js';
 
 /**
@@ -23,9 +24,14 @@ export const TAKE_DUE: Statement = {
 export const BEGIN_REVERSAL: Statement = {
   name: 'begin-reversal',
   text: `
-    UPDATE transaction SET reversing = true
-    WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND resolve_attempts = $3
-    RETURNING audit`,
+    WITH begun AS (
+      UPDATE transaction SET reversing = true
+      WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND resolve_attempts = $3
+      RETURNING organisation_id, merchant_id, audit
+    ), journalled AS (${INTO_JOURNAL_OF_TRANSACTIONS}
+      SELECT organisation_id, merchant_id, 'gateway:resolver', 'transaction.reversal_begun', audit, $4::text FROM begun
+    )
+    SELECT audit FROM begun`,
 };
 
 export const POSTPONE: Statement = {

@@ -9,8 +9,9 @@ import { DeadProcesses } from './dead-processes.js';
 import type { Orders } from './orders.js';
 import { NOT_SENT, REVERSED, readableOutcome } from './outcome.js';
 import type { Records } from './record.js';
+import { type FoundBy, inWords, type Resolved, resolved } from './resolution.js';
 import { BEGIN_REVERSAL, POSTPONE, TAKE_DUE } from './resolver.sql.js';
-import type { Intent } from './transaction.js';
+import type { Intent, Outcome } from './transaction.js';
 
 export interface ResolverParts {
   readonly database: Database;
@@ -25,6 +26,10 @@ export interface ResolverParts {
   readonly longestPauseMs: number;
   /** A process without a heartbeat for this long is presumed dead. */
   readonly presumedDeadMs: number;
+  /** Called with each decision, once it is stored. */
+  readonly onResolved: (resolved: Resolved) => void;
+  /** Called after a look at what is due, with how many got no answer from each link. */
+  readonly onNoAnswer: (unanswered: ReadonlyMap<string, number>) => void;
 }
 
 interface Doubt
@@ -72,53 +77,70 @@ export class Resolver {
   async #resolveDue(): Promise<number> {
     const { database, deadlineMs } = this.parts;
     let total = 0;
+    const unanswered = new Map<string, number>();
     for (;;) {
       // An inquiry and a reversal fit into three deadlines; after that another resolver may try.
       const { rows } = await database.query<DueRow>(TAKE_DUE, [BATCH, 3 * deadlineMs]);
       await Promise.all(
-        rows.map(({ targetAudit, completableUntilMs, ...doubt }) =>
-          this.#resolve({
-            ...doubt,
+        rows.map(async ({ targetAudit, completableUntilMs, ...row }) => {
+          const doubt: Doubt = {
+            ...row,
             ...(targetAudit !== null && { targetAudit }),
             ...(completableUntilMs !== null && { completableUntilMs }),
-          }),
-        ),
+          };
+          if ((await this.#resolve(doubt)) === 'done') return;
+          unanswered.set(doubt.acquirer, (unanswered.get(doubt.acquirer) ?? 0) + 1);
+          await this.#postpone(doubt);
+        }),
       );
       total += rows.length;
-      if (rows.length < BATCH) return total;
+      if (rows.length < BATCH) break;
     }
+    if (unanswered.size > 0) this.parts.onNoAnswer(unanswered);
+    return total;
   }
 
-  async #resolve(doubt: Doubt): Promise<void> {
-    const { records, links, orders, clock, deadlineMs } = this.parts;
+  /** `later`: there was no answer, or none that anything could be made of. */
+  async #resolve(doubt: Doubt): Promise<'done' | 'later'> {
+    const { links, orders, clock, deadlineMs } = this.parts;
     const link = links.opened(doubt.acquirer);
-    if (link === undefined) return this.#postpone(doubt);
+    if (link === undefined) return 'later';
     const prepared = doubt.prepared ?? undefined;
     // What was to be prepared and was not has not been asked either.
-    if (link.prepare !== undefined && prepared === undefined) {
-      await records.record(doubt, NOT_SENT, doubt.attempt);
-      return;
-    }
+    if (link.prepare !== undefined && prepared === undefined)
+      return this.#decide(doubt, NOT_SENT, NOT_SENT.status, 'nothing was prepared');
     const order = orders.stored(doubt.operation, doubt);
     if (!doubt.reversing) {
       const finding = await inquireUnderDeadline(link, order, prepared, deadlineMs);
-      if (finding.kind === 'no_answer') return this.#postpone(doubt);
+      if (finding.kind === 'no_answer') return 'later';
       if (finding.kind !== 'not_seen') {
         const outcome = readableOutcome(finding, clock.now(), doubt);
-        if (outcome === undefined) return this.#postpone(doubt);
-        await records.record(doubt, outcome, doubt.attempt);
-        return;
+        if (outcome === undefined) return 'later';
+        return this.#decide(doubt, outcome, outcome.status, 'inquiry');
       }
       // The order may still be on its way. The reversal makes sure that it is refused when it arrives.
-      if (!(await this.#beginReversal(doubt))) return;
+      if (!(await this.#beginReversal(doubt))) return 'done';
     }
     const reversal = await reverseUnderDeadline(link, order, prepared, deadlineMs);
-    if (reversal === 'no_answer') return this.#postpone(doubt);
-    await records.record(doubt, REVERSED, doubt.attempt);
+    if (reversal === 'no_answer') return 'later';
+    return this.#decide(doubt, REVERSED, 'reversed', 'reversal');
   }
 
-  async #beginReversal({ organisationId, audit, attempt }: Doubt): Promise<boolean> {
-    const { rows } = await this.parts.database.query(BEGIN_REVERSAL, [organisationId, audit, attempt]);
+  /** Stored with its journal entry, unless another attempt has taken over. */
+  async #decide(doubt: Doubt, outcome: Outcome, found: Resolved['found'], by: FoundBy): Promise<'done'> {
+    const { records, clock, onResolved } = this.parts;
+    const decision = resolved(doubt, found, by, doubt.attempt, clock.now());
+    if (await records.resolve(doubt, outcome, doubt.attempt, inWords(decision))) onResolved(decision);
+    return 'done';
+  }
+
+  async #beginReversal(doubt: Doubt): Promise<boolean> {
+    const { database, clock, onResolved } = this.parts;
+    const { organisationId, audit, attempt } = doubt;
+    const decision = resolved(doubt, 'reversal begun', 'inquiry', attempt, clock.now());
+    const values = [organisationId, audit, attempt, inWords(decision)];
+    const { rows } = await database.query(BEGIN_REVERSAL, values);
+    if (rows.length === 1) onResolved(decision);
     return rows.length === 1;
   }
 

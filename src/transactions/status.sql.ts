@@ -1,6 +1,7 @@
 import { INTO_EVENTS } from '../events/events.sql.js';
+import { INTO_JOURNAL_OF_TRANSACTIONS } from '../journal/journal.sql.js';
 import { columns, date, float, integer, optionalText, smallint, text } from '../postgres/columns.js';
-import type { InDoubt, Recording } from './transaction.js';
+import type { InDoubt, Recording, Resolution } from './transaction.js';
 
 // The one home of the status of transactions: nothing else sets it. Each fragment changes it, and writes the events about the
 // change, in a statement of which it is a part; what it reads, and what it is called there, its comment says.
@@ -105,6 +106,26 @@ export const DECIDE_TARGETED = `
         SELECT organisation_id, merchant_id, audit, version, status FROM decided
         UNION ALL
         SELECT organisation_id, merchant_id, audit, version, status FROM applied WHERE voided) changed
+    )`;
+
+/** What is said of each answer about a transaction that was in doubt. Behind the answers. */
+export const RESOLUTIONS = columns<Resolution>(
+  'resolution',
+  {
+    organisation_id: integer(({ organisationId }) => organisationId),
+    audit: integer(({ intent }) => intent.audit),
+    detail: text(({ detail }) => detail),
+  },
+  { after: ANSWERS.last },
+);
+
+/** Reads `decided`. Whatever was decided about a transaction in doubt is in the journal with the same commit. */
+export const JOURNAL_RESOLUTIONS = `
+    journalled AS (${INTO_JOURNAL_OF_TRANSACTIONS}
+      SELECT decided.organisation_id, decided.merchant_id, 'gateway:resolver', 'transaction.resolved', decided.audit,
+        resolution.detail
+      FROM decided JOIN ${RESOLUTIONS.rows}
+        ON resolution.organisation_id = decided.organisation_id AND resolution.audit = decided.audit
     )`;
 
 export const DOUBTS = columns<InDoubt>('doubt', {

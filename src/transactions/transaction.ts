@@ -101,6 +101,12 @@ export interface Recording {
   readonly attempt: number;
 }
 
+/** What commit B stores of a transaction that was in doubt. */
+export interface Resolution extends Recording {
+  /** What was found, how, and how long it took: for the journal. */
+  readonly detail: string;
+}
+
 export interface Transaction extends Intent, Outcome {
   readonly refundedCents: number;
   readonly completedBy?: Audit;

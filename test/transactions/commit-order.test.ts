@@ -1,5 +1,6 @@
 // The two commits of a transaction, held up or broken off: nothing is sent before the first, nothing answered before the second.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { RECORD_RESOLUTIONS } from '../../src/directdebit/intake.sql.js';
 import { Database } from '../../src/postgres/database.js';
 import { Claims } from '../../src/transactions/claim.js';
 import { Records } from '../../src/transactions/record.js';
@@ -165,7 +166,7 @@ test('declined refund that is stored twice, since the first confirmation was los
   const records = new Records(
     database,
     { maxBatch: 1, lanes: 1 },
-    { direct: RECORD_DIRECT, targeted: RECORD_TARGETED },
+    { direct: RECORD_DIRECT, targeted: RECORD_TARGETED, resolutions: RECORD_RESOLUTIONS },
   );
   const intent = { organisationId: 1 as OrganisationId, audit: refund, targetAudit: audit };
   const declined = { status: 'declined', gatewayStatusCode: 0, responseCode: '05' } as const;
