@@ -9,7 +9,7 @@ export interface Edit {
   readonly replace: string;
 }
 
-/** A test, by its file and a part of its name. */
+/** A test, by its file and a part of its name as it stands there: without what the parameters of a test fill in. */
 export type NamedTest = readonly [file: string, name: string];
 
 export interface Guard extends Edit {

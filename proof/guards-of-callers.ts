@@ -7,7 +7,7 @@ export const CALLER_GUARDS: readonly Guard[] = [
     file: 'src/transactions/lookup.sql.ts',
     find: 'WHERE merchant_id = ANY (of_merchants::integer[])',
     replace: 'WHERE of_merchants IS NOT NULL',
-    tests: [['test/http/callers.test.ts', 'lookup by the colleague']],
+    tests: [['test/http/callers.test.ts', 'lookup by the']],
   },
   {
     name: 'search by correlation ID: only of the merchant that is named',
@@ -54,7 +54,7 @@ export const CALLER_GUARDS: readonly Guard[] = [
     find: `(m.id = u.merchant_id OR EXISTS (
         SELECT FROM user_grant g WHERE g.username = u.username AND g.merchant_id = m.id))`,
     replace: 'true',
-    tests: [['test/http/callers.test.ts', 'lookup by the colleague']],
+    tests: [['test/http/callers.test.ts', 'lookup by the']],
   },
   {
     name: 'callers: nobody whose credentials were revoked',

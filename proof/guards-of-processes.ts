@@ -179,6 +179,6 @@ export const PROCESS_GUARDS: readonly Guard[] = [
     file: 'src/postgres/session.ts',
     find: 'if (!DURABLE.includes(found.synchronousCommit)) {',
     replace: "if (found.synchronousCommit === 'never') {",
-    tests: [[DURABILITY, 'synchronous_commit off']],
+    tests: [[DURABILITY, 'a database with synchronous_commit']],
   },
 ];

@@ -68,7 +68,7 @@ export const RECORD_GUARDS: readonly Guard[] = [
     file: RECORD,
     find: 'SELECT organisation_id, target_audit, 0, false, false, true',
     replace: 'SELECT organisation_id, target_audit, 0, false, false, false',
-    tests: [['test/transactions/void.test.ts', 'void of a purchase approved']],
+    tests: [['test/transactions/void.test.ts', 'approved → 201, approved under an audit of its own']],
   },
   {
     name: 'record: only what did not happen gives back',
@@ -125,7 +125,7 @@ export const RECORD_GUARDS: readonly Guard[] = [
     file: FINISH,
     find: 'await this.parts.records.handToResolver(intent);\n      this.parts.onDoubt();',
     replace: '',
-    tests: [[IN_DOUBT, 'finds that it was declined']],
+    tests: [[IN_DOUBT, 'finds that it was']],
   },
   {
     name: 'doubt: what was decided meanwhile is not taken up again',

@@ -39,7 +39,7 @@ export const VAULT_GUARDS: readonly Guard[] = [
     file: TOKENS,
     find: 'WHERE t.merchant_id = asked.merchant_id AND t.active',
     replace: 'WHERE t.active',
-    tests: [[VIRTUAL_PANS, 'used for another merchant of the same user']],
+    tests: [[VIRTUAL_PANS, 'a virtual PAN used for']],
   },
   {
     name: 'payment by virtual PAN: only of active tokens',
@@ -67,7 +67,7 @@ export const VAULT_GUARDS: readonly Guard[] = [
     file: TOKENS,
     find: 'ON c.organisation_id = asked.organisation_id AND c.merchant_id = asked.merchant_id\n',
     replace: 'ON c.organisation_id = asked.organisation_id\n',
-    tests: [[ISOLATION, 'createToken']],
+    tests: [[ISOLATION, 'of a customer of merchant 1']],
   },
   {
     name: 'new token: its customer is locked against deletion',
@@ -96,21 +96,21 @@ export const VAULT_GUARDS: readonly Guard[] = [
     find: ' FROM token\n    WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND id = $4',
     replace:
       ' FROM token\n    WHERE organisation_id = $1 AND $2::integer > 0 AND customer_id = $3 AND id = $4',
-    tests: [[ISOLATION, 'lookUpToken']],
+    tests: [[ISOLATION, 'of a customer of merchant 1']],
   },
   {
     name: 'token: changed only by its merchant',
     file: TOKENS,
     find: 'key_version = coalesce($10, key_version)\n    WHERE organisation_id = $1 AND merchant_id = $2',
     replace: 'key_version = coalesce($10, key_version)\n    WHERE organisation_id = $1 AND $2::integer > 0',
-    tests: [[ISOLATION, 'updateToken']],
+    tests: [[ISOLATION, 'of a customer of merchant 1']],
   },
   {
     name: 'customer: deleted, cards and all, only by its merchant',
     file: CUSTOMERS,
     find: 'DELETE FROM customer WHERE organisation_id = $1 AND merchant_id = $2 AND id = $3',
     replace: 'DELETE FROM customer WHERE organisation_id = $1 AND $2::integer > 0 AND id = $3',
-    tests: [[ISOLATION, 'deleteCustomer']],
+    tests: [[ISOLATION, 'of a customer of merchant 1']],
   },
   {
     name: 'rotation: tokens are locked while they are sealed anew',

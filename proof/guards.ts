@@ -10,6 +10,7 @@ import { Chance, seedOf } from '../testkit/chance.js';
 import { PROJECT_ROOT } from '../testkit/project.js';
 import { say } from '../testkit/report.js';
 import type { Edit, Guard, NamedTest } from './guard.js';
+import { notRun, type RanTest, ranAs, type Verdict, verdictOn } from './guard-verdict.js';
 import { CONTROL, GUARDS } from './guards-list.js';
 
 const COPIED = [
@@ -38,6 +39,8 @@ const { values } = parseArgs({
 
 const editsOf = ({ file, find, replace, also = [] }: Guard): Edit[] => [{ file, find, replace }, ...also];
 
+const escaped = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
 /** What is wrong with an entry: its text must be found exactly once, and its tests must be there. */
 async function staleness(guard: Guard): Promise<string | undefined> {
   for (const { file, find } of editsOf(guard)) {
@@ -46,9 +49,10 @@ async function staleness(guard: Guard): Promise<string | undefined> {
     const times = text.split(find).length - 1;
     if (times !== 1) return `its text stands ${times} times in ${file}`;
   }
-  for (const [file] of guard.tests) {
+  for (const [file, name] of guard.tests) {
     const found = await readFile(join(PROJECT_ROOT, file), 'utf8').catch(() => undefined);
     if (found === undefined) return `there is no ${file}`;
+    if (!new RegExp(`['"\`].*${escaped(name)}`).test(found)) return `${file} has no test “${name}”`;
   }
   return undefined;
 }
@@ -110,15 +114,6 @@ function run(
   });
 }
 
-const escaped = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
-
-interface RanTest {
-  readonly file: string;
-  readonly name: string;
-  readonly failed: boolean;
-  readonly message: string;
-}
-
 /** What of vitest's own report is read. */
 interface VitestReport {
   readonly testResults: readonly {
@@ -166,10 +161,6 @@ async function runTests(
   return { ran, output };
 }
 
-const belongsTo = ([file, name]: NamedTest) => {
-  return (test: RanTest) => test.file === file && test.name.includes(name);
-};
-
 const build = (copy: string) =>
   run(copy, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck']);
 
@@ -184,19 +175,16 @@ async function checkUntouched(copy: string, server: Server, guards: readonly Gua
   const problems = ran
     .filter(({ failed }) => failed)
     .map(({ file, name, message }) => `fails untouched: ${file}: ${name}\n  ${message.split('\n')[0]}`);
-  for (const test of tests) {
-    if (!ran.some(belongsTo(test))) problems.push(`no such test: ${test.join(': ')}`);
-  }
+  for (const test of notRun(tests, ran)) problems.push(`did not run: ${test.join(': ')}`);
   if (problems.length > 0 && values.verbose) say(output);
   return [...new Set(problems)];
 }
 
-/** The first test that fails without the guard, or undefined. */
 async function withoutGuard(
   copy: string,
   server: Server,
   guard: Guard,
-): Promise<{ caughtBy?: RanTest | undefined; wrecked?: string }> {
+): Promise<Verdict | { readonly kind: 'wrecked'; readonly message: string }> {
   const edits = editsOf(guard);
   const originals = new Map<string, string>();
   try {
@@ -213,14 +201,26 @@ async function withoutGuard(
     const { ran, output } = await runTests(copy, server, [CONTROL, ...guard.tests], QUICKLY);
     if (values.verbose) for (const { name, message } of ran) say(`  ${name}\n    ${message.slice(0, 1_500)}`);
     // What cannot even do its ordinary work is not a gateway without a guard, but a wreck.
-    const control = ran.find(belongsTo(CONTROL));
-    if (control === undefined || control.failed) return { wrecked: control?.message ?? output };
-    return {
-      caughtBy: ran.find((test) => test.failed && guard.tests.some((named) => belongsTo(named)(test))),
-    };
+    const [control] = ranAs(CONTROL, ran);
+    if (control === undefined || control.failed)
+      return { kind: 'wrecked', message: control?.message ?? output };
+    return verdictOn(guard, ran);
   } finally {
     for (const [path, text] of originals) await writeFile(path, text);
     if (guard.processes) await build(copy);
+  }
+}
+
+function inWords(verdict: Awaited<ReturnType<typeof withoutGuard>>): string {
+  switch (verdict.kind) {
+    case 'caught':
+      return `caught by ${verdict.by.name}`;
+    case 'not caught':
+      return 'NOT CAUGHT';
+    case 'not run':
+      return `NOT CAUGHT: did not run: ${verdict.tests.map((test) => test.join(': ')).join('; ')}`;
+    case 'wrecked':
+      return `NOT CAUGHT: the replacement breaks everything: ${verdict.message}`;
   }
 }
 
@@ -253,18 +253,12 @@ try {
   unsound = problems.length;
   for (const guard of stale + unsound > 0 ? [] : guards) {
     const at = performance.now();
-    const { caughtBy, wrecked } = await withoutGuard(copy, server, guard);
+    const verdict = await withoutGuard(copy, server, guard);
     if (interrupted) break;
     if (values.verbose) say(`  ${Math.round((performance.now() - at) / 1_000)} s`);
-    if (caughtBy !== undefined) {
-      caught += 1;
-      say(`removed: ${guard.name} → caught by ${caughtBy.name}`);
-    } else {
-      notCaught += 1;
-      say(
-        `removed: ${guard.name} → NOT CAUGHT${wrecked !== undefined ? `: the replacement breaks everything: ${wrecked}` : ''}`,
-      );
-    }
+    if (verdict.kind === 'caught') caught += 1;
+    else notCaught += 1;
+    say(`removed: ${guard.name} → ${inWords(verdict)}`);
   }
 } finally {
   await server?.stop();

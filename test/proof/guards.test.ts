@@ -1,6 +1,44 @@
 // The short form of `npm run test:guards`: every guard of the list is still where the list says, and two of them are really removed.
-import { expect, inject, test } from 'vitest';
+import { describe, expect, inject, test } from 'vitest';
+import type { NamedTest } from '../../proof/guard.js';
+import { type RanTest, verdictOn } from '../../proof/guard-verdict.js';
 import { runProof } from './program.js';
+
+describe('a guard is removed', () => {
+  const FILE = 'test/transactions/refund.test.ts';
+  const MORE: NamedTest = [FILE, 'more than is left'];
+  const OTHERS: NamedTest = [FILE, 'of another merchant'];
+  const ran = (name: string, failed: boolean, file = FILE): RanTest => ({ file, name, failed, message: '' });
+
+  test('a test that it names fails → caught by it', () => {
+    const by = ran('refund of more than is left → 422', true);
+    const tests = [ran('refund of another merchant → 404', false), by];
+    expect(verdictOn({ tests: [MORE, OTHERS] }, tests)).toEqual({ kind: 'caught', by });
+  });
+
+  test('one of several cases of the test that it names fails → caught by that one', () => {
+    const by = ran('void of more than is left → 422', true);
+    expect(verdictOn({ tests: [MORE] }, [ran('refund of more than is left → 422', false), by])).toEqual({
+      kind: 'caught',
+      by,
+    });
+  });
+
+  test('all that it names pass, others fail → not caught', () => {
+    const tests = [
+      ran('refund of more than is left → 422', false),
+      ran('refund → 201', true),
+      ran('refund of more than is left → 422', true, 'test/transactions/void.test.ts'),
+    ];
+    expect(verdictOn({ tests: [MORE] }, tests)).toEqual({ kind: 'not caught' });
+  });
+
+  test('a test that it names did not run → not shown, even if another fails', () => {
+    expect(verdictOn({ tests: [MORE] }, [])).toEqual({ kind: 'not run', tests: [MORE] });
+    const failed = [ran('refund of more than is left → 422', true)];
+    expect(verdictOn({ tests: [MORE, OTHERS] }, failed)).toEqual({ kind: 'not run', tests: [OTHERS] });
+  });
+});
 
 test('two guards of the money, removed → a test notices each; all are where the list says', async () => {
   const args = ['--sample', '2', '--seed', '7', '--trust-untouched'];
