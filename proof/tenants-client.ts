@@ -113,7 +113,10 @@ async function attend(job: Job): Promise<Attended> {
             const status = begun.toString('latin1', 9, 12);
             statuses[status] = (statuses[status] ?? 0) + 1;
             begun = begun.subarray(length);
-            latenciesMs.push(performance.now() - (outstanding.shift() ?? 0));
+            const askedMs = outstanding.shift();
+            // Nobody asked: who stays silent for long is told so before its connection is closed.
+            if (askedMs === undefined) continue;
+            latenciesMs.push(performance.now() - askedMs);
             if (outstanding.length === 0) rest();
           }
         });
