@@ -8,7 +8,7 @@ import { startStandalone } from '../testkit/standalone.js';
 
 const { values } = parseArgs({
   options: {
-    seconds: { type: 'string', default: '6' },
+    seconds: { type: 'string', default: '12' },
     rounds: { type: 'string', default: '3' },
     times: { type: 'string', default: '2' },
   },
@@ -19,6 +19,8 @@ const times = Number(values.times);
 const LOOK_UPS: LoadOptions = { method: 'GET', paths: ['/v1/transactions/1'], connections: 8, rate: 50 };
 // More than the gateway lets wait: the rest has to be shed.
 const CONNECTIONS = 1_500;
+/** For four seconds an overload is taken for a burst; then a queue is left, and those that come are shed. After that it lasts. */
+const FIRST_SECONDS = 6;
 const WARM_UP_SECONDS = 15;
 const NONE = { perSecond: 0, p50Ms: 0, p99Ms: 0 };
 
@@ -47,7 +49,7 @@ try {
 /** How many purchases a second were accepted. */
 async function overloaded(rate: number): Promise<number> {
   const [purchases, lookUps] = await Promise.all([
-    load(gateway, { ...PURCHASE, connections: CONNECTIONS, rate, seconds }),
+    load(gateway, { ...PURCHASE, connections: CONNECTIONS, rate, seconds, firstSeconds: FIRST_SECONDS }),
     load(gateway, { ...LOOK_UPS, seconds }),
   ]);
   const accepted = purchases.byStatus['201'] ?? NONE;
@@ -56,6 +58,16 @@ async function overloaded(rate: number): Promise<number> {
     `${rate}/s offered: ${accepted.perSecond} accepted/s (p50 ${accepted.p50Ms} ms, p99 ${accepted.p99Ms} ms), ` +
       `${shed.perSecond} shed/s (p50 ${shed.p50Ms} ms, p99 ${shed.p99Ms} ms), ${purchases.unsent} not sent for want of a free connection`,
   );
+  for (const [period, { '201': served = NONE, '503': refused = NONE }] of [
+    [`in the first ${FIRST_SECONDS} s`, purchases.first],
+    ['later', purchases.later],
+  ] as const) {
+    say(
+      `${period}: accepted p50 ${served.p50Ms} ms, p99 ${served.p99Ms} ms; shed p50 ${refused.p50Ms} ms, p99 ${refused.p99Ms} ms`,
+    );
+  }
+  const { ownDelay } = purchases;
+  say(`the load generator itself is late by p50 ${ownDelay.p50Ms} ms, p99 ${ownDelay.p99Ms} ms`);
   say(
     `look-ups meanwhile: p50 ${lookUps.p50Ms} ms, p99 ${lookUps.p99Ms} ms, ${JSON.stringify(lookUps.statuses)}`,
   );

@@ -2,7 +2,10 @@
 // Run as a process of its own, which reads what to do from its standard input.
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
+
+const DELAY_RESOLUTION_MS = 2;
 
 export interface Load {
   readonly host?: string;
@@ -17,6 +20,8 @@ export interface Load {
    * when it has its answer.
    */
   readonly rate?: number;
+  /** What was sent in the first so many seconds is also told apart from the rest. */
+  readonly firstSeconds?: number;
   readonly authorization: string;
   readonly method: 'POST' | 'GET';
   /** Taken in turn. */
@@ -32,6 +37,11 @@ export interface Latencies {
 export interface LoadResult extends Latencies {
   readonly perSecond: number;
   readonly byStatus: Record<string, Latencies & { readonly perSecond: number }>;
+  /** Of what was sent in the first seconds, and of what was sent later. */
+  readonly first: Record<string, Latencies>;
+  readonly later: Record<string, Latencies>;
+  /** How late the load generator itself is: no latency is known better than that. */
+  readonly ownDelay: Latencies;
   readonly requests: number;
   /** That were due while no connection was free. */
   readonly unsent: number;
@@ -48,6 +58,7 @@ export async function generate({
   seconds = 600,
   count = Number.POSITIVE_INFINITY,
   rate,
+  firstSeconds = 0,
   authorization,
   method,
   paths,
@@ -55,6 +66,8 @@ export async function generate({
 }: Load): Promise<LoadResult> {
   const latenciesMs: number[] = [];
   const latenciesByStatus: Record<string, number[]> = {};
+  const firstByStatus: Record<string, number[]> = {};
+  const laterByStatus: Record<string, number[]> = {};
   const statuses: Record<string, number> = {};
   const idle: (() => void)[] = [];
   let unsent = 0;
@@ -105,6 +118,9 @@ export async function generate({
         latenciesMs.push(latencyMs);
         latenciesByStatus[status] ??= [];
         latenciesByStatus[status].push(latencyMs);
+        const period = startedMs < firstUntilMs() ? firstByStatus : laterByStatus;
+        period[status] ??= [];
+        period[status].push(latencyMs);
         rest();
         return true;
       };
@@ -115,6 +131,8 @@ export async function generate({
       socket.on('error', reject);
     });
 
+  const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
+  delay.enable();
   const startedCpu = process.cpuUsage();
   const startedMs = performance.now();
   const bell = setTimeout(() => {
@@ -123,6 +141,7 @@ export async function generate({
   }, seconds * 1000);
   let due = 0;
   let pacedFromMs = Number.POSITIVE_INFINITY;
+  const firstUntilMs = () => (Number.isFinite(pacedFromMs) ? pacedFromMs : startedMs) + 1000 * firstSeconds;
   const pace =
     rate === undefined
       ? undefined
@@ -152,12 +171,24 @@ export async function generate({
         { perSecond: Math.round(each.length / elapsedSeconds), ...percentiles(each) },
       ]),
     ),
+    first: percentilesOfEach(firstByStatus),
+    later: percentilesOfEach(laterByStatus),
+    ownDelay: { p50Ms: delayMs(delay.percentile(50)), p99Ms: delayMs(delay.percentile(99)) },
     requests: latenciesMs.length,
     unsent,
     run,
     cpuSeconds: (user + system) / 1_000_000,
     statuses,
   };
+}
+
+function percentilesOfEach(byStatus: Record<string, number[]>): Record<string, Latencies> {
+  return Object.fromEntries(Object.entries(byStatus).map(([status, each]) => [status, percentiles(each)]));
+}
+
+/** What was measured is the time from one timer to the next. */
+function delayMs(intervalNs: number): number {
+  return Number(Math.max(0, intervalNs / 1_000_000 - DELAY_RESOLUTION_MS).toFixed(2));
 }
 
 function percentiles(latenciesMs: number[]): Latencies {
