@@ -2,15 +2,8 @@
 import type { Customer } from '../vault/customers.js';
 import { PAGE_LIMIT } from './limits.js';
 import { operation } from './operation.js';
-import {
-  type Access,
-  accessOf,
-  customerPath,
-  decodeEnd,
-  listLinks,
-  OF_VAULT,
-  type VaultServices,
-} from './vault-access.js';
+import { decodeEnd, listLinks } from './pages.js';
+import { type Access, accessOf, customerPath, OF_VAULT, type VaultServices } from './vault-access.js';
 import {
   CustomerChange,
   CustomerList,
@@ -60,7 +53,7 @@ export const CUSTOMER_OPERATIONS = [
         status: 200,
         merchantId: access.merchantId,
         body: {
-          _links: listLinks('/v1/customers', query, { offset, limit, end: page.end }),
+          _links: listLinks('/v1/customers', query, page.end, { offset: offset + limit }),
           results: page.items.map((customer) => customerObject(customer, access)),
         },
       };

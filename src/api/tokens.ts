@@ -6,13 +6,12 @@ import type { Account } from '../vault/account.js';
 import type { Token } from '../vault/tokens.js';
 import { PAGE_LIMIT } from './limits.js';
 import { operation } from './operation.js';
+import { decodeEnd, listLinks } from './pages.js';
 import { type Problem, problem } from './problems.js';
 import {
   type Access,
   accessOf,
   customerPath,
-  decodeEnd,
-  listLinks,
   OF_VAULT,
   tokenPath,
   type VaultServices,
@@ -118,10 +117,8 @@ export const TOKEN_OPERATIONS = [
         status: 200,
         merchantId: access.merchantId,
         body: {
-          _links: listLinks(`${customerPath(customerId)}/tokens`, request.query, {
-            offset,
-            limit,
-            end: page.end,
+          _links: listLinks(`${customerPath(customerId)}/tokens`, request.query, page.end, {
+            offset: offset + limit,
           }),
           results: page.items.map((token) => tokenObject(token, customerId, access)),
         },

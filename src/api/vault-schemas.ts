@@ -4,6 +4,7 @@ import { CARD_NUMBER_PATTERN, EXPIRY_PATTERN } from '../values/card.js';
 import type { CustomerId, TokenId } from '../values/ids.js';
 import { MAX_INTEGER, PAGE_LIMIT } from './limits.js';
 import { alternatives, OPEN } from './openapi-components.js';
+import { After, Limit, ListLinks } from './pages.js';
 import { AccountName, AccountNumber, Bsb, CardTypeShown, Id, Link, RestrictedText } from './schemas.js';
 import { type Static, Type } from './typebox.js';
 
@@ -11,9 +12,6 @@ const MerchantId = Type.Optional(
   Id('The merchant whose vault it is. Default: the merchant that the user is assigned to.'),
 );
 
-const Limit = Type.Optional(
-  Type.Integer({ minimum: 1, maximum: PAGE_LIMIT, default: PAGE_LIMIT, description: 'How many on a page.' }),
-);
 const Offset = Type.Optional(
   Type.Integer({
     minimum: 0,
@@ -22,17 +20,6 @@ const Offset = Type.Optional(
     description: 'How many to leave out. Better: follow `_links.next`.',
   }),
 );
-/** Of where a page ended: base64, fit for an address. */
-export const CURSOR_PATTERN = '^[A-Za-z0-9_-]*$';
-
-const After = Type.Optional(
-  Type.String({
-    maxLength: 400,
-    pattern: CURSOR_PATTERN,
-    description: 'Part of `_links.next`: where the page before ended.',
-  }),
-);
-
 export const MerchantQuery = Type.Object({ merchant_id: MerchantId });
 
 export const CustomerQuery = Type.Object({
@@ -69,8 +56,6 @@ export const CustomerChange = Type.Object(
   { reference: Type.Optional(CustomerReference), name: Type.Optional(CustomerName) },
   { title: 'CustomerChange' },
 );
-
-const ListLinks = Type.Object({ first: Link, next: Type.Optional(Link) }, { title: 'ListLinks', ...OPEN });
 
 export const CustomerObject = Type.Object(
   {

@@ -1,6 +1,6 @@
 // In charge of saying in words and tables what a JSON schema demands.
 
-import { CURSOR_PATTERN } from '../api/vault-schemas.js';
+import { CURSOR_PATTERN } from '../api/pages.js';
 import { ACCOUNT_NAME_PATTERN, ACCOUNT_NUMBER_PATTERN, BSB_PATTERN } from '../values/bank-account.js';
 import { AMOUNT_PATTERN } from '../values/money.js';
 import { CORRELATION_ID_PATTERN, KVP_KEY_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';

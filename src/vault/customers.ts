@@ -10,6 +10,7 @@ import type { FairConnections } from '../postgres/fair-connections.js';
 import { IdBlocks } from '../postgres/id-blocks.js';
 import { fault } from '../values/faults.js';
 import type { CustomerId, MerchantId, OrganisationId } from '../values/ids.js';
+import type { Page, PageEnd } from '../values/page.js';
 import { customerPage, type Ordering } from './customer-page.js';
 import {
   ADD_CUSTOMER,
@@ -43,17 +44,6 @@ export interface CustomerSearch {
   readonly offset: number;
   /** Where the previous page ended; then `offset` does not count. */
   readonly after?: PageEnd | undefined;
-}
-
-export interface PageEnd {
-  readonly place: string;
-  readonly id: number;
-}
-
-export interface Page<Item> {
-  readonly items: readonly Item[];
-  /** Undefined on the last page. */
-  readonly end: PageEnd | undefined;
 }
 
 export interface CustomerConnections {

@@ -1,0 +1,66 @@
+// Pages of lists on the wire: how many fit, the links to the first and the next one, and the cursor that says where a page ended.
+import type { PageEnd } from '../values/page.js';
+import { MAX_INTEGER, PAGE_LIMIT } from './limits.js';
+import { OPEN } from './openapi-components.js';
+import { refused } from './problems.js';
+import { Link } from './schemas.js';
+import { Type } from './typebox.js';
+
+export const Limit = Type.Optional(
+  Type.Integer({ minimum: 1, maximum: PAGE_LIMIT, default: PAGE_LIMIT, description: 'How many on a page.' }),
+);
+
+/** Of where a page ended: base64, fit for an address. */
+export const CURSOR_PATTERN = '^[A-Za-z0-9_-]*$';
+
+export const After = Type.Optional(
+  Type.String({
+    maxLength: 400,
+    pattern: CURSOR_PATTERN,
+    description: 'Part of `_links.next`: where the page before ended.',
+  }),
+);
+
+export const ListLinks = Type.Object(
+  { first: Link, next: Type.Optional(Link) },
+  { title: 'ListLinks', ...OPEN },
+);
+
+/** `first`, and `next` while there is more; both keep the query's filters. `further`: what the next page's address has beside the cursor. */
+export function listLinks(path: string, query: object, end: PageEnd | undefined, further: object = {}) {
+  const { offset: _offset, after: _after, ...filters } = query as Record<string, unknown>;
+  const href = (extra: object) => {
+    const parameters = new URLSearchParams(
+      Object.entries({ ...filters, ...extra }).map(([name, value]): [string, string] => [
+        name,
+        String(value),
+      ]),
+    ).toString();
+    return { href: parameters === '' ? path : `${path}?${parameters}` };
+  };
+  return { first: href({}), ...(end !== undefined && { next: href({ ...further, after: encodeEnd(end) }) }) };
+}
+
+function encodeEnd({ place, id }: PageEnd): string {
+  return Buffer.from(JSON.stringify([place, id])).toString('base64url');
+}
+
+/** One that was not made here is as good as wrong. */
+export function decodeEnd(after: string | undefined, places = /^[ -~]*$/): PageEnd | undefined {
+  if (after === undefined) return undefined;
+  try {
+    const [place, id] = JSON.parse(Buffer.from(after, 'base64url').toString('latin1')) as unknown[];
+    if (
+      typeof place === 'string' &&
+      places.test(place) &&
+      Number.isInteger(id) &&
+      (id as number) >= 0 &&
+      (id as number) <= MAX_INTEGER
+    ) {
+      return { place, id: id as number };
+    }
+  } catch {
+    // Refused below.
+  }
+  throw refused('field_format', ['query', 'after']);
+}
