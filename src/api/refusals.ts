@@ -46,7 +46,7 @@ const OTHER_WORDS: Readonly<
   search_too_slow: {
     code: 'unavailable',
     message:
-      'The search took too long. Search for more of a name or reference, or follow _links.next instead of a large offset.',
+      'The search took too long. Search for more of a name or reference, or in a shorter period, or follow _links.next instead of a large offset.',
   },
 };
 

@@ -12,8 +12,21 @@ import { MAX_INTEGER } from './limits.js';
 import { OPEN, openEnum } from './openapi-components.js';
 import { Type } from './typebox.js';
 
-const CARD_TYPES = ['visa', 'mastercard', 'amex', 'diners', 'discover', 'jcb', 'unionpay', 'eftpos', ''];
-export const CardTypeShown = openEnum(CARD_TYPES, 'The scheme of the card. Empty where it is not known.');
+export const CARD_TYPES_SHOWN = [
+  'visa',
+  'mastercard',
+  'amex',
+  'diners',
+  'discover',
+  'jcb',
+  'unionpay',
+  'eftpos',
+  '',
+];
+export const CardTypeShown = openEnum(
+  CARD_TYPES_SHOWN,
+  'The scheme of the card. Empty where it is not known.',
+);
 
 /** What passes it may be taken for an identifier of the kind that is asked for. */
 export const Id = <Value extends number = number>(description: string) =>

@@ -4,6 +4,7 @@ import { ACCOUNT_NAME_PATTERN } from '../values/bank-account.js';
 import { CARD_NUMBER_PATTERN, EXPIRY_PATTERN, luhnValid, parseExpiry } from '../values/card.js';
 import { containsCardNumber } from '../values/card-in-text.js';
 import { CURRENCY_PATTERN, isCurrency } from '../values/money.js';
+import { DAY_PATTERN, INSTANT_OR_DAY_PATTERN, isDay, periodStart } from '../values/period.js';
 import {
   bareKvpKey,
   CORRELATION_ID_PATTERN,
@@ -22,6 +23,11 @@ const FORMATS: Readonly<Record<string, { code: ProblemCode; holds: (text: string
     holds: where(EXPIRY_PATTERN, (text) => parseExpiry(text) !== undefined),
   },
   'iso-4217': { code: 'currency_unknown', holds: where(CURRENCY_PATTERN, isCurrency) },
+  'calendar-day': { code: 'field_format', holds: where(DAY_PATTERN, isDay) },
+  'instant-or-day': {
+    code: 'field_format',
+    holds: where(INSTANT_OR_DAY_PATTERN, (text) => periodStart(text) !== undefined),
+  },
   'no-card-number': {
     code: 'card_number_misplaced',
     holds: (text) => text.length > KVP_VALUE_MAX_LENGTH || !containsCardNumber(text),

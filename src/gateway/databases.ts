@@ -1,11 +1,13 @@
 // The gateway's pools of sessions. Each kind of work has its own: a flood of look-ups cannot keep a claim waiting for a session.
 import { Database, type DatabaseOptions } from '../postgres/database.js';
+import { FairConnections } from '../postgres/fair-connections.js';
 import { APPLICATION_ROLE } from './connection.sql.js';
 import type { Settings } from './settings.js';
 
-/** For operations of the vault, and for searches in it. */
+/** For operations of the vault. */
 export const VAULT_SESSIONS = 4;
-export const SEARCH_SESSIONS = 3;
+const SEARCH_SESSIONS = 3;
+const SEARCHES = { connections: SEARCH_SESSIONS, perOrganisation: 2, maxWaiting: 100, maxWaitMs: 5_000 };
 
 export class Databases {
   readonly #all: Database[] = [];
@@ -16,7 +18,8 @@ export class Databases {
   readonly vital: Database;
   readonly vault: Database;
   readonly newTokens: Database;
-  readonly searches: Database;
+  /** Searches for customers and lists of transactions, whose statements have little time. */
+  readonly searches: FairConnections;
   /** Nobody waits for what happens in the background, and it may take its time. */
   readonly background: Database;
   /** Everything else. */
@@ -33,12 +36,13 @@ export class Databases {
     this.vital = this.#add({ maxConnections: 3, ...prompt });
     this.vault = this.#add({ maxConnections: VAULT_SESSIONS, ...prompt });
     this.newTokens = this.#add({ maxConnections: 2, ...prompt });
-    this.searches = this.#add({
+    const searches = this.#add({
       maxConnections: SEARCH_SESSIONS,
       statementTimeoutMs: searchTimeoutMs,
       answerLimitMs: searchTimeoutMs + databaseTimeoutMs,
       ...pool,
     });
+    this.searches = new FairConnections(searches, SEARCHES);
     this.background = this.#add({ maxConnections: 2, ...pool });
     this.others = this.#add({ maxConnections: 4, ...prompt });
   }

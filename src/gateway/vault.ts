@@ -3,7 +3,7 @@ import { FairConnections } from '../postgres/fair-connections.js';
 import { Customers } from '../vault/customers.js';
 import { DataKeys } from '../vault/keys.js';
 import { Tokens } from '../vault/tokens.js';
-import { type Databases, SEARCH_SESSIONS, VAULT_SESSIONS } from './databases.js';
+import { type Databases, VAULT_SESSIONS } from './databases.js';
 import { openKeyProvider } from './key-encryption.js';
 import type { Settings } from './settings.js';
 
@@ -13,7 +13,6 @@ const OPERATIONS = {
   maxWaiting: 500,
   maxWaitMs: 10_000,
 };
-const SEARCHES = { connections: SEARCH_SESSIONS, perOrganisation: 2, maxWaiting: 100, maxWaitMs: 5_000 };
 
 export interface Vault {
   readonly keys: DataKeys;
@@ -22,16 +21,12 @@ export interface Vault {
 }
 
 export async function openVault(settings: Settings, databases: Databases): Promise<Vault> {
-  const { vital: leases, newTokens: additions, lookUps } = databases;
+  const { vital: leases, newTokens: additions, lookUps, searches } = databases;
   const keys = new DataKeys(databases.others, await openKeyProvider(settings, databases.others));
   const vault = new FairConnections(databases.vault, OPERATIONS);
   return {
     keys,
     tokens: new Tokens({ leases, vault, additions, lookUps }, keys),
-    customers: new Customers({
-      leases,
-      vault,
-      searches: new FairConnections(databases.searches, SEARCHES),
-    }),
+    customers: new Customers({ leases, vault, searches }),
   };
 }

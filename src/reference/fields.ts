@@ -3,6 +3,7 @@
 import { CURSOR_PATTERN } from '../api/pages.js';
 import { ACCOUNT_NAME_PATTERN, ACCOUNT_NUMBER_PATTERN, BSB_PATTERN } from '../values/bank-account.js';
 import { AMOUNT_PATTERN } from '../values/money.js';
+import { DAY_PATTERN, INSTANT_OR_DAY_PATTERN } from '../values/period.js';
 import { CORRELATION_ID_PATTERN, KVP_KEY_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';
 import { Html, html, joined, type Part, prose, table } from './html.js';
 
@@ -47,6 +48,8 @@ const FORMATS: Readonly<Record<string, string>> = {
   'card-expiry': 'must be a month and a year',
   'iso-4217': 'must be a currency of ISO 4217',
   'no-card-number': 'must not contain a card number',
+  'calendar-day': 'must be a day of the calendar',
+  'instant-or-day': 'must be in the calendar',
   date: 'a date, such as `2026-11-15`',
   'date-time': 'a date and time with offset, such as `2026-11-15T11:07:18.123+11:00`',
 };
@@ -61,6 +64,9 @@ const PATTERNS: Readonly<Record<string, string>> = {
   [ACCOUNT_NAME_PATTERN]:
     'letters, digits, spaces and the punctuation that banks take: none of `"`, `\'`, `\\`, `<`, `>`, `{`, `|`, `}`, `~`, nor backticks',
   [CURSOR_PATTERN]: 'letters, digits, `_` and `-`',
+  [DAY_PATTERN]: 'a date, such as `2026-11-15`',
+  [INSTANT_OR_DAY_PATTERN]:
+    'a date and time with offset, such as `2026-11-15T11:07:18.123+11:00`, or a date alone',
 };
 
 const CHARACTERS: Readonly<Record<string, string>> = {

@@ -155,7 +155,7 @@ export const CLAIM_TARGETED: Statement = {
       WHERE ${PAST_EVERY_FENCE}
     ), allowed AS (
       SELECT asked.*, target.amount_cents AS target_amount_cents, target.currency AS target_currency,
-        target.acquirer, target.card_mask, target.card_type, target.bank_account
+        target.acquirer, target.card_mask, target.card_type, target.bank_account, target.token_id
       FROM asked JOIN transaction target
         ON target.organisation_id = asked.organisation_id AND target.audit = asked.target_audit
         AND target.merchant_id = asked.merchant_id
@@ -171,11 +171,11 @@ export const CLAIM_TARGETED: Statement = {
       FOR NO KEY UPDATE OF target
     ), inserted AS (
       INSERT INTO transaction (organisation_id, audit, merchant_id, target_audit, amount_cents, created_at,
-        transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, bank_account, kvps,
+        transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, bank_account, token_id, kvps,
         pricing, prepared)
       SELECT organisation_id, audit, merchant_id, target_audit, coalesce(amount_cents, target_amount_cents), created_at,
         transaction_type, correlation_id, reference, coalesce(currency, target_currency), acquirer, card_mask, card_type,
-        bank_account, kvps::json, decisions -> 'pricing', (decisions -> 'prepared')::jsonb
+        bank_account, token_id, kvps::json, decisions -> 'pricing', (decisions -> 'prepared')::jsonb
       FROM allowed
       -- As direct claims are: batches that share correlation IDs win them in the same order.
       ORDER BY correlation_id COLLATE "C", merchant_id

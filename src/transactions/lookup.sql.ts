@@ -2,7 +2,7 @@ import { columns, float, integer, integers, text } from '../postgres/columns.js'
 import type { Statement } from '../postgres/database.js';
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 
-const COLUMNS = `
+export const TRANSACTION_COLUMNS = `
   organisation_id AS "organisationId", audit, merchant_id AS "merchantId", transaction_type AS "transactionType",
   correlation_id AS "correlationId", round(extract(epoch FROM created_at) * 1000)::bigint AS "createdMs", reference,
   target_audit AS "targetAudit", amount_cents AS "amountCents", currency, card_mask AS "cardMask",
@@ -26,7 +26,7 @@ export const AUDITS = columns<{
 
 /** Each only if it is of a merchant that its caller may use: any other is as if it did not exist. */
 const BY_AUDIT = `
-    SELECT place, ${COLUMNS}
+    SELECT place, ${TRANSACTION_COLUMNS}
     FROM ${AUDITS.places}
     JOIN transaction ON organisation_id = of_organisation AND audit = of_audit
     WHERE merchant_id = ANY (of_merchants::integer[])`;
@@ -49,7 +49,7 @@ export const CORRELATION_IDS = columns<{
  * of the others count from when they were last decided.
  */
 const BY_CORRELATION_ID = `
-    SELECT place, ${COLUMNS}
+    SELECT place, ${TRANSACTION_COLUMNS}
     FROM ${CORRELATION_IDS.places}
     JOIN transaction ON organisation_id = of_organisation AND merchant_id = of_merchant
       AND correlation_id = of_correlation_id
@@ -60,7 +60,7 @@ export const FIND_BY_CORRELATION_ID: Statement = { name: 'find-by-correlation-id
  * Looks, and writes to the log: the commit comes after the look, and a server that the others have left behind cannot make
  * it. A message in the log costs no row, and nobody else waits for it.
  */
-const PROVING = `WITH proof AS MATERIALIZED (SELECT pg_logical_emit_message(true, 'tollgate', ''))`;
+export const PROVING = `WITH proof AS MATERIALIZED (SELECT pg_logical_emit_message(true, 'tollgate', ''))`;
 
 export const PROVE_BY_AUDIT: Statement = {
   name: 'prove-by-audit',

@@ -17,7 +17,9 @@ import {
 } from './lookup.sql.js';
 import type { Transaction } from './transaction.js';
 
-type Row = { [Key in keyof Transaction]: Transaction[Key] | null } & {
+export type TransactionRow = { [Key in keyof Transaction]: Transaction[Key] | null };
+
+type Row = TransactionRow & {
   /** Which of those that were asked for, counted from 1. */
   readonly place: number | null;
 };
@@ -129,7 +131,7 @@ export class Lookup {
     const { rows } = await this.database.query<Row>(statement, columns.encode(wanted));
     const found: (Transaction | undefined)[] = wanted.map(() => undefined);
     // A look that proves has a row to say that it found nothing.
-    for (const row of rows) if (row.place !== null) found[row.place - 1] = fromRow(row);
+    for (const row of rows) if (row.place !== null) found[row.place - 1] = transactionFrom(row);
     return found;
   }
 }
@@ -140,15 +142,15 @@ function isDecided(found: Transaction | undefined): boolean {
 }
 
 /** Whatever the reason: a standby refuses in words of its own. */
-function notProven(error: unknown): never {
+export function notProven(error: unknown): never {
   throw error instanceof DatabaseUnavailable ? error : new DatabaseUnavailable(error);
 }
 
 /** An empty column is an absent member. */
-function fromRow(row: Row): Transaction {
+export function transactionFrom(row: Partial<TransactionRow>): Transaction {
   const present: Record<string, unknown> = { kvps: {} };
   for (const name in row) {
-    const value = row[name as keyof Row];
+    const value = row[name as keyof TransactionRow];
     if (value !== null && name !== 'place') present[name] = value;
   }
   return present as unknown as Transaction;

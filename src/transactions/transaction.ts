@@ -9,7 +9,24 @@ import { settlementCutOff, settlementDay } from '../values/settlement.js';
 import type { InFlightRequest } from './search-fence.js';
 
 export type TransactionType = MoneyOperation;
-export type TransactionStatus = 'unknown' | 'approved' | 'declined' | 'pending' | 'error' | 'voided';
+export const TRANSACTION_TYPES = [
+  'purchase',
+  'preauthorisation',
+  'completion',
+  'refund',
+  'standalone_refund',
+  'void',
+] as const satisfies readonly TransactionType[];
+
+export const TRANSACTION_STATUSES = [
+  'unknown',
+  'approved',
+  'declined',
+  'pending',
+  'error',
+  'voided',
+] as const;
+export type TransactionStatus = (typeof TRANSACTION_STATUSES)[number];
 export type Kvps = Readonly<Record<string, string>>;
 
 /** `gateway_status_code`, and the message that goes with it. */

@@ -19,6 +19,13 @@ export function nextBusinessDay(date: string): string {
   return day;
 }
 
+/** The last business day before the date. */
+export function previousBusinessDay(date: string): string {
+  let day = addDays(date, -1);
+  while (!isBusinessDay(day)) day = addDays(day, -1);
+  return day;
+}
+
 /**
  * Counts from the first business day on or after the date, as banks do: what comes in at the weekend came in on
  * Monday, and one business day later is Tuesday.

@@ -149,3 +149,14 @@ export const USABLE_TOKENS: Statement = {
     JOIN token t ON t.organisation_id = asked.organisation_id AND t.virtual_pan = asked.virtual_pan
     WHERE t.merchant_id = asked.merchant_id AND t.active AND t.deleted_at IS NULL`,
 };
+
+/** Those that are gone too: what was paid with them stays. */
+export const TOKENS_EVER_OF_CUSTOMER: Statement = {
+  name: 'tokens-ever-of-customer',
+  text: `
+    SELECT id, merchant_id AS "merchantId" FROM token
+    WHERE organisation_id = $1 AND customer_id = $2 AND deleted_at IS NULL
+    UNION ALL
+    SELECT id, merchant_id FROM token
+    WHERE organisation_id = $1 AND customer_id = $2 AND deleted_at IS NOT NULL`,
+};

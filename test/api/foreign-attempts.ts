@@ -2,6 +2,7 @@
 import type { TObject } from 'typebox';
 import type { OPERATIONS } from '../../src/api/operations.js';
 import type { Json } from '../../testkit/client.js';
+import { DECLINED_CARD } from '../../testkit/test-cards.js';
 
 export const NOBODY = 2_147_483_647;
 
@@ -14,8 +15,9 @@ export interface Things {
   readonly virtualPan: string;
   readonly reference: string;
   readonly name: string;
-  /** Where a page of merchant 1's customers ended. */
+  /** Where pages of merchant 1's customers, and of its transactions, ended. */
   readonly after: string;
+  readonly historyAfter: string;
   /** The correlation ID of a purchase. */
   readonly correlationId: string;
 }
@@ -133,8 +135,13 @@ function searches({ method, query, route }: Operation, things: Things): { what: 
     correlation_id_lookup: things.correlationId,
     reference: things.reference,
     name: encodeURIComponent(things.name),
+    customer_id: things.customerId,
+    token_id: things.tokenId,
+    target_audit: things.audits['a refunded purchase'] as number,
+    last_four: DECLINED_CARD.slice(-4),
   };
-  const cursors: Fill[] = fieldsOf(query).includes('after') ? [{}, { after: things.after }] : [{}];
+  const after = route === '/transactions/history' ? things.historyAfter : things.after;
+  const cursors: Fill[] = fieldsOf(query).includes('after') ? [{}, { after }] : [{}];
   return fieldsOf(query)
     .filter((name) => values[name] !== undefined)
     .flatMap((name) =>

@@ -86,6 +86,7 @@ async function makeThings({ api }: TestGateway): Promise<Things> {
   const customer = (await vault.addCustomer({ name: 'Grace Hopper' })).body;
   const token = await vault.newToken({ preferred_name: 'Theirs' }, customer.id);
   const next: string = (await vault.searchCustomers({ limit: 2 })).body._links.next.href;
+  const nextInHistory: string = (await api.get('/transactions/history?limit=2')).body._links.next.href;
   return {
     audits: {
       'a purchase': purchase,
@@ -104,9 +105,14 @@ async function makeThings({ api }: TestGateway): Promise<Things> {
     virtualPan: token.virtualPan,
     reference: customer.reference,
     name: customer.name,
-    after: new URLSearchParams(next.split('?')[1]).get('after') as string,
+    after: cursorIn(next),
+    historyAfter: cursorIn(nextInHistory),
     correlationId,
   };
+}
+
+function cursorIn(address: string): string {
+  return new URLSearchParams(address.split('?')[1]).get('after') as string;
 }
 
 /** Everything that a caller can tell two answers apart by. */

@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Database, type DatabaseOptions, type Statement } from '../../src/postgres/database.js';
+import { HISTORY_PAGES } from '../../src/transactions/history-page.js';
 import { customerPage } from '../../src/vault/customer-page.js';
 import { addCast, type TestDatabase, testDatabase } from '../../testkit/gateway.js';
 import { PROJECT_ROOT } from '../../testkit/project.js';
@@ -80,6 +81,9 @@ async function everyStatement(): Promise<Named[]> {
         }
       }
     }
+  }
+  for (const [path, page] of Object.entries(HISTORY_PAGES)) {
+    found.push({ ...page, place: `transactions/history-page ${path}` });
   }
   return found;
 }
