@@ -1,6 +1,8 @@
 // What arguments of commands may look like.
 import { InvalidArgumentError } from 'commander';
 import { parseDuration } from '../values/duration.js';
+import { MAX_AMOUNT_CENTS } from '../values/money.js';
+import { isDay, periodEnd, periodStart } from '../values/period.js';
 
 export function wholeNumber(text: string, most: number): number {
   const value = Number(text);
@@ -27,5 +29,36 @@ export function duration(text: string): number {
   if (ms === undefined) {
     throw new InvalidArgumentError('It must be a number and a unit, such as 3d, 12h, 30m or 45s.');
   }
+  return ms;
+}
+
+export function amount(text: string): number {
+  return wholeNumber(text, MAX_AMOUNT_CENTS);
+}
+
+export function day(text: string): string {
+  if (!isDay(text)) throw new InvalidArgumentError('It must be a day, such as 2026-11-15.');
+  return text;
+}
+
+export function lastFour(text: string): string {
+  if (!/^[0-9]{4}$/.test(text)) throw new InvalidArgumentError('It must be four digits.');
+  return text;
+}
+
+const AN_END =
+  'It must be a day in Sydney, or an instant with its offset, such as 2026-11-15T11:07:18+11:00.';
+
+/** From when on, in milliseconds. */
+export function from(text: string): number {
+  const ms = periodStart(text);
+  if (ms === undefined) throw new InvalidArgumentError(AN_END);
+  return ms;
+}
+
+/** Up to when, in milliseconds, itself not included. */
+export function until(text: string): number {
+  const ms = periodEnd(text);
+  if (ms === undefined) throw new InvalidArgumentError(AN_END);
   return ms;
 }

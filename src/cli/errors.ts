@@ -10,6 +10,8 @@ type Wording<Code extends RefusalCode> = (refusal: Refusal<Code>) => string;
 /** Refusals for which the command line has words of its own: what to type instead. */
 const HERE: { readonly [Code in RefusalCode]?: Wording<Code> } = {
   live_merchant_needs_real_time: ({ message }) => `${message}; \`tollgate clock reset\` brings it back`,
+  several_organisations: ({ message }) => `${message}, with --organisation or --merchant`,
+  audit_in_several_organisations: ({ message }) => `${message}; say which with --organisation`,
   surcharge_without_rules: () => 'give at least one of --default, --method and --card',
   surcharge_ends_before_it_begins: () => '--from must not be after --until',
   surcharge_perhaps_forbidden: ({ message }) =>

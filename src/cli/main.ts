@@ -12,6 +12,7 @@ import { addOrganisationCommands } from './organisation.js';
 import { wantsJson } from './output.js';
 import { addServeCommand } from './serve.js';
 import { addSurchargeCommands } from './surcharge.js';
+import { addTransactionCommands } from './transaction.js';
 import { addUserCommands } from './user.js';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -39,6 +40,7 @@ addMigrateCommand(program);
 addOrganisationCommands(program);
 addMerchantCommands(program);
 addUserCommands(program);
+addTransactionCommands(program);
 addClockCommands(program);
 addSurchargeCommands(program);
 addDirectDebitCommands(program);

@@ -34,7 +34,7 @@ function forPerson(output: Output): string {
 }
 
 /** Members are named as in the API: `preauthorisation_days`. */
-function outward(value: object): Record<string, unknown> {
+export function outward(value: object): Record<string, unknown> {
   const snakeCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [
@@ -62,6 +62,13 @@ function table(rows: readonly Record<string, unknown>[]): string {
         .trimEnd(),
     )
     .join('\n');
+}
+
+/** A line for each member that has something to say. */
+export function lines(value: object): string {
+  const members = Object.entries(outward(value)).filter(([, member]) => cell(member) !== '');
+  const width = Math.max(...members.map(([name]) => name.length));
+  return members.map(([name, member]) => `${name.padEnd(width)}  ${cell(member)}`).join('\n');
 }
 
 function cell(value: unknown): string {

@@ -25,6 +25,21 @@ const REFUSALS = {
     merchant: number;
     organisation: number;
   }) => `there is no merchant ${merchant} in organisation ${organisation}`,
+  no_merchants: ({ organisation }: { organisation?: number | undefined }) =>
+    organisation === undefined
+      ? 'there are no merchants yet'
+      : `organisation ${organisation} has no merchants`,
+  several_organisations: () => 'there are several organisations; name one of them, or a merchant',
+
+  transaction_not_found: ({ audit }: { audit: number }) => `there is no transaction ${audit}`,
+  audit_in_several_organisations: ({
+    audit,
+    organisations,
+  }: {
+    audit: number;
+    organisations: readonly number[];
+  }) => `several organisations have a transaction ${audit}: ${organisations.join(', ')}`,
+
   user_not_found: ({ username }: { username: string }) => `there is no user ${username}`,
   user_exists: ({ username }: { username: string }) => `the user ${username} exists already`,
   user_revoked: ({ username }: { username: string }) => `the user ${username} is revoked`,

@@ -1,0 +1,60 @@
+import type { Statement } from '../postgres/database.js';
+
+/** Merchants of which transactions are listed. */
+export const MERCHANTS_TO_LIST: Statement = {
+  name: '',
+  text: `
+    SELECT organisation_id AS organisation, id FROM merchant
+    WHERE ($1::integer IS NULL OR id = $1) AND ($2::integer IS NULL OR organisation_id = $2)
+    ORDER BY organisation_id, id`,
+};
+
+/** Everything that an operator may see of a transaction. Audits are unique within an organisation: it may be several. */
+export const SHOW_TRANSACTION: Statement = {
+  name: '',
+  text: `
+    SELECT t.organisation_id AS organisation, t.merchant_id AS merchant, t.audit,
+      round(extract(epoch FROM t.created_at) * 1000)::bigint AS "createdMs", t.transaction_type AS "transactionType",
+      t.status, t.gateway_status_code AS "gatewayStatusCode", t.amount_cents AS "amountCents", t.currency, t.reference,
+      t.correlation_id AS "correlationId", t.acquirer, t.card_mask AS card, t.card_type AS "cardType",
+      t.bank_account AS "bankAccount", t.token_id AS token, t.response_code AS "responseCode",
+      t.response_message AS "responseMessage", t.settlement_date::text AS "settlementDate",
+      t.authorisation_code AS "authorisationCode", t.target_audit AS "targetAudit",
+      t.completed_by AS "completedBy", t.voided_by AS "voidedBy", t.refunded_cents AS "refundedCents",
+      ARRAY(SELECT audit FROM transaction f
+        WHERE f.organisation_id = t.organisation_id AND f.merchant_id = t.merchant_id AND f.target_audit = t.audit
+        ORDER BY created_at, audit LIMIT 100) AS operations,
+      round(extract(epoch FROM t.decided_at) * 1000)::bigint AS "decidedMs",
+      t.resolve_attempts AS attempts, t.reversing
+    FROM organisation o JOIN transaction t ON t.organisation_id = o.id AND t.audit = $1
+    WHERE $2::integer IS NULL OR o.id = $2
+    ORDER BY o.id`,
+};
+
+/**
+ * What is in doubt: what the resolver has, or is about to get, and what living and dead processes have under way, which their
+ * leases lead to. The oldest first.
+ */
+export const IN_DOUBT: Statement = {
+  name: '',
+  text: `
+    WITH doubts AS (
+      SELECT organisation_id, audit, NULL::bigint AS process_id FROM transaction
+      WHERE resolve_at IS NOT NULL AND status = 'unknown'
+      UNION ALL
+      SELECT t.organisation_id, t.audit, l.process_id
+      FROM audit_lease l JOIN transaction t
+        ON t.organisation_id = l.organisation_id AND t.audit BETWEEN l.first_audit AND l.last_audit
+      WHERE t.status = 'unknown' AND t.resolve_at IS NULL
+    )
+    SELECT t.organisation_id AS organisation, t.merchant_id AS merchant, t.audit,
+      round(extract(epoch FROM t.created_at) * 1000)::bigint AS "createdMs", t.transaction_type AS "transactionType",
+      t.amount_cents AS "amountCents", t.currency, t.acquirer, t.reference,
+      CASE WHEN t.reversing THEN 'reversing' WHEN t.resolve_attempts > 0 THEN 'inquiring'
+        WHEN t.resolve_at IS NOT NULL THEN 'waiting' ELSE 'under way' END AS state,
+      t.resolve_attempts AS attempts, round(extract(epoch FROM t.resolve_at) * 1000)::bigint AS "nextMs",
+      doubts.process_id AS process
+    FROM doubts JOIN transaction t ON t.organisation_id = doubts.organisation_id AND t.audit = doubts.audit
+    WHERE $1::integer IS NULL OR t.merchant_id = $1
+    ORDER BY t.created_at, t.organisation_id, t.audit LIMIT $2`,
+};
