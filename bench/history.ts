@@ -1,0 +1,227 @@
+// `npm run bench:history -- --rows 10000000`: lists of transactions over millions: every filter alone, and combinations, the first page
+// and the hundredth. Prints how long each takes through HTTP, what its plan reads, and by which index; fails if one takes too long
+// or reads the table as a whole. With `--costs ROUNDS`: what each index costs a purchase.
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { filterOf, type HistoryQuery } from '../src/api/history.js';
+import { decodeEnd } from '../src/api/pages.js';
+import type { Static } from '../src/api/typebox.js';
+import { Database, type Queryable, type Statement } from '../src/postgres/database.js';
+import { History } from '../src/transactions/history.js';
+import type { MerchantId, OrganisationId } from '../src/values/ids.js';
+import { sydneyDate, sydneyTimestamp } from '../src/values/sydney.js';
+import type { Json } from '../testkit/bodies.js';
+import { load, PURCHASE } from '../testkit/load.js';
+import { median, say } from '../testkit/report.js';
+import { startStandalone } from '../testkit/standalone.js';
+import { indexCosts } from './history-costs.js';
+import { fillHistory, indexSizes } from './history-fill.js';
+
+const { values } = parseArgs({
+  options: {
+    rows: { type: 'string', default: '10000000' },
+    costs: { type: 'string', default: '0' },
+    /** How often each page is asked for. */
+    times: { type: 'string', default: '5' },
+  },
+});
+const ROWS = Number(values.rows);
+const LIMIT_MS = 50;
+const PAGE = 100;
+
+type Query = Static<typeof HistoryQuery>;
+
+const DAY_MS = 86_400_000;
+const ago = (days: number) => Date.now() - days * DAY_MS;
+/** A business day, as the rows know them. */
+function businessDayAgo(days: number): string {
+  const at = ago(days);
+  const weekday = new Date(`${sydneyDate(at)}T00:00Z`).getUTCDay();
+  return weekday === 0 || weekday === 6 ? businessDayAgo(days + 2) : sydneyDate(at);
+}
+
+/** The year that is filled, or as much of it as there is. */
+const SPAN_DAYS = (ROWS * 3_000) / DAY_MS;
+const OLD = SPAN_DAYS * 0.8;
+const day = (days: number) => sydneyDate(ago(days));
+
+const ALONE: readonly Query[] = [
+  {},
+  { merchant_id: 1 },
+  { merchant_id: 3 },
+  { from: day(OLD) },
+  { until: day(OLD) },
+  { from: sydneyTimestamp(ago(OLD)), until: sydneyTimestamp(ago(OLD - 1)) },
+  ...(['approved', 'declined', 'error', 'pending', 'voided', 'unknown'] as const).map((status) => ({
+    status,
+  })),
+  ...(['purchase', 'preauthorisation', 'completion', 'refund', 'standalone_refund', 'void'] as const).map(
+    (transaction_type) => ({ transaction_type }),
+  ),
+  { payment_method: 'creditcard' },
+  { payment_method: 'bankaccount' },
+  { card_type: 'visa' },
+  { card_type: 'amex' },
+  { card_type: 'jcb' },
+  { card_type: 'unionpay' },
+  { last_four: '1234' },
+  { reference: 'order-' },
+  { reference: 'order-77' },
+  { reference: `order-${Math.floor(ROWS / 3)}` },
+  { reference: 'nothing' },
+  { amount: 1995 },
+  { amount: 999_999 },
+  { settlement_date: businessDayAgo(1) },
+  { settlement_date: businessDayAgo(OLD) },
+  { customer_id: 4711 },
+  { token_id: 4711 },
+  { target_audit: 1_000_000 + Math.floor(ROWS / 2) },
+] as readonly Query[];
+
+const COMBINED: readonly Query[] = [
+  { merchant_id: 1, status: 'declined' },
+  { merchant_id: 2, status: 'error' },
+  { merchant_id: 1, from: day(OLD), status: 'declined', card_type: 'amex' },
+  { from: day(OLD + 1), until: day(OLD), last_four: '1234' },
+  { from: day(OLD + 1), until: day(OLD), amount: 1995 },
+  { last_four: '1234', amount: 1995 },
+  { last_four: '1234', card_type: 'mastercard', status: 'approved' },
+  { transaction_type: 'refund', status: 'declined' },
+  { transaction_type: 'refund', amount: 1995 },
+  { transaction_type: 'void', from: day(OLD) },
+  { transaction_type: 'purchase', status: 'error', card_type: 'eftpos' },
+  { payment_method: 'bankaccount', status: 'pending' },
+  { payment_method: 'bankaccount', status: 'declined', until: day(OLD) },
+  { payment_method: 'bankaccount', last_four: '1234' },
+  { reference: 'order-1', status: 'declined' },
+  { reference: `order-${Math.floor(ROWS / 3)}`, transaction_type: 'purchase' },
+  { reference: 'order-123', settlement_date: businessDayAgo(OLD) },
+  { settlement_date: businessDayAgo(OLD), transaction_type: 'refund' },
+  { settlement_date: businessDayAgo(OLD), last_four: '1234' },
+  { customer_id: 4711, status: 'declined' },
+  { customer_id: 4711, token_id: 9421, transaction_type: 'refund' },
+  { token_id: 4711, from: day(OLD) },
+  { status: 'unknown', merchant_id: 1, amount: 1 },
+  { card_type: 'jcb', status: 'error', amount: 1 },
+] as readonly Query[];
+
+interface Plan {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
+  readonly 'Shared Hit Blocks'?: number;
+  readonly 'Shared Read Blocks'?: number;
+  readonly Plans?: readonly Plan[];
+}
+
+const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+
+/** A database that explains each statement before it runs it. */
+function explaining(database: Database, plans: Plan[]): Queryable {
+  return {
+    async query<Row>({ text }: Statement, given: readonly unknown[] = []) {
+      const explain = { name: '', text: `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${text}` };
+      const { rows } = await database.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(explain, given);
+      for (const row of rows) plans.push(row['QUERY PLAN'][0].Plan);
+      return database.query<Row>({ name: '', text }, given);
+    },
+    transaction: () => Promise.reject(new Error('lists need no transaction')),
+  };
+}
+
+const gateway = await startStandalone();
+const direct = new pg.Client({ connectionString: await gateway.databaseUrl() });
+const planned = new Database(await gateway.databaseUrl(), { maxConnections: 1 });
+const failures: string[] = [];
+
+async function get(address: string): Promise<{ body: Json; ms: number }> {
+  const startedMs = performance.now();
+  const response = await fetch(`http://127.0.0.1:${gateway.port}${address}`, {
+    headers: { authorization: gateway.authorization },
+  });
+  const body = (await response.json()) as Json;
+  if (response.status !== 200) throw new Error(`${address} was answered ${response.status}`);
+  return { body, ms: performance.now() - startedMs };
+}
+
+async function medianMs(address: string): Promise<number> {
+  const times: number[] = [];
+  for (let time = 0; time < Number(values.times); time += 1) times.push((await get(address)).ms);
+  return median(times);
+}
+
+/** What the plans of a page read, and by which indexes. */
+async function plansOf(query: Query, address: string): Promise<{ blocks: number; indexes: string[] }> {
+  const plans: Plan[] = [];
+  const history = new History({ of: () => explaining(planned, plans) });
+  const after = new URLSearchParams(address.split('?')[1]).get('after') ?? undefined;
+  const merchants = query.merchant_id === undefined ? [1, 2, 3] : [query.merchant_id];
+  await history.page({
+    ...filterOf(query),
+    organisationId: 1 as OrganisationId,
+    merchantIds: merchants as MerchantId[],
+    limit: PAGE,
+    after: decodeEnd(after),
+    nowMs: Date.now(),
+  });
+  const nodes = plans.flatMap(nodesOf);
+  if (nodes.some((node) => node['Node Type'] === 'Seq Scan' && node['Relation Name'] === 'transaction'))
+    failures.push(`${address} reads the whole table`);
+  const blocks = plans.reduce(
+    (sum, plan) => sum + (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0),
+    0,
+  );
+  const indexes = nodes
+    .flatMap((node) => node['Index Name'] ?? [])
+    .filter((name) => name !== 'transaction_pkey');
+  return { blocks, indexes: [...new Set(indexes)] };
+}
+
+/** The page itself and the hundredth after it, or the last. */
+async function measure(query: Query): Promise<void> {
+  const parameters = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]);
+  const first = `/v1/transactions/history?${new URLSearchParams(parameters)}`;
+  let last = first;
+  let count = 1;
+  let found = 0;
+  let slowest = 0;
+  for (; ; count += 1) {
+    const { body, ms } = await get(last);
+    found += body.results.length;
+    slowest = Math.max(slowest, ms);
+    if (count === 100 || body._links.next === undefined) break;
+    last = body._links.next.href;
+  }
+  const firstMs = await medianMs(first);
+  const lastMs = await medianMs(last);
+  const { blocks, indexes } = await plansOf(query, first);
+  const { blocks: lastBlocks } = await plansOf(query, last);
+  const name = parameters.map((parameter) => parameter.join('=')).join(' ') || 'everything';
+  say(
+    `${name}: first page ${firstMs.toFixed(1)} ms (${blocks} blocks), page ${count} ${lastMs.toFixed(1)} ms (${lastBlocks} blocks); ` +
+      `${found} found, slowest once ${slowest.toFixed(0)} ms; ${indexes.join(', ')}`,
+  );
+  if (Math.max(firstMs, lastMs) > LIMIT_MS) failures.push(`${name} takes longer than ${LIMIT_MS} ms`);
+}
+
+try {
+  await direct.connect();
+  // First purchases, so that the merchant has its data key.
+  await load(gateway, { ...PURCHASE, connections: 1, count: 5 });
+  if (values.costs !== '0') await indexCosts(direct, 2_000_000, Number(values.costs));
+  else {
+    const startedMs = performance.now();
+    const size = await fillHistory(direct, ROWS);
+    say(
+      `${ROWS} transactions stored in ${Math.round((performance.now() - startedMs) / 1000)} s, ${size} with indexes`,
+    );
+    for (const { name, size: large } of await indexSizes(direct)) say(`${name} ${large}`);
+    for (const query of [...ALONE, ...COMBINED]) await measure(query);
+    say(failures.length === 0 ? `every page within ${LIMIT_MS} ms, by an index` : failures.join('\n'));
+    if (failures.length > 0) process.exitCode = 1;
+  }
+} finally {
+  await direct.end();
+  await planned.close();
+  await gateway.stop();
+}
