@@ -5,6 +5,7 @@ import type { MerchantId } from '../values/ids.js';
 import type { KeyProvider } from '../vault/key-provider.js';
 import { Rotation, type RotationProgress, type RotationResult } from '../vault/rotation.js';
 import { SEALED_TOKENS } from '../vault/sealed-rows.js';
+import { SEALED_WEBHOOK_SECRETS } from '../webhooks/secrets.js';
 import { KEY_STATUS } from './keys.sql.js';
 
 export interface KeyStatus {
@@ -13,6 +14,7 @@ export interface KeyStatus {
   readonly seals: boolean;
   readonly tokens: number;
   readonly transactions: number;
+  readonly webhooks: number;
   readonly keyEncryptionKey: string;
   readonly createdAt: Date;
 }
@@ -54,6 +56,6 @@ export function destroyKey(
 }
 
 function rotation(database: Database, operator: string, provider: KeyProvider): Rotation {
-  const sealed = [SEALED_TOKENS, SEALED_PAYMENT_DETAILS];
+  const sealed = [SEALED_TOKENS, SEALED_PAYMENT_DETAILS, SEALED_WEBHOOK_SECRETS];
   return new Rotation({ database, provider, actor: operator, sealed });
 }

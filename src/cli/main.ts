@@ -14,6 +14,7 @@ import { addServeCommand } from './serve.js';
 import { addSurchargeCommands } from './surcharge.js';
 import { addTransactionCommands } from './transaction.js';
 import { addUserCommands } from './user.js';
+import { addWebhookCommands } from './webhook.js';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -44,6 +45,7 @@ addTransactionCommands(program);
 addClockCommands(program);
 addSurchargeCommands(program);
 addDirectDebitCommands(program);
+addWebhookCommands(program);
 addKeyCommands(program);
 addJournalCommand(program);
 

@@ -5,6 +5,7 @@ import { MOST_DAYS_KEPT } from '../events/retention.js';
 import { DatabaseUrlError, serversOf } from '../postgres/database-url.js';
 import { POINTS, type Point } from '../transactions/create.js';
 import type { TransitOptions } from '../vault/transit-keys.js';
+import { readNetwork } from '../webhooks/addresses.js';
 
 export class SettingsError extends Error {}
 
@@ -25,6 +26,9 @@ export interface Settings {
   readonly processTimeoutMs: number;
   readonly correlationIdHours: number;
   readonly eventDays: number;
+  /** Where webhooks may go although it is not public. */
+  readonly webhookNetworks: readonly string[];
+  readonly webhookTimeoutMs: number;
   /** After so long a database that does not answer is given up. */
   readonly databaseTimeoutMs: number;
   readonly workers: number;
@@ -82,6 +86,8 @@ export function readSettings(environment: Environment = process.env): Settings {
     processTimeoutMs: integer('PROCESS_TIMEOUT_MS', 5_000, 1_500, 600_000),
     correlationIdHours: integer('CORRELATION_ID_HOURS', 24, 1, 8_760),
     eventDays: integer('EVENT_DAYS', 30, 1, MOST_DAYS_KEPT),
+    webhookNetworks: readNetworks(environment),
+    webhookTimeoutMs: integer('WEBHOOK_TIMEOUT_MS', 10_000, 100, 30_000),
     databaseTimeoutMs: integer('DATABASE_TIMEOUT_MS', 4_000, 500, 60_000),
     workers: integer('WORKERS', 1, 1, 256),
     maxInFlight: integer('MAX_IN_FLIGHT', 5_000, 1, 1_000_000),
@@ -152,6 +158,21 @@ function readChoice<Choice extends string>(
   const chosen = choices.find((choice) => choice === text);
   if (chosen === undefined) throw new SettingsError(`${name} must be one of ${choices.join(', ')}`);
   return chosen;
+}
+
+function readNetworks(environment: Environment): string[] {
+  const networks = (read(environment, 'TOLLGATE_WEBHOOK_NETWORKS') ?? '')
+    .split(',')
+    .map((each) => each.trim());
+  const named = networks.filter((network) => network !== '');
+  for (const network of named) {
+    if (readNetwork(network) === undefined) {
+      throw new SettingsError(
+        'TOLLGATE_WEBHOOK_NETWORKS must be networks such as 10.1.0.0/16 or fd00::/8, with commas between',
+      );
+    }
+  }
+  return named;
 }
 
 function readKeyEncryption(environment: Environment): KeyEncryption {

@@ -28,13 +28,19 @@ export type JournalAction =
   | 'token.updated'
   | 'token.deleted'
   | 'token.opened'
+  | 'webhook.added'
+  | 'webhook.rotated'
+  | 'webhook.disabled'
+  | 'webhook.enabled'
+  | 'webhook.removed'
+  | 'webhook.tested'
   | 'keys.rotation_begun'
   | 'keys.rotated'
   | 'keys.rewrapped'
   | 'keys.destroyed';
 
 export interface JournalEntry {
-  /** `user:NAME`, `operator:NAME`, `bank:simulated` or `gateway:resolver`. */
+  /** `user:NAME`, `operator:NAME`, `bank:simulated`, `gateway:resolver` or `gateway:webhooks`. */
   readonly actor: string;
   readonly action: JournalAction;
   readonly organisationId?: OrganisationId | undefined;

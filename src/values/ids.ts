@@ -10,4 +10,6 @@ export type Audit = number & { readonly __audit: unique symbol };
 
 export type CustomerId = number & { readonly __customer: unique symbol };
 
+export type WebhookEndpointId = number & { readonly __webhookEndpoint: unique symbol };
+
 export type TokenId = number & { readonly __token: unique symbol };

@@ -14,6 +14,19 @@ export interface DifferingLine {
   readonly reason: string;
 }
 
+/** Why an address is none that a webhook may be sent to. The address stands in none of them: it may hold a secret. */
+const WEBHOOK_URL_PROBLEMS = {
+  unreadable: 'a webhook’s URL must be one such as https://example.com/webhooks',
+  too_long: 'a webhook’s URL takes at most 2048 characters',
+  not_https: 'a webhook’s URL must begin with https://, except in a network that the operator has allowed',
+  with_credentials: 'a webhook’s URL must not hold a user name or a password: signatures say who sends',
+  with_fragment: 'a webhook’s URL must not hold a #',
+  address_forbidden:
+    'a webhook’s URL must not lead to an address that is not public, unless the operator has allowed its network',
+} as const;
+
+export type WebhookUrlProblem = keyof typeof WEBHOOK_URL_PROBLEMS;
+
 const REFUSALS = {
   organisation_not_found: ({ organisation }: { organisation: number }) =>
     `there is no organisation ${organisation}`,
@@ -102,6 +115,13 @@ const REFUSALS = {
   clock_has_dates_ahead: ({ transactions, files }: { transactions: number; files: number }) =>
     `the clock cannot go back: ${transactions} transactions and ${files} direct-debit files are dated ahead of real ` +
     'time. Wait until then, or begin a new installation',
+
+  webhook_not_found: ({ endpoint }: { endpoint: number }) => `there is no webhook endpoint ${endpoint}`,
+  webhook_url_not_allowed: ({ problem }: { problem: WebhookUrlProblem }) => WEBHOOK_URL_PROBLEMS[problem],
+  webhook_types_unknown: ({ unknown, known }: { unknown: readonly string[]; known: readonly string[] }) =>
+    `there is no event type ${unknown.join(', ')}; there are ${known.join(', ')}`,
+  webhook_too_many: ({ merchant, most }: { merchant: number; most: number }) =>
+    `merchant ${merchant} has ${most} webhook endpoints, and can have no more`,
 
   key_encryption_key_being_renewed: () => 'another process is renewing the key-encryption key',
   key_version_not_destroyable: ({ merchant, version }: { merchant: number; version: number }) =>

@@ -65,6 +65,8 @@ export const DESTROY_DATA_KEY: Statement = {
         AND t.merchant_id = k.merchant_id AND t.key_version = k.version)
       AND NOT EXISTS (SELECT FROM transaction t WHERE t.organisation_id = k.organisation_id
         AND t.merchant_id = k.merchant_id AND t.payment_details_key_version = k.version)
+      AND NOT EXISTS (SELECT FROM webhook_endpoint e WHERE e.organisation_id = k.organisation_id
+        AND e.merchant_id = k.merchant_id AND e.key_version = k.version)
     RETURNING k.organisation_id AS "organisationId", k.merchant_id AS "merchantId"`,
 };
 

@@ -9,7 +9,7 @@ export interface DataKey {
 
 /** Where a ciphertext lives. */
 export interface Place {
-  readonly table: 'transaction' | 'token';
+  readonly table: 'transaction' | 'token' | 'webhook_endpoint';
   readonly organisationId: OrganisationId;
   readonly merchantId: MerchantId;
   readonly row: number;

@@ -70,6 +70,7 @@ test('a setting without a documented default is undefined when it is not set', (
   const without = ROWS.filter(({ byDefault }) => byDefault === undefined).map(({ name }) => name);
   expect(without).toEqual([
     'DATABASE_URL',
+    'TOLLGATE_WEBHOOK_NETWORKS',
     'TOLLGATE_KEY_ENCRYPTION_KEY',
     'TOLLGATE_VAULT_ADDRESS',
     'TOLLGATE_VAULT_TOKEN',

@@ -1,0 +1,55 @@
+// Which addresses a webhook may reach: the public internet, and the networks that the operator allows. Judged is always the
+// address that will be connected to, never a name.
+import { networkInterfaces } from 'node:os';
+import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js';
+
+/** A network of the operator's, where webhooks may go although it is not public, and without TLS too. */
+export type Network = readonly [address: IPv4 | IPv6, bits: number];
+
+export type Verdict = 'public' | 'allowed' | 'forbidden';
+
+/** The only part of IPv6 from which public addresses are given. */
+const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
+
+/** Public to look at, but answered by the host of a virtual machine: Azure's metadata. */
+const METADATA = ['168.63.129.16'];
+
+/** Undefined where the text is no network such as `10.1.0.0/16` or `fd00::/8`. */
+export function readNetwork(text: string): Network | undefined {
+  const [address = '', bits = '', ...rest] = text.split('/');
+  const written = ipaddr.IPv4.isValidFourPartDecimal(address) || ipaddr.IPv6.isValid(address);
+  if (rest.length > 0 || !written || !/^\d{1,3}$/.test(bits) || address.includes('%')) return undefined;
+  const parsed = ipaddr.parse(address);
+  return Number(bits) <= (parsed.kind() === 'ipv4' ? 32 : 128) ? [parsed, Number(bits)] : undefined;
+}
+
+/** Of texts that were checked before. */
+export function readNetworks(texts: readonly string[]): Network[] {
+  return texts.map(readNetwork).filter((network) => network !== undefined);
+}
+
+/**
+ * An IPv4 address that is wrapped into an IPv6 one (mapped, NAT64, 6to4, Teredo) is judged as what is written: it is never
+ * public, and allowed only by a network of IPv6.
+ */
+export function judge(text: string, networks: readonly Network[]): Verdict {
+  const address = ipaddr.parse(text);
+  if (networks.some((network) => contains(network, address))) return 'allowed';
+  return isPublic(address) && !isOwn(address) ? 'public' : 'forbidden';
+}
+
+function contains([network, bits]: Network, address: IPv4 | IPv6): boolean {
+  return network.kind() === address.kind() && address.match([network, bits] as never);
+}
+
+function isPublic(address: IPv4 | IPv6): boolean {
+  if (address.range() !== 'unicast') return false;
+  if (address.kind() === 'ipv6') return (address as IPv6).match(GLOBAL_UNICAST);
+  return !METADATA.includes(address.toString());
+}
+
+/** What listens on a public address of this machine may be meant for this machine only. */
+function isOwn(address: IPv4 | IPv6): boolean {
+  const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  return own.some((each) => ipaddr.parse(each.address).toString() === address.toString());
+}

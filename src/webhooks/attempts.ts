@@ -1,0 +1,42 @@
+// The log of attempts: every webhook that was sent, and what came of it.
+import type { Queryable } from '../postgres/database.js';
+import type { OrganisationId, WebhookEndpointId } from '../values/ids.js';
+import { LOG_ATTEMPT, READ_ATTEMPTS } from './attempts.sql.js';
+import type { AttemptResult, LoggedAttempt } from './outcome.js';
+
+export interface AttemptView {
+  readonly at: Date;
+  readonly event: string;
+  readonly type: string;
+  readonly version: number;
+  readonly attempt: number;
+  readonly result: AttemptResult;
+  readonly httpStatus: number | null;
+  readonly durationMs: number;
+  readonly response: string | null;
+}
+
+interface EndpointKey {
+  readonly organisationId: OrganisationId;
+  readonly id: WebhookEndpointId;
+}
+
+/** Those of the gateway are logged with what they change. */
+export async function logAttempt(
+  connection: Queryable,
+  { organisationId, id }: EndpointKey,
+  made: LoggedAttempt,
+): Promise<void> {
+  const { atMs, version, attempt, httpStatus, durationMs, eventId, type, result, response } = made;
+  const outcome = [httpStatus ?? null, durationMs, eventId, type, result, response ?? null];
+  await connection.query(LOG_ATTEMPT, [organisationId, id, atMs, version, attempt, ...outcome]);
+}
+
+/** The newest first. */
+export async function readAttempts(
+  database: Queryable,
+  { organisationId, id }: EndpointKey,
+  limit: number,
+): Promise<AttemptView[]> {
+  return (await database.query<AttemptView>(READ_ATTEMPTS, [organisationId, id, limit])).rows;
+}

@@ -1,0 +1,41 @@
+// Where a webhook goes: an address as somebody has typed it, read once and by one parser, so that what is checked is what is
+// called.
+import { isIP } from 'node:net';
+import type { WebhookUrlProblem } from '../values/refusal.js';
+import { judge, type Network } from './addresses.js';
+
+export interface Destination {
+  readonly secure: boolean;
+  /** A name, or an address without brackets. */
+  readonly hostname: string;
+  /** Whether `hostname` is an address. */
+  readonly literal: boolean;
+  readonly port: number;
+  /** With the query. */
+  readonly path: string;
+  /** For the header. */
+  readonly host: string;
+}
+
+export const URL_MAX_LENGTH = 2_048;
+
+/** A name is judged by its addresses, at each attempt; an address by itself, here. */
+export function readDestination(text: string, networks: readonly Network[]): Destination | WebhookUrlProblem {
+  if (text.length > URL_MAX_LENGTH) return 'too_long';
+  // The parser would drop these without a word.
+  if (/[\s\\\p{Cc}]/u.test(text) || !URL.canParse(text)) return 'unreadable';
+  const url = new URL(text);
+  const secure = url.protocol === 'https:';
+  if (!secure && url.protocol !== 'http:') return 'not_https';
+  if (url.username !== '' || url.password !== '') return 'with_credentials';
+  if (text.includes('#')) return 'with_fragment';
+  const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
+  if (hostname === '') return 'unreadable';
+  const literal = isIP(hostname) !== 0;
+  const verdict = literal ? judge(hostname, networks) : undefined;
+  if (verdict === 'forbidden') return 'address_forbidden';
+  if (!secure && (networks.length === 0 || verdict === 'public')) return 'not_https';
+  const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
+  if (port === 0) return 'unreadable';
+  return { secure, hostname, literal, port, path: url.pathname + url.search, host: url.host };
+}

@@ -1,0 +1,90 @@
+import type { Statement } from '../postgres/database.js';
+
+/** Of an endpoint `e` and its merchant `m`. */
+const ENDPOINT = `e.id, e.organisation_id AS "organisationId", e.merchant_id AS "merchantId", m.mode, e.url, e.types,
+  e.created_at AS "createdAt", e.key_version AS "keyVersion", e.sealed, e.overlap_until > now() AS overlapping,
+  e.disabled_at AS "disabledAt", e.disabled_because AS "disabledBecause",
+  e.failures, e.failing_since AS "failingSince", e.delivered_at AS "deliveredAt", e.position`;
+
+const OF_MERCHANT = `JOIN merchant m ON m.organisation_id = e.organisation_id AND m.id = e.merchant_id`;
+
+/** Locks the merchant, so that two that are added at once are counted one after the other. */
+export const MERCHANT_OF_WEBHOOK: Statement = {
+  name: '',
+  text: `
+    SELECT organisation_id AS "organisationId", id AS "merchantId" FROM merchant WHERE id = $1 FOR NO KEY UPDATE`,
+};
+
+/** A statement of its own: it sees what whoever had the lock before has added. */
+export const COUNT_ENDPOINTS: Statement = {
+  name: '',
+  text: `
+    SELECT count(*)::integer AS endpoints FROM webhook_endpoint WHERE organisation_id = $1 AND merchant_id = $2`,
+};
+
+export const NEXT_ENDPOINT_ID: Statement = {
+  name: '',
+  text: `SELECT nextval('webhook_endpoint_id')::integer AS id`,
+};
+
+export const ADD_ENDPOINT: Statement = {
+  name: '',
+  text: `
+    INSERT INTO webhook_endpoint (organisation_id, merchant_id, id, url, types, key_version, sealed, position)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+};
+
+export const ENDPOINT_BY_ID: Statement = {
+  name: '',
+  text: `SELECT ${ENDPOINT} FROM webhook_endpoint e ${OF_MERCHANT} WHERE e.id = $1`,
+};
+
+export const LOCK_ENDPOINT: Statement = {
+  name: '',
+  text: `SELECT ${ENDPOINT} FROM webhook_endpoint e ${OF_MERCHANT} WHERE e.id = $1 FOR UPDATE OF e`,
+};
+
+export const LIST_ENDPOINTS: Statement = {
+  name: '',
+  text: `
+    SELECT ${ENDPOINT}, (SELECT count(*)::integer FROM webhook_delivery d
+      WHERE d.organisation_id = e.organisation_id AND d.endpoint_id = e.id) AS waiting
+    FROM webhook_endpoint e ${OF_MERCHANT}
+    WHERE ($1::integer IS NULL OR e.merchant_id = $1) AND ($2::integer IS NULL OR e.id = $2) ORDER BY e.id`,
+};
+
+export const SET_SECRETS: Statement = {
+  name: '',
+  text: `
+    UPDATE webhook_endpoint SET key_version = $3, sealed = $4, overlap_until = now() + $5 * interval '1 millisecond'
+    WHERE organisation_id = $1 AND id = $2`,
+};
+
+/** One that is disabled already stays disabled for the reason that it is. */
+export const DISABLE_ENDPOINT: Statement = {
+  name: 'disable-webhook-endpoint',
+  text: `
+    UPDATE webhook_endpoint SET disabled_at = now(), disabled_because = $3
+    WHERE organisation_id = $1 AND id = $2 AND disabled_at IS NULL`,
+};
+
+export const ENABLE_ENDPOINT: Statement = {
+  name: '',
+  text: `
+    UPDATE webhook_endpoint SET disabled_at = NULL, disabled_because = NULL, failures = 0, failing_since = NULL,
+      wake_at = now(), paused_until = NULL
+    WHERE organisation_id = $1 AND id = $2`,
+};
+
+/** What waits is tried at once, and has all its attempts before it. */
+export const RETRY_DELIVERIES: Statement = {
+  name: '',
+  text: `
+    UPDATE webhook_delivery SET attempts = 0, failing_since = now(), next_at = now()
+    WHERE organisation_id = $1 AND endpoint_id = $2 AND next_at IS NOT NULL`,
+};
+
+export const REMOVE_ENDPOINT: Statement = {
+  name: '',
+  text: `DELETE FROM webhook_endpoint WHERE organisation_id = $1 AND id = $2`,
+};

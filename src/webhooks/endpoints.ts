@@ -1,0 +1,170 @@
+// The endpoints: who is told of a merchant's events, and with which secret. Added, changed and removed by the operator.
+import type { Queryable } from '../postgres/database.js';
+import type { MerchantId, OrganisationId, WebhookEndpointId } from '../values/ids.js';
+import type { Mode } from '../values/mode.js';
+import { refuse } from '../values/refusal.js';
+import type { DataKeys } from '../vault/keys.js';
+import type { SealOwner } from '../vault/sealed-rows.js';
+import type { Network } from './addresses.js';
+import { readDestination } from './destination.js';
+import {
+  ADD_ENDPOINT,
+  COUNT_ENDPOINTS,
+  DISABLE_ENDPOINT,
+  ENABLE_ENDPOINT,
+  ENDPOINT_BY_ID,
+  LIST_ENDPOINTS,
+  LOCK_ENDPOINT,
+  MERCHANT_OF_WEBHOOK,
+  NEXT_ENDPOINT_ID,
+  REMOVE_ENDPOINT,
+  RETRY_DELIVERIES,
+  SET_SECRETS,
+} from './endpoints.sql.js';
+import { openSecrets, type SealedSecrets, sealSecrets } from './secrets.js';
+import { makeSigningSecret } from './signature.js';
+
+export type DisabledBecause = 'operator' | 'gone' | 'failing';
+
+export interface Endpoint extends SealedSecrets {
+  readonly id: WebhookEndpointId;
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
+  readonly mode: Mode;
+  readonly url: string;
+  /** Null: every type. */
+  readonly types: readonly string[] | null;
+  readonly createdAt: Date;
+  /** Whether the secret before the newest one still signs too. */
+  readonly overlapping: boolean | null;
+  readonly disabledAt: Date | null;
+  readonly disabledBecause: DisabledBecause | null;
+  /** Attempts without a success among them, and since when. */
+  readonly failures: number;
+  readonly failingSince: Date | null;
+  readonly deliveredAt: Date | null;
+  readonly position: number;
+}
+
+export interface ListedEndpoint extends Endpoint {
+  /** How many events wait to be tried again, or behind one that does. */
+  readonly waiting: number;
+}
+
+export interface EndpointWish {
+  readonly url: string;
+  readonly merchant: number;
+  readonly types?: readonly string[] | undefined;
+}
+
+export interface EndpointWithSecret {
+  readonly endpoint: Endpoint;
+  readonly secret: string;
+}
+
+/** Each event is sent to every one of them. */
+export const MOST_ENDPOINTS_OF_MERCHANT = 16;
+
+/** Adds one that is told of what happens from `position` of the feed on. */
+export async function addEndpoint(
+  connection: Queryable,
+  keys: DataKeys,
+  { url, merchant, types }: EndpointWish,
+  { networks, position }: { readonly networks: readonly Network[]; readonly position: number },
+): Promise<EndpointWithSecret> {
+  const destination = readDestination(url, networks);
+  if (typeof destination === 'string') refuse('webhook_url_not_allowed', { problem: destination });
+  const owner = await ownerOf(connection, merchant);
+  const { rows } = await connection.query<{ id: WebhookEndpointId }>(NEXT_ENDPOINT_ID);
+  const { id } = rows[0] as { id: WebhookEndpointId };
+  const secret = makeSigningSecret();
+  const { keyVersion, sealed } = await sealSecrets(keys, { ...owner, id }, [secret]);
+  const { organisationId, merchantId } = owner;
+  const values = [organisationId, merchantId, id, url, types ?? null, keyVersion, sealed, position];
+  await connection.query(ADD_ENDPOINT, values);
+  return { endpoint: await findEndpoint(connection, id), secret };
+}
+
+/** The merchant, if it may have one more. */
+async function ownerOf(connection: Queryable, merchant: number): Promise<SealOwner> {
+  const { rows } = await connection.query<SealOwner>(MERCHANT_OF_WEBHOOK, [merchant]);
+  const owner = rows[0] ?? refuse('merchant_not_found', { merchant });
+  const values = [owner.organisationId, owner.merchantId];
+  const { rows: counted } = await connection.query<{ endpoints: number }>(COUNT_ENDPOINTS, values);
+  if ((counted[0]?.endpoints ?? 0) >= MOST_ENDPOINTS_OF_MERCHANT) {
+    refuse('webhook_too_many', { merchant, most: MOST_ENDPOINTS_OF_MERCHANT });
+  }
+  return owner;
+}
+
+export async function findEndpoint(connection: Queryable, endpoint: number): Promise<Endpoint> {
+  const { rows } = await connection.query<Endpoint>(ENDPOINT_BY_ID, [endpoint]);
+  return rows[0] ?? refuse('webhook_not_found', { endpoint });
+}
+
+/** For a transaction that changes it. */
+export async function lockEndpoint(connection: Queryable, endpoint: number): Promise<Endpoint> {
+  const { rows } = await connection.query<Endpoint>(LOCK_ENDPOINT, [endpoint]);
+  return rows[0] ?? refuse('webhook_not_found', { endpoint });
+}
+
+/** All of them, those of a merchant, or one. */
+export async function listEndpoints(
+  database: Queryable,
+  {
+    merchant,
+    endpoint,
+  }: { readonly merchant?: number | undefined; readonly endpoint?: number | undefined } = {},
+): Promise<ListedEndpoint[]> {
+  return (await database.query<ListedEndpoint>(LIST_ENDPOINTS, [merchant ?? null, endpoint ?? null])).rows;
+}
+
+/** A new secret. The old one goes on signing beside it for a while, so that receivers can change over. */
+export async function rotateSecret(
+  connection: Queryable,
+  keys: DataKeys,
+  endpoint: Endpoint,
+  overlapMs: number,
+): Promise<string> {
+  const [old] = await openSecrets(keys, endpoint, endpoint);
+  const secret = makeSigningSecret();
+  const { keyVersion, sealed } = await sealSecrets(keys, endpoint, [secret, old as string]);
+  const { organisationId, id } = endpoint;
+  await connection.query(SET_SECRETS, [organisationId, id, keyVersion, sealed, overlapMs]);
+  return secret;
+}
+
+/** Those to sign with now, the newest first. */
+export async function signingSecrets(
+  keys: DataKeys,
+  endpoint: Pick<Endpoint, 'organisationId' | 'merchantId' | 'id' | 'keyVersion' | 'sealed' | 'overlapping'>,
+): Promise<string[]> {
+  const secrets = await openSecrets(keys, endpoint, endpoint);
+  return endpoint.overlapping ? secrets : secrets.slice(0, 1);
+}
+
+/** Nothing is lost by it: it goes on where it was when it is enabled again. False where it was disabled already. */
+export async function disableEndpoint(
+  connection: Queryable,
+  { organisationId, id }: Pick<Endpoint, 'organisationId' | 'id'>,
+  because: DisabledBecause,
+): Promise<boolean> {
+  return (await connection.query(DISABLE_ENDPOINT, [organisationId, id, because])).count > 0;
+}
+
+/** Goes on, and tries what waits at once. */
+export async function enableEndpoint(
+  connection: Queryable,
+  { organisationId, id }: Pick<Endpoint, 'organisationId' | 'id'>,
+): Promise<void> {
+  await connection.query(ENABLE_ENDPOINT, [organisationId, id]);
+  await connection.query(RETRY_DELIVERIES, [organisationId, id]);
+}
+
+/** With everything that waits for it. */
+export async function removeEndpoint(
+  connection: Queryable,
+  { organisationId, id }: Pick<Endpoint, 'organisationId' | 'id'>,
+): Promise<void> {
+  await connection.query(REMOVE_ENDPOINT, [organisationId, id]);
+}

@@ -1,0 +1,36 @@
+// Signatures as Standard Webhooks 1.0.0 asks: who has the secret can tell that a webhook is ours, whole, and recent.
+import { createHmac, randomBytes } from 'node:crypto';
+
+const PREFIX = 'whsec_';
+const SECRET_BYTES = 32;
+
+/** In the form in which receivers' libraries take it. */
+export function makeSigningSecret(): string {
+  return PREFIX + randomBytes(SECRET_BYTES).toString('base64');
+}
+
+/** What every webhook has, beside its signature. */
+export const MESSAGE_HEADERS = { 'content-type': 'application/json', 'user-agent': 'tollgate' } as const;
+
+export interface SignedMessage {
+  /** The same at each attempt: receivers know a repeated one by it. */
+  readonly id: string;
+  readonly timestampSeconds: number;
+  readonly body: string;
+}
+
+/** With every secret, the newest first: while one is being rotated, receivers may know either. */
+export function signatureHeaders(secrets: readonly string[], message: SignedMessage): Record<string, string> {
+  const { id, timestampSeconds, body } = message;
+  const signed = `${id}.${timestampSeconds}.${body}`;
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(timestampSeconds),
+    'webhook-signature': secrets.map((secret) => `v1,${sign(secret, signed)}`).join(' '),
+  };
+}
+
+function sign(secret: string, text: string): string {
+  const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
+  return createHmac('sha256', key).update(text, 'utf8').digest('base64');
+}

@@ -1,0 +1,34 @@
+// A webhook that tells of nothing, sent to see whether an endpoint gets it. It is no event: no feed has it.
+import { randomBytes } from 'node:crypto';
+import type { DataKeys } from '../vault/keys.js';
+import { type Endpoint, signingSecrets } from './endpoints.js';
+import type { Attempt, Sender } from './sender.js';
+import { MESSAGE_HEADERS, signatureHeaders } from './signature.js';
+
+export const TEST_TYPE = 'webhook.test';
+
+export interface TestMessage {
+  readonly id: string;
+  readonly attempt: Attempt;
+}
+
+export async function sendTestMessage(
+  sender: Sender,
+  keys: DataKeys,
+  endpoint: Endpoint,
+  nowMs: number,
+): Promise<TestMessage> {
+  const id = `evt_test_${endpoint.id}_${randomBytes(8).toString('hex')}`;
+  const body = JSON.stringify({
+    id,
+    type: TEST_TYPE,
+    created: new Date(nowMs).toISOString(),
+    merchant: { id: endpoint.merchantId },
+    version: 1,
+    data: {},
+  });
+  const timestampSeconds = Math.floor(nowMs / 1_000);
+  const secrets = await signingSecrets(keys, endpoint);
+  const headers = { ...MESSAGE_HEADERS, ...signatureHeaders(secrets, { id, timestampSeconds, body }) };
+  return { id, attempt: await sender.post({ url: endpoint.url, headers, body }) };
+}

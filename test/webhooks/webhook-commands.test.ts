@@ -1,0 +1,173 @@
+// `tollgate webhook …` as an operator or a script runs it: what it prints, how it refuses, and what the journal keeps.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { commands, wordsOf } from '../../testkit/commands.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { isGenuine, startReceiver, type WebhookReceiver } from '../../testkit/webhook-receiver.js';
+import { type TestWebhooks, WEBHOOK_SETTINGS, webhooksOf } from '../../testkit/webhooks.js';
+
+let gateway: TestGateway;
+let webhooks: TestWebhooks;
+let shop: WebhookReceiver;
+
+beforeAll(async () => {
+  gateway = await testGateway({ settings: WEBHOOK_SETTINGS });
+  webhooks = webhooksOf(gateway);
+  shop = await startReceiver();
+});
+afterAll(async () => {
+  await shop.close();
+  await webhooks.close();
+  await gateway.close();
+});
+
+const { json, text, refusal } = commands((line) => webhooks.tollgate(...wordsOf(line)));
+
+const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/;
+
+test('add → id, URL and secret, once; list → everything but the secret; the database holds it sealed', async () => {
+  const url = `${shop.url}?shop=1`;
+  const added = await json(`add ${url} --merchant 1 --types transaction.approved,token.deleted`);
+  expect(added).toEqual({ id: expect.any(Number), url, secret: expect.stringMatching(SECRET) });
+  expect(await json('list --merchant 1')).toEqual([
+    {
+      id: added.id,
+      merchant: 1,
+      mode: 'test',
+      url,
+      types: ['transaction.approved', 'token.deleted'],
+      state: 'enabled',
+      because: null,
+      since: null,
+      waiting: 0,
+      delivered_at: null,
+    },
+  ]);
+  expect(await text('list --merchant 3')).toBe('None.');
+  const secret = Buffer.from(added.secret.slice(6), 'base64');
+  const [row] = await gateway.sql<{ row: string; sealed: Buffer }>(
+    'SELECT e::text AS row, sealed FROM webhook_endpoint e WHERE id = $1',
+    [added.id],
+  );
+  expect(row?.row).not.toContain(added.secret.slice(6, 20));
+  expect(row?.sealed.includes(secret) || row?.sealed.includes(added.secret)).toBe(false);
+  await webhooks.remove(added.id);
+});
+
+test('test → a signed message that tells of nothing, and what came back; deliveries → it is in the log', async () => {
+  const { id, secret } = await webhooks.add(shop.url, { merchant: 2 });
+  shop.secret = secret;
+  const tested = await json(`test ${id}`);
+  expect(tested).toEqual({
+    id,
+    event: expect.stringMatching(/^evt_test_/),
+    result: 'delivered',
+    http_status: 204,
+    duration_ms: expect.any(Number),
+    response: null,
+  });
+  const got = shop.received.find((each) => each.id === tested.event);
+  expect(got).toMatchObject({ genuine: true, body: { type: 'webhook.test', merchant: { id: 2 }, data: {} } });
+  shop.behave = (_, response) => {
+    response.writeHead(500).end('out of order');
+    return undefined;
+  };
+  expect(await text(`test ${id}`)).toMatch(/^Webhook endpoint \d+: refused, HTTP 500, after \d+ ms\.$/);
+  shop.behave = () => 204;
+  const [newest, oldest] = await json(`deliveries ${id} --limit 2`);
+  expect(newest).toMatchObject({ result: 'refused', http_status: 500, response: 'out of order' });
+  expect(oldest).toMatchObject({
+    event: tested.event,
+    type: 'webhook.test',
+    attempt: 1,
+    version: 1,
+    response: null,
+  });
+});
+
+test('rotate → a new secret; both sign while they overlap', async () => {
+  const { id, secret: old } = await webhooks.add(shop.url, { merchant: 3 });
+  const { secret: renewed, ...rest } = await json(`rotate ${id} --overlap 1h`);
+  expect(rest).toEqual({ id, url: shop.url });
+  expect(renewed).toMatch(SECRET);
+  const { event } = await webhooks.test(id);
+  const got = shop.received.find((each) => each.id === event) ?? expect.fail();
+  expect(got.headers['webhook-signature']).toMatch(/^v1,\S+ v1,\S+$/);
+  expect([old, renewed].map((secret) => isGenuine(secret, got.text, got.headers))).toEqual([true, true]);
+});
+
+test('disable, enable, remove → said so; the journal tells who did what, without path and secret', async () => {
+  const { id } = await webhooks.add(`${shop.url}/a-secret-path`, { merchant: 4 });
+  expect(await json(`disable ${id}`)).toMatchObject({ id, state: 'disabled', because: 'operator' });
+  expect(await text(`disable ${id}`)).toBe(`Webhook endpoint ${id} is disabled.`);
+  expect(await text(`enable ${id}`)).toBe(`Webhook endpoint ${id} is enabled.`);
+  expect(await text(`remove ${id}`)).toBe(`Webhook endpoint ${id} is removed.`);
+  expect(await json('list --merchant 4')).toEqual([]);
+  const told = await gateway.sql<{ action: string; detail: string }>(
+    `SELECT action, detail FROM journal WHERE merchant_id = 4 AND action LIKE 'webhook.%' ORDER BY id`,
+  );
+  expect(told.map(({ action }) => action)).toEqual([
+    'webhook.added',
+    'webhook.disabled',
+    'webhook.disabled',
+    'webhook.enabled',
+    'webhook.removed',
+  ]);
+  for (const { detail } of told) expect(detail).toBe(`endpoint ${id}, ${new URL(shop.url).host}`);
+});
+
+test.each([
+  ['add https://10.0.0.1/ --merchant 1', /^a webhook’s URL must not lead to an address that is not public/],
+  ['add https://0xa.1/ --merchant 1', /^a webhook’s URL must not lead/],
+  ['add http://example.com/ --merchant 99', /^there is no merchant 99$/],
+  ['add http://8.8.8.8/ --merchant 1', /^a webhook’s URL must begin with https/],
+  ['add https://user:secret@example.com/ --merchant 1', /^a webhook’s URL must not hold a user name/],
+  ['add nonsense --merchant 1', /^a webhook’s URL must be one such as https/],
+  [
+    'add https://example.com/ --merchant 1 --types transaction.paid',
+    /^there is no event type transaction\.paid; there are/,
+  ],
+  ['disable 999', /^there is no webhook endpoint 999$/],
+  ['deliveries 999', /^there is no webhook endpoint 999$/],
+])('%s → refused in one line', async (line, expected) => {
+  const said = await refusal(line);
+  expect(said).toMatch(expected);
+  expect(said).not.toContain('secret@');
+});
+
+test('more endpoints than a merchant may have → refused, also when two are added at once', async () => {
+  const { sql } = gateway;
+  const have = (await sql('SELECT 1 FROM webhook_endpoint WHERE merchant_id = 1')).length;
+  for (let number = have; number < 15; number += 1) await webhooks.add(shop.url);
+  const both = await Promise.allSettled([webhooks.add(shop.url), webhooks.add(shop.url)]);
+  expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  expect(await refusal(`add ${shop.url} --merchant 1`)).toBe(
+    'merchant 1 has 16 webhook endpoints, and can have no more',
+  );
+  for (const { id } of await sql<{ id: number }>('SELECT id FROM webhook_endpoint WHERE merchant_id = 1')) {
+    await webhooks.remove(id);
+  }
+});
+
+test('keys rotate → the secrets are sealed anew and sign as before; the old key can be destroyed only then', async () => {
+  const { id, secret } = await webhooks.add(shop.url, { merchant: 2 });
+  const version = async () => {
+    const [row] = await gateway.sql<{ version: number }>(
+      'SELECT key_version AS version FROM webhook_endpoint WHERE id = $1',
+      [id],
+    );
+    return row?.version ?? expect.fail();
+  };
+  const before = await version();
+  await webhooks.rotateKeys(2);
+  expect(await version()).toBe(before + 1);
+  const { event } = await webhooks.test(id);
+  const got = shop.received.find((each) => each.id === event) ?? expect.fail();
+  expect(isGenuine(secret, got.text, got.headers)).toBe(true);
+  // As if an endpoint had been left behind.
+  await gateway.sql(`UPDATE data_key SET created_at = now() - interval '1 hour' WHERE merchant_id = 2`);
+  await gateway.sql('UPDATE webhook_endpoint SET key_version = $2 WHERE id = $1', [id, before]);
+  await expect(webhooks.destroyKey(2, before)).rejects.toThrow(/cannot be destroyed/);
+  await gateway.sql('UPDATE webhook_endpoint SET key_version = $2 WHERE id = $1', [id, before + 1]);
+  await gateway.sql(`DELETE FROM webhook_endpoint WHERE merchant_id = 2 AND key_version = $1`, [before]);
+  await webhooks.destroyKey(2, before);
+});

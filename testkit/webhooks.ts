@@ -1,0 +1,72 @@
+// What an operator does with webhooks, done in this process so that it costs no start of a command, and the commands themselves.
+import { dirname, join } from 'node:path';
+import { expect, vi } from 'vitest';
+import { destroyKey, rotateKeys } from '../src/admin/keys.js';
+import * as admin from '../src/admin/webhooks.js';
+import { Database } from '../src/postgres/database.js';
+import { FileKeys } from '../src/vault/local-keys.js';
+import { readNetworks } from '../src/webhooks/addresses.js';
+import type { AttemptView } from '../src/webhooks/attempts.js';
+import type { TestGateway } from './gateway.js';
+import { type Ended, run } from './gateway-process.js';
+
+/** Settings of a gateway whose receivers are on loopback, and which does not wait for long. */
+export const WEBHOOK_SETTINGS = {
+  WEBHOOK_NETWORKS: '127.0.0.0/8',
+  WEBHOOK_TIMEOUT_MS: '1000',
+};
+
+export interface TestWebhooks {
+  add(url: string, wish?: { merchant?: number; types?: readonly string[] }): Promise<admin.WebhookSecret>;
+  rotate(id: number, overlapMs?: number): Promise<admin.WebhookSecret>;
+  disable(id: number): Promise<admin.WebhookView>;
+  enable(id: number): Promise<admin.WebhookView>;
+  remove(id: number): Promise<admin.WebhookView>;
+  test(id: number): Promise<admin.WebhookTest>;
+  view(id: number): Promise<admin.WebhookView>;
+  /** The oldest first. */
+  attempts(id: number): Promise<AttemptView[]>;
+  rotateKeys(merchant: number): Promise<unknown>;
+  destroyKey(merchant: number, version: number): Promise<void>;
+  /** `tollgate webhook …` with the gateway's settings. */
+  tollgate(...args: string[]): Promise<Ended>;
+  close(): Promise<void>;
+}
+
+export function webhooksOf({ databaseUrl, ledgerPath }: TestGateway): TestWebhooks {
+  const folder = dirname(ledgerPath);
+  const database = new Database(databaseUrl, { maxConnections: 4 });
+  const networks = readNetworks(WEBHOOK_SETTINGS.WEBHOOK_NETWORKS.split(','));
+  const timeoutMs = Number(WEBHOOK_SETTINGS.WEBHOOK_TIMEOUT_MS);
+  const means = { provider: new FileKeys(join(folder, 'key-encryption-key')), networks, timeoutMs };
+  const operator = 'operator:test';
+  return {
+    add: (url, { merchant = 1, types } = {}) =>
+      admin.addWebhook(database, operator, means, { url, merchant, types }),
+    rotate: (id, overlapMs) => admin.rotateWebhook(database, operator, means, id, overlapMs),
+    disable: (id) => admin.disableWebhook(database, operator, id),
+    enable: (id) => admin.enableWebhook(database, operator, id),
+    remove: (id) => admin.removeWebhook(database, operator, id),
+    test: (id) => admin.testWebhook(database, operator, means, id),
+    view: async (id) => {
+      const found = (await admin.listWebhooks(database)).find((endpoint) => endpoint.id === id);
+      return found ?? expect.fail(`there is no endpoint ${id}`);
+    },
+    attempts: async (id) => (await admin.listDeliveries(database, id, 1_000)).reverse(),
+    rotateKeys: (merchant) => rotateKeys(database, operator, means.provider, { merchant }),
+    destroyKey: (merchant, version) => destroyKey(database, operator, means.provider, { merchant, version }),
+    tollgate: (...args) =>
+      run(['webhook', ...args], {
+        DATABASE_URL: databaseUrl,
+        TOLLGATE_DATA_DIR: folder,
+        TOLLGATE_WEBHOOK_NETWORKS: WEBHOOK_SETTINGS.WEBHOOK_NETWORKS,
+        TOLLGATE_WEBHOOK_TIMEOUT_MS: WEBHOOK_SETTINGS.WEBHOOK_TIMEOUT_MS,
+      }),
+    close: () => database.close(),
+  };
+}
+
+/** Waits for what somebody else does. */
+export function until(condition: () => unknown): Promise<void> {
+  return vi.waitFor(async () => expect(await condition()).toBeTruthy(), { timeout: 20_000, interval: 20 });
+}
