@@ -58,3 +58,14 @@ test('there is no JavaScript but the entry and what tools read', () => {
     'Write TypeScript: proof/, bench/ and testkit/ are compiled by `npm run build:programs`.',
   );
 });
+
+test('no two migrations have the same number', () => {
+  const numberOf = (path: string) => /\/(\d{4})_/.exec(path)?.[1];
+  const numbers = filesUnder('migrations').map(numberOf);
+  expectNone(
+    filesUnder('migrations').filter(
+      (path) => numbers.filter((number) => number === numberOf(path)).length > 1,
+    ),
+    'Take the next free number.',
+  );
+});
