@@ -4,7 +4,8 @@ import { PROVING, TRANSACTION_COLUMNS } from './lookup.sql.js';
 // A page of transactions, the newest first: fragments that `history-page.ts` puts together. Lanes are walked along an index, one
 // for each merchant or for each token of a customer. Parameters: $1 organisation, $2 and $3 the lanes (merchants, tokens), $4 from
 // and $5 before which microsecond since 1970 (and $6 before which audit of it), $7 how many the page has, $8 how many a lane keeps
-// and $9 how many it looks at, at most; from $10 on the filters, each empty where it is not asked for.
+// and $9 how many it looks at, at most; from $10 on the filters, each empty where it is not asked for. $19: how many it looks at even
+// if its time is over, and $20 how many milliseconds it has.
 
 /** A filter that is not asked for is folded away when the statement is planned. */
 const MATCHES = `
@@ -17,7 +18,7 @@ const MATCHES = `
 
 export const PAGE = `${PROVING}, kept AS MATERIALIZED (`;
 
-/** Of what it looks at, a lane keeps what matches, and where it had to stop (`cut`). */
+/** Of what it looks at, a lane keeps what matches, and where it had to stop (`cut`). When its time is over it keeps whatever comes, and so soon has enough. */
 export const LANE = `
     SELECT kept.* FROM unnest($2::integer[], $3::integer[]) AS lane(of_merchant, of_token) CROSS JOIN LATERAL (
       SELECT at_time, at_audit, matches,
@@ -44,10 +45,10 @@ export const IN_LANE = `
 export const SINCE = `
           AND created_at >= coalesce(to_timestamp($4::float8 / 1000000), '-infinity')`;
 
-/** What was once in doubt, from before the other lanes begin ($4) back to $19. */
+/** What was once in doubt, from before the other lanes begin ($4) back to $21. */
 export const ONCE_IN_DOUBT = `
           AND resolve_attempts > 0 AND created_at < to_timestamp($4::float8 / 1000000)
-          AND created_at >= coalesce(to_timestamp($19::float8 / 1000000), '-infinity')`;
+          AND created_at >= coalesce(to_timestamp($21::float8 / 1000000), '-infinity')`;
 
 export const OF_TARGET = `
           AND target_audit = $18`;
@@ -61,6 +62,7 @@ export const OF_BANK_ACCOUNT = `
 export const END_OF_LANE = `
         ORDER BY created_at DESC, audit DESC LIMIT $9) walked
       WHERE matches OR looked = $9
+        OR (looked > $19 AND clock_timestamp() > statement_timestamp() + $20 * interval '1 millisecond')
       ORDER BY at_time DESC, at_audit DESC LIMIT $8) kept`;
 
 export const AND_LANE = `

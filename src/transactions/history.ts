@@ -62,10 +62,13 @@ interface Row extends TransactionRow {
 
 /** How many rows a page looks at. One that has found less than it may hold by then says where the next goes on. */
 export const LOOKS_AT_MOST = 20_000;
+/** And for how long, if it has looked at so many by then: rows of a small tenant lie far apart, and may have to come from a disk. */
+const LOOKS_FOR_MS = 25;
+export const LOOKS_AT_LEAST = 2_000;
 /** How many rows of all lanes together are sorted for a page. */
 const KEPT_AT_MOST = 2_000;
 /** So many of one reference are read and sorted. Where there are more, they are met along the way. */
-export const SORTED_AT_MOST = 10_000;
+export const SORTED_AT_MOST = 5_000;
 /** After this long a transaction in doubt has been handed to the resolver, if nothing is amiss. */
 const RESOLVER_HAS_IT_MS = 6 * 3_600_000;
 /** An acquirer that names the settlement date may close its day so much earlier or later than the gateway does. */
@@ -171,7 +174,7 @@ function parametersOf(wish: HistoryWish, { path, lanes, sinceMs, looks }: Walk):
     goesOn ? id : 0,
     wanted,
     kept,
-    Math.max(kept, Math.ceil(looks / Math.max(1, lanes.length))),
+    filtered(wish) ? Math.max(kept, Math.ceil(looks / Math.max(1, lanes.length))) : kept,
     wish.status ?? null,
     wish.transactionType ?? null,
     wish.paymentMethod ?? null,
@@ -181,8 +184,25 @@ function parametersOf(wish: HistoryWish, { path, lanes, sinceMs, looks }: Walk):
     wish.amountCents ?? null,
     wish.settlementDate ?? null,
     wish.targetAudit ?? null,
+    Math.ceil(LOOKS_AT_LEAST / Math.max(1, lanes.length)),
+    LOOKS_FOR_MS,
     ...(path === 'lately' ? [microseconds(wish.fromMs)] : []),
   ];
+}
+
+/** Whether some of what is looked at may not match. */
+function filtered({
+  status,
+  cardType,
+  lastFour,
+  amountCents,
+  settlementDate,
+  ...wish
+}: HistoryWish): boolean {
+  const others = [wish.transactionType, wish.paymentMethod, wish.reference, wish.targetAudit];
+  return [status, cardType, lastFour, amountCents, settlementDate, ...others].some(
+    (filter) => filter !== undefined,
+  );
 }
 
 function microseconds(ms: number | undefined): number | null {

@@ -17,6 +17,7 @@ import {
 } from '../../src/directdebit/aba-line.js';
 import { DEFAULT_CLEARING_DAYS, DEFAULT_DISPUTE_DAYS } from '../../src/directdebit/direct-entry.js';
 import { readSettings } from '../../src/gateway/settings.js';
+import { LOOKS_AT_LEAST, LOOKS_AT_MOST, SORTED_AT_MOST } from '../../src/transactions/history.js';
 import {
   ACCOUNT_NAME_MAX_LENGTH,
   ACCOUNT_NUMBER_PATTERN,
@@ -136,6 +137,14 @@ const SAID: readonly (readonly [page: string, words: string, ...numbers: number[
     seconds('src/transactions/room.ts', 'BURST_MS'),
   ],
   ['docs/decisions.md', 'has to come whole within # seconds', REQUEST_TIMEOUT_MS / 1_000],
+  ['docs/api.md', 'at up to # transactions, and once it has looked at # only', LOOKS_AT_MOST, LOOKS_AT_LEAST],
+  [
+    'docs/decisions.md',
+    'looks at # transactions at most**, or at # with the reference that was asked for, and past # for',
+    LOOKS_AT_MOST,
+    SORTED_AT_MOST,
+    LOOKS_AT_LEAST,
+  ],
   [
     'docs/decisions.md',
     'its answer has to be read within #.',

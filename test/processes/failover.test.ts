@@ -186,6 +186,7 @@ describe('promises', () => {
     expect(await answer(old.api.lookUp(made.body.audit))).toBe(200);
     expect(await answer(old.api.lookUp(audit))).toBe('503 unavailable');
     expect(await answer(old.api.search(later))).toBe('503 unavailable');
+    expect(await answer(old.api.get('/transactions/history'))).toBe('503 unavailable');
     expect(await answer(old.api.refund(audit, 1))).toBe('503 not_processed');
     expect(await answer(old.api.purchase())).toBe('503 not_processed');
 
@@ -193,6 +194,7 @@ describe('promises', () => {
     old.way.cut();
     await eventually(async () => ((await old.api.lookUp(audit)).status === 200 ? true : undefined));
     expect((await old.api.search(later)).body.results).toHaveLength(1);
+    expect((await old.api.get('/transactions/history')).body.results[0].audit).toBe(audit);
     expect(await answer(old.api.lookUp(2_000_000_000))).toBe('404 transaction_not_found');
 
     // Who has seen the new one does not believe the old one any more, whatever that says.
