@@ -5,6 +5,8 @@ export const TABLE_OWNERS: Readonly<Record<string, string | readonly string[]>> 
   schema_migration: 'postgres',
   journal: 'journal',
   event: 'events',
+  event_feed: 'events',
+  event_sequencer: 'events',
   customer: 'vault',
   token: 'vault',
   data_key: 'vault',

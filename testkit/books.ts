@@ -104,12 +104,18 @@ export function differences(rows: readonly Booked[], entries: readonly LedgerEnt
     );
 }
 
+/** Every event that is kept, with a position or without one yet. For FROM. */
+export const EVERY_EVENT = `(
+    SELECT organisation_id, merchant_id, subject, version, type, created_at FROM event
+    UNION ALL
+    SELECT organisation_id, merchant_id, subject, version, type, created_at FROM event_feed) every_event`;
+
 /** Reads transactions whose events are not numbered from 1, or whose newest does not say how they stand. */
 export const WRONG_EVENTS = `
   WITH told AS (
     SELECT organisation_id, subject AS audit, array_agg(version ORDER BY version) AS versions,
       (array_agg(type ORDER BY version DESC))[1] AS newest
-    FROM event WHERE type LIKE 'transaction.%' OR type LIKE 'directdebit.%' GROUP BY organisation_id, subject)
+    FROM ${EVERY_EVENT} WHERE type LIKE 'transaction.%' OR type LIKE 'directdebit.%' GROUP BY organisation_id, subject)
   SELECT t.organisation_id, t.audit, t.status, t.version, told.versions, told.newest
   FROM transaction t LEFT JOIN told ON told.organisation_id = t.organisation_id AND told.audit = t.audit
   WHERE coalesce(told.versions, '{}') <> ARRAY(SELECT generate_series(1, t.version))

@@ -68,6 +68,30 @@ export function lookedUpTransaction(
   };
 }
 
+/** In an event: without its payment method, and without what could be done with it, which is past by the time it is read. */
+export function toldTransaction(transaction: Transaction, mode: Mode) {
+  const { targetAudit } = transaction;
+  const directdebit_mode = directdebitMode(transaction);
+  return {
+    audit: transaction.audit,
+    gateway_timestamp: sydneyTimestamp(transaction.createdMs),
+    merchant: { id: transaction.merchantId },
+    kvps: kvpsOf(transaction, mode),
+    transaction: {
+      reference: transaction.reference,
+      transaction_type: transaction.transactionType,
+      ...(targetAudit !== undefined && { target_audit: targetAudit }),
+      amount_details: { total_amount: String(transaction.amountCents), currency: transaction.currency },
+      ...(directdebit_mode !== undefined && { directdebit_mode }),
+    },
+    status: statusOf(transaction),
+    _links: {
+      self: { href: transactionPath(transaction.audit) },
+      ...(targetAudit !== undefined && { target: { href: transactionPath(targetAudit) } }),
+    },
+  };
+}
+
 function paymentMethod({
   cardMask,
   cardType = '',

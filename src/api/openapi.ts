@@ -52,6 +52,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   Transactions: 'Payments and what follows from them, looked up by audit or by correlation ID.',
   Customers: 'The vault: customers, and groupings of tokens in general.',
   Tokens: 'The vault: stored payment methods, each with a virtual PAN to pay with.',
+  Events: 'What has changed, in order, so that nobody has to look up everything again and again.',
 };
 
 /** What any operation may answer. */

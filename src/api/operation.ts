@@ -16,7 +16,7 @@ export interface Reply {
   readonly outcome?: string;
 }
 
-export type Tag = 'Transactions' | 'Customers' | 'Tokens';
+export type Tag = 'Transactions' | 'Customers' | 'Tokens' | 'Events';
 
 interface Success {
   readonly status: number;
@@ -45,6 +45,8 @@ interface Description<Path, Query, Body> {
   readonly problems: readonly ProblemCode[];
   /** Whether it creates a transaction: the correlation ID makes it idempotent. */
   readonly creates?: boolean;
+  /** Whether it may hold its answer back: it is told when its client has gone. */
+  readonly waits?: boolean;
   readonly example?: unknown;
 }
 

@@ -19,6 +19,7 @@ const PLACES: Readonly<Record<Subject, Location>> = {
   token: ['path', 'token_id'],
   'preferred name': ['body', 'preferred_name'],
   search: ['query'],
+  cursor: ['query', 'after'],
   outcome: [],
 };
 

@@ -48,6 +48,15 @@ const OTHER_WORDS: Readonly<
     message:
       'The search took too long. Search for more of a name or reference, or in a shorter period, or follow _links.next instead of a large offset.',
   },
+  cursor_forgotten: {
+    code: 'field_out_of_range',
+    message:
+      'Events after this cursor are not kept any more. Look up what you need to know, and begin again without `after`.',
+  },
+  too_many_waiting: {
+    code: 'unavailable',
+    message: 'Too many requests wait for events already. Ask again later, or without `wait`.',
+  },
 };
 
 /** A reason of the domain as a problem of a request. `creates`: of one that creates a transaction. */

@@ -18,6 +18,8 @@ export interface AuthenticatedRequest {
   readonly caller: Caller;
   /** Of a request that creates a transaction. */
   readonly inFlight: InFlightRequest | undefined;
+  /** Of one that may wait: whether its client has gone. */
+  readonly gone: AbortSignal | undefined;
 }
 
 /** Of a request until it is answered. */
@@ -29,6 +31,8 @@ export interface CheckedRequest<Path = unknown, Query = unknown, Body = unknown>
   readonly correlationId: string;
   /** Of an operation that creates a transaction. */
   readonly inFlight: InFlightRequest | undefined;
+  /** Of an operation that waits. */
+  readonly gone: AbortSignal | undefined;
   readonly path: Path;
   readonly query: Query;
   readonly body: Body;
@@ -45,16 +49,17 @@ export function authenticated(
   { startedMs, correlationId }: RequestContext,
   caller: Caller,
   inFlight: InFlightRequest | undefined,
+  gone?: AbortSignal,
 ): AuthenticatedRequest {
-  return { stage: 'authenticated', startedMs, correlationId, caller, inFlight };
+  return { stage: 'authenticated', startedMs, correlationId, caller, inFlight, gone };
 }
 
 export function checked<Path, Query, Body>(
-  { caller, inFlight }: AuthenticatedRequest,
+  { caller, inFlight, gone }: AuthenticatedRequest,
   correlationId: string,
   path: Path,
   query: Query,
   body: Body,
 ): CheckedRequest<Path, Query, Body> {
-  return { caller, correlationId, inFlight, path, query, body };
+  return { caller, correlationId, inFlight, gone, path, query, body };
 }

@@ -165,19 +165,19 @@ export const Status = Type.Object(
   { title: 'TransactionStatus', ...OPEN },
 );
 
-const Kvps = Type.Unsafe<Record<string, string>>({
+export const Kvps = Type.Unsafe<Record<string, string>>({
   title: 'Kvps',
   type: 'object',
   additionalProperties: { type: 'string' },
   description:
     'Those of the request under `GATEWAY.REQUEST.KVP.`, those of the gateway under `GATEWAY.RESPONSE.KVP.`.',
 });
-const GatewayTimestamp = Type.String({
+export const GatewayTimestamp = Type.String({
   format: 'date-time',
   description: 'Sydney local time. Approximate on creating responses, exact on lookups.',
 });
 
-const TransactionMerchant = Type.Object(
+export const TransactionMerchant = Type.Object(
   { id: Id('The merchant.') },
   { title: 'TransactionMerchant', ...OPEN },
 );
@@ -231,7 +231,7 @@ const TransactionAmount = Type.Object(
   { title: 'TransactionAmount', ...OPEN },
 );
 
-const TransactionDetails = Type.Object(
+export const TransactionDetails = Type.Object(
   {
     reference: Type.String(),
     transaction_type: openEnum(

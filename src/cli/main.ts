@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander';
 import { addClockCommands } from './clock.js';
 import { addDirectDebitCommands } from './directdebit.js';
 import { explain } from './errors.js';
+import { addEventCommands } from './event.js';
 import { addJournalCommand } from './journal.js';
 import { addKeyCommands } from './keys.js';
 import { addMerchantCommands } from './merchant.js';
@@ -48,6 +49,7 @@ addDirectDebitCommands(program);
 addWebhookCommands(program);
 addKeyCommands(program);
 addJournalCommand(program);
+addEventCommands(program);
 
 try {
   await program.parseAsync();

@@ -3,6 +3,7 @@
 import type { SimulatedBank } from '../acquirers/simulator/bank.js';
 import type { Database } from '../postgres/database.js';
 import type { Clock } from '../transactions/clock.js';
+import { CLEARED } from '../transactions/outcome.js';
 import { addBusinessDays } from '../values/business-days.js';
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 import { settlementCutOff } from '../values/settlement.js';
@@ -18,7 +19,6 @@ export const BATCH = 500;
 const RETURNED_AFTER_DAYS = 1;
 /** So that a file is made within the time that a statement may take. */
 const MOST_ITEMS = 20_000;
-const CLEARED = 'Cleared';
 const SIMULATED_BANK = 'bank:simulated';
 
 export interface ClearingParts {
@@ -119,7 +119,8 @@ export class Clearing {
 
   async #clearWhatIsDue(nowMs: number): Promise<void> {
     for (;;) {
-      const { count } = await this.parts.database.query(CLEAR_DUE, [nowMs, BATCH, CLEARED]);
+      const values = [nowMs, BATCH, CLEARED.responseMessage];
+      const { count } = await this.parts.database.query(CLEAR_DUE, values);
       if (count < BATCH) return;
     }
   }

@@ -1,8 +1,67 @@
 import type { Statement } from '../postgres/database.js';
 
-/** Followed by the rows. The day, the transaction ID and the number come by themselves. */
+/** Followed by the rows. The transaction ID and the number come by themselves. */
 export const INTO_EVENTS = `
     INSERT INTO event (organisation_id, merchant_id, subject, version, type, created_at)`;
+
+/** The same, with what a look-up would have answered: for subjects whose rows do not tell it later. */
+export const INTO_EVENTS_WITH_DATA = `
+    INSERT INTO event (organisation_id, merchant_id, subject, version, type, created_at, data)`;
+
+/** Gives positions to all that is there by now. */
+export const SEQUENCE_EVENTS: Statement = {
+  name: 'sequence-events',
+  text: `
+    SELECT newest, moved, (extract(epoch FROM gateway_now() - oldest) * 1000)::float8 AS "lateMs"
+    FROM sequence_events()`,
+};
+
+export const FEED_ENDS: Statement = {
+  name: 'feed-ends',
+  text: `SELECT position AS newest, forgotten FROM event_sequencer`,
+};
+
+export const CURSOR_KEY: Statement = {
+  name: 'cursor-key',
+  text: `SELECT cursor_key AS key FROM event_sequencer`,
+};
+
+const COLUMNS = `
+    SELECT position, type, round(extract(epoch FROM created_at) * 1000)::bigint AS "createdMs",
+      organisation_id AS "organisationId", merchant_id AS "merchantId", subject, version, data FROM event_feed`;
+
+/** Of all organisations. The slots are those of the days between the two positions. */
+export const EVENTS_BETWEEN: Statement = {
+  name: 'events-between',
+  text: `${COLUMNS}
+    WHERE slot = ANY ($1::smallint[]) AND position > $2::bigint AND position <= $3::bigint
+    ORDER BY position LIMIT $4`,
+};
+
+export const EVENTS_OF_MERCHANT_BETWEEN: Statement = {
+  name: 'events-of-merchant-between',
+  text: `${COLUMNS}
+    WHERE slot = ANY ($1::smallint[]) AND position > $2::bigint AND position <= $3::bigint
+      AND organisation_id = $5 AND merchant_id = $6
+    ORDER BY position LIMIT $4`,
+};
+
+/** Where an event stands, of which the merchant, the subject, the version and the beginnings of its types are known. */
+export const POSITION_OF_EVENT: Statement = {
+  name: 'position-of-event',
+  text: `
+    SELECT position FROM event_feed
+    WHERE organisation_id = $1 AND merchant_id = $2 AND position > (SELECT forgotten FROM event_sequencer)
+      AND subject = $3 AND version = $4 AND split_part(type, '.', 1) = ANY ($5::text[])`,
+};
+
+/** Whose events stand between two positions. */
+export const MERCHANTS_BETWEEN: Statement = {
+  name: 'merchants-between',
+  text: `
+    SELECT DISTINCT merchant_id AS "merchantId" FROM event_feed
+    WHERE slot = ANY ($1::smallint[]) AND position > $2::bigint AND position <= $3::bigint`,
+};
 
 export const FORGET_EVENTS: Statement = {
   name: 'forget-events',

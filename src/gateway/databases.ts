@@ -8,6 +8,8 @@ import type { Settings } from './settings.js';
 export const VAULT_SESSIONS = 4;
 const SEARCH_SESSIONS = 3;
 const SEARCHES = { connections: SEARCH_SESSIONS, perOrganisation: 2, maxWaiting: 100, maxWaitMs: 5_000 };
+/** For readers of events, but for one, which is the watcher's. */
+export const EVENT_SESSIONS = 4;
 
 export class Databases {
   readonly #all: Database[] = [];
@@ -20,6 +22,7 @@ export class Databases {
   readonly newTokens: Database;
   /** Searches for customers and lists of transactions, whose statements have little time. */
   readonly searches: FairConnections;
+  readonly events: Database;
   /** Nobody waits for what happens in the background, and it may take its time. */
   readonly background: Database;
   /** Everything else. */
@@ -43,6 +46,7 @@ export class Databases {
       ...pool,
     });
     this.searches = new FairConnections(searches, SEARCHES);
+    this.events = this.#add({ maxConnections: EVENT_SESSIONS, ...prompt });
     this.background = this.#add({ maxConnections: 2, ...pool });
     this.others = this.#add({ maxConnections: 4, ...prompt });
   }

@@ -19,6 +19,7 @@ import { settlementDay } from '../values/settlement.js';
 import { ClosingStack } from './closing-stack.js';
 import { DatabaseWatch } from './database-watch.js';
 import { Databases } from './databases.js';
+import { type Events, startEvents } from './events.js';
 import { openLinks } from './links.js';
 import { type Membership, register } from './membership.js';
 import { assemblePipeline, type Pipeline } from './pipeline.js';
@@ -72,7 +73,8 @@ export function startGateway({
     settlementDay(membership.clock.now());
     pipeline.background.start();
     stack.opened(pipeline.background, (background) => background.stop());
-    const baseUrl = await openServer({ ...parts, pipeline }, stack);
+    const events = startEvents(parts, stack);
+    const baseUrl = await openServer({ ...parts, pipeline, events }, stack);
     return { baseUrl, close: () => stack.close() };
   });
 }
@@ -92,11 +94,12 @@ interface ServerParts {
   readonly vault: Vault;
   readonly membership: Membership;
   readonly pipeline: Pipeline;
+  readonly events: Events;
 }
 
 /** Listens, and returns the address under which clients call it. */
 async function openServer(parts: ServerParts, stack: ClosingStack): Promise<string> {
-  const { settings, log, databases, vault, membership, pipeline } = parts;
+  const { settings, log, databases, vault, membership, pipeline, events } = parts;
   const documents = await referenceDocuments();
   let draining = false;
   const server = buildServer({
@@ -111,6 +114,8 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<stri
     log,
     customers: vault.customers,
     tokens: vault.tokens,
+    eventWatcher: events.watcher,
+    eventConnections: events.connections,
     callers: new Callers(databases.vital),
     failedLogIns: new FailedLogIns(settings.failedLogInsPerSecond, log),
     failedAnswers: new FailedAnswers(log),
@@ -126,6 +131,7 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<stri
   });
   stack.opened(server, async () => {
     draining = true;
+    events.watcher.endWaiting();
     await server.close();
   });
   await server.listen({ host: settings.host, port: settings.port, backlog: BACKLOG });

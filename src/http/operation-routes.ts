@@ -38,7 +38,8 @@ function addOperation(
         throw await refusedLogIn(services, request);
       }
       if (inFlight !== undefined) inFlight.organisationId = caller.organisationId;
-      request.context = authenticated(request.context, caller, inFlight);
+      const gone = operation.waits ? untilGone(request, reply) : undefined;
+      request.context = authenticated(request.context, caller, inFlight, gone);
     },
     handler: async (request, reply) => {
       const context = authenticatedContext(request);
@@ -81,6 +82,18 @@ function arrive(
     if (!inFlight.begun) searchFence.leave(inFlight);
   });
   return inFlight;
+}
+
+/** Aborted when the answer is out, or its client has closed its side: gone, or in no mood to wait. */
+function untilGone({ raw: { socket } }: FastifyRequest, reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  socket.once('end', abort);
+  reply.raw.once('close', () => {
+    socket.off('end', abort);
+    abort();
+  });
+  return controller.signal;
 }
 
 /** GET /transactions/purchase is a wrong method, not a look-up of an audit called "purchase". */

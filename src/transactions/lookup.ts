@@ -19,7 +19,7 @@ import type { Transaction } from './transaction.js';
 
 export type TransactionRow = { [Key in keyof Transaction]: Transaction[Key] | null };
 
-type Row = TransactionRow & {
+export type Row = TransactionRow & {
   /** Which of those that were asked for, counted from 1. */
   readonly place: number | null;
 };

@@ -72,6 +72,9 @@ function isDate(text: string): boolean {
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().slice(0, 10) === text;
 }
 
+/** What is said of a direct debit that nobody has returned in time. */
+export const CLEARED = { responseCode: '00', responseMessage: 'Cleared' } as const;
+
 /** Nothing has left the gateway. */
 export const NOT_SENT: Outcome = { status: 'error', gatewayStatusCode: GATEWAY_STATUS.notSent };
 

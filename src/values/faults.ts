@@ -23,6 +23,8 @@ export type FaultCode =
   | 'acquirer_answer_unreadable'
   | 'acquirer_timeout'
   | 'search_too_slow'
+  | 'cursor_forgotten'
+  | 'too_many_waiting'
   | 'not_processed';
 
 /** What a fault is about. */
@@ -39,6 +41,7 @@ export type Subject =
   | 'token'
   | 'preferred name'
   | 'search'
+  | 'cursor'
   | 'outcome';
 
 export interface Reason {

@@ -1,4 +1,13 @@
+import { INTO_EVENTS_WITH_DATA } from '../events/events.sql.js';
 import type { Statement } from '../postgres/database.js';
+
+/** Writes the event about a change. Reads `changed`: the customer, as it is or was, and what is `told` of it. */
+const EVENTS = `
+    events AS (${INTO_EVENTS_WITH_DATA}
+      SELECT organisation_id, merchant_id, id, version, told, (SELECT gateway_now()),
+        json_build_object('name', name, 'reference', reference)
+      FROM changed
+    )`;
 
 export const LEASE_CUSTOMER_IDS: Statement = {
   name: 'lease-customer-ids',
@@ -10,9 +19,12 @@ export const LEASE_CUSTOMER_IDS: Statement = {
 export const ADD_CUSTOMER: Statement = {
   name: 'add-customer',
   text: `
-    INSERT INTO customer (organisation_id, merchant_id, id, reference, name) VALUES ($1, $2, $3, $4, $5)
-    ON CONFLICT (organisation_id, merchant_id, reference) DO NOTHING
-    RETURNING id, name, reference`,
+    WITH changed AS (
+      INSERT INTO customer (organisation_id, merchant_id, id, reference, name, version) VALUES ($1, $2, $3, $4, $5, 1)
+      ON CONFLICT (organisation_id, merchant_id, reference) DO NOTHING
+      RETURNING *, 'customer.created' AS told
+    ), ${EVENTS}
+    SELECT id, name, reference FROM changed`,
 };
 
 export const CUSTOMER_BY_REFERENCE: Statement = {
@@ -28,15 +40,25 @@ export const CUSTOMER: Statement = {
 export const CHANGE_CUSTOMER: Statement = {
   name: 'change-customer',
   text: `
-    UPDATE customer SET reference = coalesce($4, reference), name = coalesce($5, name)
-    WHERE organisation_id = $1 AND merchant_id = $2 AND id = $3
-    RETURNING id, name, reference`,
+    WITH changed AS (
+      UPDATE customer SET reference = coalesce($4, reference), name = coalesce($5, name), version = version + 1
+      WHERE organisation_id = $1 AND merchant_id = $2 AND id = $3
+      RETURNING *, 'customer.updated' AS told
+    ), ${EVENTS}
+    SELECT id, name, reference FROM changed`,
 };
 
 /** Locks the customer, so that no token can be added to it meanwhile. */
 export const DELETE_CUSTOMER: Statement = {
   name: 'delete-customer',
-  text: `DELETE FROM customer WHERE organisation_id = $1 AND merchant_id = $2 AND id = $3 RETURNING id`,
+  text: `
+    WITH deleted AS (
+      DELETE FROM customer WHERE organisation_id = $1 AND merchant_id = $2 AND id = $3 RETURNING *
+    ), changed AS (
+      SELECT organisation_id, merchant_id, id, version + 1 AS version, name, reference, 'customer.deleted' AS told
+      FROM deleted
+    ), ${EVENTS}
+    SELECT id FROM changed`,
 };
 
 /** The customers of a vault with the place that each has in an order. Only what the index holds, so that pages far down are found in it alone. */

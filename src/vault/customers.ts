@@ -154,13 +154,10 @@ export class Customers {
   /** Its tokens go too, and their card data with them. */
   async delete(access: VaultAccess, id: CustomerId): Promise<void> {
     await this.#vaultOf(access).transaction(async (connection) => {
-      const { rows } = await connection.query(DELETE_CUSTOMER, [
-        access.organisationId,
-        access.merchantId,
-        id,
-      ]);
+      const values = [access.organisationId, access.merchantId, id];
+      const { rows } = await connection.query(DELETE_CUSTOMER, values);
       if (rows.length === 0) throw customerNotFound();
-      await connection.query(DELETE_TOKENS_OF_CUSTOMER, [access.organisationId, access.merchantId, id]);
+      await connection.query(DELETE_TOKENS_OF_CUSTOMER, values);
       await journal(connection, { ...entryOf(access), action: 'customer.deleted', customerId: id });
     });
   }

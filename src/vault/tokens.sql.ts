@@ -1,8 +1,18 @@
+import { INTO_EVENTS_WITH_DATA } from '../events/events.sql.js';
 import { INTO_JOURNAL } from '../journal/journal.sql.js';
 import { boolean, bytes, columns, integer, json, text } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
 import type { CustomerId, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
 import type { AccountType, ShownAccount } from './account.js';
+
+/** Writes the events about a change. Reads `changed`: the tokens, as they are or were, and what is `told` of them; not what they stand for. */
+const EVENTS = `
+    events AS (${INTO_EVENTS_WITH_DATA}
+      SELECT organisation_id, merchant_id, id, version, told, (SELECT gateway_now()),
+        json_build_object('customerId', customer_id, 'virtualPan', virtual_pan, 'preferredName', preferred_name,
+          'active', active)
+      FROM changed
+    )`;
 
 export const LEASE_TOKEN_IDS: Statement = {
   name: 'lease-token-ids',
@@ -66,24 +76,24 @@ export const ADD_TOKENS: Statement = {
           AND named.customer_id = asked.customer_id AND named.preferred_name = asked.preferred_name
           AND named.deleted_at IS NULL) AS name_in_use
       FROM asked
-    ), added AS (
+    ), changed AS (
       INSERT INTO token (organisation_id, merchant_id, customer_id, id, key_version, active, virtual_pan, account_type,
-        preferred_name, shown, sealed)
+        preferred_name, shown, sealed, version)
       SELECT organisation_id, merchant_id, customer_id, id, key_version, active, virtual_pan, account_type,
-        preferred_name, shown::json, decode(sealed, 'base64')
+        preferred_name, shown::json, decode(sealed, 'base64'), 1
       FROM judged WHERE owned AND NOT name_in_use
       ORDER BY organisation_id, customer_id, preferred_name COLLATE "C"
       ON CONFLICT DO NOTHING
-      RETURNING organisation_id, id
-    ), journalled AS (${INTO_JOURNAL}
+      RETURNING *, 'token.created' AS told
+    ), ${EVENTS}, journalled AS (${INTO_JOURNAL}
       SELECT asked.organisation_id, asked.merchant_id, asked.actor, 'token.created', asked.customer_id, asked.id,
         NULL::integer, asked.correlation_id
-      FROM asked JOIN added ON added.organisation_id = asked.organisation_id AND added.id = asked.id
+      FROM asked JOIN changed ON changed.organisation_id = asked.organisation_id AND changed.id = asked.id
     )
     SELECT judged.organisation_id AS "organisationId", judged.id,
       CASE WHEN NOT judged.owned THEN 'no customer' WHEN judged.name_in_use THEN 'name in use'
-        WHEN added.id IS NULL THEN 'conflict' ELSE 'added' END AS ending
-    FROM judged LEFT JOIN added ON added.organisation_id = judged.organisation_id AND added.id = judged.id`,
+        WHEN changed.id IS NULL THEN 'conflict' ELSE 'added' END AS ending
+    FROM judged LEFT JOIN changed ON changed.organisation_id = judged.organisation_id AND changed.id = judged.id`,
 };
 
 const SHOWN = `id, virtual_pan AS "virtualPan", preferred_name AS "preferredName", active, account_type AS "accountType", shown`;
@@ -106,28 +116,44 @@ export const TOKENS_OF_CUSTOMER: Statement = {
 export const CHANGE_TOKEN: Statement = {
   name: 'change-token',
   text: `
-    UPDATE token SET preferred_name = coalesce($5, preferred_name), active = coalesce($6, active),
-      account_type = coalesce($7, account_type), shown = coalesce($8::json, shown), sealed = coalesce($9, sealed),
-      key_version = coalesce($10, key_version)
-    WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND id = $4 AND deleted_at IS NULL
-    RETURNING ${SHOWN}`,
+    WITH changed AS (
+      UPDATE token SET preferred_name = coalesce($5, preferred_name), active = coalesce($6, active),
+        account_type = coalesce($7, account_type), shown = coalesce($8::json, shown), sealed = coalesce($9, sealed),
+        key_version = coalesce($10, key_version), version = version + 1
+      WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND id = $4 AND deleted_at IS NULL
+      RETURNING *, 'token.updated' AS told
+    ), ${EVENTS}
+    SELECT ${SHOWN} FROM changed`,
 };
 
-const EMPTIED = `active = false, deleted_at = now(), sealed = NULL, key_version = NULL, shown = NULL, preferred_name = NULL`;
+/** Empties tokens. Reads `last`: their rows as they were, since an emptied one says no more what it was called. */
+const EMPTY = `
+    changed AS (
+      UPDATE token t SET version = t.version + 1, active = false, deleted_at = now(), sealed = NULL, key_version = NULL,
+        shown = NULL, preferred_name = NULL
+      FROM last WHERE t.organisation_id = last.organisation_id AND t.id = last.id
+      RETURNING t.organisation_id, t.merchant_id, t.id, t.version, t.customer_id, t.virtual_pan, last.preferred_name,
+        t.active, 'token.deleted' AS told
+    ), ${EVENTS}
+    SELECT id FROM changed`;
 
 export const DELETE_TOKEN: Statement = {
   name: 'delete-token',
   text: `
-    UPDATE token SET ${EMPTIED}
-    WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND id = $4 AND deleted_at IS NULL
-    RETURNING id`,
+    WITH last AS (
+      SELECT organisation_id, id, preferred_name FROM token
+      WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND id = $4 AND deleted_at IS NULL FOR UPDATE
+    ), ${EMPTY}`,
 };
 
 export const DELETE_TOKENS_OF_CUSTOMER: Statement = {
   name: 'delete-tokens-of-customer',
   text: `
-    UPDATE token SET ${EMPTIED}
-    WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND deleted_at IS NULL`,
+    WITH last AS (
+      SELECT organisation_id, id, preferred_name FROM token
+      WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND deleted_at IS NULL
+      ORDER BY id FOR UPDATE
+    ), ${EMPTY}`,
 };
 
 export const VIRTUAL_PANS = columns<{

@@ -96,8 +96,8 @@ test('docs/operations.md lists every field of a request’s line, and no other',
 });
 
 test('docs/operations.md lists the jobs of the background', () => {
-  const code = read('src/gateway/background.ts') + read('src/gateway/database-watch.ts');
-  const jobs = [...code.matchAll(/(?:failed|#jobFailed)\('([^']+)'/g)].map(([, job]) => job as string);
+  const code = filesUnder('src/gateway').map(read).join('');
+  const jobs = [...code.matchAll(/(?:\bfailed|[jJ]obFailed)\('([^']+)'/g)].map(([, job]) => job as string);
   const [, meaning] = /^\| `background job failed` .* \| (.*) \|$/m.exec(PAGE) ?? [];
   expect(quoted(meaning ?? '').sort(), STEP).toEqual(['job', ...jobs].sort());
 });

@@ -17,19 +17,20 @@ beforeEach(async () => {
 });
 afterEach(() => database.close());
 
-/** From tomorrow until so many days ago, which the subject says. */
-function eventOfEachDay(last: number): Promise<object[]> {
-  return gateway.sql(
-    `INSERT INTO event (organisation_id, merchant_id, subject, version, type, created_at, slot)
-     SELECT 1, 1, ago, 1, 'transaction.approved', now(),
-       (floor(extract(epoch FROM now()) / 86400)::bigint - ago + ${SLOTS}) % ${SLOTS}
-     FROM generate_series(-1, $1::integer) ago RETURNING tableoid`,
+/** From today until so many days ago, which the subject says. */
+async function eventOfEachDay(last: number): Promise<object[]> {
+  const rows = await gateway.sql(
+    `INSERT INTO event_feed (organisation_id, merchant_id, subject, version, type, created_at, data, slot, position)
+     SELECT 1, 1, ago, 1, 'transaction.approved', now(), '', (event_day() - ago) % ${SLOTS}, (event_day() - ago) * 10000000000 + 1
+     FROM generate_series(0, $1::integer) ago RETURNING tableoid`,
     [last],
   );
+  await gateway.sql('UPDATE event_sequencer SET position = event_day() * 10000000000 + 1, day = event_day()');
+  return rows;
 }
 
 async function daysLeft(): Promise<number[]> {
-  const rows = await gateway.sql<{ subject: number }>('SELECT subject FROM event ORDER BY subject');
+  const rows = await gateway.sql<{ subject: number }>('SELECT subject FROM event_feed ORDER BY subject');
   return rows.map(({ subject }) => subject);
 }
 
@@ -38,16 +39,16 @@ function days(from: number, until: number): number[] {
 }
 
 test('every day of the ring → has a slot of its own to be written to', async () => {
-  const slots = await eventOfEachDay(SLOTS - 2);
+  const slots = await eventOfEachDay(SLOTS - 1);
   expect(new Set(slots.map((row) => JSON.stringify(row))).size).toBe(SLOTS);
 });
 
 test.each([1, 30, MOST_DAYS_KEPT])(
-  '%i days kept → they, today and tomorrow stay; the others are empty',
+  '%i days kept → they and today stay; the others are empty',
   async (kept) => {
     const emptied = MOST_DAYS_KEPT - kept;
     expect(await new EventRetention(database, kept).run()).toBe(emptied);
-    expect(await daysLeft()).toEqual(days(-1, kept));
+    expect(await daysLeft()).toEqual(days(0, kept));
     expect(await new EventRetention(database, kept).run()).toBe(0);
   },
 );
@@ -55,7 +56,7 @@ test.each([1, 30, MOST_DAYS_KEPT])(
 test('a day that somebody reads just then → is left to the next time, and payments go on', async () => {
   const { query, rollback } = await locker(gateway);
   const [slot] = await gateway.sql<{ name: string }>(
-    `SELECT tableoid::regclass AS name FROM event WHERE subject = 50`,
+    `SELECT tableoid::regclass AS name FROM event_feed WHERE subject = 50`,
   );
   await query(`LOCK TABLE ${slot?.name} IN ACCESS SHARE MODE`);
   const emptying = new EventRetention(database, 30).run();

@@ -8,7 +8,7 @@ export async function fillTables(url: string, rows: number): Promise<void> {
   try {
     for (const statement of STATEMENTS) await database.query(statement.replaceAll('ROWS', String(rows)));
     await database.query(
-      'VACUUM (ANALYZE) transaction, customer, token, journal, directdebit_item, directdebit_file, process, audit_lease, organisation, merchant, data_key',
+      'VACUUM (ANALYZE) transaction, customer, token, journal, directdebit_item, directdebit_file, event, event_feed, process, audit_lease, organisation, merchant, data_key',
     );
   } finally {
     await database.end();
@@ -49,6 +49,11 @@ const STATEMENTS = [
      CASE WHEN n < ROWS * 0.99 THEN 'cleared' WHEN n < ROWS * 0.995 THEN 'filed' ELSE 'waiting' END,
      CASE WHEN n >= ROWS * 0.99 THEN now() + interval '1 day' END
    FROM generate_series(4, ROWS, 4) n WHERE n % 100 <> 0`,
+  // Over thirty days.
+  `INSERT INTO event_feed (organisation_id, merchant_id, subject, version, type, created_at, data, slot, position)
+   SELECT ${OWNER}, n, 1, 'transaction.approved', now(), '', (event_day() - n % 30) % 64,
+     (event_day() - n % 30)::bigint * 10000000000 + n FROM generate_series(1, ROWS) n`,
+  `UPDATE event_sequencer SET position = event_day()::bigint * 10000000000 + ROWS, day = event_day()`,
   `INSERT INTO process (seen_at) SELECT now() FROM generate_series(1, 8)`,
   `INSERT INTO audit_lease (organisation_id, first_audit, last_audit, process_id)
    SELECT 1, ROWS - 64 * n, ROWS - 64 * n + 63, n FROM generate_series(1, 8) n`,

@@ -25,6 +25,7 @@ const READING_EVERYTHING: Readonly<Record<string, string>> = {
   DESTROY_DATA_KEY: '`keys destroy` makes sure that nothing is sealed under the version',
   DIRECT_DEBIT_STATUS: '`directdebit status` counts every item of a merchant',
   DATED_AHEAD: '`clock reset` looks whether anything is dated ahead',
+  EVENT_STATUS: '`event status` counts every event',
   READ_JOURNAL: '`journal` reads backwards until it has found enough',
 };
 
@@ -113,7 +114,8 @@ function sampleOf(type: string): string {
 function wholeReads(plan: Plan, partial: ReadonlySet<string>, bitmapOf?: string): string[] {
   const { 'Node Type': kind, 'Relation Name': relation, 'Index Name': index, 'Index Cond': condition } = plan;
   const table = relation ?? bitmapOf ?? '';
-  const reads = /^(Seq|Index|Index Only|Bitmap Index) Scan$/.test(kind) && LARGE.includes(table);
+  const large = LARGE.includes(table) || table.startsWith('event_feed');
+  const reads = /^(Seq|Index|Index Only|Bitmap Index) Scan$/.test(kind) && large;
   const whole = reads && condition === undefined && !partial.has(index ?? '');
   const heap = kind === 'Bitmap Heap Scan' ? relation : bitmapOf;
   return [

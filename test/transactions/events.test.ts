@@ -1,6 +1,6 @@
 // Events: each change of a status writes one, in the statement that makes the change.
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { WRONG_EVENTS } from '../../testkit/books.js';
+import { EVERY_EVENT, WRONG_EVENTS } from '../../testkit/books.js';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { answered, ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
@@ -16,7 +16,7 @@ afterAll(() => gateway.close());
 /** What was told of a transaction, by version. */
 async function told(audit: number, { sql } = gateway): Promise<string[]> {
   const rows = await sql<{ version: number; type: string; merchant: number }>(
-    `SELECT version, type, merchant_id AS merchant FROM event WHERE organisation_id = 1 AND subject = $1 ORDER BY version`,
+    `SELECT version, type, merchant_id AS merchant FROM ${EVERY_EVENT} WHERE organisation_id = 1 AND subject = $1 ORDER BY version`,
     [audit],
   );
   expect(rows.map(({ version, merchant }) => [version, merchant])).toEqual(rows.map((_, at) => [at + 1, 1]));
@@ -65,7 +65,8 @@ test('purchase that is voided → the void is approved and the purchase voided, 
   expect(await told(audit)).toEqual(['transaction.approved', 'transaction.voided']);
   expect(await told(undone)).toEqual(['transaction.approved']);
   const commits = await gateway.sql(
-    `SELECT count(DISTINCT xid)::integer AS commits FROM event WHERE (subject, version) IN (($1, 2), ($2, 1))`,
+    // The time at which a transaction of the database began is that of no other.
+    `SELECT count(DISTINCT created_at)::integer AS commits FROM ${EVERY_EVENT} WHERE (subject, version) IN (($1, 2), ($2, 1))`,
     [audit, undone],
   );
   expect(commits).toEqual([{ commits: 1 }]);
@@ -116,10 +117,12 @@ test('event of a gateway whose clock is ahead → has the time of the gateway, a
   const own = await testGateway();
   await own.advance('40d');
   const { audit } = (await own.api.purchase()).body;
+  // It has a position by then, and so a slot.
+  expect((await own.api.get('/events')).status).toBe(200);
   const rows = await own.sql(
     `SELECT e.created_at = t.decided_at AS "sameTime", e.created_at > now() + interval '39 days' AS ahead,
        slot = floor(extract(epoch FROM now()) / 86400)::bigint % 64 AS today
-     FROM event e JOIN transaction t ON t.audit = e.subject WHERE e.subject = $1`,
+     FROM event_feed e JOIN transaction t ON t.audit = e.subject WHERE e.subject = $1`,
     [audit],
   );
   expect(rows).toEqual([{ sameTime: true, ahead: true, today: true }]);

@@ -1,0 +1,48 @@
+// The identifier of an event for the world: made of what the event is about, so that the same event has the same one wherever it is
+// read, whatever became of its position. Without a full stop, which Standard Webhooks keeps for itself.
+import type { MerchantId } from '../values/ids.js';
+
+export type SubjectKind = 'transaction' | 'customer' | 'token';
+
+/** Types begin with one of these. */
+const GROUPS: Readonly<Record<SubjectKind, readonly string[]>> = {
+  transaction: ['transaction', 'directdebit'],
+  customer: ['customer'],
+  token: ['token'],
+};
+
+/** What an event of this type is about. */
+export function subjectKind(type: string): SubjectKind {
+  const [group = ''] = type.split('.', 1);
+  for (const [kind, groups] of Object.entries(GROUPS)) if (groups.includes(group)) return kind as SubjectKind;
+  throw new Error(`no subject is known for events of the type ${type}`);
+}
+
+export interface IdentifiedBy {
+  readonly merchantId: MerchantId;
+  readonly type: string;
+  readonly subject: number;
+  readonly version: number;
+}
+
+export function eventId({ merchantId, type, subject, version }: IdentifiedBy): string {
+  return `evt_${merchantId}_${subjectKind(type)}_${subject}_${version}`;
+}
+
+const EVENT_ID = /^evt_(\d{1,10})_(transaction|customer|token)_(\d{1,10})_(\d{1,10})$/;
+
+/** Undefined for what is no such identifier. `groups`: what its type may begin with. */
+export function parseEventId(
+  id: string,
+): { merchantId: number; subject: number; version: number; groups: readonly string[] } | undefined {
+  const [, merchantId, kind, subject, version] = EVENT_ID.exec(id) ?? [];
+  if (kind === undefined) return undefined;
+  const numbers = [merchantId, subject, version].map(Number) as [number, number, number];
+  if (numbers.some((number) => number > 2_147_483_647)) return undefined;
+  return {
+    merchantId: numbers[0],
+    subject: numbers[1],
+    version: numbers[2],
+    groups: GROUPS[kind as SubjectKind],
+  };
+}

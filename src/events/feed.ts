@@ -1,0 +1,130 @@
+// The feed: events in the order of their positions. What can be read is always a beginning of it, to which only more comes: nobody
+// who goes on from the last position misses anything, or sees anything twice.
+import type { Queryable } from '../postgres/database.js';
+import type { MerchantId, OrganisationId } from '../values/ids.js';
+import { eventId, parseEventId } from './event-id.js';
+import { EVENTS_BETWEEN, EVENTS_OF_MERCHANT_BETWEEN, FEED_ENDS, POSITION_OF_EVENT } from './events.sql.js';
+import { beginningOfDay, onSameDay, slotsBetween } from './positions.js';
+
+interface EventRow {
+  readonly position: number;
+  readonly type: string;
+  /** By the gateway's clock. */
+  readonly createdMs: number;
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
+  /** An audit, or the id of a customer or token: the type says which. */
+  readonly subject: number;
+  /** Counts the events of a subject from 1. */
+  readonly version: number;
+  /** What was written down of a customer or token; empty for a transaction. */
+  readonly data: string;
+}
+
+export interface FeedEvent extends EventRow {
+  /** The same for the same event, always, and no other's in this installation. */
+  readonly id: string;
+}
+
+export interface FeedPage {
+  readonly events: readonly FeedEvent[];
+  /** Where to go on. */
+  readonly position: number;
+  /** Events after the position that was asked for are not kept any more: these begin later. */
+  readonly skipped: boolean;
+}
+
+/** An event as it is shown and sent. */
+export interface EventBody {
+  readonly id: string;
+  readonly type: string;
+  readonly created: string;
+  readonly merchant: { readonly id: MerchantId };
+  readonly version: number;
+  readonly data: object;
+}
+
+/** Adds what each event is about; in the same order. */
+export type EventBodies = (events: readonly FeedEvent[]) => Promise<readonly EventBody[]>;
+
+interface FeedEnds {
+  readonly newest: number;
+  /** Up to here events are not kept any more. */
+  readonly forgotten: number;
+}
+
+type ReadBetween = (after: number, upTo: number) => Promise<readonly EventRow[]>;
+
+export class EventFeed {
+  constructor(private readonly database: Queryable) {}
+
+  /** Of all organisations, from the oldest that is kept where the position is 0. */
+  readAfter(position: number, limit: number): Promise<FeedPage> {
+    return this.#read(position, limit, async (after, upTo) => {
+      const values = [slotsBetween(after, upTo), after, upTo, limit];
+      return (await this.database.query<EventRow>(EVENTS_BETWEEN, values)).rows;
+    });
+  }
+
+  /** Where to go on moves with the merchant's own events, and with the days: nobody sees by it that others are busy. */
+  async readMerchantAfter(
+    organisationId: OrganisationId,
+    merchantId: MerchantId,
+    position: number,
+    limit: number,
+  ): Promise<FeedPage> {
+    const page = await this.#read(position, limit, async (after, upTo) => {
+      const values = [slotsBetween(after, upTo), after, upTo, limit, organisationId, merchantId];
+      return (await this.database.query<EventRow>(EVENTS_OF_MERCHANT_BETWEEN, values)).rows;
+    });
+    const last = page.events.at(-1)?.position ?? position;
+    return { ...page, position: Math.max(last, beginningOfDay(page.position)) };
+  }
+
+  /** For whoever wants only what comes from now on. */
+  async newestPosition(): Promise<number> {
+    return (await this.#ends()).newest;
+  }
+
+  /** Undefined where there is no such event of this merchant, or it is not kept any more. */
+  async positionOf(
+    organisationId: OrganisationId,
+    merchantId: MerchantId,
+    id: string,
+  ): Promise<number | undefined> {
+    const known = parseEventId(id);
+    if (known === undefined || known.merchantId !== merchantId) return undefined;
+    const { subject, version, groups } = known;
+    const { rows } = await this.database.query<{ position: number }>(POSITION_OF_EVENT, [
+      organisationId,
+      merchantId,
+      subject,
+      version,
+      groups,
+    ]);
+    return rows[0]?.position;
+  }
+
+  async #read(position: number, limit: number, between: ReadBetween): Promise<FeedPage> {
+    const { newest, forgotten } = await this.#ends();
+    const after = Math.max(position, forgotten);
+    const skipped = position > 0 && position < forgotten;
+    // A position that was given by a server whose last commits are lost may be ahead; nothing is given up to there any more.
+    if (after >= newest) return { events: [], position: after, skipped };
+    const rows = await between(after, newest);
+    // A day that was emptied while it was read looks as if nothing had happened in it.
+    if (!onSameDay(after, newest) && (await this.#ends()).forgotten > after)
+      return this.#read(position, limit, between);
+    const last = rows.length < limit ? newest : (rows.at(-1)?.position ?? newest);
+    return { events: rows.map(identified), position: last, skipped };
+  }
+
+  async #ends(): Promise<FeedEnds> {
+    const { rows } = await this.database.query<FeedEnds>(FEED_ENDS);
+    return rows[0] ?? { newest: 0, forgotten: 0 };
+  }
+}
+
+function identified(row: EventRow): FeedEvent {
+  return { id: eventId(row), ...row };
+}

@@ -1,0 +1,65 @@
+// What transactions were when their status was set: an event tells of that moment, and not of now.
+import type { Queryable } from '../postgres/database.js';
+import type { Audit, OrganisationId } from '../values/ids.js';
+import type { Mode } from '../values/mode.js';
+import { type Row, transactionFrom } from './lookup.js';
+import { CLEARED } from './outcome.js';
+import { SUBJECTS, TRANSACTIONS_OF_EVENTS } from './past.sql.js';
+import { GATEWAY_STATUS, type Transaction, type TransactionStatus } from './transaction.js';
+
+export interface PastTransaction {
+  readonly organisationId: OrganisationId;
+  readonly audit: Audit;
+  /** The status that was set then. */
+  readonly status: TransactionStatus;
+}
+
+export type TransactionThen = Transaction & { readonly mode: Mode };
+
+/** In the order in which they are asked for. */
+export async function transactionsThen(
+  database: Queryable,
+  wanted: readonly PastTransaction[],
+): Promise<readonly TransactionThen[]> {
+  const { rows } = await database.query<Row & { mode: Mode }>(
+    TRANSACTIONS_OF_EVENTS,
+    SUBJECTS.encode(wanted),
+  );
+  const now = new Map(rows.map((row) => [row.place, transactionFrom(row) as TransactionThen]));
+  return wanted.map(({ status }, index) => {
+    const transaction = now.get(index + 1);
+    if (transaction === undefined) throw new Error('an event tells of a transaction that is not there');
+    return then(transaction, status);
+  });
+}
+
+/** What an acquirer or a bank says comes with a status; what it said before must not be told with an earlier one. */
+function then(now: TransactionThen, status: TransactionStatus): TransactionThen {
+  switch (status) {
+    case 'unknown':
+      return { ...silent(now), status, gatewayStatusCode: GATEWAY_STATUS.unknown };
+    case 'pending':
+      return { ...silent(now), status, gatewayStatusCode: GATEWAY_STATUS.processed };
+    case 'approved':
+      // A void leaves to its target what was said of it. What was approved and is declined now is a debit that came back late.
+      return now.status === 'declined' ? { ...now, status, ...CLEARED } : { ...now, status };
+    case 'declined':
+    case 'error':
+    case 'voided':
+      // Nothing comes after these.
+      return now;
+  }
+}
+
+/** Before anybody has said anything. */
+function silent(now: TransactionThen): TransactionThen {
+  const {
+    responseCode: _code,
+    responseMessage: _message,
+    settlementDate: _date,
+    authorisationCode: _authorisation,
+    preauthorisationCode: _preauthorisation,
+    ...rest
+  } = now;
+  return rest;
+}

@@ -1,0 +1,145 @@
+// The positions of events: given once, whoever gives them, and whatever became of the server that gave the last ones.
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Json } from '../../testkit/client.js';
+import { everyEvent } from '../../testkit/event-feed.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { locker } from '../../testkit/locks.js';
+
+let gateway: TestGateway;
+/** Where the feed ended before the test. */
+let from: string;
+beforeAll(async () => {
+  gateway = await testGateway();
+});
+afterAll(() => gateway.close());
+beforeEach(async () => {
+  from = (await everyEvent(gateway.api)).next;
+});
+
+async function purchased(): Promise<number> {
+  return (await gateway.api.purchase()).body.audit;
+}
+
+async function toldSince(next: string): Promise<number[]> {
+  return (await everyEvent(gateway.api, next)).events.map(({ data }: Json) => data.audit ?? data.id);
+}
+
+/** As they stand in the table of a dump: with the transaction IDs of the server that it was made on. */
+function unmoved(customers: readonly number[], xid: string): Promise<object[]> {
+  return gateway.sql(
+    `INSERT INTO event (organisation_id, merchant_id, subject, version, type, created_at, data, xid)
+     SELECT 1, 1, id, 1, 'customer.created', now(), '{"name":"","reference":""}', $2::xid8
+     FROM unnest($1::integer[]) WITH ORDINALITY asked(id, place) ORDER BY place`,
+    [customers, xid],
+  );
+}
+
+test.each([
+  ['higher', '900000000000', '800000000000:800000000000:'],
+  ['lower', '5', '4:4:'],
+])(
+  'dump of a server whose transaction IDs were %s, restored into another → what had no position has one, once, before what is new',
+  async (_, xid, seen) => {
+    await gateway.sql(`UPDATE event_sequencer SET lineage = 'another/00000001', seen = $1::pg_snapshot`, [
+      seen,
+    ]);
+    const customers = [1_000_003, 1_000_001, 1_000_002];
+    await unmoved(customers, xid);
+    const audit = await purchased();
+    expect(await toldSince(from)).toEqual([...customers, audit]);
+    expect(await toldSince(from)).toEqual([...customers, audit]);
+  },
+);
+
+test('dump whose transaction IDs this server has just come to → nothing below them is left out', async () => {
+  const [{ ahead }] = (await gateway.sql(
+    'SELECT (pg_current_xact_id()::text::bigint + 1000)::text AS ahead',
+  )) as [{ ahead: string }];
+  await gateway.sql(`UPDATE event_sequencer SET lineage = 'another/00000001', seen = $1::pg_snapshot`, [
+    `${ahead}:${ahead}:`,
+  ]);
+  const first = await purchased();
+  const next = (await everyEvent(gateway.api, from)).next;
+  const second = await purchased();
+  expect(await toldSince(from)).toEqual([first, second]);
+  expect(await toldSince(next)).toEqual([second]);
+});
+
+test('failover that has lost the last positions → who has read up to them misses nothing that comes', async () => {
+  const [before] = await gateway.sql<{ position: number }>('SELECT position::float8 FROM event_sequencer');
+  await purchased();
+  const { next } = await everyEvent(gateway.api, from);
+  // As the standby knows it.
+  await gateway.sql(`DELETE FROM event_feed WHERE position > $1`, [before?.position]);
+  await gateway.sql(`UPDATE event_sequencer SET lineage = 'this/00000001', position = $1`, [
+    before?.position,
+  ]);
+  const audit = await purchased();
+  expect(await toldSince(next)).toEqual([audit]);
+});
+
+test('many who give positions at once, while events are written → each event has one, and no two the same', async () => {
+  const sequencers = await Promise.all(Array.from({ length: 4 }, () => locker(gateway)));
+  let over = false;
+  const sequencing = sequencers.map(async ({ query }) => {
+    await query('COMMIT');
+    while (!over) await query('SELECT sequence_events()');
+  });
+  const audits: number[] = [];
+  await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      for (let made = 0; made < 15; made += 1) audits.push(await purchased());
+    }),
+  );
+  over = true;
+  await Promise.all(sequencing);
+  const told = await toldSince(from);
+  expect(told.toSorted()).toEqual(audits.toSorted());
+  const rows = await gateway.sql('SELECT position FROM event_feed GROUP BY position HAVING count(*) > 1');
+  expect(rows).toEqual([]);
+});
+
+test('whoever gives positions hangs and is killed → the feed can be read as far as it had come, and nothing is lost', async () => {
+  const audit = await purchased();
+  const { query, rollback } = await locker(gateway);
+  const [held] = (await query('SELECT moved FROM sequence_events()')).rows;
+  const second = await purchased();
+  const meanwhile = await gateway.api.get(from);
+  expect(meanwhile.status).toBe(200);
+  await rollback();
+  const told = await toldSince(from);
+  expect(told).toEqual([audit, second]);
+  // Unless the gateway's own watcher was there first.
+  expect([0, 1]).toContain(held.moved);
+});
+
+test('clock of the server that goes back to an earlier day → positions do not', async () => {
+  const first = await purchased();
+  const { next } = await everyEvent(gateway.api, from);
+  await gateway.sql(
+    `UPDATE event_sequencer SET position = position + 30000000000, day = day + 3, lineage = database_lineage()`,
+  );
+  const second = await purchased();
+  expect(await toldSince(next)).toEqual([second]);
+  const third = await purchased();
+  expect(await toldSince(from)).toEqual([first, second, third]);
+});
+
+test('more events than one round takes → all of them, in order', async () => {
+  const { query, commit } = await locker(gateway);
+  await query(
+    `INSERT INTO event (organisation_id, merchant_id, subject, version, type, created_at, data)
+     SELECT 1, 3, n, 1, 'customer.created', now(), '{"name":"","reference":""}' FROM generate_series(1, 45000) n`,
+  );
+  await commit();
+  const moved = [];
+  for (let round = 0; round < 4; round += 1) {
+    const [row] = await gateway.sql<{ newest: number }>('SELECT newest::float8 FROM sequence_events()');
+    moved.push(row?.newest);
+  }
+  const [found] = await gateway.sql(
+    `SELECT count(*)::integer AS events, bool_and(in_order) AS ordered FROM (
+       SELECT subject = row_number() OVER (ORDER BY position) AS in_order FROM event_feed WHERE merchant_id = 3) placed`,
+  );
+  expect(found).toEqual({ events: 45_000, ordered: true });
+});

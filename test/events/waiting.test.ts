@@ -1,0 +1,63 @@
+// How many may wait for events at once: one organisation's crowd takes nothing from another.
+import { expect, test } from 'vitest';
+import { everyEvent } from '../../testkit/event-feed.js';
+import { testGateway } from '../../testkit/gateway.js';
+
+const MOST_OF_ORGANISATION = 200;
+
+test('more requests of an organisation that wait than it may have → 503 for those, and others wait undisturbed', async () => {
+  const gateway = await testGateway();
+  const { next } = await everyEvent(gateway.api);
+  const crowd = Array.from({ length: MOST_OF_ORGANISATION + 5 }, () => gateway.api.get(`${next}&wait=25`));
+  const stranger = gateway.as(gateway.stranger);
+  const theirs = stranger.get('/events?wait=25');
+  // Those that are refused are answered, and nobody else is.
+  const refused = await Promise.race([
+    Promise.all(crowd.map((one) => one.then(({ status }) => status))),
+    firstOf(crowd, 5),
+  ]);
+  expect(refused).toEqual(Array.from({ length: 5 }, () => 503));
+  const { audit } = (await gateway.api.purchase()).body;
+  await stranger.purchase({ merchant: 4 });
+  const answers = await Promise.all(crowd);
+  const told = answers.filter(({ status }) => status === 200);
+  expect(told).toHaveLength(MOST_OF_ORGANISATION);
+  expect(told.every(({ body }) => body.results[0]?.data.audit === audit)).toBe(true);
+  expect((await theirs).body.results).toHaveLength(1);
+  // Whoever has its answer waits no more: there is room again.
+  expect((await gateway.api.get(`${next}&wait=25`)).status).toBe(200);
+});
+
+test('client that goes away while it waits → gives its place back', async () => {
+  const gateway = await testGateway();
+  const { next } = await everyEvent(gateway.api);
+  const leaving = new AbortController();
+  const authorization = `Basic ${btoa(`${gateway.owner.username}:${gateway.owner.password}`)}`;
+  const gone = Array.from({ length: MOST_OF_ORGANISATION }, () =>
+    fetch(`${gateway.baseUrl}${next}&wait=30`, { headers: { authorization }, signal: leaving.signal }).catch(
+      (error: Error) => error.name,
+    ),
+  );
+  // Until all of them wait.
+  await expect
+    .poll(async () => (await gateway.api.get(`${next}&wait=1`)).status, { timeout: 20_000 })
+    .toBe(503);
+  leaving.abort();
+  expect(new Set(await Promise.all(gone))).toEqual(new Set(['AbortError']));
+  await expect
+    .poll(async () => (await gateway.api.get(`${next}&wait=1`)).status, { timeout: 20_000 })
+    .toBe(200);
+});
+
+/** The statuses of the first so many that are answered. */
+function firstOf(requests: readonly Promise<{ status: number }>[], count: number): Promise<number[]> {
+  const statuses: number[] = [];
+  return new Promise((resolve) => {
+    for (const request of requests) {
+      void request.then(({ status }) => {
+        statuses.push(status);
+        if (statuses.length === count) resolve(statuses);
+      });
+    }
+  });
+}
