@@ -3,6 +3,7 @@ import type { Guard, NamedTest } from './guard.js';
 import { CALLER_GUARDS } from './guards-of-callers.js';
 import { CLAIM_GUARDS } from './guards-of-claims.js';
 import { DIRECTDEBIT_GUARDS } from './guards-of-directdebit.js';
+import { EVENT_GUARDS } from './guards-of-events.js';
 import { FAILOVER_GUARDS } from './guards-of-failover.js';
 import { MODE_GUARDS } from './guards-of-modes.js';
 import { PROCESS_GUARDS } from './guards-of-processes.js';
@@ -23,4 +24,5 @@ export const GUARDS: readonly Guard[] = [
   ...DIRECTDEBIT_GUARDS,
   ...MODE_GUARDS,
   ...FAILOVER_GUARDS,
+  ...EVENT_GUARDS,
 ];

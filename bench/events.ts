@@ -1,0 +1,115 @@
+// `npm run bench:events`: what the feed of events costs purchases, how late it is at half load, and what it costs when nothing happens.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import type { Json } from '../testkit/bodies.js';
+import { load, PURCHASE } from '../testkit/load.js';
+import { median, percentile, say } from '../testkit/report.js';
+import { type StandaloneGateway, startStandalone } from '../testkit/standalone.js';
+import { cpuSeconds, measuredLoad } from './measured.js';
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '8' },
+    rounds: { type: 'string', default: '3' },
+    readers: { type: 'string', default: '2' },
+  },
+});
+const seconds = Number(values.seconds);
+const CONNECTIONS = 64;
+
+/** Where the last reader has come to, so that the next need not read everything again. */
+let resumeFrom = '/v1/events?limit=100';
+
+interface Follower {
+  /** How many milliseconds after it was written each event came, from the moment that nothing was left to read. */
+  readonly lagsMs: number[];
+  readonly caughtUp: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Follows the feed until it is told to stop. */
+function follow({ port, authorization }: StandaloneGateway): Follower {
+  const lagsMs: number[] = [];
+  const stopping = new AbortController();
+  let catchUp = () => {};
+  const caughtUp = new Promise<void>((resolve) => {
+    catchUp = resolve;
+  });
+  const get = async (path: string): Promise<Json> => {
+    const headers = { authorization };
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers, signal: stopping.signal });
+    return response.json();
+  };
+  const following = (async () => {
+    let isBehind = true;
+    for (let next = resumeFrom; !stopping.signal.aborted; ) {
+      const { results, _links } = await get(`${next}&wait=${isBehind ? 0 : 20}`);
+      const nowMs = Date.now();
+      if (!isBehind) for (const { created } of results) lagsMs.push(nowMs - Date.parse(created));
+      next = _links.next.href.replace(/&wait=\d+/, '');
+      resumeFrom = next;
+      if (results.length === 100) continue;
+      isBehind = false;
+      catchUp();
+    }
+  })().catch((error: Error) => {
+    if (error.name !== 'AbortError') throw error;
+  });
+  return {
+    lagsMs,
+    caughtUp,
+    stop: () => {
+      stopping.abort();
+      return following;
+    },
+  };
+}
+
+const gateway = await startStandalone();
+try {
+  const purchases = { ...PURCHASE, connections: CONNECTIONS, seconds };
+  await load(gateway, { ...purchases, seconds: 3 });
+  const rates: Record<'without' | 'with', number[]> = { without: [], with: [] };
+  const databaseMs: Record<'without' | 'with', number[]> = { without: [], with: [] };
+  for (let round = 0; round < Number(values.rounds); round += 1) {
+    for (const kind of round % 2 === 0 ? (['without', 'with'] as const) : (['with', 'without'] as const)) {
+      const readers = Array.from({ length: kind === 'with' ? Number(values.readers) : 0 }, () =>
+        follow(gateway),
+      );
+      await Promise.all(readers.map(({ caughtUp }) => caughtUp));
+      const { perSecond, cpuMs } = await measuredLoad(gateway, purchases);
+      rates[kind].push(perSecond);
+      databaseMs[kind].push(cpuMs.database);
+      await Promise.all(readers.map((reader) => reader.stop()));
+    }
+  }
+  const without = median(rates.without);
+  say(
+    `purchases: ${without}/s without readers (PostgreSQL ${median(databaseMs.without)} ms each), ${median(rates.with)}/s with ${values.readers} readers ` +
+      `(PostgreSQL ${median(databaseMs.with)} ms each): ${(median(rates.with) / without).toFixed(2)}`,
+  );
+
+  const reader = follow(gateway);
+  await reader.caughtUp;
+  await load(gateway, { ...purchases, rate: without / 2 });
+  await sleep(1_000);
+  await reader.stop();
+  const { lagsMs } = reader;
+  say(
+    `lag of the feed at half load, ${lagsMs.length} events: p50 ${percentile(lagsMs, 0.5)} ms, p99 ${percentile(lagsMs, 0.99)} ms, max ${percentile(lagsMs, 1)} ms`,
+  );
+
+  const waiting = follow(gateway);
+  await waiting.caughtUp;
+  await sleep(1_000);
+  const before = await cpuSeconds(gateway);
+  await sleep(10_000);
+  const after = await cpuSeconds(gateway);
+  await waiting.stop();
+  const share = (part: 'gateway' | 'database') => `${((after[part] - before[part]) * 10).toFixed(1)} %`;
+  say(
+    `idle, with a reader that waits: gateway ${share('gateway')} of a core, PostgreSQL ${share('database')}`,
+  );
+} finally {
+  await gateway.stop();
+}

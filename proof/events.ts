@@ -1,0 +1,110 @@
+// `npm run test:events`: two gateways on one database under mixed trade, all three killed again and again, while readers that
+// are killed too follow the feed of events. Every change of every transaction, customer and token must come once, in order.
+import { parseArgs } from 'node:util';
+import { Chance, seedOf } from '../testkit/chance.js';
+import { Installation } from '../testkit/installation.js';
+import { say } from '../testkit/report.js';
+import { FeedReader } from './feed-reader.js';
+import { Kills } from './kills.js';
+import { Shop } from './shop.js';
+import { subjectsOf, wronglyTold } from './told-events.js';
+import { storeCards, tradeTogether, type VirtualPans } from './trade.js';
+import { tradeInVault } from './vault-trade.js';
+import { type Broken, verdict } from './verdict.js';
+
+const DECISION_LIMIT_MS = 60_000;
+
+const { values } = parseArgs({
+  options: {
+    kills: { type: 'string', default: '100' },
+    seed: { type: 'string' },
+    traders: { type: 'string', default: '16' },
+    readers: { type: 'string', default: '3' },
+  },
+});
+const seed = seedOf(values.seed);
+const kills = Number(values.kills);
+const random = new Chance(seed);
+say(`events: seed ${seed}`);
+
+const installation = await Installation.open(
+  { RESOLVER_INTERVAL_MS: '100', RESOLVER_FIRST_PAUSE_MS: '100', PROCESS_TIMEOUT_MS: '1500' },
+  { killable: true },
+);
+let virtualPans: VirtualPans = new Map();
+await installation.prepare(async (baseUrl) => {
+  virtualPans = await storeCards({ baseUrl, authorization: installation.authorization });
+});
+
+const killing = new Kills({
+  installation,
+  random: random.fork(),
+  kills,
+  settings: () => ({ ACQUIRER_DEADLINE_MS: '700' }),
+});
+const shared = {
+  gateways: killing.gateways,
+  authorization: installation.authorization,
+  merchantId: installation.merchantId,
+};
+const shop = new Shop({ ...shared, random: random.fork(), impatientPercent: 5 });
+const readers = Array.from(
+  { length: Number(values.readers) },
+  () => new FeedReader({ ...shared, random: random.fork() }),
+);
+
+let tradeIsOver = false;
+let allIsOver = false;
+const trading = Promise.all([
+  tradeTogether(Number(values.traders), {
+    shop,
+    random,
+    virtualPans,
+    faultPercent: 5,
+    isOver: () => tradeIsOver,
+  }),
+  ...[1, 2].map((number) =>
+    tradeInVault({ ...shared, random: random.fork(), name: `vault-${number}`, isOver: () => tradeIsOver }),
+  ),
+]);
+const following = Promise.all(readers.map((reader) => reader.follow(() => allIsOver)));
+const progress = setInterval(() => {
+  say(`… ${killing.count} of ${kills} kills, ${readers.map(({ events }) => events.length)} events read`);
+}, 10_000);
+const startedMs = performance.now();
+await Promise.race([killing.run(), trading]);
+tradeIsOver = true;
+await trading;
+const rows = await installation.decidedTransactions(DECISION_LIMIT_MS);
+allIsOver = true;
+await following;
+clearInterval(progress);
+const seconds = (performance.now() - startedMs) / 1000;
+
+const subjects = await subjectsOf(installation);
+const broken: Broken = {
+  'every change is told once, in order for its subject': readers.flatMap(({ events }, number) =>
+    wronglyTold(events, subjects).map((complaint) => `reader ${number}: ${complaint}`),
+  ),
+  'every reader is told the same in the same order': readers
+    .filter(({ events }) => orderOf(events) !== orderOf(readers[0]?.events ?? []))
+    .map((_, number) => `reader ${number} differs`),
+  'the feed answers 200, or 503': readers.flatMap(({ complaints }) => complaints),
+  'no outcome stays open': rows
+    .filter(({ status }) => status === 'unknown')
+    .map(({ audit }) => `audit ${audit}`),
+  'gateways run until they are killed': killing.complaints,
+};
+await installation.close();
+
+const sum = (of: (reader: FeedReader) => number) => readers.reduce((total, reader) => total + of(reader), 0);
+process.exitCode = verdict(
+  broken,
+  `events: seed ${seed}, ${killing.count} kills ${JSON.stringify(killing.done)}, ${sum(({ deaths }) => deaths)} of readers, ` +
+    `${rows.length} transactions, ${subjects.length} subjects, ${readers[0]?.events.length} events for each of ${readers.length} readers in ${seconds.toFixed(0)} s; ` +
+    `${sum(({ unanswered }) => unanswered)} requests of readers not answered`,
+);
+
+function orderOf(events: FeedReader['events']): string {
+  return events.map(({ id }) => id).join(' ');
+}
