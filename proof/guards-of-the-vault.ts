@@ -79,15 +79,15 @@ export const VAULT_GUARDS: readonly Guard[] = [
   {
     name: 'deleted customer: its tokens go too',
     file: 'src/vault/customers.ts',
-    find: 'await connection.query(DELETE_TOKENS_OF_CUSTOMER, [access.organisationId, access.merchantId, id]);',
+    find: 'await connection.query(DELETE_TOKENS_OF_CUSTOMER, values);',
     replace: '',
     tests: [[CUSTOMER_TESTS, 'delete a customer with tokens']],
   },
   {
     name: 'deleted token: gone for payments',
     file: TOKENS,
-    find: 'active = false, deleted_at = now(), sealed = NULL, key_version = NULL, shown = NULL, preferred_name = NULL',
-    replace: 'active = active',
+    find: 'active = false, deleted_at = now(), sealed = NULL, key_version = NULL,\n        shown = NULL, preferred_name = NULL',
+    replace: 'active = t.active',
     tests: [[VIRTUAL_PANS, 'with a deleted token']],
   },
   {
@@ -101,8 +101,8 @@ export const VAULT_GUARDS: readonly Guard[] = [
   {
     name: 'token: changed only by its merchant',
     file: TOKENS,
-    find: 'key_version = coalesce($10, key_version)\n    WHERE organisation_id = $1 AND merchant_id = $2',
-    replace: 'key_version = coalesce($10, key_version)\n    WHERE organisation_id = $1 AND $2::integer > 0',
+    find: 'key_version), version = version + 1\n      WHERE organisation_id = $1 AND merchant_id = $2',
+    replace: 'key_version), version = version + 1\n      WHERE organisation_id = $1 AND $2::integer > 0',
     tests: [[ISOLATION, 'of a customer of merchant 1']],
   },
   {

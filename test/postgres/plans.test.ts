@@ -44,6 +44,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
   'double precision': '(extract(epoch FROM now()) * 1000)',
   boolean: 'true',
   text: `'abcdefgh%'`,
+  'character varying': `'abcdefgh%'`,
   date: 'current_date',
   json: `'{}'`,
   bytea: `''`,
