@@ -1,0 +1,60 @@
+// What becomes of the transactions of an installation from before there were lists of them.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { expect, inject, test } from 'vitest';
+import { MIGRATION_TABLE } from '../../src/postgres/migrations.sql.js';
+import { administer, databaseUrl, dropDatabase } from '../../testkit/database-server.js';
+import { PROJECT_ROOT } from '../../testkit/project.js';
+
+const FOLDER = join(PROJECT_ROOT, 'migrations');
+const HISTORY = '0014_history.sql';
+const BEFORE = readdirSync(FOLDER).filter((name) => name.endsWith('.sql') && name < HISTORY);
+
+const DATA = `
+  INSERT INTO organisation (name) VALUES ('Ours'), ('Theirs');
+  INSERT INTO merchant (organisation_id, name) VALUES (1, 'One'), (2, 'Two');
+  INSERT INTO transaction (organisation_id, audit, created_at, amount_cents, merchant_id, gateway_status_code, transaction_type,
+    status, currency, correlation_id, reference, acquirer, token_id, target_audit)
+  SELECT organisation, audit, now(), 100, organisation, 0, type, 'approved', 'AUD', organisation || '-' || audit, 'r', 'simulator',
+    token, target
+  FROM (VALUES (1, 1, 'preauthorisation', 77, NULL), (1, 2, 'completion', NULL, 1), (1, 3, 'refund', NULL, 2),
+    (1, 4, 'void', NULL, 3), (1, 5, 'purchase', NULL, NULL), (1, 6, 'refund', NULL, 5), (2, 1, 'purchase', NULL, NULL),
+    (2, 2, 'refund', NULL, 1)) AS made(organisation, audit, type, token, target)`;
+
+test('what was done to a payment by token has its token, however far down; an index that is there already is left alone', async () => {
+  const adminUrl = inject('adminUrl');
+  const name = `tollgate_test_history_${process.pid}`;
+  await administer(adminUrl, `CREATE DATABASE ${name}`);
+  const client = new pg.Client({ connectionString: databaseUrl(adminUrl, name) });
+  await client.connect();
+  try {
+    await client.query(MIGRATION_TABLE);
+    for (const file of BEFORE) await client.query(readFileSync(join(FOLDER, file), 'utf8'));
+    await client.query(DATA);
+    const text = readFileSync(join(FOLDER, HISTORY), 'utf8');
+    // As the operator of a large installation does it beforehand.
+    const statements = text.match(/^CREATE INDEX [^;]+;/gm) ?? [];
+    expect(statements).toHaveLength(8);
+    for (const statement of statements) {
+      await client.query(statement.replace('CREATE INDEX', 'CREATE INDEX CONCURRENTLY'));
+    }
+    await client.query(`BEGIN; ${text}; COMMIT`);
+    const { rows } = await client.query(
+      'SELECT organisation_id AS of, audit, token_id AS token FROM transaction ORDER BY organisation_id, audit',
+    );
+    expect(rows.map(({ of, audit, token }) => [of, audit, token])).toEqual([
+      [1, 1, 77],
+      [1, 2, 77],
+      [1, 3, 77],
+      [1, 4, 77],
+      [1, 5, null],
+      [1, 6, null],
+      [2, 1, null],
+      [2, 2, null],
+    ]);
+  } finally {
+    await client.end();
+    await dropDatabase(adminUrl, name);
+  }
+});
