@@ -59,7 +59,7 @@ CREATE TABLE webhook_delivery (
 CREATE INDEX webhook_delivery_due ON webhook_delivery (organisation_id, endpoint_id, next_at) WHERE next_at IS NOT NULL;
 
 -- The log. As events, attempts lie in a ring of days, of which those that are over are emptied at one go.
-CREATE SEQUENCE webhook_attempt_id CACHE 16;
+CREATE SEQUENCE webhook_attempt_id;
 CREATE TABLE webhook_attempt (
   organisation_id integer NOT NULL,
   endpoint_id integer NOT NULL,

@@ -1,5 +1,6 @@
 // `npm run test:events`: two gateways on one database under mixed trade, all three killed again and again, while readers that
-// are killed too follow the feed of events. Every change of every transaction, customer and token must come once, in order.
+// are killed too follow the feed of events, and a merchant's server takes webhooks. Every change of every transaction, customer and
+// token must come once, in order; and be delivered, signed.
 import { parseArgs } from 'node:util';
 import { Chance, seedOf } from '../testkit/chance.js';
 import { Installation } from '../testkit/installation.js';
@@ -11,8 +12,10 @@ import { subjectsOf, wronglyTold } from './told-events.js';
 import { storeCards, tradeTogether, type VirtualPans } from './trade.js';
 import { tradeInVault } from './vault-trade.js';
 import { type Broken, verdict } from './verdict.js';
+import { RECEIVER_SETTINGS, WebhookBooks } from './webhook-books.js';
 
 const DECISION_LIMIT_MS = 60_000;
+const DELIVERY_LIMIT_MS = 120_000;
 
 const { values } = parseArgs({
   options: {
@@ -28,13 +31,19 @@ const random = new Chance(seed);
 say(`events: seed ${seed}`);
 
 const installation = await Installation.open(
-  { RESOLVER_INTERVAL_MS: '100', RESOLVER_FIRST_PAUSE_MS: '100', PROCESS_TIMEOUT_MS: '1500' },
+  {
+    RESOLVER_INTERVAL_MS: '100',
+    RESOLVER_FIRST_PAUSE_MS: '100',
+    PROCESS_TIMEOUT_MS: '1500',
+    ...RECEIVER_SETTINGS,
+  },
   { killable: true },
 );
 let virtualPans: VirtualPans = new Map();
 await installation.prepare(async (baseUrl) => {
   virtualPans = await storeCards({ baseUrl, authorization: installation.authorization });
 });
+const receiver = await WebhookBooks.open(installation, random.fork());
 
 const killing = new Kills({
   installation,
@@ -78,6 +87,8 @@ await trading;
 const rows = await installation.decidedTransactions(DECISION_LIMIT_MS);
 allIsOver = true;
 await following;
+const ids = (readers[0]?.events ?? []).map(({ id }) => id);
+await receiver.waitForAll(ids, DELIVERY_LIMIT_MS);
 clearInterval(progress);
 const seconds = (performance.now() - startedMs) / 1000;
 
@@ -89,12 +100,14 @@ const broken: Broken = {
   'every reader is told the same in the same order': readers
     .filter(({ events }) => orderOf(events) !== orderOf(readers[0]?.events ?? []))
     .map((_, number) => `reader ${number} differs`),
+  'every event is delivered, signed, in order for its subject': receiver.problems(ids),
   'the feed answers 200, or 503': readers.flatMap(({ complaints }) => complaints),
   'no outcome stays open': rows
     .filter(({ status }) => status === 'unknown')
     .map(({ audit }) => `audit ${audit}`),
   'gateways run until they are killed': killing.complaints,
 };
+await receiver.close();
 await installation.close();
 
 const sum = (of: (reader: FeedReader) => number) => readers.reduce((total, reader) => total + of(reader), 0);
@@ -102,7 +115,7 @@ process.exitCode = verdict(
   broken,
   `events: seed ${seed}, ${killing.count} kills ${JSON.stringify(killing.done)}, ${sum(({ deaths }) => deaths)} of readers, ` +
     `${rows.length} transactions, ${subjects.length} subjects, ${readers[0]?.events.length} events for each of ${readers.length} readers in ${seconds.toFixed(0)} s; ` +
-    `${sum(({ unanswered }) => unanswered)} requests of readers not answered`,
+    `${sum(({ unanswered }) => unanswered)} requests of readers not answered; ${receiver.received} webhooks for ${ids.length} events, ${receiver.altered} altered and refused`,
 );
 
 function orderOf(events: FeedReader['events']): string {

@@ -10,6 +10,7 @@ import { PROCESS_GUARDS } from './guards-of-processes.js';
 import { RECORD_GUARDS } from './guards-of-records.js';
 import { SCHEMA_GUARDS } from './guards-of-the-schema.js';
 import { VAULT_GUARDS } from './guards-of-the-vault.js';
+import { WEBHOOK_GUARDS } from './guards-of-webhooks.js';
 
 /** Must pass with any one guard removed: it tells a gateway without a guard from one that is broken altogether. */
 export const CONTROL: NamedTest = ['test/transactions/ordinary-day.test.ts', 'an ordinary day'];
@@ -22,6 +23,7 @@ export const GUARDS: readonly Guard[] = [
   ...SCHEMA_GUARDS,
   ...VAULT_GUARDS,
   ...DIRECTDEBIT_GUARDS,
+  ...WEBHOOK_GUARDS,
   ...MODE_GUARDS,
   ...FAILOVER_GUARDS,
   ...EVENT_GUARDS,

@@ -14,6 +14,7 @@ import { type Ended, run } from './gateway-process.js';
 export const WEBHOOK_SETTINGS = {
   WEBHOOK_NETWORKS: '127.0.0.0/8',
   WEBHOOK_TIMEOUT_MS: '1000',
+  WEBHOOK_FIRST_PAUSE_MS: '20',
 };
 
 export interface TestWebhooks {
@@ -22,6 +23,7 @@ export interface TestWebhooks {
   disable(id: number): Promise<admin.WebhookView>;
   enable(id: number): Promise<admin.WebhookView>;
   remove(id: number): Promise<admin.WebhookView>;
+  replay(id: number, event: string): Promise<admin.WebhookView>;
   test(id: number): Promise<admin.WebhookTest>;
   view(id: number): Promise<admin.WebhookView>;
   /** The oldest first. */
@@ -47,6 +49,7 @@ export function webhooksOf({ databaseUrl, ledgerPath }: TestGateway): TestWebhoo
     disable: (id) => admin.disableWebhook(database, operator, id),
     enable: (id) => admin.enableWebhook(database, operator, id),
     remove: (id) => admin.removeWebhook(database, operator, id),
+    replay: (id, event) => admin.replayWebhook(database, operator, id, event),
     test: (id) => admin.testWebhook(database, operator, means, id),
     view: async (id) => {
       const found = (await admin.listWebhooks(database)).find((endpoint) => endpoint.id === id);

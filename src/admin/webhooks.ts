@@ -1,4 +1,6 @@
 // Webhooks as the operator sets them up and looks at them: endpoints, their secrets, what was sent, and sending it again.
+import { EventFeed } from '../events/feed.js';
+import { EVENT_TYPES } from '../events/types.js';
 import { type JournalAction, journal } from '../journal/journal.js';
 import type { Database, Queryable } from '../postgres/database.js';
 import type { MerchantId, WebhookEndpointId } from '../values/ids.js';
@@ -19,6 +21,7 @@ import {
   type ListedEndpoint,
   listEndpoints,
   lockEndpoint,
+  moveBack,
   removeEndpoint,
   rotateSecret,
 } from '../webhooks/endpoints.js';
@@ -65,16 +68,6 @@ export interface WebhookMeans {
   readonly timeoutMs: number;
 }
 
-const EVENT_TYPES: readonly string[] = [
-  ...['unknown', 'approved', 'declined', 'pending', 'error', 'voided'].map(
-    (status) => `transaction.${status}`,
-  ),
-  'directdebit.returned',
-  ...['customer', 'token'].flatMap((kind) =>
-    ['created', 'updated', 'deleted'].map((deed) => `${kind}.${deed}`),
-  ),
-];
-
 /** How long the old secret goes on signing beside a new one, unless told otherwise. */
 export const OVERLAP_MS = 24 * 3_600_000;
 
@@ -88,7 +81,8 @@ export function addWebhook(
   checkTypes(wish.types);
   const keys = new DataKeys(database, provider);
   return database.transaction(async (connection) => {
-    const added = await addEndpoint(connection, keys, wish, { networks, position: 0 });
+    const position = await new EventFeed(database).newestPosition();
+    const added = await addEndpoint(connection, keys, wish, { networks, position });
     await journalEndpoint(connection, operator, 'webhook.added', added.endpoint);
     return shownOnce(added);
   });
@@ -161,6 +155,25 @@ export async function testWebhook(
   return { id: endpoint.id, event: sent.id, result, httpStatus, durationMs, response };
 }
 
+/** An event and everything after it, once more. */
+export function replayWebhook(
+  database: Database,
+  operator: string,
+  id: number,
+  event: string,
+): Promise<WebhookView> {
+  const feed = new EventFeed(database);
+  return database.transaction(async (connection) => {
+    const endpoint = await lockEndpoint(connection, id);
+    const { organisationId, merchantId } = endpoint;
+    const position = await feed.positionOf(organisationId, merchantId, event);
+    if (position === undefined) refuse('webhook_event_not_found', { event });
+    await moveBack(connection, endpoint, position - 1);
+    await journalEndpoint(connection, operator, 'webhook.replayed', endpoint, `from ${event}`);
+    return viewById(connection, id);
+  });
+}
+
 /** The attempts for an endpoint, the newest first. */
 export async function listDeliveries(database: Queryable, id: number, limit: number): Promise<AttemptView[]> {
   return readAttempts(database, await findEndpoint(database, id), limit);
@@ -211,6 +224,6 @@ function journalEndpoint(
 }
 
 function checkTypes(types: readonly string[] | undefined): void {
-  const unknown = (types ?? []).filter((type) => !EVENT_TYPES.includes(type));
+  const unknown = (types ?? []).filter((type) => !(EVENT_TYPES as readonly string[]).includes(type));
   if (unknown.length > 0) refuse('webhook_types_unknown', { unknown, known: EVENT_TYPES });
 }

@@ -8,6 +8,7 @@ import {
   listWebhooks,
   OVERLAP_MS,
   removeWebhook,
+  replayWebhook,
   rotateWebhook,
   testWebhook,
   type WebhookTest,
@@ -101,6 +102,20 @@ function addSwitching(webhook: Command): void {
       .description('let an endpoint go on, and try at once what waits for it'),
     async (endpoint: number) =>
       shown(await operate((database, operator) => enableWebhook(database, operator, endpoint))),
+  );
+  printing(
+    webhook
+      .command('replay')
+      .argument('<id>', 'the endpoint', id)
+      .description('send an event again, and everything after it')
+      .requiredOption('--from <event>', 'the event’s id, such as evt_1_transaction_17_1'),
+    async (endpoint: number, { from }) => {
+      const replayed = await operate((database, operator) =>
+        replayWebhook(database, operator, endpoint, from),
+      );
+      const sentence = `Webhook endpoint ${replayed.id} gets ${from} again, and everything after it.`;
+      return { value: replayed, sentence };
+    },
   );
 }
 

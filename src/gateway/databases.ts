@@ -25,6 +25,8 @@ export class Databases {
   readonly events: Database;
   /** Nobody waits for what happens in the background, and it may take its time. */
   readonly background: Database;
+  /** What webhooks are sent, and how far they are. */
+  readonly webhooks: Database;
   /** Everything else. */
   readonly others: Database;
 
@@ -48,6 +50,7 @@ export class Databases {
     this.searches = new FairConnections(searches, SEARCHES);
     this.events = this.#add({ maxConnections: EVENT_SESSIONS, ...prompt });
     this.background = this.#add({ maxConnections: 2, ...pool });
+    this.webhooks = this.#add({ maxConnections: 2, ...pool });
     this.others = this.#add({ maxConnections: 4, ...prompt });
   }
 

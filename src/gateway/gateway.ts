@@ -25,6 +25,7 @@ import { type Membership, register } from './membership.js';
 import { assemblePipeline, type Pipeline } from './pipeline.js';
 import { type Settings, SettingsError } from './settings.js';
 import { openVault, type Vault } from './vault.js';
+import { startWebhooks } from './webhooks.js';
 
 export interface Gateway {
   /** For example `http://127.0.0.1:8080/v1`. */
@@ -74,6 +75,7 @@ export function startGateway({
     pipeline.background.start();
     stack.opened(pipeline.background, (background) => background.stop());
     const events = startEvents(parts, stack);
+    startWebhooks({ ...parts, room: pipeline.room, watcher: events.watcher }, stack);
     const baseUrl = await openServer({ ...parts, pipeline, events }, stack);
     return { baseUrl, close: () => stack.close() };
   });

@@ -6,6 +6,7 @@ import { DatabaseUrlError, serversOf } from '../postgres/database-url.js';
 import { POINTS, type Point } from '../transactions/create.js';
 import type { TransitOptions } from '../vault/transit-keys.js';
 import { readNetwork } from '../webhooks/addresses.js';
+import { MOST_LOG_DAYS } from '../webhooks/attempts.js';
 
 export class SettingsError extends Error {}
 
@@ -29,6 +30,8 @@ export interface Settings {
   /** Where webhooks may go although it is not public. */
   readonly webhookNetworks: readonly string[];
   readonly webhookTimeoutMs: number;
+  readonly webhookFirstPauseMs: number;
+  readonly webhookLogDays: number;
   /** After so long a database that does not answer is given up. */
   readonly databaseTimeoutMs: number;
   readonly workers: number;
@@ -88,6 +91,8 @@ export function readSettings(environment: Environment = process.env): Settings {
     eventDays: integer('EVENT_DAYS', 30, 1, MOST_DAYS_KEPT),
     webhookNetworks: readNetworks(environment),
     webhookTimeoutMs: integer('WEBHOOK_TIMEOUT_MS', 10_000, 100, 30_000),
+    webhookFirstPauseMs: integer('WEBHOOK_FIRST_PAUSE_MS', 5_000, 1, 60_000),
+    webhookLogDays: integer('WEBHOOK_LOG_DAYS', 7, 1, MOST_LOG_DAYS),
     databaseTimeoutMs: integer('DATABASE_TIMEOUT_MS', 4_000, 500, 60_000),
     workers: integer('WORKERS', 1, 1, 256),
     maxInFlight: integer('MAX_IN_FLIGHT', 5_000, 1, 1_000_000),

@@ -34,6 +34,7 @@ export type JournalAction =
   | 'webhook.enabled'
   | 'webhook.removed'
   | 'webhook.tested'
+  | 'webhook.replayed'
   | 'keys.rotation_begun'
   | 'keys.rotated'
   | 'keys.rewrapped'

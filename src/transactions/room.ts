@@ -82,6 +82,11 @@ export class Room {
     return tooMany(ownWaiting, most - waiting) && ownWaiting >= most / (this.#underWay.tenants + 1);
   }
 
+  /** How many wait for this process, and not for an acquirer. */
+  get waiting(): number {
+    return this.#underWay.total - this.#asking.total;
+  }
+
   enter(tenant: Tenant): void {
     this.#underWay.add(tenant);
   }

@@ -122,6 +122,8 @@ const REFUSALS = {
     `there is no event type ${unknown.join(', ')}; there are ${known.join(', ')}`,
   webhook_too_many: ({ merchant, most }: { merchant: number; most: number }) =>
     `merchant ${merchant} has ${most} webhook endpoints, and can have no more`,
+  webhook_event_not_found: ({ event }: { event: string }) =>
+    `there is no event ${event} of this merchant; it may be older than events are kept`,
 
   key_encryption_key_being_renewed: () => 'another process is renewing the key-encryption key',
   key_version_not_destroyable: ({ merchant, version }: { merchant: number; version: number }) =>

@@ -1,8 +1,11 @@
-// The log of attempts: every webhook that was sent, and what came of it.
-import type { Queryable } from '../postgres/database.js';
+// The log of attempts: every webhook that was sent, and what came of it. Kept for some days.
+import type { Database, Queryable } from '../postgres/database.js';
 import type { OrganisationId, WebhookEndpointId } from '../values/ids.js';
-import { LOG_ATTEMPT, READ_ATTEMPTS } from './attempts.sql.js';
+import { FORGET_ATTEMPTS, LOG_ATTEMPT, READ_ATTEMPTS } from './attempts.sql.js';
 import type { AttemptResult, LoggedAttempt } from './outcome.js';
+
+/** The ring has 32 days: these, today, tomorrow, and one in which to empty a day before it is needed again. */
+export const MOST_LOG_DAYS = 28;
 
 export interface AttemptView {
   readonly at: Date;
@@ -39,4 +42,17 @@ export async function readAttempts(
   limit: number,
 ): Promise<AttemptView[]> {
   return (await database.query<AttemptView>(READ_ATTEMPTS, [organisationId, id, limit])).rows;
+}
+
+export class AttemptRetention {
+  constructor(
+    private readonly database: Database,
+    private readonly keptDays: number,
+  ) {}
+
+  /** Any number of processes may do it, as often as they like. Returns how many days were emptied. */
+  async run(): Promise<number> {
+    const { rows } = await this.database.query<{ emptied: number }>(FORGET_ATTEMPTS, [this.keptDays]);
+    return rows[0]?.emptied ?? 0;
+  }
 }

@@ -88,3 +88,11 @@ export const REMOVE_ENDPOINT: Statement = {
   name: '',
   text: `DELETE FROM webhook_endpoint WHERE organisation_id = $1 AND id = $2`,
 };
+
+/** Whoever works for it just now may no longer record how far it is. */
+export const MOVE_BACK: Statement = {
+  name: '',
+  text: `
+    UPDATE webhook_endpoint SET position = least(position, $3), lease = lease + 1, leased_until = NULL, wake_at = now()
+    WHERE organisation_id = $1 AND id = $2`,
+};

@@ -16,6 +16,7 @@ import {
   LIST_ENDPOINTS,
   LOCK_ENDPOINT,
   MERCHANT_OF_WEBHOOK,
+  MOVE_BACK,
   NEXT_ENDPOINT_ID,
   REMOVE_ENDPOINT,
   RETRY_DELIVERIES,
@@ -167,4 +168,13 @@ export async function removeEndpoint(
   { organisationId, id }: Pick<Endpoint, 'organisationId' | 'id'>,
 ): Promise<void> {
   await connection.query(REMOVE_ENDPOINT, [organisationId, id]);
+}
+
+/** Everything after this position is delivered again. */
+export async function moveBack(
+  connection: Queryable,
+  { organisationId, id }: Pick<Endpoint, 'organisationId' | 'id'>,
+  position: number,
+): Promise<void> {
+  await connection.query(MOVE_BACK, [organisationId, id, position]);
 }

@@ -1,0 +1,69 @@
+// The webhooks of a gateway: what delivers them, and how often it looks.
+import type { Logger } from 'pino';
+import { eventBodies } from '../api/event-bodies.js';
+import { EventFeed } from '../events/feed.js';
+import type { EventWatcher } from '../events/watcher.js';
+import type { Room } from '../transactions/room.js';
+import { readNetworks } from '../webhooks/addresses.js';
+import { AttemptRetention } from '../webhooks/attempts.js';
+import { Deliverer } from '../webhooks/deliverer.js';
+import { Pace } from '../webhooks/pace.js';
+import { Sender } from '../webhooks/sender.js';
+import { Shares } from '../webhooks/shares.js';
+import type { ClosingStack } from './closing-stack.js';
+import type { DatabaseWatch } from './database-watch.js';
+import type { Databases } from './databases.js';
+import { Loop } from './loop.js';
+import type { Settings } from './settings.js';
+import type { Vault } from './vault.js';
+
+const LOOK_EVERY_MS = 250;
+const FORGET_EVERY_MS = 3_600_000;
+/** Attempts under way at once. */
+const SHARES = { inAll: 512, perOrganisation: 32 };
+/** While payments keep the process busy. What this leaves undelivered is delivered afterwards. */
+const PER_SECOND_WHILE_BUSY = 100;
+
+export interface WebhookParts {
+  readonly settings: Settings;
+  readonly log: Logger;
+  readonly watch: DatabaseWatch;
+  readonly databases: Databases;
+  readonly vault: Vault;
+  readonly watcher: EventWatcher;
+  readonly room: Pick<Room, 'waiting'>;
+}
+
+export function startWebhooks(parts: WebhookParts, stack: ClosingStack): void {
+  const { settings, log, watch, databases, vault, watcher, room } = parts;
+  const { webhookTimeoutMs: timeoutMs, webhookFirstPauseMs: firstPauseMs } = settings;
+  const onError = (error: unknown) => watch.jobFailed('webhooks', error);
+  const sender = new Sender({ networks: readNetworks(settings.webhookNetworks), timeoutMs });
+  const deliverer = new Deliverer({
+    database: databases.webhooks,
+    keys: vault.keys,
+    feed: new EventFeed(databases.webhooks),
+    watcher,
+    bodies: (events) => eventBodies(databases.webhooks, events),
+    sender,
+    shares: new Shares(SHARES),
+    pace: new Pace({ perSecondWhileBusy: PER_SECOND_WHILE_BUSY, paymentsWait: () => room.waiting > 0 }),
+    log,
+    timeoutMs,
+    firstPauseMs,
+    onError,
+  });
+  const retention = new AttemptRetention(databases.webhooks, settings.webhookLogDays);
+  const loops = [
+    new Loop(() => deliverer.run(), LOOK_EVERY_MS, onError),
+    new Loop(
+      () => retention.run(),
+      FORGET_EVERY_MS,
+      (error) => watch.jobFailed('webhook retention', error),
+    ),
+  ].map((loop) => loop.start());
+  stack.opened(deliverer, async () => {
+    await Promise.all(loops.map((loop) => loop.stop()));
+    await deliverer.stop();
+  });
+}

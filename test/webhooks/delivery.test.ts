@@ -1,0 +1,177 @@
+// Webhooks as a merchant's server gets them: signed, each event of the merchant, in order for its subject.
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { isGenuine, startReceiver, type WebhookReceiver } from '../../testkit/webhook-receiver.js';
+import { type TestWebhooks, until, WEBHOOK_SETTINGS, webhooksOf } from '../../testkit/webhooks.js';
+
+let gateway: TestGateway;
+let webhooks: TestWebhooks;
+
+beforeAll(async () => {
+  gateway = await testGateway({ settings: WEBHOOK_SETTINGS });
+  webhooks = webhooksOf(gateway);
+});
+afterAll(async () => {
+  await webhooks.close();
+  await gateway.close();
+});
+
+async function receiver(): Promise<WebhookReceiver> {
+  const started = await startReceiver();
+  onTestFinished(() => started.close());
+  return started;
+}
+
+/** An endpoint of a merchant, with a receiver that knows its secret. Both end with the test. */
+async function endpoint(wish: { merchant?: number; types?: readonly string[] } = {}) {
+  const started = await receiver();
+  const { id, secret } = await webhooks.add(started.url, wish);
+  started.secret = secret;
+  onTestFinished(async () => {
+    await webhooks.remove(id);
+  });
+  return { id, secret, receiver: started };
+}
+
+const auditOf = (answer: { body: { audit: number } }) => answer.body.audit;
+
+test('a purchase → its event, signed as the library of the standard wants it, and logged as delivered', async () => {
+  const { id, receiver: shop } = await endpoint();
+  const audit = auditOf(await gateway.api.purchase());
+  await until(() => shop.received.length === 1);
+  const [got] = shop.received;
+  expect(got).toMatchObject({ genuine: true, path: '/webhooks', id: `evt_1_transaction_${audit}_1` });
+  expect(got?.body).toMatchObject({
+    id: `evt_1_transaction_${audit}_1`,
+    type: 'transaction.approved',
+    merchant: { id: 1 },
+    version: 1,
+  });
+  expect(got?.headers).toMatchObject({ 'content-type': 'application/json', 'user-agent': 'tollgate' });
+  await until(async () => (await webhooks.attempts(id)).length === 1);
+  expect(await webhooks.attempts(id)).toMatchObject([
+    { event: got?.id, type: 'transaction.approved', attempt: 1, result: 'delivered', httpStatus: 204 },
+  ]);
+  expect(await webhooks.view(id)).toMatchObject({
+    state: 'enabled',
+    waiting: 0,
+    deliveredAt: expect.any(Date),
+  });
+});
+
+test('a webhook that was altered → the library refuses it', async () => {
+  const { secret, receiver: shop } = await endpoint();
+  await gateway.api.purchase();
+  await until(() => shop.received.length === 1);
+  const { text, headers } = shop.received[0] ?? expect.fail();
+  expect(isGenuine(secret, text, headers)).toBe(true);
+  expect(isGenuine(secret, text.replace('approved', 'declined'), headers)).toBe(false);
+  expect(isGenuine(secret, text, { ...headers, 'webhook-id': 'evt_1_transaction_999_1' })).toBe(false);
+  const later = String(Number(headers['webhook-timestamp']) + 1);
+  expect(isGenuine(secret, text, { ...headers, 'webhook-timestamp': later })).toBe(false);
+  const another = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+  expect(isGenuine(another, text, headers)).toBe(false);
+});
+
+test('a secret that is rotated → signed with both, and after the overlap with the new one alone', async () => {
+  const { id, secret: old, receiver: shop } = await endpoint();
+  const { secret: renewed } = await webhooks.rotate(id, 3_600_000);
+  await gateway.api.purchase();
+  await until(() => shop.received.length === 1);
+  const during = shop.received[0] ?? expect.fail();
+  expect([old, renewed].map((secret) => isGenuine(secret, during.text, during.headers))).toEqual([
+    true,
+    true,
+  ]);
+  await gateway.sql(`UPDATE webhook_endpoint SET overlap_until = now() WHERE id = $1`, [id]);
+  await gateway.api.purchase();
+  await until(() => shop.received.length === 2);
+  const after = shop.received[1] ?? expect.fail();
+  expect([old, renewed].map((secret) => isGenuine(secret, after.text, after.headers))).toEqual([false, true]);
+});
+
+test('events of another merchant, and from before the endpoint was added → not sent', async () => {
+  await gateway.api.purchase({ merchant: 2 });
+  await until(async () => (await gateway.sql('SELECT 1 FROM event')).length === 0);
+  const { receiver: shop } = await endpoint({ merchant: 2 });
+  await gateway.api.purchase({ merchant: 1 });
+  await gateway.as(gateway.stranger).purchase({ merchant: 4 });
+  const ours = auditOf(await gateway.api.purchase({ merchant: 2 }));
+  await until(() => shop.received.length > 0);
+  expect(shop.received.map(({ id }) => id)).toEqual([`evt_2_transaction_${ours}_1`]);
+});
+
+test('only some types → only those', async () => {
+  const { receiver: shop } = await endpoint({ types: ['transaction.voided'] });
+  const audit = auditOf(await gateway.api.purchase());
+  await gateway.api.void(audit);
+  await until(() => shop.received.length > 0);
+  expect(shop.received.map(({ body }) => [body.type, body.version])).toEqual([['transaction.voided', 2]]);
+});
+
+test('two endpoints of a merchant → each gets every event, with a signature of its own', async () => {
+  const [first, second] = [await endpoint(), await endpoint()];
+  await gateway.api.purchase();
+  await until(() => first.receiver.received.length === 1 && second.receiver.received.length === 1);
+  expect(first.receiver.received[0]?.text).toBe(second.receiver.received[0]?.text);
+  expect([first, second].map(({ receiver: shop }) => shop.received[0]?.genuine)).toEqual([true, true]);
+});
+
+test('a subject that fails → its later events wait behind it, in order, while others go on', async () => {
+  const { id, receiver: shop } = await endpoint();
+  const stubborn = auditOf(await gateway.api.purchase());
+  await until(() => shop.received.length === 1);
+  let refused = 0;
+  shop.behave = ({ body }) => {
+    if (!body.id.includes(`_${stubborn}_`)) return 204;
+    refused += 1;
+    return refused <= 3 ? 500 : 204;
+  };
+  await gateway.api.void(stubborn);
+  const others = await Promise.all(Array.from({ length: 10 }, () => gateway.api.purchase()));
+  await until(() => shop.received.filter(({ body }) => body.type === 'transaction.voided').length === 1);
+  // Refused once; the others do not wait for it.
+  await until(() =>
+    others.every((other) => shop.received.some(({ id: event }) => event.includes(`_${auditOf(other)}_`))),
+  );
+  // The third pause is of seconds: it is not waited for.
+  await until(async () => {
+    await gateway.sql(`UPDATE webhook_delivery SET next_at = now() WHERE next_at IS NOT NULL`);
+    await gateway.sql(`UPDATE webhook_endpoint SET wake_at = now() WHERE leased_until IS NULL`);
+    return refused === 4;
+  });
+  await until(async () => (await webhooks.view(id)).waiting === 0);
+  const attempts = (await webhooks.attempts(id)).filter(({ event }) => event.endsWith(`_${stubborn}_2`));
+  expect(attempts.map(({ attempt, result }) => [attempt, result])).toEqual([
+    [1, 'refused'],
+    [2, 'refused'],
+    [3, 'refused'],
+    [4, 'delivered'],
+  ]);
+});
+
+test('many events about one subject → one at a time, in the order of their versions', async () => {
+  const { receiver: shop } = await endpoint();
+  let atOnce = 0;
+  let most = 0;
+  shop.behave = (_, response) => {
+    atOnce += 1;
+    most = Math.max(most, atOnce);
+    setTimeout(() => {
+      atOnce -= 1;
+      response.writeHead(200).end();
+    }, 20);
+    return undefined;
+  };
+  // As if a subject had changed often: nothing that the interface offers does so quickly.
+  await gateway.sql(
+    `INSERT INTO event (created_at, organisation_id, merchant_id, subject, version, type, data)
+     SELECT now(), 1, 1, 999999, version, 'token.updated', $1 FROM generate_series(1, 30) version`,
+    [JSON.stringify({ customerId: 1, virtualPan: '9000000000000001', preferredName: 'Card', active: true })],
+  );
+  await until(() => shop.received.length === 30);
+  expect(shop.received.map(({ body }) => body.version)).toEqual(
+    Array.from({ length: 30 }, (_, place) => place + 1),
+  );
+  expect(most).toBe(1);
+});
