@@ -11,6 +11,7 @@ import { RECORD_RESOLUTIONS } from '../src/directdebit/intake.sql.js';
 import { Database } from '../src/postgres/database.js';
 import { AuditLeases } from '../src/transactions/audit-leases.js';
 import { Claims } from '../src/transactions/claim.js';
+import { Clock } from '../src/transactions/clock.js';
 import { ProcessRegistry } from '../src/transactions/process-registry.js';
 import { Records } from '../src/transactions/record.js';
 import { RECORD_DIRECT, RECORD_TARGETED } from '../src/transactions/record.sql.js';
@@ -40,11 +41,8 @@ async function statements({ databaseUrl, connections, seconds }: StatementsAsked
   await registry.heartbeat(leases);
   const options = { maxBatch: 256, lanes: 1 };
   const claims = new Claims(database, registry, options);
-  const records = new Records(database, options, {
-    direct: RECORD_DIRECT,
-    targeted: RECORD_TARGETED,
-    resolutions: RECORD_RESOLUTIONS,
-  });
+  const intake = { direct: RECORD_DIRECT, targeted: RECORD_TARGETED, resolutions: RECORD_RESOLUTIONS };
+  const records = new Records({ database, clock: new Clock(), intake }, options);
   const run = randomBytes(6).toString('hex');
   // As long as a real one: nonce, card number and expiry date, tag.
   const sealed = randomBytes(80);

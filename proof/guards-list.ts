@@ -8,6 +8,7 @@ import { FAILOVER_GUARDS } from './guards-of-failover.js';
 import { MODE_GUARDS } from './guards-of-modes.js';
 import { PROCESS_GUARDS } from './guards-of-processes.js';
 import { RECORD_GUARDS } from './guards-of-records.js';
+import { SETTLEMENT_GUARDS } from './guards-of-settlement.js';
 import { SCHEMA_GUARDS } from './guards-of-the-schema.js';
 import { VAULT_GUARDS } from './guards-of-the-vault.js';
 import { WEBHOOK_GUARDS } from './guards-of-webhooks.js';
@@ -27,4 +28,5 @@ export const GUARDS: readonly Guard[] = [
   ...MODE_GUARDS,
   ...FAILOVER_GUARDS,
   ...EVENT_GUARDS,
+  ...SETTLEMENT_GUARDS,
 ];

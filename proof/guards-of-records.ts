@@ -36,8 +36,8 @@ export const RECORD_GUARDS: readonly Guard[] = [
   {
     name: 'record: the answer that is given is the one that is stored',
     file: 'src/transactions/record.ts',
-    find: 'if (rows.length === recordings.length) return',
-    replace: 'if (rows.length <= recordings.length) return',
+    find: 'if (asAnswered.length === recordings.length) return',
+    replace: 'if (asAnswered.length <= recordings.length) return',
     tests: [[BELIEVED_DEAD, 'approval that comes after the reversal']],
   },
   {

@@ -17,6 +17,7 @@ const FOLDERS = [
   'acquirers',
   'transactions',
   'directdebit',
+  'settlement',
   'webhooks',
   'admin',
   'api',

@@ -15,6 +15,7 @@ export const TABLE_OWNERS: Readonly<Record<string, string | readonly string[]>> 
   audit_lease: 'transactions',
   process: 'transactions',
   sweep: 'transactions',
+  settlement_entry: 'transactions',
   directdebit_file: 'directdebit',
   directdebit_item: 'directdebit',
   webhook_endpoint: 'webhooks',

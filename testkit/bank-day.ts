@@ -84,8 +84,12 @@ export function bankDayOf({ databaseUrl, ledgerPath }: TestGateway): BankDay {
 }
 
 /** Moves the clock where no command may, and waits until the gateway has the new time and has done what is due by it. */
-export async function moveClock({ sql }: Pick<TestGateway, 'sql'>, days: number): Promise<void> {
-  await sql('UPDATE gateway SET advanced_ms = advanced_ms + $1', [days * 86_400_000]);
+export function moveClock(gateway: Pick<TestGateway, 'sql'>, days: number): Promise<void> {
+  return moveClockByMs(gateway, days * 86_400_000);
+}
+
+export async function moveClockByMs({ sql }: Pick<TestGateway, 'sql'>, ms: number): Promise<void> {
+  await sql('UPDATE gateway SET advanced_ms = advanced_ms + $1', [Math.round(ms)]);
   const behind = `SELECT p.id::text FROM process p, gateway g WHERE p.advanced_ms <> g.advanced_ms
     UNION ALL SELECT i.audit::text FROM directdebit_item i, gateway g
     WHERE i.next_at <= now() + (g.advanced_ms * interval '1 millisecond')`;

@@ -50,6 +50,7 @@ const VERSION = '1.0.0';
 
 const TAGS: Readonly<Record<Tag, string>> = {
   Transactions: 'Payments and what follows from them, looked up by audit or by correlation ID.',
+  Settlements: 'What each day comes to.',
   Customers: 'The vault: customers, and groupings of tokens in general.',
   Tokens: 'The vault: stored payment methods, each with a virtual PAN to pay with.',
   Events: 'What has changed, in order, so that nobody has to look up everything again and again.',

@@ -16,7 +16,7 @@ export interface Reply {
   readonly outcome?: string;
 }
 
-export type Tag = 'Transactions' | 'Customers' | 'Tokens' | 'Events';
+export type Tag = 'Transactions' | 'Settlements' | 'Customers' | 'Tokens' | 'Events';
 
 interface Success {
   readonly status: number;

@@ -43,6 +43,11 @@ const OTHER_WORDS: Readonly<
     code: 'field_out_of_range',
     message: `A direct debit must be in ${BECS_CURRENCY}.`,
   },
+  settlement_too_slow: {
+    code: 'unavailable',
+    message:
+      'So much settles on this day that it cannot be added up in time. Ask for one merchant, or the operator.',
+  },
   search_too_slow: {
     code: 'unavailable',
     message:

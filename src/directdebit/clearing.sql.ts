@@ -46,13 +46,13 @@ export const CLEAR_DUE: Statement = {
       SELECT i.organisation_id, i.audit FROM directdebit_item i
       JOIN directdebit_file f ON f.organisation_id = i.organisation_id AND f.merchant_id = i.merchant_id
         AND f.number = i.file_number
-      WHERE i.next_at <= to_timestamp($1::float8 / 1000) AND i.state = 'filed' AND i.simulated_return IS NULL
+      WHERE i.next_at <= to_timestamp($3::float8 / 1000) AND i.state = 'filed' AND i.simulated_return IS NULL
         AND f.taken_at IS NOT NULL AND (f.written_at IS NOT NULL OR f.simulated)
-      ORDER BY i.next_at, i.audit LIMIT $2 FOR UPDATE OF i SKIP LOCKED
+      ORDER BY i.next_at, i.audit LIMIT $4 FOR UPDATE OF i SKIP LOCKED
     ), cleared AS (
       UPDATE directdebit_item i SET state = 'cleared', next_at = NULL FROM due
       WHERE i.organisation_id = due.organisation_id AND i.audit = due.audit
-      RETURNING i.organisation_id, i.audit, $3::text AS message
+      RETURNING i.organisation_id, i.audit, $5::text AS message
     ), ${APPROVE_CLEARED}
     SELECT audit FROM approved`,
 };

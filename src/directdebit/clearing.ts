@@ -6,7 +6,7 @@ import type { Clock } from '../transactions/clock.js';
 import { CLEARED } from '../transactions/outcome.js';
 import { addBusinessDays } from '../values/business-days.js';
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
-import { settlementCutOff } from '../values/settlement.js';
+import { settlementCalendar, settlementCutOff } from '../values/settlement.js';
 import { sydneyDate } from '../values/sydney.js';
 import { ANYTHING_DUE, CLEAR_DUE, DUE_FOR_A_FILE, DUE_TO_RETURN, LOCK_CLEARING } from './clearing.sql.js';
 import { directEntryOf } from './direct-entry.js';
@@ -112,14 +112,14 @@ export class Clearing {
       for (const { organisationId, audit } of rows) {
         await bank.giveBack(referenceOf(organisationId, audit));
       }
-      await takeReturns(database, rows, SIMULATED_BANK);
+      await takeReturns(database, rows, { actor: SIMULATED_BANK, nowMs });
       if (rows.length < BATCH) return;
     }
   }
 
   async #clearWhatIsDue(nowMs: number): Promise<void> {
     for (;;) {
-      const values = [nowMs, BATCH, CLEARED.responseMessage];
+      const values = [...settlementCalendar(nowMs), nowMs, BATCH, CLEARED.responseMessage];
       const { count } = await this.parts.database.query(CLEAR_DUE, values);
       if (count < BATCH) return;
     }

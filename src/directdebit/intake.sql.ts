@@ -1,6 +1,6 @@
 import type { Statement } from '../postgres/database.js';
 import { RECORDED } from '../transactions/record.sql.js';
-import { DECIDE_DIRECT_DEBITS, DECIDE_TARGETED, JOURNAL_RESOLUTIONS } from '../transactions/status.sql.js';
+import { DECIDE_DIRECT, DECIDE_TARGETED, JOURNAL_RESOLUTIONS } from '../transactions/status.sql.js';
 
 /**
  * A direct debit that was taken in begins its way to the bank that took it in, for good. The simulated bank takes it when
@@ -17,7 +17,7 @@ const NEW_ITEMS = `
 /** Commit B where direct debits are among the payments. */
 export const RECORD_DIRECT_DEBITS: Statement = {
   name: 'record-direct-debits',
-  text: `WITH ${DECIDE_DIRECT_DEBITS}, ${NEW_ITEMS} ${RECORDED}`,
+  text: `WITH ${DECIDE_DIRECT}, ${NEW_ITEMS} ${RECORDED}`,
 };
 
 /** The same where refunds of direct debits are among operations on an earlier transaction. */

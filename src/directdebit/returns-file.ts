@@ -125,7 +125,7 @@ async function take(database: Database, file: FileHandle, options: ImportOptions
       else if (match === 'returned already') returnedAlready += 1;
       else unmatched.push({ line, lodgementReference: item.lodgementReference, reason: match });
     }
-    const taken = await takeReturns(database, returns, options.actor);
+    const taken = await takeReturns(database, returns, options);
     for (const { audit, late, refundedCents } of taken) declined.push({ audit, late, refundedCents });
     // Listed twice, or returned by another import since they were looked up.
     returnedAlready += returns.length - taken.length;

@@ -33,17 +33,22 @@ export const FIND_RETURNED: Statement = {
     LEFT JOIN direct_entry e ON e.organisation_id = i.organisation_id AND e.merchant_id = i.merchant_id`,
 };
 
+/** After the days of the settlement. */
 export const LISTED = columns<{
   readonly organisationId: OrganisationId;
   readonly audit: Audit;
   readonly code: number;
   readonly message: string;
-}>('listed', {
-  organisation_id: integer(({ organisationId }) => organisationId),
-  audit: integer(({ audit }) => audit),
-  code: smallint(({ code }) => code),
-  message: text(({ message }) => message),
-});
+}>(
+  'listed',
+  {
+    organisation_id: integer(({ organisationId }) => organisationId),
+    audit: integer(({ audit }) => audit),
+    code: smallint(({ code }) => code),
+    message: text(({ message }) => message),
+  },
+  { after: 2 },
+);
 
 // Rows are locked in the order of the audits, so that two imports of the same file wait for each other and do not deadlock.
 const RETURNED = `

@@ -5,6 +5,7 @@ import { maskAccountNumber, type ShownBankAccount } from '../values/bank-account
 import { directDebitMode } from '../values/direct-debit-mode.js';
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 import type { Cents } from '../values/money.js';
+import { settlementCalendar } from '../values/settlement.js';
 import type { ReturnedItem } from './aba-line.js';
 import { DEFAULT_DISPUTE_DAYS } from './direct-entry.js';
 import type { Lodged } from './lodgement-reference.js';
@@ -63,8 +64,9 @@ interface FoundRow {
 export async function takeReturns(
   database: Queryable,
   returns: readonly Return[],
-  actor: string,
+  { actor, nowMs }: { readonly actor: string; readonly nowMs: number },
 ): Promise<Declined[]> {
+  const calendar = settlementCalendar(nowMs);
   // An item that is listed twice comes back once: as its first line says.
   const first = new Map([...returns].reverse().map((one) => [keyOf(one), one]));
   const unique = [...first.values()];
@@ -73,8 +75,8 @@ export async function takeReturns(
   const others = unique.filter(({ transactionType }) => transactionType !== 'refund');
   return database.transaction(async (connection) => {
     const declined = [
-      ...(await decline(connection, RETURN_ITEMS, others)),
-      ...(await decline(connection, RETURN_REFUNDS, refunds)),
+      ...(await decline(connection, RETURN_ITEMS, calendar, others)),
+      ...(await decline(connection, RETURN_REFUNDS, calendar, refunds)),
     ];
     for (const one of declined) {
       if (!one.late) continue;
@@ -94,13 +96,14 @@ function keyOf({ organisationId, audit }: Pick<Return, 'organisationId' | 'audit
 async function decline(
   connection: Queryable,
   statement: Statement,
+  calendar: readonly string[],
   returns: readonly Return[],
 ): Promise<Declined[]> {
   if (returns.length === 0) return [];
   const listed = returns.map(({ organisationId, audit, code }) => {
     return { organisationId, audit, code, message: MEANINGS[code] ?? 'Returned' };
   });
-  const { rows } = await connection.query<Declined>(statement, LISTED.encode(listed));
+  const { rows } = await connection.query<Declined>(statement, [...calendar, ...LISTED.encode(listed)]);
   return rows;
 }
 

@@ -1,7 +1,9 @@
-// The background loops of a gateway: heartbeats, the resolver, the sweep, the clearing of direct debits and the end of old events.
+// The background loops of a gateway: heartbeats, the resolver, the sweep, the clearing of direct debits, the close of settlement
+// days and the end of old events.
 import type { Logger } from 'pino';
 import type { Clearing } from '../directdebit/clearing.js';
 import { EventRetention } from '../events/retention.js';
+import { DayClosing } from '../settlement/closing.js';
 import type { AuditLeases } from '../transactions/audit-leases.js';
 import type { Clock } from '../transactions/clock.js';
 import type { ProcessRegistry } from '../transactions/process-registry.js';
@@ -16,6 +18,7 @@ import type { Settings } from './settings.js';
 const HEARTBEAT_EVERY_MS = 1_000;
 const CLEARING_EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 1_000;
+const CLOSE_DAYS_EVERY_MS = 1_000;
 const FORGET_EVENTS_EVERY_MS = 3_600_000;
 
 export interface BackgroundParts {
@@ -36,6 +39,7 @@ export class Background {
   readonly #resolving: Loop;
   readonly #sweeping: Loop;
   readonly #clearing: Loop;
+  readonly #closing: Loop;
   readonly #forgetting: Loop;
 
   constructor(private readonly parts: BackgroundParts) {
@@ -52,6 +56,8 @@ export class Background {
     );
     this.#sweeping = new Loop(() => sweep.run(), SWEEP_EVERY_MS, failed('sweep'));
     this.#clearing = new Loop(() => clearing.run(), CLEARING_EVERY_MS, failed('clearing'));
+    const days = new DayClosing(databases.background, parts.clock);
+    this.#closing = new Loop(() => days.run(), CLOSE_DAYS_EVERY_MS, failed('settlement close'));
     const retention = new EventRetention(databases.background, settings.eventDays);
     this.#forgetting = new Loop(() => retention.run(), FORGET_EVENTS_EVERY_MS, failed('event retention'));
     this.#heartbeats = new Loop(
@@ -76,7 +82,14 @@ export class Background {
   }
 
   get #all(): readonly Loop[] {
-    return [this.#resolving, this.#sweeping, this.#clearing, this.#forgetting, this.#heartbeats];
+    return [
+      this.#resolving,
+      this.#sweeping,
+      this.#clearing,
+      this.#closing,
+      this.#forgetting,
+      this.#heartbeats,
+    ];
   }
 
   async #heartbeat(): Promise<void> {
@@ -85,7 +98,10 @@ export class Background {
     watch.heartbeatCommitted();
     searchFence.advance(reply);
     // A clock that was moved makes things due.
-    if (clock.advancedBy(reply.advancedMs)) this.#clearing.wake();
+    if (clock.advancedBy(reply.advancedMs)) {
+      this.#clearing.wake();
+      this.#closing.wake();
+    }
     await searchFence.forget();
   }
 }

@@ -20,7 +20,7 @@ export class Databases {
   readonly vital: Database;
   readonly vault: Database;
   readonly newTokens: Database;
-  /** Searches for customers and lists of transactions, whose statements have little time. */
+  /** Searches for customers, lists of transactions and reports, whose statements have little time. */
   readonly searches: FairConnections;
   readonly events: Database;
   /** Nobody waits for what happens in the background, and it may take its time. */

@@ -13,6 +13,7 @@ import { Callers } from '../merchants/callers.js';
 import type { Database } from '../postgres/database.js';
 import { schemaIsCurrent } from '../postgres/migrations.js';
 import { referenceDocuments } from '../reference/documents.js';
+import { SettlementReports } from '../settlement/report.js';
 import { History } from '../transactions/history.js';
 import type { ProcessRegistry } from '../transactions/process-registry.js';
 import { settlementDay } from '../values/settlement.js';
@@ -111,6 +112,7 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<stri
     creation: pipeline.creation,
     lookup: pipeline.lookup,
     history: new History(databases.searches),
+    settlements: new SettlementReports(databases.searches),
     searchFence: membership.searchFence,
     clock: membership.clock,
     log,

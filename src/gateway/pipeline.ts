@@ -55,11 +55,12 @@ export function assemblePipeline(parts: PipelineParts): Pipeline {
   const deadlineMs = settings.acquirerDeadlineMs;
   const batches = { maxBatch: settings.maxBatch, lanes: settings.maxBatch === 1 ? 8 : 1 };
   const lookup = new Lookup(databases.lookUps, settings.correlationIdHours * HOUR_MS, batches);
-  const records = new Records(databases.commits, batches, {
+  const intake = {
     direct: RECORD_DIRECT_DEBITS,
     targeted: RECORD_DIRECT_DEBIT_REFUNDS,
     resolutions: RECORD_RESOLUTIONS,
-  });
+  };
+  const records = new Records({ database: databases.commits, clock, intake }, batches);
   const claims = new Claims(databases.commits, registry, batches);
   const orders = new Orders({ database: databases.others, keys: vault.keys, referenceOf });
   const background = new Background({

@@ -1,5 +1,6 @@
 // How far the gateway's clock is ahead of real time, as the database has it for every process: read, held and moved.
 import type { Queryable } from '../postgres/database.js';
+import { lastClosedDay } from '../values/settlement.js';
 import { ADVANCED, HOLD_CLOCK, MOVE_CLOCK } from './gateway-clock.sql.js';
 
 interface Advanced {
@@ -20,5 +21,5 @@ export async function holdClock(connection: Queryable): Promise<number> {
 
 /** Never behind real time. */
 export async function moveClock(connection: Queryable, byMs: number): Promise<void> {
-  await connection.query(MOVE_CLOCK, [byMs]);
+  await connection.query(MOVE_CLOCK, [byMs, lastClosedDay(Date.now())]);
 }

@@ -1,9 +1,9 @@
 import type { Statement } from '../postgres/database.js';
 import { DECIDE_DIRECT, DECIDE_TARGETED, DOUBTS, IN_DOUBT } from './status.sql.js';
 
-/** Returned is what was decided. */
+/** Returned is what was decided, and whether as answered. */
 export const RECORDED = `
-    SELECT organisation_id AS "organisationId", audit FROM decided`;
+    SELECT organisation_id AS "organisationId", audit, as_answered AS "asAnswered" FROM decided`;
 
 /** Commit B of payments with a method of their own. */
 export const RECORD_DIRECT: Statement = {

@@ -2,7 +2,9 @@
 
 import { Batcher } from '../postgres/batcher.js';
 import type { Database, Statement } from '../postgres/database.js';
+import { settlementCalendar } from '../values/settlement.js';
 import type { BatchOptions } from './claim.js';
+import type { Clock } from './clock.js';
 import { HAND_TO_RESOLVER, RECORD_DIRECT, RECORD_TARGETED } from './record.sql.js';
 import { ANSWERS, DOUBTS, RESOLUTIONS } from './status.sql.js';
 import type { InDoubt, Intent, Outcome, Recording, Resolution } from './transaction.js';
@@ -15,6 +17,17 @@ export interface IntakeStatements {
   readonly resolutions: Statement;
 }
 
+export interface RecordsParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly intake: IntakeStatements;
+}
+
+/** What was decided, and whether as answered: the settlement day may have closed meanwhile. */
+interface Recorded extends Pick<Intent, 'organisationId' | 'audit'> {
+  readonly asAnswered: boolean;
+}
+
 export class Records {
   readonly #direct: Batcher<Recording, boolean>;
   readonly #targeted: Batcher<Recording, boolean>;
@@ -22,10 +35,10 @@ export class Records {
   readonly #doubts: Batcher<InDoubt, undefined>;
 
   constructor(
-    private readonly database: Database,
+    private readonly parts: RecordsParts,
     options: BatchOptions,
-    intake: IntakeStatements,
   ) {
+    const { intake } = parts;
     this.#direct = new Batcher(
       (recordings) => this.#record(anyPending(recordings) ? intake.direct : RECORD_DIRECT, recordings),
       options,
@@ -42,7 +55,10 @@ export class Records {
     this.#doubts = new Batcher((doubts) => this.#handOver(doubts), options);
   }
 
-  /** Stores the outcome. False when the transaction was decided meanwhile, or the resolver has taken it. */
+  /**
+   * Stores the outcome. False when what is stored may be something else: the transaction was decided meanwhile, the resolver
+   * has taken it, or it settles on a later day than was answered.
+   */
   record(intent: InDoubt, outcome: Outcome): Promise<boolean> {
     const batches = intent.targetAudit === undefined ? this.#direct : this.#targeted;
     return batches.submit({ organisationId: intent.organisationId, intent, outcome, attempt: 0 });
@@ -50,40 +66,45 @@ export class Records {
 
   /** Stores what became of a transaction in doubt, and the journal entry. False when another attempt has decided, or will. */
   resolve(intent: InDoubt, outcome: Outcome, attempt: number, detail: string): Promise<boolean> {
-    return this.#resolutions.submit({
-      organisationId: intent.organisationId,
-      intent,
-      outcome,
-      attempt,
-      detail,
-    });
+    const { organisationId } = intent;
+    return this.#resolutions.submit({ organisationId, intent, outcome, attempt, detail });
   }
 
   async handToResolver(intent: InDoubt): Promise<void> {
     await this.#doubts.submit(intent);
   }
 
-  #resolve(statement: Statement, resolutions: readonly Resolution[]): Promise<readonly boolean[]> {
-    return this.#record(statement, resolutions, RESOLUTIONS.encode(resolutions));
+  async #record(statement: Statement, recordings: readonly Recording[]): Promise<readonly boolean[]> {
+    const rows = await this.#store(statement, ANSWERS.encode(recordings));
+    const asAnswered = rows.filter((row) => row.asAnswered);
+    if (asAnswered.length === recordings.length) return recordings.map(() => true);
+    return among(asAnswered, recordings);
   }
 
-  async #record(
-    statement: Statement,
-    recordings: readonly Recording[],
-    further: readonly string[] = [],
-  ): Promise<readonly boolean[]> {
-    const values =
-      further.length === 0 ? ANSWERS.encode(recordings) : [...ANSWERS.encode(recordings), ...further];
-    const { rows } = await this.database.query<Pick<Intent, 'organisationId' | 'audit'>>(statement, values);
-    if (rows.length === recordings.length) return recordings.map(() => true);
-    const decided = new Set(rows.map(({ organisationId, audit }) => `${organisationId}/${audit}`));
-    return recordings.map(({ intent }) => decided.has(`${intent.organisationId}/${intent.audit}`));
+  async #resolve(statement: Statement, resolutions: readonly Resolution[]): Promise<readonly boolean[]> {
+    const values = [...ANSWERS.encode(resolutions), ...RESOLUTIONS.encode(resolutions)];
+    return among(await this.#store(statement, values), resolutions);
+  }
+
+  async #store(statement: Statement, values: readonly string[]): Promise<readonly Recorded[]> {
+    const { database, clock } = this.parts;
+    const { rows } = await database.query<Recorded>(statement, [
+      ...settlementCalendar(clock.now()),
+      ...values,
+    ]);
+    return rows;
   }
 
   async #handOver(doubts: readonly InDoubt[]): Promise<readonly undefined[]> {
-    await this.database.query(HAND_TO_RESOLVER, DOUBTS.encode(doubts));
+    await this.parts.database.query(HAND_TO_RESOLVER, DOUBTS.encode(doubts));
     return doubts.map(() => undefined);
   }
+}
+
+/** Which of the entries these rows are about. */
+function among(rows: readonly Recorded[], entries: readonly Recording[]): boolean[] {
+  const keys = new Set(rows.map(({ organisationId, audit }) => `${organisationId}/${audit}`));
+  return entries.map(({ intent }) => keys.has(`${intent.organisationId}/${intent.audit}`));
 }
 
 function anyPending(recordings: readonly Recording[]): boolean {

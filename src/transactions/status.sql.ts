@@ -4,7 +4,15 @@ import { columns, date, float, integer, optionalText, smallint, text } from '../
 import type { InDoubt, Recording, Resolution } from './transaction.js';
 
 // The one home of the status of transactions: nothing else sets it. Each fragment changes it, and writes the events about the
-// change, in a statement of which it is a part; what it reads, and what it is called there, its comment says.
+// change and what it settles, in a statement of which it is a part; what it reads, and what it is called there, its comment says.
+
+/**
+ * The day that is open for settlement, by the database: of those that are the first two parameters ($1, $2), with their closes, of
+ * every statement in which something is settled. Asked only where something is.
+ */
+const OPENED = `
+    opened AS MATERIALIZED (SELECT open_settlement_day($1::date[], $2::timestamptz[]) AS day)`;
+const OPEN_DAY = `(SELECT day FROM opened)`;
 
 /** What a new status brings along. */
 const DECIDED_NOW = `version = t.version + 1, decided_at = (SELECT gateway_now())`;
@@ -15,58 +23,82 @@ const FOR_EVENTS = `t.organisation_id, t.merchant_id, t.audit, t.version, t.stat
 const EVENT = `${INTO_EVENTS}
     SELECT organisation_id, merchant_id, audit, version, 'transaction.' || status, (SELECT gateway_now())`;
 
-export const ANSWERS = columns<Recording>('answer', {
-  organisation_id: integer(({ organisationId }) => organisationId),
-  audit: integer(({ intent }) => intent.audit),
-  resolve_attempts: integer(({ attempt }) => attempt),
-  gateway_status_code: smallint(({ outcome }) => outcome.gatewayStatusCode),
-  voidable_until_ms: float(({ outcome }) => outcome.voidableUntilMs),
-  status: text(({ outcome }) => outcome.status),
-  response_code: optionalText(({ outcome }) => outcome.responseCode),
-  response_message: optionalText(({ outcome }) => outcome.responseMessage),
-  settlement_date: date(({ outcome }) => outcome.settlementDate),
-  authorisation_code: optionalText(({ outcome }) => outcome.authorisationCode),
-  preauthorisation_code: optionalText(({ outcome }) => outcome.preauthorisationCode),
-});
+export const ANSWERS = columns<Recording>(
+  'answer',
+  {
+    organisation_id: integer(({ organisationId }) => organisationId),
+    audit: integer(({ intent }) => intent.audit),
+    resolve_attempts: integer(({ attempt }) => attempt),
+    gateway_status_code: smallint(({ outcome }) => outcome.gatewayStatusCode),
+    voidable_until_ms: float(({ outcome }) => outcome.voidableUntilMs),
+    status: text(({ outcome }) => outcome.status),
+    response_code: optionalText(({ outcome }) => outcome.responseCode),
+    response_message: optionalText(({ outcome }) => outcome.responseMessage),
+    settlement_date: date(({ outcome }) => outcome.settlementDate),
+    authorisation_code: optionalText(({ outcome }) => outcome.authorisationCode),
+    preauthorisation_code: optionalText(({ outcome }) => outcome.preauthorisationCode),
+  },
+  { after: 2 },
+);
+
+/** What an entry of the settlement has to know. */
+const FOR_SETTLEMENT = `t.transaction_type, t.target_audit, t.amount_cents, t.currency, t.acquirer, t.card_type,
+        t.bank_account IS NOT NULL AS direct_debit, t.settlement_date`;
+
+/** Followed by rows. Entries are never changed: what is undone later is another entry. */
+const INTO_SETTLEMENT = `
+      INSERT INTO settlement_entry (organisation_id, merchant_id, audit, target_audit, settlement_date, transaction_type,
+        payment_method, card_type, currency, acquirer, amount_cents)`;
+
+/** What such a row tells of itself, beside its date, its type and its amount. */
+const METHOD = `CASE WHEN direct_debit THEN 'bankaccount' ELSE 'creditcard' END, coalesce(card_type, ''), currency, acquirer`;
+
+/** What the merchant gets, or what is taken from it. */
+const GOT = `CASE WHEN transaction_type IN ('refund', 'standalone_refund') THEN -amount_cents ELSE amount_cents END`;
+
+/** Reads `decided`. A hold settles nothing, nor does what is pending. */
+const SETTLE_DECIDED = `${INTO_SETTLEMENT}
+      SELECT organisation_id, merchant_id, audit, target_audit, settlement_date, transaction_type, ${METHOD}, ${GOT}
+      FROM decided
+      WHERE status = 'approved' AND transaction_type IN ('purchase', 'completion', 'refund', 'standalone_refund')`;
 
 /**
  * The outcomes of transactions in doubt. Once the resolver has taken a transaction (its attempts count up), only that attempt may
- * decide it: an answer that comes late changes nothing.
+ * decide it: an answer that comes late changes nothing. Whatever day the answer names, a day that is closed is not settled on.
  */
 const DECIDE = `
       UPDATE transaction t SET
         status = answer.status, ${DECIDED_NOW}, gateway_status_code = answer.gateway_status_code,
         response_code = answer.response_code, response_message = answer.response_message,
-        settlement_date = answer.settlement_date, authorisation_code = answer.authorisation_code,
-        preauthorisation_code = answer.preauthorisation_code,
-        voidable_until = to_timestamp(answer.voidable_until_ms / 1000), resolve_at = NULL
+        settlement_date = CASE WHEN answer.settlement_date IS NOT NULL THEN greatest(answer.settlement_date, ${OPEN_DAY}) END,
+        authorisation_code = answer.authorisation_code, preauthorisation_code = answer.preauthorisation_code,
+        voidable_until = CASE WHEN answer.settlement_date < ${OPEN_DAY} AND t.completable_until IS NULL
+          THEN ($2::timestamptz[])[array_position($1::date[], ${OPEN_DAY})]
+          ELSE to_timestamp(answer.voidable_until_ms / 1000) END,
+        resolve_at = NULL
       FROM ${ANSWERS.rows}
       WHERE t.organisation_id = answer.organisation_id AND t.audit = answer.audit
         AND t.status = 'unknown' AND t.resolve_attempts = answer.resolve_attempts`;
 
-/** Makes `decided` of the answers: those that were. */
-export const DECIDE_DIRECT = `
-    decided AS (${DECIDE}
-      RETURNING ${FOR_EVENTS}
-    ), events AS (${EVENT}
-      FROM decided
-    )`;
+/** Whether what is stored is what the answer says: its day may have closed meanwhile. */
+const AS_ANSWERED = `t.settlement_date IS NOT DISTINCT FROM answer.settlement_date AS as_answered`;
 
-/** The same, with what it takes to begin the way of a direct debit. */
-export const DECIDE_DIRECT_DEBITS = `
+/** Makes `decided` of the answers: those that were, with what it takes to begin the way of a direct debit. */
+export const DECIDE_DIRECT = `${OPENED},
     decided AS (${DECIDE}
-      RETURNING ${FOR_EVENTS}, t.target_audit, t.voidable_until, t.acquirer
+      RETURNING ${FOR_EVENTS}, ${FOR_SETTLEMENT}, t.voidable_until, ${AS_ANSWERED}
     ), events AS (${EVENT}
       FROM decided
+    ), settled AS (${SETTLE_DECIDED}
     )`;
 
 /**
  * The same for operations on an earlier transaction: what did not happen gives its reservation back; a void that did makes its
  * target voided, and gives a voided completion's or refund's amount back to that one's own target.
  */
-export const DECIDE_TARGETED = `
+export const DECIDE_TARGETED = `${OPENED},
     decided AS (${DECIDE}
-      RETURNING ${FOR_EVENTS}, t.transaction_type, t.target_audit, t.amount_cents, t.voidable_until, t.acquirer,
+      RETURNING ${FOR_EVENTS}, ${FOR_SETTLEMENT}, t.voidable_until, ${AS_ANSWERED},
         t.status IN ('approved', 'pending') AS happened
     ), effects AS (
       SELECT organisation_id, target_audit AS audit,
@@ -106,6 +138,18 @@ export const DECIDE_TARGETED = `
         SELECT organisation_id, merchant_id, audit, version, status FROM decided
         UNION ALL
         SELECT organisation_id, merchant_id, audit, version, status FROM applied WHERE voided) changed
+    ), settled AS (${SETTLE_DECIDED}
+    ), unsettled AS (${INTO_SETTLEMENT}
+      -- On the day of the void, which is a later one if the target's has closed meanwhile. What has settled nothing is left out.
+      SELECT organisation_id, merchant_id, audit, target_audit, settlement_date, 'void', ${METHOD}, -${GOT}
+      FROM (
+        SELECT decided.organisation_id, decided.merchant_id, decided.audit, decided.target_audit, decided.settlement_date,
+          decided.direct_debit, decided.card_type, decided.currency, decided.acquirer, undone.transaction_type,
+          undone.amount_cents
+        FROM decided JOIN transaction undone
+          ON undone.organisation_id = decided.organisation_id AND undone.audit = decided.target_audit
+        WHERE decided.status = 'approved' AND decided.transaction_type = 'void'
+          AND undone.status = 'approved' AND undone.transaction_type <> 'preauthorisation') undoing
     )`;
 
 /** What is said of each answer about a transaction that was in doubt. Behind the answers. */
@@ -152,22 +196,28 @@ export const SETTLE_LODGED = `
       FROM lodged WHERE t.organisation_id = lodged.organisation_id AND t.audit = lodged.audit
     )`;
 
-/** Reads `cleared`: direct debits that nobody has returned in time, and what to say of them. Makes `approved` of them. */
-export const APPROVE_CLEARED = `
+/**
+ * Reads `cleared`: direct debits that nobody has returned in time, and what to say of them. Makes `approved` of them; they settle
+ * now.
+ */
+export const APPROVE_CLEARED = `${OPENED},
     approved AS (
       UPDATE transaction t SET status = 'approved', ${DECIDED_NOW}, response_code = '00', response_message = cleared.message
       FROM cleared
       WHERE t.organisation_id = cleared.organisation_id AND t.audit = cleared.audit AND t.status = 'pending'
-      RETURNING ${FOR_EVENTS}
+      RETURNING ${FOR_EVENTS}, ${FOR_SETTLEMENT}
     ), events AS (${EVENT}
       FROM approved
+    ), settled AS (${INTO_SETTLEMENT}
+      SELECT organisation_id, merchant_id, audit, target_audit, ${OPEN_DAY}, transaction_type, ${METHOD}, ${GOT} FROM approved
     )`;
 
 /**
  * Reads `returned`: direct debits that the bank has returned, with its code and what that means. Makes `declined` of them. Rows
  * are locked in the order of the audits, and then read as they are by now, since the clearing may have approved them a moment ago.
+ * What had settled is taken back today; its own day stays as it is.
  */
-export const DECLINE_RETURNED = `
+export const DECLINE_RETURNED = `${OPENED},
     before AS (
       SELECT t.organisation_id, t.audit, t.status, returned.code, returned.message FROM transaction t
       JOIN returned ON returned.organisation_id = t.organisation_id AND returned.audit = t.audit
@@ -178,7 +228,10 @@ export const DECLINE_RETURNED = `
         response_message = before.message, authorisation_code = NULL, voidable_until = NULL
       FROM before
       WHERE t.organisation_id = before.organisation_id AND t.audit = before.audit
-      RETURNING ${FOR_EVENTS}, t.target_audit, t.amount_cents, t.refunded_cents, before.status = 'approved' AS late
+      RETURNING ${FOR_EVENTS}, ${FOR_SETTLEMENT}, t.refunded_cents, before.status = 'approved' AS late
+    ), taken_back AS (${INTO_SETTLEMENT}
+      SELECT organisation_id, merchant_id, audit, target_audit, ${OPEN_DAY}, 'return', ${METHOD}, -${GOT}
+      FROM declined WHERE late
     ), events AS (${INTO_EVENTS}
       SELECT organisation_id, merchant_id, audit, version, 'directdebit.returned', (SELECT gateway_now()) FROM declined
     )`;

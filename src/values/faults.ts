@@ -23,6 +23,7 @@ export type FaultCode =
   | 'acquirer_answer_unreadable'
   | 'acquirer_timeout'
   | 'search_too_slow'
+  | 'settlement_too_slow'
   | 'cursor_forgotten'
   | 'too_many_waiting'
   | 'not_processed';

@@ -82,6 +82,8 @@ const REFUSALS = {
   path_taken: ({ path }: { path: string }) => `${path} exists already and is not overwritten`,
   path_not_writable: ({ path, reason }: { path: string; reason: string }) =>
     `${path} cannot be written (${reason})`,
+  settlement_file_without_header: ({ path, columns }: { path: string; columns: string }) =>
+    `the first line of ${path} must be ${columns}`,
   path_not_readable: ({ path, reason }: { path: string; reason: string }) =>
     `${path} cannot be read (${reason})`,
   returns_not_readable_twice: ({ path }: { path: string }) =>

@@ -1,6 +1,7 @@
 // Every way in which somebody can ask for what is another merchant's, made from the table of operations.
 import type { TObject } from 'typebox';
 import type { OPERATIONS } from '../../src/api/operations.js';
+import { settlementDay } from '../../src/values/settlement.js';
 import type { Json } from '../../testkit/client.js';
 import { DECLINED_CARD } from '../../testkit/test-cards.js';
 
@@ -106,7 +107,8 @@ export function attemptsOf(
 }
 
 function foreignIds(parameters: readonly string[], things: Things, ownCustomer: number | undefined) {
-  if (parameters.length === 0) return [];
+  // A day is nobody's.
+  if (parameters.length === 0 || parameters.includes('date')) return [];
   if (parameters.includes('audit')) {
     return Object.entries(things.audits).map(([what, audit]) => ({
       what: `${what} of merchant 1`,
@@ -171,8 +173,14 @@ function pathsFor(parameters: readonly string[], things: Things): Fill[] {
   if (parameters.length === 0) return [{}];
   const [audit] = Object.values(things.audits) as [number];
   return [
-    { audit, customer_id: things.customerId, token_id: things.tokenId },
-    { audit: NOBODY, customer_id: NOBODY, token_id: NOBODY },
+    {
+      audit,
+      customer_id: things.customerId,
+      token_id: things.tokenId,
+      // The day on which everything of merchant 1's settles.
+      date: settlementDay(Date.now()),
+    },
+    { audit: NOBODY, customer_id: NOBODY, token_id: NOBODY, date: '2000-01-03' },
   ];
 }
 

@@ -8,7 +8,7 @@ export async function fillTables(url: string, rows: number): Promise<void> {
   try {
     for (const statement of STATEMENTS) await database.query(statement.replaceAll('ROWS', String(rows)));
     await database.query(
-      'VACUUM (ANALYZE) transaction, customer, token, journal, directdebit_item, directdebit_file, event, event_feed, process, audit_lease, organisation, merchant, data_key',
+      'VACUUM (ANALYZE) transaction, customer, token, journal, directdebit_item, directdebit_file, settlement_entry, event, event_feed, process, audit_lease, organisation, merchant, data_key',
     );
   } finally {
     await database.end();
@@ -54,6 +54,11 @@ const STATEMENTS = [
    SELECT ${OWNER}, n, 1, 'transaction.approved', now(), '', (event_day() - n % 30) % 64,
      (event_day() - n % 30)::bigint * 10000000000 + n FROM generate_series(1, ROWS) n`,
   `UPDATE event_sequencer SET position = event_day()::bigint * 10000000000 + ROWS, day = event_day()`,
+  // Thirty days.
+  `INSERT INTO settlement_entry (organisation_id, merchant_id, audit, amount_cents, settlement_date, transaction_type,
+     payment_method, card_type, currency, acquirer)
+   SELECT ${OWNER}, n, 1995, current_date - 30 + n * 30 / ROWS, 'purchase', 'creditcard', 'visa', 'AUD', 'simulator'
+   FROM generate_series(1, ROWS) n`,
   `INSERT INTO process (seen_at) SELECT now() FROM generate_series(1, 8)`,
   `INSERT INTO audit_lease (organisation_id, first_audit, last_audit, process_id)
    SELECT 1, ROWS - 64 * n, ROWS - 64 * n + 63, n FROM generate_series(1, 8) n`,

@@ -14,7 +14,7 @@ import { fillTables } from './filled-tables.js';
 const ROWS = Number(process.env.TOLLGATE_TEST_ROWS ?? 100_000);
 
 /** Tables that grow with every payment, customer or deed. */
-const LARGE = ['transaction', 'customer', 'token', 'journal', 'directdebit_item'];
+const LARGE = ['transaction', 'customer', 'token', 'journal', 'directdebit_item', 'settlement_entry'];
 
 /** Commands of operators that are meant to read everything, and why. */
 const READING_EVERYTHING: Readonly<Record<string, string>> = {
@@ -53,6 +53,8 @@ const SAMPLES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     ['integer', 'bigint', 'smallint', 'double precision', 'text'].map((type) => [`${type}[]`, BATCH]),
   ),
+  'date[]': `'{2026-11-13,2026-11-16}'`,
+  'timestamp with time zone[]': `'{2026-11-13T07:00:00Z,2026-11-16T07:00:00Z}'`,
   'boolean[]': `'{${Array.from({ length: 500 }, () => true)}}'`,
 };
 

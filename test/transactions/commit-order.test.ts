@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { RECORD_RESOLUTIONS } from '../../src/directdebit/intake.sql.js';
 import { Database } from '../../src/postgres/database.js';
 import { Claims } from '../../src/transactions/claim.js';
+import { Clock } from '../../src/transactions/clock.js';
 import { Records } from '../../src/transactions/record.js';
 import { RECORD_DIRECT, RECORD_TARGETED } from '../../src/transactions/record.sql.js';
 import type { Audit, MerchantId, OrganisationId } from '../../src/values/ids.js';
@@ -163,11 +164,8 @@ test('declined refund that is stored twice, since the first confirmation was los
   await held.asked;
   const refund = (await gateway.api.search('stored-twice')).body.results[0].audit;
   const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
-  const records = new Records(
-    database,
-    { maxBatch: 1, lanes: 1 },
-    { direct: RECORD_DIRECT, targeted: RECORD_TARGETED, resolutions: RECORD_RESOLUTIONS },
-  );
+  const intake = { direct: RECORD_DIRECT, targeted: RECORD_TARGETED, resolutions: RECORD_RESOLUTIONS };
+  const records = new Records({ database, clock: new Clock(), intake }, { maxBatch: 1, lanes: 1 });
   const intent = { organisationId: 1 as OrganisationId, audit: refund, targetAudit: audit };
   const declined = { status: 'declined', gatewayStatusCode: 0, responseCode: '05' } as const;
   const stored = [await records.record(intent, declined), await records.record(intent, declined)];

@@ -1,0 +1,74 @@
+// The guards of settlement days: what keeps a closed day as it is, and every cent on one day.
+import type { Guard } from './guard.js';
+
+const STATUS = 'src/transactions/status.sql.ts';
+const SCHEMA = 'migrations/0017_settlement.sql';
+const CLOSED_DAYS = 'test/settlement/closed-days.test.ts';
+const REPORT = 'test/settlement/report.test.ts';
+const RECONCILE = 'test/settlement/reconcile.test.ts';
+
+export const SETTLEMENT_GUARDS: readonly Guard[] = [
+  {
+    name: 'settlement: nothing is dated on a closed day, whatever the answer says',
+    file: STATUS,
+    find: 'greatest(answer.settlement_date, ',
+    replace: 'coalesce(answer.settlement_date, ',
+    tests: [[CLOSED_DAYS, 'approved with a day that is closed']],
+  },
+  {
+    name: 'settlement: the client is told the day that is stored',
+    file: STATUS,
+    find: 't.settlement_date IS NOT DISTINCT FROM answer.settlement_date AS as_answered',
+    replace: 'true AS as_answered',
+    tests: [[CLOSED_DAYS, 'approved with a day that is closed']],
+  },
+  {
+    name: 'settlement: a day is not closed while a commit is under way',
+    file: SCHEMA,
+    find: "PERFORM pg_advisory_xact_lock_shared(hashtext('tollgate settlement'));",
+    replace: '',
+    tests: [[CLOSED_DAYS, 'a commit that is held up over the close']],
+  },
+  {
+    name: 'settlement: entries are only ever appended to',
+    file: SCHEMA,
+    find: 'CREATE TRIGGER settlement_append_only BEFORE UPDATE OR DELETE ON settlement_entry\n  FOR EACH ROW EXECUTE FUNCTION settlement_is_append_only();',
+    replace: '',
+    tests: [[CLOSED_DAYS, 'nobody changes or removes it']],
+  },
+  {
+    name: 'settlement: a void takes back what has settled',
+    file: STATUS,
+    find: "WHERE decided.status = 'approved' AND decided.transaction_type = 'void'",
+    replace: "WHERE decided.status = 'declined' AND decided.transaction_type = 'void'",
+    tests: [[REPORT, 'voided on its own day']],
+  },
+  {
+    name: 'settlement: a void of a hold settles nothing',
+    file: STATUS,
+    find: "AND undone.status = 'approved' AND undone.transaction_type <> 'preauthorisation') undoing",
+    replace: "AND undone.status = 'approved') undoing",
+    tests: [[REPORT, 'voided on its own day']],
+  },
+  {
+    name: 'settlement: what was returned before it cleared has nothing to be taken back',
+    file: STATUS,
+    find: 'FROM declined WHERE late',
+    replace: 'FROM declined',
+    tests: [[REPORT, 'direct debits → on the day they clear']],
+  },
+  {
+    name: 'settlement: a merchant sees its own day only',
+    file: 'src/settlement/report.sql.ts',
+    find: 'AND organisation_id = $2 AND merchant_id = ANY ($3::integer[])',
+    replace: 'AND organisation_id = $2 AND merchant_id <> ALL (ARRAY[0]) AND $3::integer[] IS NOT NULL',
+    tests: [[REPORT, 'every merchant of the user, and no other']],
+  },
+  {
+    name: 'reconciliation: a line that is there twice counts once',
+    file: 'src/settlement/audit-set.ts',
+    find: 'if (this.has(key)) return false;',
+    replace: '',
+    tests: [[RECONCILE, 'wrong lines']],
+  },
+];

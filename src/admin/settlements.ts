@@ -1,0 +1,72 @@
+// Settlement as the operator sees it: what a day comes to, its transactions as a file, and an acquirer's file held against it.
+import { open, rm } from 'node:fs/promises';
+import type { Queryable } from '../postgres/database.js';
+import { closeSettlementDays } from '../settlement/closing.js';
+import { CSV_HEADER, csvLine, type EntryFilter, settlementEntries } from '../settlement/entries.js';
+import { type ReconcileWish, type Reconciliation, reconcile } from '../settlement/reconcile.js';
+import { type SettlementReport, settlementOfDay } from '../settlement/report.js';
+import { acquirerReferences } from '../transactions/acquirer-reference.js';
+import { gatewayTime } from '../transactions/gateway-clock.js';
+import { refuse } from '../values/refusal.js';
+import { INSTALLATION_OF_MERCHANT } from './settlements.sql.js';
+
+export interface SettlementWish {
+  readonly date: string;
+  readonly merchant?: number | undefined;
+  /** Where to write a line for each transaction; nothing that is there is overwritten. */
+  readonly csv?: string | undefined;
+}
+
+export async function showSettlement(
+  database: Queryable,
+  { date, merchant, csv }: SettlementWish,
+): Promise<SettlementReport> {
+  const { rows } = await database.query<{ installation: string; known: boolean }>(INSTALLATION_OF_MERCHANT, [
+    merchant ?? null,
+  ]);
+  const { installation, known } = rows[0] as { installation: string; known: boolean };
+  if (merchant !== undefined && !known) refuse('merchant_not_found', { merchant });
+  await closeSettlementDays(database, await gatewayTime(database));
+  // Of an open day, both have to tell of the same moment.
+  return database.transaction(async (connection) => {
+    const report = await settlementOfDay(connection, date, merchant);
+    if (csv !== undefined) await writeCsv(connection, { date, merchant }, installation, csv);
+    return report;
+  });
+}
+
+async function writeCsv(
+  connection: Queryable,
+  filter: EntryFilter,
+  installation: string,
+  path: string,
+): Promise<void> {
+  const referenceOf = acquirerReferences({ installation });
+  const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'EEXIST') refuse('path_taken', { path });
+    return refuse('path_not_writable', { path, reason: error.code ?? error.message });
+  });
+  try {
+    await file.write(`${CSV_HEADER}\n`);
+    for await (const entries of settlementEntries(connection, filter)) {
+      const lines = entries.map((entry) =>
+        csvLine(filter.date, entry, referenceOf(entry.organisationId, entry.audit)),
+      );
+      await file.write(`${lines.join('\n')}\n`);
+    }
+    await file.sync();
+    await file.close();
+  } catch (error) {
+    // Half a file would be taken for a whole one.
+    await file.close().catch(() => {});
+    await rm(path, { force: true });
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOSPC' || code === 'EIO') refuse('path_not_writable', { path, reason: code });
+    throw error;
+  }
+}
+
+export async function reconcileSettlement(database: Queryable, wish: ReconcileWish): Promise<Reconciliation> {
+  await closeSettlementDays(database, await gatewayTime(database));
+  return reconcile(database, wish);
+}

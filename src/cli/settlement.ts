@@ -1,0 +1,100 @@
+// `tollgate settlement`: what a day comes to, and an acquirer's file held against it.
+import { type Command, InvalidArgumentError } from 'commander';
+import { reconcileSettlement, type SettlementWish, showSettlement } from '../admin/settlements.js';
+import { isOpen, type Reconciliation } from '../settlement/reconcile.js';
+import type { SettlementReport } from '../settlement/report.js';
+import { isDay } from '../values/period.js';
+import { id } from './arguments.js';
+import { operate } from './operator.js';
+import { type Output, printing } from './output.js';
+
+function day(text: string): string {
+  if (!isDay(text)) throw new InvalidArgumentError('It must be a day, such as 2026-11-16.');
+  return text;
+}
+
+export function addSettlementCommands(program: Command): void {
+  const settlement = program
+    .command('settlement')
+    .description('what a day comes to, and whether the acquirer says the same');
+  printing(
+    settlement
+      .command('show')
+      .description('show how much settles on a day; a closed day does not change any more')
+      .requiredOption('--date <day>', 'the settlement day, in Sydney', day)
+      .option('--merchant <id>', 'only this merchant', id)
+      .option('--csv <file>', 'also write a line for each transaction; never overwrites another file'),
+    async (wish: SettlementWish) => shown(await operate((database) => showSettlement(database, wish))),
+  );
+  printing(
+    settlement
+      .command('reconcile')
+      .argument('<file>', 'the acquirer’s CSV: reference,transaction_type,amount_cents,currency')
+      .description('hold an acquirer’s file against a day; ends with 1 where anything is open')
+      .requiredOption('--acquirer <name>', 'the link to the acquirer')
+      .requiredOption('--date <day>', 'the settlement day, in Sydney', day),
+    async (path: string, { acquirer, date }: { acquirer: string; date: string }) => {
+      const progress = (lines: number) => {
+        if (process.stderr.isTTY) process.stderr.write(`\r${lines} lines`);
+      };
+      const result = await operate((database) =>
+        reconcileSettlement(database, { path, acquirer, date, progress }),
+      );
+      if (process.stderr.isTTY) process.stderr.write('\n');
+      if (isOpen(result)) process.exitCode = 1;
+      const { listed, ...counts } = result;
+      return {
+        value: {
+          ...counts,
+          missingHereLines: listed.missingHere,
+          missingThereTransactions: listed.missingThere,
+          differentLines: listed.different,
+          wrongLines: listed.wrong,
+        },
+        sentence: sentencesOn(result).join('\n'),
+      };
+    },
+  );
+}
+
+function shown({ date, closed, lines, net }: SettlementReport): Output {
+  const named = lines.map(({ merchantId: merchant, ...line }) => ({ merchant, ...line }));
+  const nets = net.map(({ merchantId: merchant, ...sum }) => ({ merchant, ...sum }));
+  const heading = `${date} is ${closed ? 'closed' : 'open'}.`;
+  return {
+    value: { date, closed, lines: named, net: nets },
+    sentence:
+      named.length === 0
+        ? `${heading} Nothing settles on it.`
+        : [
+            heading,
+            ...named.map(
+              ({ merchant, acquirer, paymentMethod, cardType, transactionType, currency, count, cents }) =>
+                `merchant ${merchant}, ${acquirer}, ${paymentMethod}${cardType && ` ${cardType}`}, ${transactionType}: ${count}, ${cents} cents ${currency}`,
+            ),
+            ...nets.map(
+              ({ merchant, currency, cents }) => `merchant ${merchant}, net: ${cents} cents ${currency}`,
+            ),
+          ].join('\n'),
+  };
+}
+
+function sentencesOn({ date, closed, lines, matched, listed, ...counts }: Reconciliation): string[] {
+  return [
+    `${matched} of ${lines} lines match; ${counts.missingHere} missing here, ${counts.missingThere} missing there, ${counts.different} different, ${counts.wrong} wrong.`,
+    ...(closed ? [] : [`${date} is still open: more may come.`]),
+    ...listed.missingHere.map(
+      ({ line, reference, transactionType, amountCents, currency }) =>
+        `Missing here: line ${line}, ${reference}, ${transactionType} ${amountCents} ${currency}.`,
+    ),
+    ...listed.missingThere.map(
+      ({ merchant, reference, transactionType, amountCents, currency }) =>
+        `Missing there: ${reference}, merchant ${merchant}, ${transactionType} ${amountCents} ${currency}.`,
+    ),
+    ...listed.different.map(
+      ({ line, reference, there, here }) =>
+        `Different: line ${line}, ${reference}: there ${there}, here ${here}.`,
+    ),
+    ...listed.wrong.map(({ line, reason }) => `Wrong: line ${line}: ${reason}.`),
+  ];
+}

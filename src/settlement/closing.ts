@@ -1,0 +1,31 @@
+// Closes settlement days when their time has come. From then on nothing is dated on them any more.
+import type { Queryable } from '../postgres/database.js';
+import { lastClosedDay, settlementCutOff } from '../values/settlement.js';
+import { CLOSE_DAY } from './closing.sql.js';
+
+/**
+ * Closes the last day whose cut-off has passed, and all before it; false where it has to be tried again: a commit is held up, or
+ * the database's clock has not come as far.
+ */
+export async function closeSettlementDays(database: Queryable, nowMs: number): Promise<boolean> {
+  const day = lastClosedDay(nowMs);
+  const { rows } = await database.query<{ closed: boolean }>(CLOSE_DAY, [day, settlementCutOff(day)]);
+  return rows[0]?.closed === true;
+}
+
+/** For every process, once a second. Where another was first, there is nothing left to do. */
+export class DayClosing {
+  #closed: string | undefined;
+
+  constructor(
+    private readonly database: Queryable,
+    private readonly clock: { now(): number },
+  ) {}
+
+  async run(): Promise<void> {
+    const nowMs = this.clock.now();
+    const day = lastClosedDay(nowMs);
+    if (day === this.#closed) return;
+    if (await closeSettlementDays(this.database, nowMs)) this.#closed = day;
+  }
+}

@@ -1,0 +1,289 @@
+// Holds an acquirer's settlement file against the entries of a day: what matches, what one side lacks, and what differs.
+import type { Queryable } from '../postgres/database.js';
+import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
+import { refuse } from '../values/refusal.js';
+import {
+  type AcquirerLine,
+  acquirerLine,
+  COLUMNS,
+  isHeader,
+  transactionOf,
+  type WrongLine,
+} from './acquirer-line.js';
+import { AuditSet } from './audit-set.js';
+import { type CsvLine, csvLines } from './csv-lines.js';
+import { CLOSED_DAY, FIND_LISTED, LISTED, SETTLED_OVER_ACQUIRER } from './reconcile.sql.js';
+
+export interface ReconcileWish {
+  readonly path: string;
+  readonly acquirer: string;
+  readonly date: string;
+  readonly progress?: (lines: number) => void;
+}
+
+/** What settles here and is not in the file. */
+export interface MissingThere {
+  readonly merchant: MerchantId;
+  readonly audit: Audit;
+  readonly reference: string;
+  readonly transactionType: string;
+  readonly amountCents: number;
+  readonly currency: string;
+}
+
+export interface Different {
+  readonly line: number;
+  readonly reference: string;
+  readonly there: string;
+  readonly here: string;
+}
+
+export interface Reconciliation {
+  readonly acquirer: string;
+  readonly date: string;
+  /** While the day is open, more may come. */
+  readonly closed: boolean;
+  readonly lines: number;
+  readonly matched: number;
+  readonly missingHere: number;
+  readonly missingThere: number;
+  readonly different: number;
+  readonly wrong: number;
+  /** Of each the first ones, as many as fit. */
+  readonly listed: {
+    readonly missingHere: AcquirerLine[];
+    readonly missingThere: MissingThere[];
+    readonly different: Different[];
+    readonly wrong: { readonly line: number; readonly reason: WrongLine }[];
+  };
+}
+
+interface FoundRow {
+  readonly place: number;
+  readonly merchantId: MerchantId;
+  readonly status: string;
+  readonly acquirer: string;
+  readonly settlementDate: string | null;
+  /** Empty where nothing of it settles on the day over the acquirer. */
+  readonly transactionType: string | null;
+  readonly amountCents: number;
+  readonly currency: string;
+}
+
+interface SettledRow {
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
+  readonly audit: Audit;
+  readonly transactionType: string;
+  readonly amountCents: number;
+  readonly currency: string;
+  readonly counterpart: Audit | null;
+}
+
+/** A line that is about a transaction of ours. */
+interface OwnLine {
+  readonly line: AcquirerLine;
+  readonly organisationId: OrganisationId;
+  readonly audit: Audit;
+  readonly isReturn: boolean;
+}
+
+const PAGE = 2_000;
+/** Of each kind so many are listed; all are counted. */
+const MOST_LISTED = 10_000;
+
+export async function reconcile(database: Queryable, wish: ReconcileWish): Promise<Reconciliation> {
+  const { rows } = await database.query<{ closed: boolean; installation: string }>(CLOSED_DAY, [wish.date]);
+  const { closed, installation } = rows[0] as { closed: boolean; installation: string };
+  const work = new Work(database, wish, installation);
+  await work.readFile();
+  await work.readEntries();
+  return work.result(closed);
+}
+
+class Work {
+  /** What the file has listed: transactions, and returns of them. */
+  readonly #transactions = new AuditSet();
+  readonly #returns = new AuditSet();
+  readonly #foreign = new Set<string>();
+  readonly #missingHere = new Listed<AcquirerLine>();
+  readonly #missingThere = new Listed<MissingThere>();
+  readonly #different = new Listed<Different>();
+  readonly #wrong = new Listed<{ readonly line: number; readonly reason: WrongLine }>();
+  #lines = 0;
+  #matched = 0;
+
+  constructor(
+    private readonly database: Queryable,
+    private readonly wish: ReconcileWish,
+    private readonly installation: string,
+  ) {}
+
+  async readFile(): Promise<void> {
+    const { path, progress = () => {} } = this.wish;
+    let headed = false;
+    try {
+      for await (const lines of csvLines(path)) {
+        if (!headed && lines[0] !== undefined) {
+          if (!isHeader(lines[0]))
+            refuse('settlement_file_without_header', { path, columns: COLUMNS.join() });
+          headed = true;
+          await this.#readLines(lines.slice(1));
+        } else await this.#readLines(lines);
+        progress(this.#lines);
+      }
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT' || code === 'EACCES' || code === 'EISDIR')
+        refuse('path_not_readable', { path, reason: code });
+      throw error;
+    }
+    if (!headed) refuse('settlement_file_without_header', { path, columns: COLUMNS.join() });
+  }
+
+  async #readLines(lines: readonly CsvLine[]): Promise<void> {
+    const own: OwnLine[] = [];
+    for (const csvLine of lines) {
+      this.#lines += 1;
+      const line = acquirerLine(csvLine);
+      if (typeof line === 'string') {
+        this.#wrong.add({ line: csvLine.number, reason: line });
+        continue;
+      }
+      const key = transactionOf(line.reference, this.installation);
+      const isReturn = line.transactionType === 'return';
+      if (!this.#isNew(line, key, isReturn)) this.#wrong.add({ line: line.line, reason: 'listed before' });
+      else if (key === undefined) this.#missingHere.add(line);
+      else own.push({ line, ...key, isReturn });
+    }
+    for (let at = 0; at < own.length; at += PAGE) await this.#compare(own.slice(at, at + PAGE));
+  }
+
+  #isNew(
+    { reference }: AcquirerLine,
+    key: Parameters<AuditSet['add']>[0] | undefined,
+    isReturn: boolean,
+  ): boolean {
+    if (key !== undefined) return (isReturn ? this.#returns : this.#transactions).add(key);
+    const before = this.#foreign.size;
+    return this.#foreign.add(`${reference} ${isReturn}`).size > before;
+  }
+
+  async #compare(own: readonly OwnLine[]): Promise<void> {
+    const { date, acquirer } = this.wish;
+    const { rows } = await this.database.query<FoundRow>(FIND_LISTED, [
+      date,
+      acquirer,
+      ...LISTED.encode(own),
+    ]);
+    const found = new Map(rows.map((row) => [row.place, row]));
+    for (const [index, { line }] of own.entries()) {
+      const row = found.get(index + 1);
+      if (row === undefined) this.#missingHere.add(line);
+      else if (agrees(row, line)) this.#matched += 1;
+      else
+        this.#different.add({
+          line: line.line,
+          reference: line.reference,
+          there: inWords(line),
+          here: this.#hereInWords(row),
+        });
+    }
+  }
+
+  #hereInWords({
+    transactionType,
+    amountCents,
+    currency,
+    acquirer,
+    status,
+    settlementDate,
+  }: FoundRow): string {
+    if (transactionType !== null) return inWords({ transactionType, amountCents, currency });
+    if (acquirer !== this.wish.acquirer) return `went to ${acquirer}`;
+    const elsewhere = settlementDate !== null && settlementDate !== this.wish.date;
+    return elsewhere
+      ? `${status}, settlement date ${settlementDate}`
+      : `${status}, does not settle on this day`;
+  }
+
+  async readEntries(): Promise<void> {
+    const { date, acquirer } = this.wish;
+    for (let place: readonly (number | string)[] = [0, 0, 0, '']; ; ) {
+      const values = [date, acquirer, ...place, PAGE];
+      const { rows } = await this.database.query<SettledRow>(SETTLED_OVER_ACQUIRER, values);
+      const last = rows.at(-1);
+      if (last === undefined) return;
+      for (const row of rows) if (this.#isMissingThere(row)) this.#missingThere.add(this.#missing(row));
+      place = [last.organisationId, last.merchantId, last.audit, last.transactionType];
+    }
+  }
+
+  /** A payment that was voided on its own day comes to nothing: the acquirer may list both, or neither. */
+  #isMissingThere({ organisationId, audit, transactionType, counterpart }: SettledRow): boolean {
+    const listed = transactionType === 'return' ? this.#returns : this.#transactions;
+    if (listed.has({ organisationId, audit })) return false;
+    return counterpart === null || this.#transactions.has({ organisationId, audit: counterpart });
+  }
+
+  #missing({
+    organisationId,
+    merchantId,
+    audit,
+    transactionType,
+    amountCents,
+    currency,
+  }: SettledRow): MissingThere {
+    const reference = `${this.installation}-${organisationId}-${audit}`;
+    return { merchant: merchantId, audit, reference, transactionType, amountCents, currency };
+  }
+
+  result(closed: boolean): Reconciliation {
+    return {
+      acquirer: this.wish.acquirer,
+      date: this.wish.date,
+      closed,
+      lines: this.#lines,
+      matched: this.#matched,
+      missingHere: this.#missingHere.count,
+      missingThere: this.#missingThere.count,
+      different: this.#different.count,
+      wrong: this.#wrong.count,
+      listed: {
+        missingHere: this.#missingHere.first.toSorted((one, other) => one.line - other.line),
+        missingThere: this.#missingThere.first,
+        different: this.#different.first,
+        wrong: this.#wrong.first,
+      },
+    };
+  }
+}
+
+/** Whether there is anything left to find out about. */
+export function isOpen({ missingHere, missingThere, different, wrong }: Reconciliation): boolean {
+  return missingHere + missingThere + different + wrong > 0;
+}
+
+class Listed<Item> {
+  readonly first: Item[] = [];
+  count = 0;
+
+  add(item: Item): void {
+    this.count += 1;
+    if (this.first.length < MOST_LISTED) this.first.push(item);
+  }
+}
+
+type Said = Pick<AcquirerLine, 'transactionType' | 'amountCents' | 'currency'>;
+
+function agrees(row: FoundRow, line: Said): boolean {
+  return (
+    row.transactionType === line.transactionType &&
+    row.amountCents === line.amountCents &&
+    row.currency === line.currency
+  );
+}
+
+function inWords({ transactionType, amountCents, currency }: Said): string {
+  return `${transactionType} ${amountCents} ${currency}`;
+}
