@@ -43,7 +43,7 @@ export const EVENT_OPERATIONS = [
       const page =
         wait === 0
           ? await eventWatcher.advance().then(read)
-          : await waitForEvents(eventWatcher, eventWatcher.enter(organisationId, merchantId), {
+          : await waitForEvents(eventWatcher.enter(organisationId, merchantId), {
               read,
               limitMs: wait * 1000,
               gone,
@@ -73,15 +73,13 @@ interface Waiting {
   readonly gone: AbortSignal | undefined;
 }
 
-/** It has entered before it reads: whatever comes after that wakes it. */
-async function waitForEvents(
-  watcher: EventWatcher,
-  waiter: Waiter,
-  { read, limitMs, gone }: Waiting,
-): Promise<FeedPage> {
+/**
+ * It has entered before it reads: whatever comes after that wakes it. New events get their positions at the watcher's next look, for all
+ * who wait together, and not at each request.
+ */
+async function waitForEvents(waiter: Waiter, { read, limitMs, gone }: Waiting): Promise<FeedPage> {
   const untilMs = performance.now() + limitMs;
   try {
-    await watcher.advance();
     for (;;) {
       const page = await read();
       const leftMs = untilMs - performance.now();

@@ -136,6 +136,9 @@ export class EventWatcher {
     const { newest, moved, lateMs } = rows[0] as Round;
     this.#sayLate(lateMs ?? 0, moved);
     const told = this.#told ?? newest;
+    // Whoever came before the first look may have read before it.
+    if (this.#told === undefined)
+      for (const waiters of this.#waiting.values()) for (const waiter of waiters) waiter.wake();
     if (newest > told && this.#waiters > 0) {
       const values = [slotsBetween(told, newest), told, newest];
       const news = await database.query<{ merchantId: MerchantId }>(MERCHANTS_BETWEEN, values);
