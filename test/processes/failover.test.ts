@@ -62,14 +62,14 @@ interface Scene {
   logged(): string;
 }
 
-/** A gateway whose way to the database can be changed. It waits for a database that is silent for a second. */
+/** A gateway whose way to the database can be changed. It waits for a database that is silent for two seconds: a busy machine takes one to open a session. */
 async function gateway(): Promise<Scene> {
   const way = await Switch.open(pair.primary.port);
   const dataDir = await dataDirectory();
   const settings = readSettings({
     TOLLGATE_DATA_DIR: dataDir,
     TOLLGATE_PORT: '0',
-    TOLLGATE_DATABASE_TIMEOUT_MS: '1000',
+    TOLLGATE_DATABASE_TIMEOUT_MS: '2000',
     TOLLGATE_RESOLVER_INTERVAL_MS: '50',
     // Everybody here works with the same sealed rows.
     TOLLGATE_KEY_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
