@@ -66,7 +66,8 @@ test('nothing gets through → one attempt at a time; when it does again, everyt
   for (let count = 0; count < 30; count += 1) events.push(await purchase());
   await until(async () => (await webhooks.view(id)).state === 'failing');
   await until(() => linesWith('webhook endpoint is failing', id).length === 1);
-  await withoutPauses(id, () => shop.received.length > 20);
+  // A few only: ten for one event, and the endpoint would be disabled.
+  await withoutPauses(id, () => shop.received.length > 10);
   // What was tried waits; the rest has not even been read.
   expect(once(idsOf(shop)).length).toBeLessThan(events.length);
   shop.received.length = 0;
