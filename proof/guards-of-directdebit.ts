@@ -115,7 +115,7 @@ export const DIRECTDEBIT_GUARDS: readonly Guard[] = [
   {
     name: 'clearing: not before its time',
     file: CLEARING,
-    find: "WHERE i.next_at <= to_timestamp($1::float8 / 1000) AND i.state = 'filed' AND i.simulated_return IS NULL\n        AND f",
+    find: "WHERE i.next_at <= to_timestamp($3::float8 / 1000) AND i.state = 'filed' AND i.simulated_return IS NULL\n        AND f",
     replace: "WHERE i.state = 'filed' AND i.simulated_return IS NULL\n        AND f",
     tests: [['test/directdebit/clearing.test.ts', 'each at its time, not before']],
     slow: true,

@@ -45,7 +45,11 @@ export interface Operation {
 }
 
 /** What the identifiers in addresses stand for. A new one has to be named here before it can be tried. */
-const TARGETS: Readonly<Record<string, string>> = { customer_id: 'customer', token_id: 'token' };
+const TARGETS: Readonly<Record<string, string>> = {
+  customer_id: 'customer',
+  token_id: 'token',
+  date: 'day',
+};
 /** Of the connection or of HTTP itself, not of the interface. */
 const HEADERS_OF_HTTP = ['connection', 'content-length', 'content-type', 'date', 'keep-alive'];
 const targetOf = (template: string, name: string): string => {

@@ -6,6 +6,8 @@ import type { HostileGateway } from './hostile-gateway.js';
 import type { Proper } from './hostile-proper.js';
 
 const KINDS = ['purchase', 'preauthorisation', 'customer', 'token'] as const;
+/** One on which nothing has settled. */
+const DAY = '2024-04-22';
 type StockKind = (typeof KINDS)[number];
 type Ids = Partial<Record<StockKind, number>>;
 
@@ -34,6 +36,7 @@ export class Stock {
     const ids = fresh && named.length > 0 ? await this.#make(connection, named) : this.#standing;
     return bytes.replaceAll(/<<(\w+)>>/g, (_whole, name: string) => {
       if (name === 'authorization') return this.#gateway.authorization;
+      if (name === 'day') return DAY;
       return name === 'taken' ? this.#taken : String(ids[name as StockKind]);
     });
   }

@@ -43,9 +43,11 @@ export const IN_DOUBT: Statement = {
       WHERE resolve_at IS NOT NULL AND status = 'unknown'
       UNION ALL
       SELECT t.organisation_id, t.audit, l.process_id
-      FROM audit_lease l JOIN transaction t
-        ON t.organisation_id = l.organisation_id AND t.audit BETWEEN l.first_audit AND l.last_audit
-      WHERE t.status = 'unknown' AND t.resolve_at IS NULL
+      FROM audit_lease l CROSS JOIN LATERAL (
+        SELECT one.organisation_id, one.audit FROM transaction one
+        WHERE one.organisation_id = l.organisation_id AND one.audit BETWEEN l.first_audit AND l.last_audit
+          AND one.status = 'unknown' AND one.resolve_at IS NULL OFFSET 0
+      ) t
     )
     SELECT t.organisation_id AS organisation, t.merchant_id AS merchant, t.audit,
       round(extract(epoch FROM t.created_at) * 1000)::bigint AS "createdMs", t.transaction_type AS "transactionType",
@@ -54,7 +56,11 @@ export const IN_DOUBT: Statement = {
         WHEN t.resolve_at IS NOT NULL THEN 'waiting' ELSE 'under way' END AS state,
       t.resolve_attempts AS attempts, round(extract(epoch FROM t.resolve_at) * 1000)::bigint AS "nextMs",
       doubts.process_id AS process
-    FROM doubts JOIN transaction t ON t.organisation_id = doubts.organisation_id AND t.audit = doubts.audit
+    -- One by one: nobody knows beforehand how few they are, and a plan for many would read all that are stored.
+    FROM doubts CROSS JOIN LATERAL (
+      SELECT * FROM transaction one
+      WHERE one.organisation_id = doubts.organisation_id AND one.audit = doubts.audit OFFSET 0
+    ) t
     WHERE $1::integer IS NULL OR t.merchant_id = $1
     ORDER BY t.created_at, t.organisation_id, t.audit LIMIT $2`,
 };

@@ -44,7 +44,12 @@ export const HistoryQuery = Type.Object({
   reference: Type.Optional(RestrictedText(1, 128, 'The beginning of the reference.')),
   amount: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_AMOUNT_CENTS, description: 'Cents.' })),
   settlement_date: Type.Optional(
-    Type.String({ pattern: DAY_PATTERN, format: 'calendar-day', description: 'The day of settlement.' }),
+    Type.String({
+      pattern: DAY_PATTERN,
+      format: 'calendar-day',
+      description: 'The day of settlement.',
+      examples: ['2026-11-16'],
+    }),
   ),
   customer_id: Type.Optional(Id<CustomerId>('Paid with a token of this customer.')),
   token_id: Type.Optional(Id<TokenId>('Paid with this token.')),
