@@ -74,7 +74,8 @@ test('whoever had the lease is gone → another process goes on when it has ende
   const { audit } = (await first.api.purchase()).body;
   const other = await endpoint();
   await first.api.purchase();
-  await until(() => other.shop.received.length === 1);
+  // The event of the first purchase may come into the feed only after the other endpoint was added.
+  await until(() => other.shop.received.length > 0);
   expect(shop.received).toEqual([]);
   await first.sql(`UPDATE webhook_endpoint SET leased_until = now(), wake_at = now() WHERE id = $1`, [id]);
   await until(() => shop.received.length === 2);
