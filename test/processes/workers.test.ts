@@ -120,7 +120,11 @@ test.concurrent('two workers with a demo → made and shown once; SIGTERM → al
   expect((await underWay).status).toBe(201);
   expect(ended.code).toBe(0);
   expect(ended.stdout).toContain('"msg":"stopped"');
-  expect(ended.stdout).not.toMatch(/"level":"(warn|error)"/);
+  // Others here are killed and leave transactions in doubt and late events on the same database: who finds them says so.
+  const warnings = ended.stdout.split('\n').filter((line) => /"level":"(warn|error)"/.test(line));
+  expect(warnings.filter((line) => !/"msg":"(transactions? in doubt|events came late)/.test(line))).toEqual(
+    [],
+  );
   await gone(workers);
 });
 
