@@ -40,6 +40,12 @@ export function valuesIn(text: string, wanted: ReadonlySet<string>): string[] {
   return values.filter((value) => wanted.has(value));
 }
 
+/** PostgreSQL counts its own transactions: where it stands may look like a CVV. */
+function withoutTransactionIds(table: string, row: string): string {
+  const withoutSnapshots = row.replaceAll(/\b\d+:\d+:[\d,]*/g, '');
+  return table === 'event' ? withoutSnapshots.replace(/^\(\d+/, '(') : withoutSnapshots;
+}
+
 /** Every row of every table as text; binary columns show as hexadecimal. */
 export async function rowsOf({ sql }: TestGateway): Promise<string[]> {
   const tables = await sql<{ name: string }>(
@@ -50,7 +56,7 @@ export async function rowsOf({ sql }: TestGateway): Promise<string[]> {
   const rows: string[] = [];
   for (const { name } of tables) {
     for (const { row } of await sql<{ row: string }>(`SELECT t::text AS row FROM ${name} t`)) {
-      rows.push(`${name} ${row}`);
+      rows.push(`${name} ${withoutTransactionIds(name, row)}`);
     }
   }
   return rows;
