@@ -182,7 +182,7 @@ describe('an ID in a common spelling is never taken for a card number', () => {
       .map((at) => spelled(digits.slice(at, at + 48)));
   }
   /** A million takes half a minute. */
-  const MANY = Number(process.env['TOLLGATE_TEST_IDS'] ?? 50_000);
+  const MANY = Number(process.env.TOLLGATE_TEST_IDS ?? 50_000);
   const hexadecimal = randomDigits(MANY, '0123456789abcdef', 20_261_115);
   // With hardly a letter in them: where cards are most likely.
   const mostlyDecimal = randomDigits(MANY / 20, '0123456789012345678901234567890123456789a', 4);
