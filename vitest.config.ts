@@ -1,3 +1,5 @@
+import { statfsSync } from 'node:fs';
+import { freemem } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -12,6 +14,22 @@ class LongOnesFirst extends BaseSequencer {
     return sorted.toSorted((one, other) => isLong(other) - isLong(one));
   }
 }
+
+// Hundreds of databases are made and dropped again. In a file system in memory that takes a fifth less of all CPU time. They use
+// less than a gigabyte of it at once.
+const MEMORY = '/dev/shm';
+const ROOM_BYTES = 3 * 1024 ** 3;
+
+function hasRoom(directory: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(directory);
+    return Math.min(bavail * bsize, freemem()) >= ROOM_BYTES;
+  } catch {
+    return false;
+  }
+}
+
+if (process.env.TMPDIR === undefined && hasRoom(MEMORY)) process.env.TMPDIR = MEMORY;
 
 export default defineConfig({
   test: {

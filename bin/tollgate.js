@@ -2,7 +2,7 @@
 // The command `tollgate`. The program itself is compiled from src/ by `npm run build`.
 import { existsSync } from 'node:fs';
 
-const program = new URL('../dist/cli/main.js', import.meta.url);
+const program = new URL('../dist/program/main.js', import.meta.url);
 if (!existsSync(program)) {
   process.stderr.write('tollgate: not built yet. Run `npm ci` (or `npm run build`) first.\n');
   process.exit(1);

@@ -27,7 +27,9 @@ export interface TestDatabase {
 export async function testDatabase(): Promise<TestDatabase> {
   const name = `tollgate_test_${process.pid}_${Math.random().toString(36).slice(2)}`;
   const adminUrl = inject('adminUrl');
-  await administer(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${inject('template')}`);
+  // As a copy of files, it is made in a third of the time that PostgreSQL needs to log every page of it.
+  const likeTemplate = `TEMPLATE ${inject('template')} STRATEGY file_copy`;
+  await administer(adminUrl, `CREATE DATABASE ${name} ${likeTemplate}`);
   return {
     url: databaseUrl(adminUrl, name),
     drop: () => dropDatabase(adminUrl, name),

@@ -5,8 +5,8 @@ export interface Documents {
   readonly reference: Buffer;
 }
 
-/** Where the build leaves them, beside the compiled modules. */
+/** Where the build leaves them: beside the compiled modules, whether it is one of those that asks or the whole program in one. */
 export const COMPOSED = {
-  openApi: new URL('openapi.json', import.meta.url),
-  reference: new URL('reference.html', import.meta.url),
+  openApi: new URL('../reference/openapi.json', import.meta.url),
+  reference: new URL('../reference/reference.html', import.meta.url),
 };

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Html } from './html.js';
 
-const FOLDER = new URL('template/', import.meta.url);
+const FOLDER = new URL('../reference/template/', import.meta.url);
 
 export interface Templates {
   readonly page: Html;

@@ -122,16 +122,15 @@ test('one event is refused ten times while others get through → given up, and 
   await until(() => idsOf(shop).includes(between));
   await withoutPauses(id, async () => (await webhooks.view(id)).waiting === 0);
   expect(idsOf(shop).filter((event) => event === refused)).toHaveLength(10);
-  expect(idsOf(shop).slice(-2)).toEqual([3, 4].map((version) => `evt_1_transaction_${audit}_${version}`));
+  const ofSubject = () => idsOf(shop).filter((event) => event.startsWith(`evt_1_transaction_${audit}_`));
+  expect(ofSubject().slice(-2)).toEqual([3, 4].map((version) => `evt_1_transaction_${audit}_${version}`));
   expect(linesWith('webhook given up', id)).toHaveLength(1);
   expect((await webhooks.view(id)).state).toBe('enabled');
   shop.behave = () => 204;
   shop.received.length = 0;
   await webhooks.replay(id, refused);
   await until(() => idsOf(shop).includes(`evt_1_transaction_${audit}_4`));
-  expect(idsOf(shop).filter((event) => event.includes(`_${audit}_`))).toEqual(
-    [2, 3, 4].map((version) => `evt_1_transaction_${audit}_${version}`),
-  );
+  expect(ofSubject()).toEqual([2, 3, 4].map((version) => `evt_1_transaction_${audit}_${version}`));
 });
 
 test('410 → disabled at once, and the event waits', async () => {
