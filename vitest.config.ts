@@ -42,6 +42,6 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // Two cores, and every file runs gateways of its own: more at once only makes them slow.
-    maxWorkers: 3,
+    maxWorkers: 4,
   },
 });
