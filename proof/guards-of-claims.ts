@@ -149,7 +149,7 @@ export const CLAIM_GUARDS: readonly Guard[] = [
     replace: '',
     also: [
       {
-        file: 'migrations/0001_gateway.sql',
+        file: 'migrations/0018_sound_transactions.sql',
         find: 'refunded_cents BETWEEN 0 AND amount_cents',
         replace: 'refunded_cents >= 0',
       },
