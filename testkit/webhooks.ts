@@ -1,6 +1,6 @@
 // What an operator does with webhooks, done in this process so that it costs no start of a command, and the commands themselves.
 import { dirname, join } from 'node:path';
-import { expect, vi } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { destroyKey, rotateKeys } from '../src/admin/keys.js';
 import * as admin from '../src/admin/webhooks.js';
 import { Database } from '../src/postgres/database.js';
@@ -9,6 +9,7 @@ import { readNetworks } from '../src/webhooks/addresses.js';
 import type { AttemptView } from '../src/webhooks/attempts.js';
 import type { TestGateway } from './gateway.js';
 import { type Ended, run } from './gateway-process.js';
+import { startReceiver, type WebhookReceiver } from './webhook-receiver.js';
 
 /** Settings of a gateway whose receivers are on loopback, and which does not wait for long. */
 export const WEBHOOK_SETTINGS = {
@@ -17,8 +18,22 @@ export const WEBHOOK_SETTINGS = {
   WEBHOOK_FIRST_PAUSE_MS: '20',
 };
 
+interface Wish {
+  readonly merchant?: number;
+  readonly types?: readonly string[];
+}
+
+export interface TestEndpoint {
+  readonly id: number;
+  readonly secret: string;
+  /** The merchant's server, which knows the secret. */
+  readonly shop: WebhookReceiver;
+}
+
 export interface TestWebhooks {
-  add(url: string, wish?: { merchant?: number; types?: readonly string[] }): Promise<admin.WebhookSecret>;
+  /** With a receiver of its own. Both end with the test. */
+  endpoint(wish?: Wish): Promise<TestEndpoint>;
+  add(url: string, wish?: Wish): Promise<admin.WebhookSecret>;
   rotate(id: number, overlapMs?: number): Promise<admin.WebhookSecret>;
   disable(id: number): Promise<admin.WebhookView>;
   enable(id: number): Promise<admin.WebhookView>;
@@ -42,9 +57,20 @@ export function webhooksOf({ databaseUrl, ledgerPath }: TestGateway): TestWebhoo
   const timeoutMs = Number(WEBHOOK_SETTINGS.WEBHOOK_TIMEOUT_MS);
   const means = { provider: new FileKeys(join(folder, 'key-encryption-key')), networks, timeoutMs };
   const operator = 'operator:test';
+  const add = (url: string, { merchant = 1, types }: Wish = {}) =>
+    admin.addWebhook(database, operator, means, { url, merchant, types });
   return {
-    add: (url, { merchant = 1, types } = {}) =>
-      admin.addWebhook(database, operator, means, { url, merchant, types }),
+    endpoint: async (wish) => {
+      const shop = await startReceiver();
+      const { id, secret } = await add(shop.url, wish);
+      shop.secret = secret;
+      onTestFinished(async () => {
+        await admin.removeWebhook(database, operator, id);
+        await shop.close();
+      });
+      return { id, secret, shop };
+    },
+    add,
     rotate: (id, overlapMs) => admin.rotateWebhook(database, operator, means, id, overlapMs),
     disable: (id) => admin.disableWebhook(database, operator, id),
     enable: (id) => admin.enableWebhook(database, operator, id),

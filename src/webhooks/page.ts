@@ -2,11 +2,11 @@
 // holds up what is behind it, and nothing else.
 import type { EventBodies } from '../events/feed.js';
 import type { OrganisationId } from '../values/ids.js';
+import type { Shares } from '../values/shares.js';
 import { type Delivery, FAILING_AFTER } from './delivery.js';
 import { isDelivered } from './outcome.js';
 import type { Pace } from './pace.js';
 import type { Attempt, Sender } from './sender.js';
-import type { Shares } from './shares.js';
 import { MESSAGE_HEADERS, signatureHeaders } from './signature.js';
 
 export interface PageParts {

@@ -1,15 +1,8 @@
 // What becomes of the transactions of an installation from before there were events.
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import pg from 'pg';
-import { expect, inject, test } from 'vitest';
-import { MIGRATION_TABLE } from '../../src/postgres/migrations.sql.js';
-import { administer, databaseUrl, dropDatabase } from '../../testkit/database-server.js';
-import { PROJECT_ROOT } from '../../testkit/project.js';
+import { expect, test } from 'vitest';
+import { beforeMigration } from '../../testkit/earlier-schema.js';
 
-const FOLDER = join(PROJECT_ROOT, 'migrations');
 const EVENTS = '0013_events.sql';
-const BEFORE = readdirSync(FOLDER).filter((name) => name.endsWith('.sql') && name < EVENTS);
 
 const DATA = `
   INSERT INTO organisation (name) VALUES ('Ours');
@@ -20,17 +13,8 @@ const DATA = `
     (1, 2, now(), 100, 1, -99, 'purchase', 'unknown', 'AUD', 'two', 'r', 'simulator', NULL, NULL, NULL)`;
 
 test('transactions keep what is sealed with them, and nothing is told of what they went through', async () => {
-  const adminUrl = inject('adminUrl');
-  const name = `tollgate_test_events_${process.pid}`;
-  await administer(adminUrl, `CREATE DATABASE ${name}`);
-  const client = new pg.Client({ connectionString: databaseUrl(adminUrl, name) });
-  await client.connect();
-  try {
-    await client.query(MIGRATION_TABLE);
-    for (const file of BEFORE) await client.query(readFileSync(join(FOLDER, file), 'utf8'));
-    await client.query(DATA);
-    // As `migrate` does it: in one transaction.
-    await client.query(`BEGIN; ${readFileSync(join(FOLDER, EVENTS), 'utf8')}; COMMIT`);
+  await beforeMigration(EVENTS, DATA, async ({ client, migrate }) => {
+    await migrate();
     const { rows } = await client.query(`
       SELECT audit, status, version, payment_details_key_version AS key, encode(payment_details_sealed, 'hex') AS sealed
       FROM transaction ORDER BY audit`);
@@ -39,8 +23,5 @@ test('transactions keep what is sealed with them, and nothing is told of what th
       { audit: 2, status: 'unknown', version: 0, key: null, sealed: null },
     ]);
     expect((await client.query('SELECT FROM event')).rows).toEqual([]);
-  } finally {
-    await client.end();
-    await dropDatabase(adminUrl, name);
-  }
+  });
 });

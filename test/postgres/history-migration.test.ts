@@ -1,15 +1,8 @@
 // What becomes of the transactions of an installation from before there were lists of them.
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import pg from 'pg';
-import { expect, inject, test } from 'vitest';
-import { MIGRATION_TABLE } from '../../src/postgres/migrations.sql.js';
-import { administer, databaseUrl, dropDatabase } from '../../testkit/database-server.js';
-import { PROJECT_ROOT } from '../../testkit/project.js';
+import { expect, test } from 'vitest';
+import { beforeMigration } from '../../testkit/earlier-schema.js';
 
-const FOLDER = join(PROJECT_ROOT, 'migrations');
 const HISTORY = '0014_history.sql';
-const BEFORE = readdirSync(FOLDER).filter((name) => name.endsWith('.sql') && name < HISTORY);
 
 const DATA = `
   INSERT INTO organisation (name) VALUES ('Ours'), ('Theirs');
@@ -23,23 +16,14 @@ const DATA = `
     (2, 2, 'refund', NULL, 1)) AS made(organisation, audit, type, token, target)`;
 
 test('what was done to a payment by token has its token, however far down; an index that is there already is left alone', async () => {
-  const adminUrl = inject('adminUrl');
-  const name = `tollgate_test_history_${process.pid}`;
-  await administer(adminUrl, `CREATE DATABASE ${name}`);
-  const client = new pg.Client({ connectionString: databaseUrl(adminUrl, name) });
-  await client.connect();
-  try {
-    await client.query(MIGRATION_TABLE);
-    for (const file of BEFORE) await client.query(readFileSync(join(FOLDER, file), 'utf8'));
-    await client.query(DATA);
-    const text = readFileSync(join(FOLDER, HISTORY), 'utf8');
+  await beforeMigration(HISTORY, DATA, async ({ client, text, migrate }) => {
     // As the operator of a large installation does it beforehand.
     const statements = text.match(/^CREATE INDEX [^;]+;/gm) ?? [];
     expect(statements).toHaveLength(8);
     for (const statement of statements) {
       await client.query(statement.replace('CREATE INDEX', 'CREATE INDEX CONCURRENTLY'));
     }
-    await client.query(`BEGIN; ${text}; COMMIT`);
+    await migrate();
     const { rows } = await client.query(
       'SELECT organisation_id AS of, audit, token_id AS token FROM transaction ORDER BY organisation_id, audit',
     );
@@ -53,8 +37,5 @@ test('what was done to a payment by token has its token, however far down; an in
       [2, 1, null],
       [2, 2, null],
     ]);
-  } finally {
-    await client.end();
-    await dropDatabase(adminUrl, name);
-  }
+  });
 });

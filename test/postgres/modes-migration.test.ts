@@ -1,15 +1,8 @@
 // What becomes of an installation from before there were modes.
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import pg from 'pg';
-import { expect, inject, test } from 'vitest';
-import { MIGRATION_TABLE } from '../../src/postgres/migrations.sql.js';
-import { administer, databaseUrl, dropDatabase } from '../../testkit/database-server.js';
-import { PROJECT_ROOT } from '../../testkit/project.js';
+import { expect, test } from 'vitest';
+import { beforeMigration } from '../../testkit/earlier-schema.js';
 
-const FOLDER = join(PROJECT_ROOT, 'migrations');
 const MODES = '0011_modes.sql';
-const BEFORE = readdirSync(FOLDER).filter((name) => name.endsWith('.sql') && name < MODES);
 
 /** Merchant 1 has no bank, 2 got a real one today, and 3 tries its settings with the simulated one. */
 const DATA = `
@@ -32,28 +25,16 @@ const DATA = `
     CASE WHEN audit > 4 THEN 'filed' ELSE 'waiting' END, CASE WHEN audit > 4 THEN audit - 4 END, CASE WHEN audit > 4 THEN 1 END
   FROM transaction`;
 
-async function migrated(advancedMs: number): Promise<{ merchants: unknown[]; items: unknown[] }> {
-  const adminUrl = inject('adminUrl');
-  const name = `tollgate_test_modes_${process.pid}_${advancedMs}`;
-  await administer(adminUrl, `CREATE DATABASE ${name}`);
-  const client = new pg.Client({ connectionString: databaseUrl(adminUrl, name) });
-  await client.connect();
-  try {
-    await client.query(MIGRATION_TABLE);
-    for (const file of BEFORE) await client.query(readFileSync(join(FOLDER, file), 'utf8'));
-    await client.query(DATA);
+function migrated(advancedMs: number): Promise<{ merchants: unknown[]; items: unknown[] }> {
+  return beforeMigration(MODES, DATA, async ({ client, migrate }) => {
     await client.query('UPDATE gateway SET advanced_ms = $1', [advancedMs]);
-    // As `migrate` does it: in one transaction.
-    await client.query(`BEGIN; ${readFileSync(join(FOLDER, MODES), 'utf8')}; COMMIT`);
+    await migrate();
     const { rows: merchants } = await client.query('SELECT id, mode, acquirer FROM merchant ORDER BY id');
     const { rows: items } = await client.query(`
       SELECT i.audit, i.simulated, t.acquirer, i.next_at IS NOT NULL AS timed FROM directdebit_item i
       JOIN transaction t USING (organisation_id, audit) ORDER BY i.audit`);
     return { merchants, items };
-  } finally {
-    await client.end();
-    await dropDatabase(adminUrl, name);
-  }
+  });
 }
 
 test('merchants are test, those with a real bank live; what came before the bank stays with the simulated one', async () => {

@@ -16,17 +16,6 @@ afterAll(async () => {
   await gateway.close();
 });
 
-async function endpoint(): Promise<{ id: number; shop: WebhookReceiver }> {
-  const shop = await startReceiver();
-  const { id, secret } = await webhooks.add(shop.url);
-  shop.secret = secret;
-  onTestFinished(async () => {
-    await webhooks.remove(id);
-    await shop.close();
-  });
-  return { id, shop };
-}
-
 async function purchase(): Promise<string> {
   return `evt_1_transaction_${(await gateway.api.purchase()).body.audit}_1`;
 }
@@ -60,7 +49,7 @@ const linesWith = (message: string, id: number) =>
     .filter((line) => line.includes(`"${message}"`) && line.includes(`"endpoint":${id},`));
 
 test('nothing gets through → one attempt at a time; when it does again, everything follows, in order and signed', async () => {
-  const { id, shop } = await endpoint();
+  const { id, shop } = await webhooks.endpoint();
   shop.behave = () => 500;
   const events: string[] = [];
   for (let count = 0; count < 30; count += 1) events.push(await purchase());
@@ -80,7 +69,7 @@ test('nothing gets through → one attempt at a time; when it does again, everyt
 });
 
 test('nothing gets through for ten attempts → disabled: an error in the log, an entry in the journal; enabled again, nothing is lost', async () => {
-  const { id, shop } = await endpoint();
+  const { id, shop } = await webhooks.endpoint();
   shop.behave = () => 503;
   const event = await purchase();
   await withoutPauses(id, async () => (await webhooks.view(id)).state === 'disabled');
@@ -102,7 +91,7 @@ test('nothing gets through for ten attempts → disabled: an error in the log, a
 });
 
 test('one event is refused ten times while others get through → given up, and what is behind it goes on; replay sends it again', async () => {
-  const { id, shop } = await endpoint();
+  const { id, shop } = await webhooks.endpoint();
   const [, , , audit] = (await purchase()).split('_');
   await until(() => shop.received.length === 1);
   const refused = `evt_1_transaction_${audit}_2`;
@@ -134,7 +123,7 @@ test('one event is refused ten times while others get through → given up, and 
 });
 
 test('410 → disabled at once, and the event waits', async () => {
-  const { id, shop } = await endpoint();
+  const { id, shop } = await webhooks.endpoint();
   shop.behave = () => 410;
   const event = await purchase();
   await until(async () => (await webhooks.view(id)).state === 'disabled');
@@ -151,7 +140,7 @@ test.each([
   ['as a date', () => new Date(Date.now() + 600_000).toUTCString(), 600],
   ['that is longer than anybody waits', '999999999', 86_400],
 ])('Retry-After %s → the pause is as long, and nothing else is sent meanwhile', async (_, wish, seconds) => {
-  const { id, shop } = await endpoint();
+  const { id, shop } = await webhooks.endpoint();
   const retryAfter = typeof wish === 'string' ? wish : wish();
   shop.behave = (_got, response) => {
     response.writeHead(429, { 'retry-after': retryAfter }).end();
@@ -180,7 +169,11 @@ test.each([
 });
 
 test('one receiver is slow and one dead → a third gets everything meanwhile', async () => {
-  const [slow, dead, fast] = [await endpoint(), await endpoint(), await endpoint()];
+  const [slow, dead, fast] = [
+    await webhooks.endpoint(),
+    await webhooks.endpoint(),
+    await webhooks.endpoint(),
+  ];
   const open: (() => void)[] = [];
   slow.shop.behave = (_, response) => {
     open.push(() => response.writeHead(204).end());
@@ -198,7 +191,7 @@ test('one receiver is slow and one dead → a third gets everything meanwhile', 
 });
 
 test('disabled by the operator → nothing is sent; enabled → everything since then', async () => {
-  const { id, shop } = await endpoint();
+  const { id, shop } = await webhooks.endpoint();
   const first = await purchase();
   await until(() => shop.received.length === 1);
   await webhooks.disable(id);

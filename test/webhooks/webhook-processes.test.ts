@@ -1,7 +1,7 @@
 // Several processes, processes that die, clocks that are wrong: every event is delivered, and one at a time for its subject.
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
-import { startReceiver, type WebhookReceiver } from '../../testkit/webhook-receiver.js';
+import type { WebhookReceiver } from '../../testkit/webhook-receiver.js';
 import { type TestWebhooks, until, WEBHOOK_SETTINGS, webhooksOf } from '../../testkit/webhooks.js';
 
 let first: TestGateway;
@@ -19,21 +19,10 @@ afterAll(async () => {
   await first.close();
 });
 
-async function endpoint(): Promise<{ id: number; shop: WebhookReceiver }> {
-  const shop = await startReceiver();
-  const { id, secret } = await webhooks.add(shop.url);
-  shop.secret = secret;
-  onTestFinished(async () => {
-    await webhooks.remove(id);
-    await shop.close();
-  });
-  return { id, shop };
-}
-
 const idsOf = (shop: WebhookReceiver) => shop.received.map(({ id }) => id);
 
 test('two processes → each event once, and never two about one subject at a time', async () => {
-  const { shop } = await endpoint();
+  const { shop } = await webhooks.endpoint();
   const open = new Set<string>();
   let beside = 0;
   shop.behave = ({ id }, response) => {
@@ -64,7 +53,7 @@ test('two processes → each event once, and never two about one subject at a ti
 });
 
 test('whoever had the lease is gone → another process goes on when it has ended, and not before', async () => {
-  const { id, shop } = await endpoint();
+  const { id, shop } = await webhooks.endpoint();
   // As a process leaves it that was killed in its turn.
   await first.sql(
     `UPDATE webhook_endpoint SET lease = lease + 1, leased_until = now() + interval '1 hour', wake_at = now() + interval '1 hour'
@@ -72,7 +61,7 @@ test('whoever had the lease is gone → another process goes on when it has ende
     [id],
   );
   const { audit } = (await first.api.purchase()).body;
-  const other = await endpoint();
+  const other = await webhooks.endpoint();
   await first.api.purchase();
   // The event of the first purchase may come into the feed only after the other endpoint was added.
   await until(() => other.shop.received.length > 0);
@@ -83,7 +72,7 @@ test('whoever had the lease is gone → another process goes on when it has ende
 });
 
 test('a lease that was taken over → whoever had it records nothing, and the events are sent again', async () => {
-  const { id, shop } = await endpoint();
+  const { id, shop } = await webhooks.endpoint();
   const answers: (() => void)[] = [];
   shop.behave = (_, response) => {
     answers.push(() => response.writeHead(204).end());
@@ -104,7 +93,7 @@ test('a lease that was taken over → whoever had it records nothing, and the ev
 });
 
 test('times that a wrong clock has written → mended, and delivered', async () => {
-  const { id, shop } = await endpoint();
+  const { id, shop } = await webhooks.endpoint();
   shop.behave = () => 500;
   await first.api.purchase();
   await until(async () => (await webhooks.view(id)).waiting === 1);

@@ -1,17 +1,33 @@
-// How many webhooks are under way at once, in all and for each organisation. Who waits is let in in turns over organisations, so
-// that one with many slow receivers waits for itself.
-import type { OrganisationId } from '../values/ids.js';
+// Something of which there is only so much, shared by organisations in turns: one that asks for much waits for itself, and not the
+// others for it.
+import type { OrganisationId } from './ids.js';
 
 export interface SharesOptions {
+  /** How much may be under way at once. */
   readonly inAll: number;
+  /** How much of it for one organisation. */
   readonly perOrganisation: number;
+  /** Whoever comes when so many of its organisation wait, or has waited for so long, is refused. Without it, everybody waits. */
+  readonly patience?: Patience;
+}
+
+export interface Patience {
+  readonly maxWaiting: number;
+  readonly maxWaitMs: number;
+  readonly refusal: () => unknown;
+}
+
+interface Waiting {
+  readonly sinceMs: number;
+  readonly begin: () => void;
+  readonly refuse: (error: unknown) => void;
 }
 
 export class Shares {
   #underWay = 0;
   readonly #underWayOf = new Map<OrganisationId, number>();
   /** In the order in which they have their turns. None is empty. */
-  readonly #waiting = new Map<OrganisationId, (() => void)[]>();
+  readonly #waiting = new Map<OrganisationId, Waiting[]>();
 
   constructor(private readonly options: SharesOptions) {}
 
@@ -36,10 +52,12 @@ export class Shares {
   }
 
   #wait(organisationId: OrganisationId): Promise<void> {
+    const { patience } = this.options;
     const line = this.#waiting.get(organisationId) ?? [];
+    if (patience !== undefined && line.length >= patience.maxWaiting) throw patience.refusal();
     this.#waiting.set(organisationId, line);
-    return new Promise((begin) => {
-      line.push(begin);
+    return new Promise((begin, refuse) => {
+      line.push({ sinceMs: performance.now(), begin, refuse });
     });
   }
 
@@ -52,12 +70,22 @@ export class Shares {
       if (!this.#hasRoom(next)) continue;
       // Behind the others for its next turn.
       this.#waiting.delete(next);
-      const begin = line.shift();
+      const first = this.#firstInTime(line);
       if (line.length > 0) this.#waiting.set(next, line);
-      if (begin === undefined) continue;
+      if (first === undefined) continue;
       this.#begin(next);
-      begin();
+      first.begin();
       return;
+    }
+  }
+
+  #firstInTime(line: Waiting[]): Waiting | undefined {
+    const { patience } = this.options;
+    for (;;) {
+      const first = line.shift();
+      if (first === undefined || patience === undefined) return first;
+      if (performance.now() - first.sinceMs <= patience.maxWaitMs) return first;
+      first.refuse(patience.refusal());
     }
   }
 }
