@@ -1,8 +1,8 @@
 // `npm run bench`: what each operation costs through HTTP with everything on one machine, beside the ceilings. The machine is
 // shared and noisy, so what counts are the ratios, taken in turns in one run.
 import { writeFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
 import { load, PURCHASE } from '../testkit/load.js';
+import { programOptions } from '../testkit/program-options.js';
 import { median, say } from '../testkit/report.js';
 import { startStandalone } from '../testkit/standalone.js';
 import { bareFastify, batchedStatements } from './beside.js';
@@ -11,12 +11,10 @@ import { OPERATIONS, prepare } from './operations.js';
 import { shown } from './report.js';
 import type { BenchResults, Ceiling, PerSecond } from './results.js';
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '4' },
-    rounds: { type: 'string', default: '3' },
-    out: { type: 'string' },
-  },
+const values = programOptions({
+  seconds: { type: 'string', default: '4' },
+  rounds: { type: 'string', default: '3' },
+  out: { type: 'string' },
 });
 const seconds = Number(values.seconds);
 const rounds = Number(values.rounds);

@@ -1,18 +1,16 @@
 // `npm run bench:events`: what the feed of events costs purchases, how late it is at half load, and what it costs when nothing happens.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import type { Json } from '../testkit/bodies.js';
 import { load, PURCHASE } from '../testkit/load.js';
+import { programOptions } from '../testkit/program-options.js';
 import { median, percentile, say } from '../testkit/report.js';
 import { type StandaloneGateway, startStandalone } from '../testkit/standalone.js';
 import { cpuSeconds, measuredLoad } from './measured.js';
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '8' },
-    rounds: { type: 'string', default: '3' },
-    readers: { type: 'string', default: '2' },
-  },
+const values = programOptions({
+  seconds: { type: 'string', default: '8' },
+  rounds: { type: 'string', default: '3' },
+  readers: { type: 'string', default: '2' },
 });
 const seconds = Number(values.seconds);
 const CONNECTIONS = 64;

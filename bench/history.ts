@@ -1,7 +1,6 @@
 // `npm run bench:history -- --rows 10000000`: lists of transactions over millions: every filter alone, and combinations, the first page
 // and the hundredth. Prints how long each takes through HTTP, what its plan reads, and by which index; fails if one takes too long
 // or reads the table as a whole. With `--costs ROUNDS`: what each index costs a purchase.
-import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { filterOf, type HistoryQuery } from '../src/api/history.js';
 import { decodeEnd } from '../src/api/pages.js';
@@ -13,18 +12,17 @@ import { sydneyDate, sydneyTimestamp } from '../src/values/sydney.js';
 import type { Json } from '../testkit/bodies.js';
 import { explaining, nodesOf, type PlanNode } from '../testkit/explained.js';
 import { load, PURCHASE } from '../testkit/load.js';
+import { programOptions } from '../testkit/program-options.js';
 import { median, say } from '../testkit/report.js';
 import { startStandalone } from '../testkit/standalone.js';
 import { indexCosts } from './history-costs.js';
 import { fillHistory, indexSizes } from './history-fill.js';
 
-const { values } = parseArgs({
-  options: {
-    rows: { type: 'string', default: '10000000' },
-    costs: { type: 'string', default: '0' },
-    /** How often each page is asked for. */
-    times: { type: 'string', default: '5' },
-  },
+const values = programOptions({
+  rows: { type: 'string', default: '10000000' },
+  costs: { type: 'string', default: '0' },
+  /** How often each page is asked for. */
+  times: { type: 'string', default: '5' },
 });
 const ROWS = Number(values.rows);
 const LIMIT_MS = 50;

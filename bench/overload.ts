@@ -1,17 +1,15 @@
 // `npm run bench:overload`: twice as many purchases as the gateway can carry, beside a few look-ups. What is shed must be
 // shed quickly and leave nothing behind, and the rest must go on.
-import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { type LoadOptions, load, PURCHASE } from '../testkit/load.js';
+import { programOptions } from '../testkit/program-options.js';
 import { median, say } from '../testkit/report.js';
 import { startStandalone } from '../testkit/standalone.js';
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '12' },
-    rounds: { type: 'string', default: '3' },
-    times: { type: 'string', default: '2' },
-  },
+const values = programOptions({
+  seconds: { type: 'string', default: '12' },
+  rounds: { type: 'string', default: '3' },
+  times: { type: 'string', default: '2' },
 });
 const seconds = Number(values.seconds);
 const rounds = Number(values.rounds);

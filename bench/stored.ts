@@ -1,24 +1,22 @@
 // `npm run bench:stored`: ten million stored transactions, analysed, beside an empty table, in turns: purchases, what PostgreSQL
 // does while nobody asks for anything, and how long a doubt lasts.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { paymentBody } from '../testkit/bodies.js';
 import { load, PURCHASE } from '../testkit/load.js';
+import { programOptions } from '../testkit/program-options.js';
 import { median, say } from '../testkit/report.js';
 import { type StandaloneGateway, startStandalone } from '../testkit/standalone.js';
 import { UNREADABLE_ANSWER_CARD } from '../testkit/test-cards.js';
 import { cpuSeconds } from './measured.js';
 
-const { values } = parseArgs({
-  options: {
-    stored: { type: 'string', default: '10000000' },
-    seconds: { type: 'string', default: '5' },
-    rounds: { type: 'string', default: '5' },
-    // How long nobody asks for anything.
-    idle: { type: 'string', default: '60' },
-    doubts: { type: 'string', default: '20' },
-  },
+const values = programOptions({
+  stored: { type: 'string', default: '10000000' },
+  seconds: { type: 'string', default: '5' },
+  rounds: { type: 'string', default: '5' },
+  // How long nobody asks for anything.
+  idle: { type: 'string', default: '60' },
+  doubts: { type: 'string', default: '20' },
 });
 const STORED = Number(values.stored);
 const CHUNK = 500_000;

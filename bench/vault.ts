@@ -1,18 +1,16 @@
 // `npm run bench:vault`: what the vault costs, each figure beside a reference taken in the same run.
 import { spawn } from 'node:child_process';
-import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { CARD, type Json, paymentBody } from '../testkit/bodies.js';
 import { load, PURCHASE } from '../testkit/load.js';
+import { programOptions } from '../testkit/program-options.js';
 import { TOLLGATE } from '../testkit/project.js';
 import { median, say } from '../testkit/report.js';
 import { startStandalone } from '../testkit/standalone.js';
 
-const { values } = parseArgs({
-  options: {
-    customers: { type: 'string', default: '1000000' },
-    tokens: { type: 'string', default: '30000' },
-  },
+const values = programOptions({
+  customers: { type: 'string', default: '1000000' },
+  tokens: { type: 'string', default: '30000' },
 });
 const customers = Number(values.customers);
 const gateway = await startStandalone();

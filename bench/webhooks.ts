@@ -3,22 +3,20 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { run } from '../testkit/gateway-process.js';
 import { load, PURCHASE } from '../testkit/load.js';
+import { programOptions } from '../testkit/program-options.js';
 import { compiledProgram } from '../testkit/project.js';
 import { median, say } from '../testkit/report.js';
 import { startStandalone } from '../testkit/standalone.js';
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '8' },
-    rounds: { type: 'string', default: '5' },
-    'warm-up': { type: 'string', default: '15' },
-    /** How long the fast one may take to catch up after a round. */
-    'catch-up': { type: 'string', default: '120' },
-  },
+const values = programOptions({
+  seconds: { type: 'string', default: '8' },
+  rounds: { type: 'string', default: '5' },
+  'warm-up': { type: 'string', default: '15' },
+  /** How long the fast one may take to catch up after a round. */
+  'catch-up': { type: 'string', default: '120' },
 });
 const seconds = Number(values.seconds);
 const rounds = Number(values.rounds);

@@ -3,8 +3,8 @@
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { Installation } from '../testkit/installation.js';
+import { programOptions } from '../testkit/program-options.js';
 import { PROJECT_ROOT } from '../testkit/project.js';
 import { say } from '../testkit/report.js';
 import { startLaterGateway } from './clients-later.js';
@@ -22,12 +22,10 @@ const REDOCLY = '@redocly/cli@2.73.0';
 const SPECTRAL = '@stoplight/spectral-cli@6.16.3';
 const OURS = join(PROJECT_ROOT, 'proof', 'clients');
 
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string' },
-    // Kept afterwards, so that the next run need not fetch them again.
-    tools: { type: 'string' },
-  },
+const values = programOptions({
+  only: { type: 'string' },
+  // Kept afterwards, so that the next run need not fetch them again.
+  tools: { type: 'string' },
 });
 
 const CLIENTS: Readonly<Record<string, (folder: string) => Promise<string>>> = {

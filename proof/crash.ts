@@ -1,10 +1,10 @@
 // `npm run test:crash`: two gateways on one database under mixed trade, all three killed again and again. Whatever the
 // shops were told must be true at the end, every order paid at most once, and the acquirer must agree to the cent.
-import { parseArgs } from 'node:util';
 import type { LedgerEntry } from '../src/acquirers/simulator/ledger.js';
 import type { StoredTransaction } from '../testkit/books.js';
 import { Chance, seedOf } from '../testkit/chance.js';
 import { Installation } from '../testkit/installation.js';
+import { programOptions } from '../testkit/program-options.js';
 import { percentile, say } from '../testkit/report.js';
 import { Kills } from './kills.js';
 import { brokenPromises } from './promises.js';
@@ -15,16 +15,14 @@ import { verdict } from './verdict.js';
 const DECISION_LIMIT_MS = 60_000;
 const LOOKUPS_AT_ONCE = 16;
 
-const { values } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '200' },
-    seed: { type: 'string' },
-    traders: { type: 'string', default: '24' },
-    // Percent of the payments by cards that make the acquirer fail.
-    faults: { type: 'string', default: '5' },
-    // Percent of the requests that are given up after some milliseconds, while they are on their way.
-    impatient: { type: 'string', default: '5' },
-  },
+const values = programOptions({
+  kills: { type: 'string', default: '200' },
+  seed: { type: 'string' },
+  traders: { type: 'string', default: '24' },
+  // Percent of the payments by cards that make the acquirer fail.
+  faults: { type: 'string', default: '5' },
+  // Percent of the requests that are given up after some milliseconds, while they are on their way.
+  impatient: { type: 'string', default: '5' },
 });
 const seed = seedOf(values.seed);
 const kills = Number(values.kills);

@@ -1,10 +1,10 @@
 // `npm run test:empty`: two gateways on one database, requests that arrive in pieces, searches for them at any moment, and
 // processes and tables that stand still in between. Whoever was told that there is nothing may have paid again: so nothing
 // may come of what had been sent before.
-import { parseArgs } from 'node:util';
 import { differences, wrongReservations } from '../testkit/books.js';
 import { Chance, seedOf } from '../testkit/chance.js';
 import { Installation } from '../testkit/installation.js';
+import { programOptions } from '../testkit/program-options.js';
 import { say } from '../testkit/report.js';
 import { Disturbances } from './empty-disturbances.js';
 import { brokenPromises, foundOutLate } from './empty-judge.js';
@@ -13,15 +13,13 @@ import { verdict } from './verdict.js';
 
 const DECISION_LIMIT_MS = 60_000;
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '500' },
-    seed: { type: 'string' },
-    // How many rounds at once.
-    lanes: { type: 'string', default: '12' },
-    // How often a process stands still for so long that the other gives it up.
-    'long-stops': { type: 'string', default: '1' },
-  },
+const values = programOptions({
+  rounds: { type: 'string', default: '500' },
+  seed: { type: 'string' },
+  // How many rounds at once.
+  lanes: { type: 'string', default: '12' },
+  // How often a process stands still for so long that the other gives it up.
+  'long-stops': { type: 'string', default: '1' },
 });
 const seed = seedOf(values.seed);
 const rounds = Number(values.rounds);

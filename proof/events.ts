@@ -1,9 +1,9 @@
 // `npm run test:events`: two gateways on one database under mixed trade, all three killed again and again, while readers that
 // are killed too follow the feed of events, and a merchant's server takes webhooks. Every change of every transaction, customer and
 // token must come once, in order; and be delivered, signed.
-import { parseArgs } from 'node:util';
 import { Chance, seedOf } from '../testkit/chance.js';
 import { Installation } from '../testkit/installation.js';
+import { programOptions } from '../testkit/program-options.js';
 import { say } from '../testkit/report.js';
 import { FeedReader } from './feed-reader.js';
 import { Kills } from './kills.js';
@@ -17,13 +17,11 @@ import { RECEIVER_SETTINGS, WebhookBooks } from './webhook-books.js';
 const DECISION_LIMIT_MS = 60_000;
 const DELIVERY_LIMIT_MS = 120_000;
 
-const { values } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '100' },
-    seed: { type: 'string' },
-    traders: { type: 'string', default: '16' },
-    readers: { type: 'string', default: '3' },
-  },
+const values = programOptions({
+  kills: { type: 'string', default: '100' },
+  seed: { type: 'string' },
+  traders: { type: 'string', default: '16' },
+  readers: { type: 'string', default: '3' },
 });
 const seed = seedOf(values.seed);
 const kills = Number(values.kills);

@@ -2,11 +2,11 @@
 // addresses lead to the wrong server for some seconds. Shops trade meanwhile and recover as the specification says. After
 // every 201 each gateway is asked for it, by audit and by correlation ID: it may be unable to answer, but never say no.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { paymentBody } from '../testkit/bodies.js';
 import { type CallAnswer, type CallRequest, call, Unanswered } from '../testkit/caller.js';
 import { Chance, seedOf } from '../testkit/chance.js';
 import { Installation } from '../testkit/installation.js';
+import { programOptions } from '../testkit/program-options.js';
 import { percentile, say } from '../testkit/report.js';
 import { FailingDatabase, KINDS, type Kind } from './failover-scenes.js';
 import { brokenPromises } from './promises.js';
@@ -19,19 +19,17 @@ const DECISION_LIMIT_MS = 60_000;
 const TRADE_LIMIT_MS = 10_000;
 const LOOKUPS_AT_ONCE = 8;
 
-const { values } = parseArgs({
-  options: {
-    failovers: { type: 'string', default: '20' },
-    seed: { type: 'string' },
-    traders: { type: 'string', default: '8' },
-    kinds: { type: 'string', default: KINDS.join() },
-    // Percent of the payments by cards that make the acquirer fail.
-    faults: { type: 'string', default: '3' },
-    // Trade in peace between two failovers.
-    'pause-ms': { type: 'string', default: '1500' },
-    // How long after a failover each gateway may take until it serves again.
-    'service-within-ms': { type: 'string', default: '3000' },
-  },
+const values = programOptions({
+  failovers: { type: 'string', default: '20' },
+  seed: { type: 'string' },
+  traders: { type: 'string', default: '8' },
+  kinds: { type: 'string', default: KINDS.join() },
+  // Percent of the payments by cards that make the acquirer fail.
+  faults: { type: 'string', default: '3' },
+  // Trade in peace between two failovers.
+  'pause-ms': { type: 'string', default: '1500' },
+  // How long after a failover each gateway may take until it serves again.
+  'service-within-ms': { type: 'string', default: '3000' },
 });
 const seed = seedOf(values.seed);
 const failovers = Number(values.failovers);

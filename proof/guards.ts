@@ -4,9 +4,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { openEmbeddedPostgres } from '../src/embedded-postgres/server.js';
 import { Chance, seedOf } from '../testkit/chance.js';
+import { programOptions } from '../testkit/program-options.js';
 import { PROJECT_ROOT } from '../testkit/project.js';
 import { say } from '../testkit/report.js';
 import type { Edit, Guard, NamedTest } from './guard.js';
@@ -27,15 +27,13 @@ const COPIED = [
   'tsconfig.build.json',
 ];
 
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string' },
-    sample: { type: 'string' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    // For a test run that runs every test untouched itself.
-    'trust-untouched': { type: 'boolean', default: false },
-    verbose: { type: 'boolean', default: false },
-  },
+const values = programOptions({
+  only: { type: 'string' },
+  sample: { type: 'string' },
+  seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+  // For a test run that runs every test untouched itself.
+  'trust-untouched': { type: 'boolean', default: false },
+  verbose: { type: 'boolean', default: false },
 });
 
 const editsOf = ({ file, find, replace, also = [] }: Guard): Edit[] => [{ file, find, replace }, ...also];

@@ -3,8 +3,8 @@
 // request that did it as JSON; `--replay FILE` sends such a request again.
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { Chance } from '../testkit/chance.js';
+import { programOptions } from '../testkit/program-options.js';
 import { say } from '../testkit/report.js';
 import { bendsOf } from './hostile-bends.js';
 import type { Bend, Case, RawCase, RequestCase } from './hostile-case.js';
@@ -22,12 +22,10 @@ import { Secrets } from './hostile-secrets.js';
 import { SlowClients } from './hostile-slow.js';
 import { Stock } from './hostile-stock.js';
 
-const { values } = parseArgs({
-  options: {
-    requests: { type: 'string', default: '20000' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
-    replay: { type: 'string' },
-  },
+const values = programOptions({
+  requests: { type: 'string', default: '20000' },
+  seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
+  replay: { type: 'string' },
 });
 const replayed =
   values.replay === undefined

@@ -1,19 +1,18 @@
 // `npm run test:races`: refunds, voids and completions that meet on a few hot targets, sent to two gateways on one database.
 // What was accepted and refused must be what some order of the operations gives, and the ledger must agree to the cent.
-import { parseArgs } from 'node:util';
+
 import fc from 'fast-check';
 import { askedAgain, differences, wrongReservations } from '../testkit/books.js';
 import { seedOf } from '../testkit/chance.js';
 import { Installation } from '../testkit/installation.js';
+import { programOptions } from '../testkit/program-options.js';
 import { say } from '../testkit/report.js';
 import { Arena, type CardName } from './arena.js';
 import { verdict } from './verdict.js';
 
 const SHRINKING_LIMIT_MS = 60_000;
 
-const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '200' }, seed: { type: 'string' } },
-});
+const values = programOptions({ rounds: { type: 'string', default: '200' }, seed: { type: 'string' } });
 const seed = seedOf(values.seed);
 say(`races: seed ${seed}`);
 

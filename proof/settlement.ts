@@ -5,7 +5,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { reconcileSettlement } from '../src/admin/settlements.js';
 import { Database } from '../src/postgres/database.js';
 import type { Reconciliation } from '../src/settlement/reconcile.js';
@@ -15,6 +14,7 @@ import { positionsOfLedger } from '../testkit/books.js';
 import { call } from '../testkit/caller.js';
 import { Chance, seedOf } from '../testkit/chance.js';
 import { Installation } from '../testkit/installation.js';
+import { programOptions } from '../testkit/program-options.js';
 import { say } from '../testkit/report.js';
 import {
   netOf,
@@ -26,13 +26,11 @@ import {
 import { SettlementTrade } from './settlement-trade.js';
 import { verdict } from './verdict.js';
 
-const { values } = parseArgs({
-  options: {
-    days: { type: 'string', default: '10' },
-    /** How long each day is traded before its close comes near. */
-    seconds: { type: 'string', default: '5' },
-    seed: { type: 'string' },
-  },
+const values = programOptions({
+  days: { type: 'string', default: '10' },
+  /** How long each day is traded before its close comes near. */
+  seconds: { type: 'string', default: '5' },
+  seed: { type: 'string' },
 });
 const seed = seedOf(values.seed);
 const chance = new Chance(seed);

@@ -1,19 +1,17 @@
 // `npm run test:soak`: half the load that the gateway can carry, for a while. Memory and file descriptors must stay flat.
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { load, PURCHASE } from '../testkit/load.js';
+import { programOptions } from '../testkit/program-options.js';
 import { say } from '../testkit/report.js';
 import { startStandalone } from '../testkit/standalone.js';
 import { type Broken, verdict } from './verdict.js';
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '10' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    // Half of what it carries on this machine, unless told otherwise.
-    rate: { type: 'string' },
-  },
+const values = programOptions({
+  minutes: { type: 'string', default: '10' },
+  seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+  // Half of what it carries on this machine, unless told otherwise.
+  rate: { type: 'string' },
 });
 const seconds = Number(values.minutes) * 60;
 const seed = Number(values.seed);

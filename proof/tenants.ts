@@ -2,10 +2,10 @@
 // share. What the victim sees before, during and after each attack, one line each; then a burst on an idle gateway.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { basicAuthorization, paymentBody } from '../testkit/bodies.js';
 import { call } from '../testkit/caller.js';
 import { Installation } from '../testkit/installation.js';
+import { programOptions } from '../testkit/program-options.js';
 import { compiledProgram } from '../testkit/project.js';
 import { say } from '../testkit/report.js';
 import { attacks, burst, ordinaryDay, type PlannedJob, type Tenant } from './tenants-attacks.js';
@@ -13,18 +13,16 @@ import type { Attended, Job } from './tenants-client.js';
 import { type Day, dayOf, isInTime, isServed, told } from './tenants-day.js';
 import { verdict } from './verdict.js';
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '6' },
-    /** A part of an attack's name: only those that have it. May be given several times. */
-    only: { type: 'string', multiple: true, default: [''] },
-    /** How many connections the attackers have, as a share of what they could. */
-    much: { type: 'string', default: '1' },
-    customers: { type: 'string', default: '300000' },
-    burst: { type: 'string', default: '3000' },
-    /** Only whether the victim is served: how fast depends on what else the machine does. */
-    'any-time': { type: 'boolean', default: false },
-  },
+const values = programOptions({
+  seconds: { type: 'string', default: '6' },
+  /** A part of an attack's name: only those that have it. May be given several times. */
+  only: { type: 'string', multiple: true, default: [''] },
+  /** How many connections the attackers have, as a share of what they could. */
+  much: { type: 'string', default: '1' },
+  customers: { type: 'string', default: '300000' },
+  burst: { type: 'string', default: '3000' },
+  /** Only whether the victim is served: how fast depends on what else the machine does. */
+  'any-time': { type: 'boolean', default: false },
 });
 const seconds = Number(values.seconds);
 const CLIENT = compiledProgram('proof/tenants-client');
