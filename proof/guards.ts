@@ -16,6 +16,7 @@ import { CONTROL, GUARDS } from './guards-list.js';
 const COPIED = [
   'bin',
   'build',
+  'dist',
   'migrations',
   'proof',
   'src',
@@ -160,7 +161,7 @@ async function runTests(
   return { ran, output };
 }
 
-/** As `npm run build` does it, without the documents. */
+/** As `npm run build` does it, but for the documents: they are there. */
 async function build(copy: string): Promise<void> {
   await run(copy, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--noCheck']);
   await run(copy, ['node_modules/rolldown/bin/cli.mjs', '--config']);
