@@ -12,7 +12,7 @@ export const EVENT_GUARDS: readonly Guard[] = [
     file: MIGRATION,
     find: "    PERFORM pg_advisory_xact_lock(hashtext('tollgate events'));",
     replace: '    PERFORM 1;',
-    tests: [[SEQUENCER, 'many who give positions at once']],
+    tests: [[SEQUENCER, 'somebody gives positions while another']],
   },
   {
     name: 'events: those of one round go by when they were written, and not by when their transactions began',
@@ -38,8 +38,8 @@ export const EVENT_GUARDS: readonly Guard[] = [
   {
     name: 'events: a crowd is moved from its beginning',
     file: MIGRATION,
-    find: 'ORDER BY id OFFSET most LIMIT 1',
-    replace: 'ORDER BY id DESC OFFSET most LIMIT 1',
+    find: '(last_id IS NULL OR id <= last_id)',
+    replace: '(last_id IS NULL OR id >= last_id)',
     tests: [[SEQUENCER, 'more events than one round takes']],
   },
   {

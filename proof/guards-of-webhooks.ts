@@ -4,6 +4,7 @@ import type { Guard } from './guard.js';
 export const WEBHOOK_GUARDS: readonly Guard[] = [
   {
     name: 'webhooks: an address that is forbidden cannot be added',
+    processes: true,
     file: 'src/webhooks/destination.ts',
     find: "  if (verdict === 'forbidden') return 'address_forbidden';\n",
     replace: '',

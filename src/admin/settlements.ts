@@ -1,6 +1,6 @@
 // Settlement as the operator sees it: what a day comes to, its transactions as a file, and an acquirer's file held against it.
 import { open, rm } from 'node:fs/promises';
-import type { Queryable } from '../postgres/database.js';
+import { ONE_MOMENT, type Queryable } from '../postgres/database.js';
 import { closeSettlementDays } from '../settlement/closing.js';
 import { CSV_HEADER, csvLine, type EntryFilter, settlementEntries } from '../settlement/entries.js';
 import { type ReconcileWish, type Reconciliation, reconcile } from '../settlement/reconcile.js';
@@ -29,6 +29,7 @@ export async function showSettlement(
   await closeSettlementDays(database, await gatewayTime(database));
   // Of an open day, both have to tell of the same moment.
   return database.transaction(async (connection) => {
+    await connection.query(ONE_MOMENT);
     const report = await settlementOfDay(connection, date, merchant);
     if (csv !== undefined) await writeCsv(connection, { date, merchant }, installation, csv);
     return report;
@@ -47,12 +48,12 @@ async function writeCsv(
     return refuse('path_not_writable', { path, reason: error.code ?? error.message });
   });
   try {
-    await file.write(`${CSV_HEADER}\n`);
+    await file.appendFile(`${CSV_HEADER}\n`);
     for await (const entries of settlementEntries(connection, filter)) {
       const lines = entries.map((entry) =>
         csvLine(filter.date, entry, referenceOf(entry.organisationId, entry.audit)),
       );
-      await file.write(`${lines.join('\n')}\n`);
+      await file.appendFile(`${lines.join('\n')}\n`);
     }
     await file.sync();
     await file.close();

@@ -224,6 +224,7 @@ function journalEndpoint(
 }
 
 function checkTypes(types: readonly string[] | undefined): void {
+  if (types?.length === 0) refuse('webhook_types_missing', { known: EVENT_TYPES });
   const unknown = (types ?? []).filter((type) => !(EVENT_TYPES as readonly string[]).includes(type));
   if (unknown.length > 0) refuse('webhook_types_unknown', { unknown, known: EVENT_TYPES });
 }

@@ -15,10 +15,10 @@ export async function writeCsv(
   );
   let written = 0;
   try {
-    await handle.write(line(names));
+    await handle.appendFile(line(names));
     for await (const page of pages) {
       const rows = page.map(outward);
-      await handle.write(rows.map((row) => line(names.map((name) => row[name]))).join(''));
+      await handle.appendFile(rows.map((row) => line(names.map((name) => row[name]))).join(''));
       written += rows.length;
     }
     await handle.sync();

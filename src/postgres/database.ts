@@ -113,6 +113,8 @@ const STATEMENT_SHARE = 0.75;
 const BEGIN: Statement = { name: '', text: 'BEGIN' };
 const COMMIT: Statement = { name: '', text: 'COMMIT' };
 const ROLLBACK: Statement = { name: '', text: 'ROLLBACK' };
+/** The first in a transaction: all that follow see what was there at one moment. */
+export const ONE_MOMENT: Statement = { name: '', text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ' };
 
 export interface DatabaseOptions {
   readonly maxConnections?: number;

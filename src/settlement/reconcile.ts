@@ -89,6 +89,8 @@ interface OwnLine {
 }
 
 const PAGE = 2_000;
+/** So many references that are none of ours are remembered, to tell which comes twice. They may be anything. */
+const MOST_FOREIGN = 1_000_000;
 /** Of each kind so many are listed; all are counted. */
 const MOST_LISTED = 10_000;
 
@@ -166,6 +168,7 @@ class Work {
   ): boolean {
     if (key !== undefined) return (isReturn ? this.#returns : this.#transactions).add(key);
     const before = this.#foreign.size;
+    if (before === MOST_FOREIGN) return true;
     return this.#foreign.add(`${reference} ${isReturn}`).size > before;
   }
 

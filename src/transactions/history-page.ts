@@ -15,6 +15,7 @@ import {
   ONCE_IN_DOUBT,
   PAGE,
   SINCE,
+  WAITED_FOR_A_FILE,
 } from './history.sql.js';
 
 function lane(...conditions: readonly string[]): string {
@@ -31,8 +32,8 @@ function page(name: string, ...lanes: readonly string[]): Statement {
 
 export const HISTORY_PAGES = {
   time: page('time', lane(SINCE)),
-  /** Older ones only where they were once in doubt. */
-  lately: page('lately', lane(SINCE), lane(ONCE_IN_DOUBT)),
+  /** Older ones only where they were once in doubt, or waited for a file. */
+  lately: page('lately', lane(SINCE), lane(ONCE_IN_DOUBT), lane(WAITED_FOR_A_FILE)),
   token: page('token', lane(SINCE, OF_TOKEN)),
   target: page('target', lane(SINCE, OF_TARGET)),
   reference: page('reference', laneOf(BY_REFERENCE, SINCE)),

@@ -50,6 +50,15 @@ export const ONCE_IN_DOUBT = `
           AND resolve_attempts > 0 AND created_at < to_timestamp($4::float8 / 1000000)
           AND created_at >= coalesce(to_timestamp($21::float8 / 1000000), '-infinity')`;
 
+/**
+ * Direct debits settle on the day of their file, which may be made days after them: those of a month, from before the other lanes
+ * begin. What was once in doubt has a lane of its own.
+ */
+export const WAITED_FOR_A_FILE = `
+          AND bank_account IS NOT NULL AND resolve_attempts = 0 AND created_at < to_timestamp($4::float8 / 1000000)
+          AND created_at >= greatest(to_timestamp($4::float8 / 1000000) - interval '31 days',
+            coalesce(to_timestamp($21::float8 / 1000000), '-infinity'))`;
+
 export const OF_TARGET = `
           AND target_audit = $18`;
 export const OF_TOKEN = `

@@ -122,6 +122,8 @@ const REFUSALS = {
   webhook_url_not_allowed: ({ problem }: { problem: WebhookUrlProblem }) => WEBHOOK_URL_PROBLEMS[problem],
   webhook_types_unknown: ({ unknown, known }: { unknown: readonly string[]; known: readonly string[] }) =>
     `there is no event type ${unknown.join(', ')}; there are ${known.join(', ')}`,
+  webhook_types_missing: ({ known }: { known: readonly string[] }) =>
+    `no event type is named; there are ${known.join(', ')}`,
   webhook_too_many: ({ merchant, most }: { merchant: number; most: number }) =>
     `merchant ${merchant} has ${most} webhook endpoints, and can have no more`,
   webhook_event_not_found: ({ event }: { event: string }) =>

@@ -1,5 +1,6 @@
 // Delivers webhooks: looks for endpoints that have something to be told, takes each under a lease that the database decides, and
 // gives it a turn. Any number of processes do so beside each other.
+import type { EventFeed } from '../events/feed.js';
 import { slotsBetween } from '../events/positions.js';
 import type { EventWatcher } from '../events/watcher.js';
 import type { OrganisationId } from '../values/ids.js';
@@ -13,10 +14,12 @@ import {
   TAKE,
   WANTED,
 } from './delivery.sql.js';
+import { longestPauseMs } from './schedule.js';
 import type { Sender } from './sender.js';
 import { Turn, type TurnParts } from './turn.js';
 
 export interface DelivererParts extends Omit<TurnParts, 'leaseMs' | 'stopping' | 'aborted'> {
+  readonly feed: Pick<EventFeed, 'readMerchantAfter' | 'newestPosition'>;
   readonly sender: Sender;
   readonly watcher: Pick<EventWatcher, 'onAdvance'>;
   readonly onError: (error: unknown) => void;
@@ -70,8 +73,9 @@ export class Deliverer {
       return;
     }
     if (nowMs >= this.#mendAtMs) {
-      await this.parts.database.query(MEND_ENDPOINTS);
-      await this.parts.database.query(MEND_DELIVERIES);
+      const mostMs = longestPauseMs(this.parts.firstPauseMs);
+      await this.parts.database.query(MEND_ENDPOINTS, [mostMs]);
+      await this.parts.database.query(MEND_DELIVERIES, [mostMs]);
       this.#mendAtMs = nowMs + MEND_EVERY_MS;
     }
     await this.#take(this.#fitting(await this.#look(nowMs)));
@@ -94,9 +98,13 @@ export class Deliverer {
   /** Listens to the feed while there is an endpoint. */
   async #begin(): Promise<boolean> {
     if (!(await this.#any())) return false;
+    this.#seen.length = 0;
+    this.#newest = 0;
     this.#stopListening = this.parts.watcher.onAdvance((newest) => {
       this.#newest = newest;
     });
+    // What was there before is found by the thorough look.
+    this.#newest = Math.max(this.#newest, await this.parts.feed.newestPosition());
     this.#thoroughlyAtMs = 0;
     return true;
   }
@@ -118,8 +126,9 @@ export class Deliverer {
       found.push(...(await database.query<EndpointKey>(LOOK_THOROUGHLY)).rows);
     }
     const newest = this.#newest;
-    const since = this.#seen.length < LOOKS_BACK ? newest : (this.#seen.shift() as number);
     this.#seen.push(newest);
+    const [since = newest] = this.#seen;
+    if (this.#seen.length > LOOKS_BACK) this.#seen.shift();
     found.push(...(await database.query<EndpointKey>(LOOK, [since, slotsBetween(since, newest)])).rows);
     return found;
   }
@@ -134,7 +143,8 @@ export class Deliverer {
     };
     for (const { organisationId } of this.#turns.values()) count(organisationId);
     const once = new Map(found.map((endpoint) => [endpoint.id, endpoint]));
-    return [...once.values()]
+    // In any order, so that those that always have something to do do not always come first.
+    return shuffled([...once.values()])
       .filter(({ id }) => !this.#turns.has(id))
       .filter(({ organisationId }) => count(organisationId) <= MOST_TURNS_OF_ORGANISATION)
       .slice(0, MOST_TURNS - this.#turns.size);
@@ -158,4 +168,11 @@ export class Deliverer {
       });
     this.#turns.set(id, { organisationId, ended });
   }
+}
+
+function shuffled<Value>(values: readonly Value[]): Value[] {
+  return values
+    .map((value) => ({ value, place: Math.random() }))
+    .sort((one, other) => one.place - other.place)
+    .map(({ value }) => value);
 }

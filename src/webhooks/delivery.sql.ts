@@ -208,21 +208,21 @@ export const RELEASE: Statement = {
     UPDATE webhook_endpoint e SET leased_until = NULL,
       wake_at = greatest(CASE WHEN $4 THEN now() ELSE due.next_at END, now() + nullif($5, 0) * interval '1 millisecond',
         CASE WHEN $6 THEN due.next_at END),
-      paused_until = CASE WHEN $6 THEN due.next_at ELSE now() + nullif($5, 0) * interval '1 millisecond' END
+      paused_until = greatest(CASE WHEN $6 THEN due.next_at END, now() + nullif($5, 0) * interval '1 millisecond')
     FROM (SELECT min(next_at) AS next_at FROM webhook_delivery WHERE organisation_id = $1 AND endpoint_id = $2) due
     WHERE e.organisation_id = $1 AND e.id = $2 AND e.lease = $3`,
 };
 
-/** After a clock that was wrong: nothing that we write lies so far ahead. */
+/** After a clock that was wrong: nothing that we write lies further ahead than this ($1, in milliseconds). */
 export const MEND_ENDPOINTS: Statement = {
   name: 'mend-webhook-endpoints',
   text: `
     UPDATE webhook_endpoint SET wake_at = now(), paused_until = NULL, leased_until = NULL
     WHERE disabled_at IS NULL AND (leased_until > now() + interval '10 minutes'
-      OR wake_at > now() + interval '30 hours' OR paused_until > now() + interval '30 hours')`,
+      OR greatest(wake_at, paused_until) > now() + $1 * interval '1 millisecond')`,
 };
 
 export const MEND_DELIVERIES: Statement = {
   name: 'mend-webhook-deliveries',
-  text: `UPDATE webhook_delivery SET next_at = now() WHERE next_at > now() + interval '30 hours'`,
+  text: `UPDATE webhook_delivery SET next_at = now() WHERE next_at > now() + $1 * interval '1 millisecond'`,
 };

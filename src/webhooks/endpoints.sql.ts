@@ -89,6 +89,12 @@ export const REMOVE_ENDPOINT: Statement = {
   text: `DELETE FROM webhook_endpoint WHERE organisation_id = $1 AND id = $2`,
 };
 
+/** What waits there is read from the feed again, in its order. */
+export const REMOVE_DELIVERIES_AFTER: Statement = {
+  name: '',
+  text: `DELETE FROM webhook_delivery WHERE organisation_id = $1 AND endpoint_id = $2 AND position > $3`,
+};
+
 /** Whoever works for it just now may no longer record how far it is. */
 export const MOVE_BACK: Statement = {
   name: '',

@@ -18,6 +18,7 @@ import {
   MERCHANT_OF_WEBHOOK,
   MOVE_BACK,
   NEXT_ENDPOINT_ID,
+  REMOVE_DELIVERIES_AFTER,
   REMOVE_ENDPOINT,
   RETRY_DELIVERIES,
   SET_SECRETS,
@@ -177,4 +178,5 @@ export async function moveBack(
   position: number,
 ): Promise<void> {
   await connection.query(MOVE_BACK, [organisationId, id, position]);
+  await connection.query(REMOVE_DELIVERIES_AFTER, [organisationId, id, position]);
 }

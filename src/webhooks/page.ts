@@ -67,12 +67,12 @@ export async function sendPage(
       });
       const delivered = made !== undefined && isDelivered(made.attempt);
       if (made === undefined || (!delivered && parts.aborted())) {
-        left.push(...chain.slice(place));
+        left.push(delivery, ...behind(chain.slice(place + 1)));
         return;
       }
       sent.push(made);
       if (!delivered) {
-        left.push(...chain.slice(place + 1).map((later) => ({ ...later, behind: true })));
+        left.push(...behind(chain.slice(place + 1)));
         return;
       }
       succeeded = true;
@@ -84,6 +84,11 @@ export async function sendPage(
   });
   await Promise.all(takers);
   return { sent, left };
+}
+
+/** Of a subject, only the first has a time of its own. */
+function behind(later: readonly Delivery[]): Delivery[] {
+  return later.map((delivery) => ({ ...delivery, behind: true }));
 }
 
 function bySubject(deliveries: readonly Delivery[]): Delivery[][] {

@@ -29,6 +29,11 @@ export function pauseAfter(
   return Math.round(Math.max(firstPauseMs * growth * jitter, Math.min(retryAfterMs, LONGEST_WISH_MS)));
 }
 
+/** No pause is longer, whatever a receiver asks for; with an hour to spare. */
+export function longestPauseMs(firstPauseMs: number): number {
+  return Math.max(firstPauseMs * Math.max(...GROWTH) * (1 + JITTER), LONGEST_WISH_MS) + 3_600_000;
+}
+
 /** The header `Retry-After`, in seconds or as a date. Undefined where it cannot be read, or is over. */
 export function readRetryAfter(text: string | undefined, nowMs: number): number | undefined {
   if (text === undefined) return undefined;

@@ -68,6 +68,7 @@ export class Sender {
   readonly #names: Names;
   #plain: Protocol | undefined;
   #secure: Protocol | undefined;
+  #closed = false;
 
   constructor(private readonly options: SenderOptions) {
     this.#names = new Names(options.nameServers);
@@ -81,6 +82,7 @@ export class Sender {
 
   /** Lets go of connections and of questions to name servers; attempts under way fail. */
   close(): void {
+    this.#closed = true;
     this.#names.close();
     this.#plain?.agent.destroy();
     this.#secure?.agent.destroy();
@@ -172,8 +174,8 @@ export class Sender {
       });
       asked.on('close', () => {
         clearTimeout(timer);
-        const stale =
-          answered === undefined && !timedOut && asked.reusedSocket && problem?.code === 'ECONNRESET';
+        const closedThere = asked.reusedSocket && problem?.code === 'ECONNRESET' && !this.#closed;
+        const stale = answered === undefined && !timedOut && closedThere;
         const outcome = answered ?? failed(timedOut ? 'timed_out' : reasonOf(connected, problem));
         resolve({ outcome, stale });
       });

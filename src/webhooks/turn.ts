@@ -92,12 +92,13 @@ export class Turn {
       }
       const progress = await this.#send(page, beganMs);
       if (progress.ended) return;
-      if (this.#failing || progress.disabled !== undefined) return this.#release({ more: false });
+      const { restMs } = progress;
+      if (this.#failing || progress.disabled !== undefined) return this.#release({ more: false, restMs });
       const tookMs = performance.now() - beganMs;
       if (tookMs > LONG_PAGE_MS) this.#pageSize = Math.max(this.#pageSize / 2, SMALLEST_PAGE);
       else if (tookMs < SHORT_PAGE_MS) this.#pageSize = Math.min(this.#pageSize * 2, LARGEST_PAGE);
       const over = performance.now() > endsMs || this.parts.stopping();
-      if (over || progress.restMs > 0) return this.#release({ more: true, restMs: progress.restMs });
+      if (over || restMs > 0) return this.#release({ more: true, restMs });
     }
   }
 

@@ -1,4 +1,5 @@
 // The positions of events: given once, whoever gives them, and whatever became of the server that gave the last ones.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Json } from '../../testkit/client.js';
 import { everyEvent } from '../../testkit/event-feed.js';
@@ -76,6 +77,26 @@ test('failover that has lost the last positions → who has read up to them miss
   ]);
   const audit = await purchased();
   expect(await toldSince(next)).toEqual([audit]);
+});
+
+test('somebody gives positions while another has not committed those that it gave → they go on behind them', async () => {
+  const { query, commit } = await locker(gateway);
+  const written = (subject: number) =>
+    `INSERT INTO event (organisation_id, merchant_id, subject, version, type, created_at, data)
+     VALUES (1, 2, ${subject}, 1, 'customer.created', now(), '{"name":"","reference":""}')`;
+  await query(written(2_000_001));
+  await query('SELECT sequence_events()');
+  await gateway.sql(written(2_000_002));
+  const second = gateway.sql('SELECT sequence_events()');
+  await sleep(200);
+  await commit();
+  await second;
+  await gateway.sql('SELECT sequence_events()');
+  const rows = await gateway.sql<{ subject: number; position: string }>(
+    'SELECT subject, position FROM event_feed WHERE subject > 2000000 ORDER BY subject',
+  );
+  expect(rows).toHaveLength(2);
+  expect(Number(rows[1]?.position)).toBeGreaterThan(Number(rows[0]?.position));
 });
 
 test('many who give positions at once, while events are written → each event has one, and no two the same', async () => {

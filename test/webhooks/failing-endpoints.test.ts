@@ -68,6 +68,47 @@ test('nothing gets through → one attempt at a time; when it does again, everyt
   expect(linesWith('webhook endpoint delivers again', id)).toHaveLength(1);
 });
 
+test('nothing gets through, and several events of a subject were not even tried → only the first of them has its time', async () => {
+  const { id, shop } = await webhooks.endpoint();
+  shop.behave = () => 500;
+  await gateway.sql(
+    `INSERT INTO event (created_at, organisation_id, merchant_id, subject, version, type, data)
+     SELECT now(), 1, 1, 910000 + subject, version, 'customer.updated', '{"name":"A","reference":"B"}'
+     FROM generate_series(1, 30) subject, generate_series(1, 3) version ORDER BY subject, version`,
+  );
+  await until(async () => (await webhooks.view(id)).state === 'failing');
+  const rows = await gateway.sql<{ times: number }>(
+    `SELECT count(next_at)::integer AS times FROM webhook_delivery WHERE endpoint_id = $1 GROUP BY subject`,
+    [id],
+  );
+  expect(new Set(rows.map(({ times }) => times))).toEqual(new Set([1]));
+});
+
+test('503 with Retry-After from an endpoint that fails → nothing else is sent meanwhile', async () => {
+  const { id, shop } = await webhooks.endpoint();
+  shop.behave = () => 500;
+  for (let count = 0; count < 12; count += 1) await purchase();
+  await until(async () => (await webhooks.view(id)).state === 'failing');
+  shop.behave = (_, response) => {
+    response.writeHead(503, { 'retry-after': '600' }).end();
+    return undefined;
+  };
+  const [before] = await Promise.all([shop.received.length, pausesAreOver(id)]);
+  await until(() => shop.received.length > before);
+  const [paused] = await gateway.sql<{ long: boolean }>(
+    `SELECT paused_until > now() + interval '9 minutes' AS long FROM webhook_endpoint WHERE id = $1 AND leased_until IS NULL`,
+    [id],
+  );
+  await until(async () => {
+    const [row] = await gateway.sql<{ long: boolean }>(
+      `SELECT paused_until > now() + interval '9 minutes' AS long FROM webhook_endpoint WHERE id = $1`,
+      [id],
+    );
+    return row?.long;
+  });
+  expect(paused?.long ?? true).toBe(true);
+});
+
 test('nothing gets through for ten attempts → disabled: an error in the log, an entry in the journal; enabled again, nothing is lost', async () => {
   const { id, shop } = await webhooks.endpoint();
   shop.behave = () => 503;

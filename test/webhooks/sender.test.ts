@@ -150,6 +150,22 @@ test('a sender that is closed → what is under way ends', async () => {
   expect(await under).toMatchObject({ kind: 'failed', reason: 'no_answer' });
 });
 
+test('a sender that is closed while a kept connection is used → what is under way is not sent again', async () => {
+  let asked = 0;
+  const port = await http((_, response) => {
+    asked += 1;
+    if (asked === 1) response.end('ok');
+  });
+  const sender = senderWith();
+  const message = { url: at(port), headers: {}, body: '{}' };
+  expect(await sender.post(message)).toMatchObject({ httpStatus: 200 });
+  const under = sender.post(message);
+  await expect.poll(() => asked, { timeout: 20_000 }).toBe(2);
+  sender.close();
+  expect(await under).toMatchObject({ kind: 'failed', reason: 'no_answer' });
+  expect(asked).toBe(2);
+});
+
 test('https → the name is in the certificate and in the header, and the address is the judged one', async () => {
   const seen: unknown[] = [];
   const server = createSecureServer({ cert: CERTIFICATE, key: CERTIFICATE_KEY }, (request, response) => {

@@ -123,6 +123,10 @@ test.each([
   ['add https://user:secret@example.com/ --merchant 1', /^a webhook’s URL must not hold a user name/],
   ['add nonsense --merchant 1', /^a webhook’s URL must be one such as https/],
   [
+    'add https://example.com/ --merchant 1 --types ,',
+    /^no event type is named; there are transaction\.unknown, /,
+  ],
+  [
     'add https://example.com/ --merchant 1 --types transaction.paid',
     /^there is no event type transaction\.paid; there are/,
   ],
