@@ -106,7 +106,8 @@ test('direct debits → on the day they clear; one that was returned before coun
   const before = await openDay(gateway);
   const debit = (await api.purchase({ amount: 5_000, bankAccount: {} })).body.audit;
   await api.standaloneRefund({ amount: 700, bankAccount: {} });
-  await api.purchase({ amount: 9_000, bankAccount: { account_number: '900006' } });
+  const refused = (await api.purchase({ amount: 9_000, bankAccount: { account_number: '900006' } })).body
+    .audit;
   const isBank = (line: string) => line.startsWith('bankaccount');
   const bankOf = async (day: string) => inShort(await settlementOf(api, day, 1)).filter(isBank);
   for (let day = 0; day < 6; day += 1) await passClose(gateway);
@@ -114,6 +115,8 @@ test('direct debits → on the day they clear; one that was returned before coun
     `SELECT settlement_date::text AS day FROM settlement_entry WHERE audit = $1 AND payment_method = 'bankaccount'`,
     [debit],
   );
+  expect((await api.lookUp(refused)).body.status.transaction_status_code).toBe('declined');
+  expect(await gateway.sql('SELECT FROM settlement_entry WHERE audit = $1', [refused])).toEqual([]);
   const clearingDay = cleared?.day as string;
   expect(clearingDay > before).toBe(true);
   expect(await bankOf(before)).toEqual([]);

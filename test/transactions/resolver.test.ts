@@ -1,4 +1,5 @@
 // The resolver: what is in doubt is looked at again and again, by one process at a time, and never given up.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import { testGateway } from '../../testkit/gateway.js';
@@ -136,6 +137,8 @@ test('left by a dead process and taken by a resolver → nobody else takes it wh
     acquirer.nextFindings(() => answered('00'));
     await resolvers.one.api.decided(await resolvers.purchasedInDoubt(resolvers.other));
   }
+  // And several times more.
+  await sleep(600);
   expect(times(acquirer.inquiries, reference)).toBe(1);
   finding.answer(answered('00'));
   expect((await resolvers.one.api.decided(audit)).status.transaction_status_code).toBe('approved');
