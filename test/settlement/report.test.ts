@@ -116,7 +116,8 @@ test('direct debits → on the day they clear; one that was returned before coun
     [debit],
   );
   expect((await api.lookUp(refused)).body.status.transaction_status_code).toBe('declined');
-  expect(await gateway.sql('SELECT FROM settlement_entry WHERE audit = $1', [refused])).toEqual([]);
+  const entries = `SELECT FROM settlement_entry WHERE audit = $1 AND payment_method = 'bankaccount'`;
+  expect(await gateway.sql(entries, [refused])).toEqual([]);
   const clearingDay = cleared?.day as string;
   expect(clearingDay > before).toBe(true);
   expect(await bankOf(before)).toEqual([]);
