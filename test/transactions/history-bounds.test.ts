@@ -96,6 +96,19 @@ describe('what is frequent', () => {
     expect(body.results.map(({ audit }: Json) => audit)).toEqual(newest.map(({ audit }) => audit));
   });
 
+  test('the day on which a direct debit settles, which waited for its file for days → found, once, also if it was once in doubt', async () => {
+    const waited = await Promise.all([0, 1].map(() => gateway.api.purchase({ bankAccount: {} })));
+    const audits = waited.map(({ body }) => body.audit);
+    await gateway.sql(
+      `UPDATE transaction SET created_at = '2026-02-02 00:00Z', settlement_date = '2026-02-06',
+         resolve_attempts = CASE WHEN audit = $1 THEN 1 ELSE 0 END
+       WHERE organisation_id = 1 AND audit = ANY ($2)`,
+      [audits[0], audits],
+    );
+    const found = auditsOf(await follow('settlement_date=2026-02-06'));
+    expect(found.toSorted()).toEqual(audits.toSorted());
+  });
+
   test('everything of three merchants, page by page → each exactly once, in order', async () => {
     const seen: number[] = [];
     let address: string | undefined = '/transactions/history?from=2026-01-05T00:00Z&until=2026-01-05T01:00Z';
