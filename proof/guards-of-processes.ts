@@ -48,11 +48,19 @@ export const PROCESS_GUARDS: readonly Guard[] = [
     tests: [[BELIEVED_DEAD, 'a process that could not report for a while']],
   },
   {
+    // Each of the two is enough by itself.
     name: 'dead processes: what was handed over once is not taken from its resolver',
     slow: true,
     file: DEAD_SQL,
     find: "status = 'unknown' AND resolve_at IS NULL\n        AND EXISTS",
     replace: "status = 'unknown'\n        AND EXISTS",
+    also: [
+      {
+        file: 'src/transactions/status.sql.ts',
+        find: "AND t.status = 'unknown' AND t.resolve_at IS NULL",
+        replace: "AND t.status = 'unknown'",
+      },
+    ],
     tests: [[RESOLVERS, 'left by a dead process and taken by a resolver']],
   },
   {
