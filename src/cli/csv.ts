@@ -1,5 +1,6 @@
 // Files of comma-separated values, for spreadsheets and for programs.
 import { link, open, rm } from 'node:fs/promises';
+import { csvField } from '../values/csv.js';
 import { refuse } from '../values/refusal.js';
 import { outward } from './output.js';
 
@@ -34,16 +35,5 @@ export async function writeCsv(
 }
 
 function line(values: readonly unknown[]): string {
-  return `${values.map(field).join(',')}\r\n`;
-}
-
-function field(value: unknown): string {
-  if (value === null || value === undefined) return '';
-  const text = typeof value === 'string' ? harmless(value) : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-/** A spreadsheet would take a text that begins like this for a formula, and run it. */
-function harmless(text: string): string {
-  return /^[=+\-@\t]/.test(text) ? `'${text}` : text;
+  return `${values.map(csvField).join(',')}\r\n`;
 }

@@ -1,5 +1,6 @@
 // The entries of a settlement day one by one, a page at a time, however many there are; and as CSV.
 import type { Queryable } from '../postgres/database.js';
+import { csvField } from '../values/csv.js';
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 import type { SettlementLine } from './report.js';
 import { ENTRIES_OF_DAY } from './report.sql.js';
@@ -53,18 +54,12 @@ export function csvLine(date: string, entry: SettlementEntry, acquirerReference:
     entry.audit,
     entry.targetAudit ?? '',
     acquirerReference,
-    csvText(entry.reference),
-    csvText(entry.acquirer),
+    csvField(entry.reference),
+    csvField(entry.acquirer),
     entry.paymentMethod,
     entry.cardType,
     entry.transactionType,
     entry.currency,
     entry.amountCents,
   ].join(',');
-}
-
-/** A text that a spreadsheet would take for a formula gets an apostrophe: the merchant's customers may have chosen it. */
-function csvText(text: string): string {
-  const harmless = /^[=+\-@]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }
