@@ -1,0 +1,73 @@
+// Framing: messages come out whole, however the bytes arrive, and a length that cannot be ends it.
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Unreadable } from '../../../src/acquirers/iso8583/codec.js';
+import { Frames, headerBytes, writeHeader } from '../../../src/acquirers/iso8583/frames.js';
+
+const BOUNDS = { leastBytes: 3, mostBytes: 300 };
+
+describe.each(['two bytes', 'four digits'] as const)('a length of %s', (frame) => {
+  function framed(content: Uint8Array): Buffer {
+    const header = Buffer.alloc(headerBytes({ frame }));
+    writeHeader({ frame }, content.length, header);
+    return Buffer.concat([header, content]);
+  }
+
+  function collected(pieces: readonly Buffer[]): Buffer[] {
+    const messages: Buffer[] = [];
+    const frames = new Frames({ frame }, BOUNDS, (bytes, at, end) => {
+      messages.push(Buffer.from(bytes.subarray(at, end)));
+    });
+    for (const piece of pieces) frames.push(Buffer.from(piece));
+    return messages;
+  }
+
+  test('messages cut into any pieces → each whole, in order', () => {
+    const content = fc.uint8Array({ minLength: BOUNDS.leastBytes, maxLength: 40 });
+    const cuts = fc.array(fc.integer({ min: 1, max: 50 }), { maxLength: 40 });
+    fc.assert(
+      fc.property(fc.array(content, { maxLength: 8 }), cuts, (contents, lengths) => {
+        const all = Buffer.concat(contents.map(framed));
+        const pieces: Buffer[] = [];
+        let at = 0;
+        for (const length of lengths) {
+          pieces.push(all.subarray(at, at + length));
+          at += length;
+        }
+        pieces.push(all.subarray(Math.min(at, all.length)));
+        expect(collected(pieces).map((each) => each.toString('hex'))).toEqual(
+          contents.map((each) => Buffer.from(each).toString('hex')),
+        );
+      }),
+    );
+  });
+
+  test.each([0, 2, 301])(
+    'a length of %d, which no message has → unreadable, after what came before it',
+    (length) => {
+      const header = Buffer.alloc(headerBytes({ frame }));
+      writeHeader({ frame }, length, header);
+      const messages: string[] = [];
+      const frames = new Frames({ frame }, BOUNDS, (bytes, at, end) => {
+        messages.push(bytes.toString('latin1', at, end));
+      });
+      expect(() => frames.push(Buffer.concat([framed(Buffer.from('first')), header]))).toThrow(Unreadable);
+      expect(messages).toEqual(['first']);
+    },
+  );
+
+  test('what was pushed → is wiped, since a card number may stand in it', () => {
+    const piece = Buffer.concat([
+      framed(Buffer.from('4111111111111111')),
+      framed(Buffer.from('4111')).subarray(0, 5),
+    ]);
+    const frames = new Frames({ frame }, BOUNDS, () => {});
+    frames.push(piece);
+    expect(piece.every((byte) => byte === 0)).toBe(true);
+  });
+});
+
+test('a length of four digits that are none → unreadable', () => {
+  const frames = new Frames({ frame: 'four digits' }, BOUNDS, () => {});
+  expect(() => frames.push(Buffer.from('00x4abcd'))).toThrow(Unreadable);
+});
