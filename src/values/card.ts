@@ -163,20 +163,39 @@ export class CardNumber extends Unprintable {
   }
 }
 
-/** A CVV that cannot be printed. It lives in memory only, until the acquirer has been asked. */
+/** A CVV that cannot be printed. It lives in memory only, until the acquirer has been asked, and can be wiped there. */
 export class Cvv extends Unprintable {
-  readonly #digits: string;
+  /** Not a text: those cannot be overwritten. */
+  readonly #digits: Uint8Array;
   // Always three stars: even the length is nobody's business.
   readonly mask = '***';
 
   constructor(digits: string) {
     super();
     if (!cvv.test(digits)) throw new Error('a CVV is 3 or 4 digits');
-    this.#digits = digits;
+    this.#digits = new Uint8Array(digits.length);
+    for (let at = 0; at < digits.length; at += 1) this.#digits[at] = digits.charCodeAt(at);
   }
 
+  /** Only for sending it to the acquirer. */
   reveal(): string {
+    if (this.wiped) throw new Error('the CVV was wiped');
+    return String.fromCharCode(...this.#digits);
+  }
+
+  /** The same as characters, for whoever can wipe them. */
+  get bytes(): Uint8Array {
+    if (this.wiped) throw new Error('the CVV was wiped');
     return this.#digits;
+  }
+
+  get wiped(): boolean {
+    return this.#digits[0] === 0;
+  }
+
+  /** It has been sent, or never will be. */
+  wipe(): void {
+    this.#digits.fill(0);
   }
 }
 
