@@ -18,7 +18,8 @@ interface AnyOrder {
 }
 
 export type PaymentMethod =
-  | { readonly kind: 'card'; readonly card: CardDetails }
+  /** `stored`: the card was opened from the vault, and not given for this payment. */
+  | { readonly kind: 'card'; readonly card: CardDetails; readonly stored?: true }
   | { readonly kind: 'bank_account'; readonly bankAccount: BankAccount };
 
 export interface Payment extends AnyOrder {

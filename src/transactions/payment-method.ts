@@ -33,7 +33,8 @@ async function openToken(
 }
 
 function methodOf({ accountType, secrets, tokenId }: OpenedToken): PaymentMethod | undefined {
-  if (accountType === 'general_creditcard') return { kind: 'card', card: cardFromSecrets(secrets), tokenId };
+  if (accountType === 'general_creditcard')
+    return { kind: 'card', card: cardFromSecrets(secrets), stored: true, tokenId };
   const bankAccount = bankAccountFromSecrets(secrets);
   return lodgeable(bankAccount) ? { kind: 'bank_account', bankAccount, tokenId } : undefined;
 }
