@@ -1,0 +1,205 @@
+// The connections of a link, kept up without end, and the exchange of messages over whichever of them are signed on.
+import { Codec } from './codec.js';
+import { Connection, type ConnectionParts, type Timings, type TraceLine } from './connection.js';
+import type { Dialect } from './dialect.js';
+import type { RetailMac } from './mac.js';
+import { Message } from './message.js';
+import {
+  type Exchange,
+  NOT_SENT,
+  Outstanding,
+  type Response,
+  type Trace,
+  type Waiting,
+} from './outstanding.js';
+import type { Host } from './socket.js';
+
+/** What an operator is told of a connection: once when it is lost, once when it is back. */
+export type ConnectionNews =
+  | { readonly kind: 'lost'; readonly connection: number; readonly reason: string }
+  | { readonly kind: 'back'; readonly connection: number; readonly attempts: number };
+
+export interface LineParts {
+  readonly dialect: Dialect;
+  readonly host: Host;
+  readonly connections: number;
+  readonly institution: string | undefined;
+  readonly macs: { readonly sending: RetailMac; readonly receiving: RetailMac } | undefined;
+  /** For an answer. */
+  readonly deadlineMs: number;
+  readonly timings: Timings;
+  readonly firstPauseMs: number;
+  readonly longestPauseMs: number;
+  readonly onNews: (news: ConnectionNews) => void;
+  readonly onTrace?: ((line: TraceLine) => void) | undefined;
+}
+
+export interface LineStatus {
+  readonly connections: number;
+  readonly signedOn: number;
+  /** How often one was lost, since the start. */
+  readonly lost: number;
+  /** Messages that wait for their answers. */
+  readonly outstanding: number;
+}
+
+const LOOK_EVERY_MS = 50;
+
+export class Line {
+  readonly #codec: Codec;
+  readonly #outstanding = new Outstanding();
+  readonly #message = new Message();
+  #connections: (Connection | undefined)[] = [];
+  #opened: AbortController | undefined;
+  #looking: NodeJS.Timeout | undefined;
+  #turn = 0;
+  #lost = 0;
+
+  constructor(private readonly parts: LineParts) {
+    this.#codec = new Codec(parts.dialect);
+  }
+
+  get status(): LineStatus {
+    return {
+      connections: this.parts.connections,
+      signedOn: this.#connections.filter((connection) => connection?.signedOn).length,
+      lost: this.#lost,
+      outstanding: this.#outstanding.size,
+    };
+  }
+
+  /** Returns when the first connection is signed on; throws, and tries no more, when none could be. */
+  async open(): Promise<void> {
+    await this.close();
+    const opened = new AbortController();
+    this.#opened = opened;
+    this.#connections = new Array(this.parts.connections).fill(undefined);
+    this.#looking = setInterval(() => this.#expire(), LOOK_EVERY_MS);
+    const first = this.#connections.map((_, place) => this.#connect(place));
+    try {
+      await Promise.any(first);
+      if (opened.signal.aborted) throw new Error('closed while it was opened');
+    } catch (error) {
+      const [reason = error] = error instanceof AggregateError ? (error.errors as Error[]) : [];
+      await this.close();
+      throw reason;
+    }
+    for (const [place, attempt] of first.entries()) void this.#keep(place, attempt, opened.signal);
+  }
+
+  /** Signs off, and closes every connection. Also while it is being opened. */
+  async close(): Promise<void> {
+    this.#opened?.abort();
+    this.#opened = undefined;
+    clearInterval(this.#looking);
+    await Promise.all(this.#connections.splice(0).map((connection) => connection?.leave()));
+  }
+
+  /** Sends once, over a connection that is signed on, and waits for the answer. `fill` says what is sent. */
+  exchange(trace: Trace, answerType: string, fill: (message: Message) => void): Promise<Exchange> {
+    const connection = this.#signedOn();
+    if (connection === undefined) return Promise.resolve(NOT_SENT);
+    const message = this.#message.clear();
+    return new Promise((resolve) => {
+      const deadlineMs = performance.now() + this.parts.deadlineMs;
+      const waiting = this.#outstanding.add(trace, answerType, connection, deadlineMs);
+      waiting.settle = resolve;
+      try {
+        fill(message);
+        connection.send(message, waiting);
+      } catch {
+        // It fits no message, so that not one byte of it has left.
+        this.#outstanding.unwritable(waiting);
+      } finally {
+        message.clear();
+      }
+    });
+  }
+
+  /** The answer to a message that was given up, if it has come since. */
+  takeLate(trace: Trace): Response | undefined {
+    return this.#outstanding.takeLate(trace);
+  }
+
+  /** Whatever still comes for it is ignored. */
+  forget(trace: Trace): void {
+    this.#outstanding.forget(trace);
+  }
+
+  /** In turns. */
+  #signedOn(): Connection | undefined {
+    const count = this.#connections.length;
+    for (let step = 1; step <= count; step += 1) {
+      const connection = this.#connections[(this.#turn + step) % count];
+      if (connection?.signedOn !== true) continue;
+      this.#turn = (this.#turn + step) % count;
+      return connection;
+    }
+    return undefined;
+  }
+
+  async #connect(place: number): Promise<Connection> {
+    const connection = new Connection(this.#parts());
+    this.#connections[place] = connection;
+    void connection.closed.then(() => this.#outstanding.lost(connection, performance.now()));
+    await connection.open();
+    return connection;
+  }
+
+  #parts(): ConnectionParts {
+    const { dialect, host, timings, institution, macs, onTrace } = this.parts;
+    const onAnswer: ConnectionParts['onAnswer'] = (received) => void this.#outstanding.answered(received);
+    return { dialect, codec: this.#codec, host, timings, institution, macs, onAnswer, onTrace };
+  }
+
+  /** Mends the connection of this place whenever it is lost. */
+  async #keep(place: number, first: Promise<Connection>, closing: AbortSignal): Promise<void> {
+    let attempts = 0;
+    for (let attempt = first; ; attempt = this.#connect(place)) {
+      attempts += 1;
+      let reason: string;
+      try {
+        const connection = await attempt;
+        if (closing.aborted) return connection.leave();
+        if (attempts > 1) this.parts.onNews({ kind: 'back', connection: place + 1, attempts: attempts - 1 });
+        attempts = 0;
+        reason = await connection.closed;
+      } catch (error) {
+        reason = (error as Error).message;
+      }
+      if (closing.aborted) return;
+      if (attempts <= 1) {
+        this.#lost += 1;
+        this.parts.onNews({ kind: 'lost', connection: place + 1, reason });
+        attempts = Math.max(1, attempts);
+      }
+      await pause(this.#pauseMs(attempts), closing);
+      if (closing.aborted) return;
+    }
+  }
+
+  /** Longer each time, and by chance: a host that comes back is not met by everybody at once. */
+  #pauseMs(attempts: number): number {
+    const { firstPauseMs, longestPauseMs } = this.parts;
+    const most = Math.min(firstPauseMs * 2 ** Math.min(attempts, 20), longestPauseMs);
+    return most * (0.5 + Math.random() / 2);
+  }
+
+  #expire(): void {
+    this.#outstanding.expire(performance.now(), (waiting: Waiting) => {
+      (waiting.connection as Connection).takeBack(waiting);
+    });
+  }
+}
+
+function pause(ms: number, closing: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const over = () => {
+      clearTimeout(timer);
+      closing.removeEventListener('abort', over);
+      resolve();
+    };
+    const timer = setTimeout(over, ms);
+    closing.addEventListener('abort', over);
+  });
+}

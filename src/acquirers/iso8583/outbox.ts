@@ -1,0 +1,83 @@
+// What is to be sent over a connection: handed to the socket in batches, one after the other, so that it is certain which messages
+// cannot have left. Everything is wiped once it has.
+import type { Socket } from 'node:net';
+import type { Codec } from './codec.js';
+import type { Dialect } from './dialect.js';
+import { headerBytes, writeHeader } from './frames.js';
+import type { RetailMac } from './mac.js';
+import type { Message } from './message.js';
+import type { Waiting } from './outstanding.js';
+
+interface Queued {
+  readonly bytes: Buffer;
+  /** None for what concerns the connection itself. */
+  readonly waiting: Waiting | undefined;
+}
+
+/** Written and copied without a pause between: one is enough for all. */
+const SCRATCH = Buffer.alloc(65_536);
+
+export class Outbox {
+  #queue: Queued[] = [];
+  /** A batch is with the socket, or about to be. */
+  #busy = false;
+  #closed = false;
+  readonly #header: number;
+
+  constructor(
+    private readonly dialect: Dialect,
+    private readonly codec: Codec,
+    private readonly mac: RetailMac | undefined,
+    private readonly socket: () => Socket | undefined,
+  ) {
+    this.#header = headerBytes(dialect);
+  }
+
+  /** Goes as soon as what went before is with the system. Throws where the message cannot be written. */
+  send(message: Message, waiting?: Waiting): void {
+    this.#queue.push({ bytes: this.#framed(message), waiting });
+    if (this.#busy) return;
+    this.#busy = true;
+    // Behind everything that is about to be sent just now.
+    queueMicrotask(() => this.#flush());
+  }
+
+  /** What has not been handed over yet is not sent any more. */
+  takeBack(waiting: Waiting): void {
+    const place = this.#queue.findIndex((queued) => queued.waiting === waiting);
+    if (place >= 0) this.#queue.splice(place, 1)[0]?.bytes.fill(0);
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const { bytes } of this.#queue.splice(0)) bytes.fill(0);
+  }
+
+  #framed(message: Message): Buffer {
+    const end = this.codec.write(message, SCRATCH, this.#header, this.mac);
+    writeHeader(this.dialect, end - this.#header, SCRATCH);
+    const bytes = Buffer.from(SCRATCH.subarray(0, end));
+    SCRATCH.fill(0, 0, end);
+    return bytes;
+  }
+
+  #flush(): void {
+    const socket = this.socket();
+    if (this.#closed || socket === undefined || this.#queue.length === 0) {
+      this.#busy = false;
+      return;
+    }
+    const batch = this.#queue;
+    this.#queue = [];
+    const all = Buffer.concat(batch.map(({ bytes }) => bytes));
+    for (const { bytes, waiting } of batch) {
+      // From here on any byte of it may have left.
+      if (waiting !== undefined) waiting.handedOver = true;
+      bytes.fill(0);
+    }
+    socket.write(all, () => {
+      all.fill(0);
+      this.#flush();
+    });
+  }
+}
