@@ -1,0 +1,119 @@
+// What is sent for an order: which fields, and what stands in them.
+import type { CardDetails, Cvv } from '../../values/card.js';
+import { currencyNumber } from '../../values/currency-numbers.js';
+import type { MoneyOperation, Order, StoredOrder, StoredTarget } from '../contract.js';
+import type { Dialect } from './dialect.js';
+import { Unwritable } from './digits.js';
+import type { Message } from './message.js';
+import { type Numbers, originalData, stanText, typeOf } from './numbers.js';
+import { localTime, utcTime } from './times.js';
+
+type Amount = Pick<Order, 'amountCents' | 'currency'>;
+type Sent = Amount & Pick<Order, 'operation'>;
+
+/** What an order acts on, as far as a message says it. */
+export interface Original {
+  /** Field 90. */
+  readonly data: string;
+  readonly operation: MoneyOperation;
+  readonly authorisationCode: string | undefined;
+}
+
+export function originalOf(target: StoredTarget, dialect: Dialect): Original {
+  const { operation, authorisationCode, prepared } = target;
+  const data = originalData(typeOf(operation, dialect), prepared as Numbers);
+  return { data, operation, authorisationCode };
+}
+
+/** A purchase, a preauthorisation, a refund or a completion. */
+export function composePayment(
+  message: Message,
+  dialect: Dialect,
+  type: string,
+  order: Sent,
+  card: CardDetails,
+  numbers: Numbers,
+  original: Original | undefined,
+): void {
+  const { constants, cvv } = dialect;
+  const { time, date } = localTime(numbers.sentMs);
+  composeCommon(message, type, order, card, numbers);
+  message
+    .set(3, processingCode(order.operation, dialect))
+    .set(7, utcTime(numbers.sentMs))
+    .set(11, stanText(numbers.stan))
+    .set(12, time)
+    .set(13, date)
+    .set(14, expiryText(card))
+    .set(22, numbers.stored ? constants.storedCredential : constants.keyed)
+    .set(25, constants.condition);
+  if (numbers.category !== undefined) message.set(18, numbers.category);
+  if (numbers.institution !== undefined) message.set(32, numbers.institution);
+  if (card.cvv !== undefined) message.setCharacters(cvv.field, around(cvv, card.cvv));
+  if (original === undefined) return;
+  // A refund says which payment it goes back to, a completion also under which code it was held.
+  message.set(90, original.data);
+  if (order.operation === 'completion' && original.authorisationCode !== undefined)
+    message.set(38, original.authorisationCode);
+}
+
+/** A void, or the reversal of what is in doubt. Repeated with exactly the same fields. */
+export function composeReversal(
+  message: Message,
+  dialect: Dialect,
+  type: string,
+  amount: Amount,
+  card: CardDetails,
+  numbers: Numbers,
+  original: Original,
+): void {
+  composeCommon(message, type, amount, card, numbers);
+  message
+    .set(3, processingCode(original.operation, dialect))
+    .set(11, stanText(numbers.stan))
+    .set(90, original.data);
+  if (original.authorisationCode !== undefined) message.set(38, original.authorisationCode);
+}
+
+function composeCommon(
+  message: Message,
+  type: string,
+  { amountCents, currency }: Amount,
+  { number }: CardDetails,
+  { retrievalReference, terminal, acceptor }: Numbers,
+): void {
+  const currencyCode = currencyNumber(currency);
+  if (currencyCode === undefined) throw new Unwritable('a currency without a number');
+  message.type = type;
+  message
+    .set(2, number.reveal())
+    .set(4, String(amountCents))
+    .set(37, retrievalReference)
+    .set(41, terminal)
+    .set(42, acceptor)
+    .set(49, currencyCode);
+}
+
+function processingCode(operation: MoneyOperation, { constants }: Dialect): string {
+  return operation === 'refund' || operation === 'standalone_refund' ? constants.credit : constants.debit;
+}
+
+/** YYMM. */
+function expiryText({ expiry: { year, month } }: CardDetails): string {
+  return String((year % 100) * 100 + month).padStart(4, '0');
+}
+
+/** As bytes, which are wiped once they are in the message: a text could not be. */
+function around({ before, after }: Dialect['cvv'], cvv: Cvv): Uint8Array {
+  return Buffer.concat([Buffer.from(before, 'latin1'), cvv.bytes, Buffer.from(after, 'latin1')]);
+}
+
+/** In the open, as a payment brings it or from its seal. */
+export async function cardOf(order: Order | StoredOrder): Promise<CardDetails> {
+  return 'openCard' in order ? order.openCard() : paidWith(order);
+}
+
+export function paidWith({ method }: Extract<Order, { readonly method: unknown }>): CardDetails {
+  if (method.kind !== 'card') throw new Unwritable('only cards are paid with over this link');
+  return method.card;
+}

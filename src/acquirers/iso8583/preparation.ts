@@ -1,0 +1,65 @@
+// What is fixed for an order before it is stored: its terminal, its STAN, its retrieval reference and its time.
+import type { Order } from '../contract.js';
+import { type Acceptors, type Numbers, retrievalReference, type Stans } from './numbers.js';
+
+export interface PreparationParts {
+  readonly institution: string | undefined;
+  readonly acceptors: Acceptors;
+  readonly stans: Stans;
+}
+
+type OnTarget = Extract<Order, { readonly target: unknown }>;
+type Known = Pick<Numbers, 'terminal' | 'acceptor' | 'category' | 'stored'>;
+
+export class Preparation {
+  #turn = 0;
+
+  constructor(private readonly parts: PreparationParts) {}
+
+  /** A promise only where something has to be read or leased first. */
+  prepare(order: Order): Numbers | Promise<Numbers> {
+    if ('target' in order) return this.#onTarget(order);
+    const acceptor = this.parts.acceptors.of(order.organisationId, order.merchantId);
+    if (acceptor instanceof Promise) return acceptor.then(() => this.prepare(order));
+    const { acceptorId, terminals, categoryCode: category } = acceptor;
+    this.#turn = (this.#turn + 1) % terminals.length;
+    const terminal = terminals[this.#turn] as string;
+    const stored = order.method.kind === 'card' && order.method.stored === true;
+    const known: Known = {
+      terminal,
+      acceptor: acceptorId,
+      ...(category !== undefined && { category }),
+      ...(stored && { stored }),
+    };
+    const stan = this.parts.stans.take(terminal);
+    return stan instanceof Promise
+      ? stan.then((number) => this.#numbers(number, known))
+      : this.#numbers(stan, known);
+  }
+
+  /** Over the terminal of its target, and under the same retrieval reference. */
+  async #onTarget(order: OnTarget): Promise<Numbers> {
+    const { prepared } = await order.target.read();
+    if (prepared === undefined) throw new Error('the target was not sent over this link');
+    const { terminal, acceptor, category, stored, retrievalReference: reference } = prepared as Numbers;
+    const known = {
+      terminal,
+      acceptor,
+      ...(category !== undefined && { category }),
+      ...(stored !== undefined && { stored }),
+    };
+    return { ...this.#numbers(await this.parts.stans.take(terminal), known), retrievalReference: reference };
+  }
+
+  #numbers(stan: number, known: Known): Numbers {
+    const { institution } = this.parts;
+    const sentMs = Date.now();
+    return {
+      stan,
+      retrievalReference: retrievalReference(stan, sentMs),
+      sentMs,
+      ...known,
+      ...(institution !== undefined && { institution }),
+    };
+  }
+}

@@ -1,0 +1,91 @@
+// What an answer of the host means, by the response codes of its dialect.
+import type { AcquirerResponse, Decision, Order } from '../contract.js';
+import type { Dialect } from './dialect.js';
+import type { Numbers } from './numbers.js';
+import type { Response } from './outstanding.js';
+import { settlementDate } from './times.js';
+
+/** What a host can mean by its answer to a payment, a refund or a completion. */
+export type Verdict =
+  | { readonly kind: 'decided'; readonly decision: Decision }
+  /** Of less than was asked for. */
+  | { readonly kind: 'partial'; readonly decision: Decision }
+  /** It speaks of something else than was asked: whatever it did is in doubt. */
+  | { readonly kind: 'unreadable' };
+
+type Asked = Pick<Order, 'operation' | 'amountCents'>;
+
+export class Verdicts {
+  readonly #approvals: ReadonlySet<string>;
+  readonly #partial: ReadonlySet<string>;
+  readonly #faults: ReadonlySet<string>;
+  readonly #reversed: ReadonlySet<string>;
+  readonly #again: ReadonlySet<string>;
+  readonly #duplicates: ReadonlySet<string>;
+
+  constructor(private readonly dialect: Dialect) {
+    const { responseCodes: codes } = dialect;
+    this.#approvals = new Set(codes.approvals);
+    this.#partial = new Set(codes.partialApprovals);
+    this.#faults = new Set(codes.faults);
+    this.#reversed = new Set(codes.reversed);
+    this.#again = new Set(codes.again);
+    this.#duplicates = new Set(codes.duplicates);
+  }
+
+  of(response: Response, asked: Asked, numbers: Numbers): Verdict {
+    const { code } = response;
+    const words = this.#words(response, asked, numbers);
+    if (this.#partial.has(code)) return { kind: 'partial', decision: { kind: 'declined', ...words } };
+    if (this.#approvals.has(code)) {
+      // Approved is what was asked for, or nothing.
+      if (response.amount !== undefined && Number(response.amount) !== asked.amountCents)
+        return { kind: 'unreadable' };
+      return { kind: 'decided', decision: { kind: 'approved', ...words } };
+    }
+    const kind = this.#faults.has(code) ? 'faulty' : 'declined';
+    return { kind: 'decided', decision: { kind, ...words } };
+  }
+
+  /** To a void. */
+  ofVoid(response: Response, asked: Asked, numbers: Numbers): Decision {
+    const kind = this.#reversed.has(response.code) ? 'approved' : 'declined';
+    return { kind, ...this.#words(response, asked, numbers) };
+  }
+
+  /** What was said of an order that was reversed for it. */
+  declinedWith(code: string): Decision {
+    return { kind: 'declined', responseCode: code, responseMessage: this.message(code) };
+  }
+
+  isReversed({ code }: Response): boolean {
+    return this.#reversed.has(code);
+  }
+
+  /** To what is repeated until it is acknowledged: not yet. */
+  isToRepeat({ code }: Response): boolean {
+    return this.#again.has(code);
+  }
+
+  isDuplicate({ code }: Response): boolean {
+    return this.#duplicates.has(code);
+  }
+
+  message(code: string): string {
+    return this.dialect.responseCodes.messages[code] ?? 'Declined';
+  }
+
+  #words(response: Response, { operation }: Asked, numbers: Numbers): AcquirerResponse {
+    const { code, authorisationCode } = response;
+    const date = settlementDate(response.settlementDay, Date.now());
+    const held = operation === 'preauthorisation' && this.#approvals.has(code);
+    return {
+      responseCode: code,
+      responseMessage: this.message(code),
+      ...(authorisationCode !== undefined && authorisationCode !== '' && { authorisationCode }),
+      // What a merchant may quote to the acquirer: the reference that stays the same until the end.
+      ...(held && { preauthorisationCode: numbers.retrievalReference }),
+      ...(date !== undefined && { settlementDate: date }),
+    };
+  }
+}
