@@ -1,0 +1,104 @@
+-- Links to acquirers that operators add, and what their links keep: STANs, and reversals that are repeated until acknowledged.
+
+CREATE TABLE acquirer (
+  name text PRIMARY KEY CHECK (name ~ '^[a-z][a-z0-9_-]{0,31}$'),
+  kind text NOT NULL CHECK (kind IN ('iso8583')),
+  mode text NOT NULL CHECK (mode IN ('test', 'live')),
+  -- Counts its changes: a process that knows an earlier one opens the link anew.
+  version integer NOT NULL DEFAULT 1,
+  host text NOT NULL,
+  port integer NOT NULL CHECK (port BETWEEN 1 AND 65535),
+  tls boolean NOT NULL DEFAULT false,
+  -- Certificates that are trusted in place of the usual ones.
+  trusted text,
+  dialect text NOT NULL,
+  connections integer NOT NULL DEFAULT 1 CHECK (connections BETWEEN 1 AND 32),
+  institution text CHECK (institution ~ '^[0-9]{1,11}$'),
+  deadline_ms integer NOT NULL DEFAULT 10000 CHECK (deadline_ms BETWEEN 100 AND 120000),
+  -- The keys for MACs, sending and receiving, wrapped by the key-encryption key of this name.
+  key_encryption_key text,
+  mac_keys bytea,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  CONSTRAINT mac_keys_are_wrapped CHECK ((mac_keys IS NULL) = (key_encryption_key IS NULL))
+);
+
+-- The simulators are no rows here; nobody else may be called like them, nor like the merchant's own bank.
+ALTER TABLE acquirer ADD CONSTRAINT acquirer_name_is_free CHECK (name NOT IN ('simulator', 'simulated-bank', 'directdebit', 'none'));
+
+CREATE FUNCTION acquirer_is_kept() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'a link is test or live for good' USING ERRCODE = 'check_violation', CONSTRAINT = 'acquirer_is_kept';
+END $$;
+CREATE TRIGGER acquirer_is_kept BEFORE UPDATE ON acquirer
+  FOR EACH ROW WHEN (OLD.mode <> NEW.mode OR OLD.kind <> NEW.kind OR OLD.name <> NEW.name) EXECUTE FUNCTION acquirer_is_kept();
+
+-- What an acquirer knows a merchant by.
+ALTER TABLE merchant
+  ADD acceptor_id text CHECK (acceptor_id ~ '^[!-~]([ -~]{0,13}[!-~])?$'),
+  ADD terminals text[],
+  ADD category_code text CHECK (category_code ~ '^[0-9]{4}$');
+
+-- How many STANs of a terminal were ever leased. They go round: the number n is the STAN 1 + n % 999999.
+CREATE TABLE stan_counter (
+  acquirer text NOT NULL,
+  terminal text NOT NULL,
+  leased bigint NOT NULL DEFAULT 0,
+  -- The history of the database in which the counter is certain to be past everything that was leased.
+  lineage text NOT NULL DEFAULT database_lineage(),
+  PRIMARY KEY (acquirer, terminal)
+);
+
+-- Which of them were leased lately, and when. A process uses its lease for an hour at most.
+CREATE TABLE stan_lease (
+  acquirer text NOT NULL,
+  terminal text NOT NULL,
+  first bigint NOT NULL,
+  leased_at timestamptz NOT NULL DEFAULT now(),
+  PRIMARY KEY (acquirer, terminal, first)
+);
+
+-- A block of STANs, the first of them and how many: fewer than wanted, or none, where more would come again within a day. Hosts have
+-- days of their own, so that none is used again within 26 hours, whatever the hour: a day, an hour of using a lease, and one to spare.
+CREATE FUNCTION lease_stans(of_acquirer text, of_terminal text, wanted integer) RETURNS TABLE (first integer, count integer)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  -- More than can have been leased and lost in a failover.
+  ahead CONSTANT integer := 100000;
+  round CONSTANT integer := 999999;
+  begins bigint;
+  oldest bigint;
+  given integer;
+BEGIN
+  INSERT INTO stan_counter AS c (acquirer, terminal) VALUES (of_acquirer, of_terminal)
+  ON CONFLICT (acquirer, terminal) DO UPDATE SET lineage = database_lineage(),
+    leased = c.leased + CASE WHEN c.lineage = database_lineage() THEN 0 ELSE ahead END
+  RETURNING c.leased INTO begins;
+  SELECT min(l.first) INTO oldest FROM stan_lease l
+  WHERE l.acquirer = of_acquirer AND l.terminal = of_terminal AND l.leased_at > now() - interval '26 hours';
+  -- A block does not reach round the end: it is numbers in a row.
+  given := least(wanted, round - (begins - coalesce(oldest, begins)), round - begins % round);
+  IF given <= 0 THEN
+    RETURN;
+  END IF;
+  DELETE FROM stan_lease l
+  WHERE l.acquirer = of_acquirer AND l.terminal = of_terminal AND l.leased_at < now() - interval '30 hours';
+  INSERT INTO stan_lease (acquirer, terminal, first) VALUES (of_acquirer, of_terminal, begins);
+  UPDATE stan_counter c SET leased = begins + given WHERE c.acquirer = of_acquirer AND c.terminal = of_terminal;
+  RETURN QUERY SELECT 1 + (begins % round)::integer, given;
+END $$;
+
+-- Reversals that were begun, each under the STAN that it is repeated with.
+CREATE TABLE acquirer_reversal (
+  organisation_id integer NOT NULL,
+  acquirer text NOT NULL,
+  -- Of the order, towards the acquirer.
+  reference text NOT NULL,
+  stan integer NOT NULL CHECK (stan BETWEEN 1 AND 999999),
+  -- Of a partial approval, for which the order is reversed.
+  response_code text,
+  authorisation_code text,
+  begun_at timestamptz NOT NULL DEFAULT now(),
+  acknowledged_at timestamptz,
+  PRIMARY KEY (organisation_id, acquirer, reference)
+);
+CREATE INDEX acquirer_reversal_acknowledged ON acquirer_reversal (acknowledged_at) WHERE acknowledged_at IS NOT NULL;
