@@ -1,4 +1,5 @@
-// The links of a process: which it has, and which of them are open. One that refuses to open is tried again without end.
+// The links of a process: which it has, and which of them are open. One that refuses to open is tried again without end; one that
+// is put in the place of another takes over when it is open.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AcquirerLink } from './contract.js';
 import { withinDeadline } from './deadline.js';
@@ -18,9 +19,9 @@ export interface LinksOptions {
 type Attempt = { readonly kind: 'opened' } | { readonly kind: 'refused'; readonly reason: unknown };
 
 export class AcquirerLinks {
-  readonly #known: ReadonlyMap<string, AcquirerLink>;
+  readonly #known: Map<string, AcquirerLink>;
   readonly #opened = new Map<string, AcquirerLink>();
-  readonly #prepares: boolean;
+  #prepares: boolean;
   readonly #closing = new AbortController();
 
   /** Where two links have one name, the later one takes the place of the other. */
@@ -29,7 +30,7 @@ export class AcquirerLinks {
     private readonly options: LinksOptions,
   ) {
     this.#known = new Map([...links].map((link) => [link.name, link]));
-    this.#prepares = [...this.#known.values()].some(({ prepare }) => prepare !== undefined);
+    this.#prepares = this.#anyPrepares();
   }
 
   /** The link of this name, open or not. */
@@ -52,15 +53,55 @@ export class AcquirerLinks {
     await Promise.all([...this.#known.values()].map((link) => this.#open(link)));
   }
 
+  /**
+   * Opens a link that was added or changed. Until it is open, the one whose name it has goes on, and is closed then: what
+   * it was asked is finished.
+   */
+  async put(link: AcquirerLink): Promise<void> {
+    this.#known.set(link.name, link);
+    this.#prepares = this.#anyPrepares();
+    await this.#open(link);
+  }
+
+  /** Closes a link that was removed. What is in doubt there stays so until it is put back. */
+  async drop(name: string): Promise<void> {
+    const dropped = new Set([this.#known.get(name), this.#opened.get(name)]);
+    this.#known.delete(name);
+    this.#opened.delete(name);
+    this.#prepares = this.#anyPrepares();
+    await Promise.all([...dropped].map((link) => link && this.#close(link)));
+  }
+
   async close(): Promise<void> {
     this.#closing.abort();
+    const all = new Set([...this.#known.values(), ...this.#opened.values()]);
     this.#opened.clear();
-    const { patienceMs } = this.options;
-    await Promise.all(
-      [...this.#known.values()].map((link) =>
-        withinDeadline<void>(() => link.close(), patienceMs, undefined),
-      ),
-    );
+    await Promise.all([...all].map((link) => this.#close(link)));
+  }
+
+  #anyPrepares(): boolean {
+    return [...this.#known.values()].some(({ prepare }) => prepare !== undefined);
+  }
+
+  #close(link: AcquirerLink): Promise<void> {
+    return withinDeadline<void>(() => link.close(), this.options.patienceMs, undefined);
+  }
+
+  /** Whether it was dropped, or replaced by another, while it was being opened. */
+  #isSuperseded(link: AcquirerLink): boolean {
+    return this.#closing.signal.aborted || this.#known.get(link.name) !== link;
+  }
+
+  /** False where it is wanted no more: it is closed again then. */
+  #use(link: AcquirerLink): boolean {
+    if (this.#isSuperseded(link)) {
+      void this.#close(link);
+      return false;
+    }
+    const before = this.#opened.get(link.name);
+    this.#opened.set(link.name, link);
+    if (before !== undefined && before !== link) void this.#close(before);
+    return true;
   }
 
   async #open(link: AcquirerLink): Promise<void> {
@@ -69,9 +110,10 @@ export class AcquirerLinks {
     const late: Attempt = { kind: 'refused', reason: new Error(`not open within ${patienceMs} ms`) };
     const outcome = await withinDeadline(() => first, patienceMs, late);
     if (outcome.kind === 'opened') {
-      this.#opened.set(link.name, link);
+      this.#use(link);
       return;
     }
+    if (this.#isSuperseded(link)) return;
     onRefused(link.name, outcome.reason);
     void this.#untilOpen(link, first);
   }
@@ -85,12 +127,11 @@ export class AcquirerLinks {
       const { kind } = await opening;
       if (signal.aborted) return;
       if (kind === 'opened') {
-        this.#opened.set(link.name, link);
-        onOpened(link.name);
+        if (this.#use(link)) onOpened(link.name);
         return;
       }
       await sleep(pauseMs, undefined, { ref: false, signal }).catch(() => {});
-      if (signal.aborted) return;
+      if (this.#isSuperseded(link)) return;
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
     }
   }
