@@ -43,7 +43,7 @@ export interface Operator {
 
 export function rotationOf(database: Database, provider: KeyProvider): Rotation {
   const sealed = [SEALED_TOKENS, SEALED_PAYMENT_DETAILS];
-  return new Rotation({ database, provider, actor: 'operator:test', sealed });
+  return new Rotation({ database, provider, actor: 'operator:test', sealed, wrapped: [] });
 }
 
 export async function operatorOf(gateway: TestGateway): Promise<Operator> {

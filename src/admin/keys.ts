@@ -6,6 +6,7 @@ import type { KeyProvider } from '../vault/key-provider.js';
 import { Rotation, type RotationProgress, type RotationResult } from '../vault/rotation.js';
 import { SEALED_TOKENS } from '../vault/sealed-rows.js';
 import { SEALED_WEBHOOK_SECRETS } from '../webhooks/secrets.js';
+import { WRAPPED_MAC_KEYS } from './acquirers.js';
 import { KEY_STATUS } from './keys.sql.js';
 
 export interface KeyStatus {
@@ -57,5 +58,5 @@ export function destroyKey(
 
 function rotation(database: Database, operator: string, provider: KeyProvider): Rotation {
   const sealed = [SEALED_TOKENS, SEALED_PAYMENT_DETAILS, SEALED_WEBHOOK_SECRETS];
-  return new Rotation({ database, provider, actor: operator, sealed });
+  return new Rotation({ database, provider, actor: operator, sealed, wrapped: [WRAPPED_MAC_KEYS] });
 }

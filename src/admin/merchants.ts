@@ -4,6 +4,7 @@ import { isCheckViolation, type Queryable, type Statement } from '../postgres/da
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import { Refusal, refuse } from '../values/refusal.js';
+import { type AcceptorWish, checkAcceptor, checkAcquirer, SIMULATOR } from './merchant-acquirers.js';
 import { ADD_MERCHANT, LIST_MERCHANTS, SET_MERCHANT } from './merchants.sql.js';
 import { checkedName } from './names.js';
 
@@ -16,15 +17,19 @@ export interface MerchantView {
   readonly preauthorisationDays: number;
   /** The link for its cards, if it has one. */
   readonly acquirer: string | null;
+  /** What that acquirer knows it by. */
+  readonly acceptorId: string | null;
+  readonly terminals: readonly string[] | null;
+  readonly categoryCode: string | null;
 }
 
-export interface MerchantChange {
+export interface MerchantChange extends AcceptorWish {
   readonly name?: string | undefined;
   readonly vault?: boolean | undefined;
   readonly preauthorisationDays?: number | undefined;
 }
 
-export interface NewMerchant {
+export interface NewMerchant extends AcceptorWish {
   readonly vault?: boolean | undefined;
   readonly preauthorisationDays?: number | undefined;
   /** A merchant is test or live from the beginning, and for good. */
@@ -39,12 +44,24 @@ export async function addMerchant(
   operator: string,
   organisation: number,
   name: string,
-  { vault = false, preauthorisationDays = 7, live = false }: NewMerchant = {},
+  { vault = false, preauthorisationDays = 7, live = false, ...acceptor }: NewMerchant = {},
 ): Promise<MerchantView> {
   const mode: Mode = live ? 'live' : 'test';
-  const values = [organisation, checkedName(name), vault, preauthorisationDays, mode];
+  checkAcceptor(acceptor);
+  const { acquirer = live ? null : SIMULATOR, acceptorId, terminals, categoryCode } = acceptor;
+  const values = [
+    organisation,
+    checkedName(name),
+    vault,
+    preauthorisationDays,
+    mode,
+    acquirer,
+    acceptorId ?? null,
+    terminals ?? null,
+    categoryCode ?? null,
+  ];
   try {
-    const added = await change(database, operator, 'merchant.added', ADD_MERCHANT, values);
+    const added = await change(database, operator, 'merchant.added', ADD_MERCHANT, values, acceptor);
     return added ?? refuse('organisation_not_found', { organisation });
   } catch (error) {
     throw refusalOfLive(error) ?? error;
@@ -56,11 +73,23 @@ export async function setMerchant(
   database: Queryable,
   operator: string,
   merchant: number,
-  { name, vault, preauthorisationDays }: MerchantChange,
+  { name, vault, preauthorisationDays, ...acceptor }: MerchantChange,
 ): Promise<MerchantView> {
   const newName = name === undefined ? null : checkedName(name);
-  const values = [merchant, newName, vault ?? null, preauthorisationDays ?? null];
-  const changed = await change(database, operator, 'merchant.changed', SET_MERCHANT, values);
+  checkAcceptor(acceptor);
+  const { acquirer, acceptorId, terminals, categoryCode } = acceptor;
+  const values = [
+    merchant,
+    newName,
+    vault ?? null,
+    preauthorisationDays ?? null,
+    acquirer !== undefined,
+    acquirer ?? null,
+    acceptorId ?? null,
+    terminals ?? null,
+    categoryCode ?? null,
+  ];
+  const changed = await change(database, operator, 'merchant.changed', SET_MERCHANT, values, acceptor);
   return changed ?? refuse('merchant_not_found', { merchant });
 }
 
@@ -76,16 +105,31 @@ function change(
   action: JournalAction,
   statement: Statement,
   values: readonly unknown[],
+  acceptor: AcceptorWish,
 ): Promise<MerchantView | undefined> {
   return database.transaction(async (connection) => {
-    const { rows } = await connection.query<MerchantView>(statement, values);
+    const { rows } = await connection.query<MerchantView>(statement, values).catch(refusingSimulated);
     const [merchant] = rows;
     if (merchant === undefined) return undefined;
+    // After it is written: what is refused is taken back with it.
+    if (Object.values(acceptor).some((given) => given !== undefined))
+      await checkAcquirer(connection, merchant);
     const { id: merchantId, organisation: organisationId, mode, vault } = merchant;
-    const detail = `${mode}, ${vault ? 'with vault' : 'without vault'}`;
+    const detail = [
+      mode,
+      vault ? 'with vault' : 'without vault',
+      ...(merchant.acquirer === null ? [] : [merchant.acquirer]),
+      ...(merchant.acceptorId === null ? [] : [merchant.acceptorId]),
+    ].join(', ');
     await journal(connection, { actor: operator, action, organisationId, merchantId, detail });
     return merchant;
   });
+}
+
+function refusingSimulated(error: unknown): never {
+  if (isCheckViolation(error, 'live_is_never_simulated'))
+    refuse('acquirer_of_other_mode', { acquirer: SIMULATOR, mode: 'test' });
+  throw error;
 }
 
 /** Real payments need real time. The database decides, since the clock may be moved at the same moment. */

@@ -2,7 +2,7 @@
 import { CommanderError } from 'commander';
 import { isForOperator, reasonOf } from '../gateway/connection.js';
 import { DatabaseUnavailable } from '../postgres/database.js';
-import { Refusal, type RefusalCode } from '../values/refusal.js';
+import { type FieldProblem, Refusal, type RefusalCode } from '../values/refusal.js';
 import { KeyUnavailable } from '../vault/key-provider.js';
 
 type Wording<Code extends RefusalCode> = (refusal: Refusal<Code>) => string;
@@ -19,8 +19,14 @@ const HERE: { readonly [Code in RefusalCode]?: Wording<Code> } = {
   bank_not_set: ({ message }) => `${message}; \`tollgate directdebit set\` says how it lodges`,
   bank_needs_real_time: ({ message }) => `${message}; \`tollgate clock reset\` brings it back`,
   live_merchant_needs_real_bank: ({ message }) => `${message}; leave out --simulated`,
-  direct_entry_not_allowed: ({ details }) =>
-    details.problems.map(({ field, rule }) => `${optionOf(field)} ${rule}`).join('; '),
+  direct_entry_not_allowed: ({ details }) => byOption(details.problems),
+  acceptor_not_allowed: ({ details }) => byOption(details.problems),
+  acquirer_not_allowed: ({ details }) => byOption(details.problems),
+  mac_keys_not_allowed: ({ message }) => `--mac-key-file: ${message}`,
+  acquirer_in_use: ({ message }) => `${message}; give them another with \`tollgate merchant set --acquirer\``,
+  acquirer_in_doubt: ({ message }) => `${message}; \`tollgate transaction in-doubt\` shows them`,
+  acquirer_needs_terminals: ({ message }) => `${message}; give --acceptor-id and --terminals`,
+  acquirer_needs_real_time: ({ message }) => `${message}; \`tollgate clock reset\` brings it back`,
 };
 
 export function explain(error: unknown): string {
@@ -37,6 +43,13 @@ function wordingOf<Code extends RefusalCode>(refusal: Refusal<Code>): string {
   const wording = HERE[refusal.code] as Wording<Code> | undefined;
   return wording?.(refusal) ?? refusal.message;
 }
+
+function byOption(problems: readonly FieldProblem[]): string {
+  return problems.map(({ field, rule }) => `${OPTIONS[field] ?? optionOf(field)} ${rule}`).join('; ');
+}
+
+/** What is given in another way than by an option of its name. */
+const OPTIONS: Readonly<Record<string, string>> = { name: 'the name', trusted: '--tls-ca-file' };
 
 /** The option for a field: `--user-name` for `userName`. */
 function optionOf(field: string): string {

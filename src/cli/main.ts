@@ -1,6 +1,7 @@
 // The command line: the only entry point.
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { addAcquirerCommands } from './acquirer.js';
 import { addClockCommands } from './clock.js';
 import { addDirectDebitCommands } from './directdebit.js';
 import { explain } from './errors.js';
@@ -43,6 +44,7 @@ addMigrateCommand(program);
 addOrganisationCommands(program);
 addMerchantCommands(program);
 addUserCommands(program);
+addAcquirerCommands(program);
 addTransactionCommands(program);
 addClockCommands(program);
 addSurchargeCommands(program);

@@ -12,6 +12,16 @@ import { days, id } from './arguments.js';
 import { operate } from './operator.js';
 import { printing } from './output.js';
 
+type GivenChange = Omit<MerchantChange, 'acquirer'> & { readonly acquirer: string | false };
+
+const ACCEPTOR_ID = 'what its acquirer knows it by';
+const TERMINALS = 'its terminals at its acquirer, with commas between; payments go over them in turns';
+const CATEGORY_CODE = 'its merchant category code';
+
+function terminals(text: string): string[] {
+  return text.split(',').map((terminal) => terminal.trim());
+}
+
 export function addMerchantCommands(program: Command): void {
   const merchant = program.command('merchant').description('merchants are who payments are for');
   printing(
@@ -25,7 +35,11 @@ export function addMerchantCommands(program: Command): void {
         '--live',
         'for real payments, by live links only; without it the merchant is test, and stays so',
       )
-      .option('--preauthorisation-days <days>', 'how long a preauthorisation can be completed', days, 7),
+      .option('--preauthorisation-days <days>', 'how long a preauthorisation can be completed', days, 7)
+      .option('--acquirer <name>', 'the link for its cards')
+      .option('--acceptor-id <id>', ACCEPTOR_ID)
+      .option('--terminals <list>', TERMINALS, terminals)
+      .option('--category-code <mcc>', CATEGORY_CODE),
     async (name: string, options: NewMerchant & { organisation: number }) => {
       const added = await operate((database, operator) =>
         addMerchant(database, operator, options.organisation, name, options),
@@ -50,15 +64,24 @@ export function addMerchantCommands(program: Command): void {
       .option('--vault', 'give it the vault product')
       .option('--no-vault', 'take the vault product away')
       .option('--name <name>', 'rename it')
-      .option('--preauthorisation-days <days>', 'how long a preauthorisation can be completed', days),
-    async (merchantId: MerchantId, options: MerchantChange, command: Command) => {
-      // Commander sets `vault` to true where `--no-vault` exists and neither was given.
-      const vault = command.getOptionValueSource('vault') === 'cli' ? options.vault : undefined;
+      .option('--preauthorisation-days <days>', 'how long a preauthorisation can be completed', days)
+      .option('--acquirer <name>', 'the link for its cards from now on')
+      .option('--no-acquirer', 'no link for its cards any more')
+      .option('--acceptor-id <id>', ACCEPTOR_ID)
+      .option('--terminals <list>', TERMINALS, terminals)
+      .option('--category-code <mcc>', CATEGORY_CODE),
+    async (merchantId: MerchantId, options: GivenChange, command: Command) => {
+      // Commander sets `vault` and `acquirer` to true where `--no-…` exists and neither was given.
+      const given = (name: string) => command.getOptionValueSource(name) === 'cli';
+      const vault = given('vault') ? options.vault : undefined;
+      const acquirer = given('acquirer') ? options.acquirer || null : undefined;
       const changed = await operate((database, operator) =>
-        setMerchant(database, operator, merchantId, { ...options, vault }),
+        setMerchant(database, operator, merchantId, { ...options, vault, acquirer }),
       );
       const has = changed.vault ? 'has' : 'does not have';
-      return { value: changed, sentence: `Merchant ${changed.id} (${changed.name}) ${has} the vault.` };
+      const over = changed.acquirer === null ? 'has no acquirer' : `pays over ${changed.acquirer}`;
+      const sentence = `Merchant ${changed.id} (${changed.name}) ${has} the vault, and ${over}.`;
+      return { value: changed, sentence };
     },
   );
 }

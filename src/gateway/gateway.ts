@@ -63,10 +63,8 @@ export function startGateway({
       (pools) => pools.close(),
     );
     const ledger = stack.opened(await openLedger(settings), (file) => file.close());
-    const links = stack.opened(await openLinks({ settings, ledger, log, furtherLinks }), (all) =>
-      all.close(),
-    );
     const vault = await openVault(settings, databases);
+    const links = await openLinks({ settings, ledger, databases, vault, watch, log, furtherLinks }, stack);
     const membership = await register({ databases, watch, backlog: BACKLOG }, stack);
     const parts = { settings, log, watch, databases, ledger, links, vault, membership };
     const pipeline = assemblePipeline(parts);

@@ -1,21 +1,37 @@
-// The acquirer links of a gateway, opened. One that refuses does not keep the gateway from starting: the operator is told.
+// The acquirer links of a gateway, opened, and kept as operators set them. One that refuses does not keep the gateway from
+// starting: the operator is told.
 import type { Logger } from 'pino';
+import { ConfiguredLinks, type ConfiguredParts } from '../acquirers/configured.js';
 import type { AcquirerLink } from '../acquirers/contract.js';
+import { forgetReversals } from '../acquirers/iso8583/reversals.js';
 import { AcquirerLinks } from '../acquirers/links.js';
 import { makeLinks } from '../acquirers/registry.js';
 import type { SimulatorLedger } from '../acquirers/simulator/ledger.js';
+import type { ClosingStack } from './closing-stack.js';
 import { reasonOf } from './connection.js';
+import type { DatabaseWatch } from './database-watch.js';
+import type { Databases } from './databases.js';
+import { Loop } from './loop.js';
 import type { Settings } from './settings.js';
+import type { Vault } from './vault.js';
 
 export interface LinksParts {
   readonly settings: Settings;
   readonly ledger: SimulatorLedger;
+  readonly databases: Databases;
+  readonly vault: Vault;
+  readonly watch: DatabaseWatch;
   readonly log: Logger;
   /** Those of a test, beside the registry's or in their place. */
   readonly furtherLinks: readonly AcquirerLink[];
 }
 
-export async function openLinks({ settings, ledger, log, furtherLinks }: LinksParts): Promise<AcquirerLinks> {
+/** As often as users and merchants are read again. */
+const FOLLOW_EVERY_MS = 1_000;
+const FORGET_EVERY_MS = 3_600_000;
+
+export async function openLinks(parts: LinksParts, stack: ClosingStack): Promise<AcquirerLinks> {
+  const { settings, ledger, databases, watch, log, furtherLinks } = parts;
   const links = new AcquirerLinks([...makeLinks(settings, ledger), ...furtherLinks], {
     patienceMs: settings.acquirerDeadlineMs,
     firstPauseMs: settings.resolverFirstPauseMs,
@@ -27,6 +43,46 @@ export async function openLinks({ settings, ledger, log, furtherLinks }: LinksPa
       ),
     onOpened: (link) => log.warn({ link }, 'acquirer link open'),
   });
-  await links.open();
+  stack.opened(links, (all) => all.close());
+  const configured = new ConfiguredLinks(configuredParts(parts));
+  const [{ opened }] = await Promise.all([configured.follow(links), links.open()]);
+  await opened;
+  const following = new Loop(
+    () => configured.follow(links),
+    FOLLOW_EVERY_MS,
+    (error) => watch.jobFailed('acquirer links', error),
+  );
+  const forgetting = new Loop(
+    () => forgetReversals(databases.background),
+    FORGET_EVERY_MS,
+    (error) => watch.jobFailed('acquirer reversals', error),
+  );
+  for (const loop of [following, forgetting]) stack.opened(loop.start(), (each) => each.stop());
   return links;
+}
+
+function configuredParts({ databases, vault, log }: LinksParts): ConfiguredParts {
+  return {
+    vital: databases.vital,
+    others: databases.others,
+    provider: vault.provider,
+    onNews: (link, news) => {
+      const { connection } = news;
+      if (news.kind === 'lost')
+        log.error({ link, connection, reason: news.reason }, 'connection to acquirer lost; connecting again');
+      else log.warn({ link, connection, attempts: news.attempts }, 'connection to acquirer back');
+    },
+    onAlarm: (link, { kind, ...about }) =>
+      log.error(
+        { link, ...about },
+        kind === 'duplicate STAN'
+          ? 'the acquirer has seen this STAN before: two payments were sent under one number'
+          : 'the acquirer refuses a reversal; it is repeated',
+      ),
+    onUnmade: (link, reason) =>
+      log.error({ link, reason: reasonOf(reason) }, 'acquirer link cannot be made; tried again'),
+    onTrace: log.isLevelEnabled('debug')
+      ? (link, line) => log.debug({ link, ...line }, 'acquirer message')
+      : undefined,
+  };
 }

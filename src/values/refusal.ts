@@ -129,6 +129,27 @@ const REFUSALS = {
   webhook_event_not_found: ({ event }: { event: string }) =>
     `there is no event ${event} of this merchant; it may be older than events are kept`,
 
+  acquirer_not_found: ({ acquirer }: { acquirer: string }) => `there is no acquirer ${acquirer}`,
+  acquirer_exists: ({ acquirer }: { acquirer: string }) => `the acquirer ${acquirer} exists already`,
+  acquirer_not_allowed: ({ problems }: { problems: readonly FieldProblem[] }) =>
+    problems.map(({ field, rule }) => `${field} ${rule}`).join('; '),
+  // The keys stand in none of these.
+  mac_keys_not_allowed: () =>
+    'MAC keys are 32 hexadecimal digits: one key for both ways, or one for sending and, on the next line, one for receiving',
+  acquirer_in_use: ({ acquirer, merchants }: { acquirer: string; merchants: readonly number[] }) =>
+    `merchants pay over ${acquirer}: ${merchants.join(', ')}`,
+  acquirer_in_doubt: ({ acquirer, inDoubt }: { acquirer: string; inDoubt: number }) =>
+    `${inDoubt} transactions are in doubt at ${acquirer}: nobody could find out about them any more`,
+  acquirer_does_not_answer: ({ acquirer, reason }: { acquirer: string; reason: string }) =>
+    `${acquirer} cannot be signed on to: ${reason}`,
+  acquirer_of_other_mode: ({ acquirer, mode }: { acquirer: string; mode: string }) =>
+    `${acquirer} is a ${mode} link, and the merchant is not ${mode}`,
+  acquirer_needs_real_time: () => 'a real acquirer needs real time, and the clock is ahead of it',
+  acquirer_needs_terminals: ({ merchant }: { merchant: string }) =>
+    `${merchant} needs an acceptor ID and terminals to pay over this acquirer`,
+  acceptor_not_allowed: ({ problems }: { problems: readonly FieldProblem[] }) =>
+    problems.map(({ field, rule }) => `${field} ${rule}`).join('; '),
+
   key_encryption_key_being_renewed: () => 'another process is renewing the key-encryption key',
   key_version_not_destroyable: ({ merchant, version }: { merchant: number; version: number }) =>
     `version ${version} of merchant ${merchant} cannot be destroyed: it must exist, have been replaced for a minute, and seal nothing`,

@@ -2,10 +2,10 @@
 // It can be interrupted and gone on with at any point; several at once share the work.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type JournalEntry, journal } from '../journal/journal.js';
-import type { Database, Queryable } from '../postgres/database.js';
+import type { Database, Queryable, Statement } from '../postgres/database.js';
 import type { MerchantId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
-import type { KeyProvider } from './key-provider.js';
+import type { KeyProvider, WrappedKey } from './key-provider.js';
 import { type DataKeyRow, DataKeys, dataKeyContext, NEWEST_KNOWN_WITHIN_MS, renewProof } from './keys.js';
 import { NEWEST_DATA_KEY } from './keys.sql.js';
 import {
@@ -45,6 +45,15 @@ const SETTLE_MS = NEWEST_KNOWN_WITHIN_MS + 1_000;
 /** A version is destroyed at the earliest this long after a newer one was made. */
 const DESTROY_AFTER_MS = 60_000;
 
+/** Secrets that the key-encryption key wraps itself, each in a row with a name. */
+export interface WrappedRows {
+  readonly context: (name: string) => string;
+  /** Every `name`, `keyId` and `wrapped`. */
+  readonly all: Statement;
+  /** Takes the name, the new key's ID, what it wrapped, and what was there before. */
+  readonly rewrap: Statement;
+}
+
 export interface RotationParts {
   readonly database: Database;
   readonly provider: KeyProvider;
@@ -52,6 +61,8 @@ export interface RotationParts {
   readonly actor: string;
   /** Everything that is sealed under the data keys. */
   readonly sealed: readonly SealedRows[];
+  /** Everything else that the key-encryption key wraps. */
+  readonly wrapped: readonly WrappedRows[];
 }
 
 export class Rotation {
@@ -97,10 +108,12 @@ export class Rotation {
     await this.parts.provider.renew?.();
     const current = await renewProof(this.parts.database, this.parts.provider, true);
     let count = await this.#rewrapAll(current);
+    await this.#rewrapOthers(current);
     if (this.parts.provider.forgetOthers !== undefined) {
       // A process may just have wrapped a new data key under the old one, and store it only now.
       await sleep(SETTLE_MS);
       count = await this.#rewrapAll(current);
+      await this.#rewrapOthers(current);
     }
     await journal(this.parts.database, {
       actor: this.parts.actor,
@@ -123,6 +136,18 @@ export class Rotation {
         count += 1;
       }
       if (rows.length === 0) return count;
+    }
+  }
+
+  async #rewrapOthers(current: string): Promise<void> {
+    const { database, provider, wrapped: kinds } = this.parts;
+    for (const { all, rewrap, context } of kinds) {
+      const { rows } = await database.query<WrappedKey & { readonly name: string }>(all);
+      for (const row of rows.filter(({ keyId }) => keyId !== current)) {
+        const purpose = context(row.name);
+        const { keyId, wrapped } = await provider.wrap(await provider.unwrap(row, purpose), purpose);
+        await database.query(rewrap, [row.name, keyId, wrapped, row.wrapped]);
+      }
     }
   }
 

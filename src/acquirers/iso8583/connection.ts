@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { type Codec, Unreadable } from './codec.js';
 import type { Dialect } from './dialect.js';
 import { Frames } from './frames.js';
-import type { RetailMac } from './mac.js';
+import type { Macs } from './mac-keys.js';
 import { Message } from './message.js';
 import { Outbox } from './outbox.js';
 import type { Waiting } from './outstanding.js';
@@ -28,7 +28,7 @@ export interface ConnectionParts {
   readonly host: Host;
   readonly timings: Timings;
   readonly institution: string | undefined;
-  readonly macs: { readonly sending: RetailMac; readonly receiving: RetailMac } | undefined;
+  readonly macs: Macs | undefined;
   /** Answers to what was sent here. It reads what it wants at once. */
   readonly onAnswer: (received: Received) => void;
   /** Told of each message, for a trace: never what stands in it. */
@@ -95,7 +95,12 @@ export class Connection {
     }
     if (this.#state !== 'connecting') throw new Error('closed while it was opened');
     this.#state = 'signed on';
-    void this.#echo();
+    void this.#echoWhenQuiet();
+  }
+
+  /** Asks the host for an echo, and throws where none comes. */
+  echo(): Promise<void> {
+    return this.#network(this.parts.dialect.constants.echo);
   }
 
   /** Throws where the message cannot be written: not one byte of it has left then. */
@@ -228,15 +233,15 @@ export class Connection {
     });
   }
 
-  async #echo(): Promise<void> {
-    const { timings, dialect } = this.parts;
+  async #echoWhenQuiet(): Promise<void> {
+    const { timings } = this.parts;
     for (let unanswered = 0; this.signedOn; ) {
       const quietMs = performance.now() - this.#heardMs;
       if (unanswered === 0 && quietMs < timings.echoAfterMs) {
         await this.#pause(timings.echoAfterMs - quietMs);
         continue;
       }
-      unanswered = await this.#network(dialect.constants.echo).then(
+      unanswered = await this.echo().then(
         () => 0,
         () => unanswered + 1,
       );

@@ -2,7 +2,7 @@
 import { Codec } from './codec.js';
 import { Connection, type ConnectionParts, type Timings, type TraceLine } from './connection.js';
 import type { Dialect } from './dialect.js';
-import type { RetailMac } from './mac.js';
+import type { Macs } from './mac-keys.js';
 import { Message } from './message.js';
 import {
   type Exchange,
@@ -24,7 +24,7 @@ export interface LineParts {
   readonly host: Host;
   readonly connections: number;
   readonly institution: string | undefined;
-  readonly macs: { readonly sending: RetailMac; readonly receiving: RetailMac } | undefined;
+  readonly macs: Macs | undefined;
   /** For an answer. */
   readonly deadlineMs: number;
   readonly timings: Timings;
@@ -44,6 +44,7 @@ export interface LineStatus {
 }
 
 const LOOK_EVERY_MS = 50;
+const CLOSE_LOOK_EVERY_MS = 5;
 
 export class Line {
   readonly #codec: Codec;
@@ -87,12 +88,28 @@ export class Line {
     for (const [place, attempt] of first.entries()) void this.#keep(place, attempt, opened.signal);
   }
 
-  /** Signs off, and closes every connection. Also while it is being opened. */
+  /** Takes nothing more, lets what was sent be answered, signs off and closes. Also while it is being opened. */
   async close(): Promise<void> {
-    this.#opened?.abort();
+    const opened = this.#opened;
+    opened?.abort();
     this.#opened = undefined;
+    await this.#answered();
+    // Opened anew meanwhile: the connections are not those of then.
+    if (this.#opened !== undefined) return;
     clearInterval(this.#looking);
     await Promise.all(this.#connections.splice(0).map((connection) => connection?.leave()));
+  }
+
+  /** Everything that waits is answered, or its deadline is over. */
+  #answered(): Promise<void> {
+    if (this.#outstanding.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const looking = setInterval(() => {
+        if (this.#outstanding.size > 0) return;
+        clearInterval(looking);
+        resolve();
+      }, CLOSE_LOOK_EVERY_MS);
+    });
   }
 
   /** Sends once, over a connection that is signed on, and waits for the answer. `fill` says what is sent. */
@@ -128,6 +145,7 @@ export class Line {
 
   /** In turns. */
   #signedOn(): Connection | undefined {
+    if (this.#opened === undefined) return undefined;
     const count = this.#connections.length;
     for (let step = 1; step <= count; step += 1) {
       const connection = this.#connections[(this.#turn + step) % count];

@@ -1,0 +1,147 @@
+// Links that operators have added: read from the database, made, and made anew whenever they were changed.
+import type { Database, Queryable } from '../postgres/database.js';
+import type { Mode } from '../values/mode.js';
+import type { KeyProvider } from '../vault/key-provider.js';
+import { ACQUIRER_BY_NAME, ACQUIRER_VERSIONS, ACQUIRERS } from './configured.sql.js';
+import type { AcquirerLink } from './contract.js';
+import { StoredAcceptors } from './iso8583/acceptors.js';
+import { TIMINGS, type TraceLine } from './iso8583/connection.js';
+import { dialectOf } from './iso8583/dialects.js';
+import { type ConnectionNews, Line, type LineParts } from './iso8583/line.js';
+import { type Alarm, Iso8583Link } from './iso8583/link.js';
+import { openMacs } from './iso8583/mac-keys.js';
+import type { Acceptors } from './iso8583/numbers.js';
+import { StoredReversals } from './iso8583/reversals.js';
+import { StanLeases } from './iso8583/stan-leases.js';
+import type { AcquirerLinks } from './links.js';
+
+/** A link as it is stored. */
+export interface AcquirerRow {
+  readonly name: string;
+  readonly kind: 'iso8583';
+  readonly mode: Mode;
+  readonly version: number;
+  readonly host: string;
+  readonly port: number;
+  readonly tls: boolean;
+  readonly trusted: string | null;
+  readonly dialect: string;
+  readonly connections: number;
+  readonly institution: string | null;
+  readonly deadlineMs: number;
+  /** Of its MAC keys, if it has any. */
+  readonly keyId: string | null;
+  readonly wrapped: Buffer | null;
+}
+
+export interface ConfiguredParts {
+  /** For leases and for what merchants are known by: payments wait for it. */
+  readonly vital: Database;
+  readonly others: Database;
+  readonly provider: KeyProvider;
+  readonly onNews: (link: string, news: ConnectionNews) => void;
+  readonly onAlarm: (link: string, alarm: Alarm) => void;
+  readonly onTrace?: ((link: string, line: TraceLine) => void) | undefined;
+  /** A link that cannot be made, for want of its key or its dialect. */
+  readonly onUnmade: (link: string, reason: unknown) => void;
+}
+
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 30_000;
+
+export async function readAcquirers(database: Queryable): Promise<AcquirerRow[]> {
+  return (await database.query<AcquirerRow>(ACQUIRERS)).rows;
+}
+
+export async function readAcquirer(database: Queryable, name: string): Promise<AcquirerRow | undefined> {
+  return (await database.query<AcquirerRow>(ACQUIRER_BY_NAME, [name])).rows[0];
+}
+
+export class ConfiguredLinks {
+  /** The version of each that was taken up. */
+  readonly #versions = new Map<string, number>();
+  readonly #unmade = new Set<string>();
+  readonly #acceptors: Acceptors;
+
+  constructor(private readonly parts: ConfiguredParts) {
+    this.#acceptors = new StoredAcceptors(parts.vital);
+  }
+
+  /** Takes up what was added or changed since the last time, and lets go of what was removed. Does not wait until it is open. */
+  async follow(links: AcquirerLinks): Promise<{ readonly opened: Promise<unknown> }> {
+    const { rows } = await this.parts.others.query<{ name: string; version: number }>(ACQUIRER_VERSIONS);
+    const current = new Map(rows.map(({ name, version }) => [name, version]));
+    const gone = [...this.#versions.keys()].filter((name) => !current.has(name));
+    for (const name of gone) {
+      this.#versions.delete(name);
+      void links.drop(name);
+    }
+    const opening: Promise<void>[] = [];
+    if (rows.some(({ name, version }) => this.#versions.get(name) !== version)) {
+      for (const row of await readAcquirers(this.parts.others)) {
+        if (this.#versions.get(row.name) === row.version) continue;
+        const link = await this.#made(row);
+        if (link !== undefined) opening.push(links.put(link));
+      }
+    }
+    return { opened: Promise.all(opening) };
+  }
+
+  /** Undefined where it cannot be: it is tried again the next time, and told once. */
+  async #made(row: AcquirerRow): Promise<AcquirerLink | undefined> {
+    const { name, version } = row;
+    try {
+      const link = await this.#make(row);
+      this.#unmade.delete(name);
+      this.#versions.set(name, version);
+      return link;
+    } catch (reason) {
+      if (!this.#unmade.has(name)) this.parts.onUnmade(name, reason);
+      this.#unmade.add(name);
+      return undefined;
+    }
+  }
+
+  async #make(row: AcquirerRow): Promise<AcquirerLink> {
+    const { vital, others, onNews, onAlarm, onTrace } = this.parts;
+    const { name, mode } = row;
+    const line = await lineOf(row, this.parts.provider, {
+      onNews: (news) => onNews(name, news),
+      onTrace: onTrace && ((traced) => onTrace(name, traced)),
+    });
+    return new Iso8583Link({
+      name,
+      mode,
+      dialect: line.dialect,
+      institution: row.institution ?? undefined,
+      line: new Line(line),
+      acceptors: this.#acceptors,
+      stans: new StanLeases(vital, name),
+      reversals: new StoredReversals(others, name),
+      onAlarm: (alarm) => onAlarm(name, alarm),
+    });
+  }
+}
+
+type Told = Pick<LineParts, 'onNews' | 'onTrace'>;
+
+/** What a line of this link is made of. */
+export async function lineOf(row: AcquirerRow, provider: KeyProvider, told: Told): Promise<LineParts> {
+  const { name, host, port, tls, connections, deadlineMs, keyId, wrapped } = row;
+  const dialect = dialectOf(row.dialect);
+  if (dialect === undefined) throw new Error(`there is no dialect ${row.dialect} in this version`);
+  const macs =
+    keyId === null || wrapped === null ? undefined : await openMacs(provider, name, { keyId, wrapped });
+  return {
+    dialect,
+    host: { host, port, tls, trusted: row.trusted ?? undefined },
+    connections,
+    institution: row.institution ?? undefined,
+    macs,
+    deadlineMs,
+    timings: TIMINGS,
+    firstPauseMs: FIRST_PAUSE_MS,
+    longestPauseMs: LONGEST_PAUSE_MS,
+    ...told,
+  };
+}

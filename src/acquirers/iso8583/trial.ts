@@ -1,0 +1,31 @@
+// A trial of a host, for the operator who connects one: a connection beside those of the gateways, and how long each step took.
+import { Codec } from './codec.js';
+import { Connection } from './connection.js';
+import type { LineParts } from './line.js';
+
+export interface Trial {
+  /** Connected and signed on. */
+  readonly signOnMs: number;
+  readonly echoMs: number;
+}
+
+/** Throws with the reason where any of it fails. */
+export async function tryHost(parts: LineParts): Promise<Trial> {
+  const { dialect, host, timings, institution, macs } = parts;
+  const codec = new Codec(dialect);
+  const connection = new Connection({ dialect, codec, host, timings, institution, macs, onAnswer: () => {} });
+  const beganMs = performance.now();
+  try {
+    await connection.open();
+    const signedOnMs = performance.now();
+    await connection.echo();
+    const echoedMs = performance.now();
+    return { signOnMs: tenths(signedOnMs - beganMs), echoMs: tenths(echoedMs - signedOnMs) };
+  } finally {
+    await connection.leave();
+  }
+}
+
+function tenths(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}

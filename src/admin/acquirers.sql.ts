@@ -1,0 +1,58 @@
+import type { Statement } from '../postgres/database.js';
+
+/** None where the name is taken. */
+export const ADD_ACQUIRER: Statement = {
+  name: '',
+  text: `
+    INSERT INTO acquirer (name, kind, mode, host, port, tls, trusted, dialect, connections, institution, deadline_ms,
+      key_encryption_key, mac_keys)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT (name) DO NOTHING RETURNING name`,
+};
+
+export const LOCK_ACQUIRER: Statement = {
+  name: '',
+  text: `SELECT name FROM acquirer WHERE name = $1 FOR UPDATE`,
+};
+
+/** Keeps it from being removed meanwhile. */
+export const HOLD_ACQUIRER: Statement = {
+  name: '',
+  text: `SELECT name, mode FROM acquirer WHERE name = $1 FOR SHARE`,
+};
+
+export const SET_ACQUIRER: Statement = {
+  name: '',
+  text: `
+    UPDATE acquirer SET version = version + 1, host = $2, port = $3, tls = $4, trusted = $5, dialect = $6, connections = $7,
+      institution = $8, deadline_ms = $9, key_encryption_key = $10, mac_keys = $11
+    WHERE name = $1`,
+};
+
+export const MERCHANTS_OF_ACQUIRER: Statement = {
+  name: '',
+  text: `SELECT id FROM merchant WHERE acquirer = $1 ORDER BY id LIMIT 20`,
+};
+
+/** Handed to the resolver, which has not come to an end with them. */
+export const IN_DOUBT_AT_ACQUIRER: Statement = {
+  name: '',
+  text: `
+    SELECT count(*)::integer AS "inDoubt" FROM transaction WHERE resolve_at IS NOT NULL AND acquirer = $1`,
+};
+
+export const REMOVE_ACQUIRER: Statement = {
+  name: '',
+  text: `DELETE FROM acquirer WHERE name = $1`,
+};
+
+export const ALL_MAC_KEYS: Statement = {
+  name: '',
+  text: `
+    SELECT name, key_encryption_key AS "keyId", mac_keys AS wrapped FROM acquirer WHERE mac_keys IS NOT NULL ORDER BY name`,
+};
+
+export const REWRAP_MAC_KEYS: Statement = {
+  name: '',
+  text: `
+    UPDATE acquirer SET key_encryption_key = $2, mac_keys = $3 WHERE name = $1 AND mac_keys = $4`,
+};

@@ -1,0 +1,278 @@
+// Links to acquirers, as the operator adds them, changes them, looks at them and tries them. This room owns their table.
+import { type AcquirerRow, lineOf, readAcquirer, readAcquirers } from '../acquirers/configured.js';
+import { DEFAULT_DIALECT, DIALECT_NAMES } from '../acquirers/iso8583/dialects.js';
+import { macKeysContext, openMacs, readMacKeys, wrapMacKeys } from '../acquirers/iso8583/mac-keys.js';
+import { type Trial, tryHost } from '../acquirers/iso8583/trial.js';
+import { type JournalAction, journal } from '../journal/journal.js';
+import type { Database, Queryable } from '../postgres/database.js';
+import type { Mode } from '../values/mode.js';
+import { type FieldProblem, refuse } from '../values/refusal.js';
+import type { KeyProvider } from '../vault/key-provider.js';
+import type { WrappedRows } from '../vault/rotation.js';
+import {
+  ADD_ACQUIRER,
+  ALL_MAC_KEYS,
+  IN_DOUBT_AT_ACQUIRER,
+  LOCK_ACQUIRER,
+  MERCHANTS_OF_ACQUIRER,
+  REMOVE_ACQUIRER,
+  REWRAP_MAC_KEYS,
+  SET_ACQUIRER,
+} from './acquirers.sql.js';
+
+export interface AcquirerView {
+  readonly name: string;
+  readonly kind: 'iso8583';
+  readonly mode: Mode;
+  /** `host:port`. */
+  readonly address: string;
+  readonly tls: boolean;
+  readonly dialect: string;
+  readonly connections: number;
+  readonly institution: string | null;
+  readonly deadlineMs: number;
+  readonly mac: boolean;
+}
+
+export interface AcquirerDetails extends AcquirerView {
+  /** By which the two sides compare their keys. */
+  readonly sendingKeyCheckValue: string | null;
+  readonly receivingKeyCheckValue: string | null;
+  readonly ownCertificates: boolean;
+  readonly merchants: readonly number[];
+}
+
+export interface AcquirerTrial extends Trial {
+  readonly name: string;
+}
+
+/** What can be changed afterwards. `null` takes away. */
+export interface AcquirerChange {
+  readonly address?: string | undefined;
+  readonly tls?: boolean | undefined;
+  /** Certificates in PEM. */
+  readonly trusted?: string | null | undefined;
+  readonly dialect?: string | undefined;
+  readonly connections?: number | undefined;
+  readonly institution?: string | null | undefined;
+  readonly deadlineMs?: number | undefined;
+  /** In hexadecimal, as they stand in a file: one for both ways, or that for sending and that for receiving. */
+  readonly macKeys?: string | null | undefined;
+}
+
+export interface NewAcquirer extends AcquirerChange {
+  readonly name: string;
+  readonly address: string;
+  /** A link is test or live from the beginning, and for good. */
+  readonly test?: boolean | undefined;
+}
+
+/** For the rotation of the key-encryption key. */
+export const WRAPPED_MAC_KEYS: WrappedRows = {
+  context: macKeysContext,
+  all: ALL_MAC_KEYS,
+  rewrap: REWRAP_MAC_KEYS,
+};
+
+const NAME = /^[a-z][a-z0-9_-]{0,31}$/;
+const RESERVED = ['simulator', 'simulated-bank', 'directdebit', 'none'];
+const ADDRESS = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]{1,253})):([0-9]{1,5})$/;
+const DEFAULTS = { connections: 1, deadlineMs: 10_000 };
+
+export async function addAcquirer(
+  database: Database,
+  operator: string,
+  provider: KeyProvider,
+  wish: NewAcquirer,
+): Promise<AcquirerView> {
+  const { name, address, test = false } = wish;
+  check({ ...wish, name });
+  const row: AcquirerRow = await changed(provider, wish, {
+    name,
+    kind: 'iso8583',
+    mode: test ? 'test' : 'live',
+    version: 1,
+    ...hostOf(address),
+    tls: false,
+    trusted: null,
+    dialect: DEFAULT_DIALECT,
+    ...DEFAULTS,
+    institution: null,
+    keyId: null,
+    wrapped: null,
+  });
+  return database.transaction(async (connection) => {
+    const values = [name, row.kind, row.mode, ...settingsOf(row)];
+    const { rows } = await connection.query(ADD_ACQUIRER, values);
+    if (rows.length === 0) refuse('acquirer_exists', { acquirer: name });
+    await journalAcquirer(connection, operator, 'acquirer.added', row);
+    return viewOf(row);
+  });
+}
+
+export async function listAcquirers(database: Queryable): Promise<AcquirerView[]> {
+  return (await readAcquirers(database)).map(viewOf);
+}
+
+export async function showAcquirer(
+  database: Database,
+  _: string,
+  provider: KeyProvider,
+  name: string,
+): Promise<AcquirerDetails> {
+  const row = await found(database, name);
+  const { keyId, wrapped } = row;
+  const macs =
+    keyId === null || wrapped === null ? undefined : await openMacs(provider, name, { keyId, wrapped });
+  return {
+    ...viewOf(row),
+    sendingKeyCheckValue: macs?.sending.checkValue ?? null,
+    receivingKeyCheckValue: macs?.receiving.checkValue ?? null,
+    ownCertificates: row.trusted !== null,
+    merchants: await merchantsOf(database, name),
+  };
+}
+
+/** Gateways open it anew within a second or two, and finish what they have sent over it. */
+export function setAcquirer(
+  database: Database,
+  operator: string,
+  provider: KeyProvider,
+  name: string,
+  change: AcquirerChange,
+): Promise<AcquirerView> {
+  check(change);
+  return database.transaction(async (connection) => {
+    await connection.query(LOCK_ACQUIRER, [name]);
+    const row = await changed(provider, change, await found(connection, name));
+    await connection.query(SET_ACQUIRER, [name, ...settingsOf(row)]);
+    await journalAcquirer(connection, operator, 'acquirer.changed', row);
+    return viewOf(row);
+  });
+}
+
+/** Not while a merchant pays over it, nor while anything is in doubt there that nobody could find out about any more. */
+export function removeAcquirer(database: Queryable, operator: string, name: string): Promise<AcquirerView> {
+  return database.transaction(async (connection) => {
+    await connection.query(LOCK_ACQUIRER, [name]);
+    const row = await found(connection, name);
+    const merchants = await merchantsOf(connection, name);
+    if (merchants.length > 0) refuse('acquirer_in_use', { acquirer: name, merchants });
+    const { rows } = await connection.query<{ inDoubt: number }>(IN_DOUBT_AT_ACQUIRER, [name]);
+    const inDoubt = rows[0]?.inDoubt ?? 0;
+    if (inDoubt > 0) refuse('acquirer_in_doubt', { acquirer: name, inDoubt });
+    await connection.query(REMOVE_ACQUIRER, [name]);
+    await journalAcquirer(connection, operator, 'acquirer.removed', row);
+    return viewOf(row);
+  });
+}
+
+/** Connects beside the gateways, signs on, echoes and signs off. */
+export async function testAcquirer(
+  database: Database,
+  operator: string,
+  provider: KeyProvider,
+  name: string,
+): Promise<AcquirerTrial> {
+  const row = await found(database, name);
+  const line = await lineOf(row, provider, { onNews: () => {} });
+  const trial = await tryHost(line).catch((error: Error) =>
+    refuse('acquirer_does_not_answer', { acquirer: name, reason: error.message }),
+  );
+  await journalAcquirer(database, operator, 'acquirer.tested', row);
+  return { name, ...trial };
+}
+
+async function found(connection: Queryable, name: string): Promise<AcquirerRow> {
+  return (await readAcquirer(connection, name)) ?? refuse('acquirer_not_found', { acquirer: name });
+}
+
+async function merchantsOf(connection: Queryable, name: string): Promise<number[]> {
+  const { rows } = await connection.query<{ id: number }>(MERCHANTS_OF_ACQUIRER, [name]);
+  return rows.map(({ id }) => id);
+}
+
+async function changed(
+  provider: KeyProvider,
+  change: AcquirerChange,
+  row: AcquirerRow,
+): Promise<AcquirerRow> {
+  const { address, tls, trusted, dialect, connections, institution, deadlineMs, macKeys } = change;
+  return {
+    ...row,
+    ...(address !== undefined && hostOf(address)),
+    ...(tls !== undefined && { tls }),
+    ...(trusted !== undefined && { trusted }),
+    ...(dialect !== undefined && { dialect }),
+    ...(connections !== undefined && { connections }),
+    ...(institution !== undefined && { institution }),
+    ...(deadlineMs !== undefined && { deadlineMs }),
+    ...(macKeys !== undefined && (await wrapped(provider, row.name, macKeys))),
+  };
+}
+
+async function wrapped(
+  provider: KeyProvider,
+  name: string,
+  text: string | null,
+): Promise<Pick<AcquirerRow, 'keyId' | 'wrapped'>> {
+  if (text === null) return { keyId: null, wrapped: null };
+  const keys = readMacKeys(text) ?? refuse('mac_keys_not_allowed');
+  return wrapMacKeys(provider, name, keys);
+}
+
+function settingsOf(row: AcquirerRow): unknown[] {
+  const { host, port, tls, trusted, dialect, connections, institution, deadlineMs, keyId } = row;
+  return [host, port, tls, trusted, dialect, connections, institution, deadlineMs, keyId, row.wrapped];
+}
+
+/** Every problem at once. */
+function check({
+  name,
+  address,
+  dialect,
+  institution,
+  trusted,
+}: AcquirerChange & { readonly name?: string }): void {
+  const problems: FieldProblem[] = [];
+  const wrong = (field: string, rule: string) => problems.push({ field, rule });
+  if (name !== undefined && (!NAME.test(name) || RESERVED.includes(name)))
+    wrong('name', `takes 1 to 32 small letters, digits, _ and -, and is none of ${RESERVED.join(', ')}`);
+  if (address !== undefined && !isAddress(address))
+    wrong('address', 'takes a host and a port, such as host.example:5001');
+  if (dialect !== undefined && !DIALECT_NAMES.includes(dialect))
+    wrong('dialect', `takes one of ${DIALECT_NAMES.join(', ')}`);
+  if (institution !== undefined && institution !== null && !/^[0-9]{1,11}$/.test(institution))
+    wrong('institution', 'takes 1 to 11 digits');
+  if (trusted !== undefined && trusted !== null && !/-----BEGIN CERTIFICATE-----/.test(trusted))
+    wrong('trusted', 'takes certificates in PEM');
+  if (problems.length > 0) refuse('acquirer_not_allowed', { problems });
+}
+
+function isAddress(text: string): boolean {
+  const port = Number(ADDRESS.exec(text)?.[3] ?? 0);
+  return port >= 1 && port <= 65_535;
+}
+
+function hostOf(address: string): Pick<AcquirerRow, 'host' | 'port'> {
+  const [, bracketed, plain = '', port] = ADDRESS.exec(address) ?? [];
+  return { host: bracketed ?? plain, port: Number(port) };
+}
+
+function viewOf(row: AcquirerRow): AcquirerView {
+  const { name, kind, mode, host, port, tls, dialect, connections, institution, deadlineMs } = row;
+  const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  const mac = row.wrapped !== null;
+  return { name, kind, mode, address, tls, dialect, connections, institution, deadlineMs, mac };
+}
+
+function journalAcquirer(
+  connection: Queryable,
+  actor: string,
+  action: JournalAction,
+  row: AcquirerRow,
+): Promise<void> {
+  const { name, mode, address, dialect, tls, mac } = viewOf(row);
+  const how = [mode, address, dialect, ...(tls ? ['TLS'] : []), ...(mac ? ['MAC'] : [])].join(', ');
+  return journal(connection, { actor, action, detail: `${name}: ${how}` });
+}

@@ -1,0 +1,66 @@
+// Over which acquirer a merchant pays, and what that acquirer knows it by: what may be set, and what fits together.
+import { simulatedLinks } from '../acquirers/registry.js';
+import type { Queryable } from '../postgres/database.js';
+import { holdClock } from '../transactions/gateway-clock.js';
+import type { MerchantId } from '../values/ids.js';
+import type { Mode } from '../values/mode.js';
+import { type FieldProblem, refuse } from '../values/refusal.js';
+import { HOLD_ACQUIRER } from './acquirers.sql.js';
+
+export interface AcceptorWish {
+  /** `null`: none. */
+  readonly acquirer?: string | null | undefined;
+  readonly acceptorId?: string | undefined;
+  readonly terminals?: readonly string[] | undefined;
+  readonly categoryCode?: string | undefined;
+}
+
+/** What test merchants have unless they are told otherwise. */
+export const SIMULATOR = 'simulator';
+const MOST_TERMINALS = 1_000;
+
+/** Every problem at once. */
+export function checkAcceptor({ acceptorId, terminals, categoryCode }: AcceptorWish): void {
+  const problems: FieldProblem[] = [];
+  if (acceptorId !== undefined && !/^[!-~](?:[ -~]{0,13}[!-~])?$/.test(acceptorId))
+    problems.push({ field: 'acceptorId', rule: 'takes 1 to 15 characters of plain ASCII' });
+  if (terminals !== undefined && !areTerminals(terminals))
+    problems.push({ field: 'terminals', rule: 'takes IDs of 1 to 8 letters and digits, each once' });
+  if (categoryCode !== undefined && !/^[0-9]{4}$/.test(categoryCode))
+    problems.push({ field: 'categoryCode', rule: 'takes four digits' });
+  if (problems.length > 0) refuse('acceptor_not_allowed', { problems });
+}
+
+function areTerminals(terminals: readonly string[]): boolean {
+  const some = terminals.length >= 1 && terminals.length <= MOST_TERMINALS;
+  return (
+    some &&
+    new Set(terminals).size === terminals.length &&
+    terminals.every((id) => /^[0-9A-Za-z]{1,8}$/.test(id))
+  );
+}
+
+interface Paying {
+  readonly id: MerchantId;
+  readonly mode: Mode;
+  readonly acquirer: string | null;
+  readonly acceptorId: string | null;
+  readonly terminals: readonly string[] | null;
+}
+
+/** That the merchant may pay over the acquirer that it has, and can. The acquirer is kept until the end of the transaction. */
+export async function checkAcquirer(connection: Queryable, merchant: Paying): Promise<void> {
+  const { id, mode, acquirer, acceptorId, terminals } = merchant;
+  if (acquirer === null) return;
+  if (simulatedLinks().includes(acquirer)) {
+    if (mode !== 'test') refuse('acquirer_of_other_mode', { acquirer, mode: 'test' });
+    if (acquirer !== SIMULATOR) refuse('acquirer_not_found', { acquirer });
+    return;
+  }
+  const { rows } = await connection.query<{ mode: Mode }>(HOLD_ACQUIRER, [acquirer]);
+  const link = rows[0] ?? refuse('acquirer_not_found', { acquirer });
+  if (link.mode !== mode) refuse('acquirer_of_other_mode', { acquirer, mode: link.mode });
+  if (acceptorId === null || terminals === null)
+    refuse('acquirer_needs_terminals', { merchant: `merchant ${id}` });
+  if ((await holdClock(connection)) > 0) refuse('acquirer_needs_real_time');
+}
