@@ -13,6 +13,8 @@ import { type AnyMessage, anyMessage } from './messages-by-chance.js';
 
 const MAC = new RetailMac(Buffer.from(MAC_KEY, 'hex'));
 const ROOM = 20_000;
+/** Each bit, and what turns digits into other digits, letters or nothing. */
+const FLIPS = [1, 2, 3, 4, 5, 7, 8, 15, 16, 32, 64, 85, 128, 170, 240, 255];
 
 function packed(codec: Codec, { type, fields }: AnyMessage, mac?: RetailMac): Buffer {
   const message = new Message();
@@ -142,7 +144,7 @@ describe.each(['as2805', 'ascii87'])('%s', (name) => {
     const bytes = packed(codec, declined);
     const codeAt = bytes.indexOf('51', 'latin1');
     for (let place = 0; place < bytes.length; place += 1) {
-      for (let flip = 1; flip < 256; flip += 1) {
+      for (const flip of FLIPS) {
         const bent = Buffer.from(bytes);
         bent[place] = (bent[place] as number) ^ flip;
         const found = readOrRefused(codec, bent);

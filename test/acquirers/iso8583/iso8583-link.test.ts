@@ -1,0 +1,324 @@
+// The ISO 8583 link: keeps the contract of links in both dialects, and keeps what the wire asks of it.
+import { inspect } from 'node:util';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Answer, Order } from '../../../src/acquirers/contract.js';
+import { AS2805 } from '../../../src/acquirers/iso8583/as2805.js';
+import { ASCII87 } from '../../../src/acquirers/iso8583/ascii87.js';
+import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
+import type { Iso8583Link } from '../../../src/acquirers/iso8583/link.js';
+import { RetailMac } from '../../../src/acquirers/iso8583/mac.js';
+import type { Numbers } from '../../../src/acquirers/iso8583/numbers.js';
+import { CARD } from '../../../testkit/client.js';
+import { cardAnsweredWith } from '../../../testkit/test-cards.js';
+import { linkContract } from '../contract-suite.js';
+import { cardPayment, onTarget, type PaymentOrder, prepare, stored } from '../orders.js';
+import { BookKeepingHost } from './book-keeping-host.js';
+import { MAC_KEY } from './corpus.js';
+import { linkTo, type Shared, shared } from './link-under-test.js';
+import { answering } from './scripted-host.js';
+
+const MAC = new RetailMac(Buffer.from(MAC_KEY, 'hex'));
+
+for (const [name, dialect, mac] of [
+  ['as2805', AS2805, undefined],
+  ['as2805 with MACs', AS2805, MAC],
+  ['ascii87', ASCII87, undefined],
+] as const) {
+  linkContract(`ISO 8583 in ${name}`, { takes: 'card', inquiries: false, prepares: true }, async () => {
+    const host = await new BookKeepingHost(dialect, mac).listen();
+    const link = linkTo(host.port, dialect, shared(), { macs: mac && { sending: mac, receiving: mac } });
+    return {
+      link,
+      cardAnsweredWith,
+      // Cards reach the host, and nothing else of the link writes anything.
+      written: async () => '',
+      breakDown: () => host.stop(),
+      cleanUp: async () => {
+        await host.stop();
+        expect(host.complaints).toEqual([]);
+      },
+    };
+  });
+}
+
+describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
+  let host: BookKeepingHost;
+  let common: Shared;
+  let link: Iso8583Link;
+  beforeEach(async () => {
+    host = await new BookKeepingHost(dialect).listen();
+    common = shared();
+    link = linkTo(host.port, dialect, common);
+    await link.open();
+  });
+  afterEach(async () => {
+    await link.close();
+    await host.stop();
+    expect(host.complaints).toEqual([]);
+  });
+
+  async function ask(order: Order) {
+    const prepared = (await prepare(link, order)) as Numbers;
+    return { order, prepared, answer: await link.ask(order, prepared) };
+  }
+
+  /** Another process, with nothing but what is stored. */
+  async function elsewhere<Result>(work: (other: Iso8583Link) => Promise<Result>): Promise<Result> {
+    const other = linkTo(host.port, dialect, common);
+    await other.open();
+    return work(other).finally(() => other.close());
+  }
+
+  const { sent: reversal, repeat: repeatedReversal } = dialect.types.reversal;
+  const lastOf = (type: string) => host.messages(type).at(-1)?.fields;
+  const money = (field: number, type: string) => lastOf(type)?.get(field);
+  const withoutRepetition = (type: string) => JSON.stringify([...(lastOf(type) ?? [])]);
+
+  test('a purchase → every field of it', async () => {
+    const { prepared } = await ask(cardPayment(CARD, { amountCents: '1995' }));
+    const fields = Object.fromEntries([...(lastOf('0200') ?? [])].filter(([field]) => field !== 1));
+    const stan = String(prepared.stan).padStart(6, '0');
+    expect(fields).toEqual({
+      2: CARD,
+      3: '000000',
+      4: '000000001995',
+      7: expect.stringMatching(/^(0[1-9]|1[0-2])\d{8}$/),
+      11: stan,
+      12: expect.stringMatching(/^\d{6}$/),
+      13: expect.stringMatching(/^\d{4}$/),
+      14: '3912',
+      18: '5999',
+      22: '012',
+      25: '59',
+      32: '560279',
+      37: prepared.retrievalReference,
+      41: prepared.terminal,
+      42: 'MERCHANT0000001',
+      [dialect.cvv.field]: `${dialect.cvv.before}7391${dialect.cvv.after}`,
+      49: '036',
+    });
+    expect(prepared.retrievalReference).toMatch(new RegExp(`^\\d{6}${stan}$`));
+  });
+
+  test('a purchase by a stored card, and its refund → marked as such; one by another card → not', async () => {
+    const card = cardPayment(CARD);
+    const method = { ...card.method, stored: true } as PaymentOrder['method'];
+    const paid = await ask({ ...card, method });
+    expect(money(22, '0200')).toBe(dialect.constants.storedCredential);
+    await ask(onTarget('refund', paid.order, paid));
+    expect(money(22, '0200')).toBe(dialect.constants.storedCredential);
+    await ask(cardPayment(CARD));
+    expect(money(22, '0200')).toBe('012');
+  });
+
+  test('the CVV → wiped as soon as it was sent, approved or not, and also when nothing could be sent', async () => {
+    const orders = [cardPayment(CARD), cardPayment(cardAnsweredWith('05'))];
+    for (const order of orders) await ask(order);
+    const unsent = cardPayment(CARD);
+    const prepared = await prepare(link, unsent);
+    await host.stop();
+    await link.ask(unsent, prepared);
+    for (const { method } of [...orders, unsent]) {
+      const cvv = method.kind === 'card' ? method.card.cvv : undefined;
+      expect(cvv?.wiped).toBe(true);
+      expect(() => cvv?.reveal()).toThrow('wiped');
+    }
+  });
+
+  test('a refund → the retrieval reference of its payment, and what it goes back to', async () => {
+    const paid = await ask(cardPayment(CARD));
+    const refunded = await ask(onTarget('refund', paid.order, paid));
+    expect(refunded.answer.kind).toBe('approved');
+    expect(money(3, '0200')).toBe('200000');
+    expect(money(37, '0200')).toBe(paid.prepared.retrievalReference);
+    expect(money(41, '0200')).toBe(paid.prepared.terminal);
+    const stan = String(paid.prepared.stan).padStart(6, '0');
+    expect(money(90, '0200')).toMatch(new RegExp(`^0200${stan}\\d{10}00000560279${'0'.repeat(11)}$`));
+  });
+
+  test('a completion → an advice with the code of its preauthorisation', async () => {
+    const held = await ask(cardPayment(CARD, { operation: 'preauthorisation' }));
+    const { answer } = await ask(onTarget('completion', held.order, held));
+    expect(answer.kind).toBe('approved');
+    const { authorisationCode } = held.answer as { authorisationCode?: string };
+    expect(money(38, '0220')).toBe(authorisationCode);
+    expect(money(90, '0220')?.slice(0, 4)).toBe('0100');
+  });
+
+  test('a void → a reversal under a STAN of its own, with the fields that reversals have', async () => {
+    const paid = await ask(cardPayment(CARD));
+    const { answer, prepared } = await ask(onTarget('void', paid.order, paid));
+    expect(answer).toMatchObject({ kind: 'approved', responseCode: '00' });
+    const fields = [...(lastOf(reversal)?.keys() ?? [])].filter((field) => field !== 1);
+    expect(fields).toEqual([2, 3, 4, 11, 37, 38, 41, 42, 49, 90]);
+    expect(prepared.stan).not.toBe(paid.prepared.stan);
+  });
+
+  test('a completion or a void without an answer → in doubt, and repeated as it was by another process until it is acknowledged', async () => {
+    const held = await ask(cardPayment(CARD, { operation: 'preauthorisation' }));
+    const paid = await ask(cardPayment(CARD));
+    for (const [order, first, repeated] of [
+      [onTarget('completion', held.order, held), '0220', '0221'],
+      [onTarget('void', paid.order, paid), reversal, repeatedReversal],
+    ] as const) {
+      const decide = host.script;
+      host.script = () => undefined;
+      const quick = linkTo(host.port, dialect, common, { deadlineMs: 100 });
+      await quick.open();
+      const prepared = await prepare(quick, order);
+      expect((await quick.ask(order, prepared)).kind).toBe('unknown');
+      host.script = (heard) => answering(heard, '91');
+      expect(await quick.inquire(order, prepared)).toEqual({ kind: 'no_answer' });
+      await quick.close();
+      host.script = decide;
+      expect(await elsewhere((other) => other.inquire(order, prepared))).toMatchObject({ kind: 'approved' });
+      expect(host.messages(first)).toHaveLength(1);
+      expect(host.messages(repeated)).toHaveLength(2);
+      expect(withoutRepetition(repeated)).toBe(withoutRepetition(first));
+    }
+  });
+
+  test('no answer to a payment → not seen; reversed under one STAN, and repeated as it was by another process', async () => {
+    const decide = host.script;
+    host.script = (heard) => void decide(heard, host) as undefined;
+    const quick = linkTo(host.port, dialect, common, { deadlineMs: 100 });
+    await quick.open();
+    const order = cardPayment(CARD);
+    const prepared = await prepare(quick, order);
+    expect(await quick.ask(order, prepared)).toEqual({ kind: 'unknown', reason: 'timeout' });
+    expect(await quick.inquire(stored(order), prepared)).toEqual({ kind: 'not_seen' });
+    expect(await quick.reverse(stored(order), prepared)).toBe('no_answer');
+    await quick.close();
+    host.script = decide;
+    expect(await elsewhere((other) => other.reverse(stored(order), prepared))).toBe('reversed');
+    expect([host.messages(reversal).length, host.messages(repeatedReversal).length]).toEqual([1, 1]);
+    expect(withoutRepetition(repeatedReversal)).toBe(withoutRepetition(reversal));
+    expect(common.reversals.acknowledgements).toEqual([order.reference]);
+  });
+
+  test('a late answer → found by an inquiry, if no reversal has begun; ignored after it', async () => {
+    const held: (() => void)[] = [];
+    host.script = (heard) => {
+      const answer = host.decide(heard);
+      if (heard.type !== '0200') return answer;
+      held.push(() => answer && host.send(answer, heard.connection));
+      return undefined;
+    };
+    const quick = linkTo(host.port, dialect, common, { deadlineMs: 100 });
+    await quick.open();
+    const [decided, reversed] = [cardPayment(CARD), cardPayment(CARD)];
+    const numbers = [await prepare(quick, decided), await prepare(quick, reversed)];
+    await Promise.all([quick.ask(decided, numbers[0]), quick.ask(reversed, numbers[1])]);
+    expect(await quick.reverse(stored(reversed), numbers[1])).toBe('reversed');
+    for (const release of held) release();
+    await expect
+      .poll(() => quick.inquire(stored(decided), numbers[0]))
+      .toMatchObject({ kind: 'approved', responseCode: '00' });
+    expect(await quick.inquire(stored(reversed), numbers[1])).toEqual({ kind: 'not_seen' });
+    await quick.close();
+  });
+
+  test('a partial approval → reversed, and declined with its code', async () => {
+    const { answer } = await ask(cardPayment(cardAnsweredWith('10')));
+    expect(answer).toMatchObject({ kind: 'declined', responseCode: '10' });
+    expect(host.messages(reversal)).toHaveLength(1);
+    expect(common.reversals.acknowledgements).toHaveLength(1);
+  });
+
+  test('a partial approval whose reversal is not acknowledged → in doubt; repeated elsewhere, then declined with its code', async () => {
+    const decide = host.script;
+    host.script = (heard) =>
+      heard.type === '0200' ? answering(heard, '10', { 38: 'PART01' }) : answering(heard, '96');
+    const order = cardPayment(CARD);
+    const { answer, prepared } = await ask(order);
+    expect(answer.kind).toBe('unknown');
+    expect(await elsewhere((other) => other.inquire(stored(order), prepared))).toEqual({ kind: 'no_answer' });
+    host.script = (heard) => answering(heard, '25');
+    const found = await elsewhere((other) => other.inquire(stored(order), prepared));
+    expect(found).toMatchObject({ kind: 'declined', responseCode: '10' });
+    expect(host.messages(repeatedReversal)).toHaveLength(2);
+    expect(money(38, repeatedReversal)).toBe('PART01');
+    host.script = decide;
+  });
+
+  test('approved for another amount than was asked → in doubt, never approved', async () => {
+    host.script = (heard) => answering(heard, '00', { 4: '000000000001', 38: '654321' });
+    expect((await ask(cardPayment(CARD))).answer).toEqual({ kind: 'unknown', reason: 'unreadable' });
+  });
+
+  test.each(['00', '21', '25', '76', '94'])('a reversal answered with %s → reversed', async (code) => {
+    const { order, prepared } = await ask(cardPayment(CARD));
+    host.script = (heard) => answering(heard, code);
+    expect(await link.reverse(stored(order), prepared)).toBe('reversed');
+    expect(common.alarms).toEqual([]);
+  });
+
+  test.each(['30', '68', '91', '96', '05'])('a reversal answered with %s → again later', async (code) => {
+    const { order, prepared } = await ask(cardPayment(CARD));
+    host.script = (heard) => answering(heard, code);
+    expect(await link.reverse(stored(order), prepared)).toBe('no_answer');
+    const refused = { kind: 'reversal refused', reference: order.reference, responseCode: '05' };
+    expect(common.alarms).toEqual(code === '05' ? [refused] : []);
+  });
+
+  test('every response code to a purchase → approved by those of the dialect alone', async () => {
+    const approving: string[] = [];
+    for (let number = 0; number < 100; number += 1) {
+      const code = String(number).padStart(2, '0');
+      host.script = (heard) => answering(heard, heard.type.startsWith('04') ? '00' : code, { 38: '654321' });
+      const { answer } = await ask(cardPayment(CARD));
+      if (answer.kind === 'approved') approving.push(code);
+      expect(answer).toHaveProperty('responseCode', code);
+    }
+    expect(approving).toEqual(dialect.responseCodes.approvals);
+  });
+
+  test('94 to a payment → declined, and loud: a STAN was used twice', async () => {
+    const { answer, prepared } = await ask(cardPayment(cardAnsweredWith('94')));
+    expect(answer).toMatchObject({ kind: 'declined', responseCode: '94' });
+    expect(common.alarms).toEqual([
+      { kind: 'duplicate STAN', stan: prepared.stan, terminal: prepared.terminal },
+    ]);
+  });
+
+  test('a settlement date → the day that is meant, in the year that it is near', async () => {
+    const { answer } = await ask(cardPayment(CARD));
+    const today = new Date().toISOString().slice(0, 4);
+    expect((answer as { settlementDate?: string }).settlementDate).toMatch(/^\d{4}-\d\d-\d\d$/);
+    expect(
+      Math.abs(Number((answer as { settlementDate: string }).settlementDate.slice(0, 4)) - Number(today)),
+    ).toBeLessThan(2);
+    host.script = (heard) => answering(heard, '00', { 15: '0230' });
+    expect((await ask(cardPayment(CARD))).answer).not.toHaveProperty('settlementDate');
+  });
+
+  test('prepared long ago, by a process that stood still → not sent', async () => {
+    const order = cardPayment(CARD);
+    const prepared = (await prepare(link, order)) as Numbers;
+    const late: Answer = await link.ask(order, { ...prepared, sentMs: prepared.sentMs - 6_000 });
+    expect(late).toEqual({ kind: 'not_sent' });
+    expect(host.messages()).toEqual([]);
+  });
+
+  test('a refund whose target or card cannot be read → not sent', async () => {
+    const paid = await ask(cardPayment(CARD));
+    const refund = onTarget('refund', paid.order, paid);
+    const prepared = await prepare(link, refund);
+    const broken = { ...refund, openCard: () => Promise.reject(new Error('the key is away')) };
+    expect(await link.ask(broken as Order, prepared)).toEqual({ kind: 'not_sent' });
+  });
+
+  test('terminals → in turns', async () => {
+    const numbers = await Promise.all(Array.from({ length: 4 }, () => prepare(link, cardPayment(CARD))));
+    expect(new Set(numbers.map((each) => (each as Numbers).terminal))).toEqual(
+      new Set(['TERM0001', 'TERM0002']),
+    );
+  });
+
+  test('what the link holds once it was asked → no card number and no CVV', async () => {
+    await Promise.all(Array.from({ length: 5 }, () => ask(cardPayment(CARD))));
+    const held = inspect(link, { depth: 20, showHidden: true, maxArrayLength: null, maxStringLength: null });
+    expect(held).not.toContain(CARD);
+    expect(held).not.toContain('7391');
+  });
+});

@@ -1,0 +1,85 @@
+// An ISO 8583 link for tests of its own: to a host in this process, with numbers and reversals that are kept in memory.
+
+import { TIMINGS } from '../../../src/acquirers/iso8583/connection.js';
+import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
+import { Line, type LineParts } from '../../../src/acquirers/iso8583/line.js';
+import { type Alarm, Iso8583Link } from '../../../src/acquirers/iso8583/link.js';
+import type { Stans } from '../../../src/acquirers/iso8583/numbers.js';
+import type { Begun, Reversals } from '../../../src/acquirers/iso8583/reversals.js';
+
+/** As several processes share them through a database. */
+export class SharedNumbers implements Stans {
+  #last = 0;
+
+  take(): number {
+    this.#last += 1;
+    return this.#last;
+  }
+}
+
+export class SharedReversals implements Reversals {
+  readonly begun = new Map<string, Begun>();
+  readonly acknowledgements: string[] = [];
+
+  async find({ reference }: { reference: string }): Promise<Begun | undefined> {
+    return this.begun.get(reference);
+  }
+
+  async begin({ reference }: { reference: string }, begun: Begun): Promise<Begun> {
+    const before = this.begun.get(reference);
+    if (before === undefined) this.begun.set(reference, begun);
+    return before ?? begun;
+  }
+
+  async acknowledged({ reference }: { reference: string }): Promise<void> {
+    this.acknowledgements.push(reference);
+  }
+}
+
+export interface Shared {
+  readonly stans: SharedNumbers;
+  readonly reversals: SharedReversals;
+  readonly alarms: Alarm[];
+}
+
+export function shared(): Shared {
+  return { stans: new SharedNumbers(), reversals: new SharedReversals(), alarms: [] };
+}
+
+export function linkTo(
+  port: number,
+  dialect: Dialect,
+  { stans, reversals, alarms }: Shared,
+  change: Partial<LineParts> = {},
+) {
+  const institution = '560279';
+  const line = new Line({
+    dialect,
+    host: { host: '127.0.0.1', port, tls: false },
+    connections: 2,
+    institution,
+    macs: undefined,
+    deadlineMs: 2_000,
+    timings: TIMINGS,
+    firstPauseMs: 5,
+    longestPauseMs: 20,
+    onNews: () => {},
+    ...change,
+  });
+  const acceptor = {
+    acceptorId: 'MERCHANT0000001',
+    terminals: ['TERM0001', 'TERM0002'],
+    categoryCode: '5999',
+  };
+  return new Iso8583Link({
+    name: 'iso',
+    mode: 'test',
+    dialect,
+    institution,
+    line,
+    acceptors: { of: () => acceptor },
+    stans,
+    reversals,
+    onAlarm: (alarm) => alarms.push(alarm),
+  });
+}
