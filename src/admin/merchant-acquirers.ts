@@ -44,8 +44,8 @@ interface Paying {
   readonly id: MerchantId;
   readonly mode: Mode;
   readonly acquirer: string | null;
-  readonly acceptorId: string | null;
-  readonly terminals: readonly string[] | null;
+  readonly acceptorId?: string;
+  readonly terminals?: readonly string[];
 }
 
 /** That the merchant may pay over the acquirer that it has, and can. The acquirer is kept until the end of the transaction. */
@@ -60,7 +60,6 @@ export async function checkAcquirer(connection: Queryable, merchant: Paying): Pr
   const { rows } = await connection.query<{ mode: Mode }>(HOLD_ACQUIRER, [acquirer]);
   const link = rows[0] ?? refuse('acquirer_not_found', { acquirer });
   if (link.mode !== mode) refuse('acquirer_of_other_mode', { acquirer, mode: link.mode });
-  if (acceptorId === null || terminals === null)
-    refuse('acquirer_needs_terminals', { merchant: `merchant ${id}` });
+  if (acceptorId === null || terminals === null) refuse('acquirer_needs_terminals', { merchant: id });
   if ((await holdClock(connection)) > 0) refuse('acquirer_needs_real_time');
 }

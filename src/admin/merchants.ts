@@ -17,11 +17,16 @@ export interface MerchantView {
   readonly preauthorisationDays: number;
   /** The link for its cards, if it has one. */
   readonly acquirer: string | null;
-  /** What that acquirer knows it by. */
-  readonly acceptorId: string | null;
-  readonly terminals: readonly string[] | null;
-  readonly categoryCode: string | null;
+  /** What that acquirer knows it by, as far as it was set. */
+  readonly acceptorId?: string;
+  readonly terminals?: readonly string[];
+  readonly categoryCode?: string;
 }
+
+type MerchantRow = Omit<MerchantView, keyof Acceptor> & {
+  readonly [Member in keyof Acceptor]: Acceptor[Member] | null;
+};
+type Acceptor = Required<Pick<MerchantView, 'acceptorId' | 'terminals' | 'categoryCode'>>;
 
 export interface MerchantChange extends AcceptorWish {
   readonly name?: string | undefined;
@@ -95,7 +100,7 @@ export async function setMerchant(
 
 /** Of every organisation, or of one. */
 export async function listMerchants(database: Queryable, organisation?: number): Promise<MerchantView[]> {
-  return (await database.query<MerchantView>(LIST_MERCHANTS, [organisation ?? null])).rows;
+  return (await database.query<MerchantRow>(LIST_MERCHANTS, [organisation ?? null])).rows.map(viewOf);
 }
 
 /** Undefined where there is nothing to change, or nobody to add it to. */
@@ -108,8 +113,8 @@ function change(
   acceptor: AcceptorWish,
 ): Promise<MerchantView | undefined> {
   return database.transaction(async (connection) => {
-    const { rows } = await connection.query<MerchantView>(statement, values).catch(refusingSimulated);
-    const [merchant] = rows;
+    const { rows } = await connection.query<MerchantRow>(statement, values).catch(refusingSimulated);
+    const merchant = rows[0] && viewOf(rows[0]);
     if (merchant === undefined) return undefined;
     // After it is written: what is refused is taken back with it.
     if (Object.values(acceptor).some((given) => given !== undefined))
@@ -119,11 +124,20 @@ function change(
       mode,
       vault ? 'with vault' : 'without vault',
       ...(merchant.acquirer === null ? [] : [merchant.acquirer]),
-      ...(merchant.acceptorId === null ? [] : [merchant.acceptorId]),
+      ...(merchant.acceptorId === undefined ? [] : [merchant.acceptorId]),
     ].join(', ');
     await journal(connection, { actor: operator, action, organisationId, merchantId, detail });
     return merchant;
   });
+}
+
+function viewOf({ acceptorId, terminals, categoryCode, ...merchant }: MerchantRow): MerchantView {
+  return {
+    ...merchant,
+    ...(acceptorId !== null && { acceptorId }),
+    ...(terminals !== null && { terminals }),
+    ...(categoryCode !== null && { categoryCode }),
+  };
 }
 
 function refusingSimulated(error: unknown): never {

@@ -79,9 +79,10 @@ export function addMerchantCommands(program: Command): void {
         setMerchant(database, operator, merchantId, { ...options, vault, acquirer }),
       );
       const has = changed.vault ? 'has' : 'does not have';
+      const sentence = `Merchant ${changed.id} (${changed.name}) ${has} the vault.`;
+      if (acquirer === undefined) return { value: changed, sentence };
       const over = changed.acquirer === null ? 'has no acquirer' : `pays over ${changed.acquirer}`;
-      const sentence = `Merchant ${changed.id} (${changed.name}) ${has} the vault, and ${over}.`;
-      return { value: changed, sentence };
+      return { value: changed, sentence: `${sentence} It ${over}.` };
     },
   );
 }

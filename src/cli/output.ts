@@ -49,9 +49,8 @@ function isListOfObjects(member: unknown): member is object[] {
 }
 
 function table(rows: readonly Record<string, unknown>[]): string {
-  const [first] = rows;
-  if (first === undefined) return 'None.';
-  const names = Object.keys(first);
+  if (rows.length === 0) return 'None.';
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const lines = [names, ...rows.map((row) => names.map((name) => cell(row[name])))];
   const widths = names.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
   return lines

@@ -145,8 +145,8 @@ const REFUSALS = {
   acquirer_of_other_mode: ({ acquirer, mode }: { acquirer: string; mode: string }) =>
     `${acquirer} is a ${mode} link, and the merchant is not ${mode}`,
   acquirer_needs_real_time: () => 'a real acquirer needs real time, and the clock is ahead of it',
-  acquirer_needs_terminals: ({ merchant }: { merchant: string }) =>
-    `${merchant} needs an acceptor ID and terminals to pay over this acquirer`,
+  acquirer_needs_terminals: ({ merchant }: { merchant: number }) =>
+    `merchant ${merchant} needs an acceptor ID and terminals to pay over this acquirer`,
   acceptor_not_allowed: ({ problems }: { problems: readonly FieldProblem[] }) =>
     problems.map(({ field, rule }) => `${field} ${rule}`).join('; '),
 

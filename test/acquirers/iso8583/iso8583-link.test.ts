@@ -1,4 +1,4 @@
-// The ISO 8583 link: keeps the contract of links in both dialects, and keeps what the wire asks of it.
+// The ISO 8583 link: what it sends for each order, what it makes of each answer, and what it leaves to other processes.
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Answer, Order } from '../../../src/acquirers/contract.js';
@@ -6,40 +6,13 @@ import { AS2805 } from '../../../src/acquirers/iso8583/as2805.js';
 import { ASCII87 } from '../../../src/acquirers/iso8583/ascii87.js';
 import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
 import type { Iso8583Link } from '../../../src/acquirers/iso8583/link.js';
-import { RetailMac } from '../../../src/acquirers/iso8583/mac.js';
 import type { Numbers } from '../../../src/acquirers/iso8583/numbers.js';
 import { CARD } from '../../../testkit/client.js';
 import { cardAnsweredWith } from '../../../testkit/test-cards.js';
-import { linkContract } from '../contract-suite.js';
 import { cardPayment, onTarget, type PaymentOrder, prepare, stored } from '../orders.js';
 import { BookKeepingHost } from './book-keeping-host.js';
-import { MAC_KEY } from './corpus.js';
 import { linkTo, type Shared, shared } from './link-under-test.js';
 import { answering } from './scripted-host.js';
-
-const MAC = new RetailMac(Buffer.from(MAC_KEY, 'hex'));
-
-for (const [name, dialect, mac] of [
-  ['as2805', AS2805, undefined],
-  ['as2805 with MACs', AS2805, MAC],
-  ['ascii87', ASCII87, undefined],
-] as const) {
-  linkContract(`ISO 8583 in ${name}`, { takes: 'card', inquiries: false, prepares: true }, async () => {
-    const host = await new BookKeepingHost(dialect, mac).listen();
-    const link = linkTo(host.port, dialect, shared(), { macs: mac && { sending: mac, receiving: mac } });
-    return {
-      link,
-      cardAnsweredWith,
-      // Cards reach the host, and nothing else of the link writes anything.
-      written: async () => '',
-      breakDown: () => host.stop(),
-      cleanUp: async () => {
-        await host.stop();
-        expect(host.complaints).toEqual([]);
-      },
-    };
-  });
-}
 
 describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
   let host: BookKeepingHost;

@@ -1,6 +1,5 @@
 // An ISO 8583 link for tests of its own: to a host in this process, with numbers and reversals that are kept in memory.
 
-import { TIMINGS } from '../../../src/acquirers/iso8583/connection.js';
 import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
 import { Line, type LineParts } from '../../../src/acquirers/iso8583/line.js';
 import { type Alarm, Iso8583Link } from '../../../src/acquirers/iso8583/link.js';
@@ -46,37 +45,37 @@ export function shared(): Shared {
   return { stans: new SharedNumbers(), reversals: new SharedReversals(), alarms: [] };
 }
 
+const INSTITUTION = '560279';
+
+/** What a line to a host in this process is made of. */
+export function linePartsTo(port: number, dialect: Dialect): LineParts {
+  return {
+    dialect,
+    host: { host: '127.0.0.1', port, tls: false },
+    connections: 2,
+    institution: INSTITUTION,
+    macs: undefined,
+    deadlineMs: 2_000,
+    timings: { connectMs: 2_000, networkAnswerMs: 2_000, echoAfterMs: 30_000 },
+    firstPauseMs: 5,
+    longestPauseMs: 20,
+    onNews: () => {},
+  };
+}
+
 export function linkTo(
   port: number,
   dialect: Dialect,
   { stans, reversals, alarms }: Shared,
   change: Partial<LineParts> = {},
-) {
-  const institution = '560279';
-  const line = new Line({
-    dialect,
-    host: { host: '127.0.0.1', port, tls: false },
-    connections: 2,
-    institution,
-    macs: undefined,
-    deadlineMs: 2_000,
-    timings: TIMINGS,
-    firstPauseMs: 5,
-    longestPauseMs: 20,
-    onNews: () => {},
-    ...change,
-  });
-  const acceptor = {
-    acceptorId: 'MERCHANT0000001',
-    terminals: ['TERM0001', 'TERM0002'],
-    categoryCode: '5999',
-  };
+): Iso8583Link {
+  const acceptor = { acceptorId: 'MERCHANT0000001', terminals: ['TERM0001', 'TERM0002'], categoryCode: '5999' };
   return new Iso8583Link({
     name: 'iso',
     mode: 'test',
     dialect,
-    institution,
-    line,
+    institution: INSTITUTION,
+    line: new Line({ ...linePartsTo(port, dialect), ...change }),
     acceptors: { of: () => acceptor },
     stans,
     reversals,

@@ -1,0 +1,287 @@
+// Payments over an ISO 8583 link, from HTTP to the host and back: added by an operator, followed by gateways, resolved by any of them.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { AS2805 } from '../../../src/acquirers/iso8583/as2805.js';
+import { RetailMac } from '../../../src/acquirers/iso8583/mac.js';
+import { addAcquirer, removeAcquirer, setAcquirer, testAcquirer } from '../../../src/admin/acquirers.js';
+import { rewrapKeys } from '../../../src/admin/keys.js';
+import { setMerchant } from '../../../src/admin/merchants.js';
+import { Database } from '../../../src/postgres/database.js';
+import { FileKeys } from '../../../src/vault/local-keys.js';
+import type { Answer } from '../../../testkit/client.js';
+import { CARD } from '../../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
+import { cardAnsweredWith } from '../../../testkit/test-cards.js';
+import { BookKeepingHost } from './book-keeping-host.js';
+import { MAC_KEY } from './corpus.js';
+import type { Heard } from './scripted-host.js';
+
+const MAC = new RetailMac(Buffer.from(MAC_KEY, 'hex'));
+const PATIENTLY = { timeout: 20_000, interval: 10 };
+const OPERATOR = 'operator:test';
+
+let gateway: TestGateway;
+let host: BookKeepingHost;
+let database: Database;
+let provider: FileKeys;
+beforeAll(async () => {
+  gateway = await testGateway({ settings: { ACQUIRER_DEADLINE_MS: '1500' } });
+  host = await new BookKeepingHost(AS2805, MAC).listen();
+  database = new Database(gateway.databaseUrl, { maxConnections: 2 });
+  provider = new FileKeys(gateway.ledgerPath.replace('simulator-ledger.ndjson', 'key-encryption-key'));
+  const address = `127.0.0.1:${host.port}`;
+  const wish = { name: 'bank', address, test: true, institution: '560279', connections: 2, macKeys: MAC_KEY };
+  await addAcquirer(database, OPERATOR, provider, wish);
+  await setMerchant(database, OPERATOR, 1, {
+    acquirer: 'bank',
+    acceptorId: 'MERCHANT0000001',
+    terminals: ['TERM0001', 'TERM0002'],
+    categoryCode: '5999',
+  });
+  // The gateway follows: it signs on, and reads the merchant anew.
+  await vi.waitUntil(async () => {
+    const { body } = await gateway.api.purchase();
+    return host.messages().length > 0 && body.status.transaction_status_code === 'approved';
+  }, PATIENTLY);
+});
+afterAll(async () => {
+  await database.close();
+  await gateway.close();
+  await host.stop();
+  expect(host.complaints).toEqual([]);
+});
+beforeEach(() => {
+  host.script = (heard) => host.decide(heard);
+});
+
+const auditOf = ({ headers }: Answer) => Number(headers.get('location')?.split('/').at(-1));
+const last = (type: string) => host.messages(type).at(-1) as Heard;
+
+async function approved(answering: Promise<Answer>): Promise<number> {
+  const { body } = await answering;
+  expect(body.status.transaction_status_code).toBe('approved');
+  return body.audit;
+}
+
+test('a purchase → approved with the words of the host, found by a look-up', async () => {
+  const audit = await approved(gateway.api.purchase({ pan: CARD, amount: 4_321 }));
+  const { fields } = last('0200');
+  expect([fields.get(4), fields.get(41)?.slice(0, 4), fields.get(18)]).toEqual([
+    '000000004321',
+    'TERM',
+    '5999',
+  ]);
+  const { body } = await gateway.api.lookUp(audit);
+  expect(body.status).toMatchObject({
+    gateway_status_code: 0,
+    transaction_status_code: 'approved',
+    acquirer: {
+      response_code: '00',
+      response_message: 'Approved',
+      authorisation_code: expect.stringMatching(/^\d{6}$/),
+    },
+  });
+});
+
+test.each([
+  ['05', 'declined', 0],
+  ['51', 'declined', 0],
+  ['77', 'declined', 0],
+  ['96', 'error', 3],
+  ['08', 'approved', 0],
+  ['10', 'declined', 0],
+])('response code %s → %s', async (code, status, gatewayStatus) => {
+  const reversals = host.messages('0420').length;
+  const { body } = await gateway.api.purchase({ pan: cardAnsweredWith(code) });
+  expect(body.status).toMatchObject({
+    gateway_status_code: gatewayStatus,
+    transaction_status_code: status,
+    acquirer: { response_code: code },
+  });
+  expect(host.messages('0420').length - reversals).toBe(code === '10' ? 1 : 0);
+});
+
+test('preauthorisation, completion, refund of that, void of the refund → each goes back to the one before', async () => {
+  const held = await gateway.api.preauthorise({ pan: CARD, amount: 900 });
+  expect(held.body.status.acquirer.preauthorisation_code).toBe(last('0100').fields.get(37));
+  const completed = await approved(gateway.api.complete(held.body.audit, 800));
+  const refunded = await approved(gateway.api.refund(completed, 700));
+  await approved(gateway.api.void(refunded));
+  const [preauthorisation, completion, refund, voiding] = ['0100', '0220', '0200', '0420'].map(last) as [
+    Heard,
+    Heard,
+    Heard,
+    Heard,
+  ];
+  for (const [message, original] of [
+    [completion, preauthorisation],
+    [refund, completion],
+    [voiding, refund],
+  ] as const) {
+    expect(message.fields.get(90)?.slice(0, 10)).toBe(original.type + original.fields.get(11));
+    expect(message.fields.get(37)).toBe(preauthorisation.fields.get(37));
+    expect(message.fields.get(41)).toBe(preauthorisation.fields.get(41));
+  }
+});
+
+test('a payment by virtual PAN → marked as a stored credential', async () => {
+  const { body: customer } = await gateway.api.post('/customers', { reference: 'iso', name: 'A Customer' });
+  const account = {
+    general_creditcard: { 'CARD.PAN': CARD, 'CARD.EXPIRY': '1239', 'CARD.NAME': 'A Customer' },
+  };
+  const { body: token } = await gateway.api.post(`/customers/${customer.id}/tokens`, {
+    preferred_name: 'card',
+    active: true,
+    account,
+  });
+  await approved(gateway.api.purchase({ pan: token.virtual_pan }));
+  expect([last('0200').fields.get(2), last('0200').fields.get(22)]).toEqual([CARD, '102']);
+});
+
+describe('no answer', () => {
+  test.each(['purchase', 'preauthorise', 'standaloneRefund'] as const)(
+    '%s, taken by the host → 504, then reversed and repeated until it is acknowledged; error with 2',
+    async (operation) => {
+      let silent = 2;
+      const before = host.messages('0421').length;
+      host.script = (heard) => {
+        const answer = host.decide(heard);
+        silent -= 1;
+        return silent < 0 ? answer : undefined;
+      };
+      const answer = await gateway.api[operation]({ pan: CARD, amount: 321 });
+      expect([answer.status, answer.code]).toEqual([504, 'acquirer_timeout']);
+      const { status } = await gateway.api.decided(auditOf(answer));
+      expect(status).toMatchObject({ gateway_status_code: 2, transaction_status_code: 'error' });
+      expect(host.messages('0421').length).toBe(before + 1);
+      const [reversal] = await gateway.sql(
+        `SELECT acknowledged_at IS NOT NULL AS acknowledged FROM acquirer_reversal ORDER BY begun_at DESC LIMIT 1`,
+      );
+      expect(reversal).toEqual({ acknowledged: true });
+    },
+  );
+
+  test.each(['completion', 'void'] as const)(
+    '%s → repeated until it is acknowledged, never reversed',
+    async (operation) => {
+      const audit = await approved(gateway.api.preauthorise({ pan: CARD, amount: 500 }));
+      let silent = 2;
+      host.script = (heard) => {
+        const answer = host.decide(heard);
+        silent -= 1;
+        return silent < 0 ? answer : undefined;
+      };
+      const answer = await (operation === 'void'
+        ? gateway.api.void(audit)
+        : gateway.api.complete(audit, 400));
+      expect(answer.status).toBe(504);
+      const { status } = await gateway.api.decided(auditOf(answer));
+      expect(status.transaction_status_code).toBe('approved');
+      const repeated = last(operation === 'void' ? '0421' : '0221');
+      expect(repeated.fields.get(90)?.slice(0, 4)).toBe('0100');
+    },
+  );
+
+  test('cut off in the middle of the answer → 502, and reversed over a new connection', async () => {
+    host.script = (heard) => {
+      const answer = host.decide(heard);
+      if (heard.type !== '0200' || answer === undefined) return answer;
+      host.sockets[heard.connection - 1]?.end(host.bytesOf(answer).subarray(0, 20));
+      return undefined;
+    };
+    const answer = await gateway.api.purchase({ pan: CARD });
+    expect([answer.status, answer.code]).toEqual([502, 'acquirer_answer_unreadable']);
+    expect((await gateway.api.decided(auditOf(answer))).status).toMatchObject({ gateway_status_code: 2 });
+    expect(gateway.logged()).toContain('connection to acquirer lost');
+  });
+
+  test('a partial approval whose reversal is lost → in doubt, and in the end declined with 10', async () => {
+    host.script = (heard) => {
+      const answer = host.decide(heard);
+      return heard.type === '0420' ? undefined : answer;
+    };
+    const answer = await gateway.api.purchase({ pan: cardAnsweredWith('10') });
+    expect([502, 504]).toContain(answer.status);
+    const { status } = await gateway.api.decided(auditOf(answer));
+    expect(status).toMatchObject({ transaction_status_code: 'declined', acquirer: { response_code: '10' } });
+  });
+
+  test('another process, after the first has gone → repeats what it had begun', async () => {
+    const second = await testGateway({ shareWith: gateway, settings: { ACQUIRER_DEADLINE_MS: '600' } });
+    host.script = (heard) => void host.decide(heard) as undefined;
+    const answer = await second.api.purchase({ pan: CARD });
+    expect(answer.status).toBe(504);
+    await vi.waitUntil(() => host.messages('0420').length > 0, PATIENTLY);
+    await second.close();
+    host.script = (heard) => host.decide(heard);
+    expect((await gateway.api.decided(auditOf(answer))).status).toMatchObject({ gateway_status_code: 2 });
+  });
+});
+
+test('whatever was logged and stored → no card number', async () => {
+  expect(gateway.logged()).toContain('"type":"0200"');
+  expect(gateway.logged()).not.toContain(CARD);
+  const rows = await gateway.sql('SELECT prepared::text FROM transaction WHERE prepared IS NOT NULL');
+  expect(rows.length).toBeGreaterThan(5);
+  expect(JSON.stringify(rows)).not.toContain(CARD);
+});
+
+test('every STAN → once for each terminal', () => {
+  const first = host.messages().filter(({ type }) => type.endsWith('0'));
+  const stans = first.map(({ fields }) => `${fields.get(41)}/${fields.get(11)}`);
+  expect(new Set(stans).size).toBe(stans.length);
+});
+
+describe('changes by the operator', () => {
+  test('the key-encryption key is renewed → the MAC keys go with it', async () => {
+    const before = await gateway.sql('SELECT key_encryption_key, mac_keys FROM acquirer');
+    await rewrapKeys(database, OPERATOR, provider);
+    const after = await gateway.sql('SELECT key_encryption_key, mac_keys FROM acquirer');
+    expect(after[0]?.key_encryption_key).not.toBe(before[0]?.key_encryption_key);
+    expect(await testAcquirer(database, OPERATOR, provider, 'bank')).toMatchObject({ name: 'bank' });
+  });
+
+  test('another address → gateways go there, and finish what they had sent to the old one', async () => {
+    const moved = await new BookKeepingHost(AS2805, MAC).listen();
+    let release = () => {};
+    host.script = (heard) => {
+      const answer = host.decide(heard);
+      release = () => answer && host.send(answer, heard.connection);
+      return undefined;
+    };
+    const paying = gateway.api.purchase({ pan: CARD });
+    await vi.waitUntil(() => last('0200') && host.messages('0200').length > 0, PATIENTLY);
+    await setAcquirer(database, OPERATOR, provider, 'bank', { address: `127.0.0.1:${moved.port}` });
+    await sleep(100);
+    release();
+    await paying;
+    await vi.waitUntil(async () => {
+      await gateway.api.purchase({ pan: CARD });
+      return moved.messages('0200').length > 0;
+    }, PATIENTLY);
+    expect(moved.complaints).toEqual([]);
+    await setAcquirer(database, OPERATOR, provider, 'bank', { address: `127.0.0.1:${host.port}` });
+    await vi.waitUntil(
+      () => moved.heard.filter(({ fields }) => fields.get(70) === '002').length >= 2,
+      PATIENTLY,
+    );
+    await moved.stop();
+  });
+
+  test('removed → refused while a merchant pays over it; then its connections are closed', async () => {
+    await expect(removeAcquirer(database, OPERATOR, 'bank')).rejects.toMatchObject({
+      code: 'acquirer_in_use',
+    });
+    await setMerchant(database, OPERATOR, 1, { acquirer: 'simulator' });
+    const signedOff = () => host.heard.filter(({ fields }) => fields.get(70) === '002').length;
+    const before = signedOff();
+    await removeAcquirer(database, OPERATOR, 'bank');
+    await vi.waitUntil(() => signedOff() >= before + 2, PATIENTLY);
+    // Until the gateway has read the merchant anew, it has no acquirer for it.
+    await vi.waitUntil(async () => {
+      const { status, code } = await gateway.api.purchase({ pan: CARD });
+      if (status !== 201) expect([status, code]).toEqual([422, 'no_acquirer']);
+      return status === 201;
+    }, PATIENTLY);
+  });
+});
