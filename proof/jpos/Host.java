@@ -6,6 +6,7 @@
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.net.Socket;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -17,6 +18,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jpos.core.SimpleConfiguration;
 import org.jpos.iso.BaseChannel;
 import org.jpos.iso.ISOException;
 import org.jpos.iso.ISOMsg;
@@ -35,6 +37,7 @@ public class Host implements ISORequestListener {
   private static final Pattern TEST_CARD = Pattern.compile("4([1-4])00000000000([0-9]{2})[0-9]");
   private static final List<String> APPROVALS = List.of("00", "08", "10", "11", "16");
   private static final int[] NOT_SAID_AGAIN = {2, 14, 18, 22, 25, 43, 47, 48, 64, 90, 128};
+  private static final String LOOPBACK = "127.0.0.1";
   private static final int SLOW_MS = 2_000;
 
   /** What it decided, under terminal, day and STAN. */
@@ -84,8 +87,12 @@ public class Host implements ISORequestListener {
   private void serve(ISOPackager packager, String dialect, int port) throws Exception {
     BaseChannel channel = dialect.equals("as2805") ? new PostChannel(packager) : new ASCIIChannel(packager);
     ISOServer server = new ISOServer(port, (ServerChannel) channel, new ThreadPool(1, 100));
+    SimpleConfiguration loopback = new SimpleConfiguration();
+    loopback.put("bind-address", LOOPBACK);
+    server.setConfiguration(loopback);
     server.addISORequestListener(this);
     new Thread(server).start();
+    awaitListening(port);
     System.out.println("host on 127.0.0.1:" + port);
     BufferedReader commands = new BufferedReader(new InputStreamReader(System.in));
     for (String command = commands.readLine(); command != null; command = commands.readLine()) {
@@ -93,6 +100,16 @@ public class Host implements ISORequestListener {
       else break;
     }
     System.exit(0);
+  }
+
+  private static void awaitListening(int port) throws InterruptedException {
+    for (;;) {
+      try (Socket tried = new Socket(LOOPBACK, port)) {
+        return;
+      } catch (IOException notYet) {
+        Thread.sleep(20);
+      }
+    }
   }
 
   private synchronized void tellBooks() {
