@@ -1,0 +1,51 @@
+// The host's answers as messages: which fields of a request they say again, their MAC, and how they look when they are spoilt.
+import { type Message, message, pack } from './codec.js';
+import type { Dialect } from './dialects.js';
+import { type MacKeys, withMac } from './mac.js';
+
+/** What an answer says again of its request, where it was there. Never the card. */
+const ECHOED = [3, 4, 7, 11, 12, 13, 32, 37, 41, 42, 49, 70];
+
+/** 0200 is answered with 0210, 0221 with 0230. */
+export function answerTo(
+  { mti, fields }: Message,
+  own: Readonly<Record<number, string | undefined>>,
+): Message {
+  const echoed = Object.fromEntries(ECHOED.map((number) => [number, fields.get(number)]));
+  return message(`${mti.slice(0, 2)}${Number(mti[2]) + 1}0`, { ...echoed, ...own });
+}
+
+export interface Spelling {
+  readonly dialect: Dialect;
+  readonly macKeys?: MacKeys | undefined;
+}
+
+export function spell({ dialect, macKeys }: Spelling, answer: Message): Buffer {
+  return pack(dialect, macKeys === undefined ? answer : withMac(dialect, answer, macKeys.send));
+}
+
+/** The same answer with a field that nobody knows in its bitmap: number 5. */
+export function withUnknownField(spelling: Spelling, answer: Message): Buffer {
+  const bytes = spell(spelling, answer);
+  const { digits, bytes: spelt } = spelling.dialect;
+  const mtiBytes = digits === 'bcd' ? 2 : 4;
+  if (spelt === 'binary') {
+    bytes[mtiBytes] = (bytes[mtiBytes] ?? 0) | 0x08;
+  } else {
+    const digit = Number.parseInt(bytes.toString('latin1', mtiBytes + 1, mtiBytes + 2), 16) | 0x8;
+    bytes.write(digit.toString(16).toUpperCase(), mtiBytes + 1, 'latin1');
+  }
+  return bytes;
+}
+
+const WRONG_KEY = Buffer.alloc(16, 0x5a);
+
+export function withWrongMac({ dialect }: Spelling, answer: Message): Buffer {
+  return pack(dialect, withMac(dialect, answer, WRONG_KEY));
+}
+
+/** An answer to something that nobody asked. */
+export function stray(spelling: Spelling, { mti, fields }: Message): Buffer {
+  const stan = fields.get(11) === '999999' ? '999998' : '999999';
+  return spell(spelling, { mti, fields: new Map(fields).set(11, stan) });
+}
