@@ -1,11 +1,15 @@
 -- Links to acquirers that operators add, and what their links keep: STANs, and reversals that are repeated until acknowledged.
 
+-- Of links, over all of them: one that was removed and added again is another.
+CREATE SEQUENCE acquirer_version AS integer;
+
 CREATE TABLE acquirer (
-  name text PRIMARY KEY CHECK (name ~ '^[a-z][a-z0-9_-]{0,31}$'),
+  -- The links that are part of the program are no rows here, and nobody else may be called like them.
+  name text PRIMARY KEY CHECK (name ~ '^[a-z][a-z0-9_-]{0,31}$' AND name NOT IN ('simulator', 'simulated-bank', 'directdebit', 'none')),
   kind text NOT NULL CHECK (kind IN ('iso8583')),
   mode text NOT NULL CHECK (mode IN ('test', 'live')),
-  -- Counts its changes: a process that knows an earlier one opens the link anew.
-  version integer NOT NULL DEFAULT 1,
+  -- Another with each change: a process that knows an earlier one opens the link anew.
+  version integer NOT NULL DEFAULT nextval('acquirer_version'),
   host text NOT NULL,
   port integer NOT NULL CHECK (port BETWEEN 1 AND 65535),
   tls boolean NOT NULL DEFAULT false,
@@ -22,9 +26,6 @@ CREATE TABLE acquirer (
   CONSTRAINT mac_keys_are_wrapped CHECK ((mac_keys IS NULL) = (key_encryption_key IS NULL))
 );
 
--- The simulators are no rows here; nobody else may be called like them, nor like the merchant's own bank.
-ALTER TABLE acquirer ADD CONSTRAINT acquirer_name_is_free CHECK (name NOT IN ('simulator', 'simulated-bank', 'directdebit', 'none'));
-
 CREATE FUNCTION acquirer_is_kept() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION 'a link is test or live for good' USING ERRCODE = 'check_violation', CONSTRAINT = 'acquirer_is_kept';
@@ -38,28 +39,26 @@ ALTER TABLE merchant
   ADD terminals text[],
   ADD category_code text CHECK (category_code ~ '^[0-9]{4}$');
 
--- How many STANs of a terminal were ever leased. They go round: the number n is the STAN 1 + n % 999999.
+-- How many STANs of a terminal were ever leased. They go round: the number n is the STAN 1 + n % 999999. By the terminal alone: it is
+-- the same one at its host, over whatever link it is reached.
 CREATE TABLE stan_counter (
-  acquirer text NOT NULL,
-  terminal text NOT NULL,
+  terminal text PRIMARY KEY,
   leased bigint NOT NULL DEFAULT 0,
   -- The history of the database in which the counter is certain to be past everything that was leased.
-  lineage text NOT NULL DEFAULT database_lineage(),
-  PRIMARY KEY (acquirer, terminal)
+  lineage text NOT NULL DEFAULT database_lineage()
 );
 
 -- Which of them were leased lately, and when. A process uses its lease for an hour at most.
 CREATE TABLE stan_lease (
-  acquirer text NOT NULL,
   terminal text NOT NULL,
   first bigint NOT NULL,
   leased_at timestamptz NOT NULL DEFAULT now(),
-  PRIMARY KEY (acquirer, terminal, first)
+  PRIMARY KEY (terminal, first)
 );
 
 -- A block of STANs, the first of them and how many: fewer than wanted, or none, where more would come again within a day. Hosts have
 -- days of their own, so that none is used again within 26 hours, whatever the hour: a day, an hour of using a lease, and one to spare.
-CREATE FUNCTION lease_stans(of_acquirer text, of_terminal text, wanted integer) RETURNS TABLE (first integer, count integer)
+CREATE FUNCTION lease_stans(of_terminal text, wanted integer) RETURNS TABLE (first integer, count integer)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   -- More than can have been leased and lost in a failover.
@@ -69,21 +68,21 @@ DECLARE
   oldest bigint;
   given integer;
 BEGIN
-  INSERT INTO stan_counter AS c (acquirer, terminal) VALUES (of_acquirer, of_terminal)
-  ON CONFLICT (acquirer, terminal) DO UPDATE SET lineage = database_lineage(),
+  -- Whoever comes at the same time waits here.
+  INSERT INTO stan_counter AS c (terminal) VALUES (of_terminal)
+  ON CONFLICT (terminal) DO UPDATE SET lineage = database_lineage(),
     leased = c.leased + CASE WHEN c.lineage = database_lineage() THEN 0 ELSE ahead END
   RETURNING c.leased INTO begins;
   SELECT min(l.first) INTO oldest FROM stan_lease l
-  WHERE l.acquirer = of_acquirer AND l.terminal = of_terminal AND l.leased_at > now() - interval '26 hours';
+  WHERE l.terminal = of_terminal AND l.leased_at > now() - interval '26 hours';
   -- A block does not reach round the end: it is numbers in a row.
   given := least(wanted, round - (begins - coalesce(oldest, begins)), round - begins % round);
   IF given <= 0 THEN
     RETURN;
   END IF;
-  DELETE FROM stan_lease l
-  WHERE l.acquirer = of_acquirer AND l.terminal = of_terminal AND l.leased_at < now() - interval '30 hours';
-  INSERT INTO stan_lease (acquirer, terminal, first) VALUES (of_acquirer, of_terminal, begins);
-  UPDATE stan_counter c SET leased = begins + given WHERE c.acquirer = of_acquirer AND c.terminal = of_terminal;
+  DELETE FROM stan_lease l WHERE l.terminal = of_terminal AND l.leased_at < now() - interval '30 hours';
+  INSERT INTO stan_lease (terminal, first) VALUES (of_terminal, begins);
+  UPDATE stan_counter c SET leased = begins + given WHERE c.terminal = of_terminal;
   RETURN QUERY SELECT 1 + (begins % round)::integer, given;
 END $$;
 

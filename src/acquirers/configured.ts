@@ -10,7 +10,7 @@ import { dialectOf } from './iso8583/dialects.js';
 import { type ConnectionNews, Line, type LineParts } from './iso8583/line.js';
 import { type Alarm, Iso8583Link } from './iso8583/link.js';
 import { openMacs } from './iso8583/mac-keys.js';
-import type { Acceptors } from './iso8583/numbers.js';
+import type { Acceptors, Stans } from './iso8583/numbers.js';
 import { StoredReversals } from './iso8583/reversals.js';
 import { StanLeases } from './iso8583/stan-leases.js';
 import type { AcquirerLinks } from './links.js';
@@ -62,9 +62,11 @@ export class ConfiguredLinks {
   readonly #versions = new Map<string, number>();
   readonly #unmade = new Set<string>();
   readonly #acceptors: Acceptors;
+  readonly #stans: Stans;
 
   constructor(private readonly parts: ConfiguredParts) {
     this.#acceptors = new StoredAcceptors(parts.vital);
+    this.#stans = new StanLeases(parts.vital);
   }
 
   /** Takes up what was added or changed since the last time, and lets go of what was removed. Does not wait until it is open. */
@@ -103,7 +105,7 @@ export class ConfiguredLinks {
   }
 
   async #make(row: AcquirerRow): Promise<AcquirerLink> {
-    const { vital, others, onNews, onAlarm, onTrace } = this.parts;
+    const { others, onNews, onAlarm, onTrace } = this.parts;
     const { name, mode } = row;
     const line = await lineOf(row, this.parts.provider, {
       onNews: (news) => onNews(name, news),
@@ -116,7 +118,7 @@ export class ConfiguredLinks {
       institution: row.institution ?? undefined,
       line: new Line(line),
       acceptors: this.#acceptors,
-      stans: new StanLeases(vital, name),
+      stans: this.#stans,
       reversals: new StoredReversals(others, name),
       onAlarm: (alarm) => onAlarm(name, alarm),
     });

@@ -23,7 +23,7 @@ export const HOLD_ACQUIRER: Statement = {
 export const SET_ACQUIRER: Statement = {
   name: '',
   text: `
-    UPDATE acquirer SET version = version + 1, host = $2, port = $3, tls = $4, trusted = $5, dialect = $6, connections = $7,
+    UPDATE acquirer SET version = nextval('acquirer_version'), host = $2, port = $3, tls = $4, trusted = $5, dialect = $6, connections = $7,
       institution = $8, deadline_ms = $9, key_encryption_key = $10, mac_keys = $11
     WHERE name = $1`,
 };

@@ -91,7 +91,7 @@ export async function addAcquirer(
     name,
     kind: 'iso8583',
     mode: test ? 'test' : 'live',
-    version: 1,
+    version: 0,
     ...hostOf(address),
     tls: false,
     trusted: null,

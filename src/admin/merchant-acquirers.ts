@@ -1,5 +1,6 @@
 // Over which acquirer a merchant pays, and what that acquirer knows it by: what may be set, and what fits together.
-import { simulatedLinks } from '../acquirers/registry.js';
+import { serves } from '../acquirers/contract.js';
+import { builtInCardLinks } from '../acquirers/registry.js';
 import type { Queryable } from '../postgres/database.js';
 import { holdClock } from '../transactions/gateway-clock.js';
 import type { MerchantId } from '../values/ids.js';
@@ -52,9 +53,9 @@ interface Paying {
 export async function checkAcquirer(connection: Queryable, merchant: Paying): Promise<void> {
   const { id, mode, acquirer, acceptorId, terminals } = merchant;
   if (acquirer === null) return;
-  if (simulatedLinks().includes(acquirer)) {
-    if (mode !== 'test') refuse('acquirer_of_other_mode', { acquirer, mode: 'test' });
-    if (acquirer !== SIMULATOR) refuse('acquirer_not_found', { acquirer });
+  const builtIn = builtInCardLinks().find(({ name }) => name === acquirer);
+  if (builtIn !== undefined) {
+    if (!serves(builtIn, mode)) refuse('acquirer_of_other_mode', { acquirer, mode: builtIn.mode });
     return;
   }
   const { rows } = await connection.query<{ mode: Mode }>(HOLD_ACQUIRER, [acquirer]);

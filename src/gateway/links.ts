@@ -72,17 +72,20 @@ function configuredParts({ databases, vault, log }: LinksParts): ConfiguredParts
         log.error({ link, connection, reason: news.reason }, 'connection to acquirer lost; connecting again');
       else log.warn({ link, connection, attempts: news.attempts }, 'connection to acquirer back');
     },
-    onAlarm: (link, { kind, ...about }) =>
-      log.error(
-        { link, ...about },
-        kind === 'duplicate STAN'
-          ? 'the acquirer has seen this STAN before: two payments were sent under one number'
-          : 'the acquirer refuses a reversal; it is repeated',
-      ),
+    onAlarm: (link, alarm) => {
+      if (alarm.kind === 'duplicate STAN') {
+        const { stan, terminal } = alarm;
+        log.error({ link, stan, terminal }, 'acquirer has seen this STAN before');
+      } else {
+        const { reference, responseCode: response_code } = alarm;
+        log.error({ link, reference, response_code }, 'acquirer refuses a reversal; it is repeated');
+      }
+    },
     onUnmade: (link, reason) =>
       log.error({ link, reason: reasonOf(reason) }, 'acquirer link cannot be made; tried again'),
     onTrace: log.isLevelEnabled('debug')
-      ? (link, line) => log.debug({ link, ...line }, 'acquirer message')
+      ? (link, { direction, type, stan, terminal, responseCode: response_code }) =>
+          log.debug({ link, direction, type, stan, terminal, response_code }, 'acquirer message')
       : undefined,
   };
 }

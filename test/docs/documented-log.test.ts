@@ -75,7 +75,7 @@ const LINES: readonly Line[] = filesUnder('src')
 const quoted = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name as string);
 
 test('docs/operations.md lists every message with its level and fields, and no other', () => {
-  const rows = PAGE.matchAll(/^\| `([^`]+)` \| (info|warn|error) \| (.*?) \| .+ \|$/gm);
+  const rows = PAGE.matchAll(/^\| `([^`]+)` \| (debug|info|warn|error) \| (.*?) \| .+ \|$/gm);
   const documented = [...rows].map(([, msg = '', level = '', fields = '']) => ({
     msg,
     level,

@@ -1,5 +1,5 @@
 // Sockets to a host, plain or with TLS.
-import { connect as connectPlain, type Socket } from 'node:net';
+import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
 export interface Host {
@@ -13,8 +13,10 @@ export interface Host {
 /** `onOpen`: it can be written to; with TLS the host has shown a certificate for its name. */
 export function openSocket({ host, port, tls, trusted }: Host, onOpen: () => void): Socket {
   if (!tls) return connectPlain({ host, port }, onOpen);
+  // An address is no name to ask for: the certificate is checked by the address then.
+  const asked = isIP(host) === 0 ? { servername: host } : {};
   const more = trusted === undefined ? {} : { ca: trusted };
-  return connectTls({ host, port, servername: host, minVersion: 'TLSv1.2', ...more }, onOpen);
+  return connectTls({ host, port, minVersion: 'TLSv1.2', ...asked, ...more }, onOpen);
 }
 
 /** The code where there is one: the system's words differ from machine to machine. */

@@ -24,7 +24,6 @@ export class StanLeases implements Stans {
 
   constructor(
     private readonly database: Database,
-    private readonly acquirer: string,
     /** In milliseconds, and only ever forwards, also while the process stands still. */
     private readonly now: () => number = Date.now,
   ) {}
@@ -59,7 +58,7 @@ export class StanLeases implements Stans {
     if (nowMs - supply.leasedAtMs < BLOCK_SHOULD_LAST_MS || supply.leasedAtMs === 0)
       supply.size = Math.min(supply.size * 2, LARGEST_BLOCK);
     try {
-      const values = [this.acquirer, terminal, supply.size];
+      const values = [terminal, supply.size];
       const { rows } = await this.database.query<{ first: number; count: number }>(LEASE_STANS, values);
       const [block] = rows;
       if (block === undefined) throw new Error(`terminal ${terminal} has used up its STANs of a day`);

@@ -6,6 +6,7 @@ import { ASCII87 } from '../../../src/acquirers/iso8583/ascii87.js';
 import type { TraceLine } from '../../../src/acquirers/iso8583/connection.js';
 import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
 import { type ConnectionNews, Line, type LineParts } from '../../../src/acquirers/iso8583/line.js';
+import { CERTIFICATE, CERTIFICATE_KEY } from '../../webhooks/certificate.js';
 import { linePartsTo } from './link-under-test.js';
 import { answering, type Heard, ScriptedHost, soon } from './scripted-host.js';
 
@@ -171,5 +172,28 @@ describe.each([AS2805, ASCII87])('connections, in $name', (dialect: Dialect) => 
     host.send({ type: '0800', fields: { 7: '1116020549', 11: '000322', 70: '002' } });
     await host.until('0810', 2);
     expect(await exchange(1)).toEqual({ kind: 'not_sent' });
+  });
+});
+
+describe('connections with TLS', () => {
+  test.each([
+    ['a trusted certificate, of the address', '127.0.0.7', CERTIFICATE, undefined],
+    ['a certificate that nobody trusts', '127.0.0.7', undefined, 'DEPTH_ZERO_SELF_SIGNED_CERT'],
+    ['a trusted certificate, of another address', '127.0.0.8', CERTIFICATE, 'ERR_TLS_CERT_ALTNAME_INVALID'],
+  ])('%s → signed on, or refused before anything is sent', async (_, address, trusted, refused) => {
+    const host = new ScriptedHost(AS2805, undefined, { cert: CERTIFICATE, key: CERTIFICATE_KEY });
+    await host.listen(0, address);
+    const line = new Line({
+      ...linePartsTo(host.port, AS2805),
+      host: { host: address, port: host.port, tls: true, trusted },
+    });
+    try {
+      if (refused === undefined) await line.open();
+      else await expect(line.open()).rejects.toThrow(refused);
+      expect(host.heard.length > 0).toBe(refused === undefined);
+    } finally {
+      await line.close();
+      await host.stop();
+    }
   });
 });

@@ -69,7 +69,11 @@ export function linkTo(
   { stans, reversals, alarms }: Shared,
   change: Partial<LineParts> = {},
 ): Iso8583Link {
-  const acceptor = { acceptorId: 'MERCHANT0000001', terminals: ['TERM0001', 'TERM0002'], categoryCode: '5999' };
+  const acceptor = {
+    acceptorId: 'MERCHANT0000001',
+    terminals: ['TERM0001', 'TERM0002'],
+    categoryCode: '5999',
+  };
   return new Iso8583Link({
     name: 'iso',
     mode: 'test',

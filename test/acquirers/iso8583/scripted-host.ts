@@ -1,5 +1,6 @@
 // A host that does what a test scripts: it answers messages as it is told, byte by byte where that matters, and notes what it got.
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { vi } from 'vitest';
 import { Codec } from '../../../src/acquirers/iso8583/codec.js';
 import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
@@ -51,17 +52,20 @@ export class ScriptedHost {
   constructor(
     private readonly dialect: Dialect,
     private readonly mac?: RetailMac,
+    /** Certificate and key. */
+    tls?: { readonly cert: string; readonly key: string },
   ) {
     this.#codec = new Codec(dialect);
-    this.#server = createServer((socket) => this.#serve(socket));
+    const serve = (socket: Socket) => this.#serve(socket);
+    this.#server = tls === undefined ? createServer(serve) : createTlsServer(tls, serve);
   }
 
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  async listen(port = 0): Promise<this> {
-    await new Promise<void>((resolve) => this.#server.listen(port, '127.0.0.1', resolve));
+  async listen(port = 0, address = '127.0.0.1'): Promise<this> {
+    await new Promise<void>((resolve) => this.#server.listen(port, address, resolve));
     return this;
   }
 

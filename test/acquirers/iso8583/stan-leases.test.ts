@@ -27,12 +27,12 @@ const sql = (text: string, values: unknown[] = []) => database.query({ name: '',
 
 /** As if so many had been leased, so long ago. */
 async function leased(count: number, hoursAgo: number): Promise<void> {
-  await sql(`INSERT INTO stan_counter (acquirer, terminal, leased) VALUES ('bank', $1, $2)`, [
+  await sql(`INSERT INTO stan_counter (terminal, leased) VALUES ($1, $2)`, [
     terminal,
     count,
   ]);
   await sql(
-    `INSERT INTO stan_lease (acquirer, terminal, first, leased_at) VALUES ('bank', $1, 0, now() - $2 * interval '1 hour')`,
+    `INSERT INTO stan_lease (terminal, first, leased_at) VALUES ($1, 0, now() - $2 * interval '1 hour')`,
     [terminal, hoursAgo],
   );
 }
@@ -43,31 +43,29 @@ async function taken(leases: StanLeases, count: number): Promise<number[]> {
 
 describe('STANs of a terminal', () => {
   test('from several processes at once, and after restarts → each once, from 1 to 999999', async () => {
-    const processes = Array.from({ length: 4 }, () => new StanLeases(database, 'bank'));
+    const processes = Array.from({ length: 4 }, () => new StanLeases(database));
     const all = (await Promise.all(processes.map((each) => taken(each, 700)))).flat();
-    const restarted = Array.from({ length: 4 }, () => new StanLeases(database, 'bank'));
+    const restarted = Array.from({ length: 4 }, () => new StanLeases(database));
     all.push(...(await Promise.all(restarted.map((each) => taken(each, 300)))).flat());
     expect(new Set(all).size).toBe(4_000);
     expect(Math.min(...all)).toBe(1);
     expect(Math.max(...all)).toBeLessThanOrEqual(ALL);
   });
 
-  test('of another terminal, or of another acquirer → a count of its own', async () => {
-    const [bank, other] = [new StanLeases(database, 'bank'), new StanLeases(database, 'other')];
-    expect([await bank.take(terminal), await other.take(terminal), await bank.take(`${terminal}X`)]).toEqual([
-      1, 1, 1,
-    ]);
+  test('of another terminal → a count of its own', async () => {
+    const leases = new StanLeases(database);
+    expect([await leases.take(terminal), await leases.take(`${terminal}X`)]).toEqual([1, 1]);
   });
 
   test('one that is there → known without asking the database', async () => {
-    const leases = new StanLeases(database, 'bank');
+    const leases = new StanLeases(database);
     await leases.take(terminal);
     expect(leases.take(terminal)).toBe(2);
   });
 
   test('at the end → they begin again, if the first are more than a day old', async () => {
     await leased(ALL - 3, 27);
-    expect((await taken(new StanLeases(database, 'bank'), 5)).sort((one, other) => one - other)).toEqual([
+    expect((await taken(new StanLeases(database), 5)).sort((one, other) => one - other)).toEqual([
       1,
       2,
       ALL - 2,
@@ -78,14 +76,14 @@ describe('STANs of a terminal', () => {
 
   test('used up within a day → refused, and none comes twice', async () => {
     await leased(ALL - 3, 25);
-    const leases = new StanLeases(database, 'bank');
+    const leases = new StanLeases(database);
     expect(await taken(leases, 3)).toEqual([ALL - 2, ALL - 1, ALL]);
     await expect(async () => leases.take(terminal)).rejects.toThrow('used up its STANs of a day');
   });
 
   test('a lease older than an hour → not used any more', async () => {
     let nowMs = 1_000_000_000;
-    const leases = new StanLeases(database, 'bank', () => nowMs);
+    const leases = new StanLeases(database, () => nowMs);
     await leases.take(terminal);
     nowMs += 3_599_000;
     expect(await leases.take(terminal)).toBe(2);
@@ -95,25 +93,25 @@ describe('STANs of a terminal', () => {
 
   test('a clock that goes back → a new lease', async () => {
     let nowMs = 1_000_000_000;
-    const leases = new StanLeases(database, 'bank', () => nowMs);
+    const leases = new StanLeases(database, () => nowMs);
     await leases.take(terminal);
     nowMs -= 1;
     expect(await leases.take(terminal)).toBeGreaterThan(16);
   });
 
   test('a database that has gone back → far past whatever was leased and lost', async () => {
-    const leases = new StanLeases(database, 'bank');
+    const leases = new StanLeases(database);
     await leases.take(terminal);
     await sql(`UPDATE stan_counter SET lineage = 'another' WHERE terminal = $1`, [terminal]);
-    const after = new StanLeases(database, 'bank');
+    const after = new StanLeases(database);
     expect(await after.take(terminal)).toBeGreaterThan(100_000);
-    const later = new StanLeases(database, 'bank');
+    const later = new StanLeases(database);
     expect(await later.take(terminal)).toBeLessThan(100_100);
   });
 
   test('leases of days ago → forgotten', async () => {
     await leased(10, 40);
-    await new StanLeases(database, 'bank').take(terminal);
+    await new StanLeases(database).take(terminal);
     const { rows } = await sql('SELECT first FROM stan_lease WHERE terminal = $1', [terminal]);
     expect(rows).toEqual([{ first: 10 }]);
   });
