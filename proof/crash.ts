@@ -6,6 +6,7 @@ import { Chance, seedOf } from '../testkit/chance.js';
 import { Installation } from '../testkit/installation.js';
 import { programOptions } from '../testkit/program-options.js';
 import { percentile, say } from '../testkit/report.js';
+import { IsoAcquirer } from './iso-acquirer.js';
 import { Kills } from './kills.js';
 import { brokenPromises } from './promises.js';
 import { type Attempt, Shop } from './shop.js';
@@ -23,6 +24,8 @@ const values = programOptions({
   faults: { type: 'string', default: '5' },
   // Percent of the requests that are given up after some milliseconds, while they are on their way.
   impatient: { type: 'string', default: '5' },
+  // The acquirer: `simulator`, or `iso8583` for a host that is killed and cut off as well.
+  link: { type: 'string', default: 'simulator' },
 });
 const seed = seedOf(values.seed);
 const kills = Number(values.kills);
@@ -38,6 +41,7 @@ await installation.prepare(async (baseUrl) => {
   virtualPans = await storeCards({ baseUrl, authorization: installation.authorization });
 });
 
+const acquirer = values.link === 'iso8583' ? await IsoAcquirer.start(installation, random.fork()) : undefined;
 const killing = new Kills({
   installation,
   random: random.fork(),
@@ -64,8 +68,10 @@ const trading = tradeTogether(Number(values.traders), {
 const progress = setInterval(() => {
   say(`… ${killing.count} of ${kills} kills, ${shop.orders.length} orders`);
 }, 10_000);
+acquirer?.disturb();
 await Promise.race([killing.run(), trading]);
 over = true;
+await acquirer?.leaveInPeace();
 await trading;
 clearInterval(progress);
 
@@ -81,11 +87,15 @@ const broken = {
     orders,
     lookups,
     rows: rows.filter(({ reference }) => reference !== 'before-everything'),
-    entries: await ledgerOfOrders(rows),
+    entries: await (acquirer === undefined ? ledgerOfOrders(rows) : acquirer.entries(rows)),
   }),
   'gateways run until they are killed': killing.complaints,
+  ...(acquirer !== undefined && {
+    'the host has nothing to complain of, and every reversal is acknowledged': await acquirer.complaints(),
+  }),
 };
 await installation.close();
+await acquirer?.close();
 
 const attempts = orders.flatMap((order) => order.attempts);
 const ended = (end: Attempt['end']) => attempts.filter((attempt) => attempt.end === end).length;
@@ -96,6 +106,9 @@ say(`failures seen: ${JSON.stringify(shop.failures)}`);
 process.exitCode = verdict(
   broken,
   `crash: seed ${seed}, ${killing.count} kills ${JSON.stringify(killing.done)}, ${killing.failedStarts} failed starts, ` +
+    (acquirer === undefined
+      ? ''
+      : `${acquirer.deeds} disturbances of the host ${JSON.stringify(acquirer.done)}, `) +
     `${orders.length} orders, ${shop.requests} requests in ${seconds.toFixed(0)} s, ${rows.length} transactions; ` +
     `${ended('answered')} answered, ${ended('found')} found after a failure, ${ended('not found')} not found and sent anew; ` +
     `resolution ms p50 ${percentile(resolutionsMs, 0.5)} p99 ${percentile(resolutionsMs, 0.99)} max ${percentile(resolutionsMs, 1)}`,

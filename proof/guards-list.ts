@@ -1,5 +1,6 @@
 // The guards that `npm run test:guards` removes.
 import type { Guard, NamedTest } from './guard.js';
+import { ACQUIRER_GUARDS } from './guards-of-acquirers.js';
 import { CALLER_GUARDS } from './guards-of-callers.js';
 import { CLAIM_GUARDS } from './guards-of-claims.js';
 import { DIRECTDEBIT_GUARDS } from './guards-of-directdebit.js';
@@ -29,4 +30,5 @@ export const GUARDS: readonly Guard[] = [
   ...FAILOVER_GUARDS,
   ...EVENT_GUARDS,
   ...SETTLEMENT_GUARDS,
+  ...ACQUIRER_GUARDS,
 ];

@@ -47,7 +47,7 @@ export interface ConfiguredParts {
 }
 
 const FIRST_PAUSE_MS = 200;
-const LONGEST_PAUSE_MS = 30_000;
+const LONGEST_PAUSE_MS = 10_000;
 
 export async function readAcquirers(database: Queryable): Promise<AcquirerRow[]> {
   return (await database.query<AcquirerRow>(ACQUIRERS)).rows;

@@ -130,7 +130,9 @@ export class AcquirerLinks {
         if (this.#use(link)) onOpened(link.name);
         return;
       }
-      await sleep(pauseMs, undefined, { ref: false, signal }).catch(() => {});
+      // By chance: not every process comes at once to an acquirer that is back.
+      const thisTimeMs = pauseMs * (0.5 + Math.random() / 2);
+      await sleep(thisTimeMs, undefined, { ref: false, signal }).catch(() => {});
       if (this.#isSuperseded(link)) return;
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
     }

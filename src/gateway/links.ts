@@ -29,13 +29,15 @@ export interface LinksParts {
 /** As often as users and merchants are read again. */
 const FOLLOW_EVERY_MS = 1_000;
 const FORGET_EVERY_MS = 3_600_000;
+/** A host that is back is found soon. */
+const LONGEST_PAUSE_MS = 10_000;
 
 export async function openLinks(parts: LinksParts, stack: ClosingStack): Promise<AcquirerLinks> {
   const { settings, ledger, databases, watch, log, furtherLinks } = parts;
   const links = new AcquirerLinks([...makeLinks(settings, ledger), ...furtherLinks], {
     patienceMs: settings.acquirerDeadlineMs,
     firstPauseMs: settings.resolverFirstPauseMs,
-    longestPauseMs: settings.resolverLongestPauseMs,
+    longestPauseMs: Math.min(settings.resolverLongestPauseMs, LONGEST_PAUSE_MS),
     onRefused: (link, reason) =>
       log.error(
         { link, reason: reasonOf(reason) },

@@ -32,7 +32,9 @@ beforeAll(async () => {
   await writeFile(join(folder, 'mac.key'), `${KEY}\n`);
   await writeFile(join(folder, 'two.key'), `${KEY}\n${OTHER_KEY}\n`);
   await writeFile(join(folder, 'no.key'), `${KEY.slice(2)}\n`);
-  await json(`acquirer add bank --kind iso8583 --address 127.0.0.1:${host.port} --test --mac-key-file ${folder}/mac.key`);
+  await json(
+    `acquirer add bank --kind iso8583 --address 127.0.0.1:${host.port} --test --mac-key-file ${folder}/mac.key`,
+  );
 });
 afterAll(async () => {
   await host.stop();
@@ -55,7 +57,9 @@ async function journalled(action: string): Promise<string[]> {
 describe('acquirer', () => {
   test('add, list, show, set and remove → what was asked for, journalled, and never a key', async () => {
     const options = '--dialect ascii87 --connections 4 --institution 560279 --deadline 5000 --tls';
-    const added = await json(`acquirer add other --kind iso8583 --address [::1]:5001 ${options} --mac-key-file ${folder}/two.key`);
+    const added = await json(
+      `acquirer add other --kind iso8583 --address [::1]:5001 ${options} --mac-key-file ${folder}/two.key`,
+    );
     expect(added).toEqual({
       name: 'other',
       kind: 'iso8583',
@@ -76,8 +80,16 @@ describe('acquirer', () => {
       own_certificates: false,
       merchants: [],
     });
-    const changed = await json('acquirer set other --address host.example:6001 --no-tls --no-mac --connections 2');
-    expect(changed).toEqual({ ...added, address: 'host.example:6001', tls: false, mac: false, connections: 2 });
+    const changed = await json(
+      'acquirer set other --address host.example:6001 --no-tls --no-mac --connections 2',
+    );
+    expect(changed).toEqual({
+      ...added,
+      address: 'host.example:6001',
+      tls: false,
+      mac: false,
+      connections: 2,
+    });
     expect(await json('acquirer set other --deadline 900')).toEqual({ ...changed, deadline_ms: 900 });
     expect(await text('acquirer remove other')).toBe('Acquirer other removed.');
     expect(await refusal('acquirer show other')).toBe('there is no acquirer other');
@@ -114,7 +126,10 @@ describe('acquirer', () => {
     ['acquirer add x --kind other --address a:1', /It must be iso8583/],
     ['acquirer add x --kind iso8583 --address nowhere', /^--address takes a host and a port/],
     ['acquirer add x --kind iso8583 --address a:70000', /^--address takes a host and a port/],
-    ['acquirer add x --kind iso8583 --address a:1 --dialect y --institution z', /^--dialect takes one of as2805, ascii87; --institution takes/],
+    [
+      'acquirer add x --kind iso8583 --address a:1 --dialect y --institution z',
+      /^--dialect takes one of as2805, ascii87; --institution takes/,
+    ],
     ['acquirer set bank --connections 33', /whole number from 1 to 32/],
     ['acquirer set nobody --tls', /^there is no acquirer nobody$/],
     ['acquirer set bank --mac-key-file /nowhere', /^\/nowhere cannot be read \(ENOENT\)$/],
@@ -139,10 +154,14 @@ describe('the acquirer of a merchant', () => {
       category_code: '5999',
     });
     expect(await text(`merchant set ${shop} --terminals T3`)).toMatch(/does not have the vault\.$/);
-    expect(await json('merchant list')).toContainEqual(expect.objectContaining({ id: shop, terminals: ['T3'] }));
+    expect(await json('merchant list')).toContainEqual(
+      expect.objectContaining({ id: shop, terminals: ['T3'] }),
+    );
     expect(await journalled('merchant.changed')).toContain('test, without vault, bank, SHOP');
     expect(await json('acquirer show bank')).toMatchObject({ merchants: [shop] });
-    expect(await refusal('acquirer remove bank')).toMatch(new RegExp(`^merchants pay over bank: ${shop}; give them another`));
+    expect(await refusal('acquirer remove bank')).toMatch(
+      new RegExp(`^merchants pay over bank: ${shop}; give them another`),
+    );
     expect(await text(`merchant set ${shop} --no-acquirer`)).toMatch(/ It has no acquirer\.$/);
     expect(await text(`merchant set ${shop} --acquirer simulator`)).toMatch(/ It pays over simulator\.$/);
   });
@@ -173,7 +192,9 @@ describe('the acquirer of a merchant', () => {
   test('add with an acquirer → paid over it from the beginning', async () => {
     const line = `merchant add New --organisation 1 --acquirer bank --acceptor-id NEW --terminals N1`;
     const { id } = await json(line);
-    expect(await json('merchant list')).toContainEqual(expect.objectContaining({ id, acquirer: 'bank', acceptor_id: 'NEW' }));
+    expect(await json('merchant list')).toContainEqual(
+      expect.objectContaining({ id, acquirer: 'bank', acceptor_id: 'NEW' }),
+    );
     await text(`merchant set ${id} --acquirer simulator`);
   });
 });

@@ -68,7 +68,8 @@ for (const variant of VARIANTS) {
   });
 }
 
-describe.each(VARIANTS)('the books of both, in $name', (variant) => {
+// One with MACs and one without, in either dialect.
+describe.each(VARIANTS.slice(1, 3))('the books of both, in $name', (variant) => {
   const { dialect, macs } = variant;
   let host: Host;
   let close: () => Promise<void>;
@@ -110,7 +111,7 @@ describe.each(VARIANTS)('the books of both, in $name', (variant) => {
   // Those at which the host dies are for a process of its own.
   test.each(Object.entries(FAULTS).filter(([, fault]) => !fault.startsWith('dies')))(
     'fault %s, %s → charged exactly if it was approved in the end',
-    async (number) => {
+    async (number, fault) => {
       host.settings.lateMs = 400;
       host.settings.slowMs = 100;
       const digits = `4200000000000${number}`;
@@ -123,7 +124,8 @@ describe.each(VARIANTS)('the books of both, in $name', (variant) => {
           return settled(other, await prepare(link, other));
         }),
       ]);
-      await sleep(host.settings.lateMs);
+      // What comes late must change nothing any more.
+      if (fault === 'late answer') await sleep(host.settings.lateMs);
       const approved = outcome !== 'reversed' && outcome.kind === 'approved';
       expect(positions().filter((each) => each === '1995 charged')).toEqual(approved ? ['1995 charged'] : []);
       expect(host.books.complaints).toEqual([]);

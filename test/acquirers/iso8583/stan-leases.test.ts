@@ -27,10 +27,7 @@ const sql = (text: string, values: unknown[] = []) => database.query({ name: '',
 
 /** As if so many had been leased, so long ago. */
 async function leased(count: number, hoursAgo: number): Promise<void> {
-  await sql(`INSERT INTO stan_counter (terminal, leased) VALUES ($1, $2)`, [
-    terminal,
-    count,
-  ]);
+  await sql(`INSERT INTO stan_counter (terminal, leased) VALUES ($1, $2)`, [terminal, count]);
   await sql(
     `INSERT INTO stan_lease (terminal, first, leased_at) VALUES ($1, 0, now() - $2 * interval '1 hour')`,
     [terminal, hoursAgo],

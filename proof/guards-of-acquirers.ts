@@ -1,0 +1,134 @@
+// The guards of the ISO 8583 link: what is not sent is certain, nothing unreadable is an answer, and no number is used twice.
+import type { Guard, NamedTest } from './guard.js';
+
+const FOLDER = 'src/acquirers/iso8583';
+const TESTS = 'test/acquirers/iso8583';
+const MIGRATION = 'migrations/0019_acquirers.sql';
+const LINE = `${TESTS}/iso8583-line.test.ts`;
+const LINK = `${TESTS}/iso8583-link.test.ts`;
+const CODEC = `${TESTS}/iso8583-codec.test.ts`;
+const CONNECTION = `${TESTS}/iso8583-connection.test.ts`;
+const STANS = `${TESTS}/stan-leases.test.ts`;
+
+const guard = (name: string, file: string, find: string, replace: string, ...tests: NamedTest[]): Guard => ({
+  name: `ISO 8583: ${name}`,
+  file: file.endsWith('.sql') ? file : `${FOLDER}/${file}`,
+  find,
+  replace,
+  tests,
+});
+
+export const ACQUIRER_GUARDS: readonly Guard[] = [
+  guard(
+    'what was handed to the socket may have left',
+    'outbox.ts',
+    'if (waiting !== undefined) waiting.handedOver = true;',
+    '',
+    [LINE, 'unknown after the deadline'],
+    [CONNECTION, 'cut off after the message'],
+  ),
+  guard(
+    'what is not sent is taken back',
+    'outstanding.ts',
+    `        takeBack(waiting);
+`,
+    '',
+    [LINE, 'is not sent, and never arrives'],
+  ),
+  guard(
+    'nothing is sent before the sign-on is answered',
+    'connection.ts',
+    "return this.#state === 'signed on';",
+    "return this.#state === 'signed on' || this.#state === 'connecting';",
+    [CONNECTION, 'before the sign-on is answered'],
+  ),
+  guard(
+    'an answer is known by its type too',
+    'outstanding.ts',
+    'waiting.answerType === received.type ? responseOf(received) : undefined',
+    'responseOf(received)',
+    [LINE, 'only the right one counts'],
+  ),
+  guard(
+    'a wrong MAC is unreadable',
+    'codec.ts',
+    "if (given.length !== MAC_BYTES || !mac.is(given, covered)) throw new Unreadable('a wrong MAC');",
+    'if (given.length !== MAC_BYTES || !mac.is(given, covered)) return;',
+    [LINE, 'with a key'],
+    [CODEC, 'with a MAC'],
+  ),
+  guard(
+    'a message is read to its end',
+    'codec.ts',
+    "if (next !== end) throw new Unreadable('longer than its fields');",
+    '',
+    [CODEC, 'with anything behind it'],
+  ),
+  guard(
+    'what cannot be read closes the connection',
+    'connection.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of a template
+    'this.close(`an unreadable message: ${why}`);',
+    'void why;',
+    [LINE, 'with a key'],
+  ),
+  guard(
+    'approved is what was asked for',
+    'verdicts.ts',
+    'if (response.amount !== undefined && Number(response.amount) !== asked.amountCents)',
+    'if (response.amount === asked.operation)',
+    [LINK, 'approved for another amount'],
+  ),
+  guard(
+    'a partial approval is reversed',
+    'verdicts.ts',
+    "if (this.#partial.has(code)) return { kind: 'partial', decision: { kind: 'declined', ...words } };",
+    '',
+    [LINK, 'reversed, and declined with its code'],
+  ),
+  guard(
+    'a reversal is stored before it is sent',
+    'link.ts',
+    'const begun = before ?? (await this.#begin(order, numbers, partial));',
+    `const begun = before ?? { stan: await this.#parts.stans.take(numbers.terminal), responseCode: partial?.code ?? null, authorisationCode: null };
+    void this.#begin;`,
+    [LINK, 'reversed under one STAN'],
+  ),
+  guard(
+    'a process that stood still sends nothing',
+    'link.ts',
+    'if (Date.now() - numbers.sentMs > STALE_MS) return Promise.resolve(NOT_SENT);',
+    'void STALE_MS;',
+    [LINK, 'a process that stood still'],
+  ),
+  guard(
+    'an answer that comes after the reversal is ignored',
+    'link.ts',
+    `    line.forget(numbers);
+`,
+    '',
+    [LINK, 'ignored after it'],
+  ),
+  guard('the CVV is wiped', 'link.ts', 'card.cvv?.wipe();', '', [LINK, 'wiped as soon as it was sent']),
+  guard(
+    'an old lease is not used',
+    'stan-leases.ts',
+    'return ageMs >= 0 && ageMs < USABLE_MS;',
+    'return ageMs >= Number.NEGATIVE_INFINITY && USABLE_MS > 0;',
+    [STANS, 'a lease older than an hour'],
+  ),
+  guard(
+    'no STAN comes again within a day',
+    MIGRATION,
+    'least(wanted, round - (begins - coalesce(oldest, begins)), round - begins % round)',
+    'least(wanted, round - begins % round)',
+    [STANS, 'used up within a day'],
+  ),
+  guard(
+    'STANs jump ahead of what a failover lost',
+    MIGRATION,
+    'CASE WHEN c.lineage = database_lineage() THEN 0 ELSE ahead END',
+    '0 * ahead',
+    [STANS, 'a database that has gone back'],
+  ),
+];
