@@ -33,7 +33,13 @@ const random = new Chance(seed);
 say(`crash: seed ${seed}`);
 
 const installation = await Installation.open(
-  { RESOLVER_INTERVAL_MS: '100', RESOLVER_FIRST_PAUSE_MS: '100', PROCESS_TIMEOUT_MS: '1500' },
+  {
+    RESOLVER_INTERVAL_MS: '100',
+    RESOLVER_FIRST_PAUSE_MS: '100',
+    // An acquirer that is away again and again is asked soon after it is back.
+    RESOLVER_LONGEST_PAUSE_MS: '1000',
+    PROCESS_TIMEOUT_MS: '1500',
+  },
   { killable: true },
 );
 let virtualPans: VirtualPans = new Map();

@@ -109,7 +109,7 @@ export const ACQUIRER_GUARDS: readonly Guard[] = [
     '',
     [LINK, 'ignored after it'],
   ),
-  guard('the CVV is wiped', 'link.ts', 'card.cvv?.wipe();', '', [LINK, 'wiped as soon as it was sent']),
+  guard('the CVV is erased', 'link.ts', 'card.cvv?.erase();', '', [LINK, 'erased as soon as it was sent']),
   guard(
     'an old lease is not used',
     'stan-leases.ts',

@@ -75,7 +75,7 @@ export class IsoAcquirer {
 
   async #disturb(): Promise<void> {
     while (!this.#isOver) {
-      await sleep(this.random.between(200, 1_500));
+      await sleep(this.random.between(300, 3_000));
       const deed = this.random.pick(['killed', 'cut off', 'not listening', ...DEATHS]);
       await this.#do(deed);
       this.done[deed] = (this.done[deed] ?? 0) + 1;

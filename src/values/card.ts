@@ -163,39 +163,45 @@ export class CardNumber extends Unprintable {
   }
 }
 
-/** A CVV that cannot be printed. It lives in memory only, until the acquirer has been asked, and can be wiped there. */
+/**
+ * A CVV that cannot be printed, and that can be erased: its digits are bytes outside of the heap, which nothing moves or copies.
+ * It lives until the acquirer has been asked. Whoever sends it writes it straight into the message and erases it.
+ */
 export class Cvv extends Unprintable {
-  /** Not a text: those cannot be overwritten. */
-  readonly #digits: Uint8Array;
+  readonly #digits: Buffer;
   // Always three stars: even the length is nobody's business.
   readonly mask = '***';
 
   constructor(digits: string) {
     super();
     if (!cvv.test(digits)) throw new Error('a CVV is 3 or 4 digits');
-    this.#digits = new Uint8Array(digits.length);
-    for (let at = 0; at < digits.length; at += 1) this.#digits[at] = digits.charCodeAt(at);
+    this.#digits = Buffer.from(digits, 'latin1');
   }
 
-  /** Only for sending it to the acquirer. */
+  /** As a text, which nothing can erase: `writeTo` leaves none behind. */
   reveal(): string {
-    if (this.wiped) throw new Error('the CVV was wiped');
-    return String.fromCharCode(...this.#digits);
+    return this.#present().toString('latin1');
   }
 
-  /** The same as characters, for whoever can wipe them. */
-  get bytes(): Uint8Array {
-    if (this.wiped) throw new Error('the CVV was wiped');
-    return this.#digits;
+  /** Its digits as ASCII. Returns how many they are. */
+  writeTo(message: Uint8Array, at: number): number {
+    const digits = this.#present();
+    message.set(digits, at);
+    return digits.length;
   }
 
-  get wiped(): boolean {
+  /** Overwritten. There is nothing to be had from it any more. */
+  erase(): void {
+    this.#digits.fill(0);
+  }
+
+  get erased(): boolean {
     return this.#digits[0] === 0;
   }
 
-  /** It has been sent, or never will be. */
-  wipe(): void {
-    this.#digits.fill(0);
+  #present(): Buffer {
+    if (this.erased) throw new Error('the CVV was erased: its acquirer has been asked');
+    return this.#digits;
   }
 }
 

@@ -8,6 +8,8 @@ import type { Message } from './message.js';
 import { type Numbers, originalData, stanText, typeOf } from './numbers.js';
 import { localTime, utcTime } from './times.js';
 
+const LONGEST_CVV = 4;
+
 type Amount = Pick<Order, 'amountCents' | 'currency'>;
 type Sent = Amount & Pick<Order, 'operation'>;
 
@@ -105,7 +107,11 @@ function expiryText({ expiry: { year, month } }: CardDetails): string {
 
 /** As bytes, which are wiped once they are in the message: a text could not be. */
 function around({ before, after }: Dialect['cvv'], cvv: Cvv): Uint8Array {
-  return Buffer.concat([Buffer.from(before, 'latin1'), cvv.bytes, Buffer.from(after, 'latin1')]);
+  const characters = Buffer.alloc(before.length + LONGEST_CVV + after.length);
+  let end = characters.write(before, 'latin1');
+  end += cvv.writeTo(characters, end);
+  end += characters.write(after, end, 'latin1');
+  return characters.subarray(0, end);
 }
 
 /** In the open, as a payment brings it or from its seal. */

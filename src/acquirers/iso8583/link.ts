@@ -55,6 +55,8 @@ const INVALID = '12';
 export class Iso8583Link implements AcquirerLink {
   readonly name: string;
   readonly mode: Mode;
+  /** A refund names the card again. */
+  readonly needsCard = true;
   readonly #parts: Iso8583Parts;
   readonly #verdicts: Verdicts;
   readonly #preparation: Preparation;
@@ -101,7 +103,7 @@ export class Iso8583Link implements AcquirerLink {
     const card = paidWith(order);
     const exchange = this.#sendPayment(order, card, numbers);
     // Its digits are in the message, which is wiped in its turn.
-    card.cvv?.wipe();
+    card.cvv?.erase();
     return this.#answerOf(await exchange, order, numbers);
   }
 

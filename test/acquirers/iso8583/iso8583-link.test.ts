@@ -84,7 +84,7 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
     expect(money(22, '0200')).toBe('012');
   });
 
-  test('the CVV → wiped as soon as it was sent, approved or not, and also when nothing could be sent', async () => {
+  test('the CVV → erased as soon as it was sent, approved or not, and also when nothing could be sent', async () => {
     const orders = [cardPayment(CARD), cardPayment(cardAnsweredWith('05'))];
     for (const order of orders) await ask(order);
     const unsent = cardPayment(CARD);
@@ -93,8 +93,8 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
     await link.ask(unsent, prepared);
     for (const { method } of [...orders, unsent]) {
       const cvv = method.kind === 'card' ? method.card.cvv : undefined;
-      expect(cvv?.wiped).toBe(true);
-      expect(() => cvv?.reveal()).toThrow('wiped');
+      expect(cvv?.erased).toBe(true);
+      expect(() => cvv?.reveal()).toThrow('erased');
     }
   });
 
