@@ -1,0 +1,87 @@
+// Answers what there is no room for. It does not stand behind what was accepted, which takes long: so many are answered in each
+// turn of the event loop, in turns over tenants. The rest of a turn belongs to what was accepted.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import { CORRELATION_HEADER, returnable } from '../api/correlation-id.js';
+import { refused } from '../api/problems.js';
+import type { Tenant } from '../transactions/room.js';
+import { rawRefusal, withCorrelationId } from './raw-refusal.js';
+import { TenantLines } from './tenant-lines.js';
+import type { Turns } from './turns.js';
+
+/** Some milliseconds of work. */
+const MOST_IN_A_TURN = 256;
+/** While a crowd of connections comes. */
+const MOST_IN_A_SHORT_TURN = 2;
+/** One line of the log for all that were shed within this time. */
+const TELL_EVERY_MS = 1_000;
+
+interface Held {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+export class Shedding {
+  readonly #held = new TenantLines<Held>();
+  /** How many were answered in this turn of the event loop. */
+  #answered = 0;
+  readonly #refusal = rawRefusal(refused('not_processed'));
+  readonly #tell: (tenant: Tenant) => void;
+  readonly #nextTurn = () => this.#answerHeld();
+
+  constructor(
+    log: Logger,
+    private readonly turns: Turns,
+  ) {
+    this.#tell = telling(log);
+  }
+
+  take(tenant: Tenant, request: IncomingMessage, response: ServerResponse): void {
+    this.#tell(tenant);
+    if (this.#held.size === 0 && this.#hasTime()) this.#answer(request, response);
+    else this.#held.add(tenant, { request, response });
+  }
+
+  #hasTime(): boolean {
+    return this.#answered < (this.turns.areShort ? MOST_IN_A_SHORT_TURN : MOST_IN_A_TURN);
+  }
+
+  #answerHeld(): void {
+    this.#answered = 0;
+    while (this.#held.size > 0 && this.#hasTime()) {
+      const { request, response } = this.#held.next() as Held;
+      // Unless its client has hung up.
+      if (!response.destroyed) this.#answer(request, response);
+    }
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    if (this.#answered === 0) setImmediate(this.#nextTurn);
+    this.#answered += 1;
+    const { status, headers, text } = this.#refusal;
+    const id = returnable(request.headers[CORRELATION_HEADER]);
+    response.writeHead(status, withCorrelationId(headers, id)).end(text);
+  }
+}
+
+/** How many were shed, and whose most of them were. */
+function telling(log: Logger): (tenant: Tenant) => void {
+  const shed = new Map<Tenant, number>();
+  const tell = () => {
+    const most = [...shed].sort(([, one], [, other]) => other - one)[0] as [Tenant, number];
+    const [tenant, count] = most;
+    log.warn(
+      {
+        shed: [...shed.values()].reduce((sum, each) => sum + each, 0),
+        most: count,
+        ...(typeof tenant === 'number' ? { organisation: tenant } : { address: tenant }),
+      },
+      'overloaded',
+    );
+    shed.clear();
+  };
+  return (tenant) => {
+    if (shed.size === 0) setTimeout(tell, TELL_EVERY_MS).unref();
+    shed.set(tenant, (shed.get(tenant) ?? 0) + 1);
+  };
+}
