@@ -1,5 +1,5 @@
-// Answers what there is no room for. It does not stand behind what was accepted, which takes long: so many are answered in each
-// turn of the event loop, in turns over tenants. The rest of a turn belongs to what was accepted.
+// Answers what there is no room for. It does not stand behind what was accepted, which takes long: each turn of the event loop has
+// some time for it, in turns over tenants. The rest of a turn belongs to what was accepted.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { CORRELATION_HEADER, returnable } from '../api/correlation-id.js';
@@ -9,10 +9,6 @@ import { rawRefusal, withCorrelationId } from './raw-refusal.js';
 import { TenantLines } from './tenant-lines.js';
 import type { Turns } from './turns.js';
 
-/** Some milliseconds of work. */
-const MOST_IN_A_TURN = 256;
-/** While a crowd of connections comes. */
-const MOST_IN_A_SHORT_TURN = 2;
 /** One line of the log for all that were shed within this time. */
 const TELL_EVERY_MS = 1_000;
 
@@ -23,8 +19,9 @@ interface Held {
 
 export class Shedding {
   readonly #held = new TenantLines<Held>();
-  /** How many were answered in this turn of the event loop. */
-  #answered = 0;
+  /** How much time was spent on answers in this turn of the event loop. */
+  #spentMs = 0;
+  #isPlanned = false;
   readonly #refusal = rawRefusal(refused('not_processed'));
   readonly #tell: (tenant: Tenant) => void;
   readonly #nextTurn = () => this.#answerHeld();
@@ -43,11 +40,12 @@ export class Shedding {
   }
 
   #hasTime(): boolean {
-    return this.#answered < (this.turns.areShort ? MOST_IN_A_SHORT_TURN : MOST_IN_A_TURN);
+    return this.#spentMs < this.turns.turnMs;
   }
 
   #answerHeld(): void {
-    this.#answered = 0;
+    this.#isPlanned = false;
+    this.#spentMs = 0;
     while (this.#held.size > 0 && this.#hasTime()) {
       const { request, response } = this.#held.next() as Held;
       // Unless its client has hung up.
@@ -56,11 +54,13 @@ export class Shedding {
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
-    if (this.#answered === 0) setImmediate(this.#nextTurn);
-    this.#answered += 1;
+    if (!this.#isPlanned) setImmediate(this.#nextTurn);
+    this.#isPlanned = true;
+    const fromMs = performance.now();
     const { status, headers, text } = this.#refusal;
     const id = returnable(request.headers[CORRELATION_HEADER]);
     response.writeHead(status, withCorrelationId(headers, id)).end(text);
+    this.#spentMs += performance.now() - fromMs;
   }
 }
 

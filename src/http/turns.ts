@@ -62,9 +62,13 @@ export class Turns {
     this.#crowdUntilMs = performance.now() + CROWD_LASTS_MS;
   }
 
-  /** Whether a crowd of connections comes. */
-  get areShort(): boolean {
-    return performance.now() < this.#crowdUntilMs;
+  /** For how long something may be begun in a turn of the event loop, as things are. */
+  get turnMs(): number {
+    return this.#isCrowded(performance.now()) ? SHORT_TURN_MS : TURN_MS;
+  }
+
+  #isCrowded(nowMs: number): boolean {
+    return nowMs < this.#crowdUntilMs;
   }
 
   #hasTime(): boolean {
@@ -74,12 +78,12 @@ export class Turns {
       setImmediate(this.#endTurn);
       return true;
     }
-    return nowMs - this.#turnFromMs < (nowMs < this.#crowdUntilMs ? SHORT_TURN_MS : TURN_MS);
+    return nowMs - this.#turnFromMs < (this.#isCrowded(nowMs) ? SHORT_TURN_MS : TURN_MS);
   }
 
   /** One call for each: what a request does at once is done before the next begins, and its time counts. */
   #plan(): void {
-    const most = this.areShort ? MOST_IN_A_SHORT_TURN : MOST_IN_A_TURN;
+    const most = this.#isCrowded(performance.now()) ? MOST_IN_A_SHORT_TURN : MOST_IN_A_TURN;
     this.#due = Math.min(this.#held.size, most);
     for (let planned = 0; planned < this.#due; planned += 1) setImmediate(this.#beginNext);
   }
