@@ -11,6 +11,7 @@ import type { Turns } from './turns.js';
 
 /** Whoever watches over the gateway is not kept waiting by strangers. */
 const WATCHING = ['/livez', '/readyz'];
+const WATCHER = 'watching';
 
 export interface DoorServices {
   readonly connections: Connections;
@@ -25,6 +26,7 @@ export function door(handle: RequestListener, services: DoorServices): RequestLi
   return (request, response) => {
     const { socket } = request;
     const tenant = tenantOf(request, callers);
+    if (tenant !== WATCHER) shedding.see(tenant);
     const creates = createsTransaction(request);
     const sheds = creates && room.refuses(tenant);
     const enters = creates && !sheds;
@@ -44,6 +46,6 @@ export function door(handle: RequestListener, services: DoorServices): RequestLi
 function tenantOf(request: IncomingMessage, callers: Callers): Tenant {
   const organisationId = callers.organisationOf(credentialsOf(request));
   if (organisationId !== undefined) return organisationId;
-  if (WATCHING.includes(request.url ?? '')) return 'watching';
+  if (WATCHING.includes(request.url ?? '')) return WATCHER;
   return request.socket.remoteAddress ?? 'unknown';
 }

@@ -32,7 +32,7 @@ function noSchemas(): never {
 export function buildServer(services: ServerServices): FastifyInstance {
   const connections = new Connections(services.maxConnections, services.log);
   const turns = new Turns(() => services.searchFence.epoch);
-  const shedding = new Shedding(services.log, turns);
+  const shedding = new Shedding(services.log);
   const app = Fastify({
     bodyLimit: BODY_LIMIT_BYTES,
     forceCloseConnections: 'idle',

@@ -1,5 +1,6 @@
-// Answers what there is no room for. It does not stand behind what was accepted, which takes long: each turn of the event loop has
-// some time for it, in turns over tenants. The rest of a turn belongs to what was accepted.
+// Answers what there is no room for. It does not stand behind what was accepted, which takes long: it is answered at once, as
+// long as that takes no more than its share of the time. Beyond that it waits, in turns over tenants: a client that asks
+// again at once, thousands of times, is not served with the time of the others.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { CORRELATION_HEADER, returnable } from '../api/correlation-id.js';
@@ -7,7 +8,16 @@ import { refused } from '../api/problems.js';
 import type { Tenant } from '../transactions/room.js';
 import { rawRefusal, withCorrelationId } from './raw-refusal.js';
 import { TenantLines } from './tenant-lines.js';
-import type { Turns } from './turns.js';
+
+/** Of all time, the part that may be spent on these answers: less where it is the time of other tenants too. */
+const SHARE = 0.1;
+const SHARE_ALONE = 0.25;
+/** Somebody who has asked for nothing for so long is not there. */
+const PRESENT_MS = 1_000;
+/** So much of it may be saved up. */
+const MOST_SAVED_MS = 15;
+/** How soon somebody looks again whether there is time. */
+const PAUSE_MS = 1;
 
 /** One line of the log for all that were shed within this time. */
 const TELL_EVERY_MS = 1_000;
@@ -19,48 +29,67 @@ interface Held {
 
 export class Shedding {
   readonly #held = new TenantLines<Held>();
-  /** How much time was spent on answers in this turn of the event loop. */
-  #spentMs = 0;
+  #savedMs = MOST_SAVED_MS;
+  #savedAtMs = performance.now();
   #isPlanned = false;
+  /** Who has asked last, and since when nobody else has. */
+  #present: Tenant | undefined;
+  #aloneSinceMs = 0;
   readonly #refusal = rawRefusal(refused('not_processed'));
   readonly #tell: (tenant: Tenant) => void;
-  readonly #nextTurn = () => this.#answerHeld();
+  readonly #goOn = () => this.#answerHeld();
 
-  constructor(
-    log: Logger,
-    private readonly turns: Turns,
-  ) {
+  constructor(log: Logger) {
     this.#tell = telling(log);
+  }
+
+  /** Is told of every request, whether it is shed or not. */
+  see(tenant: Tenant): void {
+    if (tenant === this.#present) return;
+    this.#present = tenant;
+    this.#aloneSinceMs = performance.now();
   }
 
   take(tenant: Tenant, request: IncomingMessage, response: ServerResponse): void {
     this.#tell(tenant);
-    if (this.#held.size === 0 && this.#hasTime()) this.#answer(request, response);
-    else this.#held.add(tenant, { request, response });
+    if (this.#held.size === 0 && this.#hasTime()) {
+      this.#answer(request, response);
+      return;
+    }
+    this.#held.add(tenant, { request, response });
+    this.#plan();
   }
 
   #hasTime(): boolean {
-    return this.#spentMs < this.turns.turnMs;
+    const nowMs = performance.now();
+    const share = nowMs - this.#aloneSinceMs < PRESENT_MS ? SHARE : SHARE_ALONE;
+    this.#savedMs = Math.min(MOST_SAVED_MS, this.#savedMs + share * (nowMs - this.#savedAtMs));
+    this.#savedAtMs = nowMs;
+    return this.#savedMs > 0;
+  }
+
+  #plan(): void {
+    if (this.#isPlanned) return;
+    this.#isPlanned = true;
+    setTimeout(this.#goOn, PAUSE_MS);
   }
 
   #answerHeld(): void {
     this.#isPlanned = false;
-    this.#spentMs = 0;
     while (this.#held.size > 0 && this.#hasTime()) {
       const { request, response } = this.#held.next() as Held;
       // Unless its client has hung up.
       if (!response.destroyed) this.#answer(request, response);
     }
+    if (this.#held.size > 0) this.#plan();
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
-    if (!this.#isPlanned) setImmediate(this.#nextTurn);
-    this.#isPlanned = true;
     const fromMs = performance.now();
     const { status, headers, text } = this.#refusal;
     const id = returnable(request.headers[CORRELATION_HEADER]);
     response.writeHead(status, withCorrelationId(headers, id)).end(text);
-    this.#spentMs += performance.now() - fromMs;
+    this.#savedMs -= performance.now() - fromMs;
   }
 }
 

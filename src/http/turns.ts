@@ -62,11 +62,6 @@ export class Turns {
     this.#crowdUntilMs = performance.now() + CROWD_LASTS_MS;
   }
 
-  /** For how long something may be begun in a turn of the event loop, as things are. */
-  get turnMs(): number {
-    return this.#isCrowded(performance.now()) ? SHORT_TURN_MS : TURN_MS;
-  }
-
   #isCrowded(nowMs: number): boolean {
     return nowMs < this.#crowdUntilMs;
   }
