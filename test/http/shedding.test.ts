@@ -10,9 +10,14 @@ import { Turns } from '../../src/http/turns.js';
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] });
 });
-afterEach(() => {
+afterEach(async () => {
+  // Nobody is left to be answered when the test is over.
+  for (const response of responses.splice(0)) response.destroyed = true;
+  await pass(1_000);
   vi.useRealTimers();
 });
+
+const responses: { destroyed: boolean }[] = [];
 
 /** What an answer takes. */
 const ANSWER_MS = 0.5;
@@ -32,6 +37,7 @@ function shed() {
         },
       }),
     };
+    responses.push(response);
     shedding.take(tenant, { headers: {} } as IncomingMessage, response as unknown as ServerResponse);
     return response;
   };
