@@ -164,6 +164,33 @@ export function attacks({ victim, attackers, much }: Battle): Record<string, Pla
         requests: [{ ...purchase(one), body: JSON.stringify({ merchant: { id: one.merchantId }, kvps }) }],
       },
     ],
+    'lists that find little': [
+      {
+        connections: many(200),
+        requests: [
+          get(one, '/v1/transactions/history?last_four=0000&limit=100'),
+          get(one, '/v1/transactions/history?amount=77777777&status=declined'),
+          get(one, '/v1/transactions/history?reference=t&limit=100'),
+        ],
+      },
+    ],
+    'readers of events, waiting and not': [
+      {
+        connections: many(400),
+        requests: [
+          get(one, `/v1/events?merchant_id=${one.merchantId}&limit=100`),
+          get(one, `/v1/events?merchant_id=${one.merchantId}&limit=1&wait=30`),
+        ],
+      },
+      // While there is something to tell all the time.
+      { connections: 20, requests: [purchase(one)] },
+    ],
+    'settlement reports': [
+      {
+        connections: many(200),
+        requests: [get(one, `/v1/settlements/${new Date().toISOString().slice(0, 10)}`)],
+      },
+    ],
     'sixty look-ups in each packet': [
       { connections: many(100), pipelined: 60, requests: [get(one, '/v1/transactions/1')] },
     ],

@@ -152,7 +152,8 @@ function settings(cluster: string, port: number): string[] {
     port,
     unix_socket_directories: '',
     password_encryption: 'scram-sha-256',
-    max_connections: 100,
+    // A gateway's process uses up to 36: room for ten, and for commands beside them.
+    max_connections: 400,
     // What has been answered must survive a power failure.
     fsync: 'on',
     full_page_writes: 'on',

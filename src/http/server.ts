@@ -15,6 +15,7 @@ import { addOperations, type RouteServices } from './operation-routes.js';
 import { door } from './overload.js';
 import { addPages, type PageServices } from './pages.js';
 import { refusing } from './refused-connections.js';
+import { Shedding } from './shedding.js';
 import { Turns } from './turns.js';
 
 export interface ServerServices extends RouteServices, PageServices {
@@ -31,6 +32,7 @@ function noSchemas(): never {
 export function buildServer(services: ServerServices): FastifyInstance {
   const connections = new Connections(services.maxConnections, services.log);
   const turns = new Turns(() => services.searchFence.epoch);
+  const shedding = new Shedding(services.log);
   const app = Fastify({
     bodyLimit: BODY_LIMIT_BYTES,
     forceCloseConnections: 'idle',
@@ -48,7 +50,7 @@ export function buildServer(services: ServerServices): FastifyInstance {
           connectionsCheckingInterval: 1_000,
         },
         {
-          handle: door(handle, { ...services, connections, turns }),
+          handle: door(handle, { ...services, connections, turns, shedding }),
           refuse: refusing(services.log, ADDRESSES),
           epoch: () => services.searchFence.epoch,
         },

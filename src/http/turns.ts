@@ -2,6 +2,7 @@
 // before anything else is known of a request.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Tenant } from '../transactions/room.js';
+import { TenantLines } from './tenant-lines.js';
 
 /** Requests are begun for so long in each turn of the event loop; then it is the turn of what was begun before. */
 const TURN_MS = 5;
@@ -23,12 +24,6 @@ interface Held {
   readonly epoch: number;
 }
 
-interface Line {
-  readonly waiting: Held[];
-  /** Turns that it has had in advance. */
-  debt: number;
-}
-
 const EPOCH = Symbol('epoch in which it was received');
 type WithEpoch = IncomingMessage & { [EPOCH]?: number };
 
@@ -38,9 +33,7 @@ export function epochWhenReceived(request: WithEpoch): number | undefined {
 }
 
 export class Turns {
-  /** By tenant, in the order in which they have their turns. None is empty. */
-  readonly #lines = new Map<Tenant, Line>();
-  #held = 0;
+  readonly #held = new TenantLines<Held>(furtherTurns);
   /** How many are still to be begun in this turn of the event loop. */
   #due = 0;
   /** When this turn of the event loop began to begin requests. */
@@ -56,21 +49,21 @@ export class Turns {
 
   /** Begins a request: at once if there is time, otherwise when it is its tenant's turn. */
   take(tenant: Tenant, request: IncomingMessage, response: ServerResponse, begin: RequestListener): void {
-    if (this.#held === 0 && this.#hasTime()) {
+    if (this.#held.size === 0 && this.#hasTime()) {
       begin(request, response);
       return;
     }
-    const held = { request, response, begin, epoch: this.epoch() };
-    const line = this.#lines.get(tenant);
-    if (line === undefined) this.#lines.set(tenant, { waiting: [held], debt: 0 });
-    else line.waiting.push(held);
-    this.#held += 1;
+    this.#held.add(tenant, { request, response, begin, epoch: this.epoch() });
     if (this.#due === 0) this.#plan();
   }
 
   /** A connection was accepted, and there may be more. */
   hurry(): void {
     this.#crowdUntilMs = performance.now() + CROWD_LASTS_MS;
+  }
+
+  #isCrowded(nowMs: number): boolean {
+    return nowMs < this.#crowdUntilMs;
   }
 
   #hasTime(): boolean {
@@ -80,41 +73,35 @@ export class Turns {
       setImmediate(this.#endTurn);
       return true;
     }
-    return nowMs - this.#turnFromMs < (nowMs < this.#crowdUntilMs ? SHORT_TURN_MS : TURN_MS);
+    return nowMs - this.#turnFromMs < (this.#isCrowded(nowMs) ? SHORT_TURN_MS : TURN_MS);
   }
 
   /** One call for each: what a request does at once is done before the next begins, and its time counts. */
   #plan(): void {
-    const most = performance.now() < this.#crowdUntilMs ? MOST_IN_A_SHORT_TURN : MOST_IN_A_TURN;
-    this.#due = Math.min(this.#held, most);
+    const most = this.#isCrowded(performance.now()) ? MOST_IN_A_SHORT_TURN : MOST_IN_A_TURN;
+    this.#due = Math.min(this.#held.size, most);
     for (let planned = 0; planned < this.#due; planned += 1) setImmediate(this.#beginNext);
   }
 
   #begin(): void {
     this.#due -= 1;
     if (this.#hasTime()) this.#beginFirst();
-    if (this.#due === 0 && this.#held > 0) this.#plan();
+    if (this.#due === 0 && this.#held.size > 0) this.#plan();
   }
 
   #beginFirst(): void {
-    for (const [tenant, line] of this.#lines) {
-      // Behind the others for its next turn.
-      this.#lines.delete(tenant);
-      if (line.debt > 0 && this.#lines.size > 0) {
-        line.debt -= 1;
-        this.#lines.set(tenant, line);
-        continue;
-      }
-      const held = line.waiting.shift() as Held;
-      if (line.waiting.length > 0) this.#lines.set(tenant, line);
-      this.#held -= 1;
+    for (let held = this.#held.next(); held !== undefined; held = this.#held.next()) {
       const { request, response, begin, epoch } = held;
       // Its client has hung up.
       if (response.destroyed) continue;
-      line.debt = Math.floor(Number(request.headers['content-length'] ?? 0) / BYTES_OF_A_TURN);
       request[EPOCH] = epoch;
       begin(request, response);
       return;
     }
   }
+}
+
+function furtherTurns({ request, response }: Held): number {
+  if (response.destroyed) return 0;
+  return Math.floor(Number(request.headers['content-length'] ?? 0) / BYTES_OF_A_TURN);
 }

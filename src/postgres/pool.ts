@@ -14,7 +14,7 @@ export interface PoolOptions extends SessionOptions {
 interface Waiting {
   readonly resolve: (session: Session) => void;
   readonly reject: (error: unknown) => void;
-  readonly timer: NodeJS.Timeout;
+  waitedMs: number;
 }
 
 /** How long somebody waits for one of the others to give a session back. */
@@ -51,14 +51,11 @@ export class Pool implements SessionHolder {
   async acquire(): Promise<Session> {
     const idle = this.#idle.pop();
     if (idle !== undefined) return idle;
+    if (this.#closed) throw closedMeanwhile();
     if (this.#all.size + this.#opening < this.options.maxSessions) return this.#open();
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
-        reject(new Error(`no session became free within ${WAIT_LIMIT_MS} ms`));
-      }, WAIT_LIMIT_MS);
-      const waiting = { resolve, reject, timer };
-      this.#waiting.push(waiting);
+      this.#waiting.push({ resolve, reject, waitedMs: 0 });
+      this.#beginLooking();
     });
   }
 
@@ -67,7 +64,7 @@ export class Pool implements SessionHolder {
       if (this.#all.has(session)) this.#discard(session);
       return;
     }
-    const next = this.#nextWaiting();
+    const next = this.#waiting.shift();
     if (next === undefined) {
       session.idleFor = 0;
       this.#idle.push(session);
@@ -98,6 +95,7 @@ export class Pool implements SessionHolder {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#looking);
+    for (const { reject } of this.#waiting.splice(0)) reject(closedMeanwhile());
     for (const session of [...this.#idle]) this.#discard(session);
     const gone = new Promise<void>((resolve) => {
       this.#onAllGone = resolve;
@@ -113,11 +111,11 @@ export class Pool implements SessionHolder {
       const session = await this.#servers.open(this.options);
       if (this.#closed) {
         session.end();
-        throw new Error('the database was closed meanwhile');
+        throw closedMeanwhile();
       }
       this.#all.add(session);
       session.client.on('end', () => this.#ended(session));
-      this.#looking ??= setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+      this.#beginLooking();
       return session;
     } finally {
       this.#opening -= 1;
@@ -128,14 +126,12 @@ export class Pool implements SessionHolder {
 
   #openForNext(): void {
     if (this.#closed || this.#all.size + this.#opening >= this.options.maxSessions) return;
-    const next = this.#nextWaiting();
+    const next = this.#waiting.shift();
     if (next !== undefined) this.#open().then(next.resolve, next.reject);
   }
 
-  #nextWaiting(): Waiting | undefined {
-    const next = this.#waiting.shift();
-    if (next !== undefined) clearTimeout(next.timer);
-    return next;
+  #beginLooking(): void {
+    this.#looking ??= setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
   }
 
   /** The time is counted in looks: a process that stood still itself has not given the server a chance to answer. */
@@ -150,6 +146,10 @@ export class Pool implements SessionHolder {
       session.end(new SilentServer(`the database did not answer within ${answerLimitMs} ms`));
     }
     if (silent) this.suspect();
+    for (const waiting of this.#waiting) waiting.waitedMs += LOOK_EVERY_MS;
+    // Who came first has waited for longest.
+    while ((this.#waiting[0]?.waitedMs ?? 0) > WAIT_LIMIT_MS)
+      this.#waiting.shift()?.reject(new Error(`no session became free within ${WAIT_LIMIT_MS} ms`));
     for (const session of [...this.#idle]) {
       session.idleFor += LOOK_EVERY_MS;
       if (session.idleFor > IDLE_LIMIT_MS) this.#discard(session);
@@ -183,4 +183,8 @@ export class Pool implements SessionHolder {
     if (at !== -1) this.#idle.splice(at, 1);
     return at !== -1;
   }
+}
+
+function closedMeanwhile(): Error {
+  return new Error('the database was closed meanwhile');
 }

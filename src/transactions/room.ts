@@ -22,6 +22,8 @@ const TIMES_OF_WHAT_IS_FREE = 4;
 const SHARE_OF_A_LINK = 0.9;
 /** A queue that was never short for this long is no burst. */
 const BURST_MS = 4_000;
+/** An overload is over when the queue has been short for so long: each batch that is answered leaves it short for a moment. */
+const CALM_MS = 500;
 /** So many may wait however slow the database is. */
 const LEAST_WAITING = 128;
 const RATE_WINDOW_MS = 100;
@@ -67,6 +69,8 @@ export class Room {
   #windowFromMs = performance.now();
   /** When the queue was short for the last time. */
   #shortAtMs = performance.now();
+  /** When it was long for the last time. */
+  #longAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly options: RoomOptions) {}
 
@@ -132,7 +136,9 @@ export class Room {
     const nowMs = performance.now();
     this.#measure(nowMs);
     const most = Math.max(LEAST_WAITING, this.#perMs * this.options.maxDelayMs);
-    if (waiting <= most / 4) this.#shortAtMs = nowMs;
+    const lasts = nowMs - this.#shortAtMs > BURST_MS;
+    if (waiting > most / 4) this.#longAtMs = nowMs;
+    else if (!lasts || nowMs - this.#longAtMs > CALM_MS) this.#shortAtMs = nowMs;
     return nowMs - this.#shortAtMs > BURST_MS ? most : undefined;
   }
 

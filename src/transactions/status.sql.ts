@@ -14,14 +14,18 @@ const OPENED = `
     opened AS MATERIALIZED (SELECT open_settlement_day($1::date[], $2::timestamptz[]) AS day)`;
 const OPEN_DAY = `(SELECT day FROM opened)`;
 
+/** What `gateway_now()` says, planned with the statement: a call of the function would be a query of its own each time. */
+const NOW = `(SELECT now() + advanced_ms * interval '1 millisecond' FROM gateway)`;
+
 /** What a new status brings along. */
-const DECIDED_NOW = `version = t.version + 1, decided_at = (SELECT gateway_now())`;
+const DECIDED_NOW = `version = t.version + 1, decided_at = ${NOW}`;
 
 /** What an event has to know. */
-const FOR_EVENTS = `t.organisation_id, t.merchant_id, t.audit, t.version, t.status`;
+const SUBJECT = `t.organisation_id, t.merchant_id, t.audit, t.version, t.status`;
+const FOR_EVENTS = `${SUBJECT}, t.decided_at AS told_at`;
 
 const EVENT = `${INTO_EVENTS}
-    SELECT organisation_id, merchant_id, audit, version, 'transaction.' || status, (SELECT gateway_now())`;
+    SELECT organisation_id, merchant_id, audit, version, 'transaction.' || status, told_at`;
 
 export const ANSWERS = columns<Recording>(
   'answer',
@@ -129,15 +133,15 @@ export const DECIDE_TARGETED = `${OPENED},
         voided_by = CASE WHEN merged.void_back THEN NULL ELSE t.voided_by END,
         status = CASE WHEN merged.voided THEN 'voided' ELSE t.status END,
         version = CASE WHEN merged.voided THEN t.version + 1 ELSE t.version END,
-        decided_at = CASE WHEN merged.voided THEN (SELECT gateway_now()) ELSE t.decided_at END
+        decided_at = CASE WHEN merged.voided THEN ${NOW} ELSE t.decided_at END
       FROM merged
       WHERE t.organisation_id = merged.organisation_id AND t.audit = merged.audit
       RETURNING ${FOR_EVENTS}, merged.voided
     ), events AS (${EVENT}
       FROM (
-        SELECT organisation_id, merchant_id, audit, version, status FROM decided
+        SELECT organisation_id, merchant_id, audit, version, status, told_at FROM decided
         UNION ALL
-        SELECT organisation_id, merchant_id, audit, version, status FROM applied WHERE voided) changed
+        SELECT organisation_id, merchant_id, audit, version, status, told_at FROM applied WHERE voided) changed
     ), settled AS (${SETTLE_DECIDED}
     ), unsettled AS (${INTO_SETTLEMENT}
       -- On the day of the void, which is a later one if the target's has closed meanwhile. What has settled nothing is left out.
@@ -184,7 +188,7 @@ export const IN_DOUBT = `
       FROM doubt
       WHERE t.organisation_id = doubt.organisation_id AND t.audit = doubt.audit
         AND t.status = 'unknown' AND t.resolve_at IS NULL
-      RETURNING ${FOR_EVENTS}
+      RETURNING ${SUBJECT}, ${NOW} AS told_at
     ), events AS (${EVENT}
       FROM doubted
     )`;
@@ -233,7 +237,7 @@ export const DECLINE_RETURNED = `${OPENED},
       SELECT organisation_id, merchant_id, audit, target_audit, ${OPEN_DAY}, 'return', ${METHOD}, -${GOT}
       FROM declined WHERE late
     ), events AS (${INTO_EVENTS}
-      SELECT organisation_id, merchant_id, audit, version, 'directdebit.returned', (SELECT gateway_now()) FROM declined
+      SELECT organisation_id, merchant_id, audit, version, 'directdebit.returned', told_at FROM declined
     )`;
 
 /** Reads `declined`: refunds of which nothing became. Their amounts can be refunded again. */

@@ -68,7 +68,7 @@ describe('starting and stopping', () => {
     const rows = await query(
       server.url,
       `SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit',
-       'data_checksums', 'listen_addresses', 'unix_socket_directories', 'TimeZone', 'server_encoding', 'log_timezone')`,
+       'data_checksums', 'listen_addresses', 'unix_socket_directories', 'TimeZone', 'server_encoding', 'log_timezone', 'max_connections')`,
     );
     const settings = Object.fromEntries(
       (rows as { name: string; setting: string }[]).map(({ name, setting }) => [name, setting]),
@@ -83,6 +83,8 @@ describe('starting and stopping', () => {
       TimeZone: 'UTC',
       log_timezone: 'UTC',
       server_encoding: 'UTF8',
+      // Ten processes with 36 each, and some commands.
+      max_connections: '400',
     });
     const stranger = server.url.replace(/:[0-9a-f]{48}@/, ':wrong@');
     await expect(query(stranger, 'SELECT 1')).rejects.toThrow('password authentication failed');

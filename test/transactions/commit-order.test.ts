@@ -1,4 +1,5 @@
 // The two commits of a transaction, held up or broken off: nothing is sent before the first, nothing answered before the second.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { RECORD_RESOLUTIONS } from '../../src/directdebit/intake.sql.js';
 import { Database } from '../../src/postgres/database.js';
@@ -73,6 +74,7 @@ test('while commit B waits → no answer, and the transaction is unknown; when i
   held.answer(answered('00'));
   await somebodyWaits(gateway);
   expect(await statusOf(audit)).toMatchObject({ gateway_status_code: -99 });
+  await sleep(300);
   expect(sent.answered).toBe(false);
   await commit();
   expect((await sent.answer).status).toBe(201);

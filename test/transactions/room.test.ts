@@ -67,6 +67,28 @@ describe('admission by delay', () => {
     expect(room.refuses(2)).toBe(false);
   });
 
+  test('an overload that is answered in batches → though each leaves the queue short for a moment, few wait', () => {
+    const room = new Room({ maxInFlight: 5_000, maxDelayMs: 200 });
+    let waiting = entered(room, 1, 100) + flow(room, 1, 8_000, { answers: 4, wants: 8 }).waiting;
+    for (let batch = 0; batch < 100; batch += 1) {
+      vi.advanceTimersByTime(150);
+      for (let one = 0; one < 600; one += 1) room.leave(1);
+      waiting += entered(room, 1, 3_000) - 600;
+      // What is served in 200 ms.
+      expect(waiting).toBeLessThan(810);
+    }
+  });
+
+  test('an overload that is over → the next burst has room', () => {
+    const room = new Room({ maxInFlight: 5_000, maxDelayMs: 200 });
+    entered(room, 1, 100);
+    const { waiting } = flow(room, 1, 8_000, { answers: 4, wants: 8 });
+    expect(entered(room, 1, 3_000)).toBeLessThan(10);
+    flow(room, 1, Math.floor((100 + waiting) / 4), { answers: 4, wants: 0 });
+    flow(room, 1, 600, { answers: 1, wants: 1 });
+    expect(entered(room, 1, 3_000)).toBe(3_000);
+  });
+
   test('a burst of one that lasts for too long → no more of it, and another still has room', () => {
     const room = new Room({ maxInFlight: 5_000, maxDelayMs: 200 });
     entered(room, 1, 3_000);

@@ -1,0 +1,111 @@
+// Shedding: when those that there is no room for are answered. Without a gateway.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pino from 'pino';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Shedding } from '../../src/http/shedding.js';
+import { Turns } from '../../src/http/turns.js';
+
+// Time goes on only where the test says so: how much is answered does not depend on the machine.
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+});
+afterEach(async () => {
+  // Nobody is left to be answered when the test is over.
+  for (const response of responses.splice(0)) response.destroyed = true;
+  await pass(1_000);
+  vi.useRealTimers();
+});
+
+const responses: { destroyed: boolean }[] = [];
+
+/** What an answer takes. */
+const ANSWER_MS = 0.5;
+/** More than are answered with the time that was saved up. */
+const MANY = 200;
+
+function shed() {
+  const shedding = new Shedding(pino({ enabled: false }));
+  const answered: string[] = [];
+  const take = (tenant: number, label: string) => {
+    const response = {
+      destroyed: false,
+      writeHead: (status: number) => ({
+        end: () => {
+          answered.push(`${status} ${label}`);
+          vi.advanceTimersByTime(ANSWER_MS);
+        },
+      }),
+    };
+    responses.push(response);
+    shedding.take(tenant, { headers: {} } as IncomingMessage, response as unknown as ServerResponse);
+    return response;
+  };
+  return { answered, take, shedding };
+}
+
+/** So much time goes by, and whoever looks now and then looks. */
+async function pass(ms: number): Promise<void> {
+  vi.advanceTimersByTime(ms);
+  await sleep(20);
+}
+
+test('shed while many that were accepted wait for their turn → answered before they are begun', () => {
+  const turns = new Turns(() => 0);
+  const { answered, take } = shed();
+  const begun: string[] = [];
+  for (const label of ['a1', 'a2', 'a3']) {
+    const request = { headers: {} } as IncomingMessage;
+    turns.take(1, request, { destroyed: false } as ServerResponse, () => {
+      begun.push(label);
+      // Longer than requests are begun for in one turn.
+      vi.advanceTimersByTime(6);
+    });
+  }
+  take(1, 'a4');
+  expect({ begun, answered }).toEqual({ begun: ['a1'], answered: ['503 a4'] });
+});
+
+test('more than their share of the time → the rest waits for it, in turns over tenants, and all are answered', async () => {
+  const { answered, take } = shed();
+  for (let one = 1; one <= MANY; one += 1) take(1, `a${one}`);
+  take(2, 'b1');
+  const atOnce = answered.length;
+  expect(atOnce).toBeGreaterThan(1);
+  expect(atOnce).toBeLessThan(MANY);
+  // No time has gone by but what the answers took themselves.
+  await pass(0);
+  expect(answered.length).toBeLessThan(atOnce + 5);
+  await pass(100);
+  expect(answered.slice(atOnce, atOnce + 3)).toContain('503 b1');
+  while (answered.length < MANY + 1) await pass(100);
+  expect(new Set(answered).size).toBe(MANY + 1);
+  await pass(100);
+  take(1, 'a later one');
+  expect(answered.at(-1)).toBe('503 a later one');
+});
+
+test('another tenant is there → less time for who is shed than for a tenant that is alone', async () => {
+  const answeredWithin = async (ms: number, others: readonly number[]) => {
+    const { answered, take, shedding } = shed();
+    for (const tenant of [1, ...others]) shedding.see(tenant);
+    // Long enough for nobody else to be there any more.
+    vi.advanceTimersByTime(5_000);
+    for (const tenant of [...others, 1]) shedding.see(tenant);
+    for (let one = 1; one <= MANY; one += 1) take(1, `a${one}`);
+    const atOnce = answered.length;
+    await pass(ms);
+    return answered.length - atOnce;
+  };
+  expect(await answeredWithin(20, [2])).toBeLessThan(await answeredWithin(20, []));
+});
+
+test('one whose client has hung up meanwhile → is not answered, and the next one is', async () => {
+  const { answered, take } = shed();
+  for (let one = 1; one <= MANY; one += 1) take(1, `a${one}`);
+  take(1, 'gone').destroyed = true;
+  take(1, 'still there');
+  while (answered.length < MANY + 1) await pass(100);
+  expect(answered.at(-1)).toBe('503 still there');
+  expect(answered).not.toContain('503 gone');
+});

@@ -1,0 +1,45 @@
+// Sessions that are shared: whoever waits for one has it when it becomes free, or hears that it did not in time.
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Database } from '../../src/postgres/database.js';
+import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
+
+const ONE = { name: '', text: 'SELECT 1 AS one' };
+
+let own: TestDatabase;
+let database: Database;
+beforeEach(async () => {
+  own = await testDatabase();
+  database = new Database(own.url, { maxConnections: 1 });
+});
+afterEach(async () => {
+  await database.close();
+  await own.drop();
+});
+
+/** The whole process, as on a machine that gives it no time. */
+function standStill(milliseconds: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
+}
+
+test('the process stands still for longer than one waits for a session → it has the session afterwards', async () => {
+  const first = database.query({ name: '', text: 'SELECT pg_sleep(0.2)' });
+  const second = database.query(ONE);
+  standStill(3_600);
+  await first;
+  expect((await second).rows).toEqual([{ one: 1 }]);
+});
+
+test('the only session is kept for longer → unavailable, and the next one has it again', async () => {
+  const kept = database.query({ name: '', text: 'SELECT pg_sleep(4.5)' });
+  await expect(database.query(ONE)).rejects.toThrow('not available');
+  await kept;
+  expect((await database.query(ONE)).rows).toEqual([{ one: 1 }]);
+});
+
+test('the pool is closed while somebody waits for a session → that one hears of it', async () => {
+  const kept = database.query({ name: '', text: 'SELECT pg_sleep(0.5)' });
+  const waiting = expect(database.query(ONE)).rejects.toThrow('not available');
+  await database.close();
+  await waiting;
+  await kept.catch(() => {});
+});
