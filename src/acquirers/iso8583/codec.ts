@@ -93,15 +93,24 @@ export class Codec {
     if (end - at < this.leastBytes) throw new Unreadable('shorter than a message can be');
     into.begin(from, this.#readType(from, at));
     let next = this.#readBitmaps(from, at + this.#typeBytes, end);
-    const bits = this.#bits;
-    let last = 0;
     for (let field = 2; field <= LAST_FIELD; field += 1) {
-      if (!hasBit(bits, field)) continue;
-      last = next;
-      next = this.#readField(field, from, next, end, into);
+      if (hasBit(this.#bits, field)) next = this.#readField(field, from, next, end, into);
     }
     if (next !== end) throw new Unreadable('longer than its fields');
-    if (mac !== undefined) this.#checkMac(from, at, last, into, mac);
+    if (mac !== undefined) this.checkMac(from, at, end, into, mac);
+  }
+
+  hasMac(received: Received): boolean {
+    return MAC_FIELDS.some((field) => received.has(field));
+  }
+
+  /** Of the message that was read from there. The MAC is its last field. */
+  checkMac(from: Buffer, at: number, end: number, received: Received, mac: RetailMac): void {
+    const field = received.has(MAC_FIELDS[1]) ? MAC_FIELDS[1] : MAC_FIELDS[0];
+    const given = Buffer.from(received.text(field) ?? '', 'hex');
+    const covered = Buffer.from(from.subarray(at, end - (this.#binary ? MAC_BYTES : 2 * MAC_BYTES)));
+    this.#writeDigits(firstOf(received.type), TYPE_DIGITS, covered, 0);
+    if (given.length !== MAC_BYTES || !mac.is(given, covered)) throw new Unreadable('a wrong MAC');
   }
 
   #writeField(form: Form, field: number, text: string, into: Buffer, at: number): number {
@@ -209,16 +218,6 @@ export class Codec {
 
   #areDigits(from: Buffer, at: number, count: number): boolean {
     return this.#dense ? isBcd(from, at, count) : isAsciiDigits(from, at, count);
-  }
-
-  /** `macAt`: where the last field of the message begins. */
-  #checkMac(from: Buffer, at: number, macAt: number, received: Received, mac: RetailMac): void {
-    const field = hasBit(this.#bits, 1) ? MAC_FIELDS[1] : MAC_FIELDS[0];
-    if (!received.has(field)) throw new Unreadable('no MAC');
-    const given = Buffer.from(received.text(field) ?? '', 'hex');
-    const covered = Buffer.from(from.subarray(at, macAt));
-    this.#writeDigits(firstOf(received.type), TYPE_DIGITS, covered, 0);
-    if (given.length !== MAC_BYTES || !mac.is(given, covered)) throw new Unreadable('a wrong MAC');
   }
 }
 

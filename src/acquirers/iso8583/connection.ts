@@ -174,11 +174,15 @@ export class Connection {
     if (this.#state === 'closed') return;
     const { codec, macs, dialect, onAnswer } = this.parts;
     const received = this.#received;
-    codec.read(bytes, at, end, received, macs?.receiving);
-    this.#trace('received', received);
     const { network } = dialect.types;
+    codec.read(bytes, at, end, received);
+    const aboutItself = received.type === network.answer || received.type === network.sent;
+    // Some hosts put none into what is about the connection alone.
+    if (macs !== undefined && !(aboutItself && !codec.hasMac(received)))
+      codec.checkMac(bytes, at, end, received, macs.receiving);
+    this.#trace('received', received);
     if (received.type === network.answer) this.#hearNetworkAnswer(received);
-    else if (received.type === network.sent) this.#answerHost(received);
+    else if (aboutItself) this.#answerHost(received);
     else onAnswer(received);
     received.clear();
   }

@@ -6,6 +6,8 @@ import { ASCII87 } from '../../../src/acquirers/iso8583/ascii87.js';
 import type { TraceLine } from '../../../src/acquirers/iso8583/connection.js';
 import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
 import { type ConnectionNews, Line, type LineParts } from '../../../src/acquirers/iso8583/line.js';
+import { RetailMac } from '../../../src/acquirers/iso8583/mac.js';
+import { MAC_KEY } from './corpus.js';
 import { CERTIFICATE, CERTIFICATE_KEY } from '../../webhooks/certificate.js';
 import { linePartsTo } from './link-under-test.js';
 import { answering, type Heard, ScriptedHost, soon } from './scripted-host.js';
@@ -173,6 +175,31 @@ describe.each([AS2805, ASCII87])('connections, in $name', (dialect: Dialect) => 
     await host.until('0810', 2);
     expect(await exchange(1)).toEqual({ kind: 'not_sent' });
   });
+});
+
+test('with a key, a host whose sign-ons and echoes have no MAC → signed on; a wrong one → refused', async () => {
+  const mac = new RetailMac(Buffer.from(MAC_KEY, 'hex'));
+  const host = await new ScriptedHost(AS2805, mac).listen();
+  const unsigned = new ScriptedHost(AS2805);
+  const line = new Line({ ...linePartsTo(host.port, AS2805), macs: { sending: mac, receiving: mac } });
+  try {
+    host.network = (heard) => {
+      host.send(unsigned.bytesOf(answering(heard, '00')), heard.connection);
+      return undefined;
+    };
+    await line.open();
+    await line.close();
+    host.network = (heard) => {
+      const bytes = host.bytesOf(answering(heard, '00'));
+      bytes[bytes.length - 1] = (bytes.at(-1) as number) ^ 1;
+      host.send(bytes, heard.connection);
+      return undefined;
+    };
+    await expect(line.open()).rejects.toThrow('a wrong MAC');
+  } finally {
+    await line.close();
+    await host.stop();
+  }
 });
 
 describe('connections with TLS', () => {
