@@ -97,8 +97,8 @@ export const ACQUIRER_GUARDS: readonly Guard[] = [
   guard(
     'a process that stood still sends nothing',
     'link.ts',
-    'if (Date.now() - numbers.sentMs > STALE_MS) return Promise.resolve(NOT_SENT);',
-    'void STALE_MS;',
+    'return Date.now() - sentMs > STALE_MS;',
+    'return sentMs < 0 && STALE_MS > 0;',
     [LINK, 'a process that stood still'],
   ),
   guard(

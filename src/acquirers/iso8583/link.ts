@@ -87,7 +87,7 @@ export class Iso8583Link implements AcquirerLink {
 
   ask(order: Order, prepared: Prepared): Promise<Answer> {
     const numbers = prepared as Numbers;
-    if (Date.now() - numbers.sentMs > STALE_MS) return Promise.resolve(NOT_SENT);
+    if (isStale(numbers)) return Promise.resolve(NOT_SENT);
     switch (order.operation) {
       case 'completion':
       case 'void':
@@ -112,7 +112,8 @@ export class Iso8583Link implements AcquirerLink {
     numbers: Numbers,
   ): Promise<Answer> {
     const opened = await this.#openTarget(order);
-    if (opened === undefined) return NOT_SENT;
+    // To open it may have taken long.
+    if (opened === undefined || isStale(numbers)) return NOT_SENT;
     const exchange = await this.#sendPayment(order, opened.card, numbers, opened.original);
     return this.#answerOf(exchange, order, numbers);
   }
@@ -280,6 +281,10 @@ export class Iso8583Link implements AcquirerLink {
 interface Opened {
   readonly card: CardDetails;
   readonly original: Original;
+}
+
+function isStale({ sentMs }: Numbers): boolean {
+  return Date.now() - sentMs > STALE_MS;
 }
 
 function typesOf({ operation }: Order, { types }: Dialect): MessageTypes {

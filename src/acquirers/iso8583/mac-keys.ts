@@ -13,11 +13,11 @@ export function macKeysContext(acquirer: string): string {
   return `acquirer/${acquirer}/mac`;
 }
 
-/** One key in hexadecimal for both ways, or two lines: that for sending, and that for receiving. Undefined where it is neither. */
+/** One key in hexadecimal for both ways, or two, one behind the other: for sending and for receiving. Undefined where it is neither. */
 export function readMacKeys(text: string): Buffer | undefined {
   const keys = text
     .trim()
-    .split(/\s+/)
+    .split(/[\s,:]+/)
     .map((key) => Buffer.from(/^[0-9a-fA-F]{32}$/.test(key) ? key : '', 'hex'));
   const [sending, receiving = sending, ...more] = keys;
   if (sending === undefined || receiving === undefined || more.length > 0) return undefined;
