@@ -26,7 +26,10 @@ export function checkAcceptor({ acceptorId, terminals, categoryCode }: AcceptorW
   if (acceptorId !== undefined && !/^[!-~](?:[ -~]{0,13}[!-~])?$/.test(acceptorId))
     problems.push({ field: 'acceptorId', rule: 'takes 1 to 15 characters of plain ASCII' });
   if (terminals !== undefined && !areTerminals(terminals))
-    problems.push({ field: 'terminals', rule: 'takes IDs of 1 to 8 characters of plain ASCII without spaces, each once' });
+    problems.push({
+      field: 'terminals',
+      rule: 'takes IDs of 1 to 8 characters of plain ASCII without spaces, each once',
+    });
   if (categoryCode !== undefined && !/^[0-9]{4}$/.test(categoryCode))
     problems.push({ field: 'categoryCode', rule: 'takes four digits' });
   if (problems.length > 0) refuse('acceptor_not_allowed', { problems });
@@ -35,9 +38,7 @@ export function checkAcceptor({ acceptorId, terminals, categoryCode }: AcceptorW
 function areTerminals(terminals: readonly string[]): boolean {
   const some = terminals.length >= 1 && terminals.length <= MOST_TERMINALS;
   return (
-    some &&
-    new Set(terminals).size === terminals.length &&
-    terminals.every((id) => /^[!-~]{1,8}$/.test(id))
+    some && new Set(terminals).size === terminals.length && terminals.every((id) => /^[!-~]{1,8}$/.test(id))
   );
 }
 

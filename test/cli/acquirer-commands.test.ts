@@ -170,7 +170,10 @@ describe('the acquirer of a merchant', () => {
     ['--acquirer nobody', /^there is no acquirer nobody$/],
     ['--acquirer simulated-bank', /^there is no acquirer simulated-bank$/],
     ['--acceptor-id ABCDEFGHIJKLMNOP', /^--acceptor-id takes 1 to 15 characters/],
-    ['--terminals T1,T1', /^--terminals takes IDs of 1 to 8 characters of plain ASCII without spaces, each once$/],
+    [
+      '--terminals T1,T1',
+      /^--terminals takes IDs of 1 to 8 characters of plain ASCII without spaces, each once$/,
+    ],
     ['--terminals TERMINAL9 --category-code 12', /^--terminals takes .*; --category-code takes four digits$/],
   ])('merchant set %s → refused', async (options, wording) => {
     expect(await refusal(`merchant set ${shop} ${options}`)).toMatch(wording);

@@ -7,8 +7,8 @@ import type { TraceLine } from '../../../src/acquirers/iso8583/connection.js';
 import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
 import { type ConnectionNews, Line, type LineParts } from '../../../src/acquirers/iso8583/line.js';
 import { RetailMac } from '../../../src/acquirers/iso8583/mac.js';
-import { MAC_KEY } from './corpus.js';
 import { CERTIFICATE, CERTIFICATE_KEY } from '../../webhooks/certificate.js';
+import { MAC_KEY } from './corpus.js';
 import { linePartsTo } from './link-under-test.js';
 import { answering, type Heard, ScriptedHost, soon } from './scripted-host.js';
 
