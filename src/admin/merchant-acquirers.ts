@@ -62,6 +62,7 @@ export async function checkAcquirer(connection: Queryable, merchant: Paying): Pr
   const { rows } = await connection.query<{ mode: Mode }>(HOLD_ACQUIRER, [acquirer]);
   const link = rows[0] ?? refuse('acquirer_not_found', { acquirer });
   if (link.mode !== mode) refuse('acquirer_of_other_mode', { acquirer, mode: link.mode });
-  if (acceptorId === null || terminals === null) refuse('acquirer_needs_terminals', { merchant: id });
+  if (acceptorId === undefined || terminals === undefined)
+    refuse('acquirer_needs_terminals', { merchant: id });
   if ((await holdClock(connection)) > 0) refuse('acquirer_needs_real_time');
 }
