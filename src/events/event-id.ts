@@ -11,11 +11,15 @@ const GROUPS: Readonly<Record<SubjectKind, readonly string[]>> = {
   token: ['token'],
 };
 
+const KIND_OF_GROUP = new Map(
+  Object.entries(GROUPS).flatMap(([kind, groups]) => groups.map((group) => [group, kind as SubjectKind])),
+);
+
 /** What an event of this type is about. */
 export function subjectKind(type: string): SubjectKind {
-  const [group = ''] = type.split('.', 1);
-  for (const [kind, groups] of Object.entries(GROUPS)) if (groups.includes(group)) return kind as SubjectKind;
-  throw new Error(`no subject is known for events of the type ${type}`);
+  const kind = KIND_OF_GROUP.get(type.slice(0, type.indexOf('.')));
+  if (kind === undefined) throw new Error(`no subject is known for events of the type ${type}`);
+  return kind;
 }
 
 export interface IdentifiedBy {

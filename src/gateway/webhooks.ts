@@ -22,7 +22,7 @@ const FORGET_EVERY_MS = 3_600_000;
 /** Attempts under way at once. */
 const SHARES = { inAll: 512, perOrganisation: 32 };
 /** While payments keep the process busy. What this leaves undelivered is delivered afterwards. */
-const PER_SECOND_WHILE_BUSY = 100;
+const PER_SECOND_WHILE_BUSY = 40;
 
 export interface WebhookParts {
   readonly settings: Settings;

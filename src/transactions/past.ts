@@ -41,6 +41,8 @@ function then(now: TransactionThen, status: TransactionStatus): TransactionThen 
     case 'pending':
       return { ...silent(now), status, gatewayStatusCode: GATEWAY_STATUS.processed };
     case 'approved':
+      // Nearly all of them: a copy would cost more than everything else about an event.
+      if (now.status === status) return now;
       // A void leaves to its target what was said of it. What was approved and is declined now is a debit that came back late.
       return now.status === 'declined' ? { ...now, status, ...CLEARED } : { ...now, status };
     case 'declined':
