@@ -11,6 +11,11 @@ import type { HostBooks, TradedHost } from './link-trade.js';
 
 const OURS = join(PROJECT_ROOT, 'proof', 'jpos');
 
+const children = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
 /** jPOS and its libraries on a class path, with our host compiled beside them. */
 export class Jpos {
   private constructor(private readonly classPath: string) {}
@@ -52,7 +57,8 @@ export class Jpos {
     const child = spawn('java', ['-cp', this.classPath, 'Host', ...args], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
-    process.once('exit', () => child.kill('SIGKILL'));
+    children.add(child);
+    child.once('close', () => children.delete(child));
     return child;
   }
 }
