@@ -7,7 +7,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { freePort } from '../testkit/gateway-process.js';
 import { PROJECT_ROOT } from '../testkit/project.js';
 import { Missing, needed, run } from './clients-tools.js';
-import type { HostBooks, TradedHost } from './link-trade.js';
+import type { HostBooks, TradedHost } from './link-arena.js';
 
 const OURS = join(PROJECT_ROOT, 'proof', 'jpos');
 

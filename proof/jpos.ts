@@ -9,7 +9,7 @@ import { say } from '../testkit/report.js';
 import { Missing } from './clients-tools.js';
 import { differentlyPacked, misunderstandings } from './jpos-conversation.js';
 import { Jpos } from './jpos-host.js';
-import { LATE_MS, tradeOverLink } from './link-trade.js';
+import { LATE_MS, LinkArena } from './link-arena.js';
 import { verdict } from './verdict.js';
 
 const DIALECTS = [AS2805, ASCII87].map(({ name }) => name);
@@ -46,12 +46,11 @@ for (const dialect of DIALECTS) {
   await host.stop();
   say(`${dialect}: ${packed} messages packed by jPOS, and a conversation`);
   const traded = await jpos.start(dialect, LATE_MS);
-  const trade = await tradeOverLink(traded, {
-    // How many it can do is asked of the dialect that is in use.
-    purchases: dialect === AS2805.name ? Number(values.purchases) : 0,
-    connections: Number(values.connections),
-    clients: Number(values.clients),
-  });
+  const arena = await LinkArena.open(traded, { connections: Number(values.connections) });
+  await arena.shop.tradeOneOfEach();
+  // How many it can do is asked of the dialect that is in use.
+  if (dialect === AS2805.name) await arena.load(Number(values.purchases), Number(values.clients));
+  const trade = await arena.judge();
   await traded.stop();
   for (const [promise, cases] of Object.entries(trade.broken)) {
     note(

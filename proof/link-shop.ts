@@ -5,6 +5,8 @@ import { type CallAnswer, call } from '../testkit/caller.js';
 import {
   cardAnsweredLaterWith,
   cardAnsweredWith,
+  cardWithFault,
+  cardWithFaultLater,
   LATE_ANSWER_CARD,
   LOST_ANSWER_CARD,
   LOST_REQUEST_CARD,
@@ -71,6 +73,22 @@ export class LinkShop {
     // The late answer decides, if it comes before the reversal has begun.
     await this.#expect('late answer', this.#pay('purchase', LATE_ANSWER_CARD), 'approved', 'error');
     await this.#expect('slow answer', this.#pay('purchase', SLOW_CARD), 'approved', 'error');
+  }
+
+  /** Every operation with a card that has this fault, each tried until it is decided. */
+  async meetFault(fault: string): Promise<void> {
+    const ends = ['approved', 'error'];
+    const now = cardWithFault(fault);
+    const later = cardWithFaultLater(fault);
+    await this.#expect(`purchase, fault ${fault}`, this.#pay('purchase', now), ...ends);
+    await this.#expect(`standalone refund, fault ${fault}`, this.#pay('refund', now), ...ends);
+    const refunded = await this.#expect('purchase', this.#pay('purchase', later), 'approved');
+    await this.#expect(`refund, fault ${fault}`, this.#follow(refunded, 'refund', 1_000), ...ends);
+    const voided = await this.#expect('purchase', this.#pay('purchase', later), 'approved');
+    await this.#expect(`void, fault ${fault}`, this.#follow(voided, 'void'), ...ends);
+    const held = await this.#expect('preauthorisation', this.#pay('preauthorisation', later), 'approved');
+    // An advice is repeated until it is acknowledged, never reversed.
+    await this.#expect(`completion, fault ${fault}`, this.#follow(held, 'completion', 9_000), 'approved');
   }
 
   async #expect(what: string, asked: Promise<Outcome>, ...expected: string[]): Promise<number> {
