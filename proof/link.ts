@@ -42,7 +42,7 @@ for (const dialect of dialects) {
   }
 }
 await rm(folder, { recursive: true, force: true });
-process.exit(verdict(broken, `link: ${faults.length} faults; ${figures.join('; ')}`));
+process.exitCode = verdict(broken, `link: ${faults.length} faults; ${figures.join('; ')}`);
 
 async function meetFaults(dialect: string, withMac: boolean): Promise<Judgement> {
   const host = await HostProcess.start({
