@@ -40,11 +40,11 @@ export async function differentlyPacked(
 }
 
 /** What jPOS says differently from what it should, in words. */
-export async function misunderstandings(host: JposHost, dialectName: string): Promise<string[]> {
-  const dialect = dialectNamed(dialectName);
+export async function misunderstandings(host: JposHost): Promise<string[]> {
+  const dialect = dialectNamed(host.dialect);
   const wrong: string[] = [];
   const expect = (what: string, said: unknown, expected: unknown) => {
-    if (said !== expected) wrong.push(`${dialectName}, ${what}: ${said} instead of ${expected}`);
+    if (said !== expected) wrong.push(`${host.dialect}, ${what}: ${said} instead of ${expected}`);
   };
   const client = await IsoClient.signedOn({ port: host.port, dialect });
   const ask = async (message: Parameters<IsoClient['ask']>[0]) => {

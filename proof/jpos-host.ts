@@ -7,16 +7,14 @@ import { createInterface, type Interface } from 'node:readline';
 import { freePort } from '../testkit/gateway-process.js';
 import { PROJECT_ROOT } from '../testkit/project.js';
 import { Missing, needed, run } from './clients-tools.js';
+import type { HostBooks, TradedHost } from './link-arena.js';
 
 const OURS = join(PROJECT_ROOT, 'proof', 'jpos');
 
-export interface JposBooks {
-  /** `1995 charged`, by terminal, day and STAN. */
-  readonly positions: ReadonlyMap<string, string>;
-  readonly complaints: readonly string[];
-  /** How many reversals it has answered. */
-  readonly acknowledged: number;
-}
+const children = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
 
 /** jPOS and its libraries on a class path, with our host compiled beside them. */
 export class Jpos {
@@ -52,26 +50,28 @@ export class Jpos {
       child.once('close', () => resolve(undefined));
     });
     if (started === undefined) throw new Error('the host on jPOS ended before it listened');
-    return new JposHost(child, lines, port);
+    return new JposHost(child, lines, dialect, port);
   }
 
   #java(...args: string[]): ChildProcess {
     const child = spawn('java', ['-cp', this.classPath, 'Host', ...args], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
-    process.once('exit', () => child.kill('SIGKILL'));
+    children.add(child);
+    child.once('close', () => children.delete(child));
     return child;
   }
 }
 
-export class JposHost {
+export class JposHost implements TradedHost {
   constructor(
     private readonly child: ChildProcess,
     private readonly lines: Interface,
+    readonly dialect: string,
     readonly port: number,
   ) {}
 
-  async books(): Promise<JposBooks> {
+  async books(): Promise<HostBooks> {
     const said: string[] = [];
     const complete = new Promise<void>((resolve) => {
       const hear = (line: string) => {

@@ -26,7 +26,7 @@ export function cardAnsweredWith(responseCode: string): string {
 }
 
 /** 4200000000000FFx: the fault of this number. */
-function cardWithFault(number: string): string {
+export function cardWithFault(number: string): string {
   return withLuhnDigit(`4200000000000${number}`);
 }
 

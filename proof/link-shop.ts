@@ -1,117 +1,27 @@
-// A gateway whose link leads to a host made of jPOS: every operation, declines, lost and late answers, then many purchases at once. The
-// books of the two are held against each other.
+// A shop that tries every operation once over an acquirer link, with the test cards that both of our hosts know.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { paymentBody, targetedBody } from '../testkit/bodies.js';
-import { positionsOfTransactions } from '../testkit/books.js';
 import { type CallAnswer, call } from '../testkit/caller.js';
-import { Installation } from '../testkit/installation.js';
-import { load, PURCHASE } from '../testkit/load.js';
 import {
   cardAnsweredLaterWith,
   cardAnsweredWith,
+  cardWithFault,
+  cardWithFaultLater,
   LATE_ANSWER_CARD,
   LOST_ANSWER_CARD,
   LOST_REQUEST_CARD,
   SLOW_CARD,
 } from '../testkit/test-cards.js';
-import type { Jpos, JposHost } from './jpos-host.js';
-import type { Broken } from './verdict.js';
 
-/** Shorter than the slow card takes, and than a late answer is late. */
-const DEADLINE_MS = 1_500;
-const LATE_MS = 2_000;
 const DECISION_LIMIT_MS = 60_000;
 const READY_LIMIT_MS = 30_000;
 
-export interface TradeOptions {
-  readonly purchases: number;
-  /** Of the link. */
-  readonly connections: number;
-  /** How many purchases are under way at once. */
-  readonly clients: number;
+interface Outcome {
+  readonly audit: number;
+  readonly status: string;
 }
 
-export async function tradeOverJpos(
-  jpos: Jpos,
-  { purchases, connections, clients }: TradeOptions,
-): Promise<{ broken: Broken; figures: string }> {
-  const host = await jpos.start('as2805', LATE_MS);
-  const installation = await Installation.open({
-    RESOLVER_INTERVAL_MS: '100',
-    RESOLVER_FIRST_PAUSE_MS: '100',
-  });
-  await installation.prepare();
-  const settings = [
-    '--institution',
-    '61000001',
-    '--deadline',
-    `${DEADLINE_MS}`,
-    '--connections',
-    `${connections}`,
-  ];
-  const link = ['--kind', 'iso8583', '--address', `127.0.0.1:${host.port}`, '--test', ...settings];
-  await installation.command('acquirer', 'add', 'jpos', ...link);
-  const terminals = ['--acceptor-id', 'JPOS00000000001', '--terminals', 'JPOS0001,JPOS0002'];
-  await installation.command(
-    'merchant',
-    'set',
-    `${installation.merchantId}`,
-    '--acquirer',
-    'jpos',
-    ...terminals,
-  );
-  const gateway = await installation.startedGateway();
-  const { authorization, merchantId } = installation;
-  const shop = new JposShop(gateway.baseUrl, authorization, merchantId);
-  await shop.ready();
-
-  await shop.tradeOneOfEach();
-  const result = await load(
-    { port: Number(new URL(gateway.baseUrl).port), authorization },
-    { ...PURCHASE, connections: clients, count: purchases },
-  );
-  await installation.decidedTransactions(DECISION_LIMIT_MS);
-  const rows = (await installation.transactions()).filter(
-    ({ reference }) => reference !== 'before-everything',
-  );
-  const books = await host.books();
-  await end(host, installation);
-  const refused = Object.entries(result.statuses).filter(([status]) => status !== '201');
-  return {
-    broken: {
-      'every operation is answered as it should be': shop.wrong,
-      'every purchase of the load is answered': refused.map(([status, count]) => `${count} times ${status}`),
-      'nothing is in doubt in the end': rows
-        .filter(({ status }) => status === 'unknown')
-        .map(({ audit }) => `audit ${audit}`),
-      'gateway and jPOS have the same books': difference(
-        [...positionsOfTransactions(rows).values()],
-        [...books.positions.values()],
-      ),
-      'jPOS has nothing to complain of': books.complaints,
-    },
-    figures:
-      `${rows.length} transactions, ${books.acknowledged} reversals acknowledged, ` +
-      `${result.requests} purchases at ${Math.round(result.perSecond)}/s, p50 ${result.p50Ms} ms, p99 ${result.p99Ms} ms`,
-  };
-}
-
-async function end(host: JposHost, installation: Installation): Promise<void> {
-  await installation.close();
-  await host.stop();
-}
-
-/** What one side has and the other has not. Amounts of single payments differ, so that none can stand in for another. */
-function difference(ours: readonly string[], theirs: readonly string[]): string[] {
-  const counts = new Map<string, number>();
-  for (const position of ours) counts.set(position, (counts.get(position) ?? 0) + 1);
-  for (const position of theirs) counts.set(position, (counts.get(position) ?? 0) - 1);
-  return [...counts]
-    .filter(([, count]) => count !== 0)
-    .map(([position, count]) => `${position}: ${Math.abs(count)} more ${count > 0 ? 'here' : 'at jPOS'}`);
-}
-
-class JposShop {
+export class LinkShop {
   /** What was answered otherwise than it should be, in words. */
   readonly wrong: string[] = [];
   /** No two payments have the same. */
@@ -165,6 +75,22 @@ class JposShop {
     await this.#expect('slow answer', this.#pay('purchase', SLOW_CARD), 'approved', 'error');
   }
 
+  /** Every operation with a card that has this fault, each tried until it is decided. */
+  async meetFault(fault: string): Promise<void> {
+    const ends = ['approved', 'error'];
+    const now = cardWithFault(fault);
+    const later = cardWithFaultLater(fault);
+    await this.#expect(`purchase, fault ${fault}`, this.#pay('purchase', now), ...ends);
+    await this.#expect(`standalone refund, fault ${fault}`, this.#pay('refund', now), ...ends);
+    const refunded = await this.#expect('purchase', this.#pay('purchase', later), 'approved');
+    await this.#expect(`refund, fault ${fault}`, this.#follow(refunded, 'refund', 1_000), ...ends);
+    const voided = await this.#expect('purchase', this.#pay('purchase', later), 'approved');
+    await this.#expect(`void, fault ${fault}`, this.#follow(voided, 'void'), ...ends);
+    const held = await this.#expect('preauthorisation', this.#pay('preauthorisation', later), 'approved');
+    // An advice is repeated until it is acknowledged, never reversed.
+    await this.#expect(`completion, fault ${fault}`, this.#follow(held, 'completion', 9_000), 'approved');
+  }
+
   async #expect(what: string, asked: Promise<Outcome>, ...expected: string[]): Promise<number> {
     const { audit, status } = await asked;
     if (!expected.includes(status)) this.wrong.push(`${what}: ${status} instead of ${expected.join(' or ')}`);
@@ -175,7 +101,7 @@ class JposShop {
     this.#amount += 1;
     const body = paymentBody({
       merchant: this.merchant,
-      reference: 'jpos',
+      reference: 'one of each',
       amount: this.#amount,
       ...(pan !== undefined && { pan }),
     });
@@ -183,7 +109,7 @@ class JposShop {
   }
 
   #follow(target: number, operation: 'completion' | 'refund' | 'void', amount?: number): Promise<Outcome> {
-    const body = targetedBody({ merchant: this.merchant, reference: 'jpos', amount });
+    const body = targetedBody({ merchant: this.merchant, reference: 'one of each', amount });
     return this.#outcome(this.#call('POST', `/transactions/${target}/${operation}`, body));
   }
 
@@ -205,9 +131,4 @@ class JposShop {
     const caller = { baseUrl: this.baseUrl, authorization: this.authorization };
     return call(caller, method, path, { timeoutMs: 30_000, ...(body !== undefined && { body }) });
   }
-}
-
-interface Outcome {
-  readonly audit: number;
-  readonly status: string;
 }
