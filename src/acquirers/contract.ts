@@ -144,7 +144,8 @@ export interface AcquirerLink {
   prepare?(order: Order): Prepared | Promise<Prepared>;
   /**
    * Asks once; must not be retried inside. The gateway waits until its deadline. An answer that comes later still
-   * decides, if no reversal has begun by then.
+   * decides, if no reversal has begun by then. A CVV is erased (`cvv.erase()`) as soon as it was sent; the gateway erases it
+   * when it stops waiting.
    */
   ask(order: Order, prepared: Prepared): Promise<Answer>;
   /**

@@ -79,11 +79,18 @@ export class Creation {
   async #create(command: Command): Promise<Transaction> {
     const { passing, finisher } = this.#parts;
     passing?.('received');
-    const opened = await this.#open(command);
-    const priced = price(opened);
-    const claimed = await this.#claim(priced); // commit A: nothing is sent before it
-    passing?.('claimed');
-    const answer = await this.#ask(claimed); // once, and no database connection is held
+    let claimed: Claimed;
+    let answer: Answer;
+    try {
+      const opened = await this.#open(command);
+      const priced = price(opened);
+      claimed = await this.#claim(priced); // commit A: nothing is sent before it
+      passing?.('claimed');
+      answer = await this.#ask(claimed); // once, and no database connection is held
+    } finally {
+      // The link has erased it when it was sent. Whatever became of it, nobody may send it after this.
+      eraseCvv(command);
+    }
     passing?.('answered');
     const transaction = await finisher.finish(claimed.intent, answer); // commit B: nothing is answered before it
     passing?.('recorded');
@@ -255,6 +262,10 @@ export class Creation {
       askUnderDeadline(link, claimed, deadlineMs, this.#onLate),
     );
   }
+}
+
+function eraseCvv(command: Command): void {
+  if (!isTargeted(command) && command.method.kind === 'card') command.method.card.cvv?.erase();
 }
 
 function secretsOf(method: PaymentMethod): string {

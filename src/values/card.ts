@@ -163,19 +163,44 @@ export class CardNumber extends Unprintable {
   }
 }
 
-/** A CVV that cannot be printed. It lives in memory only, until the acquirer has been asked. */
+/**
+ * A CVV that cannot be printed, and that can be erased: its digits are bytes outside of the heap, which nothing moves or copies.
+ * It lives until the acquirer has been asked. Whoever sends it writes it straight into the message and erases it.
+ */
 export class Cvv extends Unprintable {
-  readonly #digits: string;
+  readonly #digits: Buffer;
   // Always three stars: even the length is nobody's business.
   readonly mask = '***';
 
   constructor(digits: string) {
     super();
     if (!cvv.test(digits)) throw new Error('a CVV is 3 or 4 digits');
-    this.#digits = digits;
+    this.#digits = Buffer.from(digits, 'latin1');
   }
 
+  /** As a text, which nothing can erase: `writeTo` leaves none behind. */
   reveal(): string {
+    return this.#present().toString('latin1');
+  }
+
+  /** Its digits as ASCII. Returns how many they are. */
+  writeTo(message: Uint8Array, at: number): number {
+    const digits = this.#present();
+    message.set(digits, at);
+    return digits.length;
+  }
+
+  /** Overwritten. There is nothing to be had from it any more. */
+  erase(): void {
+    this.#digits.fill(0);
+  }
+
+  get erased(): boolean {
+    return this.#digits[0] === 0;
+  }
+
+  #present(): Buffer {
+    if (this.erased) throw new Error('the CVV was erased: its acquirer has been asked');
     return this.#digits;
   }
 }
