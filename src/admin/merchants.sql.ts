@@ -1,13 +1,13 @@
 import type { Statement } from '../postgres/database.js';
 
 const MERCHANT = `id, organisation_id AS organisation, name, mode, vault,
-  preauthorisation_days AS "preauthorisationDays", acquirer`;
+  preauthorisation_days AS "preauthorisationDays", card_days AS "cardDays", acquirer`;
 
 export const ADD_MERCHANT: Statement = {
   name: '',
   text: `
-    INSERT INTO merchant (organisation_id, name, vault, preauthorisation_days, mode, acquirer)
-    SELECT id, $2, $3, $4, $5, CASE WHEN $5 = 'test' THEN 'simulator' END FROM organisation WHERE id = $1
+    INSERT INTO merchant (organisation_id, name, vault, preauthorisation_days, card_days, mode, acquirer)
+    SELECT id, $2, $3, $4, $6, $5, CASE WHEN $5 = 'test' THEN 'simulator' END FROM organisation WHERE id = $1
     RETURNING ${MERCHANT}`,
 };
 
@@ -20,6 +20,6 @@ export const SET_MERCHANT: Statement = {
   name: '',
   text: `
     UPDATE merchant SET name = coalesce($2, name), vault = coalesce($3, vault),
-      preauthorisation_days = coalesce($4, preauthorisation_days)
+      preauthorisation_days = coalesce($4, preauthorisation_days), card_days = coalesce($5, card_days)
     WHERE id = $1 RETURNING ${MERCHANT}`,
 };

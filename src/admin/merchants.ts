@@ -14,6 +14,7 @@ export interface MerchantView {
   readonly mode: Mode;
   readonly vault: boolean;
   readonly preauthorisationDays: number;
+  readonly cardDays: number;
   /** The link for its cards, if it has one. */
   readonly acquirer: string | null;
 }
@@ -22,11 +23,14 @@ export interface MerchantChange {
   readonly name?: string | undefined;
   readonly vault?: boolean | undefined;
   readonly preauthorisationDays?: number | undefined;
+  /** For how many days what was paid by card can be refunded, and the card is kept for that. */
+  readonly cardDays?: number | undefined;
 }
 
 export interface NewMerchant {
   readonly vault?: boolean | undefined;
   readonly preauthorisationDays?: number | undefined;
+  readonly cardDays?: number | undefined;
   /** A merchant is test or live from the beginning, and for good. */
   readonly live?: boolean | undefined;
 }
@@ -39,10 +43,10 @@ export async function addMerchant(
   operator: string,
   organisation: number,
   name: string,
-  { vault = false, preauthorisationDays = 7, live = false }: NewMerchant = {},
+  { vault = false, preauthorisationDays = 7, cardDays = 120, live = false }: NewMerchant = {},
 ): Promise<MerchantView> {
   const mode: Mode = live ? 'live' : 'test';
-  const values = [organisation, checkedName(name), vault, preauthorisationDays, mode];
+  const values = [organisation, checkedName(name), vault, preauthorisationDays, mode, cardDays];
   try {
     const added = await change(database, operator, 'merchant.added', ADD_MERCHANT, values);
     return added ?? refuse('organisation_not_found', { organisation });
@@ -56,10 +60,10 @@ export async function setMerchant(
   database: Queryable,
   operator: string,
   merchant: number,
-  { name, vault, preauthorisationDays }: MerchantChange,
+  { name, vault, preauthorisationDays, cardDays }: MerchantChange,
 ): Promise<MerchantView> {
   const newName = name === undefined ? null : checkedName(name);
-  const values = [merchant, newName, vault ?? null, preauthorisationDays ?? null];
+  const values = [merchant, newName, vault ?? null, preauthorisationDays ?? null, cardDays ?? null];
   const changed = await change(database, operator, 'merchant.changed', SET_MERCHANT, values);
   return changed ?? refuse('merchant_not_found', { merchant });
 }
@@ -81,8 +85,8 @@ function change(
     const { rows } = await connection.query<MerchantView>(statement, values);
     const [merchant] = rows;
     if (merchant === undefined) return undefined;
-    const { id: merchantId, organisation: organisationId, mode, vault } = merchant;
-    const detail = `${mode}, ${vault ? 'with vault' : 'without vault'}`;
+    const { id: merchantId, organisation: organisationId, mode, vault, cardDays } = merchant;
+    const detail = `${mode}, ${vault ? 'with vault' : 'without vault'}, cards kept ${cardDays} days`;
     await journal(connection, { actor: operator, action, organisationId, merchantId, detail });
     return merchant;
   });

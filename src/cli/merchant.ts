@@ -8,9 +8,11 @@ import {
   setMerchant,
 } from '../admin/merchants.js';
 import type { MerchantId } from '../values/ids.js';
-import { days, id } from './arguments.js';
+import { days, id, manyDays } from './arguments.js';
 import { operate } from './operator.js';
 import { printing } from './output.js';
+
+const CARD_DAYS = 'how long card payments can be refunded; then their cards are destroyed';
 
 export function addMerchantCommands(program: Command): void {
   const merchant = program.command('merchant').description('merchants are who payments are for');
@@ -25,7 +27,8 @@ export function addMerchantCommands(program: Command): void {
         '--live',
         'for real payments, by live links only; without it the merchant is test, and stays so',
       )
-      .option('--preauthorisation-days <days>', 'how long a preauthorisation can be completed', days, 7),
+      .option('--preauthorisation-days <days>', 'how long a preauthorisation can be completed', days, 7)
+      .option('--card-days <days>', CARD_DAYS, manyDays, 120),
     async (name: string, options: NewMerchant & { organisation: number }) => {
       const added = await operate((database, operator) =>
         addMerchant(database, operator, options.organisation, name, options),
@@ -50,7 +53,8 @@ export function addMerchantCommands(program: Command): void {
       .option('--vault', 'give it the vault product')
       .option('--no-vault', 'take the vault product away')
       .option('--name <name>', 'rename it')
-      .option('--preauthorisation-days <days>', 'how long a preauthorisation can be completed', days),
+      .option('--preauthorisation-days <days>', 'how long a preauthorisation can be completed', days)
+      .option('--card-days <days>', CARD_DAYS, manyDays),
     async (merchantId: MerchantId, options: MerchantChange, command: Command) => {
       // Commander sets `vault` to true where `--no-vault` exists and neither was given.
       const vault = command.getOptionValueSource('vault') === 'cli' ? options.vault : undefined;

@@ -1,5 +1,6 @@
 // The vault of a gateway: its data keys, tokens and customers, and how many sessions each organisation may take up.
 import { FairConnections } from '../postgres/fair-connections.js';
+import { destroyCardsOfCustomer } from '../transactions/card-destruction.js';
 import { Customers } from '../vault/customers.js';
 import { DataKeys } from '../vault/keys.js';
 import { Tokens } from '../vault/tokens.js';
@@ -27,6 +28,6 @@ export async function openVault(settings: Settings, databases: Databases): Promi
   return {
     keys,
     tokens: new Tokens({ leases, vault, additions, lookUps }, keys),
-    customers: new Customers({ leases, vault, searches }),
+    customers: new Customers({ leases, vault, searches }, destroyCardsOfCustomer),
   };
 }

@@ -24,6 +24,7 @@ import { openPaymentMethod, type PaymentMethod } from './payment-method.js';
 import { type Opened, type OpenedDirect, type OpenedTargeted, price } from './price.js';
 import { refusalByTarget } from './refusal.js';
 import type { Room } from './room.js';
+import { refundableFromMs } from './target-rules.js';
 import type { DirectClaim, Intent, Transaction } from './transaction.js';
 
 const DAY_MS = 86_400_000;
@@ -194,6 +195,7 @@ export class Creation {
         transactionType: operation,
         correlationId,
         createdMs: priced.atMs,
+        refundableFromMs: refundableFromMs(priced.atMs, merchant),
         reference,
         targetAudit,
         ...(operation !== 'void' && { amountCents: priced.amountCents, currency: priced.currency }),
@@ -221,6 +223,9 @@ export class Creation {
     const link = target && links.known(target.acquirer);
     if (target === undefined || link?.prepare === undefined) return undefined;
     const { organisationId, merchantId } = target;
+    if (operation === 'refund' && link.needsCard && !(await orders.hasCard(organisationId, targetAudit))) {
+      throw (await this.#correlationIdTaken(priced)) ?? fault('target_not_refundable', 'target');
+    }
     const { amountCents, currency } = operation === 'void' ? target : priced;
     const ordered = { organisationId, audit, merchantId, amountCents, currency, createdMs: priced.atMs };
     return this.#prepare(link, orders.onTarget(operation, ordered, targetAudit));
