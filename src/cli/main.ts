@@ -1,6 +1,7 @@
 // The command line: the only entry point.
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { addCardCommands } from './cards.js';
 import { addClockCommands } from './clock.js';
 import { addDirectDebitCommands } from './directdebit.js';
 import { explain } from './errors.js';
@@ -50,6 +51,7 @@ addDirectDebitCommands(program);
 addSettlementCommands(program);
 addWebhookCommands(program);
 addKeyCommands(program);
+addCardCommands(program);
 addJournalCommand(program);
 addEventCommands(program);
 

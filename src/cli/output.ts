@@ -48,7 +48,8 @@ function isListOfObjects(member: unknown): member is object[] {
   return Array.isArray(member) && typeof member[0] === 'object';
 }
 
-function table(rows: readonly Record<string, unknown>[]): string {
+/** A line for each row, under the names of the members. */
+export function table(rows: readonly Record<string, unknown>[]): string {
   const [first] = rows;
   if (first === undefined) return 'None.';
   const names = Object.keys(first);
