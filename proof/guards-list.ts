@@ -1,6 +1,7 @@
 // The guards that `npm run test:guards` removes.
 import type { Guard, NamedTest } from './guard.js';
 import { CALLER_GUARDS } from './guards-of-callers.js';
+import { CARD_GUARDS } from './guards-of-cards.js';
 import { CLAIM_GUARDS } from './guards-of-claims.js';
 import { DIRECTDEBIT_GUARDS } from './guards-of-directdebit.js';
 import { EVENT_GUARDS } from './guards-of-events.js';
@@ -23,6 +24,7 @@ export const GUARDS: readonly Guard[] = [
   ...PROCESS_GUARDS,
   ...SCHEMA_GUARDS,
   ...VAULT_GUARDS,
+  ...CARD_GUARDS,
   ...DIRECTDEBIT_GUARDS,
   ...WEBHOOK_GUARDS,
   ...MODE_GUARDS,
