@@ -125,7 +125,7 @@ export const CARD_GUARDS: readonly Guard[] = [
   {
     name: 'card: the first look finds what was paid while the customer was deleted',
     file: STATEMENTS,
-    find: ' AND NOT EXISTS (SELECT 1 FROM token\n              WHERE token.organisation_id = $1 AND token.id = t.token_id AND token.deleted_at IS NOT NULL)',
+    find: ' AND NOT EXISTS (SELECT 1 FROM token\n              WHERE token.organisation_id = $1 AND token.id = t.token_id AND token.deleted_at IS NOT NULL OFFSET 0)',
     replace: '',
     tests: [[CUSTOMERS, 'while a payment with its token is under way']],
   },
@@ -155,9 +155,16 @@ export const CARD_GUARDS: readonly Guard[] = [
   {
     name: 'card destruction: one process at a time',
     file: DESTRUCTION,
-    find: 'if (!rows[0]?.locked) return true;',
-    replace: '',
+    find: '!rows[0]?.locked || ',
+    replace: 'rows[0] !== undefined && ',
     tests: [[CARDS, 'another process is at it']],
+  },
+  {
+    name: 'card destruction: not while the clocks differ',
+    file: DESTRUCTION,
+    find: ' || this.#clocksApart(rows[0].nowMs)',
+    replace: '',
+    tests: [[CARDS, 'nothing is destroyed, since it may be wrong']],
   },
   {
     name: 'card destruction: what a deletion leaves is worked off',

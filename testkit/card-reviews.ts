@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, vi } from 'vitest';
 import { Database } from '../src/postgres/database.js';
 import { CardDestruction } from '../src/transactions/card-destruction.js';
+import type { Clock } from '../src/transactions/clock.js';
 import type { Answer } from './client.js';
 import type { TestGateway } from './gateway.js';
 
@@ -23,13 +24,24 @@ export async function reviewed(gateway: OnDatabase): Promise<void> {
   await vi.waitFor(async () => expect(await due(gateway)).toEqual([]), { timeout: 20_000, interval: 25 });
 }
 
+/** Of which a test expects that it fails nowhere. The clock is that of the gateway, unless it is to be another. */
+export function destructionOn(database: Database, aheadMs = 0): CardDestruction {
+  return new CardDestruction(database, { now: () => Date.now() + aheadMs } as Clock, {
+    onFailed: (_, error) => {
+      throw error;
+    },
+    onBehind: () => {},
+    onClocksApart: () => {},
+  });
+}
+
 /** The same, and lends a hand: the gateway looks only once a second. */
 export async function reviewedAtOnce(gateway: Pick<TestGateway, 'sql' | 'databaseUrl'>): Promise<void> {
   const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
-  const failed = (_: unknown, error: unknown) => {
-    throw error;
-  };
-  const destruction = new CardDestruction(database, { onFailed: failed, onBehind: () => {} });
+  const [{ advanced }] = (await gateway.sql('SELECT advanced_ms::float8 AS advanced FROM gateway')) as [
+    { advanced: number },
+  ];
+  const destruction = destructionOn(database, advanced);
   try {
     await begin(gateway);
     while ((await due(gateway)).length > 0) {

@@ -61,11 +61,13 @@ export class Background {
     this.#clearing = new Loop(() => clearing.run(), CLEARING_EVERY_MS, failed('clearing'));
     const days = new DayClosing(databases.background, parts.clock);
     this.#closing = new Loop(() => days.run(), CLOSE_DAYS_EVERY_MS, failed('settlement close'));
-    const destruction = new CardDestruction(databases.background, {
+    const destruction = new CardDestruction(databases.background, parts.clock, {
       onFailed: ({ merchantId: merchant }, error) => {
         const { name, code } = error as { name?: string; code?: string };
         log.warn({ merchant, name, code }, 'cards of a merchant could not be looked at');
       },
+      onClocksApart: (seconds) =>
+        log.error({ seconds }, 'the clocks of gateway and database differ: no cards are destroyed'),
       onBehind: (hours) => log.warn({ hours }, 'cards that should be gone are still there'),
     });
     this.#destroying = new Loop(() => destruction.run(), DESTROY_CARDS_EVERY_MS, failed('card destruction'));

@@ -8,10 +8,12 @@ import { ENDS_AT, FOR_LIFE, HAS_CARD, LIFE } from './card-life.sql.js';
 const A_WHILE = `interval '10 minutes'`;
 const A_WHILE_AGO = `(SELECT gateway_now() - ${A_WHILE})`;
 
-/** Only one process at a time: the others' payments come first. */
+/** Only one process at a time: the others' payments come first. And what time it is, by the database. */
 export const LOCK_CARD_DESTRUCTION: Statement = {
   name: 'lock-card-destruction',
-  text: `SELECT pg_try_advisory_xact_lock(hashtext('tollgate card destruction')) AS locked`,
+  text: `
+    SELECT pg_try_advisory_xact_lock(hashtext('tollgate card destruction')) AS locked,
+      (extract(epoch FROM gateway_now()) * 1000)::bigint AS "nowMs"`,
 };
 
 /** Merchants that were added since. */
@@ -22,6 +24,12 @@ export const ADD_CARD_REVIEWS: Statement = {
     SELECT organisation_id, id FROM merchant m
     WHERE NOT EXISTS (SELECT 1 FROM card_review r WHERE r.organisation_id = m.organisation_id AND r.merchant_id = m.id)
     ON CONFLICT DO NOTHING`,
+};
+
+/** Further ahead than a turn is ever put: it comes from a clock that was set back since. */
+export const MEND_CARD_REVIEWS: Statement = {
+  name: 'mend-card-reviews',
+  text: `UPDATE card_review SET next_at = gateway_now() WHERE next_at > (SELECT gateway_now() + interval '1 hour')`,
 };
 
 /** Merchants take turns: however much one of them has, the others come in between. */
@@ -44,7 +52,7 @@ const FURTHEST = `(SELECT created_at, audit FROM page ORDER BY created_at DESC, 
 /**
  * The first look at every transaction, of the merchant ($1, $2), a page ($3) further. Judged is what may end before it can be refunded
  * no more. Nearly all are approved purchases, of which there is nothing to judge yet; what was refunded in full, or paid with a token
- * that is gone, is no such one. Operations lead to the payment that they go back to.
+ * that is gone (asked row by row: `OFFSET 0`), is no such one. Operations lead to the payment that they go back to.
  */
 export const FIRST_LOOK_AT_CARDS: Statement = {
   name: 'first-look-at-cards',
@@ -56,7 +64,7 @@ export const FIRST_LOOK_AT_CARDS: Statement = {
         CASE
           WHEN t.has_card AND NOT (t.transaction_type = 'purchase' AND t.status = 'approved' AND t.voided_by IS NULL
             AND t.refunded_cents < t.amount_cents AND NOT EXISTS (SELECT 1 FROM token
-              WHERE token.organisation_id = $1 AND token.id = t.token_id AND token.deleted_at IS NOT NULL)) THEN t.audit
+              WHERE token.organisation_id = $1 AND token.id = t.token_id AND token.deleted_at IS NOT NULL OFFSET 0)) THEN t.audit
           WHEN t.transaction_type = 'completion' THEN t.target_audit
           WHEN target.transaction_type = 'completion' THEN target.target_audit
           WHEN t.transaction_type = 'refund' THEN t.target_audit
@@ -101,15 +109,18 @@ export const LAST_LOOK_AT_CARDS: Statement = {
     ${SEEN}`,
 };
 
-/** What was held up at one of those looks, and whose time has come. */
+/** What was held up at one of those looks, and whose time has come; or lies further ahead than it is ever put. */
 export const LOOK_AT_HELD_CARDS: Statement = {
   name: 'look-at-held-cards',
   text: `
     WITH page AS (
-      SELECT audit AS card FROM card_held
-      WHERE organisation_id = $1 AND merchant_id = $2 AND look_at <= (SELECT gateway_now()) ORDER BY look_at LIMIT $3
+      (SELECT audit AS card FROM card_held
+      WHERE organisation_id = $1 AND merchant_id = $2 AND look_at <= (SELECT gateway_now()) ORDER BY look_at LIMIT $3)
+      UNION ALL
+      (SELECT audit FROM card_held
+      WHERE organisation_id = $1 AND merchant_id = $2 AND look_at > (SELECT gateway_now() + interval '2 days') LIMIT $3)
     )
-    ${SEEN}`,
+    SELECT (SELECT count(*) FROM page) >= $3 AS more, ${CARDS}`,
 };
 
 /** What was paid with a token of a deleted customer, a page further. */
@@ -198,7 +209,8 @@ export const DESTROY_ENDED_CARDS: Statement = {
       RETURNING t.audit
     ), to_hold AS MATERIALIZED (
       SELECT judged.audit,
-        CASE WHEN judged.undecided THEN moment.present + interval '1 hour' ELSE judged.ends_at + ${A_WHILE} END AS look_at
+        CASE WHEN judged.undecided THEN moment.present + interval '1 hour'
+          ELSE least(judged.ends_at + ${A_WHILE}, moment.present + interval '1 day') END AS look_at
       FROM moment, judged LEFT JOIN card_review review ON review.organisation_id = $1 AND review.merchant_id = $2
       WHERE judged.ends_at > moment.past
         -- As long as it can be refunded, the last look is still to come: unless it has been there, with other days.

@@ -13,9 +13,11 @@ import {
   LOCK_CARD_DESTRUCTION,
   LOOK_AT_CARDS_OF_DELETED_CUSTOMERS,
   LOOK_AT_HELD_CARDS,
+  MEND_CARD_REVIEWS,
   NEXT_CARD_REVIEW,
   POSTPONE_CARD_REVIEW,
 } from './card-destruction.sql.js';
+import type { Clock } from './clock.js';
 
 /** How many rows each look of a turn sees: some milliseconds of PostgreSQL's time. */
 const PAGE = 1_000;
@@ -25,6 +27,10 @@ const RUN_MS = 250;
 const ADD_EVERY_MS = 60_000;
 /** Behind for that long, the operator is told. */
 const BEHIND_MS = 3_600_000;
+/** What is destroyed cannot be brought back: nothing is, while two clocks are further apart than that. */
+const CLOCKS_AGREE_WITHIN_MS = 300_000;
+/** A clock that was moved is known to every process by then. */
+const CLOCKS_AGREE_AFTER_MS = 60_000;
 const LOOKS = [
   FIRST_LOOK_AT_CARDS,
   LAST_LOOK_AT_CARDS,
@@ -49,6 +55,8 @@ export interface CardDestructionEvents {
   readonly onFailed: (owner: CardOwner, error: unknown) => void;
   /** There has been more to do than could be done, for this long. */
   readonly onBehind: (hours: number) => void;
+  /** The clock of the database is ahead of this process's by so much, or behind it: nothing is destroyed. */
+  readonly onClocksApart: (seconds: number) => void;
 }
 
 export class CardDestruction {
@@ -56,9 +64,11 @@ export class CardDestruction {
   /** When there was last nothing left to do. */
   #doneMs = performance.now();
   #toldMs = Number.NEGATIVE_INFINITY;
+  #clocksApartMs: number | undefined;
 
   constructor(
     private readonly database: Database,
+    private readonly clock: Clock,
     private readonly events: CardDestructionEvents,
   ) {}
 
@@ -66,6 +76,7 @@ export class CardDestruction {
     const begunMs = performance.now();
     if (begunMs >= this.#addAtMs) {
       await this.database.query(ADD_CARD_REVIEWS);
+      await this.database.query(MEND_CARD_REVIEWS);
       this.#addAtMs = begunMs + ADD_EVERY_MS;
     }
     do {
@@ -85,8 +96,8 @@ export class CardDestruction {
     let owner: CardOwner | undefined;
     try {
       return await this.database.transaction(async (connection) => {
-        const { rows } = await connection.query<{ locked: boolean }>(LOCK_CARD_DESTRUCTION);
-        if (!rows[0]?.locked) return true;
+        const { rows } = await connection.query<{ locked: boolean; nowMs: number }>(LOCK_CARD_DESTRUCTION);
+        if (!rows[0]?.locked || this.#clocksApart(rows[0].nowMs)) return true;
         [owner] = (await connection.query<CardOwner>(NEXT_CARD_REVIEW)).rows;
         if (owner === undefined) return true;
         await takeTurn(connection, owner);
@@ -98,6 +109,22 @@ export class CardDestruction {
       this.events.onFailed(owner, error);
       return false;
     }
+  }
+
+  /** A clock that is wrong would destroy cards that are needed. */
+  #clocksApart(databaseMs: number): boolean {
+    const apartMs = databaseMs - this.clock.now();
+    if (Math.abs(apartMs) < CLOCKS_AGREE_WITHIN_MS) {
+      this.#clocksApartMs = undefined;
+      return false;
+    }
+    const nowMs = performance.now();
+    this.#clocksApartMs ??= nowMs;
+    if (nowMs - this.#clocksApartMs >= CLOCKS_AGREE_AFTER_MS && nowMs - this.#toldMs >= BEHIND_MS) {
+      this.#toldMs = nowMs;
+      this.events.onClocksApart(Math.round(apartMs / 1_000));
+    }
+    return true;
   }
 }
 
