@@ -2,6 +2,7 @@
 import type { Guard, NamedTest } from './guard.js';
 import { ACQUIRER_GUARDS } from './guards-of-acquirers.js';
 import { CALLER_GUARDS } from './guards-of-callers.js';
+import { CARD_GUARDS } from './guards-of-cards.js';
 import { CLAIM_GUARDS } from './guards-of-claims.js';
 import { DIRECTDEBIT_GUARDS } from './guards-of-directdebit.js';
 import { EVENT_GUARDS } from './guards-of-events.js';
@@ -24,6 +25,7 @@ export const GUARDS: readonly Guard[] = [
   ...PROCESS_GUARDS,
   ...SCHEMA_GUARDS,
   ...VAULT_GUARDS,
+  ...CARD_GUARDS,
   ...DIRECTDEBIT_GUARDS,
   ...WEBHOOK_GUARDS,
   ...MODE_GUARDS,

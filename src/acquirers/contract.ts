@@ -40,7 +40,10 @@ export interface StandaloneRefund extends AnyOrder {
  */
 interface OnTarget extends AnyOrder {
   readonly target: Target;
-  /** The card of the payment that it goes back to. Never with a CVV. */
+  /**
+   * The card of the payment that it goes back to, as long as anything can be done with that. Never with a CVV. Rejects with
+   * `CardDestroyed` where it is gone.
+   */
   openCard(): Promise<CardDetails>;
 }
 
@@ -139,13 +142,19 @@ export interface AcquirerLink {
   /** Also while it is being opened, and where that has failed. */
   close(): Promise<void>;
   /**
+   * A link that prepares, and cannot refund without the card number. Where that has been destroyed, because the customer was deleted, a
+   * refund is refused before anything is stored of it.
+   */
+  readonly needsCard?: boolean;
+  /**
    * What must be durable before the order is asked, so that any process can inquire, repeat or reverse it. A link that
    * gets by with the order itself has no such method. An order for which it throws is not processed.
    */
   prepare?(order: Order): Prepared | Promise<Prepared>;
   /**
    * Asks once; must not be retried inside. The gateway waits until its deadline. An answer that comes later still
-   * decides, if no reversal has begun by then.
+   * decides, if no reversal has begun by then. A CVV is erased (`cvv.erase()`) as soon as it was sent; the gateway erases it
+   * when it stops waiting. What is answered `declined` or `faulty` keeps no card: nothing is left to be reversed then.
    */
   ask(order: Order, prepared: Prepared): Promise<Answer>;
   /**
@@ -155,6 +164,14 @@ export interface AcquirerLink {
   inquire(order: StoredOrder, prepared: Prepared): Promise<Finding>;
   /** Undoes whatever was done for this order, and has it refused should it still arrive. Repeated until confirmed. */
   reverse(order: StoredOrder, prepared: Prepared): Promise<Reversal>;
+}
+
+/** There is no card to open any more, and never will be. Of a refund, nothing can be sent: `not_sent`. */
+export class CardDestroyed extends Error {
+  override readonly name = 'CardDestroyed';
+  constructor() {
+    super('the card of the transaction is destroyed');
+  }
 }
 
 /** Nothing simulated ever approves a live payment, and no test moves real money. */

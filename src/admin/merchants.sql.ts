@@ -1,15 +1,15 @@
 import type { Statement } from '../postgres/database.js';
 
 const MERCHANT = `id, organisation_id AS organisation, name, mode, vault,
-  preauthorisation_days AS "preauthorisationDays", acquirer, acceptor_id AS "acceptorId", terminals,
-  category_code AS "categoryCode"`;
+  preauthorisation_days AS "preauthorisationDays", card_days AS "cardDays", acquirer, acceptor_id AS "acceptorId",
+  terminals, category_code AS "categoryCode"`;
 
 export const ADD_MERCHANT: Statement = {
   name: '',
   text: `
-    INSERT INTO merchant (organisation_id, name, vault, preauthorisation_days, mode, acquirer, acceptor_id, terminals,
-      category_code)
-    SELECT id, $2, $3, $4, $5, $6, $7, $8, $9 FROM organisation WHERE id = $1
+    INSERT INTO merchant (organisation_id, name, vault, preauthorisation_days, card_days, mode, acquirer, acceptor_id,
+      terminals, category_code)
+    SELECT id, $2, $3, $4, $5, $6, $7, $8, $9, $10 FROM organisation WHERE id = $1
     RETURNING ${MERCHANT}`,
 };
 
@@ -22,8 +22,8 @@ export const SET_MERCHANT: Statement = {
   name: '',
   text: `
     UPDATE merchant SET name = coalesce($2, name), vault = coalesce($3, vault),
-      preauthorisation_days = coalesce($4, preauthorisation_days),
-      acquirer = CASE WHEN $5 THEN $6 ELSE acquirer END, acceptor_id = coalesce($7, acceptor_id),
-      terminals = coalesce($8, terminals), category_code = coalesce($9, category_code)
+      preauthorisation_days = coalesce($4, preauthorisation_days), card_days = coalesce($5, card_days),
+      acquirer = CASE WHEN $6 THEN $7 ELSE acquirer END, acceptor_id = coalesce($8, acceptor_id),
+      terminals = coalesce($9, terminals), category_code = coalesce($10, category_code)
     WHERE id = $1 RETURNING ${MERCHANT}`,
 };

@@ -15,6 +15,7 @@ export interface MerchantView {
   readonly mode: Mode;
   readonly vault: boolean;
   readonly preauthorisationDays: number;
+  readonly cardDays: number;
   /** The link for its cards, if it has one. */
   readonly acquirer: string | null;
   /** What that acquirer knows it by, as far as it was set. */
@@ -32,11 +33,14 @@ export interface MerchantChange extends AcceptorWish {
   readonly name?: string | undefined;
   readonly vault?: boolean | undefined;
   readonly preauthorisationDays?: number | undefined;
+  /** For how many days what was paid by card can be refunded, and the card is kept for that. */
+  readonly cardDays?: number | undefined;
 }
 
 export interface NewMerchant extends AcceptorWish {
   readonly vault?: boolean | undefined;
   readonly preauthorisationDays?: number | undefined;
+  readonly cardDays?: number | undefined;
   /** A merchant is test or live from the beginning, and for good. */
   readonly live?: boolean | undefined;
 }
@@ -49,7 +53,7 @@ export async function addMerchant(
   operator: string,
   organisation: number,
   name: string,
-  { vault = false, preauthorisationDays = 7, live = false, ...acceptor }: NewMerchant = {},
+  { vault = false, preauthorisationDays = 7, cardDays = 120, live = false, ...acceptor }: NewMerchant = {},
 ): Promise<MerchantView> {
   const mode: Mode = live ? 'live' : 'test';
   checkAcceptor(acceptor);
@@ -59,6 +63,7 @@ export async function addMerchant(
     checkedName(name),
     vault,
     preauthorisationDays,
+    cardDays,
     mode,
     acquirer,
     acceptorId ?? null,
@@ -78,7 +83,7 @@ export async function setMerchant(
   database: Queryable,
   operator: string,
   merchant: number,
-  { name, vault, preauthorisationDays, ...acceptor }: MerchantChange,
+  { name, vault, preauthorisationDays, cardDays, ...acceptor }: MerchantChange,
 ): Promise<MerchantView> {
   const newName = name === undefined ? null : checkedName(name);
   checkAcceptor(acceptor);
@@ -88,6 +93,7 @@ export async function setMerchant(
     newName,
     vault ?? null,
     preauthorisationDays ?? null,
+    cardDays ?? null,
     acquirer !== undefined,
     acquirer ?? null,
     acceptorId ?? null,
@@ -119,10 +125,11 @@ function change(
     // After it is written: what is refused is taken back with it.
     if (Object.values(acceptor).some((given) => given !== undefined))
       await checkAcquirer(connection, merchant);
-    const { id: merchantId, organisation: organisationId, mode, vault } = merchant;
+    const { id: merchantId, organisation: organisationId, mode, vault, cardDays } = merchant;
     const detail = [
       mode,
       vault ? 'with vault' : 'without vault',
+      `cards kept ${cardDays} days`,
       ...(merchant.acquirer === null ? [] : [merchant.acquirer]),
       ...(merchant.acceptorId === undefined ? [] : [merchant.acceptorId]),
     ].join(', ');

@@ -53,7 +53,7 @@ function statusOf(type: string): TransactionStatus {
 }
 
 function dataOf(event: FeedEvent, transaction: TransactionThen | undefined): object {
-  if (transaction !== undefined) return toldTransaction(transaction, transaction.mode);
+  if (transaction !== undefined) return toldTransaction(transaction, transaction);
   const { subject: id, merchantId, data } = event;
   // Whoever reads it may be assigned to another merchant, or to none.
   const within = `?merchant_id=${merchantId}`;

@@ -1,5 +1,6 @@
 // Transactions on their way out: the response objects and their links.
 
+import type { Merchant } from '../merchants/callers.js';
 import { completableCents, refundableCents, voidable } from '../transactions/target-rules.js';
 import {
   directdebitMode,
@@ -9,7 +10,6 @@ import {
   voidableUntilMs,
 } from '../transactions/transaction.js';
 import type { Audit } from '../values/ids.js';
-import type { Mode } from '../values/mode.js';
 import { sydneyTimestamp } from '../values/sydney.js';
 import { KVP_REQUEST_PREFIX, KVP_RESPONSE_PREFIX } from '../values/text.js';
 import type { CreatedTransaction, LookedUpTransaction } from './transaction-schemas.js';
@@ -31,21 +31,28 @@ const GATEWAY_MESSAGES: Readonly<Record<GatewayStatusCode, string>> = {
   [GATEWAY_STATUS.unknown]: 'Not known yet; being resolved',
 };
 
+/** What a transaction's merchant has to do with what is shown of it. */
+type OfMerchant = Pick<Merchant, 'mode' | 'cardDays'>;
+
 /** A creating response: without the `transaction` object. */
-export function createdTransaction(transaction: Transaction, mode: Mode, nowMs: number): CreatedTransaction {
+export function createdTransaction(
+  transaction: Transaction,
+  merchant: OfMerchant,
+  nowMs: number,
+): CreatedTransaction {
   return {
     audit: transaction.audit,
     gateway_timestamp: sydneyTimestamp(transaction.createdMs),
     merchant: { id: transaction.merchantId },
-    kvps: kvpsOf(transaction, mode),
+    kvps: kvpsOf(transaction, merchant),
     status: statusOf(transaction),
-    _links: linksOf(transaction, nowMs),
+    _links: linksOf(transaction, nowMs, merchant),
   };
 }
 
 export function lookedUpTransaction(
   transaction: Transaction,
-  mode: Mode,
+  merchant: OfMerchant,
   nowMs: number,
 ): LookedUpTransaction {
   const { targetAudit } = transaction;
@@ -54,7 +61,7 @@ export function lookedUpTransaction(
     audit: transaction.audit,
     gateway_timestamp: sydneyTimestamp(transaction.createdMs),
     merchant: { id: transaction.merchantId },
-    kvps: { ...kvpsOf(transaction, mode), ...allowances(transaction, nowMs) },
+    kvps: { ...kvpsOf(transaction, merchant), ...allowances(transaction, nowMs, merchant) },
     transaction: {
       reference: transaction.reference,
       transaction_type: transaction.transactionType,
@@ -64,19 +71,19 @@ export function lookedUpTransaction(
       ...(directdebit_mode !== undefined && { directdebit_mode }),
     },
     status: statusOf(transaction),
-    _links: linksOf(transaction, nowMs),
+    _links: linksOf(transaction, nowMs, merchant),
   };
 }
 
 /** In an event: without its payment method, and without what could be done with it, which is past by the time it is read. */
-export function toldTransaction(transaction: Transaction, mode: Mode) {
+export function toldTransaction(transaction: Transaction, merchant: Pick<Merchant, 'mode'>) {
   const { targetAudit } = transaction;
   const directdebit_mode = directdebitMode(transaction);
   return {
     audit: transaction.audit,
     gateway_timestamp: sydneyTimestamp(transaction.createdMs),
     merchant: { id: transaction.merchantId },
-    kvps: kvpsOf(transaction, mode),
+    kvps: kvpsOf(transaction, merchant),
     transaction: {
       reference: transaction.reference,
       transaction_type: transaction.transactionType,
@@ -121,21 +128,29 @@ function statusOf(transaction: Transaction): CreatedTransaction['status'] {
   };
 }
 
-function linksOf(transaction: Transaction, nowMs: number): CreatedTransaction['_links'] {
+function linksOf(
+  transaction: Transaction,
+  nowMs: number,
+  merchant: OfMerchant,
+): CreatedTransaction['_links'] {
   const self = transactionPath(transaction.audit);
   return {
     self: { href: self },
     ...(transaction.targetAudit !== undefined && {
       target: { href: transactionPath(transaction.targetAudit) },
     }),
-    ...(completableCents(transaction, nowMs) !== undefined && { completion: { href: `${self}/completion` } }),
-    ...(refundableCents(transaction, nowMs) !== undefined && { refund: { href: `${self}/refund` } }),
-    ...(voidable(transaction, nowMs) && { void: { href: `${self}/void` } }),
+    ...(completableCents(transaction, nowMs, merchant) !== undefined && {
+      completion: { href: `${self}/completion` },
+    }),
+    ...(refundableCents(transaction, nowMs, merchant) !== undefined && {
+      refund: { href: `${self}/refund` },
+    }),
+    ...(voidable(transaction, nowMs, merchant) && { void: { href: `${self}/void` } }),
   };
 }
 
 /** Those of the request; and of play money, that it is. */
-function kvpsOf({ kvps }: Transaction, mode: Mode): Record<string, string> {
+function kvpsOf({ kvps }: Transaction, { mode }: Pick<Merchant, 'mode'>): Record<string, string> {
   const prefixed: Record<string, string> = {};
   for (const key in kvps) prefixed[KVP_REQUEST_PREFIX + key] = kvps[key] as string;
   if (mode === 'test') prefixed[MODE] = mode;
@@ -143,16 +158,16 @@ function kvpsOf({ kvps }: Transaction, mode: Mode): Record<string, string> {
 }
 
 /** What the links allow: how much, and until when. */
-function allowances(transaction: Transaction, nowMs: number): Record<string, string> {
+function allowances(transaction: Transaction, nowMs: number, merchant: OfMerchant): Record<string, string> {
   const said: Record<string, string> = {};
-  const refundable = refundableCents(transaction, nowMs);
+  const refundable = refundableCents(transaction, nowMs, merchant);
   if (refundable !== undefined) said[`${KVP_RESPONSE_PREFIX}REFUNDABLE_AMOUNT`] = String(refundable);
-  const completable = completableCents(transaction, nowMs);
+  const completable = completableCents(transaction, nowMs, merchant);
   if (completable !== undefined) {
     said[`${KVP_RESPONSE_PREFIX}COMPLETABLE_AMOUNT`] = String(completable);
     said[`${KVP_RESPONSE_PREFIX}COMPLETABLE_UNTIL`] = sydneyTimestamp(transaction.completableUntilMs ?? 0);
   }
-  if (voidable(transaction, nowMs)) {
+  if (voidable(transaction, nowMs, merchant)) {
     said[`${KVP_RESPONSE_PREFIX}VOIDABLE_UNTIL`] = sydneyTimestamp(voidableUntilMs(transaction, nowMs));
   }
   return said;

@@ -113,7 +113,7 @@ export const HISTORY_OPERATIONS = [
         body: {
           _links: listLinks(`${BASE_PATH}/transactions/history`, query, page.end),
           results: page.items.map((transaction) =>
-            lookedUpTransaction(transaction, permittedMerchant(caller, transaction.merchantId).mode, nowMs),
+            lookedUpTransaction(transaction, permittedMerchant(caller, transaction.merchantId), nowMs),
           ),
         },
         ...(named !== undefined && { merchantId: named.id }),

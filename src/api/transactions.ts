@@ -72,7 +72,7 @@ async function create(command: Command, { creation, clock }: TransactionServices
   return {
     status: 201,
     location: transactionPath(audit),
-    body: createdTransaction(transaction, command.merchant.mode, clock.now()),
+    body: createdTransaction(transaction, command.merchant, clock.now()),
     audit,
     merchantId,
     outcome,
@@ -211,8 +211,8 @@ export const TRANSACTION_OPERATIONS = [
       const transaction = await lookup.byAudit(caller, audit, caller.merchants.keys());
       if (transaction === undefined) throw fault('transaction_not_found', 'target');
       const { merchantId, status: outcome } = transaction;
-      const { mode } = permittedMerchant(caller, merchantId);
-      const body = lookedUpTransaction(transaction, mode, clock.now());
+      const merchant = permittedMerchant(caller, merchantId);
+      const body = lookedUpTransaction(transaction, merchant, clock.now());
       return { status: 200, body, audit, merchantId, outcome };
     },
   }),
@@ -238,7 +238,7 @@ export const TRANSACTION_OPERATIONS = [
       const found = (await look()) ?? (await searchFence.findOrFence(key, { look, prove }));
       return {
         status: 200,
-        body: { results: found === undefined ? [] : [lookedUpTransaction(found, merchant.mode, nowMs)] },
+        body: { results: found === undefined ? [] : [lookedUpTransaction(found, merchant, nowMs)] },
         merchantId: merchant.id,
         ...(found !== undefined && { audit: found.audit, outcome: found.status }),
       };

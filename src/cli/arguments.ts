@@ -24,6 +24,11 @@ export function days(text: string): number {
   return wholeNumber(text, 365);
 }
 
+/** Ten years at most. */
+export function manyDays(text: string): number {
+  return wholeNumber(text, 3_650);
+}
+
 export function duration(text: string): number {
   const ms = parseDuration(text);
   if (ms === undefined) {

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { addAcquirerCommands } from './acquirer.js';
+import { addCardCommands } from './cards.js';
 import { addClockCommands } from './clock.js';
 import { addDirectDebitCommands } from './directdebit.js';
 import { explain } from './errors.js';
@@ -52,6 +53,7 @@ addDirectDebitCommands(program);
 addSettlementCommands(program);
 addWebhookCommands(program);
 addKeyCommands(program);
+addCardCommands(program);
 addJournalCommand(program);
 addEventCommands(program);
 

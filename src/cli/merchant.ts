@@ -8,12 +8,13 @@ import {
   setMerchant,
 } from '../admin/merchants.js';
 import type { MerchantId } from '../values/ids.js';
-import { days, id } from './arguments.js';
+import { days, id, manyDays } from './arguments.js';
 import { operate } from './operator.js';
 import { printing } from './output.js';
 
 type GivenChange = Omit<MerchantChange, 'acquirer'> & { readonly acquirer: string | false };
 
+const CARD_DAYS = 'how long card payments can be refunded; then their cards are destroyed';
 const ACCEPTOR_ID = 'what its acquirer knows it by';
 const TERMINALS = 'its terminals at its acquirer, with commas between; payments go over them in turns';
 const CATEGORY_CODE = 'its merchant category code';
@@ -36,6 +37,7 @@ export function addMerchantCommands(program: Command): void {
         'for real payments, by live links only; without it the merchant is test, and stays so',
       )
       .option('--preauthorisation-days <days>', 'how long a preauthorisation can be completed', days, 7)
+      .option('--card-days <days>', CARD_DAYS, manyDays, 120)
       .option('--acquirer <name>', 'the link for its cards')
       .option('--acceptor-id <id>', ACCEPTOR_ID)
       .option('--terminals <list>', TERMINALS, terminals)
@@ -65,6 +67,7 @@ export function addMerchantCommands(program: Command): void {
       .option('--no-vault', 'take the vault product away')
       .option('--name <name>', 'rename it')
       .option('--preauthorisation-days <days>', 'how long a preauthorisation can be completed', days)
+      .option('--card-days <days>', CARD_DAYS, manyDays)
       .option('--acquirer <name>', 'the link for its cards from now on')
       .option('--no-acquirer', 'no link for its cards any more')
       .option('--acceptor-id <id>', ACCEPTOR_ID)

@@ -48,7 +48,8 @@ function isListOfObjects(member: unknown): member is object[] {
   return Array.isArray(member) && typeof member[0] === 'object';
 }
 
-function table(rows: readonly Record<string, unknown>[]): string {
+/** A line for each row, under the names of the members of all of them. */
+export function table(rows: readonly Record<string, unknown>[]): string {
   if (rows.length === 0) return 'None.';
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const lines = [names, ...rows.map((row) => names.map((name) => cell(row[name])))];

@@ -1,10 +1,11 @@
 // The background loops of a gateway: heartbeats, the resolver, the sweep, the clearing of direct debits, the close of settlement
-// days and the end of old events.
+// days, the destruction of cards and the end of old events.
 import type { Logger } from 'pino';
 import type { Clearing } from '../directdebit/clearing.js';
 import { EventRetention } from '../events/retention.js';
 import { DayClosing } from '../settlement/closing.js';
 import type { AuditLeases } from '../transactions/audit-leases.js';
+import { CardDestruction } from '../transactions/card-destruction.js';
 import type { Clock } from '../transactions/clock.js';
 import type { ProcessRegistry } from '../transactions/process-registry.js';
 import type { Resolver } from '../transactions/resolver.js';
@@ -19,6 +20,7 @@ const HEARTBEAT_EVERY_MS = 1_000;
 const CLEARING_EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 1_000;
 const CLOSE_DAYS_EVERY_MS = 1_000;
+const DESTROY_CARDS_EVERY_MS = 1_000;
 const FORGET_EVENTS_EVERY_MS = 3_600_000;
 
 export interface BackgroundParts {
@@ -40,6 +42,7 @@ export class Background {
   readonly #sweeping: Loop;
   readonly #clearing: Loop;
   readonly #closing: Loop;
+  readonly #destroying: Loop;
   readonly #forgetting: Loop;
 
   constructor(private readonly parts: BackgroundParts) {
@@ -58,6 +61,16 @@ export class Background {
     this.#clearing = new Loop(() => clearing.run(), CLEARING_EVERY_MS, failed('clearing'));
     const days = new DayClosing(databases.background, parts.clock);
     this.#closing = new Loop(() => days.run(), CLOSE_DAYS_EVERY_MS, failed('settlement close'));
+    const destruction = new CardDestruction(databases.background, parts.clock, {
+      onFailed: ({ merchantId: merchant }, error) => {
+        const { name, code } = error as { name?: string; code?: string };
+        log.warn({ merchant, name, code }, 'cards of a merchant could not be looked at');
+      },
+      onClocksApart: (seconds) =>
+        log.error({ seconds }, 'the clocks of gateway and database differ: no cards are destroyed'),
+      onBehind: (hours) => log.warn({ hours }, 'cards that should be gone are still there'),
+    });
+    this.#destroying = new Loop(() => destruction.run(), DESTROY_CARDS_EVERY_MS, failed('card destruction'));
     const retention = new EventRetention(databases.background, settings.eventDays);
     this.#forgetting = new Loop(() => retention.run(), FORGET_EVENTS_EVERY_MS, failed('event retention'));
     this.#heartbeats = new Loop(
@@ -87,6 +100,7 @@ export class Background {
       this.#sweeping,
       this.#clearing,
       this.#closing,
+      this.#destroying,
       this.#forgetting,
       this.#heartbeats,
     ];
@@ -101,6 +115,7 @@ export class Background {
     if (clock.advancedBy(reply.advancedMs)) {
       this.#clearing.wake();
       this.#closing.wake();
+      this.#destroying.wake();
     }
     await searchFence.forget();
   }

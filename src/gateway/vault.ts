@@ -1,5 +1,6 @@
 // The vault of a gateway: its data keys, tokens and customers, and how many sessions each organisation may take up.
 import { FairConnections } from '../postgres/fair-connections.js';
+import { destroyCardsOfCustomer } from '../transactions/card-destruction.js';
 import { Customers } from '../vault/customers.js';
 import type { KeyProvider } from '../vault/key-provider.js';
 import { DataKeys } from '../vault/keys.js';
@@ -31,6 +32,6 @@ export async function openVault(settings: Settings, databases: Databases): Promi
     provider,
     keys,
     tokens: new Tokens({ leases, vault, additions, lookUps }, keys),
-    customers: new Customers({ leases, vault, searches }),
+    customers: new Customers({ leases, vault, searches }, destroyCardsOfCustomer),
   };
 }

@@ -74,11 +74,16 @@ export function buildServer(services: ServerServices): FastifyInstance {
     // Many clients name a content type even where there is no content.
     if (request.method === 'DELETE') return done(null);
     if (!isPlain(request)) return done(refused('unsupported_media_type', ['header', 'Content-Encoding']));
+    let parsed: unknown;
     try {
-      done(null, JSON.parse(body.toString('utf8')));
+      parsed = JSON.parse(body.toString('utf8'));
     } catch {
-      done(refused('malformed_json', ['body']));
+      return done(refused('malformed_json', ['body']));
+    } finally {
+      // There may be a card number and a CVV in it.
+      body.fill(0);
     }
+    done(null, parsed);
   });
 
   app.decorateRequest('context');

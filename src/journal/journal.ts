@@ -42,7 +42,8 @@ export type JournalAction =
   | 'keys.rotation_begun'
   | 'keys.rotated'
   | 'keys.rewrapped'
-  | 'keys.destroyed';
+  | 'keys.destroyed'
+  | 'cards.review_begun';
 
 export interface JournalEntry {
   /** `user:NAME`, `operator:NAME`, `bank:simulated`, `gateway:resolver` or `gateway:webhooks`. */

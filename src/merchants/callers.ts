@@ -13,6 +13,8 @@ export interface Merchant {
   readonly id: MerchantId;
   readonly vault: boolean;
   readonly preauthorisationDays: number;
+  /** For how many days what was paid by card can be refunded, and the card is kept for that. */
+  readonly cardDays: number;
   readonly mode: Mode;
   /** The links for its cards and for bank accounts; empty where it has none. */
   readonly acquirer: string | null;
@@ -134,9 +136,9 @@ export class Callers {
       return undefined;
     }
     const merchants = new Map(
-      rows.map(({ id, vault, preauthorisationDays, mode, acquirer, bank, plugins }) => [
+      rows.map(({ id, vault, preauthorisationDays, cardDays, mode, acquirer, bank, plugins }) => [
         id,
-        { id, vault, preauthorisationDays, mode, acquirer, bank, plugins },
+        { id, vault, preauthorisationDays, cardDays, mode, acquirer, bank, plugins },
       ]),
     );
     const { organisationId, assignedMerchantId, secretDigest: read } = first;

@@ -128,6 +128,7 @@ export const ASKED_OF_TARGETS = columns<TargetedClaim>(
     target_audit: integer(({ targetAudit }) => targetAudit),
     amount_cents: bigint(({ amountCents }) => amountCents),
     created_ms: float(({ createdMs }) => createdMs),
+    refundable_from_ms: float(({ refundableFromMs }) => refundableFromMs),
     transaction_type: text(({ transactionType }) => transactionType),
     correlation_id: text(({ correlationId }) => correlationId),
     reference: text(({ reference }) => reference),
@@ -150,7 +151,8 @@ export const CLAIM_TARGETED: Statement = {
   text: `
     WITH asked AS (
       SELECT organisation_id, audit, merchant_id, target_audit, amount_cents, to_timestamp(created_ms / 1000) AS created_at,
-        transaction_type, correlation_id, reference, currency, kvps, decisions::json AS decisions
+        to_timestamp(refundable_from_ms / 1000) AS refundable_from, transaction_type, correlation_id, reference, currency, kvps,
+        decisions::json AS decisions
       FROM ${ASKED_OF_TARGETS.rows}
       WHERE ${PAST_EVERY_FENCE}
     ), allowed AS (

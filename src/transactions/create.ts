@@ -24,6 +24,7 @@ import { openPaymentMethod, type PaymentMethod } from './payment-method.js';
 import { type Opened, type OpenedDirect, type OpenedTargeted, price } from './price.js';
 import { refusalByTarget } from './refusal.js';
 import type { Room } from './room.js';
+import { refundableFromMs } from './target-rules.js';
 import type { DirectClaim, Intent, Transaction } from './transaction.js';
 
 const DAY_MS = 86_400_000;
@@ -79,11 +80,18 @@ export class Creation {
   async #create(command: Command): Promise<Transaction> {
     const { passing, finisher } = this.#parts;
     passing?.('received');
-    const opened = await this.#open(command);
-    const priced = price(opened);
-    const claimed = await this.#claim(priced); // commit A: nothing is sent before it
-    passing?.('claimed');
-    const answer = await this.#ask(claimed); // once, and no database connection is held
+    let claimed: Claimed;
+    let answer: Answer;
+    try {
+      const opened = await this.#open(command);
+      const priced = price(opened);
+      claimed = await this.#claim(priced); // commit A: nothing is sent before it
+      passing?.('claimed');
+      answer = await this.#ask(claimed); // once, and no database connection is held
+    } finally {
+      // The link has erased it when it was sent. Whatever became of it, nobody may send it after this.
+      eraseCvv(command);
+    }
     passing?.('answered');
     const transaction = await finisher.finish(claimed.intent, answer); // commit B: nothing is answered before it
     passing?.('recorded');
@@ -187,6 +195,7 @@ export class Creation {
         transactionType: operation,
         correlationId,
         createdMs: priced.atMs,
+        refundableFromMs: refundableFromMs(priced.atMs, merchant),
         reference,
         targetAudit,
         ...(operation !== 'void' && { amountCents: priced.amountCents, currency: priced.currency }),
@@ -214,6 +223,9 @@ export class Creation {
     const link = target && links.known(target.acquirer);
     if (target === undefined || link?.prepare === undefined) return undefined;
     const { organisationId, merchantId } = target;
+    if (operation === 'refund' && link.needsCard && !(await orders.hasCard(organisationId, targetAudit))) {
+      throw (await this.#correlationIdTaken(priced)) ?? fault('target_not_refundable', 'target');
+    }
     const { amountCents, currency } = operation === 'void' ? target : priced;
     const ordered = { organisationId, audit, merchantId, amountCents, currency, createdMs: priced.atMs };
     return this.#prepare(link, orders.onTarget(operation, ordered, targetAudit));
@@ -255,6 +267,10 @@ export class Creation {
       askUnderDeadline(link, claimed, deadlineMs, this.#onLate),
     );
   }
+}
+
+function eraseCvv(command: Command): void {
+  if (!isTargeted(command) && command.method.kind === 'card') command.method.card.cvv?.erase();
 }
 
 function secretsOf(method: PaymentMethod): string {

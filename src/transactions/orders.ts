@@ -1,13 +1,14 @@
 // Orders: what an acquirer is asked for a transaction, made from the intent or from what is stored of it.
-import type {
-  Completion,
-  MoneyOperation,
-  Payment,
-  Refund,
-  StandaloneRefund,
-  StoredOrder,
-  StoredTarget,
-  Void,
+import {
+  CardDestroyed,
+  type Completion,
+  type MoneyOperation,
+  type Payment,
+  type Refund,
+  type StandaloneRefund,
+  type StoredOrder,
+  type StoredTarget,
+  type Void,
 } from '../acquirers/contract.js';
 import type { Database } from '../postgres/database.js';
 import type { CardDetails } from '../values/card.js';
@@ -120,12 +121,17 @@ export class Orders {
     ) as unknown as StoredTarget;
   }
 
+  /** Whether an order on this transaction could open its card. */
+  async hasCard(organisationId: OrganisationId, audit: Audit): Promise<boolean> {
+    return (await this.parts.database.query(SEALED_CARD, [organisationId, audit])).rows.length > 0;
+  }
+
   /** Of this transaction or, going back from target to target, of the payment that everything began with. */
   async #openCard(organisationId: OrganisationId, audit: Audit): Promise<CardDetails> {
     const { database, keys } = this.parts;
     const { rows } = await database.query<SealedCard>(SEALED_CARD, [organisationId, audit]);
     const [row] = rows;
-    if (row === undefined) throw new Error('the transaction has no card');
+    if (row === undefined) throw new CardDestroyed();
     const { merchantId, keyVersion, sealed } = row;
     const key = await keys.version(organisationId, merchantId, keyVersion);
     const place = paymentDetailsPlace({ organisationId, merchantId }, row.audit);

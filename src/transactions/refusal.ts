@@ -11,16 +11,17 @@ export function refusalByTarget(
   nowMs: number,
 ): Fault | undefined {
   if (target === undefined) return fault('transaction_not_found', 'target');
+  const { merchant } = command;
   switch (command.operation) {
     case 'completion': {
-      if (!COMPLETABLE.allows(target, nowMs)) return fault('target_not_completable', 'target');
+      if (!COMPLETABLE.allows(target, nowMs, merchant)) return fault('target_not_completable', 'target');
       if (command.currency !== target.currency) return fault('target_not_completable', 'currency');
       return command.amountCents > MOST_COMPLETABLE.cents(target)
         ? fault('completion_exceeds_preauthorisation', 'amount')
         : undefined;
     }
     case 'refund': {
-      const left = refundableCents(target, nowMs);
+      const left = refundableCents(target, nowMs, merchant);
       if (left === undefined) {
         // Refunded in full is still a matter of the amount.
         const usedUp = target.status === 'approved' && MOST_REFUNDABLE.cents(target) === 0;
@@ -30,6 +31,6 @@ export function refusalByTarget(
       return command.amountCents > left ? fault('refund_exceeds_original', 'amount') : undefined;
     }
     case 'void':
-      return voidable(target, nowMs) ? undefined : fault('target_not_voidable', 'target');
+      return voidable(target, nowMs, merchant) ? undefined : fault('target_not_voidable', 'target');
   }
 }

@@ -20,6 +20,16 @@ const NOW = `(SELECT now() + advanced_ms * interval '1 millisecond' FROM gateway
 /** What a new status brings along. */
 const DECIDED_NOW = `version = t.version + 1, decided_at = ${NOW}`;
 
+/** The card of what was declined, or has failed, is destroyed. */
+const CARD_OF_DECIDED = `
+        payment_details_sealed = CASE WHEN answer.status NOT IN ('declined', 'error') THEN t.payment_details_sealed END,
+        payment_details_key_version = CASE WHEN answer.status NOT IN ('declined', 'error') THEN t.payment_details_key_version END`;
+
+/** The card of what was voided is destroyed. */
+const CARD_OF_VOIDED = `
+        payment_details_sealed = CASE WHEN NOT merged.voided THEN t.payment_details_sealed END,
+        payment_details_key_version = CASE WHEN NOT merged.voided THEN t.payment_details_key_version END`;
+
 /** What an event has to know. */
 const SUBJECT = `t.organisation_id, t.merchant_id, t.audit, t.version, t.status`;
 const FOR_EVENTS = `${SUBJECT}, t.decided_at AS told_at`;
@@ -79,7 +89,7 @@ const DECIDE = `
         voidable_until = CASE WHEN answer.settlement_date < ${OPEN_DAY} AND t.completable_until IS NULL
           THEN ($2::timestamptz[])[array_position($1::date[], ${OPEN_DAY})]
           ELSE to_timestamp(answer.voidable_until_ms / 1000) END,
-        resolve_at = NULL
+        resolve_at = NULL,${CARD_OF_DECIDED}
       FROM ${ANSWERS.rows}
       WHERE t.organisation_id = answer.organisation_id AND t.audit = answer.audit
         AND t.status = 'unknown' AND t.resolve_attempts = answer.resolve_attempts`;
@@ -133,7 +143,7 @@ export const DECIDE_TARGETED = `${OPENED},
         voided_by = CASE WHEN merged.void_back THEN NULL ELSE t.voided_by END,
         status = CASE WHEN merged.voided THEN 'voided' ELSE t.status END,
         version = CASE WHEN merged.voided THEN t.version + 1 ELSE t.version END,
-        decided_at = CASE WHEN merged.voided THEN ${NOW} ELSE t.decided_at END
+        decided_at = CASE WHEN merged.voided THEN ${NOW} ELSE t.decided_at END,${CARD_OF_VOIDED}
       FROM merged
       WHERE t.organisation_id = merged.organisation_id AND t.audit = merged.audit
       RETURNING ${FOR_EVENTS}, merged.voided

@@ -2,16 +2,24 @@
 // in commit A, and as the predicate for links, look-ups and refusals. They cannot disagree.
 import type { Transaction } from './transaction.js';
 
+const DAY_MS = 86_400_000;
+
 /** A column of the target's row, and where the same value stands in a transaction. */
 interface Column<Value> {
   readonly name: string;
   readonly of: (target: Transaction) => Value | undefined;
 }
 
+/** What the merchant of a target has to do with it. */
+export interface Terms {
+  /** For how many days what was paid by card can be refunded. */
+  readonly cardDays: number;
+}
+
 export interface Rule {
-  /** About the row `target`, at the time `asked.created_at`. */
+  /** About the row `target`, at the time `asked.created_at`, with refunds of what is newer than `asked.refundable_from`. */
   readonly sql: string;
-  readonly allows: (target: Transaction, nowMs: number) => boolean;
+  readonly allows: (target: Transaction, nowMs: number, terms: Terms) => boolean;
 }
 
 export interface Limit {
@@ -30,6 +38,7 @@ const VOIDED_BY: Column<number> = { name: 'voided_by', of: (t) => t.voidedBy };
 const AMOUNT: Column<number> = { name: 'amount_cents', of: (t) => t.amountCents };
 const REFUNDED: Column<number> = { name: 'refunded_cents', of: (t) => t.refundedCents };
 const COMPLETABLE_UNTIL: Column<number> = { name: 'completable_until', of: (t) => t.completableUntilMs };
+const BANK_ACCOUNT: Column<unknown> = { name: 'bank_account', of: (t) => t.bankAccount };
 const VOIDABLE_UNTIL: Column<number> = { name: 'voidable_until', of: (t) => t.voidableUntilMs };
 
 function is<Value extends string>({ name, of }: Column<Value>, ...values: readonly Value[]): Rule {
@@ -62,17 +71,23 @@ function isAhead({ name, of }: Column<number>): Rule {
   };
 }
 
+/** As long after it was made as a card payment can be refunded. */
+const IN_CARD_DAYS: Rule = {
+  sql: 'target.created_at > asked.refundable_from',
+  allows: (target, nowMs, terms) => target.createdMs > refundableFromMs(nowMs, terms),
+};
+
 function all(...rules: readonly Rule[]): Rule {
   return {
     sql: `(${rules.map(({ sql }) => sql).join(' AND ')})`,
-    allows: (target, nowMs) => rules.every((rule) => rule.allows(target, nowMs)),
+    allows: (target, nowMs, terms) => rules.every((rule) => rule.allows(target, nowMs, terms)),
   };
 }
 
 function any(...rules: readonly Rule[]): Rule {
   return {
     sql: `(${rules.map(({ sql }) => sql).join(' OR ')})`,
-    allows: (target, nowMs) => rules.some((rule) => rule.allows(target, nowMs)),
+    allows: (target, nowMs, terms) => rules.some((rule) => rule.allows(target, nowMs, terms)),
   };
 }
 
@@ -84,7 +99,13 @@ function rest(whole: Column<number>, ...parts: readonly Column<number>[]): Limit
   };
 }
 
-export const REFUNDABLE = all(is(TYPE, 'purchase', 'completion'), is(STATUS, 'approved'), isEmpty(VOIDED_BY));
+export const REFUNDABLE = all(
+  is(TYPE, 'purchase', 'completion'),
+  is(STATUS, 'approved'),
+  isEmpty(VOIDED_BY),
+  // After that the card is destroyed, and an acquirer could not be told where to.
+  any(isSet(BANK_ACCOUNT), IN_CARD_DAYS),
+);
 export const MOST_REFUNDABLE = rest(AMOUNT, REFUNDED);
 
 export const COMPLETABLE = all(
@@ -108,19 +129,24 @@ export const VOIDABLE = all(
   ),
 );
 
+/** What was paid by card before this can be refunded no more. */
+export function refundableFromMs(nowMs: number, { cardDays }: Terms): number {
+  return nowMs - cardDays * DAY_MS;
+}
+
 /** What is left to complete of a preauthorisation; undefined when a completion would be refused. */
-export function completableCents(target: Transaction, nowMs: number): number | undefined {
-  if (!COMPLETABLE.allows(target, nowMs)) return undefined;
+export function completableCents(target: Transaction, nowMs: number, terms: Terms): number | undefined {
+  if (!COMPLETABLE.allows(target, nowMs, terms)) return undefined;
   // Without the surcharge, which a completion brings along itself.
   return target.pricing?.originalCents ?? MOST_COMPLETABLE.cents(target);
 }
 
 /** What is left to refund; undefined when every refund would be refused. */
-export function refundableCents(target: Transaction, nowMs: number): number | undefined {
+export function refundableCents(target: Transaction, nowMs: number, terms: Terms): number | undefined {
   const left = MOST_REFUNDABLE.cents(target);
-  return left > 0 && REFUNDABLE.allows(target, nowMs) ? left : undefined;
+  return left > 0 && REFUNDABLE.allows(target, nowMs, terms) ? left : undefined;
 }
 
-export function voidable(target: Transaction, nowMs: number): boolean {
-  return VOIDABLE.allows(target, nowMs);
+export function voidable(target: Transaction, nowMs: number, terms: Terms): boolean {
+  return VOIDABLE.allows(target, nowMs, terms);
 }

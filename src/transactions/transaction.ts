@@ -96,6 +96,8 @@ export interface TargetedClaim {
   readonly transactionType: 'completion' | 'refund' | 'void';
   readonly correlationId: string;
   readonly createdMs: number;
+  /** What was paid by card before that is not refunded any more. */
+  readonly refundableFromMs: number;
   readonly reference: string;
   readonly targetAudit: Audit;
   readonly amountCents?: Cents;

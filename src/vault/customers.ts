@@ -46,6 +46,12 @@ export interface CustomerSearch {
   readonly after?: PageEnd | undefined;
 }
 
+/** Destroys what else is stored of a deleted customer's cards, in the same transaction, and returns how many there were. */
+export type DestroyCards = (
+  connection: Queryable,
+  deleted: Pick<VaultAccess, 'organisationId' | 'merchantId'> & { readonly customerId: CustomerId },
+) => Promise<number>;
+
 export interface CustomerConnections {
   /** For leases of identifiers. */
   readonly leases: Database;
@@ -57,7 +63,10 @@ export interface CustomerConnections {
 export class Customers {
   readonly #ids: IdBlocks<CustomerId>;
 
-  constructor(private readonly connections: CustomerConnections) {
+  constructor(
+    private readonly connections: CustomerConnections,
+    private readonly destroyCards: DestroyCards,
+  ) {
     this.#ids = new IdBlocks(connections.leases, LEASE_CUSTOMER_IDS);
   }
 
@@ -151,14 +160,21 @@ export class Customers {
     });
   }
 
-  /** Its tokens go too, and their card data with them. */
+  /** Its tokens go too, and their card data with them; so do the cards in its finished transactions. */
   async delete(access: VaultAccess, id: CustomerId): Promise<void> {
     await this.#vaultOf(access).transaction(async (connection) => {
       const values = [access.organisationId, access.merchantId, id];
       const { rows } = await connection.query(DELETE_CUSTOMER, values);
       if (rows.length === 0) throw customerNotFound();
       await connection.query(DELETE_TOKENS_OF_CUSTOMER, values);
-      await journal(connection, { ...entryOf(access), action: 'customer.deleted', customerId: id });
+      const { organisationId, merchantId } = access;
+      const cards = await this.destroyCards(connection, { organisationId, merchantId, customerId: id });
+      await journal(connection, {
+        ...entryOf(access),
+        action: 'customer.deleted',
+        customerId: id,
+        ...(cards > 0 && { detail: `${cards} cards of its transactions destroyed` }),
+      });
     });
   }
 }

@@ -74,10 +74,11 @@ describe.concurrent('merchant', () => {
       mode: 'test',
       vault: false,
       preauthorisation_days: 7,
+      card_days: 120,
       acquirer: 'simulator',
     });
-    const vaulted = `merchant add Vaulted --organisation ${organisation} --vault --preauthorisation-days 30`;
-    expect(await json(vaulted)).toMatchObject({ vault: true, preauthorisation_days: 30 });
+    const vaulted = `merchant add Vaulted --organisation ${organisation} --vault --preauthorisation-days 30 --card-days 60`;
+    expect(await json(vaulted)).toMatchObject({ vault: true, preauthorisation_days: 30, card_days: 60 });
     expect(await text(`merchant add Third --organisation ${organisation}`)).toMatch(
       /^Merchant \d+ \(Third\) added, test\.$/,
     );
@@ -87,7 +88,7 @@ describe.concurrent('merchant', () => {
     const { organisation } = await organisationWith(0);
     const added = await json(`merchant add Live --organisation ${organisation} --live`);
     expect(added).toMatchObject({ mode: 'live', acquirer: null });
-    expect(await text(`merchant list --organisation ${organisation}`)).toMatch(/ Live +live +no +7$/);
+    expect(await text(`merchant list --organisation ${organisation}`)).toMatch(/ Live +live +no +7 +120$/);
     for (const option of ['--live', '--test', '--mode test']) {
       expect(await refusal(`merchant set ${added.id} ${option}`)).toMatch(/^unknown option '--\w+' /);
     }
@@ -100,9 +101,11 @@ describe.concurrent('merchant', () => {
     expect(listed).toEqual(expect.arrayContaining([...ids, ...other.ids]));
     const table = await text(`merchant list --organisation ${organisation}`);
     expect(table.split('\n')).toEqual([
-      expect.stringMatching(/^id +organisation +name +mode +vault +preauthorisation_days +acquirer$/),
-      expect.stringMatching(new RegExp(`^${ids[0]} +${organisation} +Shop 1 +test +no +7 +simulator$`)),
-      expect.stringMatching(new RegExp(`^${ids[1]} +${organisation} +Shop 2 +test +no +7 +simulator$`)),
+      expect.stringMatching(
+        /^id +organisation +name +mode +vault +preauthorisation_days +card_days +acquirer$/,
+      ),
+      expect.stringMatching(new RegExp(`^${ids[0]} +${organisation} +Shop 1 +test +no +7 +120 +simulator$`)),
+      expect.stringMatching(new RegExp(`^${ids[1]} +${organisation} +Shop 2 +test +no +7 +120 +simulator$`)),
     ]);
     expect(await text('merchant list --organisation 2147483647')).toBe('None.');
   });
@@ -110,15 +113,19 @@ describe.concurrent('merchant', () => {
   test('set → changes what is named and nothing else', async () => {
     const [id] = (await organisationWith(1)).ids;
     expect(await text(`merchant set ${id} --vault`)).toBe(`Merchant ${id} (Shop 1) has the vault.`);
-    expect(await json(`merchant set ${id} --name Store --preauthorisation-days 14`)).toMatchObject({
+    expect(
+      await json(`merchant set ${id} --name Store --preauthorisation-days 14 --card-days 30`),
+    ).toMatchObject({
       name: 'Store',
       vault: true,
       preauthorisation_days: 14,
+      card_days: 30,
     });
     expect(await json(`merchant set ${id} --no-vault`)).toMatchObject({
       name: 'Store',
       vault: false,
       preauthorisation_days: 14,
+      card_days: 30,
     });
   });
 

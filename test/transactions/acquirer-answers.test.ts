@@ -188,6 +188,11 @@ test('acquirer → asked once, with a reference of its own, the amount, and the 
   const { requests } = acquirer;
   const from = requests.length;
   const pan = '5555555555554444';
+  let cvv: string | undefined;
+  acquirer.nextAnswers((order) => {
+    cvv = 'method' in order && order.method.kind === 'card' ? order.method.card.cvv?.reveal() : undefined;
+    return answered('00');
+  });
   const purchase = await gateway.api.purchase({
     amount: 1234,
     currency: 'NZD',
@@ -203,7 +208,10 @@ test('acquirer → asked once, with a reference of its own, the amount, and the 
   if (method?.kind !== 'card') throw new Error('the purchase came without a card');
   expect(method.card.number.reveal()).toBe(pan);
   expect(method.card.expiry).toEqual({ month: 11, year: 2038 });
-  expect(method.card.cvv?.reveal()).toBe('987');
+  expect(cvv).toBe('987');
+  // It has been asked: the digits are overwritten.
+  expect(method.card.cvv?.erased).toBe(true);
+  expect(() => method.card.cvv?.reveal()).toThrow('the CVV was erased');
   expect(purchasing).not.toHaveProperty('target');
   expect(refunding).toMatchObject({
     operation: 'refund',

@@ -113,6 +113,7 @@ test('two refunds under one correlation ID in one batch → one statement; one o
       transactionType: 'refund',
       correlationId,
       createdMs: Date.now(),
+      refundableFromMs: 0,
       reference: 'r',
       targetAudit,
       amountCents: cents(60),

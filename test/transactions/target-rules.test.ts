@@ -6,6 +6,7 @@ import {
   MOST_COMPLETABLE,
   MOST_REFUNDABLE,
   REFUNDABLE,
+  refundableFromMs,
   VOIDABLE,
 } from '../../src/transactions/target-rules.js';
 import type { Transaction } from '../../src/transactions/transaction.js';
@@ -17,11 +18,19 @@ const NOW_MS = Date.UTC(2026, 10, 15);
 const DAY_MS = 86_400_000;
 const TYPES = ['purchase', 'preauthorisation', 'completion', 'refund', 'standalone_refund', 'void'] as const;
 const STATUSES = ['unknown', 'approved', 'declined', 'pending', 'error', 'voided'] as const;
+/** As long as what was paid by card can be refunded. */
+const TERMS = { cardDays: 120 };
 const TIMES = [undefined, NOW_MS - DAY_MS, NOW_MS, NOW_MS + DAY_MS];
+
+const ACCOUNT = { bsb: '062-000', accountNumber: '******789', accountName: 'A Customer' };
 
 /** Every state that a row could be in, whether it can come about or not. */
 function everyTarget(): Transaction[] {
   const targets: Transaction[] = [];
+  const cards = [NOW_MS, NOW_MS - 120 * DAY_MS + 1, NOW_MS - 120 * DAY_MS].map((createdMs) => ({
+    createdMs,
+  }));
+  const methods = [...cards, { createdMs: NOW_MS - 120 * DAY_MS, bankAccount: ACCOUNT }];
   for (const transactionType of TYPES)
     for (const status of STATUSES)
       for (const refundedCents of [0, 40, 100])
@@ -29,26 +38,27 @@ function everyTarget(): Transaction[] {
           for (const voidedBy of [undefined, 8 as Audit])
             for (const completableUntilMs of TIMES)
               for (const voidableUntilMs of TIMES)
-                targets.push({
-                  organisationId: 1 as OrganisationId,
-                  audit: (targets.length + 1) as Audit,
-                  merchantId: 1 as MerchantId,
-                  transactionType,
-                  correlationId: `c-${targets.length}`,
-                  createdMs: NOW_MS,
-                  reference: 'r',
-                  amountCents: cents(100),
-                  currency: 'AUD',
-                  kvps: {},
-                  acquirer: 'simulator',
-                  status,
-                  gatewayStatusCode: status === 'unknown' ? -99 : 0,
-                  refundedCents,
-                  ...(completedBy !== undefined && { completedBy }),
-                  ...(voidedBy !== undefined && { voidedBy }),
-                  ...(completableUntilMs !== undefined && { completableUntilMs }),
-                  ...(voidableUntilMs !== undefined && { voidableUntilMs }),
-                });
+                for (const method of methods)
+                  targets.push({
+                    organisationId: 1 as OrganisationId,
+                    audit: (targets.length + 1) as Audit,
+                    merchantId: 1 as MerchantId,
+                    transactionType,
+                    correlationId: `c-${targets.length}`,
+                    ...method,
+                    reference: 'r',
+                    amountCents: cents(100),
+                    currency: 'AUD',
+                    kvps: {},
+                    acquirer: 'simulator',
+                    status,
+                    gatewayStatusCode: status === 'unknown' ? -99 : 0,
+                    refundedCents,
+                    ...(completedBy !== undefined && { completedBy }),
+                    ...(voidedBy !== undefined && { voidedBy }),
+                    ...(completableUntilMs !== undefined && { completableUntilMs }),
+                    ...(voidableUntilMs !== undefined && { voidableUntilMs }),
+                  });
   return targets;
 }
 
@@ -64,14 +74,14 @@ beforeAll(async () => {
   await client.query(
     `INSERT INTO target (organisation_id, audit, merchant_id, created_at, amount_cents, transaction_type, status,
        gateway_status_code, currency, correlation_id, reference, acquirer, refunded_cents, completed_by, completed_cents,
-       voided_by, completable_until, voidable_until, target_audit)
-     SELECT 1, audit, 1, now(), "amountCents", "transactionType", status, "gatewayStatusCode", 'AUD', "correlationId", 'r',
+       voided_by, completable_until, voidable_until, target_audit, bank_account)
+     SELECT 1, audit, 1, to_timestamp("createdMs" / 1000), "amountCents", "transactionType", status, "gatewayStatusCode", 'AUD', "correlationId", 'r',
        'simulator', "refundedCents", "completedBy", CASE WHEN "completedBy" IS NULL THEN 0 ELSE 100 END, "voidedBy",
        to_timestamp("completableUntilMs" / 1000), to_timestamp("voidableUntilMs" / 1000),
-       CASE WHEN "transactionType" IN ('completion', 'refund', 'void') THEN 1 END
+       CASE WHEN "transactionType" IN ('completion', 'refund', 'void') THEN 1 END, "bankAccount"
      FROM json_to_recordset($1) AS made(audit integer, "amountCents" bigint, "transactionType" text, status text,
        "gatewayStatusCode" smallint, "correlationId" text, "refundedCents" bigint, "completedBy" integer,
-       "voidedBy" integer, "completableUntilMs" float8, "voidableUntilMs" float8)`,
+       "voidedBy" integer, "completableUntilMs" float8, "voidableUntilMs" float8, "createdMs" float8, "bankAccount" json)`,
     [JSON.stringify(TARGETS)],
   );
 });
@@ -83,8 +93,9 @@ afterAll(async () => {
 /** The audits of the rows for which the SQL holds. */
 async function rowsWith(sql: string): Promise<number[]> {
   const { rows } = await client.query<{ audit: number }>(
-    `SELECT audit FROM target, (SELECT to_timestamp($1 / 1000.0) AS created_at) asked WHERE ${sql} ORDER BY audit`,
-    [NOW_MS],
+    `SELECT audit FROM target, (SELECT to_timestamp($1::float8 / 1000) AS created_at,
+       to_timestamp($2::float8 / 1000) AS refundable_from) asked WHERE ${sql} ORDER BY audit`,
+    [NOW_MS, refundableFromMs(NOW_MS, TERMS)],
   );
   return rows.map(({ audit }) => audit);
 }
@@ -94,7 +105,7 @@ test.each([
   ['completion', COMPLETABLE],
   ['void', VOIDABLE],
 ])('%s: the row and the predicate allow the same, whatever the state', async (_, rule) => {
-  const allowed = TARGETS.filter((target) => rule.allows(target, NOW_MS)).map(({ audit }) => audit);
+  const allowed = TARGETS.filter((target) => rule.allows(target, NOW_MS, TERMS)).map(({ audit }) => audit);
   expect(allowed.length).toBeGreaterThan(0);
   expect(allowed.length).toBeLessThan(TARGETS.length / 2);
   expect(await rowsWith(rule.sql)).toEqual(allowed);

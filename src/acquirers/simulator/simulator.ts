@@ -103,6 +103,8 @@ export class Simulator implements AcquirerLink {
     const card = cardOf(order);
     if (card !== undefined) {
       const { payment, later } = testCardOf(card.number.reveal());
+      // As if it had been sent, where it is.
+      if (payment.fault !== '01') card.cvv?.erase();
       return this.#behave(payment, order, later);
     }
     // What the card of the payment asked for stands in the ledger.

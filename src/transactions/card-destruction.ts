@@ -1,0 +1,173 @@
+// Destroys the sealed cards of transactions with which nothing can be done any more, in the background: in small pieces, merchants in
+// turns, one process at a time. What is declined, has failed or was voided has lost its card by then (status.sql.ts).
+import { type Database, DatabaseUnavailable, type Queryable, type Statement } from '../postgres/database.js';
+import type { CustomerId, MerchantId, OrganisationId } from '../values/ids.js';
+import {
+  ADD_CARD_REVIEWS,
+  CARDS_OF_DELETED_CUSTOMER,
+  CARDS_REVIEWED,
+  DESTROY_ENDED_CARDS,
+  FIRST_LOOK_AT_CARDS,
+  LAST_LOOK_AT_CARDS,
+  LEAVE_CARDS_OF_DELETED_CUSTOMER,
+  LOCK_CARD_DESTRUCTION,
+  LOOK_AT_CARDS_OF_DELETED_CUSTOMERS,
+  LOOK_AT_HELD_CARDS,
+  MEND_CARD_REVIEWS,
+  NEXT_CARD_REVIEW,
+  POSTPONE_CARD_REVIEW,
+} from './card-destruction.sql.js';
+import type { Clock } from './clock.js';
+
+/** How many rows each look of a turn sees: some milliseconds of PostgreSQL's time. */
+const PAGE = 1_000;
+/** How long a run goes on while there is more: a quarter of the time, since it runs once a second. */
+const RUN_MS = 250;
+/** How often merchants that were added since are looked for. */
+const ADD_EVERY_MS = 60_000;
+/** Behind for that long, the operator is told. */
+const BEHIND_MS = 3_600_000;
+/** What is destroyed cannot be brought back: nothing is, while two clocks are further apart than that. */
+const CLOCKS_AGREE_WITHIN_MS = 300_000;
+/** A clock that was moved is known to every process by then. */
+const CLOCKS_AGREE_AFTER_MS = 60_000;
+const LOOKS = [
+  FIRST_LOOK_AT_CARDS,
+  LAST_LOOK_AT_CARDS,
+  LOOK_AT_HELD_CARDS,
+  LOOK_AT_CARDS_OF_DELETED_CUSTOMERS,
+];
+
+export interface CardOwner {
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
+}
+
+interface Seen {
+  /** There may be more to look at. */
+  readonly more: boolean;
+  /** The transactions to be judged. */
+  readonly cards: readonly number[];
+}
+
+export interface CardDestructionEvents {
+  /** The turn of a merchant failed. The others go on. */
+  readonly onFailed: (owner: CardOwner, error: unknown) => void;
+  /** There has been more to do than could be done, for this long. */
+  readonly onBehind: (hours: number) => void;
+  /** The clock of the database is ahead of this process's by so much, or behind it: nothing is destroyed. */
+  readonly onClocksApart: (seconds: number) => void;
+}
+
+export class CardDestruction {
+  #addAtMs = 0;
+  /** When there was last nothing left to do. */
+  #doneMs = performance.now();
+  #toldMs = Number.NEGATIVE_INFINITY;
+  #clocksApartMs: number | undefined;
+
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+    private readonly events: CardDestructionEvents,
+  ) {}
+
+  async run(): Promise<void> {
+    const begunMs = performance.now();
+    if (begunMs >= this.#addAtMs) {
+      await this.database.query(ADD_CARD_REVIEWS);
+      await this.database.query(MEND_CARD_REVIEWS);
+      this.#addAtMs = begunMs + ADD_EVERY_MS;
+    }
+    do {
+      if (await this.#nothingLeft()) {
+        this.#doneMs = performance.now();
+        return;
+      }
+    } while (performance.now() - begunMs < RUN_MS);
+    const behindMs = performance.now() - this.#doneMs;
+    if (behindMs < BEHIND_MS || performance.now() - this.#toldMs < BEHIND_MS) return;
+    this.#toldMs = performance.now();
+    this.events.onBehind(Math.round(behindMs / BEHIND_MS));
+  }
+
+  /** Takes the turn of a merchant. True where it is nobody's, or another process is at it. */
+  async #nothingLeft(): Promise<boolean> {
+    let owner: CardOwner | undefined;
+    try {
+      return await this.database.transaction(async (connection) => {
+        const { rows } = await connection.query<{ locked: boolean; nowMs: number }>(LOCK_CARD_DESTRUCTION);
+        if (!rows[0]?.locked || this.#clocksApart(rows[0].nowMs)) return true;
+        [owner] = (await connection.query<CardOwner>(NEXT_CARD_REVIEW)).rows;
+        if (owner === undefined) return true;
+        await takeTurn(connection, owner);
+        return false;
+      });
+    } catch (error) {
+      if (owner === undefined || error instanceof DatabaseUnavailable) throw error;
+      await this.database.query(POSTPONE_CARD_REVIEW, [owner.organisationId, owner.merchantId]);
+      this.events.onFailed(owner, error);
+      return false;
+    }
+  }
+
+  /** A clock that is wrong would destroy cards that are needed. */
+  #clocksApart(databaseMs: number): boolean {
+    const apartMs = databaseMs - this.clock.now();
+    if (Math.abs(apartMs) < CLOCKS_AGREE_WITHIN_MS) {
+      this.#clocksApartMs = undefined;
+      return false;
+    }
+    const nowMs = performance.now();
+    this.#clocksApartMs ??= nowMs;
+    if (nowMs - this.#clocksApartMs >= CLOCKS_AGREE_AFTER_MS && nowMs - this.#toldMs >= BEHIND_MS) {
+      this.#toldMs = nowMs;
+      this.events.onClocksApart(Math.round(apartMs / 1_000));
+    }
+    return true;
+  }
+}
+
+async function takeTurn(connection: Queryable, owner: CardOwner): Promise<void> {
+  const { organisationId, merchantId } = owner;
+  const cards = new Set<number>();
+  let more = false;
+  for (const look of LOOKS) {
+    const seen = await lookAt(connection, look, [organisationId, merchantId, PAGE]);
+    for (const card of seen.cards) cards.add(card);
+    more ||= seen.more;
+  }
+  // All at once: two that hold cards in several statements could wait for each other.
+  const destroyed = await destroyEnded(connection, owner, [...cards]);
+  await connection.query(CARDS_REVIEWED, [organisationId, merchantId, more, destroyed]);
+}
+
+/**
+ * A customer was deleted: the cards in its transactions are not kept for refunds any more. Returns how many were destroyed. The rest, if
+ * there are very many, and those that can still be completed or voided, follow in the background.
+ */
+export async function destroyCardsOfCustomer(
+  connection: Queryable,
+  { organisationId, merchantId, customerId }: CardOwner & { readonly customerId: CustomerId },
+): Promise<number> {
+  const values = [organisationId, merchantId, customerId];
+  const { more, cards } = await lookAt(connection, CARDS_OF_DELETED_CUSTOMER, [...values, PAGE]);
+  if (more) await connection.query(LEAVE_CARDS_OF_DELETED_CUSTOMER, values);
+  return destroyEnded(connection, { organisationId, merchantId }, cards);
+}
+
+async function lookAt(connection: Queryable, look: Statement, values: readonly unknown[]): Promise<Seen> {
+  const { rows } = await connection.query<Seen>(look, values);
+  return rows[0] as Seen;
+}
+
+async function destroyEnded(
+  connection: Queryable,
+  { organisationId, merchantId }: CardOwner,
+  cards: readonly number[],
+): Promise<number> {
+  if (cards.length === 0) return 0;
+  const values = [organisationId, merchantId, cards];
+  const { rows } = await connection.query<{ destroyed: number }>(DESTROY_ENDED_CARDS, values);
+  return rows[0]?.destroyed ?? 0;
+}

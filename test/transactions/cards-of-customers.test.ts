@@ -1,0 +1,95 @@
+// A customer is deleted: what becomes of the cards in its transactions.
+import { describe, expect, test, vi } from 'vitest';
+import { moveClockByMs } from '../../testkit/bank-day.js';
+import { auditOf, hasCard, OLD_PURCHASES, reviewedAtOnce, watchedCards } from '../../testkit/card-reviews.js';
+import { CARD } from '../../testkit/client.js';
+import { testGateway } from '../../testkit/gateway.js';
+import { ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
+import { vaultOf } from '../../testkit/vault-client.js';
+
+const DAY_MS = 86_400_000;
+
+describe('a customer is deleted', () => {
+  test('→ the cards in its finished transactions go at once, the others when they are finished', async () => {
+    const gateway = await testGateway();
+    const { api } = gateway;
+    const vault = vaultOf(api);
+    const { customerId, virtualPan: pan } = await vault.newToken();
+    const other = await vault.newToken();
+    const cards = watchedCards(gateway);
+    cards.add('finished', await api.purchase({ pan, amount: 100 }));
+    cards.add('of another', await api.purchase({ pan: other.virtualPan }));
+    cards.add('by card', await api.purchase({ pan: CARD }));
+    await gateway.advance('6d');
+    cards.add('voidable', await api.purchase({ pan }));
+    cards.add('completable', await api.preauthorise({ pan }));
+    expect((await vault.deleteCustomer(customerId)).status).toBe(204);
+    expect(await cards.alive()).toEqual(['of another', 'by card', 'voidable', 'completable']);
+    expect(
+      await gateway.sql(`SELECT detail FROM journal WHERE action = 'customer.deleted' AND customer_id = $1`, [
+        customerId,
+      ]),
+    ).toEqual([{ detail: '1 cards of its transactions destroyed' }]);
+    // Which needs no card at the simulated acquirer.
+    expect((await api.refund(cards.of('finished'), 40)).body.status.transaction_status_code).toBe('approved');
+    await gateway.advance('6d');
+    await reviewedAtOnce(gateway);
+    expect(await cards.alive()).toEqual(['of another', 'by card', 'completable']);
+    await gateway.advance('2d');
+    await reviewedAtOnce(gateway);
+    expect(await cards.alive()).toEqual(['of another', 'by card']);
+    // Its token alone: what was paid with it can be refunded as before.
+    expect((await vault.deleteToken(other.customerId, other.id)).status).toBe(204);
+    await gateway.advance('1h');
+    await reviewedAtOnce(gateway);
+    expect(await cards.alive()).toEqual(['of another', 'by card']);
+  }, 30_000);
+
+  test('with more transactions than are looked at at once → the rest follows in the background', async () => {
+    const gateway = await testGateway();
+    const vault = vaultOf(gateway.api);
+    const { customerId, id } = await vault.newToken();
+    await gateway.sql(OLD_PURCHASES, [1, 1, 2_500, '10 days', id]);
+    expect((await vault.deleteCustomer(customerId)).status).toBe(204);
+    const left = () =>
+      gateway.sql<{ left: number }>(
+        'SELECT count(*)::integer AS left FROM transaction WHERE payment_details_sealed IS NOT NULL',
+      );
+    expect(await left()).toEqual([{ left: 1_500 }]);
+    await vi.waitFor(async () => expect(await left()).toEqual([{ left: 0 }]), { timeout: 20_000 });
+    const tokens = () => gateway.sql('SELECT FROM card_of_deleted_customer');
+    await vi.waitFor(async () => expect(await tokens()).toEqual([]), { timeout: 20_000 });
+  });
+
+  test('while a payment with its token is under way → the card of that payment goes, too', async () => {
+    const gateway = await testGateway();
+    const vault = vaultOf(gateway.api);
+    const { customerId, id } = await vault.newToken();
+    expect((await vault.deleteCustomer(customerId)).status).toBe(204);
+    await gateway.sql(OLD_PURCHASES, [1, 1, 1, '1 hour', id]);
+    await reviewedAtOnce(gateway);
+    expect(await hasCard(gateway, 1_000_001)).toBe(false);
+  });
+});
+
+test('refund over a link that needs the card of a deleted customer → refused, and nothing is stored of it', async () => {
+  class WantsCards extends ScriptedAcquirer {
+    readonly needsCard = true;
+    prepare({ reference }: { reference: string }) {
+      return { reference };
+    }
+  }
+  const gateway = await testGateway({ acquirers: [new WantsCards()] });
+  const { api } = gateway;
+  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted'`);
+  const vault = vaultOf(api);
+  const { customerId, virtualPan: pan } = await vault.newToken();
+  const audit = auditOf(await api.purchase({ pan, amount: 100 }));
+  expect((await api.refund(audit, 10, { correlationId: 'refunded' })).status).toBe(201);
+  await moveClockByMs(gateway, 6 * DAY_MS);
+  expect((await vault.deleteCustomer(customerId)).status).toBe(204);
+  const refused = await api.refund(audit, 10);
+  expect([refused.status, refused.code]).toEqual([422, 'target_not_refundable']);
+  expect((await api.refund(audit, 10, { correlationId: 'refunded' })).status).toBe(409);
+  expect(await gateway.sql('SELECT FROM transaction WHERE target_audit = $1', [audit])).toHaveLength(1);
+});
