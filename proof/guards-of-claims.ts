@@ -70,8 +70,8 @@ export const CLAIM_GUARDS: readonly Guard[] = [
   {
     name: 'target: approved',
     file: RULES,
-    find: "'completion'), is(STATUS, 'approved'), isEmpty",
-    replace: "'completion'), isEmpty",
+    find: "is(TYPE, 'purchase', 'completion'),\n  is(STATUS, 'approved'),",
+    replace: "is(TYPE, 'purchase', 'completion'),",
     also: [
       {
         file: RULES,
@@ -94,8 +94,8 @@ export const CLAIM_GUARDS: readonly Guard[] = [
     name: 'target: no void of it under way',
     slow: true,
     file: RULES,
-    find: "is(STATUS, 'approved'), isEmpty(VOIDED_BY));",
-    replace: "is(STATUS, 'approved'));",
+    find: 'isEmpty(VOIDED_BY),\n  // After that',
+    replace: '// After that',
     also: [
       {
         file: RULES,
@@ -124,8 +124,8 @@ export const CLAIM_GUARDS: readonly Guard[] = [
   {
     name: 'refund: only of a purchase or a completion',
     file: RULES,
-    find: "is(TYPE, 'purchase', 'completion'), is(STATUS",
-    replace: 'is(STATUS',
+    find: "is(TYPE, 'purchase', 'completion'),",
+    replace: '',
     tests: [[REFUND, 'anything but a purchase or a completion']],
   },
   {
@@ -238,8 +238,8 @@ export const CLAIM_GUARDS: readonly Guard[] = [
     also: [
       {
         file: CREATE,
-        find: 'const answer = await this.#ask(claimed);',
-        replace: 'const answer = await (claimed.order.asked?.() ?? this.#ask(claimed));',
+        find: 'answer = await this.#ask(claimed);',
+        replace: 'answer = await (claimed.order.asked?.() ?? this.#ask(claimed));',
       },
     ],
     tests: [[COMMITS, 'while commit A waits']],
