@@ -157,7 +157,9 @@ describe('the acquirer of a merchant', () => {
     expect(await json('merchant list')).toContainEqual(
       expect.objectContaining({ id: shop, terminals: ['T3'] }),
     );
-    expect(await journalled('merchant.changed')).toContain('test, without vault, bank, SHOP');
+    expect(await journalled('merchant.changed')).toContain(
+      'test, without vault, cards kept 120 days, bank, SHOP',
+    );
     expect(await json('acquirer show bank')).toMatchObject({ merchants: [shop] });
     expect(await refusal('acquirer remove bank')).toMatch(
       new RegExp(`^merchants pay over bank: ${shop}; give them another`),

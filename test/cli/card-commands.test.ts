@@ -76,7 +76,10 @@ test('merchant set --card-days → the cards of what was paid before go, too; th
   await reviewedAtOnce(gateway);
   expect(await json('cards status --merchant 2')).toMatchObject({ cards: 0, destroyed: 1, merchants: [] });
   const [entry] = await json('journal --merchant 2 --limit 1');
-  expect(entry).toMatchObject({ action: 'merchant.changed', detail: 'test, with vault, cards kept 1 days' });
+  expect(entry).toMatchObject({
+    action: 'merchant.changed',
+    detail: 'test, with vault, cards kept 1 days, simulator',
+  });
   expect(await refusal('merchant set 2 --card-days 0')).toMatch(/whole number from 1 to 3650/);
 });
 
