@@ -220,6 +220,25 @@ describe('no answer', () => {
     expect(status).toMatchObject({ transaction_status_code: 'declined', acquirer: { response_code: '10' } });
   });
 
+  test('a partial approval whose reversals are all lost → its card is kept for the next one, and goes when one is acknowledged', async () => {
+    host.script = (heard) => {
+      const answer = host.decide(heard);
+      return heard.type === '0420' || heard.type === '0421' ? undefined : answer;
+    };
+    const before = host.messages('0421').length;
+    const answer = await gateway.api.purchase({ pan: cardAnsweredWith('10') });
+    const audit = auditOf(answer);
+    const stored = () =>
+      gateway.sql(
+        `SELECT status, payment_details_sealed IS NOT NULL AS card FROM transaction WHERE organisation_id = 1 AND audit = ${audit}`,
+      );
+    await vi.waitUntil(() => host.messages('0421').length > before, PATIENTLY);
+    expect(await stored()).toEqual([{ status: 'unknown', card: true }]);
+    host.script = (heard) => host.decide(heard);
+    await gateway.api.decided(audit);
+    expect(await stored()).toEqual([{ status: 'declined', card: false }]);
+  });
+
   test('another process, after the first has gone → repeats what it had begun', async () => {
     const second = await testGateway({ shareWith: gateway, settings: { ACQUIRER_DEADLINE_MS: '600' } });
     host.script = (heard) => void host.decide(heard) as undefined;
