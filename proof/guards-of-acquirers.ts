@@ -22,7 +22,7 @@ export const ACQUIRER_GUARDS: readonly Guard[] = [
   guard(
     'what was handed to the socket may have left',
     'outbox.ts',
-    'if (waiting !== undefined) waiting.handedOver = true;',
+    'waiting.handedOver = true;',
     '',
     [LINE, 'unknown after the deadline'],
     [CONNECTION, 'cut off after the message'],
@@ -109,7 +109,10 @@ export const ACQUIRER_GUARDS: readonly Guard[] = [
     '',
     [LINK, 'ignored after it'],
   ),
-  guard('the CVV is erased', 'link.ts', 'card.cvv?.erase();', '', [LINK, 'erased as soon as it was sent']),
+  guard('the CVV is erased', 'outbox.ts', 'waiting.cvv?.erase();', '', [
+    LINK,
+    'erased as soon as it was sent',
+  ]),
   guard(
     'an old lease is not used',
     'stan-leases.ts',

@@ -1,4 +1,5 @@
 // The connections of a link, kept up without end, and the exchange of messages over whichever of them are signed on.
+import type { Cvv } from '../../values/card.js';
 import { Codec } from './codec.js';
 import { Connection, type ConnectionParts, type Timings, type TraceLine } from './connection.js';
 import type { Dialect } from './dialect.js';
@@ -112,8 +113,11 @@ export class Line {
     });
   }
 
-  /** Sends once, over a connection that is signed on, and waits for the answer. `fill` says what is sent. */
-  exchange(trace: Trace, answerType: string, fill: (message: Message) => void): Promise<Exchange> {
+  /**
+   * Sends once, over a connection that is signed on, and waits for the answer. `fill` says what is sent. A CVV in it is erased as soon
+   * as it may have left.
+   */
+  exchange(trace: Trace, answerType: string, fill: (message: Message) => void, cvv?: Cvv): Promise<Exchange> {
     const connection = this.#signedOn();
     if (connection === undefined) return Promise.resolve(NOT_SENT);
     const message = this.#message.clear();
@@ -121,6 +125,7 @@ export class Line {
       const deadlineMs = performance.now() + this.parts.deadlineMs;
       const waiting = this.#outstanding.add(trace, answerType, connection, deadlineMs);
       waiting.settle = resolve;
+      waiting.cvv = cvv;
       try {
         fill(message);
         connection.send(message, waiting);

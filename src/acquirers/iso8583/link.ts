@@ -100,11 +100,8 @@ export class Iso8583Link implements AcquirerLink {
   }
 
   async #pay(order: Direct, numbers: Numbers): Promise<Answer> {
-    const card = paidWith(order);
-    const exchange = this.#sendPayment(order, card, numbers);
-    // Its digits are in the message, which is wiped in its turn.
-    card.cvv?.erase();
-    return this.#answerOf(await exchange, order, numbers);
+    const exchange = await this.#sendPayment(order, paidWith(order), numbers);
+    return this.#answerOf(exchange, order, numbers);
   }
 
   async #askRefund(
@@ -128,8 +125,11 @@ export class Iso8583Link implements AcquirerLink {
     const { line, dialect } = this.#parts;
     const types = typesOf(order, dialect);
     const type = repeated ? dialect.types.completion.repeat : types.sent;
-    return line.exchange(numbers, types.answer, (message) =>
-      composePayment(message, dialect, type, order, card, numbers, original),
+    return line.exchange(
+      numbers,
+      types.answer,
+      (message) => composePayment(message, dialect, type, order, card, numbers, original),
+      card.cvv,
     );
   }
 

@@ -72,7 +72,10 @@ export class Outbox {
     const all = Buffer.concat(batch.map(({ bytes }) => bytes));
     for (const { bytes, waiting } of batch) {
       // From here on any byte of it may have left.
-      if (waiting !== undefined) waiting.handedOver = true;
+      if (waiting !== undefined) {
+        waiting.handedOver = true;
+        waiting.cvv?.erase();
+      }
       bytes.fill(0);
     }
     socket.write(all, () => {

@@ -1,4 +1,5 @@
 // Messages that wait for their answers, over all connections of a link, and answers that came too late for whoever waited.
+import type { Cvv } from '../../values/card.js';
 import type { Received } from './received.js';
 
 /** What an answer says, as far as anybody wants to know. */
@@ -36,6 +37,8 @@ export class Waiting {
   connection: unknown;
   /** Whether any byte of it may have left. */
   handedOver = false;
+  /** Erased when it is handed over: until then another link may be asked with it. */
+  cvv: Cvv | undefined;
   deadlineMs = 0;
   settle: ((exchange: Exchange) => void) | undefined;
 }
@@ -151,6 +154,7 @@ export class Outstanding {
     this.#waiting.delete(waiting.key);
     waiting.settle = undefined;
     waiting.connection = undefined;
+    waiting.cvv = undefined;
     this.#free.push(waiting);
     settle?.(exchange);
   }

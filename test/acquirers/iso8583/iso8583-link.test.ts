@@ -45,6 +45,7 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
   const { sent: reversal, repeat: repeatedReversal } = dialect.types.reversal;
   const lastOf = (type: string) => host.messages(type).at(-1)?.fields;
   const money = (field: number, type: string) => lastOf(type)?.get(field);
+  const cvvOf = ({ method }: PaymentOrder) => (method.kind === 'card' ? method.card.cvv : undefined);
   const withoutRepetition = (type: string) => JSON.stringify([...(lastOf(type) ?? [])]);
 
   test('a purchase → every field of it', async () => {
@@ -84,18 +85,26 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
     expect(money(22, '0200')).toBe('012');
   });
 
-  test('the CVV → erased as soon as it was sent, approved or not, and also when nothing could be sent', async () => {
-    const orders = [cardPayment(CARD), cardPayment(cardAnsweredWith('05'))];
-    for (const order of orders) await ask(order);
-    const unsent = cardPayment(CARD);
-    const prepared = await prepare(link, unsent);
-    await host.stop();
-    await link.ask(unsent, prepared);
-    for (const { method } of [...orders, unsent]) {
-      const cvv = method.kind === 'card' ? method.card.cvv : undefined;
-      expect(cvv?.erased).toBe(true);
-      expect(() => cvv?.reveal()).toThrow('erased');
+  test('the CVV → erased as soon as it was sent, before any answer', async () => {
+    for (const pan of [CARD, cardAnsweredWith('05')]) {
+      const order = cardPayment(pan);
+      const erased: unknown[] = [];
+      host.script = (heard) => {
+        erased.push(cvvOf(order)?.erased);
+        return host.decide(heard);
+      };
+      await ask(order);
+      expect(erased).toEqual([true]);
+      expect(() => cvvOf(order)?.reveal()).toThrow('erased');
     }
+  });
+
+  test('the CVV of what could not be sent → is left for another link', async () => {
+    const order = cardPayment(CARD);
+    const prepared = await prepare(link, order);
+    await link.close();
+    expect(await link.ask(order, prepared)).toEqual({ kind: 'not_sent' });
+    expect(cvvOf(order)?.erased).toBe(false);
   });
 
   test('a refund → the retrieval reference of its payment, and what it goes back to', async () => {
