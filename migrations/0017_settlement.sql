@@ -44,19 +44,12 @@ END $$;
 -- passed the gate, and not only before the statement that calls it. So nothing is dated on a closed day, however slow a
 -- commit is and whatever the clocks say.
 CREATE FUNCTION open_settlement_day(days date[], closes timestamptz[]) RETURNS date LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-  closed date;
-  at timestamptz;
 BEGIN
   PERFORM pg_advisory_xact_lock_shared(hashtext('tollgate settlement'));
-  SELECT closed_day, now() + advanced_ms * interval '1 millisecond' INTO closed, at FROM gateway;
-  -- Every payment comes by here: a loop over a few days costs less than a query. They are in the order of the calendar.
-  FOR place IN 1 .. cardinality(days) LOOP
-    IF days[place] > closed AND closes[place] > at THEN
-      RETURN days[place];
-    END IF;
-  END LOOP;
-  RETURN closed + 1;
+  RETURN (
+    SELECT coalesce(min(calendar.day), max(closed_day) + 1)
+    FROM gateway LEFT JOIN unnest(days, closes) AS calendar(day, closes_at)
+      ON calendar.day > closed_day AND calendar.closes_at > now() + advanced_ms * interval '1 millisecond');
 END $$;
 
 -- Closes a day, and all before it, if its time has come by the database's clock. It gives up after a moment: while it waits for a
