@@ -3,7 +3,7 @@ import type { Guard, NamedTest } from './guard.js';
 
 const FOLDER = 'src/acquirers/iso8583';
 const TESTS = 'test/acquirers/iso8583';
-const MIGRATION = 'migrations/0019_acquirers.sql';
+const MIGRATION = 'migrations/0020_acquirers.sql';
 const LINE = `${TESTS}/iso8583-line.test.ts`;
 const LINK = `${TESTS}/iso8583-link.test.ts`;
 const CODEC = `${TESTS}/iso8583-codec.test.ts`;
