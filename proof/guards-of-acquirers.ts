@@ -36,6 +36,17 @@ export const ACQUIRER_GUARDS: readonly Guard[] = [
     [LINE, 'is not sent, and never arrives'],
   ),
   guard(
+    'what is reversed before it was sent is not sent any more',
+    'outstanding.ts',
+    `    takeBack(waiting);
+    this.#settle(waiting, NOT_SENT);
+  }
+`,
+    `  }
+`,
+    [LINE, 'given up while it waits'],
+  ),
+  guard(
     'nothing is sent before the sign-on is answered',
     'connection.ts',
     "return this.#state === 'signed on';",
@@ -85,6 +96,20 @@ export const ACQUIRER_GUARDS: readonly Guard[] = [
     "if (this.#partial.has(code)) return { kind: 'partial', decision: { kind: 'declined', ...words } };",
     '',
     [LINK, 'reversed, and declined with its code'],
+  ),
+  guard(
+    'a completion approved in part is reversed',
+    'link.ts',
+    'return this.#reversedFor(order, numbers, response);',
+    "return { kind: 'no_answer' };",
+    [LINK, 'every response code to a completion'],
+  ),
+  guard(
+    'a completion that was taken back is not repeated',
+    'link.ts',
+    "if (begun === undefined && order.operation === 'completion')",
+    "if (order.operation === 'completion')",
+    [LINK, 'a completion approved in part'],
   ),
   guard(
     'a reversal is stored before it is sent',

@@ -159,7 +159,7 @@ export interface AcquirerLink {
   ask(order: Order, prepared: Prepared): Promise<Answer>;
   /**
    * What became of the order? Where the acquirer cannot be asked that: `not_seen`. An order that is never reversed but
-   * repeated until it is acknowledged is repeated here, and never `not_seen`.
+   * repeated until it is acknowledged is repeated here, and never `not_seen`, unless something else was acknowledged.
    */
   inquire(order: StoredOrder, prepared: Prepared): Promise<Finding>;
   /** Undoes whatever was done for this order, and has it refused should it still arrive. Repeated until confirmed. */

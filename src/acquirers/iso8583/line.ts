@@ -143,9 +143,9 @@ export class Line {
     return this.#outstanding.takeLate(trace);
   }
 
-  /** Whatever still comes for it is ignored. */
+  /** Whatever still comes for it is ignored, and nothing of it leaves any more. */
   forget(trace: Trace): void {
-    this.#outstanding.forget(trace);
+    this.#outstanding.forget(trace, takeBack);
   }
 
   /** In turns. */
@@ -209,10 +209,12 @@ export class Line {
   }
 
   #expire(): void {
-    this.#outstanding.expire(performance.now(), (waiting: Waiting) => {
-      (waiting.connection as Connection).takeBack(waiting);
-    });
+    this.#outstanding.expire(performance.now(), takeBack);
   }
+}
+
+function takeBack(waiting: Waiting): void {
+  (waiting.connection as Connection).takeBack(waiting);
 }
 
 function pause(ms: number, closing: AbortSignal): Promise<void> {

@@ -1,16 +1,7 @@
 // The link to an acquirer that speaks ISO 8583, in whatever dialect: orders become messages, and answers become decisions.
 import type { CardDetails } from '../../values/card.js';
 import type { Mode } from '../../values/mode.js';
-import type {
-  AcquirerLink,
-  Answer,
-  Decision,
-  Finding,
-  Order,
-  Prepared,
-  Reversal,
-  StoredOrder,
-} from '../contract.js';
+import type { AcquirerLink, Answer, Finding, Order, Prepared, Reversal, StoredOrder } from '../contract.js';
 import {
   cardOf,
   composePayment,
@@ -49,6 +40,7 @@ type Advice = Extract<Order, { readonly operation: 'completion' | 'void' }>;
 const STALE_MS = 5_000;
 const NOT_SENT: Answer = { kind: 'not_sent' };
 const UNREADABLE: Answer = { kind: 'unknown', reason: 'unreadable' };
+const NO_ANSWER: Finding = { kind: 'no_answer' };
 /** To an order that arrives after its own reversal. */
 const INVALID = '12';
 
@@ -153,7 +145,9 @@ export class Iso8583Link implements AcquirerLink {
     if (opened === undefined) return NOT_SENT;
     const exchange = await this.#sendAdvice(order, opened, numbers, false);
     if (exchange.kind !== 'answered') return exchange;
-    return this.#decisionOn(order, exchange.response, numbers) ?? UNREADABLE;
+    const finding = await this.#acknowledged(order, exchange.response, numbers).catch(() => NO_ANSWER);
+    // Whatever has to be repeated or reversed is left to inquiries.
+    return finding.kind === 'no_answer' || finding.kind === 'not_seen' ? UNREADABLE : finding;
   }
 
   /** A void is sent as a reversal of its target, a completion as a payment that says what it completes. */
@@ -181,48 +175,57 @@ export class Iso8583Link implements AcquirerLink {
     );
   }
 
-  /** Undefined where it has to be repeated. */
-  #decisionOn(order: Advice, response: Response, numbers: Numbers): Decision | undefined {
-    if (this.#verdicts.isToRepeat(response)) return undefined;
+  /** Every code but those that ask for a repetition acknowledges an advice, and nothing is repeated after it. */
+  async #acknowledged(order: Advice, response: Response, numbers: Numbers): Promise<Finding> {
+    if (this.#verdicts.isToRepeat(response)) return NO_ANSWER;
     if (order.operation === 'void') return this.#verdicts.ofVoid(response, order, numbers);
+    if (this.#verdicts.isDuplicate(response)) this.#alarmOfDuplicate(numbers);
     const verdict = this.#verdicts.of(response, order, numbers);
-    return verdict.kind === 'decided' ? verdict.decision : undefined;
+    switch (verdict.kind) {
+      case 'decided':
+        return verdict.decision;
+      case 'partial':
+        return this.#reversedFor(order, numbers, response);
+      case 'unreadable':
+        // It was done for another amount, for certain. To repeat it would change nothing.
+        return { kind: 'not_seen' };
+    }
   }
 
   /** There are no inquiries: the answer that came late, or not seen. Completions and voids are repeated instead. */
   async inquire(order: StoredOrder, prepared: Prepared): Promise<Finding> {
     const numbers = prepared as Numbers;
-    if (order.operation === 'completion' || order.operation === 'void')
-      return this.#repeatAdvice(order, numbers);
+    if (order.operation === 'void') return this.#repeatAdvice(order, numbers);
     const { line, reversals } = this.#parts;
-    const late = line.takeLate(numbers);
+    const late = order.operation === 'completion' ? undefined : line.takeLate(numbers);
     if (late !== undefined) {
       const verdict = this.#verdicts.of(late, order, numbers);
       if (verdict.kind === 'decided') return verdict.decision;
       if (verdict.kind === 'partial') return this.#reversedFor(order, numbers, late);
     }
-    // A partial approval whose reversal was not acknowledged then.
     const begun = await reversals.find(order);
-    if (begun === undefined || begun.responseCode === null) return { kind: 'not_seen' };
-    return this.#reversedFor(order, numbers, {
-      code: begun.responseCode,
-      authorisationCode: begun.authorisationCode ?? undefined,
-      settlementDay: undefined,
-      amount: undefined,
-    });
+    // A partial approval whose reversal was not acknowledged then.
+    if (begun !== undefined && begun.responseCode !== null)
+      return this.#reversedFor(order, numbers, {
+        code: begun.responseCode,
+        authorisationCode: begun.authorisationCode ?? undefined,
+        settlementDay: undefined,
+        amount: undefined,
+      });
+    if (begun === undefined && order.operation === 'completion') return this.#repeatAdvice(order, numbers);
+    return { kind: 'not_seen' };
   }
 
   async #reversedFor(order: StoredOrder, numbers: Numbers, response: Response): Promise<Finding> {
     const reversed = await this.#reverse(order, numbers, response);
-    return reversed === 'reversed' ? this.#verdicts.declinedWith(response.code) : { kind: 'no_answer' };
+    return reversed === 'reversed' ? this.#verdicts.declinedWith(response.code) : NO_ANSWER;
   }
 
   async #repeatAdvice(order: Advice, numbers: Numbers): Promise<Finding> {
     const opened = await this.#openTarget(order);
-    if (opened === undefined) return { kind: 'no_answer' };
+    if (opened === undefined) return NO_ANSWER;
     const exchange = await this.#sendAdvice(order, opened, numbers, true);
-    if (exchange.kind !== 'answered') return { kind: 'no_answer' };
-    return this.#decisionOn(order, exchange.response, numbers) ?? { kind: 'no_answer' };
+    return exchange.kind === 'answered' ? this.#acknowledged(order, exchange.response, numbers) : NO_ANSWER;
   }
 
   reverse(order: StoredOrder, prepared: Prepared): Promise<Reversal> {

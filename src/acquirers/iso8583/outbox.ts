@@ -54,11 +54,15 @@ export class Outbox {
   }
 
   #framed(message: Message): Buffer {
-    const end = this.codec.write(message, SCRATCH, this.#header, this.mac);
-    writeHeader(this.dialect, end - this.#header, SCRATCH);
-    const bytes = Buffer.from(SCRATCH.subarray(0, end));
-    SCRATCH.fill(0, 0, end);
-    return bytes;
+    // All of it, should the message turn out to be unwritable in its middle.
+    let end = SCRATCH.length;
+    try {
+      end = this.codec.write(message, SCRATCH, this.#header, this.mac);
+      writeHeader(this.dialect, end - this.#header, SCRATCH);
+      return Buffer.from(SCRATCH.subarray(0, end));
+    } finally {
+      SCRATCH.fill(0, 0, end);
+    }
   }
 
   #flush(): void {

@@ -107,9 +107,14 @@ export class Outstanding {
     return response;
   }
 
-  /** Whatever still comes for it is ignored. */
-  forget({ stan, terminal }: Trace): void {
-    this.#late.delete(this.#key(stan, terminal));
+  /** Whatever still comes for it is ignored, and what has not been handed over yet is taken back: nothing of it leaves any more. */
+  forget({ stan, terminal }: Trace, takeBack: (waiting: Waiting) => void): void {
+    const key = this.#key(stan, terminal);
+    this.#late.delete(key);
+    const waiting = this.#waiting.get(key);
+    if (waiting === undefined || waiting.handedOver) return;
+    takeBack(waiting);
+    this.#settle(waiting, NOT_SENT);
   }
 
   /** Settles what was not answered in time. What has not even been handed over is taken back: it is not sent. */

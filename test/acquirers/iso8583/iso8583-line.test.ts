@@ -7,6 +7,7 @@ import type { TraceLine } from '../../../src/acquirers/iso8583/connection.js';
 import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
 import { type ConnectionNews, Line, type LineParts } from '../../../src/acquirers/iso8583/line.js';
 import { RetailMac } from '../../../src/acquirers/iso8583/mac.js';
+import { Cvv } from '../../../src/values/card.js';
 import { MAC_KEY } from './corpus.js';
 import { linePartsTo } from './link-under-test.js';
 import { answering, type Heard, ScriptedHost, soon } from './scripted-host.js';
@@ -43,12 +44,17 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
     line = makeLine(change);
   }
 
-  const exchange = (stan: number, terminal = TERMINAL, more?: string) =>
-    line.exchange({ stan, terminal }, '0210', (message) => {
-      message.type = '0200';
-      message.set(2, '4111111111111111').set(4, '1995').set(11, String(stan)).set(41, terminal);
-      if (more !== undefined) message.set(48, more);
-    });
+  const exchange = (stan: number, terminal = TERMINAL, more?: string, cvv?: Cvv) =>
+    line.exchange(
+      { stan, terminal },
+      '0210',
+      (message) => {
+        message.type = '0200';
+        message.set(2, '4111111111111111').set(4, '1995').set(11, String(stan)).set(41, terminal);
+        if (more !== undefined) message.set(48, more);
+      },
+      cvv,
+    );
 
   const stanOf = ({ fields }: Heard) => Number(fields.get(11));
 
@@ -103,7 +109,7 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
     expect(line.takeLate({ stan: 7, terminal: TERMINAL })).toBeUndefined();
   });
 
-  test('a host that reads nothing any more → what was not handed over is not sent, and never arrives', async () => {
+  test('a host that reads nothing any more → what was not handed over is not sent, and never arrives; its CVV is left for another link', async () => {
     await another({ deadlineMs: 300 });
     await line.open();
     host.script = () => undefined;
@@ -111,12 +117,17 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
     socket?.pause();
     // Buffers of the system take some megabytes. What comes after that stays here.
     const sent: Promise<{ kind: string }>[] = [];
+    const cvvs: Cvv[] = [];
     for (let batch = 0; batch < 20; batch += 1) {
-      for (let each = 0; each < 500; each += 1)
-        sent.push(exchange(batch * 500 + each + 1, TERMINAL, 'x'.repeat(990)));
+      for (let each = 0; each < 500; each += 1) {
+        const cvv = new Cvv('739');
+        cvvs.push(cvv);
+        sent.push(exchange(batch * 500 + each + 1, TERMINAL, 'x'.repeat(990), cvv));
+      }
       await sleep(1);
     }
     const kinds = (await Promise.all(sent)).map(({ kind }) => kind);
+    expect(cvvs.map(({ erased }) => erased)).toEqual(kinds.map((kind) => kind !== 'not_sent'));
     const unsent = new Set(
       [...kinds.keys()].filter((index) => kinds[index] === 'not_sent').map((index) => index + 1),
     );
@@ -131,6 +142,28 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
         .filter((stan) => unsent.has(stan)),
     ).toEqual([]);
     expect(host.messages()).toHaveLength(kinds.length - unsent.size);
+  });
+
+  test('given up while it waits behind a host that reads nothing → not sent, and never arrives', async () => {
+    await another({ deadlineMs: 60_000 });
+    await line.open();
+    host.script = () => undefined;
+    const [socket] = host.sockets;
+    socket?.pause();
+    const sent: Promise<unknown>[] = [];
+    for (let stan = 1; stan <= 10_000; stan += 1) {
+      sent.push(exchange(stan, TERMINAL, 'x'.repeat(990)));
+      if (stan % 500 === 0) await sleep(1);
+    }
+    const last = { stan: 10_000, terminal: TERMINAL };
+    line.forget(last);
+    expect(await sent.at(-1)).toEqual({ kind: 'not_sent' });
+    socket?.resume();
+    await soon(() => host.messages().length === sent.length - 1);
+    await sleep(50);
+    expect(host.messages().map(stanOf)).not.toContain(last.stan);
+    for (const heard of host.messages()) host.send(answering(heard, '00'));
+    await Promise.all(sent);
   });
 
   test('with a key → MACs both ways; a wrong one → unknown, and the connection is closed', async () => {

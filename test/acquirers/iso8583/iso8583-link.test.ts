@@ -107,6 +107,12 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
     expect(cvvOf(order)?.erased).toBe(false);
   });
 
+  test('the CVV of what fits no message → is left for another link', async () => {
+    const order = cardPayment(CARD, { currency: 'XYZ' });
+    expect((await ask(order)).answer).toEqual({ kind: 'not_sent' });
+    expect(cvvOf(order)?.erased).toBe(false);
+  });
+
   test('a refund → the retrieval reference of its payment, and what it goes back to', async () => {
     const paid = await ask(cardPayment(CARD));
     const refunded = await ask(onTarget('refund', paid.order, paid));
@@ -158,6 +164,54 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
       expect(host.messages(repeated)).toHaveLength(2);
       expect(withoutRepetition(repeated)).toBe(withoutRepetition(first));
     }
+  });
+
+  test('every response code to a completion → approved by those of the dialect alone, repeated for those that ask for it, else over', async () => {
+    const again: string[] = [];
+    const approving: string[] = [];
+    for (let number = 0; number < 100; number += 1) {
+      const code = String(number).padStart(2, '0');
+      host.script = (heard) => host.decide(heard);
+      const held = await ask(cardPayment(CARD, { operation: 'preauthorisation' }));
+      const completion = onTarget('completion', held.order, held);
+      host.script = (heard) => answering(heard, heard.type === '0220' ? code : '00', { 38: '654321' });
+      const { answer } = await ask(completion);
+      if (answer.kind === 'unknown') again.push(code);
+      else expect(answer).toHaveProperty('responseCode', code);
+      if (answer.kind === 'approved') approving.push(code);
+    }
+    expect(again).toEqual(dialect.responseCodes.again);
+    expect(approving).toEqual(dialect.responseCodes.approvals);
+    expect(common.alarms).toEqual([expect.objectContaining({ kind: 'duplicate STAN' })]);
+    // The partial approval, and nothing else.
+    expect(host.messages(reversal)).toHaveLength(1);
+    expect(money(90, reversal)?.slice(0, 4)).toBe('0220');
+  });
+
+  test('a completion approved in part whose reversal is not acknowledged → the reversal is repeated elsewhere, and the completion no more', async () => {
+    const held = await ask(cardPayment(CARD, { operation: 'preauthorisation' }));
+    const completion = onTarget('completion', held.order, held);
+    host.script = (heard) => answering(heard, heard.type === '0220' ? '10' : '96', { 38: 'PART01' });
+    const { answer, prepared } = await ask(completion);
+    expect(answer.kind).toBe('unknown');
+    host.script = (heard) => answering(heard, '00');
+    const found = await elsewhere((other) => other.inquire(completion, prepared));
+    expect(found).toMatchObject({ kind: 'declined', responseCode: '10' });
+    expect(host.messages('0221')).toEqual([]);
+    expect(host.messages(repeatedReversal)).toHaveLength(1);
+    expect(common.reversals.acknowledgements).toEqual([completion.reference]);
+  });
+
+  test('a completion approved for another amount → in doubt, and reversed in the end', async () => {
+    const held = await ask(cardPayment(CARD, { operation: 'preauthorisation' }));
+    const completion = onTarget('completion', held.order, held);
+    host.script = (heard) => answering(heard, '00', { 4: '000000000001', 38: '654321' });
+    const { answer, prepared } = await ask(completion);
+    expect(answer).toEqual({ kind: 'unknown', reason: 'unreadable' });
+    const finding = await elsewhere((other) => other.inquire(completion, prepared));
+    expect(finding).toEqual({ kind: 'not_seen' });
+    expect(await elsewhere((other) => other.reverse(completion, prepared))).toBe('reversed');
+    expect(money(90, reversal)?.slice(0, 4)).toBe('0220');
   });
 
   test('no answer to a payment → not seen; reversed under one STAN, and repeated as it was by another process', async () => {
