@@ -92,14 +92,21 @@ export async function withinDeadline<Result>(
   }
 }
 
-/** Throws where the link does, or takes too long. */
-export async function prepareUnderDeadline(
+/** Throws where the link does, or takes too long. A promise only where the link has to wait for something: most often it has not. */
+export function prepareUnderDeadline(
   link: AcquirerLink,
   order: Order,
   deadlineMs: number,
-): Promise<Prepared> {
+): Prepared | Promise<Prepared> {
+  const prepared = link.prepare?.(order);
+  return prepared instanceof Promise || prepared === undefined
+    ? preparedInTime(Promise.resolve(prepared), deadlineMs)
+    : prepared;
+}
+
+async function preparedInTime(preparing: Promise<Prepared>, deadlineMs: number): Promise<Prepared> {
   const late = Symbol('late');
-  const prepared = await withinDeadline(async () => link.prepare?.(order), deadlineMs, late);
+  const prepared = await withinDeadline(() => preparing, deadlineMs, late);
   if (prepared === late || prepared === undefined) throw new Error('the link could not prepare the order');
   return prepared;
 }

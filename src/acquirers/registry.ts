@@ -26,6 +26,11 @@ export function builtInCardLinks(): AcquirerLink[] {
   return makeLinks(NOWHERE).filter((link) => !(link instanceof DirectDebit));
 }
 
+/** Whether there is such a link without anybody having added it. */
+export function isBuiltIn(name: string): boolean {
+  return makeLinks(NOWHERE).some((link) => link.name === name);
+}
+
 /** The names of the links that move no money. They are known before it is known what the links are made of. */
 export function simulatedLinks(): string[] {
   return makeLinks(NOWHERE)

@@ -1,7 +1,7 @@
 // A set of audits, of any organisation: a bit each, so that a day of millions fits into little memory.
 import type { Audit, OrganisationId } from '../values/ids.js';
 
-interface Key {
+export interface AuditKey {
   readonly organisationId: OrganisationId;
   readonly audit: Audit;
 }
@@ -12,13 +12,13 @@ const BITS = 256;
 export class AuditSet {
   readonly #blocks = new Map<string, Uint8Array>();
 
-  has(key: Key): boolean {
+  has(key: AuditKey): boolean {
     const { block, byte, bit } = placeOf(key);
     return ((this.#blocks.get(block)?.[byte] ?? 0) & bit) !== 0;
   }
 
   /** Whether it is new. */
-  add(key: Key): boolean {
+  add(key: AuditKey): boolean {
     if (this.has(key)) return false;
     const { block, byte, bit } = placeOf(key);
     const bytes = this.#blocks.get(block) ?? new Uint8Array(BITS / 8);
@@ -28,7 +28,7 @@ export class AuditSet {
   }
 }
 
-function placeOf({ organisationId, audit }: Key): { block: string; byte: number; bit: number } {
+function placeOf({ organisationId, audit }: AuditKey): { block: string; byte: number; bit: number } {
   const within = audit % BITS;
   return { block: `${organisationId}/${(audit - within) / BITS}`, byte: within >> 3, bit: 1 << (within & 7) };
 }

@@ -39,7 +39,7 @@ export const SETTLED_OVER_ACQUIRER: Statement = {
   name: '',
   text: `
     SELECT e.organisation_id AS "organisationId", e.merchant_id AS "merchantId", e.audit, e.transaction_type AS "transactionType",
-      abs(e.amount_cents) AS "amountCents", e.currency, other.audit AS counterpart
+      abs(e.amount_cents) AS "amountCents", e.currency, t.prepared, other.audit AS counterpart
     FROM (
       SELECT * FROM settlement_entry
       WHERE settlement_date = $1::date AND acquirer = $2

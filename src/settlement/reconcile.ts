@@ -1,4 +1,7 @@
 // Holds an acquirer's settlement file against the entries of a day: what matches, what one side lacks, and what differs.
+import type { Prepared } from '../acquirers/contract.js';
+import { listedReference } from '../acquirers/iso8583/numbers.js';
+import { isBuiltIn } from '../acquirers/registry.js';
 import type { Queryable } from '../postgres/database.js';
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
@@ -13,6 +16,7 @@ import {
 import { AuditSet } from './audit-set.js';
 import { type CsvLine, csvLines } from './csv-lines.js';
 import { CLOSED_DAY, FIND_LISTED, LISTED, SETTLED_OVER_ACQUIRER } from './reconcile.sql.js';
+import { RetrievalReferences } from './retrieval-references.js';
 
 export interface ReconcileWish {
   readonly path: string;
@@ -77,6 +81,7 @@ interface SettledRow {
   readonly transactionType: string;
   readonly amountCents: number;
   readonly currency: string;
+  readonly prepared: Prepared;
   readonly counterpart: Audit | null;
 }
 
@@ -98,6 +103,7 @@ export async function reconcile(database: Queryable, wish: ReconcileWish): Promi
   const { rows } = await database.query<{ closed: boolean; installation: string }>(CLOSED_DAY, [wish.date]);
   const { closed, installation } = rows[0] as { closed: boolean; installation: string };
   const work = new Work(database, wish, installation);
+  await work.readReferences();
   await work.readFile();
   await work.readEntries();
   return work.result(closed);
@@ -108,6 +114,9 @@ class Work {
   readonly #transactions = new AuditSet();
   readonly #returns = new AuditSet();
   readonly #foreign = new Set<string>();
+  readonly #retrievalReferences = new RetrievalReferences();
+  /** Lines with the retrieval reference of something that is not as they say. */
+  readonly #similar: AcquirerLine[] = [];
   readonly #missingHere = new Listed<AcquirerLine>();
   readonly #missingThere = new Listed<MissingThere>();
   readonly #different = new Listed<Different>();
@@ -120,6 +129,12 @@ class Work {
     private readonly wish: ReconcileWish,
     private readonly installation: string,
   ) {}
+
+  /** The links that are part of the program list what is ours under our own reference: nothing has to be known before. */
+  async readReferences(): Promise<void> {
+    if (isBuiltIn(this.wish.acquirer)) return;
+    for await (const row of this.#settled()) this.#retrievalReferences.add(row);
+  }
 
   async readFile(): Promise<void> {
     const { path, progress = () => {} } = this.wish;
@@ -141,6 +156,7 @@ class Work {
       throw error;
     }
     if (!headed) refuse('settlement_file_without_header', { path, columns: COLUMNS.join() });
+    await this.#compareSimilar();
   }
 
   async #readLines(lines: readonly CsvLine[]): Promise<void> {
@@ -152,12 +168,35 @@ class Work {
         this.#wrong.add({ line: csvLine.number, reason: line });
         continue;
       }
-      const key = transactionOf(line.reference, this.installation);
       const isReturn = line.transactionType === 'return';
+      const listed = this.#retrievalReferences.take(line);
+      if (listed === undefined && this.#retrievalReferences.has(line.reference)) {
+        this.#similar.push(line);
+        continue;
+      }
+      const key = listed ?? transactionOf(line.reference, this.installation);
       if (!this.#isNew(line, key, isReturn)) this.#wrong.add({ line: line.line, reason: 'listed before' });
       else if (key === undefined) this.#missingHere.add(line);
       else own.push({ line, ...key, isReturn });
     }
+    await this.#compareAll(own);
+  }
+
+  /** After all others: what is left by then is what these can be about. */
+  async #compareSimilar(): Promise<void> {
+    const own: OwnLine[] = [];
+    for (const line of this.#similar) {
+      const key = this.#retrievalReferences.takeSimilar(line);
+      if (key === undefined) this.#wrong.add({ line: line.line, reason: 'listed before' });
+      else {
+        this.#transactions.add(key);
+        own.push({ line, ...key, isReturn: false });
+      }
+    }
+    await this.#compareAll(own);
+  }
+
+  async #compareAll(own: readonly OwnLine[]): Promise<void> {
     for (let at = 0; at < own.length; at += PAGE) await this.#compare(own.slice(at, at + PAGE));
   }
 
@@ -211,13 +250,19 @@ class Work {
   }
 
   async readEntries(): Promise<void> {
+    for await (const row of this.#settled())
+      if (this.#isMissingThere(row)) this.#missingThere.add(this.#missing(row));
+  }
+
+  /** What settles on the day over the acquirer, page by page. */
+  async *#settled(): AsyncGenerator<SettledRow> {
     const { date, acquirer } = this.wish;
     for (let place: readonly (number | string)[] = [0, 0, 0, '']; ; ) {
       const values = [date, acquirer, ...place, PAGE];
       const { rows } = await this.database.query<SettledRow>(SETTLED_OVER_ACQUIRER, values);
       const last = rows.at(-1);
       if (last === undefined) return;
-      for (const row of rows) if (this.#isMissingThere(row)) this.#missingThere.add(this.#missing(row));
+      yield* rows;
       place = [last.organisationId, last.merchantId, last.audit, last.transactionType];
     }
   }
@@ -236,8 +281,9 @@ class Work {
     transactionType,
     amountCents,
     currency,
+    prepared,
   }: SettledRow): MissingThere {
-    const reference = `${this.installation}-${organisationId}-${audit}`;
+    const reference = listedReference(prepared) ?? `${this.installation}-${organisationId}-${audit}`;
     return { merchant: merchantId, audit, reference, transactionType, amountCents, currency };
   }
 

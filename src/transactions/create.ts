@@ -177,7 +177,7 @@ export class Creation {
     const order = orders.direct(priced.operation, claim, method);
     const link = links.known(priced.acquirer);
     const prepared = link?.prepare && (await this.#prepare(link, order));
-    const holder = await claims.direct(prepared === undefined ? claim : { ...claim, prepared });
+    const holder = await claims.direct(prepared === undefined ? claim : { prepared, ...claim });
     if (holder === undefined) throw fault('not_processed');
     if (holder !== audit) throw correlationIdTaken(holder);
     return { intent: claim, merchant, order, prepared };

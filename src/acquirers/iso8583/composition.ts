@@ -6,7 +6,7 @@ import type { Dialect } from './dialect.js';
 import { Unwritable } from './digits.js';
 import type { Message } from './message.js';
 import { type Numbers, originalData, stanText, typeOf } from './numbers.js';
-import { localTime, utcTime } from './times.js';
+import { localDate, localTime, utcTime } from './times.js';
 
 const LONGEST_CVV = 4;
 
@@ -38,14 +38,13 @@ export function composePayment(
   original: Original | undefined,
 ): void {
   const { constants, cvv } = dialect;
-  const { time, date } = localTime(numbers.sentMs);
   composeCommon(message, type, order, card, numbers);
   message
     .set(3, processingCode(order.operation, dialect))
     .set(7, utcTime(numbers.sentMs))
     .set(11, stanText(numbers.stan))
-    .set(12, time)
-    .set(13, date)
+    .set(12, localTime(numbers.sentMs))
+    .set(13, localDate(numbers.sentMs))
     .set(14, expiryText(card))
     .set(22, numbers.stored ? constants.storedCredential : constants.keyed)
     .set(25, constants.condition);

@@ -1,6 +1,6 @@
 // The numbers under which a host knows an order: stored at commit A, so that any process can reverse or repeat the order later.
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
-import type { MoneyOperation } from '../contract.js';
+import type { MoneyOperation, Prepared } from '../contract.js';
 import type { Dialect } from './dialect.js';
 import { hourOfYear, utcTime } from './times.js';
 
@@ -10,10 +10,10 @@ export interface Numbers {
   readonly retrievalReference: string;
   readonly terminal: string;
   readonly acceptor: string;
-  readonly category?: string;
+  readonly category?: string | undefined;
   /** The card was stored before the payment: it was not keyed in for it. */
-  readonly stored?: true;
-  readonly institution?: string;
+  readonly stored?: true | undefined;
+  readonly institution?: string | undefined;
   readonly sentMs: number;
 }
 
@@ -45,6 +45,11 @@ export function stanText(stan: number): string {
 /** Unique where the STAN is. */
 export function retrievalReference(stan: number, sentMs: number): string {
   return hourOfYear(sentMs) + stanText(stan);
+}
+
+/** What the acquirer's settlement file calls an order; undefined where it was not sent over such a link. */
+export function listedReference(prepared: Prepared): string | undefined {
+  return (prepared as Partial<Numbers> | null)?.retrievalReference;
 }
 
 /** Field 90: what a message goes back to. */

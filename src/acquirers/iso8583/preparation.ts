@@ -24,13 +24,8 @@ export class Preparation {
     const { acceptorId, terminals, categoryCode: category } = acceptor;
     this.#turn = (this.#turn + 1) % terminals.length;
     const terminal = terminals[this.#turn] as string;
-    const stored = order.method.kind === 'card' && order.method.stored === true;
-    const known: Known = {
-      terminal,
-      acceptor: acceptorId,
-      ...(category !== undefined && { category }),
-      ...(stored && { stored }),
-    };
+    const stored = order.method.kind === 'card' ? order.method.stored : undefined;
+    const known: Known = { terminal, acceptor: acceptorId, category, stored };
     const stan = this.parts.stans.take(terminal);
     return stan instanceof Promise
       ? stan.then((number) => this.#numbers(number, known))
@@ -41,25 +36,22 @@ export class Preparation {
   async #onTarget(order: OnTarget): Promise<Numbers> {
     const { prepared } = await order.target.read();
     if (prepared === undefined) throw new Error('the target was not sent over this link');
-    const { terminal, acceptor, category, stored, retrievalReference: reference } = prepared as Numbers;
-    const known = {
-      terminal,
-      acceptor,
-      ...(category !== undefined && { category }),
-      ...(stored !== undefined && { stored }),
-    };
-    return { ...this.#numbers(await this.parts.stans.take(terminal), known), retrievalReference: reference };
+    const target = prepared as Numbers;
+    return this.#numbers(await this.parts.stans.take(target.terminal), target, target.retrievalReference);
   }
 
-  #numbers(stan: number, known: Known): Numbers {
-    const { institution } = this.parts;
+  /** All of one shape: what is undefined is not stored. */
+  #numbers(stan: number, { terminal, acceptor, category, stored }: Known, targetReference?: string): Numbers {
     const sentMs = Date.now();
     return {
       stan,
-      retrievalReference: retrievalReference(stan, sentMs),
+      retrievalReference: targetReference ?? retrievalReference(stan, sentMs),
       sentMs,
-      ...known,
-      ...(institution !== undefined && { institution }),
+      terminal,
+      acceptor,
+      category,
+      stored,
+      institution: this.parts.institution,
     };
   }
 }

@@ -1,28 +1,67 @@
 // Times and dates as they stand in messages.
 import { addDays, sydneyDate, sydneyTimestamp } from '../../values/sydney.js';
 
-/** MMDDhhmmss, UTC. */
-export function utcTime(instantMs: number): string {
-  const text = new Date(instantMs).toISOString();
-  return `${text.slice(5, 7)}${text.slice(8, 10)}${clock(text)}`;
+interface Second {
+  readonly second: number;
+  /** MMDDhhmmss, UTC. */
+  readonly utc: string;
+  /** The merchant's time, hhmmss, and date, MMDD. */
+  readonly localTime: string;
+  readonly localDate: string;
+  /** YDDDhh: the last digit of the year, the day of the year and the hour, UTC, as retrieval references begin. */
+  readonly hourOfYear: string;
 }
 
-/** The merchant's time, hhmmss, and date, MMDD. */
-export function localTime(instantMs: number): { readonly time: string; readonly date: string } {
-  const text = sydneyTimestamp(instantMs);
-  return { time: clock(text), date: `${text.slice(5, 7)}${text.slice(8, 10)}` };
+// Almost every message is of the same second as the one before it.
+let lastSecond: Second = secondOf(0);
+
+function at(instantMs: number): Second {
+  const second = Math.floor(instantMs / 1_000);
+  if (lastSecond.second !== second) lastSecond = secondOf(second);
+  return lastSecond;
+}
+
+function secondOf(second: number): Second {
+  const instantMs = second * 1_000;
+  const utc = new Date(instantMs);
+  const [utcText, localText] = [utc.toISOString(), sydneyTimestamp(instantMs)];
+  const year = utc.getUTCFullYear();
+  const day = Math.floor((instantMs - Date.UTC(year, 0, 1)) / 86_400_000) + 1;
+  return {
+    second,
+    utc: date(utcText) + clock(utcText),
+    localTime: clock(localText),
+    localDate: date(localText),
+    hourOfYear: `${year % 10}${String(day).padStart(3, '0')}${utcText.slice(11, 13)}`,
+  };
+}
+
+function date(text: string): string {
+  return text.slice(5, 7) + text.slice(8, 10);
 }
 
 function clock(text: string): string {
-  return `${text.slice(11, 13)}${text.slice(14, 16)}${text.slice(17, 19)}`;
+  return text.slice(11, 13) + text.slice(14, 16) + text.slice(17, 19);
 }
 
-/** YDDDhh: the last digit of the year, the day of the year and the hour, UTC, as retrieval references begin. */
+/** MMDDhhmmss, UTC. */
+export function utcTime(instantMs: number): string {
+  return at(instantMs).utc;
+}
+
+/** The merchant's time, hhmmss. */
+export function localTime(instantMs: number): string {
+  return at(instantMs).localTime;
+}
+
+/** The merchant's date, MMDD. */
+export function localDate(instantMs: number): string {
+  return at(instantMs).localDate;
+}
+
+/** YDDDhh, UTC. */
 export function hourOfYear(instantMs: number): string {
-  const at = new Date(instantMs);
-  const year = at.getUTCFullYear();
-  const day = Math.floor((instantMs - Date.UTC(year, 0, 1)) / 86_400_000) + 1;
-  return `${year % 10}${String(day).padStart(3, '0')}${String(at.getUTCHours()).padStart(2, '0')}`;
+  return at(instantMs).hourOfYear;
 }
 
 const DAYS_BEHIND = 7;

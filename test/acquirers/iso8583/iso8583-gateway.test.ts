@@ -1,4 +1,7 @@
 // Payments over an ISO 8583 link, from HTTP to the host and back: added by an operator, followed by gateways, resolved by any of them.
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { AS2805 } from '../../../src/acquirers/iso8583/as2805.js';
@@ -6,10 +9,12 @@ import { RetailMac } from '../../../src/acquirers/iso8583/mac.js';
 import { addAcquirer, removeAcquirer, setAcquirer, testAcquirer } from '../../../src/admin/acquirers.js';
 import { rewrapKeys } from '../../../src/admin/keys.js';
 import { setMerchant } from '../../../src/admin/merchants.js';
+import { reconcileSettlement } from '../../../src/admin/settlements.js';
 import { Database } from '../../../src/postgres/database.js';
 import { FileKeys } from '../../../src/vault/local-keys.js';
 import { type Answer, CARD } from '../../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
+import { openDay } from '../../../testkit/settlement-days.js';
 import { cardAnsweredWith } from '../../../testkit/test-cards.js';
 import { BookKeepingHost } from './book-keeping-host.js';
 import { MAC_KEY } from './corpus.js';
@@ -121,6 +126,52 @@ test('preauthorisation, completion, refund of that, void of the refund → each 
     expect(message.fields.get(37)).toBe(preauthorisation.fields.get(37));
     expect(message.fields.get(41)).toBe(preauthorisation.fields.get(41));
   }
+});
+
+test("an acquirer's settlement file with retrieval references → every line finds its transaction; what differs is told", async () => {
+  const { api } = gateway;
+  const sold = await approved(api.purchase({ pan: CARD, amount: 7_000 }));
+  const reference = last('0200').fields.get(37) as string;
+  for (const cents of [100, 200, 100]) await approved(api.refund(sold, cents));
+  const undone = await approved(api.purchase({ pan: CARD, amount: 7_100 }));
+  await approved(api.void(undone));
+  const undoing = last('0420').fields.get(37) as string;
+  const date = await openDay(gateway);
+  // What earlier tests have bought is there as well.
+  const entries = await gateway.sql<Record<'reference' | 'type' | 'cents', string>>(`
+    SELECT t.prepared ->> 'retrievalReference' AS reference, e.transaction_type AS type, abs(e.amount_cents) AS cents
+    FROM settlement_entry e JOIN transaction t USING (organisation_id, audit) WHERE e.acquirer = 'bank' ORDER BY e.audit`);
+  const all = entries.map((entry) => `${entry.reference},${entry.type},${entry.cents},AUD`);
+  expect(all.filter((line) => line.startsWith(reference))).toEqual([
+    `${reference},purchase,7000,AUD`,
+    `${reference},refund,100,AUD`,
+    `${reference},refund,200,AUD`,
+    `${reference},refund,100,AUD`,
+  ]);
+  expect(all).toContain(`${undoing},void,7100,AUD`);
+  const reconciled = async (lines: readonly string[]) => {
+    const path = join(dirname(gateway.ledgerPath), randomUUID());
+    await writeFile(path, ['reference,transaction_type,amount_cents,currency', ...lines, ''].join('\n'));
+    return reconcileSettlement(database, { path, acquirer: 'bank', date });
+  };
+  const nothing = { missingHere: 0, missingThere: 0, different: 0, wrong: 0 };
+  expect(await reconciled(all)).toMatchObject({ ...nothing, matched: all.length });
+  expect(await reconciled(all.toReversed())).toMatchObject({ ...nothing, matched: all.length });
+  // The first line of the three refunds differs, and the others still find theirs.
+  const wrong = `${reference},refund,201,AUD`;
+  const others = all.filter((line) => line !== `${reference},refund,200,AUD`);
+  const different = await reconciled([wrong, ...others]);
+  expect(different).toMatchObject({ ...nothing, different: 1, matched: others.length });
+  expect(different.listed.different).toEqual([
+    { line: 2, reference, there: 'refund 201 AUD', here: 'refund 200 AUD' },
+  ]);
+  const missing = await reconciled([...others, '999999999999,purchase,1,AUD']);
+  expect(missing).toMatchObject({ ...nothing, missingHere: 1, missingThere: 1 });
+  expect(missing.listed.missingThere).toMatchObject([
+    { reference, transactionType: 'refund', amountCents: 200 },
+  ]);
+  const again = await reconciled([...all, `${reference},refund,100,AUD`]);
+  expect(again.listed.wrong).toEqual([{ line: all.length + 2, reason: 'listed before' }]);
 });
 
 test('a payment by virtual PAN → marked as a stored credential', async () => {

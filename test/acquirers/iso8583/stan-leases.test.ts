@@ -1,5 +1,6 @@
 // STANs: leased in blocks by any number of processes, and never the same twice within a day.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { retrievalReference } from '../../../src/acquirers/iso8583/numbers.js';
 import { StanLeases } from '../../../src/acquirers/iso8583/stan-leases.js';
 import { Database } from '../../../src/postgres/database.js';
 import { type TestDatabase, testDatabase } from '../../../testkit/gateway.js';
@@ -47,6 +48,18 @@ describe('STANs of a terminal', () => {
     expect(new Set(all).size).toBe(4_000);
     expect(Math.min(...all)).toBe(1);
     expect(Math.max(...all)).toBeLessThanOrEqual(ALL);
+  });
+
+  test('retrieval references made of them → 12 digits, and none comes again when the STANs do', async () => {
+    await leased(ALL - 3, 27);
+    const leases = new StanLeases(database);
+    const first = 1_800_000_000_000;
+    // Every hour of a year, on both sides of the place where STANs begin again.
+    const references = (await taken(leases, 6)).flatMap((stan) =>
+      Array.from({ length: 366 * 24 }, (_, hour) => retrievalReference(stan, first + hour * 3_600_000)),
+    );
+    expect(references.every((reference) => /^[0-9]{12}$/.test(reference))).toBe(true);
+    expect(new Set(references).size).toBe(references.length);
   });
 
   test('of another terminal → a count of its own', async () => {
