@@ -54,6 +54,7 @@ const killing = new Kills({
   kills,
   // Shorter than the slow card takes, so that a request arrives after it was given up; and longer.
   settings: () => ({ ACQUIRER_DEADLINE_MS: String(random.pick([700, 2_500])) }),
+  atMessage: acquirer && ((process, kill) => acquirer.killAtMessage(process, kill)),
 });
 const shop = new Shop({
   gateways: killing.gateways,
@@ -97,7 +98,10 @@ const broken = {
   }),
   'gateways run until they are killed': killing.complaints,
   ...(acquirer !== undefined && {
-    'the host has nothing to complain of, and every reversal is acknowledged': await acquirer.complaints(),
+    'the host has nothing to complain of': await acquirer.complaints(),
+    'somebody is struck at messages of every type': acquirer.unstruck(kills),
+    'every reversal is acknowledged': await acquirer.unacknowledgedReversals(),
+    'no STAN and no retrieval reference is used twice': await acquirer.wrongNumbers(),
   }),
 };
 await installation.close();
@@ -114,7 +118,8 @@ process.exitCode = verdict(
   `crash: seed ${seed}, ${killing.count} kills ${JSON.stringify(killing.done)}, ${killing.failedStarts} failed starts, ` +
     (acquirer === undefined
       ? ''
-      : `${acquirer.deeds} disturbances of the host ${JSON.stringify(acquirer.done)}, `) +
+      : `${acquirer.deeds} disturbances of the host ${JSON.stringify(acquirer.done)}, ` +
+        `struck before/inside/after messages: ${acquirer.strikes}; `) +
     `${orders.length} orders, ${shop.requests} requests in ${seconds.toFixed(0)} s, ${rows.length} transactions; ` +
     `${ended('answered')} answered, ${ended('found')} found after a failure, ${ended('not found')} not found and sent anew; ` +
     `resolution ms p50 ${percentile(resolutionsMs, 0.5)} p99 ${percentile(resolutionsMs, 0.99)} max ${percentile(resolutionsMs, 1)}`,

@@ -7,19 +7,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { LedgerEntry } from '../src/acquirers/simulator/ledger.js';
 import type { StoredTransaction } from '../testkit/books.js';
 import type { Chance } from '../testkit/chance.js';
+import type { RunningProcess } from '../testkit/gateway-process.js';
 import type { Installation } from '../testkit/installation.js';
 import { HostProcess } from '../testkit/iso8583-host/host-process.js';
 import type { Entry } from '../testkit/iso8583-host/ledger.js';
+import { CuttingRelay, MESSAGE_TYPES, VICTIMS } from './cutting-relay.js';
+import { retrievalReferencesIn } from './link-books.js';
+import { SentNumbers } from './sent-numbers.js';
 
 const NAME = 'host';
 const KEYS = ['0123456789ABCDEFFEDCBA9876543210', '7CA110454A1A6E570131D9619DC1376E'];
 const DEADLINE_MS = '1000';
 const DEATHS = ['dies before booking', 'dies after booking', 'dies inside the answer'] as const;
-
-interface Sent {
-  readonly audit: number;
-  readonly prepared: { readonly stan: number; readonly terminal: string; readonly sentMs: number };
-}
+const AT_MESSAGES = ['killed at a message', 'cut off at a message'] as const;
+/** So often as all others together. */
+const DEEDS = ['killed', 'cut off', 'not listening', ...DEATHS, ...[1, 2, 3].flatMap(() => AT_MESSAGES)];
+const MESSAGE_LIMIT_MS = 5_000;
+/** With so many kills there is time for every kind of message. */
+const MANY_KILLS = 200;
 
 export class IsoAcquirer {
   /** How often what was done to it. */
@@ -30,6 +35,7 @@ export class IsoAcquirer {
   private constructor(
     private readonly installation: Installation,
     private readonly host: HostProcess,
+    private readonly relay: CuttingRelay,
     private readonly random: Chance,
     private readonly folder: string,
   ) {}
@@ -41,9 +47,10 @@ export class IsoAcquirer {
       ledgerPath: join(folder, 'ledger'),
       macKeys: [...KEYS].reverse().join(':'),
     });
+    const relay = await CuttingRelay.open(host.port, random.fork());
     const keyFile = join(folder, 'mac.key');
     await writeFile(keyFile, KEYS.join('\n'));
-    const how = ['--kind', 'iso8583', '--address', host.address, '--test', '--connections', '2'];
+    const how = ['--kind', 'iso8583', '--address', relay.address, '--test', '--connections', '2'];
     const more = ['--deadline', DEADLINE_MS, '--institution', '560279', '--mac-key-file', keyFile];
     await installation.command('acquirer', 'add', NAME, ...how, ...more);
     const acceptor = ['--acceptor-id', 'SHOP', '--terminals', 'T1,T2', '--category-code', '5999'];
@@ -55,7 +62,7 @@ export class IsoAcquirer {
       NAME,
       ...acceptor,
     );
-    return new IsoAcquirer(installation, host, random, folder);
+    return new IsoAcquirer(installation, host, relay, random, folder);
   }
 
   get deeds(): number {
@@ -64,6 +71,26 @@ export class IsoAcquirer {
 
   disturb(): void {
     this.#disturbing = this.#disturb();
+  }
+
+  /** At a message to or from this process. */
+  killAtMessage({ pid: gatewayPid, ended }: RunningProcess, kill: () => void): void {
+    void this.relay.strikeAt('gateway', { gatewayPid, until: ended, strike: kill });
+  }
+
+  /** How often who was struck before, inside and after messages of each type. */
+  get strikes(): string {
+    return VICTIMS.map((victim) => `${victim} at ${this.relay.inWords(victim)}`).join('; ');
+  }
+
+  /** Types of messages at which somebody was never struck. */
+  unstruck(kills: number): string[] {
+    if (kills < MANY_KILLS) return [];
+    return VICTIMS.flatMap((victim) =>
+      MESSAGE_TYPES.filter((type) => this.relay.timesOf(victim, type) === 0).map(
+        (type) => `${victim} at ${type}`,
+      ),
+    );
   }
 
   /** From now on it is left in peace. */
@@ -76,7 +103,7 @@ export class IsoAcquirer {
   async #disturb(): Promise<void> {
     while (!this.#isOver) {
       await sleep(this.random.between(300, 3_000));
-      const deed = this.random.pick(['killed', 'cut off', 'not listening', ...DEATHS]);
+      const deed = this.random.pick(DEEDS);
       await this.#do(deed);
       this.done[deed] = (this.done[deed] ?? 0) + 1;
     }
@@ -88,10 +115,21 @@ export class IsoAcquirer {
         await this.host.closeConnections();
         return;
       case 'not listening':
-        await this.host.stopListening();
+        await this.relay.stopListening();
         await sleep(this.random.below(500));
-        await this.host.listen();
+        await this.relay.listen();
         return;
+      case 'cut off at a message':
+        await this.relay.strikeAt('connection', { until: sleep(MESSAGE_LIMIT_MS) });
+        return;
+      case 'killed at a message':
+        await this.relay.strikeAt('host', {
+          until: sleep(MESSAGE_LIMIT_MS),
+          strike: () => void this.host.kill(),
+        });
+        await sleep(5);
+        await this.host.kill();
+        break;
       case 'killed':
         await this.host.kill();
         break;
@@ -107,39 +145,40 @@ export class IsoAcquirer {
 
   /** Its ledger, by the references of the gateway. */
   async entries(rows: readonly StoredTransaction[]): Promise<LedgerEntry[]> {
-    const sent = await this.installation.sql<Sent>(
-      'SELECT audit, prepared FROM transaction WHERE prepared IS NOT NULL AND organisation_id = 1',
-    );
+    const sent = await SentNumbers.read(this.installation);
     const byAudit = new Map(rows.map((row) => [row.audit, row]));
-    const byKey = new Map(sent.map(({ audit, prepared }) => [keyOf(prepared), byAudit.get(audit)]));
-    const referenceOf = (key: string) => byKey.get(key)?.acquirerReference ?? key;
+    const rowOf = (key: string) => byAudit.get(sent.auditOf(key) ?? 0);
+    const referenceOf = (key: string) => rowOf(key)?.acquirerReference ?? key;
     return this.host
       .entries()
-      .flatMap((entry) => asBooked(entry, referenceOf, (key) => byKey.get(key)?.type === 'void'));
+      .flatMap((entry) => asBooked(entry, referenceOf, (key) => rowOf(key)?.type === 'void'));
   }
 
-  /** What it had to complain of, and what it was never told the end of. */
+  /** What it had to complain of. */
   async complaints(): Promise<string[]> {
     const complaints = await this.host.complaints();
+    return complaints.map(({ what, mti, key, detail }) => `${what}: ${mti} ${key ?? ''} ${detail ?? ''}`);
+  }
+
+  async unacknowledgedReversals(): Promise<string[]> {
     const open = await this.installation.sql<{ reference: string }>(
       'SELECT reference FROM acquirer_reversal WHERE acknowledged_at IS NULL',
     );
-    return [
-      ...complaints.map(({ what, mti, key, detail }) => `${what}: ${mti} ${key ?? ''} ${detail ?? ''}`),
-      ...open.map(({ reference }) => `the reversal of ${reference} was not acknowledged`),
-    ];
+    return open.map(({ reference }) => `the reversal of ${reference}`);
+  }
+
+  /** STANs and retrieval references that were used twice, or that the two sides know differently. */
+  async wrongNumbers(): Promise<string[]> {
+    const sent = await SentNumbers.read(this.installation);
+    const references = retrievalReferencesIn(this.host.entries());
+    return [...sent.usedTwice(), ...sent.differentReferences(references)];
   }
 
   async close(): Promise<void> {
+    await this.relay.stopListening();
     await this.host.stop();
     await rm(this.folder, { recursive: true, force: true });
   }
-}
-
-/** As the host knows it: terminal, day and STAN. */
-function keyOf({ stan, terminal, sentMs }: Sent['prepared']): string {
-  const day = new Date(sentMs).toISOString().slice(5, 10).replace('-', '');
-  return `${terminal}/${day}/${String(stan).padStart(6, '0')}`;
 }
 
 /** A reversal is a void where the gateway has a void under its STAN. */

@@ -71,6 +71,10 @@ export class JposHost implements TradedHost {
     readonly port: number,
   ) {}
 
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
   async books(): Promise<HostBooks> {
     const said: string[] = [];
     const complete = new Promise<void>((resolve) => {
@@ -88,13 +92,16 @@ export class JposHost implements TradedHost {
     await complete;
     const about = (what: string) =>
       said.filter((line) => line.startsWith(`${what} `)).map((line) => line.slice(what.length + 1));
-    return {
-      positions: new Map(
-        about('position').map((line) => {
-          const [key = '', ...position] = line.split(' ');
-          return [key, position.join(' ')];
+    const byKey = (what: string) =>
+      new Map(
+        about(what).map((line) => {
+          const [key = '', ...rest] = line.split(' ');
+          return [key, rest.join(' ')];
         }),
-      ),
+      );
+    return {
+      positions: byKey('position'),
+      retrievalReferences: byKey('reference'),
       complaints: about('complaint'),
       acknowledged: Number(about('acknowledged')[0]),
     };

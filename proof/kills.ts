@@ -6,10 +6,14 @@ import type { Ended, RunningProcess } from '../testkit/gateway-process.js';
 import type { Installation, Settings } from '../testkit/installation.js';
 import type { CalledGateway } from './shop.js';
 
-/** How a process may end, beside the points: by itself, while it starts, together with the other one, or the database does. */
-type Fate = Point | 'moment' | 'start' | 'both' | 'database';
+/**
+ * How a process may end, beside the points: by itself, while it starts, together with the other one, at a message to or from its
+ * acquirer, or the database does.
+ */
+type Fate = Point | 'moment' | 'start' | 'both' | 'message' | 'database';
 const FIRST: readonly Fate[] = [...POINTS, 'moment', 'database'];
 const BLOCK: readonly Fate[] = [...POINTS, 'moment', 'moment', 'moment', 'start', 'both', 'database'];
+const AT_MESSAGES: readonly Fate[] = ['message', 'message', 'message', 'message', 'message', 'message'];
 
 const isPoint = (fate: Fate | undefined): fate is Point => POINTS.some((point) => point === fate);
 
@@ -33,6 +37,8 @@ export interface KillsOptions {
   readonly kills: number;
   /** Makes the settings of the next process. */
   readonly settings: () => Settings;
+  /** Where messages can be waited for: kills the process at one. */
+  readonly atMessage?: ((process: RunningProcess, kill: () => void) => void) | undefined;
 }
 
 export class Kills {
@@ -49,6 +55,7 @@ export class Kills {
   readonly #plan: Fate[];
   #database: Promise<void> = Promise.resolve();
   readonly #settings: () => Settings;
+  readonly #atMessage: NonNullable<KillsOptions['atMessage']>;
   readonly #kills: number;
   #isOver = false;
   #end: () => void = () => {};
@@ -56,12 +63,13 @@ export class Kills {
     this.#end = resolve;
   });
 
-  constructor({ installation, random, kills, settings }: KillsOptions) {
+  constructor({ installation, random, kills, settings, atMessage }: KillsOptions) {
     this.#installation = installation;
     this.#random = random;
     this.#kills = kills;
-    this.#plan = planOf(kills, random);
+    this.#plan = planOf(kills, random, atMessage === undefined ? [] : AT_MESSAGES);
     this.#settings = settings;
+    this.#atMessage = atMessage ?? (() => {});
   }
 
   get count(): number {
@@ -83,6 +91,8 @@ export class Kills {
       });
       gateway.process = process;
       gateway.hit = undefined;
+      // From the first one: that with which it signs on.
+      if (fate === 'message') this.#atMessage(process, () => this.#strike(gateway, process, fate));
       if (fate === 'start') this.#after(this.#random.below(500), gateway, process, fate);
       const baseUrl = await process.listening;
       gateway.baseUrl = baseUrl;
@@ -116,14 +126,16 @@ export class Kills {
   }
 
   #after(delayMs: number, gateway: DoomedGateway, process: RunningProcess, fate: Fate): void {
-    setTimeout(() => {
-      if (gateway.process !== process || !process.kill('SIGKILL')) return;
-      gateway.hit = fate;
-      if (fate !== 'both') return;
-      for (const other of this.gateways) {
-        if (other !== gateway && other.process?.kill('SIGKILL')) other.hit ??= 'beside';
-      }
-    }, delayMs).unref();
+    setTimeout(() => this.#strike(gateway, process, fate), delayMs).unref();
+  }
+
+  #strike(gateway: DoomedGateway, process: RunningProcess, fate: Fate): void {
+    if (gateway.process !== process || !process.kill('SIGKILL')) return;
+    gateway.hit = fate;
+    if (fate !== 'both') return;
+    for (const other of this.gateways) {
+      if (other !== gateway && other.process?.kill('SIGKILL')) other.hit ??= 'beside';
+    }
   }
 
   #nextFate(): Exclude<Fate, 'database'> | undefined {
@@ -150,8 +162,8 @@ export class Kills {
 }
 
 /** Each kind once as soon as there is room for it, and then in the mixture of the block. */
-function planOf(kills: number, random: Chance): Fate[] {
-  const plan = random.shuffled(FIRST);
-  while (plan.length < kills) plan.push(...random.shuffled(BLOCK));
+function planOf(kills: number, random: Chance, further: readonly Fate[]): Fate[] {
+  const plan = random.shuffled([...FIRST, ...further.slice(0, 1)]);
+  while (plan.length < kills) plan.push(...random.shuffled([...BLOCK, ...further]));
   return plan.slice(0, kills);
 }

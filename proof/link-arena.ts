@@ -1,9 +1,12 @@
 // A gateway whose ISO 8583 link leads to a host that keeps books of its own, a shop that trades there, and the verdict in the end: whether
 // everything is decided, and whether the two have the same books.
-import { positionsOfTransactions } from '../testkit/books.js';
-import { type AttackedGateway, Installation } from '../testkit/installation.js';
-import { load, PURCHASE } from '../testkit/load.js';
+import { positionsOfTransactions, type StoredTransaction } from '../testkit/books.js';
+import { cpuSeconds, cpuSecondsOfDatabase } from '../testkit/cpu-seconds.js';
+import { type AttackedGateway, Installation, type Settings } from '../testkit/installation.js';
+import { type LoadOptions, load, PURCHASE } from '../testkit/load.js';
+import type { LoadResult } from '../testkit/load-generator.js';
 import { LinkShop } from './link-shop.js';
+import { SentNumbers } from './sent-numbers.js';
 import type { Broken } from './verdict.js';
 
 /** Shorter than the slow card takes; a late answer has to come after it. */
@@ -14,6 +17,8 @@ const DECISION_LIMIT_MS = 60_000;
 export interface HostBooks {
   /** `1995 charged`, by terminal, day and STAN. */
   readonly positions: ReadonlyMap<string, string>;
+  /** Of everything that it has decided, by the same. */
+  readonly retrievalReferences: ReadonlyMap<string, string>;
   readonly complaints: readonly string[];
   /** How many advices and reversals it has answered. */
   readonly acknowledged: number;
@@ -22,15 +27,26 @@ export interface HostBooks {
 export interface TradedHost {
   readonly port: number;
   readonly dialect: string;
+  readonly pid: number;
   books(): Promise<HostBooks>;
 }
 
 export interface ArenaOptions {
   /** Of the link. */
   readonly connections?: number;
+  readonly deadlineMs?: number;
   /** More options of the command that adds the link. */
   readonly linkOptions?: string;
+  /** Of the gateway. */
+  readonly settings?: Settings;
 }
+
+const SETTINGS: Settings = {
+  RESOLVER_INTERVAL_MS: '100',
+  RESOLVER_FIRST_PAUSE_MS: '100',
+  // Nothing of a load is shed, however slow the machine: what is asked is whether every purchase gets through.
+  MAX_DELAY_MS: '3000',
+};
 
 export interface Judgement {
   readonly broken: Broken;
@@ -52,17 +68,14 @@ export class LinkArena {
 
   static async open(
     host: TradedHost,
-    { connections = 2, linkOptions = '' }: ArenaOptions = {},
+    { connections = 2, deadlineMs = DEADLINE_MS, linkOptions = '', settings = SETTINGS }: ArenaOptions = {},
   ): Promise<LinkArena> {
-    const installation = await Installation.open({
-      RESOLVER_INTERVAL_MS: '100',
-      RESOLVER_FIRST_PAUSE_MS: '100',
-    });
+    const installation = await Installation.open(settings);
     await installation.prepare();
     const command = (line: string) => installation.command(...line.trim().split(/ +/));
     await command(
       `acquirer add host --kind iso8583 --test --address 127.0.0.1:${host.port} --dialect ${host.dialect} ` +
-        `--institution 61000001 --deadline ${DEADLINE_MS} --connections ${connections} ${linkOptions}`,
+        `--institution 61000001 --deadline ${deadlineMs} --connections ${connections} ${linkOptions}`,
     );
     await command(
       `merchant set ${installation.merchantId} --acquirer host ` +
@@ -73,21 +86,64 @@ export class LinkArena {
     return arena;
   }
 
-  /** Many purchases, so many of them under way at once. */
+  get gatewayPid(): number {
+    return this.gateway.pid;
+  }
+
+  /** Purchases from a process of its own. */
+  generate(options: Omit<LoadOptions, keyof typeof PURCHASE>): Promise<LoadResult> {
+    const port = Number(new URL(this.gateway.baseUrl).port);
+    return load({ port, authorization: this.installation.authorization }, { ...PURCHASE, ...options });
+  }
+
+  /** As the host knows what was sent: terminal, day and STAN. */
+  async keysByCorrelationId(): Promise<Map<string, string | undefined>> {
+    const [sent, rows] = await Promise.all([
+      SentNumbers.read(this.installation),
+      this.installation.transactions(),
+    ]);
+    return new Map(rows.map(({ correlationId, audit }) => [correlationId, sent.keyOf(audit)]));
+  }
+
+  /** Many purchases, so many of them under way at once, and a quarter as many before them to warm up. */
   async load(purchases: number, clients: number): Promise<void> {
-    const { statuses, requests, perSecond, p50Ms, p99Ms } = await load(
-      {
-        port: Number(new URL(this.gateway.baseUrl).port),
-        authorization: this.installation.authorization,
-      },
-      { ...PURCHASE, connections: clients, count: purchases },
+    await this.#load(Math.ceil(purchases / 4), clients);
+    const before = await this.#cpuSeconds();
+    const {
+      requests,
+      perSecond,
+      p50Ms,
+      p99Ms,
+      cpuSeconds: ownSeconds,
+    } = await this.#load(purchases, clients);
+    const after = await this.#cpuSeconds();
+    const eachMs = (seconds: number) => ((seconds * 1000) / requests).toFixed(2);
+    const costs = Object.entries(after).map(
+      ([part, seconds]) => `${part} ${eachMs(seconds - (before[part] ?? 0))}`,
     );
-    for (const [status, count] of Object.entries(statuses)) {
-      if (status !== '201') this.#failures.push(`${count} times ${status}`);
-    }
     this.#figures.push(
-      `${requests} purchases at ${Math.round(perSecond)}/s, p50 ${p50Ms} ms, p99 ${p99Ms} ms`,
+      `${requests} purchases at ${Math.round(perSecond)}/s, p50 ${p50Ms} ms, p99 ${p99Ms} ms, ` +
+        `CPU ms of each: ${costs.join(', ')}, load ${eachMs(ownSeconds)}`,
     );
+  }
+
+  async #load(count: number, connections: number): Promise<LoadResult> {
+    const result = await this.generate({ connections, count });
+    const { statuses } = result;
+    for (const [status, times] of Object.entries(statuses)) {
+      if (status !== '201') this.#failures.push(`${times} times ${status}`);
+    }
+    return result;
+  }
+
+  /** Up to now, by part. */
+  async #cpuSeconds(): Promise<Record<string, number>> {
+    const [gateway, database, host] = await Promise.all([
+      cpuSeconds(this.gateway.pid),
+      cpuSecondsOfDatabase(this.installation.dataDir),
+      cpuSeconds(this.host.pid),
+    ]);
+    return { gateway, database, host };
   }
 
   /** Ends the gateway. The host is left to whoever has started it. */
@@ -95,7 +151,8 @@ export class LinkArena {
     const rows = (await this.installation.decidedTransactions(DECISION_LIMIT_MS)).filter(
       ({ reference }) => reference !== 'before-everything',
     );
-    const { positions, complaints, acknowledged } = await this.host.books();
+    const { positions, retrievalReferences, complaints, acknowledged } = await this.host.books();
+    const sent = await SentNumbers.read(this.installation);
     await this.installation.close();
     this.#figures.unshift(`${rows.length} transactions, ${acknowledged} advices and reversals acknowledged`);
     return {
@@ -105,10 +162,9 @@ export class LinkArena {
         'nothing is in doubt in the end': rows
           .filter(({ status }) => status === 'unknown')
           .map(({ audit, type }) => `audit ${audit}, a ${type}`),
-        'gateway and host have the same books': difference(
-          [...positionsOfTransactions(rows).values()],
-          [...positions.values()],
-        ),
+        'gateway and host have the same books': differences(positionsByKey(rows, sent), positions),
+        'both sides know everything by the same references': sent.differentReferences(retrievalReferences),
+        'no STAN and no retrieval reference is used twice': sent.usedTwice(),
         'the host has nothing to complain of': complaints,
       },
       figures: this.#figures.join(', '),
@@ -116,12 +172,20 @@ export class LinkArena {
   }
 }
 
-/** What one side has and the other has not. Amounts of single payments differ, so that none can stand in for another. */
-function difference(ours: readonly string[], theirs: readonly string[]): string[] {
-  const counts = new Map<string, number>();
-  for (const position of ours) counts.set(position, (counts.get(position) ?? 0) + 1);
-  for (const position of theirs) counts.set(position, (counts.get(position) ?? 0) - 1);
-  return [...counts]
-    .filter(([, count]) => count !== 0)
-    .map(([position, count]) => `${position}: ${Math.abs(count)} more ${count > 0 ? 'here' : 'there'}`);
+/** By what the host knows them by. */
+function positionsByKey(rows: readonly StoredTransaction[], sent: SentNumbers): Map<string, string> {
+  const keys = new Map(rows.map(({ acquirerReference, audit }) => [acquirerReference, sent.keyOf(audit)]));
+  return new Map(
+    [...positionsOfTransactions(rows)].map(([reference, position]) => [
+      keys.get(reference) ?? `${reference}, which was not sent over the link`,
+      position,
+    ]),
+  );
+}
+
+/** Where the two disagree, in words. */
+function differences(ours: ReadonlyMap<string, string>, theirs: ReadonlyMap<string, string>): string[] {
+  return [...new Set([...ours.keys(), ...theirs.keys()])]
+    .filter((key) => ours.get(key) !== theirs.get(key))
+    .map((key) => `${key}: ${ours.get(key) ?? 'nothing'} here, ${theirs.get(key) ?? 'nothing'} there`);
 }

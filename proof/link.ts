@@ -10,6 +10,7 @@ import type { Entry } from '../testkit/iso8583-host/ledger.js';
 import { programOptions } from '../testkit/program-options.js';
 import { say } from '../testkit/report.js';
 import { type Judgement, LATE_MS, LinkArena } from './link-arena.js';
+import { hostBooks } from './link-books.js';
 import { verdict } from './verdict.js';
 
 const values = programOptions({
@@ -62,17 +63,7 @@ async function meetFaults(dialect: string, withMac: boolean): Promise<Judgement>
     }
   })();
   const arena = await LinkArena.open(
-    {
-      port: host.port,
-      dialect,
-      async books() {
-        return {
-          positions: new Map(Object.entries(await host.positions())),
-          complaints: (await host.complaints()).map((complaint) => JSON.stringify(complaint)),
-          acknowledged: host.entries().filter(({ kind }) => kind === 'acknowledged').length,
-        };
-      },
-    },
+    hostBooks(host, dialect),
     withMac ? { linkOptions: `--mac-key-file ${keyFile}` } : {},
   );
   await arena.shop.tradeOneOfEach();

@@ -121,6 +121,11 @@ export class Installation<Database extends InstalledDatabase = KillableDatabase>
     if (leftMs < HOUR_MS) await this.command('clock', 'advance', '2h');
   }
 
+  /** Where the data of the installation lies, that of its database included. */
+  get dataDir(): string {
+    return this.#directory;
+  }
+
   /** Returns what the command printed. */
   async command(...args: string[]): Promise<string> {
     const { code, stdout, stderr } = await run(args, this.#environment({}));

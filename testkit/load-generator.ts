@@ -20,6 +20,10 @@ export interface Load {
    * when it has its answer.
    */
   readonly rate?: number;
+  /** At a rate: each so long after the one before, or when chance has it (a Poisson process). */
+  readonly arrivals?: 'regular' | 'by chance';
+  /** Whether the latency of each request is told. */
+  readonly keepsLatencies?: boolean;
   /** What was sent in the first so many seconds is also told apart from the rest. */
   readonly firstSeconds?: number;
   readonly authorization: string;
@@ -49,6 +53,8 @@ export interface LoadResult extends Latencies {
   readonly run: string;
   readonly cpuSeconds: number;
   readonly statuses: Record<string, number>;
+  /** The number behind its correlation ID's run, and its latency, of each request; empty unless they are kept. */
+  readonly latencies: readonly (readonly [number, number])[];
 }
 
 export async function generate({
@@ -58,6 +64,8 @@ export async function generate({
   seconds = 600,
   count = Number.POSITIVE_INFINITY,
   rate,
+  arrivals = 'regular',
+  keepsLatencies = false,
   firstSeconds = 0,
   authorization,
   method,
@@ -65,6 +73,7 @@ export async function generate({
   body,
 }: Load): Promise<LoadResult> {
   const latenciesMs: number[] = [];
+  const latencies: [number, number][] = [];
   const latenciesByStatus: Record<string, number[]> = {};
   const firstByStatus: Record<string, number[]> = {};
   const laterByStatus: Record<string, number[]> = {};
@@ -92,6 +101,7 @@ export async function generate({
   const converse = () =>
     new Promise<void>((resolve, reject) => {
       let startedMs = 0;
+      let number = 0;
       // The part of a response that came so far, if it did not come at once.
       let begun: Buffer | undefined;
       const ask = () => {
@@ -102,6 +112,7 @@ export async function generate({
         }
         startedMs = performance.now();
         socket.write(request(), 'latin1');
+        number = sent;
       };
       const rest = rate === undefined ? ask : () => void (stopping ? ask() : idle.push(ask));
       const receive = (length: number, buffer: Uint8Array) => {
@@ -116,6 +127,7 @@ export async function generate({
         statuses[status] = (statuses[status] ?? 0) + 1;
         const latencyMs = performance.now() - startedMs;
         latenciesMs.push(latencyMs);
+        if (keepsLatencies) latencies.push([number, latencyMs]);
         latenciesByStatus[status] ??= [];
         latenciesByStatus[status].push(latencyMs);
         const period = startedMs < firstUntilMs() ? firstByStatus : laterByStatus;
@@ -139,7 +151,8 @@ export async function generate({
     stopping = true;
     for (const ask of idle.splice(0)) ask();
   }, seconds * 1000);
-  let due = 0;
+  /** When the next one is due, in milliseconds since the first. */
+  let dueMs = 0;
   let pacedFromMs = Number.POSITIVE_INFINITY;
   const firstUntilMs = () => (Number.isFinite(pacedFromMs) ? pacedFromMs : startedMs) + 1000 * firstSeconds;
   const pace =
@@ -149,8 +162,8 @@ export async function generate({
           // Not before all connections are there: a crowd of new ones is another matter than a crowd of requests.
           if (pacedFromMs === Number.POSITIVE_INFINITY && idle.length === connections)
             pacedFromMs = performance.now() + 500;
-          const dueByNow = ((performance.now() - pacedFromMs) / 1000) * rate;
-          for (; due < dueByNow && !stopping; due += 1) {
+          const sinceMs = performance.now() - pacedFromMs;
+          for (; dueMs < sinceMs && !stopping; dueMs += gapMs(rate, arrivals)) {
             const ask = idle.shift();
             if (ask === undefined) unsent += 1;
             else ask();
@@ -179,7 +192,13 @@ export async function generate({
     run,
     cpuSeconds: (user + system) / 1_000_000,
     statuses,
+    latencies,
   };
+}
+
+/** From one request that is due to the next. */
+function gapMs(rate: number, arrivals: NonNullable<Load['arrivals']>): number {
+  return (arrivals === 'regular' ? 1 : -Math.log(1 - Math.random())) * (1000 / rate);
 }
 
 function percentilesOfEach(byStatus: Record<string, number[]>): Record<string, Latencies> {

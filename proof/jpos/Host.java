@@ -114,6 +114,7 @@ public class Host implements ISORequestListener {
 
   private synchronized void tellBooks() {
     decided.forEach((key, one) -> {
+      System.out.println("reference " + key + " " + one.reference);
       if (stands(key) && !(one.mti.equals("0100") && isCompleted(key))) System.out.println("position " + key + " " + one.position());
     });
     complaints.forEach(complaint -> System.out.println("complaint " + complaint));

@@ -22,6 +22,8 @@ export interface ConnectionOptions {
   onMessage(connection: Connection, bytes: Buffer): void;
   /** After everything that came together: what was decided is written down before anything of it is answered. */
   onRead(): void;
+  /** An answer to a payment, advice or reversal is about to be written. */
+  onAnswer(answer: Message): void;
   onUnreadable(reason: string): void;
   onClose(connection: Connection): void;
 }
@@ -99,6 +101,7 @@ export class Connection {
 
   #send(message: Message, fault: Fault | undefined): void {
     const { spelling, timing } = this.options;
+    this.options.onAnswer(message);
     const frameOf = (body: Buffer) => framed(spelling.dialect, body);
     const frame = frameOf(spell(spelling, message));
     const half = frame.subarray(0, frame.length >> 1);

@@ -20,6 +20,7 @@ const ROUTES: Readonly<Record<string, Handler>> = {
   'GET /seen': (host, _given, url) => host.seen.after(Number(url.searchParams.get('after') ?? 0)),
   'GET /positions': (host) => Object.fromEntries(host.books.positions()),
   'GET /payments': (host) => host.books.payments(),
+  'GET /answer-times': (host) => host.answerTimes.all,
   'GET /complaints': (host) => host.books.complaints,
   'POST /rules': (host, rule: Rule) => host.rules.add(rule),
   'DELETE /rules': (host) => host.rules.clear(),

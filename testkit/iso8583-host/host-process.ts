@@ -86,6 +86,7 @@ export class HostProcess {
   seen = (after = 0) => this.#ask<readonly SeenMessage[]>('GET', `/seen?after=${after}`);
   positions = () => this.#ask<Readonly<Record<string, string>>>('GET', '/positions');
   payments = () => this.#ask<readonly PaymentBooks[]>('GET', '/payments');
+  answerTimes = () => this.#ask<Readonly<Record<string, number>>>('GET', '/answer-times');
   complaints = () => this.#ask<readonly Complaint[]>('GET', '/complaints');
   rule = (rule: Rule) => this.#ask('POST', '/rules', rule);
   clearRules = () => this.#ask('DELETE', '/rules');

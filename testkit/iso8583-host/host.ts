@@ -1,6 +1,7 @@
 // An acquirer's host as gateways meet it: takes connections, signs them on, decides what they ask, and misbehaves as it is told.
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
+import { AnswerTimes } from './answer-times.js';
 import { answerTo, type Spelling } from './answers.js';
 import { type Fault, Rules } from './behaviour.js';
 import { Books } from './books.js';
@@ -11,7 +12,7 @@ import { decide } from './decisions.js';
 import type { Dialect } from './dialects.js';
 import { type Complaint, type Entry, Ledger } from './ledger.js';
 import { firstSent, hasMac, type MacKeys, macIsRight } from './mac.js';
-import { kindOf, missingFields, type Request, requestOf } from './request.js';
+import { keyOf, kindOf, missingFields, type Request, requestOf } from './request.js';
 import { SeenMessages } from './seen-messages.js';
 
 export interface HostOptions {
@@ -26,6 +27,8 @@ export interface HostOptions {
 export interface HostSettings extends Timing {
   signOn: 'accepted' | 'refused' | 'unanswered' | 'closed';
   echo: 'answered' | 'unanswered';
+  /** Whether it remembers how long it took for each answer. */
+  keepsTimes: boolean;
   /** MMDD, in field 15 of what is approved. */
   settlementDate: string | undefined;
 }
@@ -36,6 +39,7 @@ const DEFAULTS: HostSettings = {
   answerDelayMs: 0,
   lateMs: 12_000,
   slowMs: 2_000,
+  keepsTimes: false,
   settlementDate: undefined,
 };
 
@@ -59,6 +63,7 @@ export class Host {
   readonly rules = new Rules();
   readonly settings: HostSettings = { ...DEFAULTS };
   readonly seen = new SeenMessages();
+  readonly answerTimes = new AnswerTimes();
   readonly connections = new Set<Connection>();
   #server: Server | undefined;
   #port: number;
@@ -156,6 +161,9 @@ export class Host {
         spelling: this.#spelling,
         timing: this.settings,
         onMessage: (connection, bytes) => this.#receive(connection, bytes),
+        onAnswer: ({ fields }) => {
+          if (this.settings.keepsTimes) this.answerTimes.written(keyOf(fields));
+        },
         onUnreadable: (detail) => this.#complain('unreadable', { detail }),
         onRead: () => this.#ledger.flush(),
         onClose: (connection) => this.connections.delete(connection),
@@ -222,6 +230,7 @@ export class Host {
       connection.answer(answerTo(received, { 39: '30' }));
       return;
     }
+    if (this.settings.keepsTimes) this.answerTimes.read(keyOf(received.fields));
     const request = requestOf(received, kind, Date.now());
     const behaviour = this.rules.take(request) ?? cardBehaviour(request, this.#books);
     switch (behaviour.fault) {

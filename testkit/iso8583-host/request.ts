@@ -78,7 +78,7 @@ export function requestOf({ mti, fields }: Message, kind: Request['kind'], nowMs
     isRepeat: mti !== first,
     kind,
     operation: operationOf(first, field(3), original),
-    key: keyOf(terminal, sentAt, field(11)),
+    key: keyMadeOf(terminal, sentAt, field(11)),
     terminal,
     sentAt,
     processingCode: field(3),
@@ -106,11 +106,16 @@ function operationOf(
 
 function originalOf(data: string, terminal: string): OriginalData {
   const sentAt = data.slice(10, 20);
-  return { mti: data.slice(0, 4), sentAt, key: keyOf(terminal, sentAt, data.slice(4, 10)) };
+  return { mti: data.slice(0, 4), sentAt, key: keyMadeOf(terminal, sentAt, data.slice(4, 10)) };
+}
+
+/** What a request, or its answer, is about, where field 7 is in it. */
+export function keyOf(fields: ReadonlyMap<number, string>): string {
+  return keyMadeOf(fields.get(41) ?? '', fields.get(7) ?? '', fields.get(11) ?? '');
 }
 
 /** STANs are unique for a terminal and a day, which is that of field 7. */
-function keyOf(terminal: string, sentAt: string, stan: string): string {
+function keyMadeOf(terminal: string, sentAt: string, stan: string): string {
   return `${terminal}/${sentAt.slice(0, 4)}/${stan}`;
 }
 

@@ -1,0 +1,101 @@
+// The relay of the crash proof over ISO 8583: what it passes on of a message at which somebody is struck.
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { CuttingRelay } from '../../proof/cutting-relay.js';
+import { Chance } from '../../testkit/chance.js';
+import { freePort } from '../../testkit/gateway-process.js';
+
+/** The length, an MTI in BCD, and something behind it. */
+const message = (type: string) => Buffer.from(`0006${type}11223344`, 'hex');
+const NEVER = new Promise<never>(() => {});
+
+let heard: Buffer[];
+let host: Server;
+let port: number;
+let relay: CuttingRelay;
+beforeEach(async () => {
+  heard = [];
+  port = await freePort();
+  host = createServer((socket) => {
+    const place = heard.push(Buffer.alloc(0)) - 1;
+    socket.on('error', () => {});
+    socket.on('data', (piece) => {
+      heard[place] = Buffer.concat([heard[place] as Buffer, piece]);
+      socket.write(message('0210'));
+    });
+  });
+  await new Promise<void>((resolve) => host.listen(port, '127.0.0.1', resolve));
+  relay = await CuttingRelay.open(port, new Chance(1), 60_000);
+});
+afterEach(async () => {
+  await relay.stopListening();
+  await new Promise((resolve) => host.close(resolve));
+});
+
+async function connected(): Promise<{ socket: Socket; closed: Promise<unknown>; got: Buffer[] }> {
+  const got: Buffer[] = [];
+  const socket = connect(Number(relay.address.split(':')[1]), '127.0.0.1');
+  socket.on('error', () => {});
+  socket.on('data', (piece) => got.push(piece));
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  await new Promise((resolve) => socket.once('connect', resolve));
+  return { socket, closed, got };
+}
+
+test('struck at a request three times → nothing of it, a part of it, all of it is passed on, and the connection is cut', async () => {
+  await relay.stopListening();
+  // One that strikes at whatever comes.
+  relay = await CuttingRelay.open(port, new Chance(1), 0.001);
+  for (const place of ['before', 'inside', 'after']) {
+    let hits = 0;
+    const struck = relay.strikeAt('host', { until: NEVER, strike: () => (hits += 1) });
+    const { socket, closed } = await connected();
+    socket.write(message('0200'));
+    expect([place, await struck]).toEqual([place, true]);
+    await closed;
+    await expect.poll(() => hits).toBe(1);
+  }
+  const lengths = heard.map(({ length }) => length);
+  expect([lengths[0], lengths[2]]).toEqual([0, 8]);
+  expect(lengths[1]).toBeGreaterThan(0);
+  expect(lengths[1]).toBeLessThan(8);
+  expect(relay.inWords('host')).toContain('0200 1/1/1');
+});
+
+test('struck at an answer → the request has arrived whole', async () => {
+  const { socket, closed, got } = await connected();
+  socket.write(message('0200'));
+  await expect.poll(() => Buffer.concat(got).length).toBe(8);
+  const struck = relay.strikeAt('connection', { until: NEVER });
+  // A request is struck first: both types were struck never.
+  socket.write(message('0200'));
+  await struck;
+  await closed;
+  const second = relay.strikeAt('connection', { until: NEVER });
+  const again = await connected();
+  again.socket.write(message('0200'));
+  await second;
+  await again.closed;
+  expect(relay.inWords('connection')).toContain('0200 1/0/0, 0210 1/0/0');
+  expect([heard.at(-1)?.length, again.got.length]).toEqual([8, 0]);
+});
+
+test('meant for a gateway that has no connection here, or too late → nothing is cut', async () => {
+  const over = sleep(200);
+  const struck = relay.strikeAt('gateway', { gatewayPid: process.ppid, until: over });
+  const { socket, got } = await connected();
+  socket.write(message('0200'));
+  expect(await struck).toBe(false);
+  socket.write(message('0200'));
+  await expect.poll(() => Buffer.concat(got).length).toBe(16);
+  socket.destroy();
+});
+
+test('meant for a gateway whose connection it is → cut', async () => {
+  const struck = relay.strikeAt('gateway', { gatewayPid: process.pid, until: NEVER });
+  const { socket, closed } = await connected();
+  socket.write(message('0200'));
+  expect(await struck).toBe(true);
+  await closed;
+});
