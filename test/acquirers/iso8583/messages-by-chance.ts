@@ -19,13 +19,13 @@ function textOf(characters: readonly string[], least: number, most: number): fc.
   return fc.array(character, { minLength: least, maxLength: most }).map((all) => all.join(''));
 }
 
-/** With any of the fields of the dialect, each as long as it may be; MACs are the codec's to make. */
-export function anyMessage(dialect: Dialect): fc.Arbitrary<AnyMessage> {
+/** With any of the fields of the dialect, each as long as it may be, or so long; MACs are the codec's to make. */
+export function anyMessage(dialect: Dialect, longest = LONGEST): fc.Arbitrary<AnyMessage> {
   const texts = new Map<number, fc.Arbitrary<string>>();
   for (const [field, form] of formsOf(dialect).entries()) {
     if (form === undefined || field === 64 || field === 128) continue;
-    const most = Math.min(form.most, LONGEST);
     const fixed = form.lengthDigits === 0;
+    const most = fixed ? form.most : Math.min(form.most, longest);
     if (form.kind === 'n') texts.set(field, textOf(DIGITS, fixed ? most : 0, most));
     // Spaces at the end of a field that is filled up with spaces are not told from those.
     else if (form.kind === 'an') texts.set(field, textOf(PRINTABLE, 0, most));
