@@ -1,71 +1,31 @@
-// Payments over an ISO 8583 link, from HTTP to the host and back: added by an operator, followed by gateways, resolved by any of them.
+// Payments over an ISO 8583 link, from HTTP to the host and back, resolved by any gateway.
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { AS2805 } from '../../../src/acquirers/iso8583/as2805.js';
-import { RetailMac } from '../../../src/acquirers/iso8583/mac.js';
-import { addAcquirer, removeAcquirer, setAcquirer, testAcquirer } from '../../../src/admin/acquirers.js';
-import { rewrapKeys } from '../../../src/admin/keys.js';
-import { setMerchant } from '../../../src/admin/merchants.js';
 import { reconcileSettlement } from '../../../src/admin/settlements.js';
-import { Database } from '../../../src/postgres/database.js';
-import { FileKeys } from '../../../src/vault/local-keys.js';
 import { type Answer, CARD } from '../../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
 import { openDay } from '../../../testkit/settlement-days.js';
 import { cardAnsweredWith } from '../../../testkit/test-cards.js';
-import { BookKeepingHost } from './book-keeping-host.js';
-import { MAC_KEY } from './corpus.js';
+import type { BookKeepingHost } from './book-keeping-host.js';
+import { approved, GatewayAtHost, PATIENTLY } from './gateway-at-host.js';
 import type { Heard } from './scripted-host.js';
 
-const MAC = new RetailMac(Buffer.from(MAC_KEY, 'hex'));
-const PATIENTLY = { timeout: 20_000, interval: 10 };
-const OPERATOR = 'operator:test';
-
+let at: GatewayAtHost;
 let gateway: TestGateway;
 let host: BookKeepingHost;
-let database: Database;
-let provider: FileKeys;
 beforeAll(async () => {
-  gateway = await testGateway({ settings: { ACQUIRER_DEADLINE_MS: '1500' } });
-  host = await new BookKeepingHost(AS2805, MAC).listen();
-  database = new Database(gateway.databaseUrl, { maxConnections: 2 });
-  provider = new FileKeys(gateway.ledgerPath.replace('simulator-ledger.ndjson', 'key-encryption-key'));
-  const address = `127.0.0.1:${host.port}`;
-  const wish = { name: 'bank', address, test: true, institution: '560279', connections: 2, macKeys: MAC_KEY };
-  await addAcquirer(database, OPERATOR, provider, wish);
-  await setMerchant(database, OPERATOR, 1, {
-    acquirer: 'bank',
-    acceptorId: 'MERCHANT0000001',
-    terminals: ['TERM0001', 'TERM0002'],
-    categoryCode: '5999',
-  });
-  // The gateway follows: it signs on, and reads the merchant anew.
-  await vi.waitUntil(async () => {
-    const { body } = await gateway.api.purchase();
-    return host.messages().length > 0 && body.status.transaction_status_code === 'approved';
-  }, PATIENTLY);
+  at = await GatewayAtHost.start();
+  ({ gateway, host } = at);
 });
-afterAll(async () => {
-  await database.close();
-  await gateway.close();
-  await host.stop();
-  expect(host.complaints).toEqual([]);
-});
+afterAll(() => at.stop());
 beforeEach(() => {
   host.script = (heard) => host.decide(heard);
 });
 
 const auditOf = ({ headers }: Answer) => Number(headers.get('location')?.split('/').at(-1));
-const last = (type: string) => host.messages(type).at(-1) as Heard;
-
-async function approved(answering: Promise<Answer>): Promise<number> {
-  const { body } = await answering;
-  expect(body.status.transaction_status_code).toBe('approved');
-  return body.audit;
-}
+const last = (type: string) => at.last(type);
 
 test('a purchase → approved with the words of the host, found by a look-up', async () => {
   const audit = await approved(gateway.api.purchase({ pan: CARD, amount: 4_321 }));
@@ -152,7 +112,7 @@ test("an acquirer's settlement file with retrieval references → every line fin
   const reconciled = async (lines: readonly string[]) => {
     const path = join(dirname(gateway.ledgerPath), randomUUID());
     await writeFile(path, ['reference,transaction_type,amount_cents,currency', ...lines, ''].join('\n'));
-    return reconcileSettlement(database, { path, acquirer: 'bank', date });
+    return reconcileSettlement(at.database, { path, acquirer: 'bank', date });
   };
   const nothing = { missingHere: 0, missingThere: 0, different: 0, wrong: 0 };
   expect(await reconciled(all)).toMatchObject({ ...nothing, matched: all.length });
@@ -172,20 +132,6 @@ test("an acquirer's settlement file with retrieval references → every line fin
   ]);
   const again = await reconciled([...all, `${reference},refund,100,AUD`]);
   expect(again.listed.wrong).toEqual([{ line: all.length + 2, reason: 'listed before' }]);
-});
-
-test('a payment by virtual PAN → marked as a stored credential', async () => {
-  const { body: customer } = await gateway.api.post('/customers', { reference: 'iso', name: 'A Customer' });
-  const account = {
-    general_creditcard: { 'CARD.PAN': CARD, 'CARD.EXPIRY': '1239', 'CARD.NAME': 'A Customer' },
-  };
-  const { body: token } = await gateway.api.post(`/customers/${customer.id}/tokens`, {
-    preferred_name: 'card',
-    active: true,
-    account,
-  });
-  await approved(gateway.api.purchase({ pan: token.virtual_pan }));
-  expect([last('0200').fields.get(2), last('0200').fields.get(22)]).toEqual([CARD, '102']);
 });
 
 describe('no answer', () => {
@@ -308,58 +254,4 @@ test('whatever was logged and stored → no card number', async () => {
   const rows = await gateway.sql('SELECT prepared::text FROM transaction WHERE prepared IS NOT NULL');
   expect(rows.length).toBeGreaterThan(5);
   expect(JSON.stringify(rows)).not.toContain(CARD);
-});
-
-describe('changes by the operator', () => {
-  test('the key-encryption key is renewed → the MAC keys go with it', async () => {
-    const before = await gateway.sql('SELECT key_encryption_key, mac_keys FROM acquirer');
-    await rewrapKeys(database, OPERATOR, provider);
-    const after = await gateway.sql('SELECT key_encryption_key, mac_keys FROM acquirer');
-    expect(after[0]?.key_encryption_key).not.toBe(before[0]?.key_encryption_key);
-    expect(await testAcquirer(database, OPERATOR, provider, 'bank')).toMatchObject({ name: 'bank' });
-  });
-
-  test('another address → gateways go there, and finish what they had sent to the old one', async () => {
-    const moved = await new BookKeepingHost(AS2805, MAC).listen();
-    let release = () => {};
-    host.script = (heard) => {
-      const answer = host.decide(heard);
-      release = () => answer && host.send(answer, heard.connection);
-      return undefined;
-    };
-    const paying = gateway.api.purchase({ pan: CARD });
-    await vi.waitUntil(() => last('0200') && host.messages('0200').length > 0, PATIENTLY);
-    await setAcquirer(database, OPERATOR, provider, 'bank', { address: `127.0.0.1:${moved.port}` });
-    await sleep(100);
-    release();
-    await paying;
-    await vi.waitUntil(async () => {
-      await gateway.api.purchase({ pan: CARD });
-      return moved.messages('0200').length > 0;
-    }, PATIENTLY);
-    expect(moved.complaints).toEqual([]);
-    await setAcquirer(database, OPERATOR, provider, 'bank', { address: `127.0.0.1:${host.port}` });
-    await vi.waitUntil(
-      () => moved.heard.filter(({ fields }) => fields.get(70) === '002').length >= 2,
-      PATIENTLY,
-    );
-    await moved.stop();
-  });
-
-  test('removed → refused while a merchant pays over it; then its connections are closed', async () => {
-    await expect(removeAcquirer(database, OPERATOR, 'bank')).rejects.toMatchObject({
-      code: 'acquirer_in_use',
-    });
-    await setMerchant(database, OPERATOR, 1, { acquirer: 'simulator' });
-    const signedOff = () => host.heard.filter(({ fields }) => fields.get(70) === '002').length;
-    const before = signedOff();
-    await removeAcquirer(database, OPERATOR, 'bank');
-    await vi.waitUntil(() => signedOff() >= before + 2, PATIENTLY);
-    // Until the gateway has read the merchant anew, it has no acquirer for it.
-    await vi.waitUntil(async () => {
-      const { status, code } = await gateway.api.purchase({ pan: CARD });
-      if (status !== 201) expect([status, code]).toEqual([422, 'no_acquirer']);
-      return status === 201;
-    }, PATIENTLY);
-  });
 });
