@@ -39,6 +39,12 @@ ALTER TABLE merchant
   ADD terminals text[],
   ADD category_code text CHECK (category_code ~ '^[0-9]{4}$');
 
+-- What a running process says of itself with its heartbeats: where it is, and how many connections of each link it has signed on.
+ALTER TABLE process
+  ADD machine text,
+  ADD pid integer,
+  ADD links json NOT NULL DEFAULT '[]';
+
 -- How many STANs of a terminal were ever leased. They go round: the number n is the STAN 1 + n % 999999. By the terminal alone: it is
 -- the same one at its host, over whatever link it is reached.
 CREATE TABLE stan_counter (
@@ -47,6 +53,11 @@ CREATE TABLE stan_counter (
   -- The history of the database in which the counter is certain to be past everything that was leased.
   lineage text NOT NULL DEFAULT database_lineage()
 );
+
+-- The timeline of database_lineage(): another whenever a standby was promoted. 0 where the server does not tell.
+CREATE FUNCTION database_timeline() RETURNS bigint LANGUAGE sql STABLE AS $$
+  SELECT ('x' || lpad(split_part(database_lineage(), '/', 2), 16, '0'))::bit(64)::bigint
+$$;
 
 -- Which of them were leased lately, and when. A process uses its lease for an hour at most.
 CREATE TABLE stan_lease (
@@ -68,8 +79,9 @@ DECLARE
   oldest bigint;
   given integer;
 BEGIN
-  -- Whoever comes at the same time waits here.
-  INSERT INTO stan_counter AS c (terminal) VALUES (of_terminal)
+  -- Whoever comes at the same time waits here. A terminal that is not there may have been, in a history that was lost since: in each
+  -- timeline of the database a terminal begins somewhere else.
+  INSERT INTO stan_counter AS c (terminal, leased) VALUES (of_terminal, greatest(database_timeline() - 1, 0) * ahead % round)
   ON CONFLICT (terminal) DO UPDATE SET lineage = database_lineage(),
     leased = c.leased + CASE WHEN c.lineage = database_lineage() THEN 0 ELSE ahead END
   RETURNING c.leased INTO begins;

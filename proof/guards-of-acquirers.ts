@@ -6,6 +6,9 @@ const TESTS = 'test/acquirers/iso8583';
 const MIGRATION = 'migrations/0020_acquirers.sql';
 const LINE = `${TESTS}/iso8583-line.test.ts`;
 const LINK = `${TESTS}/iso8583-link.test.ts`;
+const CODES = `${TESTS}/iso8583-codes.test.ts`;
+const OUTSTANDING = `${TESTS}/iso8583-outstanding.test.ts`;
+const HOSTILE = `${TESTS}/hostile-host.test.ts`;
 const CODEC = `${TESTS}/iso8583-codec.test.ts`;
 const CONNECTION = `${TESTS}/iso8583-connection.test.ts`;
 const STANS = `${TESTS}/stan-leases.test.ts`;
@@ -56,9 +59,31 @@ export const ACQUIRER_GUARDS: readonly Guard[] = [
   guard(
     'an answer is known by its type too',
     'outstanding.ts',
-    'waiting.answerType === received.type ? responseOf(received) : undefined',
-    'responseOf(received)',
+    'if (!waiting.handedOver || waiting.answerType !== received.type) return false;',
+    'if (!waiting.handedOver) return false;',
     [LINE, 'only the right one counts'],
+  ),
+  guard(
+    'what has not left cannot have been answered',
+    'outstanding.ts',
+    'if (!waiting.handedOver || waiting.answerType !== received.type) return false;',
+    'if (waiting.answerType !== received.type) return false;',
+    [OUTSTANDING, 'a payment behind it that is told as not sent never leaves'],
+    [OUTSTANDING, 'waits for its own'],
+  ),
+  guard(
+    'what is still to be handed over is not mistaken for another',
+    'outstanding.ts',
+    'this.#settle(before, UNREADABLE, before.handedOver);',
+    'this.#settle(before, UNREADABLE);',
+    [OUTSTANDING, 'the second that is told as not sent never leaves'],
+  ),
+  guard(
+    'a host that does not read fills no memory',
+    'connection.ts',
+    "if (this.#outbox.ofItself > MOST_UNREAD_ANSWERS) this.close('the host does not read what it is answered');",
+    'void MOST_UNREAD_ANSWERS;',
+    [HOSTILE, 'faster than they can be answered'],
   ),
   guard(
     'a wrong MAC is unreadable',
@@ -88,14 +113,14 @@ export const ACQUIRER_GUARDS: readonly Guard[] = [
     'verdicts.ts',
     'if (response.amount !== undefined && Number(response.amount) !== asked.amountCents)',
     'if (response.amount === asked.operation)',
-    [LINK, 'approved for another amount'],
+    [CODES, 'approved for another amount'],
   ),
   guard(
     'a partial approval is reversed',
     'verdicts.ts',
     "if (this.#partial.has(code)) return { kind: 'partial', decision: { kind: 'declined', ...words } };",
     '',
-    [LINK, 'reversed, and declined with its code'],
+    [CODES, 'reversed, and declined with its code'],
   ),
   guard(
     'a completion approved in part is reversed',
@@ -121,10 +146,17 @@ export const ACQUIRER_GUARDS: readonly Guard[] = [
   ),
   guard(
     'a process that stood still sends nothing',
-    'link.ts',
-    'return Date.now() - sentMs > STALE_MS;',
-    'return sentMs < 0 && STALE_MS > 0;',
+    'numbers.ts',
+    'return ageMs > STALE_MS || ageMs < -CLOCK_BACK_MS;',
+    'return ageMs === STALE_MS * CLOCK_BACK_MS;',
     [LINK, 'a process that stood still'],
+  ),
+  guard(
+    'a repetition that the host calls a duplicate is not declined',
+    'link.ts',
+    "if (order.operation === 'completion' && this.#verdicts.isDuplicate(exchange.response)) {",
+    "if (order.operation === 'void' && this.#verdicts.isDuplicate(exchange.response)) {",
+    [CODES, '94 to a completion'],
   ),
   guard(
     'an answer that comes after the reversal is ignored',
@@ -158,5 +190,12 @@ export const ACQUIRER_GUARDS: readonly Guard[] = [
     'CASE WHEN c.lineage = database_lineage() THEN 0 ELSE ahead END',
     '0 * ahead',
     [STANS, 'a database that has gone back'],
+  ),
+  guard(
+    'a terminal whose counter a failover lost begins somewhere else',
+    MIGRATION,
+    'greatest(database_timeline() - 1, 0) * ahead % round',
+    '0 * ahead',
+    [STANS, 'begins where none of an earlier history was'],
   ),
 ];

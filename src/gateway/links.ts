@@ -74,13 +74,26 @@ function configuredParts({ databases, vault, log }: LinksParts): ConfiguredParts
         log.error({ link, connection, reason: news.reason }, 'connection to acquirer lost; connecting again');
       else log.warn({ link, connection, attempts: news.attempts }, 'connection to acquirer back');
     },
+    onLineNews: (link, news) => {
+      const { afterSeconds: seconds } = news.kind === 'signed on' ? news : {};
+      if (news.kind === 'down')
+        log.error({ link, reason: news.reason }, 'acquirer link down, payments over it are not sent');
+      else if (seconds === undefined) log.info({ link }, 'acquirer link signed on');
+      else log.warn({ link, seconds }, 'acquirer link up again');
+    },
     onAlarm: (link, alarm) => {
       if (alarm.kind === 'duplicate STAN') {
         const { stan, terminal } = alarm;
         log.error({ link, stan, terminal }, 'acquirer has seen this STAN before');
       } else {
         const { reference, responseCode: response_code } = alarm;
-        log.error({ link, reference, response_code }, 'acquirer refuses a reversal; it is repeated');
+        if (alarm.kind === 'reversal refused')
+          log.error({ link, reference, response_code }, 'acquirer refuses a reversal; it is repeated');
+        else
+          log.error(
+            { link, reference, response_code },
+            'acquirer does not decide a completion; it is repeated',
+          );
       }
     },
     onUnmade: (link, reason) =>

@@ -53,6 +53,9 @@ interface NetworkAnswer {
 const UNANSWERED_ECHOES = 2;
 const SIGN_OFF_MS = 1_000;
 const LAST_STAN = 999_999;
+/** A host that asks and asks, and does not read the answers, is not waited for: they would fill the memory. */
+const MOST_UNREAD_ANSWERS = 64;
+const INVALID = '12';
 
 export class Connection {
   /** Fulfilled with the reason, once. */
@@ -195,19 +198,22 @@ export class Connection {
     else waiting.reject(new Error(`the host answered ${code ?? 'nothing'}`));
   }
 
-  /** The host asks for an echo, or wants to part. */
+  /** The host asks for an echo, signs on itself, or wants to part. What else it may want is not done here, and not said to be. */
   #answerHost(received: Received): void {
     const { types, constants } = this.parts.dialect;
     const wanted = received.text(70);
+    const known = [constants.signOn, constants.signOff, constants.echo].some((each) => each === wanted);
     const answer = this.#message.clear();
     answer.type = types.network.answer;
     for (const field of [7, 11, 32, 70]) {
       const text = received.text(field);
       if (text !== undefined) answer.set(field, text);
     }
-    this.send(answer.set(39, '00'));
-    if (wanted !== constants.signOff) return;
+    this.send(answer.set(39, known ? '00' : INVALID));
+    if (this.#outbox.ofItself > MOST_UNREAD_ANSWERS) this.close('the host does not read what it is answered');
+    if (wanted !== constants.signOff || this.#state === 'leaving' || this.#state === 'closed') return;
     this.#state = 'leaving';
+    clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.close('the host has signed off'), SIGN_OFF_MS);
   }
 
@@ -231,6 +237,7 @@ export class Connection {
         clearTimeout(timer);
         reject(reason);
       };
+      this.#networkAnswer?.reject(new Error('another was sent since'));
       this.#networkAnswer = { stan, resolve: done, reject: failed };
       if (this.#state === 'closed') failed(new Error('closed'));
       else this.send(message);

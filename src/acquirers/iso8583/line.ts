@@ -20,6 +20,11 @@ export type ConnectionNews =
   | { readonly kind: 'lost'; readonly connection: number; readonly reason: string }
   | { readonly kind: 'back'; readonly connection: number; readonly attempts: number };
 
+/** And of all of them together: once when none is left, once when there is one again, and when there is one for the first time. */
+export type LineNews =
+  | { readonly kind: 'signed on'; readonly afterSeconds: number | undefined }
+  | { readonly kind: 'down'; readonly reason: string };
+
 export interface LineParts {
   readonly dialect: Dialect;
   readonly host: Host;
@@ -32,6 +37,7 @@ export interface LineParts {
   readonly firstPauseMs: number;
   readonly longestPauseMs: number;
   readonly onNews: (news: ConnectionNews) => void;
+  readonly onLineNews?: ((news: LineNews) => void) | undefined;
   readonly onTrace?: ((line: TraceLine) => void) | undefined;
 }
 
@@ -56,6 +62,8 @@ export class Line {
   #looking: NodeJS.Timeout | undefined;
   #turn = 0;
   #lost = 0;
+  /** Since when no connection is signed on, if there was one before. */
+  #downSinceMs: number | undefined;
 
   constructor(private readonly parts: LineParts) {
     this.#codec = new Codec(parts.dialect);
@@ -86,6 +94,7 @@ export class Line {
       await this.close();
       throw reason;
     }
+    this.parts.onLineNews?.({ kind: 'signed on', afterSeconds: undefined });
     for (const [place, attempt] of first.entries()) void this.#keep(place, attempt, opened.signal);
   }
 
@@ -184,21 +193,34 @@ export class Line {
       try {
         const connection = await attempt;
         if (closing.aborted) return connection.leave();
-        if (attempts > 1) this.parts.onNews({ kind: 'back', connection: place + 1, attempts: attempts - 1 });
+        if (attempts > 1) this.#back(place, attempts - 1);
         attempts = 0;
         reason = await connection.closed;
       } catch (error) {
         reason = (error as Error).message;
       }
       if (closing.aborted) return;
-      if (attempts <= 1) {
-        this.#lost += 1;
-        this.parts.onNews({ kind: 'lost', connection: place + 1, reason });
-        attempts = Math.max(1, attempts);
-      }
+      if (attempts <= 1) this.#missing(place, reason);
+      attempts = Math.max(1, attempts);
       await pause(this.#pauseMs(attempts), closing);
       if (closing.aborted) return;
     }
+  }
+
+  #back(place: number, attempts: number): void {
+    this.parts.onNews({ kind: 'back', connection: place + 1, attempts });
+    if (this.#downSinceMs === undefined) return;
+    const afterSeconds = Math.round((performance.now() - this.#downSinceMs) / 1_000);
+    this.#downSinceMs = undefined;
+    this.parts.onLineNews?.({ kind: 'signed on', afterSeconds });
+  }
+
+  #missing(place: number, reason: string): void {
+    this.#lost += 1;
+    this.parts.onNews({ kind: 'lost', connection: place + 1, reason });
+    if (this.#downSinceMs !== undefined || this.status.signedOn > 0) return;
+    this.#downSinceMs = performance.now();
+    this.parts.onLineNews?.({ kind: 'down', reason });
   }
 
   /** Longer each time, and by chance: a host that comes back is not met by everybody at once. */

@@ -1,7 +1,17 @@
 // The link to an acquirer that speaks ISO 8583, in whatever dialect: orders become messages, and answers become decisions.
 import type { CardDetails } from '../../values/card.js';
 import type { Mode } from '../../values/mode.js';
-import type { AcquirerLink, Answer, Finding, Order, Prepared, Reversal, StoredOrder } from '../contract.js';
+import type {
+  AcquirerLink,
+  Answer,
+  Finding,
+  LinkStatus,
+  Order,
+  Prepared,
+  Reversal,
+  StoredOrder,
+} from '../contract.js';
+import { type Alarm, Alarms } from './alarms.js';
 import {
   cardOf,
   composePayment,
@@ -10,22 +20,19 @@ import {
   originalOf,
   paidWith,
 } from './composition.js';
-import type { Dialect, MessageTypes } from './dialect.js';
-import type { Line, LineStatus } from './line.js';
-import { type Numbers, originalData, typeOf } from './numbers.js';
+import type { Dialect } from './dialect.js';
+import type { Line } from './line.js';
+import { isStale, type Numbers, originalData, typeOf, typesOf } from './numbers.js';
 import type { Exchange, Response } from './outstanding.js';
 import { Preparation, type PreparationParts } from './preparation.js';
 import type { Begun, Reversals } from './reversals.js';
 import { Verdicts } from './verdicts.js';
 
-/** What an operator should know at once. */
-export type Alarm =
-  | { readonly kind: 'duplicate STAN'; readonly stan: number; readonly terminal: string }
-  | { readonly kind: 'reversal refused'; readonly reference: string; readonly responseCode: string };
-
 export interface Iso8583Parts extends PreparationParts {
   readonly name: string;
   readonly mode: Mode;
+  /** Of the settings that it is made from. */
+  readonly version: number;
   readonly dialect: Dialect;
   readonly line: Line;
   readonly reversals: Reversals;
@@ -36,8 +43,6 @@ type Direct = Extract<Order, { readonly method: unknown }>;
 type OnTarget = Exclude<Order, Direct>;
 type Advice = Extract<Order, { readonly operation: 'completion' | 'void' }>;
 
-/** A process that stood still for longer may be presumed dead, and its order reversed: it sends nothing any more. */
-const STALE_MS = 5_000;
 const NOT_SENT: Answer = { kind: 'not_sent' };
 const UNREADABLE: Answer = { kind: 'unknown', reason: 'unreadable' };
 const NO_ANSWER: Finding = { kind: 'no_answer' };
@@ -52,6 +57,7 @@ export class Iso8583Link implements AcquirerLink {
   readonly #parts: Iso8583Parts;
   readonly #verdicts: Verdicts;
   readonly #preparation: Preparation;
+  readonly #alarms: Alarms;
 
   constructor(parts: Iso8583Parts) {
     this.name = parts.name;
@@ -59,10 +65,13 @@ export class Iso8583Link implements AcquirerLink {
     this.#parts = parts;
     this.#verdicts = new Verdicts(parts.dialect);
     this.#preparation = new Preparation(parts);
+    this.#alarms = new Alarms(parts.onAlarm);
   }
 
-  get status(): LineStatus {
-    return this.#parts.line.status;
+  get status(): LinkStatus {
+    const { line, version } = this.#parts;
+    const { connections, signedOn } = line.status;
+    return { connections, signedOn, version };
   }
 
   open(): Promise<void> {
@@ -115,7 +124,7 @@ export class Iso8583Link implements AcquirerLink {
     repeated = false,
   ): Promise<Exchange> {
     const { line, dialect } = this.#parts;
-    const types = typesOf(order, dialect);
+    const types = typesOf(order.operation, dialect);
     const type = repeated ? dialect.types.completion.repeat : types.sent;
     return line.exchange(
       numbers,
@@ -128,7 +137,7 @@ export class Iso8583Link implements AcquirerLink {
   async #answerOf(exchange: Exchange, order: Order, numbers: Numbers): Promise<Answer> {
     if (exchange.kind !== 'answered') return exchange;
     const { response } = exchange;
-    if (this.#verdicts.isDuplicate(response)) this.#alarmOfDuplicate(numbers);
+    if (this.#verdicts.isDuplicate(response)) this.#alarms.duplicate(numbers);
     const verdict = this.#verdicts.of(response, order, numbers);
     if (verdict.kind === 'decided') return verdict.decision;
     if (verdict.kind === 'unreadable') return UNREADABLE;
@@ -179,7 +188,7 @@ export class Iso8583Link implements AcquirerLink {
   async #acknowledged(order: Advice, response: Response, numbers: Numbers): Promise<Finding> {
     if (this.#verdicts.isToRepeat(response)) return NO_ANSWER;
     if (order.operation === 'void') return this.#verdicts.ofVoid(response, order, numbers);
-    if (this.#verdicts.isDuplicate(response)) this.#alarmOfDuplicate(numbers);
+    if (this.#verdicts.isDuplicate(response)) this.#alarms.duplicate(numbers);
     const verdict = this.#verdicts.of(response, order, numbers);
     switch (verdict.kind) {
       case 'decided':
@@ -225,7 +234,13 @@ export class Iso8583Link implements AcquirerLink {
     const opened = await this.#openTarget(order);
     if (opened === undefined) return NO_ANSWER;
     const exchange = await this.#sendAdvice(order, opened, numbers, true);
-    return exchange.kind === 'answered' ? this.#acknowledged(order, exchange.response, numbers) : NO_ANSWER;
+    if (exchange.kind !== 'answered') return NO_ANSWER;
+    if (order.operation === 'completion' && this.#verdicts.isDuplicate(exchange.response)) {
+      // A duplicate of itself: the host has it, and does not say what it made of it. The money may have moved.
+      this.#alarms.about('completion unclear', order, exchange.response);
+      return NO_ANSWER;
+    }
+    return this.#acknowledged(order, exchange.response, numbers);
   }
 
   reverse(order: StoredOrder, prepared: Prepared): Promise<Reversal> {
@@ -248,7 +263,8 @@ export class Iso8583Link implements AcquirerLink {
     const exchange = await this.#sendReversal(order, card, own, original, before !== undefined);
     if (exchange.kind !== 'answered') return 'no_answer';
     if (!this.#verdicts.isReversed(exchange.response)) {
-      if (!this.#verdicts.isToRepeat(exchange.response)) this.#alarmOfRefusal(order, exchange.response);
+      if (!this.#verdicts.isToRepeat(exchange.response))
+        this.#alarms.about('reversal refused', order, exchange.response);
       return 'no_answer';
     }
     await reversals.acknowledged(order);
@@ -271,26 +287,9 @@ export class Iso8583Link implements AcquirerLink {
       return undefined;
     }
   }
-
-  #alarmOfDuplicate({ stan, terminal }: Numbers): void {
-    this.#parts.onAlarm({ kind: 'duplicate STAN', stan, terminal });
-  }
-
-  #alarmOfRefusal({ reference }: Pick<Order, 'reference'>, { code }: Response): void {
-    this.#parts.onAlarm({ kind: 'reversal refused', reference, responseCode: code });
-  }
 }
 
 interface Opened {
   readonly card: CardDetails;
   readonly original: Original;
-}
-
-function isStale({ sentMs }: Numbers): boolean {
-  return Date.now() - sentMs > STALE_MS;
-}
-
-function typesOf({ operation }: Order, { types }: Dialect): MessageTypes {
-  if (operation === 'preauthorisation') return types.preauthorisation;
-  return operation === 'completion' ? types.completion : types.financial;
 }

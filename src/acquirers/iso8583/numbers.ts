@@ -1,7 +1,7 @@
 // The numbers under which a host knows an order: stored at commit A, so that any process can reverse or repeat the order later.
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import type { MoneyOperation, Prepared } from '../contract.js';
-import type { Dialect } from './dialect.js';
+import type { Dialect, MessageTypes } from './dialect.js';
 import { hourOfYear, utcTime } from './times.js';
 
 export interface Numbers {
@@ -59,16 +59,31 @@ export function originalData(type: string, { stan, sentMs, institution = '' }: N
   );
 }
 
-/** The type under which an order of this operation is sent first. */
-export function typeOf(operation: MoneyOperation, { types }: Dialect): string {
+/** The types of the message for an order of this operation, and of its answer. */
+export function typesOf(operation: MoneyOperation, { types }: Dialect): MessageTypes {
   switch (operation) {
     case 'preauthorisation':
-      return types.preauthorisation.sent;
+      return types.preauthorisation;
     case 'completion':
-      return types.completion.sent;
+      return types.completion;
     case 'void':
-      return types.reversal.sent;
+      return types.reversal;
     default:
-      return types.financial.sent;
+      return types.financial;
   }
+}
+
+/** The type under which it is sent first. */
+export function typeOf(operation: MoneyOperation, dialect: Dialect): string {
+  return typesOf(operation, dialect).sent;
+}
+
+/** A process that stood still for longer may be presumed dead, and its order reversed: it sends nothing any more. */
+const STALE_MS = 5_000;
+/** Nobody knows how long it has stood still where the clock went back by more than this meanwhile. */
+const CLOCK_BACK_MS = 1_000;
+
+export function isStale({ sentMs }: Numbers): boolean {
+  const ageMs = Date.now() - sentMs;
+  return ageMs > STALE_MS || ageMs < -CLOCK_BACK_MS;
 }

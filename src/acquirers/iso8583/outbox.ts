@@ -19,6 +19,8 @@ const SCRATCH = Buffer.alloc(65_536);
 
 export class Outbox {
   #queue: Queued[] = [];
+  /** How many of them concern the connection itself. */
+  #ofItself = 0;
   /** A batch is with the socket, or about to be. */
   #busy = false;
   #closed = false;
@@ -33,9 +35,15 @@ export class Outbox {
     this.#header = headerBytes(dialect);
   }
 
+  /** How many messages about the connection itself wait to be handed over. */
+  get ofItself(): number {
+    return this.#ofItself;
+  }
+
   /** Goes as soon as what went before is with the system. Throws where the message cannot be written. */
   send(message: Message, waiting?: Waiting): void {
     this.#queue.push({ bytes: this.#framed(message), waiting });
+    if (waiting === undefined) this.#ofItself += 1;
     if (this.#busy) return;
     this.#busy = true;
     // Behind everything that is about to be sent just now.
@@ -73,6 +81,7 @@ export class Outbox {
     }
     const batch = this.#queue;
     this.#queue = [];
+    this.#ofItself = 0;
     const all = Buffer.concat(batch.map(({ bytes }) => bytes));
     for (const { bytes, waiting } of batch) {
       // From here on any byte of it may have left.

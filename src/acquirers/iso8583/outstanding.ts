@@ -69,7 +69,7 @@ export class Outstanding {
     const key = this.#key(stan, terminal);
     this.#late.delete(key);
     const before = this.#waiting.get(key);
-    if (before !== undefined) this.#settle(before, UNREADABLE);
+    if (before !== undefined) this.#settle(before, UNREADABLE, before.handedOver);
     const waiting = this.#free.pop() ?? new Waiting();
     waiting.key = key;
     waiting.answerType = answerType;
@@ -88,7 +88,9 @@ export class Outstanding {
     const key = number * STANS + Number(stan);
     const waiting = this.#waiting.get(key);
     if (waiting !== undefined) {
-      const response = waiting.answerType === received.type ? responseOf(received) : undefined;
+      // What is still here cannot have been answered; a repetition that is, will be answered once more.
+      if (!waiting.handedOver || waiting.answerType !== received.type) return false;
+      const response = responseOf(received);
       if (response === undefined) return false;
       this.#settle(waiting, { kind: 'answered', response });
       return true;
@@ -154,13 +156,14 @@ export class Outstanding {
     this.#late.set(key, { answerType, untilMs: nowMs + LATE_WITHIN_MS, response: undefined });
   }
 
-  #settle(waiting: Waiting, exchange: Exchange): void {
+  /** `letGo`: nothing else knows it any more. What is still to be handed over must not be mistaken for another. */
+  #settle(waiting: Waiting, exchange: Exchange, letGo = true): void {
     const { settle } = waiting;
     this.#waiting.delete(waiting.key);
     waiting.settle = undefined;
     waiting.connection = undefined;
     waiting.cvv = undefined;
-    this.#free.push(waiting);
+    if (letGo) this.#free.push(waiting);
     settle?.(exchange);
   }
 

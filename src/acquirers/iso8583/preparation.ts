@@ -1,6 +1,6 @@
 // What is fixed for an order before it is stored: its terminal, its STAN, its retrieval reference and its time.
 import type { Order } from '../contract.js';
-import { type Acceptors, type Numbers, retrievalReference, type Stans } from './numbers.js';
+import { type Acceptor, type Acceptors, type Numbers, retrievalReference, type Stans } from './numbers.js';
 
 export interface PreparationParts {
   readonly institution: string | undefined;
@@ -9,6 +9,7 @@ export interface PreparationParts {
 }
 
 type OnTarget = Extract<Order, { readonly target: unknown }>;
+type Direct = Exclude<Order, OnTarget>;
 type Known = Pick<Numbers, 'terminal' | 'acceptor' | 'category' | 'stored'>;
 
 export class Preparation {
@@ -20,8 +21,16 @@ export class Preparation {
   prepare(order: Order): Numbers | Promise<Numbers> {
     if ('target' in order) return this.#onTarget(order);
     const acceptor = this.parts.acceptors.of(order.organisationId, order.merchantId);
-    if (acceptor instanceof Promise) return acceptor.then(() => this.prepare(order));
-    const { acceptorId, terminals, categoryCode: category } = acceptor;
+    return acceptor instanceof Promise
+      ? acceptor.then((read) => this.#direct(order, read))
+      : this.#direct(order, acceptor);
+  }
+
+  /** Over the next of the merchant's terminals. */
+  #direct(
+    order: Direct,
+    { acceptorId, terminals, categoryCode: category }: Acceptor,
+  ): Numbers | Promise<Numbers> {
     this.#turn = (this.#turn + 1) % terminals.length;
     const terminal = terminals[this.#turn] as string;
     const stored = order.method.kind === 'card' ? order.method.stored : undefined;

@@ -1,8 +1,9 @@
 // An ISO 8583 link for tests of its own: to a host in this process, with numbers and reversals that are kept in memory.
 
+import type { Alarm } from '../../../src/acquirers/iso8583/alarms.js';
 import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
 import { Line, type LineParts } from '../../../src/acquirers/iso8583/line.js';
-import { type Alarm, Iso8583Link } from '../../../src/acquirers/iso8583/link.js';
+import { Iso8583Link } from '../../../src/acquirers/iso8583/link.js';
 import type { Stans } from '../../../src/acquirers/iso8583/numbers.js';
 import type { Begun, Reversals } from '../../../src/acquirers/iso8583/reversals.js';
 
@@ -77,6 +78,7 @@ export function linkTo(
   return new Iso8583Link({
     name: 'iso',
     mode: 'test',
+    version: 1,
     dialect,
     institution: INSTITUTION,
     line: new Line({ ...linePartsTo(port, dialect), ...change }),

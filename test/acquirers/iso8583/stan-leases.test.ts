@@ -119,6 +119,28 @@ describe('STANs of a terminal', () => {
     expect(await later.take(terminal)).toBeLessThan(100_100);
   });
 
+  test('a terminal that the database has never seen, after a failover → begins where none of an earlier history was', async () => {
+    const lost = await testDatabase();
+    const promoted = new Database(lost.url, { maxConnections: 2 });
+    try {
+      const first = [];
+      for (const timeline of ['00000001', '00000002', '0000000B', '']) {
+        await promoted.query({
+          name: '',
+          text: `CREATE OR REPLACE FUNCTION database_lineage() RETURNS text LANGUAGE sql STABLE AS
+            $$ SELECT '7251/${timeline}' $$`,
+        });
+        await promoted.query({ name: '', text: 'DELETE FROM stan_counter' });
+        await promoted.query({ name: '', text: 'DELETE FROM stan_lease' });
+        first.push(await new StanLeases(promoted).take(terminal));
+      }
+      expect(first).toEqual([1, 100_001, 2, 1]);
+    } finally {
+      await promoted.close();
+      await lost.drop();
+    }
+  });
+
   test('leases of days ago → forgotten', async () => {
     await leased(10, 40);
     await new StanLeases(database).take(terminal);

@@ -1,0 +1,29 @@
+// What an operator should know at once of what a host answers: it takes a person to find out why.
+import type { Order } from '../contract.js';
+import type { Numbers } from './numbers.js';
+import type { Response } from './outstanding.js';
+
+export type Alarm =
+  | { readonly kind: 'duplicate STAN'; readonly stan: number; readonly terminal: string }
+  /** Both are repeated until the host decides. */
+  | {
+      readonly kind: 'reversal refused' | 'completion unclear';
+      readonly reference: string;
+      readonly responseCode: string;
+    };
+
+export class Alarms {
+  constructor(private readonly onAlarm: (alarm: Alarm) => void) {}
+
+  duplicate({ stan, terminal }: Numbers): void {
+    this.onAlarm({ kind: 'duplicate STAN', stan, terminal });
+  }
+
+  about(
+    kind: 'reversal refused' | 'completion unclear',
+    { reference }: Pick<Order, 'reference'>,
+    { code: responseCode }: Response,
+  ): void {
+    this.onAlarm({ kind, reference, responseCode });
+  }
+}
