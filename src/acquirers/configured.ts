@@ -5,10 +5,11 @@ import type { KeyProvider } from '../vault/key-provider.js';
 import { ACQUIRER_BY_NAME, ACQUIRER_VERSIONS, ACQUIRERS } from './configured.sql.js';
 import type { AcquirerLink } from './contract.js';
 import { StoredAcceptors } from './iso8583/acceptors.js';
+import type { Alarm } from './iso8583/alarms.js';
 import { TIMINGS, type TraceLine } from './iso8583/connection.js';
 import { dialectOf } from './iso8583/dialects.js';
-import { type ConnectionNews, Line, type LineParts } from './iso8583/line.js';
-import { type Alarm, Iso8583Link } from './iso8583/link.js';
+import { type ConnectionNews, Line, type LineNews, type LineParts } from './iso8583/line.js';
+import { Iso8583Link } from './iso8583/link.js';
 import { openMacs } from './iso8583/mac-keys.js';
 import type { Acceptors, Stans } from './iso8583/numbers.js';
 import { StoredReversals } from './iso8583/reversals.js';
@@ -40,6 +41,7 @@ export interface ConfiguredParts {
   readonly others: Database;
   readonly provider: KeyProvider;
   readonly onNews: (link: string, news: ConnectionNews) => void;
+  readonly onLineNews?: ((link: string, news: LineNews) => void) | undefined;
   readonly onAlarm: (link: string, alarm: Alarm) => void;
   readonly onTrace?: ((link: string, line: TraceLine) => void) | undefined;
   /** A link that cannot be made, for want of its key or its dialect. */
@@ -105,15 +107,17 @@ export class ConfiguredLinks {
   }
 
   async #make(row: AcquirerRow): Promise<AcquirerLink> {
-    const { others, onNews, onAlarm, onTrace } = this.parts;
-    const { name, mode } = row;
+    const { others, onNews, onLineNews, onAlarm, onTrace } = this.parts;
+    const { name, mode, version } = row;
     const line = await lineOf(row, this.parts.provider, {
       onNews: (news) => onNews(name, news),
+      onLineNews: onLineNews && ((news) => onLineNews(name, news)),
       onTrace: onTrace && ((traced) => onTrace(name, traced)),
     });
     return new Iso8583Link({
       name,
       mode,
+      version,
       dialect: line.dialect,
       institution: row.institution ?? undefined,
       line: new Line(line),
@@ -125,7 +129,7 @@ export class ConfiguredLinks {
   }
 }
 
-type Told = Pick<LineParts, 'onNews' | 'onTrace'>;
+type Told = Pick<LineParts, 'onNews' | 'onLineNews' | 'onTrace'>;
 
 /** What a line of this link is made of. */
 export async function lineOf(row: AcquirerRow, provider: KeyProvider, told: Told): Promise<LineParts> {

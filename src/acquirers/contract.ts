@@ -130,6 +130,14 @@ export type Finding =
 
 export type Reversal = 'reversed' | 'no_answer';
 
+/** Of a link that keeps connections: how many it should have, and how many of them are signed on. */
+export interface LinkStatus {
+  readonly connections: number;
+  readonly signedOn: number;
+  /** Of the settings that it was made from: a link that was changed since has another. */
+  readonly version: number;
+}
+
 export interface AcquirerLink {
   readonly name: string;
   /** `of_merchant`: a link that each merchant has for itself, such as its bank, is what the merchant is. */
@@ -141,6 +149,8 @@ export interface AcquirerLink {
   open(): Promise<void>;
   /** Also while it is being opened, and where that has failed. */
   close(): Promise<void>;
+  /** Only of links that keep connections. */
+  readonly status?: LinkStatus;
   /**
    * A link that prepares, and cannot refund without the card number. Where that has been destroyed, because the customer was deleted, a
    * refund is refused before anything is stored of it.

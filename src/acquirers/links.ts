@@ -1,7 +1,7 @@
 // The links of a process: which it has, and which of them are open. One that refuses to open is tried again without end; one that
 // is put in the place of another takes over when it is open.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AcquirerLink } from './contract.js';
+import type { AcquirerLink, LinkStatus } from './contract.js';
 import { withinDeadline } from './deadline.js';
 
 export interface LinksOptions {
@@ -13,6 +13,11 @@ export interface LinksOptions {
   readonly onRefused: (name: string, reason: unknown) => void;
   /** Told when such a link has opened after all. */
   readonly onOpened: (name: string) => void;
+}
+
+/** What a process can say of a link that keeps connections. */
+export interface LinkReport extends LinkStatus {
+  readonly name: string;
 }
 
 /** What an attempt to open a link came to. */
@@ -46,6 +51,16 @@ export class AcquirerLinks {
   /** Whether any link wants something to be stored before it is asked. */
   get prepares(): boolean {
     return this.#prepares;
+  }
+
+  /** Of those that keep connections, by their names: of the one that is asked, else of the one that is being opened. */
+  get reports(): LinkReport[] {
+    const reports: LinkReport[] = [];
+    for (const [name, known] of this.#known) {
+      const { status } = this.#opened.get(name) ?? known;
+      if (status !== undefined) reports.push({ name, ...status });
+    }
+    return reports.sort((one, other) => (one.name < other.name ? -1 : 1));
   }
 
   /** Returns when every link is open, or had its chance. */

@@ -19,6 +19,7 @@ import {
   REWRAP_MAC_KEYS,
   SET_ACQUIRER,
 } from './acquirers.sql.js';
+import { type GatewayOfLink, gatewaysOf, runningGateways } from './gateways.js';
 
 export interface AcquirerView {
   readonly name: string;
@@ -34,12 +35,21 @@ export interface AcquirerView {
   readonly mac: boolean;
 }
 
+export interface ListedAcquirer extends AcquirerView {
+  /** How many run. */
+  readonly gateways: number;
+  /** How many of them have a connection that is signed on. */
+  readonly gatewaysSignedOn: number;
+}
+
 export interface AcquirerDetails extends AcquirerView {
   /** By which the two sides compare their keys. */
   readonly sendingKeyCheckValue: string | null;
   readonly receivingKeyCheckValue: string | null;
   readonly ownCertificates: boolean;
   readonly merchants: readonly number[];
+  /** Those that run. */
+  readonly gateways: readonly GatewayOfLink[];
 }
 
 export interface AcquirerTrial extends Trial {
@@ -110,8 +120,12 @@ export async function addAcquirer(
   });
 }
 
-export async function listAcquirers(database: Queryable): Promise<AcquirerView[]> {
-  return (await readAcquirers(database)).map(viewOf);
+export async function listAcquirers(database: Queryable): Promise<ListedAcquirer[]> {
+  const [rows, running] = [await readAcquirers(database), await runningGateways(database)];
+  return rows.map((row) => {
+    const signedOn = gatewaysOf(row, running).filter((gateway) => gateway.signedOn > 0);
+    return { ...viewOf(row), gateways: running.length, gatewaysSignedOn: signedOn.length };
+  });
 }
 
 export async function showAcquirer(
@@ -130,6 +144,7 @@ export async function showAcquirer(
     receivingKeyCheckValue: macs?.receiving.checkValue ?? null,
     ownCertificates: row.trusted !== null,
     merchants: await merchantsOf(database, name),
+    gateways: gatewaysOf(row, await runningGateways(database)),
   };
 }
 
@@ -146,7 +161,8 @@ export function setAcquirer(
     await connection.query(LOCK_ACQUIRER, [name]);
     const row = await changed(provider, change, await found(connection, name));
     await connection.query(SET_ACQUIRER, [name, ...settingsOf(row)]);
-    await journalAcquirer(connection, operator, 'acquirer.changed', row);
+    const more = change.macKeys === undefined || change.macKeys === null ? [] : ['new MAC keys'];
+    await journalAcquirer(connection, operator, 'acquirer.changed', row, more);
     return viewOf(row);
   });
 }
@@ -271,8 +287,9 @@ function journalAcquirer(
   actor: string,
   action: JournalAction,
   row: AcquirerRow,
+  more: readonly string[] = [],
 ): Promise<void> {
   const { name, mode, address, dialect, tls, mac } = viewOf(row);
-  const how = [mode, address, dialect, ...(tls ? ['TLS'] : []), ...(mac ? ['MAC'] : [])].join(', ');
-  return journal(connection, { actor, action, detail: `${name}: ${how}` });
+  const how = [mode, address, dialect, ...(tls ? ['TLS'] : []), ...(mac ? ['MAC'] : []), ...more];
+  return journal(connection, { actor, action, detail: `${name}: ${how.join(', ')}` });
 }

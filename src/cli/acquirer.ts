@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import {
   type AcquirerChange,
+  type AcquirerDetails,
   addAcquirer,
   listAcquirers,
   removeAcquirer,
@@ -13,7 +14,7 @@ import {
 import { refuse } from '../values/refusal.js';
 import { wholeNumber } from './arguments.js';
 import { operate, operateWithKey } from './operator.js';
-import { lines, printing } from './output.js';
+import { lines, outward, printing, table } from './output.js';
 
 const MOST_CONNECTIONS = 32;
 const LONGEST_DEADLINE_MS = 120_000;
@@ -124,19 +125,24 @@ function addChanging(acquirer: Command): void {
 }
 
 function addLooking(acquirer: Command): void {
-  printing(acquirer.command('list').description('list the links'), async () => ({
-    rows: await operate((database) => listAcquirers(database)),
-  }));
+  printing(
+    acquirer.command('list').description('list the links, and how many gateways are signed on'),
+    async () => ({
+      rows: await operate((database) => listAcquirers(database)),
+    }),
+  );
   printing(
     acquirer
       .command('show')
       .argument('<name>', 'the link')
-      .description('show a link, the check values of its MAC keys, and who pays over it'),
+      .description(
+        'show a link, the check values of its MAC keys, who pays over it, and which gateways are signed on',
+      ),
     async (name: string) => {
       const shown = await operateWithKey((database, operator, provider) =>
         showAcquirer(database, operator, provider, name),
       );
-      return { value: shown, sentence: lines(shown) };
+      return { value: shown, sentence: inWords(shown) };
     },
   );
   printing(
@@ -152,6 +158,12 @@ function addLooking(acquirer: Command): void {
       return { value: tested, sentence };
     },
   );
+}
+
+/** The gateways as a table below the rest. */
+function inWords({ gateways, ...link }: AcquirerDetails): string {
+  if (gateways.length === 0) return `${lines(link)}\n\nNo gateway runs.`;
+  return `${lines(link)}\n\n${table(gateways.map(outward))}`;
 }
 
 async function changeOf(options: Given): Promise<AcquirerChange> {

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import type { AcquirerLink } from '../acquirers/contract.js';
 import { withinDeadline } from '../acquirers/deadline.js';
+import type { AcquirerLinks } from '../acquirers/links.js';
 import { SimulatorLedger } from '../acquirers/simulator/ledger.js';
 import { BASE_PATH } from '../api/hal.js';
 import { FailedAnswers } from '../http/failed-answers.js';
@@ -65,7 +66,7 @@ export function startGateway({
     const ledger = stack.opened(await openLedger(settings), (file) => file.close());
     const vault = await openVault(settings, databases);
     const links = await openLinks({ settings, ledger, databases, vault, watch, log, furtherLinks }, stack);
-    const membership = await register({ databases, watch, backlog: BACKLOG }, stack);
+    const membership = await register({ databases, links, watch, backlog: BACKLOG }, stack);
     const parts = { settings, log, watch, databases, ledger, links, vault, membership };
     const pipeline = assemblePipeline(parts);
     stack.opened(pipeline.finisher, (finisher) => finisher.close());
@@ -92,6 +93,7 @@ interface ServerParts {
   readonly settings: Settings;
   readonly log: Logger;
   readonly databases: Databases;
+  readonly links: AcquirerLinks;
   readonly vault: Vault;
   readonly membership: Membership;
   readonly pipeline: Pipeline;
@@ -100,7 +102,7 @@ interface ServerParts {
 
 /** Listens, and returns the address under which clients call it. */
 async function openServer(parts: ServerParts, stack: ClosingStack): Promise<string> {
-  const { settings, log, databases, vault, membership, pipeline, events } = parts;
+  const { settings, log, databases, links, vault, membership, pipeline, events } = parts;
   const documents = await referenceDocuments();
   let draining = false;
   const server = buildServer({
@@ -123,6 +125,7 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<stri
     failedAnswers: new FailedAnswers(log),
     rateLimit: new RateLimit(settings.userRequestsPerSecond),
     draining: () => draining,
+    links: () => links.reports,
     // A database that hangs is not there either, and whoever asks does not want to hang with it.
     notReady: () =>
       withinDeadline<string | undefined>(

@@ -1,4 +1,5 @@
 // A gateway among the others on its database: its entry in the process registry, and what the processes share through it.
+import type { AcquirerLinks } from '../acquirers/links.js';
 import { type AcquirerReference, acquirerReferences } from '../transactions/acquirer-reference.js';
 import { AuditLeases } from '../transactions/audit-leases.js';
 import { Clock } from '../transactions/clock.js';
@@ -18,6 +19,7 @@ export interface Membership {
 
 export interface MembershipParts {
   readonly databases: Databases;
+  readonly links: AcquirerLinks;
   readonly watch: DatabaseWatch;
   /** As many connections as the kernel keeps for a process that does not get round to accepting them. */
   readonly backlog: number;
@@ -25,8 +27,8 @@ export interface MembershipParts {
 
 /** Registers this process, with its first heartbeat. */
 export async function register(parts: MembershipParts, stack: ClosingStack): Promise<Membership> {
-  const { databases, watch, backlog } = parts;
-  const registry = await ProcessRegistry.register(databases.vital);
+  const { databases, links, watch, backlog } = parts;
+  const registry = await ProcessRegistry.register(databases.vital, () => links.reports);
   const leases = new AuditLeases(databases.vital, registry);
   stack.opened(registry, () =>
     registry.deregister(leases).catch((error) => watch.jobFailed('deregistration', error)),

@@ -1,5 +1,6 @@
 // What is served beside the operations: the documents, and whether the process lives and can serve.
 import type { FastifyInstance } from 'fastify';
+import type { LinkReport } from '../acquirers/links.js';
 import { BASE_PATH } from '../api/hal.js';
 import { type AnswerServices, JSON_TYPE, send } from './answers.js';
 import { FRONT_DOCUMENT, FRONT_PAGE, wantsPage } from './front-page.js';
@@ -14,6 +15,8 @@ export interface PageServices extends AnswerServices {
   readonly documents: Documents;
   /** Empty when everything needed to serve is there, otherwise what is missing. */
   readonly notReady: () => Promise<string | undefined>;
+  /** Of this process. One that is down says nothing about whether the process can serve: the others go on, and so does all else. */
+  readonly links: () => readonly LinkReport[];
 }
 
 const PAGE_HEADERS = {
@@ -22,7 +25,7 @@ const PAGE_HEADERS = {
 };
 
 export function addPages(app: FastifyInstance, services: PageServices): void {
-  const { log, failedAnswers, documents, draining, notReady } = services;
+  const { log, failedAnswers, documents, draining, notReady, links } = services;
   app.get('/', (request, reply) => {
     const page = wantsPage(request.headers.accept);
     reply.headers(page ? PAGE_HEADERS : { 'content-type': JSON_TYPE }).header('vary', 'accept');
@@ -42,6 +45,15 @@ export function addPages(app: FastifyInstance, services: PageServices): void {
     const [status, said] =
       missing === undefined ? [200, { status: 'ready' }] : [503, { status: 'not ready', reason: missing }];
     failedAnswers.note(request, status, 'not ready');
-    return send(log, request, reply.header('content-type', JSON_TYPE), { status }, JSON.stringify(said));
+    const body = JSON.stringify({ ...said, ...linksShown(links()) });
+    return send(log, request, reply.header('content-type', JSON_TYPE), { status }, body);
   });
+}
+
+/** Names and counts, and nothing that would lead anybody to a host: whoever asks has shown no credentials. */
+function linksShown(reports: readonly LinkReport[]): { readonly links?: readonly object[] } {
+  if (reports.length === 0) return {};
+  return {
+    links: reports.map(({ name, signedOn, connections }) => ({ name, signed_on: signedOn, connections })),
+  };
 }

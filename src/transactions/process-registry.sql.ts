@@ -4,17 +4,18 @@ import type { OrganisationId } from '../values/ids.js';
 
 export const REGISTER_PROCESS: Statement = {
   name: '',
-  text: `INSERT INTO process DEFAULT VALUES RETURNING id, (SELECT installation FROM gateway) AS installation`,
+  text: `
+    INSERT INTO process (machine, pid) VALUES ($1, $2) RETURNING id, (SELECT installation FROM gateway) AS installation`,
 };
 
-/** After the process and its epochs. */
+/** After the process, its epochs and its links. */
 export const FINISHED = columns<{ readonly organisationId: OrganisationId; readonly first: number }>(
   'finished',
   {
     organisation_id: integer(({ organisationId }) => organisationId),
     first_audit: integer(({ first }) => first),
   },
-  { after: 3 },
+  { after: 4 },
 );
 
 /** Also drops the finished leases of this process. */
@@ -24,7 +25,8 @@ export const HEARTBEAT: Statement = {
     WITH released AS (
       DELETE FROM audit_lease l USING ${FINISHED.rows}
       WHERE l.organisation_id = finished.organisation_id AND l.first_audit = finished.first_audit AND l.process_id = $1)
-    UPDATE process SET seen_at = now(), advanced_ms = gateway.advanced_ms, answered_absence = $2, known_absence = $3
+    UPDATE process SET seen_at = now(), advanced_ms = gateway.advanced_ms, answered_absence = $2, known_absence = $3,
+      links = $4
     FROM gateway WHERE id = $1
     RETURNING process.advanced_ms AS "advancedMs", gateway.newest_absence AS newest,
       gateway.forgotten_absence AS forgotten, database_lineage() AS lineage,

@@ -1,6 +1,7 @@
 // The process registry: each running process has a row in it and keeps it alive with a heartbeat. The others presume a process
 // without one dead, and look after what it left in doubt.
-
+import { hostname } from 'node:os';
+import type { LinkReport } from '../acquirers/links.js';
 import type { Database } from '../postgres/database.js';
 import type { AuditLeases } from './audit-leases.js';
 import {
@@ -42,11 +43,17 @@ export class ProcessRegistry {
   #renewedIn: string | undefined;
   #heartbeatAtMs = 0;
 
-  private constructor(private readonly database: Database) {}
+  private constructor(
+    private readonly database: Database,
+    private readonly links: () => readonly LinkReport[],
+  ) {}
 
-  /** Makes an entry for this process. */
-  static async register(database: Database): Promise<ProcessRegistry> {
-    const registry = new ProcessRegistry(database);
+  /** Makes an entry for this process. Its heartbeats say how its links are. */
+  static async register(
+    database: Database,
+    links: () => readonly LinkReport[] = () => [],
+  ): Promise<ProcessRegistry> {
+    const registry = new ProcessRegistry(database, links);
     await registry.#register();
     return registry;
   }
@@ -70,7 +77,7 @@ export class ProcessRegistry {
     return this.#heartbeatAtMs;
   }
 
-  /** Tells the others that this process lives and how far its searches are, drops finished leases, and renews lost ones. */
+  /** Tells the others that this process lives, how its links are and how far its searches, drops finished leases, and renews lost ones. */
   async heartbeat(
     leases: AuditLeases,
     epochs: OwnEpochs = { answered: 0, current: 0 },
@@ -78,7 +85,8 @@ export class ProcessRegistry {
     const beganMs = performance.now();
     // Taken out, not looked at: further blocks are finished while the heartbeat is under way.
     const finished = leases.takeFinished();
-    const values = [this.#id, epochs.answered, epochs.current, ...FINISHED.encode(finished)];
+    const links = JSON.stringify(this.links());
+    const values = [this.#id, epochs.answered, epochs.current, links, ...FINISHED.encode(finished)];
     const { rows } = await this.database.query<HeartbeatRow>(HEARTBEAT, values).catch((error: unknown) => {
       leases.putBackFinished(finished);
       throw error;
@@ -105,7 +113,7 @@ export class ProcessRegistry {
 
   async #register(): Promise<void> {
     const beganMs = performance.now();
-    const { rows } = await this.database.query<Registered>(REGISTER_PROCESS);
+    const { rows } = await this.database.query<Registered>(REGISTER_PROCESS, [hostname(), process.pid]);
     const { id, installation } = rows[0] as Registered;
     this.#id = id;
     this.#installation = installation;

@@ -72,14 +72,16 @@ describe('acquirer', () => {
       deadline_ms: 5_000,
       mac: true,
     });
-    expect(await json('acquirer list')).toContainEqual(added);
+    expect(await json('acquirer list')).toContainEqual({ ...added, gateways: 0, gateways_signed_on: 0 });
     expect(await json('acquirer show other')).toEqual({
       ...added,
       sending_key_check_value: '08D7B4',
       receiving_key_check_value: expect.stringMatching(/^[0-9A-F]{6}$/),
       own_certificates: false,
       merchants: [],
+      gateways: [],
     });
+    expect(await text('acquirer show other')).toMatch(/\n\nNo gateway runs\.$/);
     const changed = await json(
       'acquirer set other --address host.example:6001 --no-tls --no-mac --connections 2',
     );
@@ -96,6 +98,13 @@ describe('acquirer', () => {
     expect(await journalled('acquirer.added')).toContain('other: live, [::1]:5001, ascii87, TLS, MAC');
     expect(await journalled('acquirer.changed')).toContain('other: live, host.example:6001, ascii87');
     expect(await journalled('acquirer.removed')).toEqual(['other: live, host.example:6001, ascii87']);
+  });
+
+  test('other MAC keys → journalled, by whom and where, and not what they are', async () => {
+    await json(`acquirer set bank --mac-key-file ${folder}/mac.key`);
+    expect(await journalled('acquirer.changed')).toContain(
+      `bank: test, 127.0.0.1:${host.port}, as2805, MAC, new MAC keys`,
+    );
   });
 
   test('MAC keys → wrapped where they are stored', async () => {

@@ -5,7 +5,12 @@ import { AS2805 } from '../../../src/acquirers/iso8583/as2805.js';
 import { ASCII87 } from '../../../src/acquirers/iso8583/ascii87.js';
 import type { TraceLine } from '../../../src/acquirers/iso8583/connection.js';
 import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
-import { type ConnectionNews, Line, type LineParts } from '../../../src/acquirers/iso8583/line.js';
+import {
+  type ConnectionNews,
+  Line,
+  type LineNews,
+  type LineParts,
+} from '../../../src/acquirers/iso8583/line.js';
 import { RetailMac } from '../../../src/acquirers/iso8583/mac.js';
 import { CERTIFICATE, CERTIFICATE_KEY } from '../../webhooks/certificate.js';
 import { MAC_KEY } from './corpus.js';
@@ -18,10 +23,12 @@ describe.each([AS2805, ASCII87])('connections, in $name', (dialect: Dialect) => 
   let host: ScriptedHost;
   let line: Line;
   let news: ConnectionNews[];
+  let lineNews: LineNews[];
   let traced: TraceLine[];
   beforeEach(async () => {
     host = await new ScriptedHost(dialect).listen();
     news = [];
+    lineNews = [];
     traced = [];
     line = makeLine();
   });
@@ -33,6 +40,7 @@ describe.each([AS2805, ASCII87])('connections, in $name', (dialect: Dialect) => 
   function makeLine(change: Partial<LineParts> = {}): Line {
     const told = {
       onNews: (each: ConnectionNews) => news.push(each),
+      onLineNews: (each: LineNews) => lineNews.push(each),
       onTrace: (each: TraceLine) => traced.push(each),
     };
     return new Line({ ...linePartsTo(host.port, dialect), connections: 1, ...told, ...change });
@@ -162,6 +170,25 @@ describe.each([AS2805, ASCII87])('connections, in $name', (dialect: Dialect) => 
     await soon(() => line.status.signedOn === 2);
     for (let stan = 10; stan < 20; stan += 1)
       expect(await exchange(stan)).toMatchObject({ kind: 'answered' });
+  });
+
+  test('the last connection is lost, and the first is back → told once each, however many there are', async () => {
+    await another({ connections: 3 });
+    await line.open();
+    await soon(() => line.status.signedOn === 3);
+    expect(lineNews).toEqual([{ kind: 'signed on', afterSeconds: undefined }]);
+    host.sockets[1]?.destroy();
+    await soon(() => news.length === 2);
+    expect(lineNews).toHaveLength(1);
+    const { port } = host;
+    await host.stop();
+    await soon(() => news.length === 5);
+    host = await new ScriptedHost(dialect).listen(port);
+    await soon(() => line.status.signedOn === 3);
+    expect(lineNews.slice(1)).toEqual([
+      { kind: 'down', reason: expect.stringMatching(/./) },
+      { kind: 'signed on', afterSeconds: expect.any(Number) },
+    ]);
   });
 
   test('the host asks for an echo → answered; signs off → answered, and the connection is not used any more', async () => {

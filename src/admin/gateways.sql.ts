@@ -1,0 +1,9 @@
+import type { Statement } from '../postgres/database.js';
+
+/** Those that nobody presumes dead, and what their last heartbeat said. */
+export const RUNNING_GATEWAYS: Statement = {
+  name: '',
+  text: `
+    SELECT id AS process, machine, pid, seen_at AS "seenAt", links FROM process
+    WHERE seen_at > now() - interval '15 seconds' ORDER BY id`,
+};
