@@ -1,14 +1,22 @@
 // Links to acquirers, as the operator adds them, changes them, looks at them and tries them. This room owns their table.
 import { type AcquirerRow, lineOf, readAcquirer, readAcquirers } from '../acquirers/configured.js';
-import { DEFAULT_DIALECT, DIALECT_NAMES } from '../acquirers/iso8583/dialects.js';
-import { macKeysContext, openMacs, readMacKeys, wrapMacKeys } from '../acquirers/iso8583/mac-keys.js';
+import { DEFAULT_DIALECT } from '../acquirers/iso8583/dialects.js';
+import { macKeysContext, openMacs, wrapMacKeys } from '../acquirers/iso8583/mac-keys.js';
 import { type Trial, tryHost } from '../acquirers/iso8583/trial.js';
 import { type JournalAction, journal } from '../journal/journal.js';
 import type { Database, Queryable } from '../postgres/database.js';
 import type { Mode } from '../values/mode.js';
-import { type FieldProblem, refuse } from '../values/refusal.js';
+import { refuse } from '../values/refusal.js';
 import type { KeyProvider } from '../vault/key-provider.js';
 import type { WrappedRows } from '../vault/rotation.js';
+import {
+  type AcquirerChange,
+  checkAcquirer,
+  checkedMacKeys,
+  DEFAULTS,
+  hostOf,
+  type NewAcquirer,
+} from './acquirer-rules.js';
 import {
   ADD_ACQUIRER,
   ALL_MAC_KEYS,
@@ -56,38 +64,12 @@ export interface AcquirerTrial extends Trial {
   readonly name: string;
 }
 
-/** What can be changed afterwards. `null` takes away. */
-export interface AcquirerChange {
-  readonly address?: string | undefined;
-  readonly tls?: boolean | undefined;
-  /** Certificates in PEM. */
-  readonly trusted?: string | null | undefined;
-  readonly dialect?: string | undefined;
-  readonly connections?: number | undefined;
-  readonly institution?: string | null | undefined;
-  readonly deadlineMs?: number | undefined;
-  /** In hexadecimal, as they stand in a file: one for both ways, or that for sending and that for receiving. */
-  readonly macKeys?: string | null | undefined;
-}
-
-export interface NewAcquirer extends AcquirerChange {
-  readonly name: string;
-  readonly address: string;
-  /** A link is test or live from the beginning, and for good. */
-  readonly test?: boolean | undefined;
-}
-
 /** For the rotation of the key-encryption key. */
 export const WRAPPED_MAC_KEYS: WrappedRows = {
   context: macKeysContext,
   all: ALL_MAC_KEYS,
   rewrap: REWRAP_MAC_KEYS,
 };
-
-const NAME = /^[a-z][a-z0-9_-]{0,31}$/;
-const RESERVED = ['simulator', 'simulated-bank', 'directdebit', 'none'];
-const ADDRESS = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]{1,253})):([0-9]{1,5})$/;
-const DEFAULTS = { connections: 1, deadlineMs: 10_000 };
 
 export async function addAcquirer(
   database: Database,
@@ -96,7 +78,7 @@ export async function addAcquirer(
   wish: NewAcquirer,
 ): Promise<AcquirerView> {
   const { name, address, test = false } = wish;
-  check({ ...wish, name });
+  checkAcquirer({ ...wish, name });
   const row: AcquirerRow = await changed(provider, wish, {
     name,
     kind: 'iso8583',
@@ -156,7 +138,7 @@ export function setAcquirer(
   name: string,
   change: AcquirerChange,
 ): Promise<AcquirerView> {
-  check(change);
+  checkAcquirer(change);
   return database.transaction(async (connection) => {
     await connection.query(LOCK_ACQUIRER, [name]);
     const row = await changed(provider, change, await found(connection, name));
@@ -233,46 +215,12 @@ async function wrapped(
   text: string | null,
 ): Promise<Pick<AcquirerRow, 'keyId' | 'wrapped'>> {
   if (text === null) return { keyId: null, wrapped: null };
-  const keys = readMacKeys(text) ?? refuse('mac_keys_not_allowed');
-  return wrapMacKeys(provider, name, keys);
+  return wrapMacKeys(provider, name, checkedMacKeys(text));
 }
 
 function settingsOf(row: AcquirerRow): unknown[] {
   const { host, port, tls, trusted, dialect, connections, institution, deadlineMs, keyId } = row;
   return [host, port, tls, trusted, dialect, connections, institution, deadlineMs, keyId, row.wrapped];
-}
-
-/** Every problem at once. */
-function check({
-  name,
-  address,
-  dialect,
-  institution,
-  trusted,
-}: AcquirerChange & { readonly name?: string }): void {
-  const problems: FieldProblem[] = [];
-  const wrong = (field: string, rule: string) => problems.push({ field, rule });
-  if (name !== undefined && (!NAME.test(name) || RESERVED.includes(name)))
-    wrong('name', `takes 1 to 32 small letters, digits, _ and -, and is none of ${RESERVED.join(', ')}`);
-  if (address !== undefined && !isAddress(address))
-    wrong('address', 'takes a host and a port, such as host.example:5001');
-  if (dialect !== undefined && !DIALECT_NAMES.includes(dialect))
-    wrong('dialect', `takes one of ${DIALECT_NAMES.join(', ')}`);
-  if (institution !== undefined && institution !== null && !/^[0-9]{1,11}$/.test(institution))
-    wrong('institution', 'takes 1 to 11 digits');
-  if (trusted !== undefined && trusted !== null && !/-----BEGIN CERTIFICATE-----/.test(trusted))
-    wrong('trusted', 'takes certificates in PEM');
-  if (problems.length > 0) refuse('acquirer_not_allowed', { problems });
-}
-
-function isAddress(text: string): boolean {
-  const port = Number(ADDRESS.exec(text)?.[3] ?? 0);
-  return port >= 1 && port <= 65_535;
-}
-
-function hostOf(address: string): Pick<AcquirerRow, 'host' | 'port'> {
-  const [, bracketed, plain = '', port] = ADDRESS.exec(address) ?? [];
-  return { host: bracketed ?? plain, port: Number(port) };
 }
 
 function viewOf(row: AcquirerRow): AcquirerView {

@@ -1,8 +1,9 @@
 // `tollgate acquirer`: the links to acquirers over which cards are paid.
 import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError } from 'commander';
+import { DEFAULT_DIALECT, DIALECT_NAMES } from '../acquirers/iso8583/dialects.js';
+import { type AcquirerChange, DEFAULTS, LIMITS } from '../admin/acquirer-rules.js';
 import {
-  type AcquirerChange,
   type AcquirerDetails,
   addAcquirer,
   listAcquirers,
@@ -12,32 +13,25 @@ import {
   testAcquirer,
 } from '../admin/acquirers.js';
 import { refuse } from '../values/refusal.js';
-import { wholeNumber } from './arguments.js';
 import { operate, operateWithKey } from './operator.js';
 import { lines, outward, printing, table } from './output.js';
-
-const MOST_CONNECTIONS = 32;
-const LONGEST_DEADLINE_MS = 120_000;
 
 /** What `add` and `set` take alike. */
 interface Given {
   readonly address?: string;
   readonly dialect?: string;
   readonly connections?: number;
-  readonly institution?: string;
+  readonly institution?: string | boolean;
   readonly deadline?: number;
   readonly macKeyFile?: string;
   readonly mac?: boolean;
   readonly tls?: boolean;
-  readonly tlsCaFile?: string;
+  readonly tlsCaFile?: string | boolean;
 }
 
-function connections(text: string): number {
-  return wholeNumber(text, MOST_CONNECTIONS);
-}
-
-function deadline(text: string): number {
-  return wholeNumber(text, LONGEST_DEADLINE_MS);
+/** What is none is told with everything else that is wrong. */
+function number(text: string): number {
+  return /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
 }
 
 function kind(text: string): string {
@@ -45,17 +39,32 @@ function kind(text: string): string {
   return text;
 }
 
-function withSettings(command: Command): Command {
+/** `fresh`: of a link that has no settings yet. */
+function withSettings(command: Command, { fresh }: { readonly fresh: boolean }): Command {
+  const unless = (value: string | number) => (fresh ? ` (default: ${value})` : '');
+  const range = ([least, most]: readonly [number, number]) => `${least} to ${most}`;
+  const { connections, deadlineMs } = LIMITS;
   return command
-    .option('--dialect <name>', 'how it speaks ISO 8583; as2805 unless another is named')
-    .option('--connections <n>', 'how many connections each process keeps', connections)
-    .option('--institution <id>', 'the ID of the acquiring institution, for messages')
-    .option('--deadline <ms>', 'how long an answer is waited for', deadline)
+    .option(
+      '--dialect <name>',
+      `how it spells ISO 8583: ${DIALECT_NAMES.join(', ')}${unless(DEFAULT_DIALECT)}`,
+    )
+    .option(
+      '--connections <n>',
+      `how many connections each gateway process keeps, ${range(connections)}${unless(DEFAULTS.connections)}`,
+      number,
+    )
+    .option('--institution <id>', 'the acquiring institution, field 32 of messages: up to 11 digits')
+    .option(
+      '--deadline <ms>',
+      `how long to wait for an answer, ${range(deadlineMs)}${unless(DEFAULTS.deadlineMs)}`,
+      number,
+    )
     .option(
       '--mac-key-file <file>',
-      'a file with the MAC key, or with that for sending and that for receiving',
+      'a file with the MAC key, 32 hexadecimal digits, or with one for sending and one for receiving',
     )
-    .option('--tls-ca-file <file>', 'certificates that are trusted in place of the usual ones');
+    .option('--tls-ca-file <file>', 'a file with certificates in PEM, trusted in place of the usual ones');
 }
 
 export function addAcquirerCommands(program: Command): void {
@@ -76,7 +85,8 @@ function addChanging(acquirer: Command): void {
         .requiredOption('--kind <kind>', 'what it speaks: iso8583', kind)
         .requiredOption('--address <host:port>', 'where the host is')
         .option('--test', 'for test merchants; without it the link is live, and stays so')
-        .option('--tls', 'with TLS'),
+        .option('--tls', 'connect with TLS'),
+      { fresh: true },
     ),
     async (name: string, options: Given & { address: string; test?: boolean }) => {
       const change = await changeOf(options);
@@ -94,20 +104,17 @@ function addChanging(acquirer: Command): void {
         .argument('<name>', 'the link')
         .description('change a link; gateways finish what they have sent, and connect anew')
         .option('--address <host:port>', 'where the host is')
-        .option('--no-mac', 'without MACs from now on')
-        .option('--tls', 'with TLS')
-        .option('--no-tls', 'without TLS'),
+        .option('--no-mac', 'send and expect no MACs any more')
+        .option('--no-institution', 'send no institution any more')
+        .option('--tls', 'connect with TLS')
+        .option('--no-tls', 'connect without TLS')
+        .option('--no-tls-ca-file', 'trust the usual certificates again'),
+      { fresh: false },
     ),
-    async (name: string, options: Given, command: Command) => {
-      // Commander sets what has a `--no-…` to true where neither was given.
-      const given = (option: string) => command.getOptionValueSource(option) === 'cli';
+    async (name: string, options: Given) => {
       const change = await changeOf(options);
       const changed = await operateWithKey((database, operator, provider) =>
-        setAcquirer(database, operator, provider, name, {
-          ...change,
-          tls: given('tls') ? options.tls : undefined,
-          macKeys: given('mac') ? null : change.macKeys,
-        }),
+        setAcquirer(database, operator, provider, name, change),
       );
       return { value: changed, sentence: `Acquirer ${changed.name} changed; it is at ${changed.address}.` };
     },
@@ -167,22 +174,28 @@ function inWords({ gateways, ...link }: AcquirerDetails): string {
 }
 
 async function changeOf(options: Given): Promise<AcquirerChange> {
-  const { address, dialect, institution, deadline: deadlineMs, macKeyFile, tls, tlsCaFile } = options;
-  const macKeys = macKeyFile === undefined ? undefined : await contentOf(macKeyFile);
-  const trusted = tlsCaFile === undefined ? undefined : await contentOf(tlsCaFile);
+  const { address, dialect, connections, deadline: deadlineMs, macKeyFile, mac, tls } = options;
   return {
     address,
     dialect,
-    connections: options.connections,
-    institution,
+    connections,
+    institution: wished(options.institution),
     deadlineMs,
     tls,
-    macKeys,
-    trusted,
+    macKeys: await contentOf(mac === false ? null : macKeyFile),
+    trusted: await contentOf(wished(options.tlsCaFile)),
   };
 }
 
-async function contentOf(path: string): Promise<string> {
+/** Null where it is to be taken away. Commander says true where an option has a `--no-…` and neither was given. */
+function wished(value: string | boolean | undefined): string | null | undefined {
+  if (typeof value === 'string') return value;
+  return value === false ? null : undefined;
+}
+
+/** Of the file, if there is one. */
+async function contentOf(path: string | null | undefined): Promise<string | null | undefined> {
+  if (path === null || path === undefined) return path;
   return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) =>
     refuse('path_not_readable', { path, reason: error.code ?? 'unknown' }),
   );

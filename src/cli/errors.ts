@@ -22,7 +22,6 @@ const HERE: { readonly [Code in RefusalCode]?: Wording<Code> } = {
   direct_entry_not_allowed: ({ details }) => byOption(details.problems),
   acceptor_not_allowed: ({ details }) => byOption(details.problems),
   acquirer_not_allowed: ({ details }) => byOption(details.problems),
-  mac_keys_not_allowed: ({ message }) => `--mac-key-file: ${message}`,
   acquirer_in_use: ({ message }) => `${message}; give them another with \`tollgate merchant set --acquirer\``,
   acquirer_in_doubt: ({ message }) => `${message}; \`tollgate transaction in-doubt\` shows them`,
   acquirer_needs_terminals: ({ message }) => `${message}; give --acceptor-id and --terminals`,
@@ -49,7 +48,12 @@ function byOption(problems: readonly FieldProblem[]): string {
 }
 
 /** What is given in another way than by an option of its name. */
-const OPTIONS: Readonly<Record<string, string>> = { name: 'the name', trusted: '--tls-ca-file' };
+const OPTIONS: Readonly<Record<string, string>> = {
+  name: 'the name',
+  deadlineMs: '--deadline',
+  macKeys: '--mac-key-file:',
+  trusted: '--tls-ca-file',
+};
 
 /** The option for a field: `--user-name` for `userName`. */
 function optionOf(field: string): string {

@@ -15,9 +15,10 @@ import { printing } from './output.js';
 type GivenChange = Omit<MerchantChange, 'acquirer'> & { readonly acquirer: string | false };
 
 const CARD_DAYS = 'how long card payments can be refunded; then their cards are destroyed';
-const ACCEPTOR_ID = 'what its acquirer knows it by';
-const TERMINALS = 'its terminals at its acquirer, with commas between; payments go over them in turns';
-const CATEGORY_CODE = 'its merchant category code';
+const ACCEPTOR_ID = 'what its acquirer knows it by: up to 15 characters';
+const TERMINALS =
+  'its terminals at its acquirer, up to 8 characters each, with commas between; payments go over them in turns';
+const CATEGORY_CODE = 'its merchant category code: four digits';
 
 function terminals(text: string): string[] {
   return text.split(',').map((terminal) => terminal.trim());
@@ -38,7 +39,10 @@ export function addMerchantCommands(program: Command): void {
       )
       .option('--preauthorisation-days <days>', 'how long a preauthorisation can be completed', days, 7)
       .option('--card-days <days>', CARD_DAYS, manyDays, 120)
-      .option('--acquirer <name>', 'the link for its cards')
+      .option(
+        '--acquirer <name>',
+        'the link over which its cards are paid (default: simulator for a test merchant, none for a live one)',
+      )
       .option('--acceptor-id <id>', ACCEPTOR_ID)
       .option('--terminals <list>', TERMINALS, terminals)
       .option('--category-code <mcc>', CATEGORY_CODE),
@@ -68,8 +72,8 @@ export function addMerchantCommands(program: Command): void {
       .option('--name <name>', 'rename it')
       .option('--preauthorisation-days <days>', 'how long a preauthorisation can be completed', days)
       .option('--card-days <days>', CARD_DAYS, manyDays)
-      .option('--acquirer <name>', 'the link for its cards from now on')
-      .option('--no-acquirer', 'no link for its cards any more')
+      .option('--acquirer <name>', 'the link over which its cards are paid from now on')
+      .option('--no-acquirer', 'take no cards any more')
       .option('--acceptor-id <id>', ACCEPTOR_ID)
       .option('--terminals <list>', TERMINALS, terminals)
       .option('--category-code <mcc>', CATEGORY_CODE),

@@ -133,9 +133,6 @@ const REFUSALS = {
   acquirer_exists: ({ acquirer }: { acquirer: string }) => `the acquirer ${acquirer} exists already`,
   acquirer_not_allowed: ({ problems }: { problems: readonly FieldProblem[] }) =>
     problems.map(({ field, rule }) => `${field} ${rule}`).join('; '),
-  // The keys stand in none of these.
-  mac_keys_not_allowed: () =>
-    'MAC keys are 32 hexadecimal digits: one key for both ways, or one for sending and, on the next line, one for receiving',
   acquirer_in_use: ({ acquirer, merchants }: { acquirer: string; merchants: readonly number[] }) =>
     `merchants pay over ${acquirer}: ${merchants.join(', ')}`,
   acquirer_in_doubt: ({ acquirer, inDoubt }: { acquirer: string; inDoubt: number }) =>

@@ -11,6 +11,7 @@ import { commands, wordsOf } from '../../testkit/commands.js';
 import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
 import { dataDirectory, run } from '../../testkit/gateway-process.js';
 import { answering, ScriptedHost } from '../acquirers/iso8583/scripted-host.js';
+import { CERTIFICATE } from '../webhooks/certificate.js';
 
 const KEY = '0123456789ABCDEFFEDCBA9876543210';
 const OTHER_KEY = '7CA110454A1A6E570131D9619DC1376E';
@@ -100,6 +101,16 @@ describe('acquirer', () => {
     expect(await journalled('acquirer.removed')).toEqual(['other: live, host.example:6001, ascii87']);
   });
 
+  test('the institution and the certificates → given, and taken away again', async () => {
+    await writeFile(join(folder, 'ca.pem'), CERTIFICATE);
+    await json(`acquirer set bank --institution 560279 --tls-ca-file ${folder}/ca.pem`);
+    expect(await json('acquirer show bank')).toMatchObject({ institution: '560279', own_certificates: true });
+    await json('acquirer set bank --deadline 2000');
+    expect(await json('acquirer show bank')).toMatchObject({ institution: '560279', own_certificates: true });
+    await json('acquirer set bank --no-institution --no-tls-ca-file');
+    expect(await json('acquirer show bank')).toMatchObject({ institution: null, own_certificates: false });
+  });
+
   test('other MAC keys → journalled, by whom and where, and not what they are', async () => {
     await json(`acquirer set bank --mac-key-file ${folder}/mac.key`);
     expect(await journalled('acquirer.changed')).toContain(
@@ -144,6 +155,20 @@ describe('acquirer', () => {
     ['acquirer set bank --mac-key-file /nowhere', /^\/nowhere cannot be read \(ENOENT\)$/],
   ])('%s → refused in a line that says what to do', async (line, wording) => {
     expect(await refusal(line)).toMatch(wording);
+  });
+
+  test('many wrong options → each is named, in one line', async () => {
+    const files = `--mac-key-file ${folder}/no.key --tls-ca-file ${folder}/mac.key`;
+    const wrong = '--address x --dialect y --connections some --deadline 99 --institution A';
+    expect((await refusal(`acquirer set bank ${wrong} ${files}`)).split('; ')).toEqual([
+      '--address takes a host and a port, such as host.example:5001',
+      '--dialect takes one of as2805, ascii87',
+      '--connections takes a whole number from 1 to 32',
+      '--deadline takes a whole number from 100 to 120000',
+      '--institution takes 1 to 11 digits',
+      expect.stringMatching(/^--mac-key-file: MAC keys are 32 hexadecimal digits/),
+      '--tls-ca-file takes certificates in PEM',
+    ]);
   });
 
   test('a MAC key that is none → refused, and not shown', async () => {
