@@ -55,6 +55,29 @@ describe.each([AS2805, ASCII87])('faults in $name', (dialect) => {
     expect(stanOf(await client.next())).toBe(stanOf(asked));
   });
 
+  test('slow completion and slow void, repeated meanwhile → done once, and nothing to complain of', async () => {
+    const { host, client } = await openBoth(dialect);
+    const held = payment('0100');
+    const authorisation = (await client.ask(held))?.fields.get(38);
+    const bought = payment('0200');
+    await client.ask(bought);
+    host.set({ slowMs: 100 });
+    for (const first of [
+      following('0220', held, { 38: authorisation }),
+      following(dialect.reversal, bought),
+    ]) {
+      host.rules.add({ fault: 'slow', times: 1 });
+      client.send(first);
+      const repeated = await client.ask({ ...first, mti: first.mti.replace(/0$/, '1') });
+      expect([codeOf(repeated), codeOf(await client.next())]).toEqual(['00', '00']);
+      client.send(first);
+      await client.next();
+      expect(complaints(host)).toEqual([expect.stringContaining('repeated without saying so')]);
+      host.books.complaints.length = 0;
+    }
+    expect(charged(host)).toEqual(['1995 charged']);
+  });
+
   test('stray answer → one to nobody, then the right one', async () => {
     const { client, asked } = await purchaseMeets('stray answer');
     expect(stanOf(await client.next())).toBe('999999');

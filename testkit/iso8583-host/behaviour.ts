@@ -27,7 +27,7 @@ export type Fault = (typeof FAULTS)[keyof typeof FAULTS];
 /** Nothing special where neither is there. */
 export interface Behaviour {
   readonly code?: string;
-  readonly fault?: Fault;
+  readonly fault?: Fault | undefined;
 }
 
 /** For what no card can say. A rule is used up after so many requests, or never. */

@@ -17,6 +17,8 @@ export interface Circumstances {
   /** What a test card or a rule asks for, instead of what the host would say by itself. */
   readonly code?: string;
   readonly fault?: string;
+  /** It came in some time ago: what repeats it may have come since, and is no reason to complain. */
+  readonly isOvertaken?: boolean;
 }
 
 const PARTIAL = '10';
@@ -58,7 +60,8 @@ function decidePayment(books: Books, request: Request, circumstances: Circumstan
 function decideCompletion(books: Books, request: Request, circumstances: Circumstances): Decision {
   const before = books.find(request.key);
   if (before !== undefined) {
-    const entries = request.isRepeat ? [] : [complaint('repeated without saying so', request, circumstances)];
+    const isProper = request.isRepeat || circumstances.isOvertaken;
+    const entries = isProper ? [] : [complaint('repeated without saying so', request, circumstances)];
     return { ...answerOf(before), entries };
   }
   if (books.isReversed(request.key)) return decided(request, '12', circumstances);
@@ -74,7 +77,7 @@ function decideReversal(books: Books, request: Request, { code, ...circumstances
   if (original === undefined) throw new Error('a reversal without its original was let through');
   const entries: Entry[] = [];
   const isRepeated = books.hasReversal(request.digest);
-  if (isRepeated && !request.isRepeat) {
+  if (isRepeated && !request.isRepeat && !circumstances.isOvertaken) {
     entries.push(complaint('repeated without saying so', request, circumstances));
   }
   const found = books.find(original.key);

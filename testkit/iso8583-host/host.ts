@@ -3,12 +3,12 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { createServer as createTlsServer } from 'node:tls';
 import { AnswerTimes } from './answer-times.js';
 import { answerTo, type Spelling } from './answers.js';
-import { type Fault, Rules } from './behaviour.js';
+import { type Behaviour, type Fault, Rules } from './behaviour.js';
 import { Books } from './books.js';
 import { cardBehaviour } from './card-behaviour.js';
 import { type Message, read } from './codec.js';
 import { Connection, type Timing } from './connection.js';
-import { decide } from './decisions.js';
+import { type Circumstances, decide } from './decisions.js';
 import type { Dialect } from './dialects.js';
 import { type Complaint, type Entry, Ledger } from './ledger.js';
 import { firstSent, hasMac, type MacKeys, macIsRight } from './mac.js';
@@ -245,7 +245,7 @@ export class Host {
       case 'slow':
         setTimeout(() => {
           if (this.#isClosed) return;
-          this.#answer(connection, received, request, { ...behaviour, fault: undefined });
+          this.#answer(connection, received, request, { ...behaviour, fault: undefined, isOvertaken: true });
           this.#ledger.flush();
           connection.drain();
         }, this.settings.slowMs);
@@ -259,7 +259,7 @@ export class Host {
     connection: Connection,
     received: Message,
     request: Request,
-    { code, fault }: { readonly code?: string; readonly fault?: Fault | undefined },
+    { code, fault, isOvertaken }: Behaviour & Pick<Circumstances, 'isOvertaken'>,
   ): void {
     const nowMs = Date.now();
     const { mti, key, original, digest } = request;
@@ -267,13 +267,14 @@ export class Host {
       nowMs,
       ...(code !== undefined && { code }),
       ...(fault !== undefined && { fault }),
+      ...(isOvertaken && { isOvertaken }),
     });
     const { responseCode, authorisationCode, amountCents } = decision;
     const about = { atMs: nowMs, mti, key, ...(original !== undefined && { original: original.key }) };
     if (request.kind !== 'payment') this.#write({ kind: 'received', ...about, digest });
     for (const entry of entries) this.#write(entry);
     // Before it is sent: should the host die in between, the gateway repeats it, and it is acknowledged again.
-    if (request.kind !== 'payment' && !UNANSWERED.includes(fault)) {
+    if (request.kind !== 'payment' && !this.#isUnanswered(fault)) {
       this.#write({ kind: 'acknowledged', ...about, responseCode });
     }
     const { settlementDate } = this.settings;
@@ -284,6 +285,12 @@ export class Host {
       ...(amountCents !== undefined && { 4: String(amountCents) }),
     });
     connection.answer(answer, fault);
+  }
+
+  /** Whoever has no key does not look at a MAC. */
+  #isUnanswered(fault: Fault | undefined): boolean {
+    if (fault === 'wrong MAC' && this.options.macKeys === undefined) return false;
+    return UNANSWERED.includes(fault);
   }
 
   #write(entry: Entry): void {
