@@ -43,11 +43,15 @@ const installation = await Installation.open(
   { killable: true },
 );
 let virtualPans: VirtualPans = new Map();
-await installation.prepare(async (baseUrl) => {
-  virtualPans = await storeCards({ baseUrl, authorization: installation.authorization });
-});
+const isOverLink = values.link === 'iso8583';
+await installation.prepare(
+  async (baseUrl) => {
+    virtualPans = await storeCards({ baseUrl, authorization: installation.authorization });
+  },
+  { isInRealTime: isOverLink },
+);
 
-const acquirer = values.link === 'iso8583' ? await IsoAcquirer.start(installation, random.fork()) : undefined;
+const acquirer = isOverLink ? await IsoAcquirer.start(installation, random.fork()) : undefined;
 const killing = new Kills({
   installation,
   random: random.fork(),

@@ -19,9 +19,9 @@ const NAME = 'host';
 const KEYS = ['0123456789ABCDEFFEDCBA9876543210', '7CA110454A1A6E570131D9619DC1376E'];
 const DEADLINE_MS = '1000';
 const DEATHS = ['dies before booking', 'dies after booking', 'dies inside the answer'] as const;
-const AT_MESSAGES = ['killed at a message', 'cut off at a message'] as const;
-/** So often as all others together. */
-const DEEDS = ['killed', 'cut off', 'not listening', ...DEATHS, ...[1, 2, 3].flatMap(() => AT_MESSAGES)];
+const AT_MESSAGE = 'killed at a message';
+/** Nearly two of three are at a message: there are many kinds of those. */
+const DEEDS = ['killed', 'cut off', 'not listening', ...DEATHS, ...new Array<string>(10).fill(AT_MESSAGE)];
 const MESSAGE_LIMIT_MS = 5_000;
 /** With so many kills there is time for every kind of message. */
 const MANY_KILLS = 200;
@@ -30,7 +30,7 @@ export class IsoAcquirer {
   /** How often what was done to it. */
   readonly done: Record<string, number> = {};
   #isOver = false;
-  #disturbing: Promise<void> = Promise.resolve();
+  #disturbing: Promise<unknown> = Promise.resolve();
 
   private constructor(
     private readonly installation: Installation,
@@ -70,7 +70,7 @@ export class IsoAcquirer {
   }
 
   disturb(): void {
-    this.#disturbing = this.#disturb();
+    this.#disturbing = Promise.all([this.#disturb(), this.#cutConnections()]);
   }
 
   /** At a message to or from this process. */
@@ -102,10 +102,17 @@ export class IsoAcquirer {
 
   async #disturb(): Promise<void> {
     while (!this.#isOver) {
-      await sleep(this.random.between(300, 3_000));
+      await sleep(this.random.between(300, 2_000));
       const deed = this.random.pick(DEEDS);
       await this.#do(deed);
       this.done[deed] = (this.done[deed] ?? 0) + 1;
+    }
+  }
+
+  async #cutConnections(): Promise<void> {
+    while (!this.#isOver) {
+      await sleep(this.random.between(300, 1_500));
+      await this.relay.strikeAt('connection', { until: sleep(MESSAGE_LIMIT_MS) });
     }
   }
 
@@ -119,10 +126,7 @@ export class IsoAcquirer {
         await sleep(this.random.below(500));
         await this.relay.listen();
         return;
-      case 'cut off at a message':
-        await this.relay.strikeAt('connection', { until: sleep(MESSAGE_LIMIT_MS) });
-        return;
-      case 'killed at a message':
+      case AT_MESSAGE:
         await this.relay.strikeAt('host', {
           until: sleep(MESSAGE_LIMIT_MS),
           strike: () => void this.host.kill(),

@@ -71,7 +71,7 @@ export class LinkArena {
     { connections = 2, deadlineMs = DEADLINE_MS, linkOptions = '', settings = SETTINGS }: ArenaOptions = {},
   ): Promise<LinkArena> {
     const installation = await Installation.open(settings);
-    await installation.prepare();
+    await installation.prepare(undefined, { isInRealTime: true });
     const command = (line: string) => installation.command(...line.trim().split(/ +/));
     await command(
       `acquirer add host --kind iso8583 --test --address 127.0.0.1:${host.port} --dialect ${host.dialect} ` +

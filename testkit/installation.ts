@@ -98,19 +98,25 @@ export class Installation<Database extends InstalledDatabase = KillableDatabase>
   }
 
   /** Makes the demo's user known, and lets `work` do with a first gateway what has to be done in peace. */
-  async prepare(work: (baseUrl: string) => Promise<void> = async () => {}): Promise<void> {
+  async prepare(
+    work: (baseUrl: string) => Promise<void> = async () => {},
+    { isInRealTime = false } = {},
+  ): Promise<void> {
     const gateway = await this.startedGateway({ DEMO: 'true' });
     const demo = JSON.parse(await readFile(join(this.#directory, 'demo.json'), 'utf8'));
     this.authorization = basicAuthorization(demo);
     [this.merchantId] = demo.merchants;
-    await this.#avoidCutOff(gateway.baseUrl);
+    await this.#buyBeforeEverything(gateway.baseUrl, isInRealTime);
     await work(gateway.baseUrl);
     gateway.kill('SIGTERM');
     await gateway.ended;
   }
 
-  /** Voids end when the business day closes: where that is near, the gateway's clock is moved beyond it. */
-  async #avoidCutOff(baseUrl: string): Promise<void> {
+  /**
+   * Voids end when the business day closes: where that is near, the gateway's clock is moved beyond it. Not where an acquirer that
+   * is not simulated is to be paid over: that wants real time.
+   */
+  async #buyBeforeEverything(baseUrl: string, isInRealTime: boolean): Promise<void> {
     const caller = { baseUrl, authorization: this.authorization };
     const made = await call(caller, 'POST', '/transactions/purchase', {
       correlationId: 'before-everything',
@@ -118,7 +124,7 @@ export class Installation<Database extends InstalledDatabase = KillableDatabase>
     });
     const { body } = await call(caller, 'GET', `/transactions/${made.body.audit}`);
     const leftMs = Date.parse(body.kvps['GATEWAY.RESPONSE.KVP.VOIDABLE_UNTIL']) - Date.now();
-    if (leftMs < HOUR_MS) await this.command('clock', 'advance', '2h');
+    if (leftMs < HOUR_MS && !isInRealTime) await this.command('clock', 'advance', '2h');
   }
 
   /** Where the data of the installation lies, that of its database included. */
