@@ -54,9 +54,9 @@ CREATE TABLE stan_counter (
   lineage text NOT NULL DEFAULT database_lineage()
 );
 
--- The timeline of database_lineage(): another whenever a standby was promoted. 0 where the server does not tell.
-CREATE FUNCTION database_timeline() RETURNS bigint LANGUAGE sql STABLE AS $$
-  SELECT ('x' || lpad(split_part(database_lineage(), '/', 2), 16, '0'))::bit(64)::bigint
+-- The timeline in a lineage: a higher one whenever a standby was promoted. 0 where the server does not tell.
+CREATE FUNCTION timeline_of(lineage text) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+  SELECT ('x' || lpad(split_part(lineage, '/', 2), 16, '0'))::bit(64)::bigint
 $$;
 
 -- Which of them were leased lately, and when. A process uses its lease for an hour at most.
@@ -75,15 +75,18 @@ DECLARE
   -- More than can have been leased and lost in a failover.
   ahead CONSTANT integer := 100000;
   round CONSTANT integer := 999999;
+  here CONSTANT text := database_lineage();
   begins bigint;
   oldest bigint;
   given integer;
 BEGIN
   -- Whoever comes at the same time waits here. A terminal that is not there may have been, in a history that was lost since: in each
-  -- timeline of the database a terminal begins somewhere else.
-  INSERT INTO stan_counter AS c (terminal, leased) VALUES (of_terminal, greatest(database_timeline() - 1, 0) * ahead % round)
-  ON CONFLICT (terminal) DO UPDATE SET lineage = database_lineage(),
-    leased = c.leased + CASE WHEN c.lineage = database_lineage() THEN 0 ELSE ahead END
+  -- timeline of the database a terminal begins somewhere else. So does one that is there, after several failovers too, of which
+  -- this server has seen only the last: whatever was leased in between lies between.
+  INSERT INTO stan_counter AS c (terminal, leased, lineage)
+  VALUES (of_terminal, greatest(timeline_of(here) - 1, 0) * ahead % round, here)
+  ON CONFLICT (terminal) DO UPDATE SET lineage = here,
+    leased = c.leased + CASE WHEN c.lineage = here THEN 0 ELSE ahead * greatest(timeline_of(here) - timeline_of(c.lineage), 1) END
   RETURNING c.leased INTO begins;
   SELECT min(l.first) INTO oldest FROM stan_lease l
   WHERE l.terminal = of_terminal AND l.leased_at > now() - interval '26 hours';

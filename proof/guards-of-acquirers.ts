@@ -187,15 +187,15 @@ export const ACQUIRER_GUARDS: readonly Guard[] = [
   guard(
     'STANs jump ahead of what a failover lost',
     MIGRATION,
-    'CASE WHEN c.lineage = database_lineage() THEN 0 ELSE ahead END',
-    '0 * ahead',
+    'CASE WHEN c.lineage = here THEN 0 ELSE ahead * greatest(timeline_of(here) - timeline_of(c.lineage), 1) END',
+    '0',
     [STANS, 'a database that has gone back'],
   ),
   guard(
     'a terminal whose counter a failover lost begins somewhere else',
     MIGRATION,
-    'greatest(database_timeline() - 1, 0) * ahead % round',
-    '0 * ahead',
+    'greatest(timeline_of(here) - 1, 0) * ahead % round',
+    '0',
     [STANS, 'begins where none of an earlier history was'],
   ),
 ];

@@ -119,32 +119,50 @@ describe('STANs of a terminal', () => {
     expect(await later.take(terminal)).toBeLessThan(100_100);
   });
 
-  test('a terminal that the database has never seen, after a failover → begins where none of an earlier history was', async () => {
-    const lost = await testDatabase();
-    const promoted = new Database(lost.url, { maxConnections: 2 });
-    try {
-      const first = [];
-      for (const timeline of ['00000001', '00000002', '0000000B', '']) {
-        await promoted.query({
-          name: '',
-          text: `CREATE OR REPLACE FUNCTION database_lineage() RETURNS text LANGUAGE sql STABLE AS
-            $$ SELECT '7251/${timeline}' $$`,
-        });
-        await promoted.query({ name: '', text: 'DELETE FROM stan_counter' });
-        await promoted.query({ name: '', text: 'DELETE FROM stan_lease' });
-        first.push(await new StanLeases(promoted).take(terminal));
-      }
-      expect(first).toEqual([1, 100_001, 2, 1]);
-    } finally {
-      await promoted.close();
-      await lost.drop();
-    }
-  });
-
   test('leases of days ago → forgotten', async () => {
     await leased(10, 40);
     await new StanLeases(database).take(terminal);
     const { rows } = await sql('SELECT first FROM stan_lease WHERE terminal = $1', [terminal]);
     expect(rows).toEqual([{ first: 10 }]);
+  });
+});
+
+describe('STANs after a failover that lost leases', () => {
+  let lost: TestDatabase;
+  let promoted: Database;
+  beforeAll(async () => {
+    lost = await testDatabase();
+    promoted = new Database(lost.url, { maxConnections: 2 });
+  });
+  afterAll(async () => {
+    await promoted.close();
+    await lost.drop();
+  });
+
+  /** The server is on this timeline, as if it had been promoted. */
+  const onTimeline = (timeline: string) =>
+    promoted.query({
+      name: '',
+      text: `CREATE OR REPLACE FUNCTION database_lineage() RETURNS text LANGUAGE sql STABLE AS
+        $$ SELECT '7251/${timeline}' $$`,
+    });
+
+  test('a terminal that the database has never seen → begins where none of an earlier history was', async () => {
+    const first: number[] = [];
+    for (const timeline of ['00000001', '00000002', '0000000A', '']) {
+      await onTimeline(timeline);
+      first.push(await new StanLeases(promoted).take(`${terminal}${timeline}`.slice(0, 8) + first.length));
+    }
+    expect(first).toEqual([1, 100_001, 900_001, 1]);
+  });
+
+  test('of several failovers the server has seen only the last → past whatever was leased in each of them', async () => {
+    const taken: number[] = [];
+    // Of what was leased in timeline 2 nothing has come here.
+    for (const timeline of ['00000001', '00000003', '00000004']) {
+      await onTimeline(timeline);
+      taken.push(await new StanLeases(promoted).take(terminal));
+    }
+    expect(taken).toEqual([1, 200_017, 300_033]);
   });
 });
