@@ -5,36 +5,17 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { AS2805 } from '../../../src/acquirers/iso8583/as2805.js';
 import { ASCII87 } from '../../../src/acquirers/iso8583/ascii87.js';
 import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
-import { type ConnectionNews, Line, type LineParts } from '../../../src/acquirers/iso8583/line.js';
+import { Line } from '../../../src/acquirers/iso8583/line.js';
+import { LineAtHost, TERMINAL } from './line-at-host.js';
 import { linePartsTo } from './link-under-test.js';
 import { answering, type Heard, ScriptedHost, soon } from './scripted-host.js';
 
-const TERMINAL = 'TERM0001';
-
 describe.each([AS2805, ASCII87])('a hostile host, in $name', (dialect: Dialect) => {
-  let host: ScriptedHost;
-  let line: Line;
-  let news: ConnectionNews[];
+  let at: LineAtHost;
   beforeEach(async () => {
-    host = await new ScriptedHost(dialect).listen();
-    news = [];
-    line = makeLine();
+    at = await LineAtHost.start(dialect);
   });
-  afterEach(async () => {
-    await line.close();
-    await host.stop();
-  });
-
-  function makeLine(change: Partial<LineParts> = {}): Line {
-    const onNews = (each: ConnectionNews) => news.push(each);
-    return new Line({ ...linePartsTo(host.port, dialect), connections: 1, onNews, ...change });
-  }
-
-  const exchange = (stan: number) =>
-    line.exchange({ stan, terminal: TERMINAL }, '0210', (message) => {
-      message.type = '0200';
-      message.set(4, '1995').set(11, String(stan)).set(41, TERMINAL);
-    });
+  afterEach(() => at.stop());
 
   const ofHost = (wanted: string, stan: number) => ({
     type: '0800',
@@ -42,90 +23,90 @@ describe.each([AS2805, ASCII87])('a hostile host, in $name', (dialect: Dialect) 
   });
 
   test('asks for echoes faster than they can be answered → closed, and connected anew', async () => {
-    await line.open();
-    const flood = Array.from({ length: 1_000 }, (_, stan) => host.bytesOf(ofHost('301', stan)));
-    host.send(Buffer.concat(flood));
-    await soon(() => host.sockets.length === 2);
-    expect(news[0]).toMatchObject({ kind: 'lost', reason: 'the host does not read what it is answered' });
-    await soon(() => line.status.signedOn === 1);
-    expect(await exchange(1)).toMatchObject({ kind: 'answered' });
+    await at.line.open();
+    const flood = Array.from({ length: 1_000 }, (_, stan) => at.host.bytesOf(ofHost('301', stan)));
+    at.host.send(Buffer.concat(flood));
+    await soon(() => at.host.sockets.length === 2);
+    expect(at.news[0]).toMatchObject({ kind: 'lost', reason: 'the host does not read what it is answered' });
+    await soon(() => at.line.status.signedOn === 1);
+    expect(await at.exchange(1)).toMatchObject({ kind: 'answered' });
   });
 
   test('floods with answers that nobody asked for → passed over, and the right one still counts', async () => {
-    host.script = (heard) => {
+    at.host.script = (heard) => {
       const stray = Array.from({ length: 5_000 }, (_, stan) =>
-        host.bytesOf(answering(heard, '05', { 11: String(stan + 100).padStart(6, '0') })),
+        at.host.bytesOf(answering(heard, '05', { 11: String(stan + 100).padStart(6, '0') })),
       );
-      host.send(Buffer.concat(stray));
+      at.host.send(Buffer.concat(stray));
       return answering(heard, '00');
     };
-    await line.open();
-    expect(await exchange(1)).toMatchObject({ kind: 'answered', response: { code: '00' } });
-    expect(line.status.outstanding).toBe(0);
+    await at.line.open();
+    expect(await at.exchange(1)).toMatchObject({ kind: 'answered', response: { code: '00' } });
+    expect(at.line.status.outstanding).toBe(0);
   });
 
   test('wants something that the gateway does not do, such as new keys → told so, and not that it was done', async () => {
-    await line.open();
-    host.send(ofHost('161', 7));
-    host.send({ type: '0800', fields: { 11: '000008' } });
-    host.send(ofHost('001', 9));
-    const said = await host.until('0810', 3);
+    await at.line.open();
+    at.host.send(ofHost('161', 7));
+    at.host.send({ type: '0800', fields: { 11: '000008' } });
+    at.host.send(ofHost('001', 9));
+    const said = await at.host.until('0810', 3);
     expect(said.map(({ fields }) => [fields.get(11), fields.get(39)])).toEqual([
       ['000007', '12'],
       ['000008', '12'],
       ['000009', '00'],
     ]);
-    expect(line.status.signedOn).toBe(1);
+    expect(at.line.status.signedOn).toBe(1);
   });
 
   test('signs off in the same breath as it accepts the sign-on → not used', async () => {
-    host.network = (heard) => {
+    at.host.network = (heard) => {
       if (heard.type !== '0800') return undefined;
-      host.send(
-        Buffer.concat([host.bytesOf(answering(heard, '00')), host.bytesOf(ofHost('002', 1))]),
+      at.host.send(
+        Buffer.concat([at.host.bytesOf(answering(heard, '00')), at.host.bytesOf(ofHost('002', 1))]),
         heard.connection,
       );
       return undefined;
     };
-    await expect(line.open()).rejects.toThrow('closed while it was opened');
-    expect(await exchange(1)).toEqual({ kind: 'not_sent' });
+    await expect(at.line.open()).rejects.toThrow('closed while it was opened');
+    expect(await at.exchange(1)).toEqual({ kind: 'not_sent' });
   });
 
   test('sends half an answer, and then nothing more → unknown, and closed after two echoes without an answer', async () => {
-    line = makeLine({
+    await at.another({
       deadlineMs: 60,
       timings: { connectMs: 2_000, networkAnswerMs: 30, echoAfterMs: 100 },
     });
-    await line.open();
-    host.network = (heard) => (heard.connection === 1 ? undefined : answering(heard, '00'));
-    host.script = (heard) => {
-      const bytes = host.bytesOf(answering(heard, '00'));
-      host.send(bytes.subarray(0, bytes.length - 1), heard.connection);
+    await at.line.open();
+    at.host.network = (heard) => (heard.connection === 1 ? undefined : answering(heard, '00'));
+    at.host.script = (heard) => {
+      const bytes = at.host.bytesOf(answering(heard, '00'));
+      at.host.send(bytes.subarray(0, bytes.length - 1), heard.connection);
       return undefined;
     };
-    expect(await exchange(1)).toEqual({ kind: 'unknown', reason: 'timeout' });
-    await soon(() => host.sockets.length >= 2);
-    expect(news[0]).toMatchObject({ kind: 'lost', reason: '2 echoes were not answered' });
-    expect(line.takeLate({ stan: 1, terminal: TERMINAL })).toBeUndefined();
+    expect(await at.exchange(1)).toEqual({ kind: 'unknown', reason: 'timeout' });
+    await soon(() => at.host.sockets.length >= 2);
+    expect(at.news[0]).toMatchObject({ kind: 'lost', reason: '2 echoes were not answered' });
+    expect(at.line.takeLate({ stan: 1, terminal: TERMINAL })).toBeUndefined();
   });
 
   test('answers after the connection was lost, over the next one → the late answer, once', async () => {
-    host.script = (heard) => {
-      host.sockets[heard.connection - 1]?.destroy();
+    at.host.script = (heard) => {
+      at.host.sockets[heard.connection - 1]?.destroy();
       return undefined;
     };
-    await line.open();
-    expect(await exchange(1)).toEqual({ kind: 'unknown', reason: 'unreadable' });
-    await soon(() => line.status.signedOn === 1);
-    const [asked] = host.messages() as [Heard];
+    await at.line.open();
+    expect(await at.exchange(1)).toEqual({ kind: 'unknown', reason: 'unreadable' });
+    await soon(() => at.line.status.signedOn === 1);
+    const [asked] = at.host.messages() as [Heard];
     // Not of another terminal, and not of another type.
-    host.send(answering(asked, '05', { 41: 'TERM0002' }));
-    host.send({ ...answering(asked, '05'), type: '0230' });
-    host.send(answering(asked, '00', { 38: 'LATE01' }));
-    host.send(answering(asked, '05', { 38: 'LATER1' }));
+    at.host.send(answering(asked, '05', { 41: 'TERM0002' }));
+    at.host.send({ ...answering(asked, '05'), type: '0230' });
+    at.host.send(answering(asked, '00', { 38: 'LATE01' }));
+    at.host.send(answering(asked, '05', { 38: 'LATER1' }));
     let late: unknown;
     await soon(() => {
-      late ??= line.takeLate({ stan: 1, terminal: TERMINAL });
+      late ??= at.line.takeLate({ stan: 1, terminal: TERMINAL });
       return late !== undefined;
     });
     expect(late).toMatchObject({ code: '00', authorisationCode: 'LATE01' });
@@ -133,7 +114,7 @@ describe.each([AS2805, ASCII87])('a hostile host, in $name', (dialect: Dialect) 
 
   test('moves to another address under the same name → found there', async () => {
     const moved = new ScriptedHost(dialect);
-    await moved.listen(host.port, '127.0.0.9');
+    await moved.listen(at.host.port, '127.0.0.9');
     let address = '127.0.0.1';
     const looking = vi.spyOn(dns, 'lookup').mockImplementation(((_, options, found) => {
       const found4 = { address, family: 4 };
@@ -141,17 +122,17 @@ describe.each([AS2805, ASCII87])('a hostile host, in $name', (dialect: Dialect) 
       else found(null, address, 4);
     }) as LookupFunction as typeof dns.lookup);
     try {
-      line = makeLine({ host: { host: 'host.bank.example', port: host.port, tls: false } });
-      await line.open();
-      expect(await exchange(1)).toMatchObject({ kind: 'answered' });
+      await at.another({ host: { host: 'host.bank.example', port: at.host.port, tls: false } });
+      await at.line.open();
+      expect(await at.exchange(1)).toMatchObject({ kind: 'answered' });
       address = '127.0.0.9';
-      await host.stop();
-      await soon(() => line.status.signedOn === 1 && moved.sockets.length === 1);
-      expect(await exchange(2)).toMatchObject({ kind: 'answered' });
+      await at.host.stop();
+      await soon(() => at.line.status.signedOn === 1 && moved.sockets.length === 1);
+      expect(await at.exchange(2)).toMatchObject({ kind: 'answered' });
       expect(moved.messages()).toHaveLength(1);
     } finally {
       looking.mockRestore();
-      await line.close();
+      await at.line.close();
       await moved.stop();
     }
   });

@@ -3,76 +3,39 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { AS2805 } from '../../../src/acquirers/iso8583/as2805.js';
 import { ASCII87 } from '../../../src/acquirers/iso8583/ascii87.js';
-import type { TraceLine } from '../../../src/acquirers/iso8583/connection.js';
 import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
-import { type ConnectionNews, Line, type LineParts } from '../../../src/acquirers/iso8583/line.js';
 import { RetailMac } from '../../../src/acquirers/iso8583/mac.js';
 import { Cvv } from '../../../src/values/card.js';
 import { MAC_KEY } from './corpus.js';
-import { linePartsTo } from './link-under-test.js';
+import { LineAtHost, TERMINAL } from './line-at-host.js';
 import { answering, type Heard, ScriptedHost, soon } from './scripted-host.js';
 
-const TERMINAL = 'TERM0001';
 const MAC = new RetailMac(Buffer.from(MAC_KEY, 'hex'));
 
 describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
-  let host: ScriptedHost;
-  let line: Line;
-  let news: ConnectionNews[];
-  let traced: TraceLine[];
+  let at: LineAtHost;
   beforeEach(async () => {
-    host = await new ScriptedHost(dialect).listen();
-    news = [];
-    traced = [];
-    line = makeLine();
+    at = await LineAtHost.start(dialect);
   });
-  afterEach(async () => {
-    await line.close();
-    await host.stop();
-  });
-
-  function makeLine(change: Partial<LineParts> = {}): Line {
-    const told = {
-      onNews: (each: ConnectionNews) => news.push(each),
-      onTrace: (each: TraceLine) => traced.push(each),
-    };
-    return new Line({ ...linePartsTo(host.port, dialect), connections: 1, ...told, ...change });
-  }
-
-  async function another(change: Partial<LineParts>): Promise<void> {
-    await line.close();
-    line = makeLine(change);
-  }
-
-  const exchange = (stan: number, terminal = TERMINAL, more?: string, cvv?: Cvv) =>
-    line.exchange(
-      { stan, terminal },
-      '0210',
-      (message) => {
-        message.type = '0200';
-        message.set(2, '4111111111111111').set(4, '1995').set(11, String(stan)).set(41, terminal);
-        if (more !== undefined) message.set(48, more);
-      },
-      cvv,
-    );
+  afterEach(() => at.stop());
 
   const stanOf = ({ fields }: Heard) => Number(fields.get(11));
 
   test('many at once, answered in another order → each its own answer', async () => {
     const waiting: Heard[] = [];
-    host.script = (heard) => {
+    at.host.script = (heard) => {
       waiting.push(heard);
       if (waiting.length === 200) {
         for (const each of waiting.reverse())
-          host.send(answering(each, '00', { 38: each.fields.get(11) ?? '' }));
+          at.host.send(answering(each, '00', { 38: each.fields.get(11) ?? '' }));
       }
       return undefined;
     };
-    await line.open();
+    await at.line.open();
     // The same STANs from two terminals: only both together tell them apart.
     const asked = Array.from({ length: 100 }, (_, stan) => [
-      exchange(stan + 1, 'TERM0001'),
-      exchange(stan + 1, 'TERM0002'),
+      at.exchange(stan + 1, 'TERM0001'),
+      at.exchange(stan + 1, 'TERM0002'),
     ]).flat();
     for (const [index, each] of (await Promise.all(asked)).entries()) {
       const authorisationCode = String(Math.floor(index / 2) + 1).padStart(6, '0');
@@ -81,39 +44,39 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
   });
 
   test('an answer that comes twice, for another terminal or of another type → only the right one counts', async () => {
-    host.script = (heard) => {
-      host.send({ ...answering(heard, '05'), type: '0230' });
-      host.send(answering(heard, '05', { 41: 'TERM0009' }));
-      host.send(answering(heard, '05', { 11: '000099' }));
-      host.send(answering(heard, '00'));
+    at.host.script = (heard) => {
+      at.host.send({ ...answering(heard, '05'), type: '0230' });
+      at.host.send(answering(heard, '05', { 41: 'TERM0009' }));
+      at.host.send(answering(heard, '05', { 11: '000099' }));
+      at.host.send(answering(heard, '00'));
       return answering(heard, '05');
     };
-    await line.open();
-    expect(await exchange(1)).toMatchObject({ response: { code: '00' } });
-    expect(await exchange(2)).toMatchObject({ response: { code: '00' } });
+    await at.line.open();
+    expect(await at.exchange(1)).toMatchObject({ response: { code: '00' } });
+    expect(await at.exchange(2)).toMatchObject({ response: { code: '00' } });
   });
 
   test('no answer → unknown after the deadline, and the late one can be taken once', async () => {
-    await another({ deadlineMs: 100 });
-    host.script = () => undefined;
-    await line.open();
-    expect(await exchange(7)).toEqual({ kind: 'unknown', reason: 'timeout' });
-    expect(line.takeLate({ stan: 7, terminal: TERMINAL })).toBeUndefined();
-    host.send(answering(host.messages()[0] as Heard, '00', { 38: 'LATE01' }));
+    await at.another({ deadlineMs: 100 });
+    at.host.script = () => undefined;
+    await at.line.open();
+    expect(await at.exchange(7)).toEqual({ kind: 'unknown', reason: 'timeout' });
+    expect(at.line.takeLate({ stan: 7, terminal: TERMINAL })).toBeUndefined();
+    at.host.send(answering(at.host.messages()[0] as Heard, '00', { 38: 'LATE01' }));
     let late: unknown;
     await soon(() => {
-      late ??= line.takeLate({ stan: 7, terminal: TERMINAL });
+      late ??= at.line.takeLate({ stan: 7, terminal: TERMINAL });
       return late !== undefined;
     });
     expect(late).toMatchObject({ code: '00', authorisationCode: 'LATE01' });
-    expect(line.takeLate({ stan: 7, terminal: TERMINAL })).toBeUndefined();
+    expect(at.line.takeLate({ stan: 7, terminal: TERMINAL })).toBeUndefined();
   });
 
   test('a host that reads nothing any more → what was not handed over is not sent, and never arrives; its CVV is left for another link', async () => {
-    await another({ deadlineMs: 300 });
-    await line.open();
-    host.script = () => undefined;
-    const [socket] = host.sockets;
+    await at.another({ deadlineMs: 300 });
+    await at.line.open();
+    at.host.script = () => undefined;
+    const [socket] = at.host.sockets;
     socket?.pause();
     // Buffers of the system take some megabytes. What comes after that stays here.
     const sent: Promise<{ kind: string }>[] = [];
@@ -122,7 +85,7 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
       for (let each = 0; each < 500; each += 1) {
         const cvv = new Cvv('739');
         cvvs.push(cvv);
-        sent.push(exchange(batch * 500 + each + 1, TERMINAL, 'x'.repeat(990), cvv));
+        sent.push(at.exchange(batch * 500 + each + 1, TERMINAL, 'x'.repeat(990), cvv));
       }
       await sleep(1);
     }
@@ -133,62 +96,62 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
     );
     expect(unsent.size).toBeGreaterThan(0);
     socket?.resume();
-    await soon(() => host.messages().length === kinds.length - unsent.size);
+    await soon(() => at.host.messages().length === kinds.length - unsent.size);
     await sleep(50);
     expect(
-      host
+      at.host
         .messages()
         .map(stanOf)
         .filter((stan) => unsent.has(stan)),
     ).toEqual([]);
-    expect(host.messages()).toHaveLength(kinds.length - unsent.size);
+    expect(at.host.messages()).toHaveLength(kinds.length - unsent.size);
   });
 
   test('given up while it waits behind a host that reads nothing → not sent, and never arrives', async () => {
-    await another({ deadlineMs: 60_000 });
-    await line.open();
-    host.script = () => undefined;
-    const [socket] = host.sockets;
+    await at.another({ deadlineMs: 60_000 });
+    await at.line.open();
+    at.host.script = () => undefined;
+    const [socket] = at.host.sockets;
     socket?.pause();
     const sent: Promise<unknown>[] = [];
     for (let stan = 1; stan <= 10_000; stan += 1) {
-      sent.push(exchange(stan, TERMINAL, 'x'.repeat(990)));
+      sent.push(at.exchange(stan, TERMINAL, 'x'.repeat(990)));
       if (stan % 500 === 0) await sleep(1);
     }
     const last = { stan: 10_000, terminal: TERMINAL };
-    line.forget(last);
+    at.line.forget(last);
     expect(await sent.at(-1)).toEqual({ kind: 'not_sent' });
     socket?.resume();
-    await soon(() => host.messages().length === sent.length - 1);
+    await soon(() => at.host.messages().length === sent.length - 1);
     await sleep(50);
-    expect(host.messages().map(stanOf)).not.toContain(last.stan);
-    for (const heard of host.messages()) host.send(answering(heard, '00'));
+    expect(at.host.messages().map(stanOf)).not.toContain(last.stan);
+    for (const heard of at.host.messages()) at.host.send(answering(heard, '00'));
     await Promise.all(sent);
   });
 
   test('with a key → MACs both ways; a wrong one → unknown, and the connection is closed', async () => {
-    await host.stop();
-    host = await new ScriptedHost(dialect, MAC).listen();
-    await another({
+    await at.host.stop();
+    at.host = await new ScriptedHost(dialect, MAC).listen();
+    await at.another({
       macs: { sending: MAC, receiving: MAC },
-      host: { host: '127.0.0.1', port: host.port, tls: false },
+      host: { host: '127.0.0.1', port: at.host.port, tls: false },
     });
-    await line.open();
-    expect(await exchange(1)).toMatchObject({ response: { code: '00' } });
-    host.script = (heard) => {
-      const bytes = host.bytesOf(answering(heard, '00'));
+    await at.line.open();
+    expect(await at.exchange(1)).toMatchObject({ response: { code: '00' } });
+    at.host.script = (heard) => {
+      const bytes = at.host.bytesOf(answering(heard, '00'));
       bytes[bytes.length - 1] = bytes.at(-1) === 48 ? 49 : 48;
-      host.send(bytes);
+      at.host.send(bytes);
       return undefined;
     };
-    expect(await exchange(2)).toEqual({ kind: 'unknown', reason: 'unreadable' });
-    expect(news[0]).toMatchObject({ kind: 'lost', reason: 'an unreadable message: a wrong MAC' });
+    expect(await at.exchange(2)).toEqual({ kind: 'unknown', reason: 'unreadable' });
+    expect(at.news[0]).toMatchObject({ kind: 'lost', reason: 'an unreadable message: a wrong MAC' });
   });
 
   test('what is traced → type, STAN, terminal and response code, and nothing else', async () => {
-    await line.open();
-    await exchange(17);
-    const [sent, received] = traced.filter(({ type }) => type.startsWith('02'));
+    await at.line.open();
+    await at.exchange(17);
+    const [sent, received] = at.traced.filter(({ type }) => type.startsWith('02'));
     expect(sent).toEqual({
       direction: 'sent',
       type: '0200',
@@ -203,38 +166,38 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
       terminal: TERMINAL,
       responseCode: '00',
     });
-    expect(JSON.stringify(traced)).not.toContain('4111');
+    expect(JSON.stringify(at.traced)).not.toContain('4111');
   });
 
   test('what fits no message → not sent', async () => {
-    await line.open();
-    const unfit = line.exchange({ stan: 1, terminal: TERMINAL }, '0210', (message) => {
+    await at.line.open();
+    const unfit = at.line.exchange({ stan: 1, terminal: TERMINAL }, '0210', (message) => {
       message.type = '0200';
       message.set(4, '1234567890123');
     });
     expect(await unfit).toEqual({ kind: 'not_sent' });
-    expect(line.status.outstanding).toBe(0);
+    expect(at.line.status.outstanding).toBe(0);
   });
 
   test('closed while a message waits → its answer is waited for, and nothing more is sent', async () => {
-    host.script = () => undefined;
-    await line.open();
-    const asked = exchange(1);
-    const [heard] = await host.until('0200');
-    const closing = line.close();
-    expect(await exchange(2)).toEqual({ kind: 'not_sent' });
-    host.send(answering(heard as Heard, '00'));
+    at.host.script = () => undefined;
+    await at.line.open();
+    const asked = at.exchange(1);
+    const [heard] = await at.host.until('0200');
+    const closing = at.line.close();
+    expect(await at.exchange(2)).toEqual({ kind: 'not_sent' });
+    at.host.send(answering(heard as Heard, '00'));
     expect(await asked).toMatchObject({ kind: 'answered' });
     await closing;
-    expect(host.heard.at(-1)?.fields.get(70)).toBe('002');
+    expect(at.host.heard.at(-1)?.fields.get(70)).toBe('002');
   });
 
   test('closed while a message waits in vain → unknown after the deadline', async () => {
-    await another({ deadlineMs: 100 });
-    host.script = () => undefined;
-    await line.open();
-    const asked = exchange(1);
-    await line.close();
+    await at.another({ deadlineMs: 100 });
+    at.host.script = () => undefined;
+    await at.line.open();
+    const asked = at.exchange(1);
+    await at.line.close();
     expect(await asked).toEqual({ kind: 'unknown', reason: 'timeout' });
   });
 });
