@@ -33,6 +33,11 @@ export const MERCHANTS_OF_ACQUIRER: Statement = {
   text: `SELECT id FROM merchant WHERE acquirer = $1 ORDER BY id LIMIT 20`,
 };
 
+export const MERCHANTS_ROUTED_TO_ACQUIRER: Statement = {
+  name: '',
+  text: `SELECT DISTINCT merchant_id AS id FROM route WHERE acquirer = $1 ORDER BY id LIMIT 20`,
+};
+
 /** Handed to the resolver, which has not come to an end with them. */
 export const IN_DOUBT_AT_ACQUIRER: Statement = {
   name: '',

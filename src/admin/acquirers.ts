@@ -23,6 +23,7 @@ import {
   IN_DOUBT_AT_ACQUIRER,
   LOCK_ACQUIRER,
   MERCHANTS_OF_ACQUIRER,
+  MERCHANTS_ROUTED_TO_ACQUIRER,
   REMOVE_ACQUIRER,
   REWRAP_MAC_KEYS,
   SET_ACQUIRER,
@@ -55,9 +56,12 @@ export interface AcquirerDetails extends AcquirerView {
   readonly sendingKeyCheckValue: string | null;
   readonly receivingKeyCheckValue: string | null;
   readonly ownCertificates: boolean;
+  /** Who pays over it unless a route says otherwise. */
   readonly merchants: readonly number[];
   /** Those that run. */
   readonly gateways: readonly GatewayOfLink[];
+  /** Whose routes lead to it. */
+  readonly routedMerchants: readonly number[];
 }
 
 export interface AcquirerTrial extends Trial {
@@ -127,6 +131,7 @@ export async function showAcquirer(
     ownCertificates: row.trusted !== null,
     merchants: await merchantsOf(database, name),
     gateways: gatewaysOf(row, await runningGateways(database)),
+    routedMerchants: await routedTo(database, name),
   };
 }
 
@@ -149,13 +154,15 @@ export function setAcquirer(
   });
 }
 
-/** Not while a merchant pays over it, nor while anything is in doubt there that nobody could find out about any more. */
+/** Not while a merchant pays over it, nor while a route leads to it, nor while anything is in doubt there that nobody could find out about any more. */
 export function removeAcquirer(database: Queryable, operator: string, name: string): Promise<AcquirerView> {
   return database.transaction(async (connection) => {
     await connection.query(LOCK_ACQUIRER, [name]);
     const row = await found(connection, name);
     const merchants = await merchantsOf(connection, name);
     if (merchants.length > 0) refuse('acquirer_in_use', { acquirer: name, merchants });
+    const routed = await routedTo(connection, name);
+    if (routed.length > 0) refuse('acquirer_routed', { acquirer: name, merchants: routed });
     const { rows } = await connection.query<{ inDoubt: number }>(IN_DOUBT_AT_ACQUIRER, [name]);
     const inDoubt = rows[0]?.inDoubt ?? 0;
     if (inDoubt > 0) refuse('acquirer_in_doubt', { acquirer: name, inDoubt });
@@ -183,6 +190,11 @@ export async function testAcquirer(
 
 async function found(connection: Queryable, name: string): Promise<AcquirerRow> {
   return (await readAcquirer(connection, name)) ?? refuse('acquirer_not_found', { acquirer: name });
+}
+
+async function routedTo(connection: Queryable, name: string): Promise<number[]> {
+  const { rows } = await connection.query<{ id: number }>(MERCHANTS_ROUTED_TO_ACQUIRER, [name]);
+  return rows.map(({ id }) => id);
 }
 
 async function merchantsOf(connection: Queryable, name: string): Promise<number[]> {

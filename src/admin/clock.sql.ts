@@ -6,6 +6,7 @@ export const SHOW_CLOCK: Statement = {
     SELECT advanced_ms AS "advancedMs",
       coalesce((SELECT array_agg(DISTINCT name) FROM (
         SELECT acquirer FROM merchant WHERE acquirer <> ALL ($1)
+        UNION ALL SELECT acquirer FROM route WHERE acquirer <> ALL ($1)
         UNION ALL SELECT 'the bank of merchant ' || merchant_id FROM direct_entry WHERE NOT simulated
       ) AS real(name)), '{}') AS "realAcquirers",
       (SELECT count(*) FROM directdebit_item

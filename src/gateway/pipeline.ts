@@ -1,5 +1,6 @@
 // The pipeline of a gateway: what a transaction passes on its way, and what looks after it in the background.
 import type { Logger } from 'pino';
+import { Breakers } from '../acquirers/breakers.js';
 import type { AcquirerLinks } from '../acquirers/links.js';
 import { SimulatedBank } from '../acquirers/simulator/bank.js';
 import type { SimulatorLedger } from '../acquirers/simulator/ledger.js';
@@ -10,15 +11,19 @@ import {
   RECORD_DIRECT_DEBITS,
   RECORD_RESOLUTIONS,
 } from '../directdebit/intake.sql.js';
-import { Claims } from '../transactions/claim.js';
+import { Asking } from '../transactions/asking.js';
+import { type BatchOptions, Claims } from '../transactions/claim.js';
 import { Creation, type Point } from '../transactions/create.js';
 import { Finisher } from '../transactions/finish.js';
 import { LateAnswers } from '../transactions/late-answers.js';
+import { LinkChoice } from '../transactions/link.js';
 import { Lookup } from '../transactions/lookup.js';
 import { Orders } from '../transactions/orders.js';
 import { Records } from '../transactions/record.js';
+import { Rerouting } from '../transactions/rerouting.js';
 import { Resolver } from '../transactions/resolver.js';
 import { Room } from '../transactions/room.js';
+import { Routes } from '../transactions/routes.js';
 import { Background } from './background.js';
 import type { DatabaseWatch } from './database-watch.js';
 import type { Databases } from './databases.js';
@@ -52,7 +57,6 @@ export interface Pipeline {
 export function assemblePipeline(parts: PipelineParts): Pipeline {
   const { settings, databases, links, vault, membership } = parts;
   const { registry, leases, referenceOf, clock } = membership;
-  const deadlineMs = settings.acquirerDeadlineMs;
   const batches = { maxBatch: settings.maxBatch, lanes: settings.maxBatch === 1 ? 8 : 1 };
   const lookup = new Lookup(databases.lookUps, settings.correlationIdHours * HOUR_MS, batches);
   const intake = {
@@ -85,21 +89,60 @@ export function assemblePipeline(parts: PipelineParts): Pipeline {
     keys: vault.keys,
     claims,
     finisher,
-    lateAnswers: new LateAnswers({
-      database: databases.background,
-      records,
-      clock,
-      deadlineMs,
-      onResolved: resolverLog(parts.log).onResolved,
-    }),
     lookup,
     links,
+    ...makeAsking(parts, records, room, batches),
     orders,
     room,
-    deadlineMs,
     ...(settings.crashAt !== undefined && { passing: crashing(settings.crashAt) }),
   });
   return { lookup, room, creation, finisher, background };
+}
+
+/** What chooses links, and asks them. */
+function makeAsking(
+  parts: PipelineParts,
+  records: Records,
+  room: Room,
+  batches: BatchOptions,
+): { readonly choice: LinkChoice; readonly asking: Asking } {
+  const { settings, log, databases, links, membership } = parts;
+  const { registry, clock } = membership;
+  const deadlineMs = settings.acquirerDeadlineMs;
+  const breakers = makeBreakers(parts);
+  const routes = new Routes(databases.vital);
+  const choice = new LinkChoice({ links, routes, room, breakers, deadlineMs });
+  const rerouting = new Rerouting(databases.commits, batches);
+  const { onResolved } = resolverLog(log);
+  const lateAnswers = new LateAnswers({
+    database: databases.background,
+    records,
+    clock,
+    deadlineMs,
+    onResolved,
+  });
+  const asking = new Asking({
+    links,
+    choice,
+    breakers,
+    rerouting,
+    room,
+    lateAnswers,
+    process: registry,
+    deadlineMs,
+  });
+  return { choice, asking };
+}
+
+/** Told once for a link, whoever it is out for. */
+function makeBreakers({ log }: PipelineParts): Breakers {
+  const breakers: Breakers = new Breakers(({ kind, link }) => {
+    const out = breakers.out.get(link) ?? 0;
+    if (kind === 'out' && out === 1)
+      log.error({ link }, 'acquirer link fails; payments take another where their routes have one');
+    else if (kind === 'in' && out === 0) log.warn({ link }, 'acquirer link answers again');
+  });
+  return breakers;
 }
 
 function makeResolver(

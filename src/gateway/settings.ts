@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { MOST_DAYS_KEPT } from '../events/retention.js';
 import { DatabaseUrlError, serversOf } from '../postgres/database-url.js';
-import { POINTS, type Point } from '../transactions/create.js';
+import { POINTS, type Point, REROUTED } from '../transactions/create.js';
 import type { TransitOptions } from '../vault/transit-keys.js';
 import { readNetwork } from '../webhooks/addresses.js';
 import { MOST_LOG_DAYS } from '../webhooks/attempts.js';
@@ -211,10 +211,11 @@ function readCrashAt(environment: Environment): Settings['crashAt'] {
   const text = read(environment, 'TOLLGATE_CRASH_AT');
   if (text === undefined) return undefined;
   const [point, time = '1'] = text.split(':');
-  const known = POINTS.find((name) => name === point);
+  const points: readonly Point[] = [...POINTS, REROUTED];
+  const known = points.find((name) => name === point);
   if (known === undefined || !/^[1-9][0-9]{0,8}$/.test(time)) {
     throw new SettingsError(
-      `TOLLGATE_CRASH_AT must be one of ${POINTS.join(', ')}, and may end in a colon and a count`,
+      `TOLLGATE_CRASH_AT must be one of ${points.join(', ')}, and may end in a colon and a count`,
     );
   }
   return { point: known, time: Number(time) };

@@ -19,6 +19,7 @@ export type JournalAction =
   | 'directdebit.returned_late'
   | 'transaction.resolved'
   | 'transaction.reversal_begun'
+  | 'transaction.rerouted'
   | 'clock.advanced'
   | 'clock.reset'
   | 'customer.created'
@@ -39,6 +40,8 @@ export type JournalAction =
   | 'acquirer.changed'
   | 'acquirer.removed'
   | 'acquirer.tested'
+  | 'route.set'
+  | 'route.off'
   | 'keys.rotation_begun'
   | 'keys.rotated'
   | 'keys.rewrapped'
@@ -46,7 +49,7 @@ export type JournalAction =
   | 'cards.review_begun';
 
 export interface JournalEntry {
-  /** `user:NAME`, `operator:NAME`, `bank:simulated`, `gateway:resolver` or `gateway:webhooks`. */
+  /** `user:NAME`, `operator:NAME`, `bank:simulated`, `gateway:resolver`, `gateway:routes` or `gateway:webhooks`. */
   readonly actor: string;
   readonly action: JournalAction;
   readonly organisationId?: OrganisationId | undefined;

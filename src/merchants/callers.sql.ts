@@ -18,6 +18,7 @@ export const FIND_USER: Statement = {
   text: `
     SELECT u.organisation_id AS "organisationId", u.merchant_id AS "assignedMerchantId", u.secret_digest AS "secretDigest",
            m.id, m.vault, m.preauthorisation_days AS "preauthorisationDays", m.card_days AS "cardDays", m.mode, m.acquirer,
+           m.routes_version AS "routesVersion",
            CASE WHEN NOT e.simulated THEN 'directdebit' WHEN m.mode = 'test' THEN 'simulated-bank' END AS bank,
            coalesce((SELECT json_object_agg(p.plugin, p.settings) FROM merchant_plugin p
              WHERE p.organisation_id = m.organisation_id AND p.merchant_id = m.id), '{}') AS plugins

@@ -19,6 +19,8 @@ export interface Merchant {
   /** The links for its cards and for bank accounts; empty where it has none. */
   readonly acquirer: string | null;
   readonly bank: string | null;
+  /** Of the routes of its cards; empty where it has none. */
+  readonly routesVersion: number | null;
   readonly plugins: PluginSettings;
 }
 
@@ -136,10 +138,12 @@ export class Callers {
       return undefined;
     }
     const merchants = new Map(
-      rows.map(({ id, vault, preauthorisationDays, cardDays, mode, acquirer, bank, plugins }) => [
-        id,
-        { id, vault, preauthorisationDays, cardDays, mode, acquirer, bank, plugins },
-      ]),
+      rows.map(
+        ({ id, vault, preauthorisationDays, cardDays, mode, acquirer, bank, routesVersion, plugins }) => [
+          id,
+          { id, vault, preauthorisationDays, cardDays, mode, acquirer, bank, routesVersion, plugins },
+        ],
+      ),
     );
     const { organisationId, assignedMerchantId, secretDigest: read } = first;
     const before = this.#users.get(username)?.secretDigest;

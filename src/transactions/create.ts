@@ -1,8 +1,6 @@
 // The way of a transaction: one short function, and the steps that it takes.
-import type { AcquirerLink, Answer, Order, Prepared } from '../acquirers/contract.js';
-import { askUnderDeadline, prepareUnderDeadline } from '../acquirers/deadline.js';
+import type { Answer, Prepared } from '../acquirers/contract.js';
 import type { AcquirerLinks } from '../acquirers/links.js';
-import type { Merchant } from '../merchants/callers.js';
 import { DatabaseUnavailable, isUniqueViolation } from '../postgres/database.js';
 import { type Fault, fault } from '../values/faults.js';
 import type { Audit } from '../values/ids.js';
@@ -10,20 +8,20 @@ import { bankSecrets, cardSecrets } from '../vault/account.js';
 import type { DataKeys } from '../vault/keys.js';
 import { seal } from '../vault/sealing.js';
 import type { Tokens } from '../vault/tokens.js';
+import type { Asking, Claimed } from './asking.js';
 import type { AuditLeases } from './audit-leases.js';
 import type { Claims } from './claim.js';
 import type { Clock } from './clock.js';
 import { type Command, type DirectCommand, isTargeted, type TargetedCommand } from './command.js';
 import type { Finisher } from './finish.js';
-import type { LateAnswers } from './late-answers.js';
-import { linkFor, linkToAsk } from './link.js';
+import { type LinkChoice, linkFor } from './link.js';
 import type { Lookup } from './lookup.js';
 import type { Orders } from './orders.js';
 import { paymentDetailsPlace } from './payment-details.js';
 import { openPaymentMethod, type PaymentMethod } from './payment-method.js';
 import { type Opened, type OpenedDirect, type OpenedTargeted, price } from './price.js';
 import { refusalByTarget } from './refusal.js';
-import type { Room } from './room.js';
+import { LinkPlace, type Room } from './room.js';
 import { refundableFromMs } from './target-rules.js';
 import type { DirectClaim, Intent, Transaction } from './transaction.js';
 
@@ -36,66 +34,62 @@ export interface CreationParts {
   readonly keys: DataKeys;
   readonly claims: Claims;
   readonly finisher: Finisher;
-  readonly lateAnswers: LateAnswers;
   readonly lookup: Lookup;
   readonly links: AcquirerLinks;
+  readonly choice: LinkChoice;
+  readonly asking: Asking;
   readonly orders: Orders;
   readonly room: Room;
-  /** How long an acquirer is waited for. */
-  readonly deadlineMs: number;
   /** Called at each named point of the way: where a test kills the process. */
   readonly passing?: (point: Point) => void;
 }
 
 /** The points at which a crash leaves something different behind. */
 export const POINTS = ['received', 'claimed', 'answered', 'recorded'] as const;
-export type Point = (typeof POINTS)[number];
-
-/** What was claimed, and what its acquirer is to be asked. */
-interface Claimed {
-  readonly intent: Intent;
-  readonly merchant: Merchant;
-  readonly order: Order;
-  readonly prepared: Prepared;
-}
+/** Only a payment passes it that goes over another link than the one that it was claimed for. */
+export const REROUTED = 'rerouted';
+export type Point = (typeof POINTS)[number] | typeof REROUTED;
 
 export class Creation {
   readonly #parts: CreationParts;
-  readonly #onLate: (claimed: Claimed, answer: Answer) => void;
 
   constructor(parts: CreationParts) {
     this.#parts = parts;
-    this.#onLate = ({ intent }, answer) => void parts.lateAnswers.record(intent, answer);
-  }
-
-  /** The whole way, if there is room on the link over which the acquirer would be asked. */
-  create(command: Command): Promise<Transaction> {
-    const { caller, merchant } = command;
-    return this.#parts.room.within(caller.organisationId, merchant.acquirer ?? 'none', () =>
-      this.#create(command),
-    );
   }
 
   /** One direction, no way back; each step takes the previous step's value and may refuse. */
-  async #create(command: Command): Promise<Transaction> {
-    const { passing, finisher } = this.#parts;
+  async create(command: Command): Promise<Transaction> {
+    const { passing, asking, finisher, room } = this.#parts;
     passing?.('received');
-    let claimed: Claimed;
-    let answer: Answer;
+    const place = new LinkPlace(room, command.caller.organisationId);
     try {
-      const opened = await this.#open(command);
-      const priced = price(opened);
-      claimed = await this.#claim(priced); // commit A: nothing is sent before it
-      passing?.('claimed');
-      answer = await this.#ask(claimed); // once, and no database connection is held
+      let claimed: Claimed;
+      let answer: Answer;
+      try {
+        const opened = await this.#open(command);
+        place.take(linkOf(opened));
+        const priced = price(opened);
+        claimed = await this.#claim(priced); // commit A: nothing is sent before it
+        passing?.('claimed');
+        answer = await asking.ask(claimed); // once, and no database connection is held
+        while (answer.kind === 'not_sent' && claimed.others !== undefined) {
+          const rerouted = await asking.reroute(claimed, claimed.others, place); // stored before the other link is asked
+          if (rerouted === undefined) break;
+          claimed = rerouted;
+          passing?.('rerouted');
+          answer = await asking.ask(claimed);
+        }
+      } finally {
+        // The link has erased it when it was sent. Whatever became of it, nobody may send it after this.
+        eraseCvv(command);
+      }
+      passing?.('answered');
+      const transaction = await finisher.finish(claimed.intent, answer); // commit B: nothing is answered before it
+      passing?.('recorded');
+      return transaction;
     } finally {
-      // The link has erased it when it was sent. Whatever became of it, nobody may send it after this.
-      eraseCvv(command);
+      place.leave();
     }
-    passing?.('answered');
-    const transaction = await finisher.finish(claimed.intent, answer); // commit B: nothing is answered before it
-    passing?.('recorded');
-    return transaction;
   }
 
   #open(command: Command): Promise<Opened> {
@@ -103,11 +97,15 @@ export class Creation {
   }
 
   async #openDirect(command: DirectCommand): Promise<OpenedDirect> {
-    const { clock, tokens, links } = this.#parts;
+    const { clock, tokens, links, choice } = this.#parts;
     const atMs = clock.now();
     const method = await openPaymentMethod(command, tokens);
     const cardType = method.kind === 'card' ? method.card.number.type : '';
     const paymentMethod = method.kind === 'card' ? 'creditcard' : 'bankaccount';
+    if (method.kind === 'card' && command.merchant.routesVersion !== null) {
+      const { acquirer, others } = await choice.byRoutes(command, method.card);
+      return { atMs, cardType, paymentMethod, acquirer, ...(others && { others }), ...command, method };
+    }
     const { name: acquirer } = linkFor(command.merchant, method, links);
     return { atMs, cardType, paymentMethod, acquirer, ...command, method };
   }
@@ -146,7 +144,7 @@ export class Creation {
   }
 
   async #claimDirect(audit: Audit, priced: OpenedDirect): Promise<Claimed> {
-    const { keys, claims, links, orders } = this.#parts;
+    const { keys, claims, links, asking, orders } = this.#parts;
     const { caller, merchant, correlationId, reference, currency, kvps, amountCents, method } = priced;
     const { organisationId } = caller;
     const key = await keys.newest(organisationId, merchant.id);
@@ -176,11 +174,12 @@ export class Creation {
     };
     const order = orders.direct(priced.operation, claim, method);
     const link = links.known(priced.acquirer);
-    const prepared = link?.prepare && (await this.#prepare(link, order));
+    const prepared = link?.prepare && (await asking.prepare(link, order));
     const holder = await claims.direct(prepared === undefined ? claim : { prepared, ...claim });
     if (holder === undefined) throw fault('not_processed');
     if (holder !== audit) throw correlationIdTaken(holder);
-    return { intent: claim, merchant, order, prepared };
+    if (priced.others === undefined) return { intent: claim, merchant, order, prepared };
+    return { intent: claim, merchant, order, prepared, others: priced.others };
   }
 
   async #claimTargeted(audit: Audit, priced: OpenedTargeted): Promise<Claimed> {
@@ -216,28 +215,22 @@ export class Creation {
     }
   }
 
-  /** As an order on the target that was found, by the link that it went by. */
+  /**
+   * As an order on the target that was found, by the link that it went by. A target in doubt may still go by another: where it is
+   * decided before the claim, nothing is prepared, and nothing is sent.
+   */
   async #prepareTargeted(audit: Audit, priced: OpenedTargeted): Promise<Prepared> {
-    const { links, orders } = this.#parts;
+    const { links, asking, orders } = this.#parts;
     const { target, targetAudit, operation } = priced;
     const link = target && links.known(target.acquirer);
-    if (target === undefined || link?.prepare === undefined) return undefined;
+    if (target === undefined || target.status === 'unknown' || link?.prepare === undefined) return undefined;
     const { organisationId, merchantId } = target;
     if (operation === 'refund' && link.needsCard && !(await orders.hasCard(organisationId, targetAudit))) {
       throw (await this.#correlationIdTaken(priced)) ?? fault('target_not_refundable', 'target');
     }
     const { amountCents, currency } = operation === 'void' ? target : priced;
     const ordered = { organisationId, audit, merchantId, amountCents, currency, createdMs: priced.atMs };
-    return this.#prepare(link, orders.onTarget(operation, ordered, targetAudit));
-  }
-
-  /** What cannot be prepared has left no trace. */
-  async #prepare(link: AcquirerLink, order: Order): Promise<Prepared> {
-    try {
-      return await prepareUnderDeadline(link, order, this.#parts.deadlineMs);
-    } catch {
-      throw fault('not_processed');
-    }
+    return asking.prepare(link, orders.onTarget(operation, ordered, targetAudit));
   }
 
   /** A taken correlation ID first: its request may have been this very one. */
@@ -254,19 +247,12 @@ export class Creation {
   async #correlationIdTaken({ caller, merchant, correlationId }: Command): Promise<Fault | undefined> {
     return correlationIdTaken(await this.#parts.lookup.holderOf(caller, merchant, correlationId));
   }
+}
 
-  async #ask(claimed: Claimed): Promise<Answer> {
-    const { links, room, deadlineMs } = this.#parts;
-    const { intent, merchant, prepared } = claimed;
-    const link = linkToAsk(intent.acquirer, merchant, links);
-    // This process has no such link, or it is not open, or not for this merchant; or nothing is stored to reverse the order
-    // by. To throw would leave behind an intent that nobody looks after.
-    if (link === undefined || (link.prepare !== undefined && prepared === undefined))
-      return { kind: 'not_sent' };
-    return room.asking(intent.organisationId, () =>
-      askUnderDeadline(link, claimed, deadlineMs, this.#onLate),
-    );
-  }
+/** Where it waits for room. That of a target is known where it has to be read before the claim. */
+function linkOf(opened: Opened): string {
+  if (!isTargeted(opened)) return opened.acquirer;
+  return opened.target?.acquirer ?? opened.merchant.acquirer ?? 'none';
 }
 
 function eraseCvv(command: Command): void {

@@ -1,9 +1,15 @@
 // The link to an acquirer that a payment goes by: here, and nowhere else, test and live are kept apart.
+import type { Breakers } from '../acquirers/breakers.js';
 import { type AcquirerLink, serves } from '../acquirers/contract.js';
 import type { AcquirerLinks } from '../acquirers/links.js';
 import type { Merchant } from '../merchants/callers.js';
+import type { CardDetails } from '../values/card.js';
 import { fault } from '../values/faults.js';
+import type { OrganisationId } from '../values/ids.js';
+import type { DirectCommand } from './command.js';
 import type { PaymentMethod } from './payment-method.js';
+import type { Room } from './room.js';
+import type { Routes } from './routes.js';
 
 /** A payment method without a link is refused before anything is stored. That the link is closed just now is no reason. */
 export function linkFor(merchant: Merchant, { kind }: PaymentMethod, links: AcquirerLinks): AcquirerLink {
@@ -24,4 +30,72 @@ export function linkToAsk(
 
 function usable(link: AcquirerLink | undefined, { mode }: Pick<Merchant, 'mode'>): AcquirerLink | undefined {
   return link !== undefined && serves(link, mode) ? link : undefined;
+}
+
+/** The link that a payment goes over, and those that may be tried should it certainly not be sent. */
+export interface ChosenLink {
+  readonly acquirer: string;
+  readonly others?: OtherLinks;
+}
+
+export interface OtherLinks {
+  /** In the order in which they are tried. Never empty. */
+  readonly names: readonly string[];
+  /** After this none is tried: the client waits. */
+  readonly untilMs: number;
+}
+
+export interface LinkChoiceParts {
+  readonly links: AcquirerLinks;
+  readonly routes: Routes;
+  readonly room: Room;
+  readonly breakers: Breakers;
+  readonly deadlineMs: number;
+}
+
+/** The choice among the links of a merchant's routes. */
+export class LinkChoice {
+  constructor(private readonly parts: LinkChoiceParts) {}
+
+  /** Of a merchant that has routes, for a card. Refuses where none of them, nor the merchant's own link, can take it. */
+  async byRoutes(
+    { caller, merchant, currency }: DirectCommand,
+    { number }: CardDetails,
+  ): Promise<ChosenLink> {
+    const { routes, deadlineMs } = this.parts;
+    const { organisationId } = caller;
+    const table = routes.known(merchant) ?? (await routes.read(organisationId, merchant));
+    const payment = { cardType: number.type, bin: number.bin, currency };
+    const names = table.linksFor(payment, merchant.acquirer);
+    const chosen = this.#first(names, merchant, organisationId, performance.now() + deadlineMs);
+    if (chosen === undefined) throw fault('no_acquirer', 'payment method');
+    return chosen;
+  }
+
+  /** The next of those that are left. */
+  next(
+    { names, untilMs }: OtherLinks,
+    merchant: Merchant,
+    organisationId: OrganisationId,
+  ): ChosenLink | undefined {
+    if (performance.now() >= untilMs) return undefined;
+    return this.#first(names, merchant, organisationId, untilMs);
+  }
+
+  /** The first that works and has room; where none does, the first that has room; else the first. */
+  #first(
+    names: readonly string[],
+    merchant: Merchant,
+    organisationId: OrganisationId,
+    untilMs: number,
+  ): ChosenLink | undefined {
+    const { links, room, breakers } = this.parts;
+    const able = names.filter((name) => usable(links.known(name), merchant) !== undefined);
+    const roomy = able.filter((name) => room.hasRoom(organisationId, name));
+    const acquirer =
+      roomy.find((name) => breakers.isWorthTrying(name, organisationId)) ?? roomy[0] ?? able[0];
+    if (acquirer === undefined) return undefined;
+    const rest = able.filter((name) => name !== acquirer);
+    return rest.length === 0 ? { acquirer } : { acquirer, others: { names: rest, untilMs } };
+  }
 }

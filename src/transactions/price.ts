@@ -5,6 +5,7 @@ import { becsFaults } from '../values/bank-account.js';
 import type { CardType } from '../values/card.js';
 import { Fault } from '../values/faults.js';
 import { type DirectCommand, isTargeted, type TargetedCommand } from './command.js';
+import type { OtherLinks } from './link.js';
 import type { PaymentMethod } from './payment-method.js';
 import type { Transaction } from './transaction.js';
 
@@ -13,6 +14,7 @@ export type OpenedDirect = Omit<DirectCommand, 'method'> &
   Payment & {
     readonly method: PaymentMethod;
     readonly acquirer: string;
+    readonly others?: OtherLinks;
   };
 
 /** An operation on an earlier transaction, which is there if it has to be known before the claim. */

@@ -18,8 +18,11 @@ export interface RoomOptions {
  * there is always some room left for whoever comes next.
  */
 const TIMES_OF_WHAT_IS_FREE = 4;
-/** Of all that may be under way, how much for one acquirer link: one that does not answer cannot fill the room. */
-const SHARE_OF_A_LINK = 0.9;
+/** What one alone has by this rule. */
+const SHARE_OF_A_TENANT = TIMES_OF_WHAT_IS_FREE / (TIMES_OF_WHAT_IS_FREE + 1);
+/** The same for acquirer links: one alone has nine tenths. However many do not answer, there is some room left for the next. */
+const TIMES_FOR_A_LINK = 9;
+const SHARE_OF_A_LINK = TIMES_FOR_A_LINK / (TIMES_FOR_A_LINK + 1);
 /** A queue that was never short for this long is no burst. */
 const BURST_MS = 4_000;
 /** An overload is over when the queue has been short for so long: each batch that is answered leaves it short for a moment. */
@@ -100,25 +103,43 @@ export class Room {
     this.#answered += 1;
   }
 
-  /** For as long as `work` goes on, which asks an acquirer over this link in the end. */
-  async within<Result>(
-    organisationId: OrganisationId,
-    link: string,
-    work: () => Promise<Result>,
-  ): Promise<Result> {
+  /**
+   * Whether one more of this organisation has room on the link. Links share what there is, organisations share a link, and the links
+   * of an organisation share what it may have: so whoever waits for a link that does not answer leaves room for every other link.
+   */
+  hasRoom(organisationId: OrganisationId, link: string): boolean {
+    const count = this.#links.get(link);
+    if (count === undefined) return true;
+    let all = 0;
+    let own = 0;
+    for (const each of this.#links.values()) {
+      all += each.total;
+      own += each.of(organisationId);
+    }
+    const { maxInFlight } = this.options;
+    const ofLink = (maxInFlight - all + count.total) * SHARE_OF_A_LINK;
+    const ofOrganisation = (maxInFlight - all + own) * SHARE_OF_A_TENANT;
+    const ownOnLink = count.of(organisationId);
+    return !(
+      count.total >= TIMES_FOR_A_LINK * (maxInFlight - all) ||
+      tooMany(ownOnLink, ofLink - count.total) ||
+      ownOnLink >= TIMES_FOR_A_LINK * (ofOrganisation - own)
+    );
+  }
+
+  /** Until `leaveLink`. */
+  enterLink(organisationId: OrganisationId, link: string): void {
+    if (!this.hasRoom(organisationId, link)) throw fault('not_processed');
     let count = this.#links.get(link);
     if (count === undefined) {
       count = new Count();
       this.#links.set(link, count);
     }
-    const most = Math.ceil(this.options.maxInFlight * SHARE_OF_A_LINK);
-    if (tooMany(count.of(organisationId), most - count.total)) throw fault('not_processed');
     count.add(organisationId);
-    try {
-      return await work();
-    } finally {
-      count.remove(organisationId);
-    }
+  }
+
+  leaveLink(organisationId: OrganisationId, link: string): void {
+    this.#links.get(link)?.remove(organisationId);
   }
 
   /** Who waits for an acquirer does not wait for us. */
@@ -148,6 +169,28 @@ export class Room {
     this.#perMs += (this.#answered / windowMs - this.#perMs) * WEIGHT_OF_A_WINDOW;
     this.#windowFromMs = nowMs;
     this.#answered = 0;
+  }
+}
+
+/** The place of one transaction on whichever link it is about to go over. */
+export class LinkPlace {
+  #link: string | undefined;
+
+  constructor(
+    private readonly room: Room,
+    private readonly organisationId: OrganisationId,
+  ) {}
+
+  /** In place of the one that it had before. Throws where there is no room. */
+  take(link: string): void {
+    this.room.enterLink(this.organisationId, link);
+    this.leave();
+    this.#link = link;
+  }
+
+  leave(): void {
+    if (this.#link !== undefined) this.room.leaveLink(this.organisationId, this.#link);
+    this.#link = undefined;
   }
 }
 

@@ -108,6 +108,16 @@ export interface TargetedClaim {
   readonly inFlight: InFlightRequest;
 }
 
+/** A payment that goes over another link than the one that it was claimed for. */
+export interface Move {
+  readonly organisationId: OrganisationId;
+  readonly audit: Audit;
+  /** The link that it was certainly not sent over. */
+  readonly before: string;
+  readonly acquirer: string;
+  readonly prepared: Prepared;
+}
+
 /** What names a transaction in doubt, and its target. */
 export type InDoubt = Pick<Intent, 'organisationId' | 'audit' | 'targetAudit'>;
 

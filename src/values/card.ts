@@ -1,4 +1,5 @@
 // In charge of what a card number, its expiry and its CVV are, and of never printing them.
+import { BIN_DIGITS } from './bin-range.js';
 import { Unprintable } from './unprintable.js';
 
 const DIGIT_ZERO = 48;
@@ -155,6 +156,11 @@ export class CardNumber extends Unprintable {
     this.#digits = digits;
     this.mask = maskPan(digits);
     this.type = cardTypeOf(digits);
+  }
+
+  /** Its first eight digits, by which its issuer is known: only for choosing the way of a payment. */
+  get bin(): number {
+    return Number(this.#digits.slice(0, BIN_DIGITS));
   }
 
   /** The digits in clear: only for sealing them, fingerprinting them and sending them to the acquirer. */

@@ -144,6 +144,15 @@ const REFUSALS = {
   acquirer_needs_real_time: () => 'a real acquirer needs real time, and the clock is ahead of it',
   acquirer_needs_terminals: ({ merchant }: { merchant: number }) =>
     `merchant ${merchant} needs an acceptor ID and terminals to pay over this acquirer`,
+  route_not_allowed: ({ problems }: { problems: readonly FieldProblem[] }) =>
+    problems.map(({ field, rule }) => `${field} ${rule}`).join('; '),
+  route_not_found: ({ merchant }: { merchant: number }) => `merchant ${merchant} has no such route`,
+  route_shares_exceed: ({ percent }: { percent: string }) =>
+    `the shares of routes for the same payments and in the same place would add up to ${percent} %, which is more than 100`,
+  route_too_many: ({ merchant, most }: { merchant: number; most: number }) =>
+    `merchant ${merchant} would have more than ${most} routes`,
+  acquirer_routed: ({ acquirer, merchants }: { acquirer: string; merchants: readonly number[] }) =>
+    `routes of merchants lead to ${acquirer}: ${merchants.join(', ')}`,
   acceptor_not_allowed: ({ problems }: { problems: readonly FieldProblem[] }) =>
     problems.map(({ field, rule }) => `${field} ${rule}`).join('; '),
 

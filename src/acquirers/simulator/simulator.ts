@@ -83,6 +83,7 @@ export interface SimulatorOptions {
 export class Simulator implements AcquirerLink {
   readonly mode = 'test';
   readonly name = 'simulator';
+  readonly simulated = true;
   readonly #ledger: SimulatorLedger;
   readonly #deadlineMs: number;
 

@@ -1,0 +1,118 @@
+// Asks the acquirer for what was claimed, once; over another link only where the one before has certainly sent nothing.
+import type { Breakers, Ending } from '../acquirers/breakers.js';
+import type { AcquirerLink, Answer, Order, Prepared } from '../acquirers/contract.js';
+import { askUnderDeadline, prepareUnderDeadline } from '../acquirers/deadline.js';
+import type { AcquirerLinks } from '../acquirers/links.js';
+import type { Merchant } from '../merchants/callers.js';
+import { fault } from '../values/faults.js';
+import type { LateAnswers } from './late-answers.js';
+import { type LinkChoice, linkToAsk, type OtherLinks } from './link.js';
+import type { Rerouting } from './rerouting.js';
+import type { LinkPlace, Room } from './room.js';
+import type { Intent } from './transaction.js';
+
+/** What was claimed, and what its acquirer is to be asked. */
+export interface Claimed {
+  readonly intent: Intent;
+  readonly merchant: Merchant;
+  readonly order: Order;
+  readonly prepared: Prepared;
+  /** Where routes lead to more than one link. */
+  readonly others?: OtherLinks;
+}
+
+export interface AskingParts {
+  readonly links: AcquirerLinks;
+  readonly choice: LinkChoice;
+  readonly breakers: Breakers;
+  readonly rerouting: Rerouting;
+  readonly room: Room;
+  readonly lateAnswers: LateAnswers;
+  /** This process in the registry. */
+  readonly process: { readonly alive: boolean };
+  /** How long an acquirer is waited for. */
+  readonly deadlineMs: number;
+}
+
+const NOT_SENT: Answer = { kind: 'not_sent' };
+
+export class Asking {
+  readonly #onLate: (claimed: Claimed, answer: Answer) => void;
+
+  constructor(private readonly parts: AskingParts) {
+    this.#onLate = ({ intent }, answer) => void parts.lateAnswers.record(intent, answer);
+  }
+
+  /** What cannot be prepared has left no trace. */
+  async prepare(link: AcquirerLink, order: Order): Promise<Prepared> {
+    try {
+      return await prepareUnderDeadline(link, order, this.parts.deadlineMs);
+    } catch {
+      throw fault('not_processed');
+    }
+  }
+
+  async ask(claimed: Claimed): Promise<Answer> {
+    const { links, room, breakers, deadlineMs } = this.parts;
+    const { intent, merchant, prepared } = claimed;
+    const { organisationId, acquirer } = intent;
+    const link = linkToAsk(acquirer, merchant, links);
+    // This process has no such link, or it is not open, or not for this merchant; or nothing is stored to reverse the order
+    // by. To throw would leave behind an intent that nobody looks after.
+    if (link === undefined) {
+      breakers.end(acquirer, organisationId, endingOf(NOT_SENT, intent), undefined);
+      return NOT_SENT;
+    }
+    if (link.prepare !== undefined && prepared === undefined) return NOT_SENT;
+    if (link.simulated)
+      return room.asking(organisationId, () => askUnderDeadline(link, claimed, deadlineMs, this.#onLate));
+    const attempt = breakers.begin(acquirer, organisationId, this.#hasAnotherWay(claimed));
+    if (attempt === 'refused') return NOT_SENT;
+    const answer = await room.asking(organisationId, () =>
+      askUnderDeadline(link, claimed, deadlineMs, this.#onLate),
+    );
+    breakers.end(acquirer, organisationId, endingOf(answer, intent), attempt);
+    return answer;
+  }
+
+  #hasAnotherWay({ intent, others }: Claimed): boolean {
+    if (others === undefined) return false;
+    return others.names.some((name) => this.parts.breakers.isWorthTrying(name, intent.organisationId));
+  }
+
+  /**
+   * Stored for the next of the other links, which may be asked then. Undefined where there is none, or another process may have
+   * taken the payment over: then it stays what it is, not sent.
+   */
+  async reroute(claimed: Claimed, others: OtherLinks, place: LinkPlace): Promise<Claimed | undefined> {
+    const { links, choice, rerouting, process } = this.parts;
+    const { intent, merchant, order } = claimed;
+    const { organisationId, audit, acquirer: before } = intent;
+    const chosen = choice.next(others, merchant, organisationId);
+    const link = chosen && links.known(chosen.acquirer);
+    if (chosen === undefined || link === undefined || !process.alive) return undefined;
+    const { acquirer } = chosen;
+    try {
+      place.take(acquirer);
+      const prepared = link.prepare && (await this.prepare(link, order));
+      if (!(await rerouting.move({ organisationId, audit, before, acquirer, prepared }))) return undefined;
+      return {
+        intent: { ...intent, acquirer },
+        merchant,
+        order,
+        prepared,
+        ...(chosen.others && { others: chosen.others }),
+      };
+    } catch {
+      // No room, or nothing could be prepared: nothing was sent.
+      return undefined;
+    }
+  }
+}
+
+/** An operation on a target may not be sent for want of the target's card or of the database. */
+function endingOf({ kind }: Answer, { targetAudit }: Intent): Ending {
+  if (kind === 'unknown') return 'failed';
+  if (kind !== 'not_sent') return 'answered';
+  return targetAudit === undefined ? 'failed' : 'untold';
+}
