@@ -10,6 +10,7 @@ import { FAILOVER_GUARDS } from './guards-of-failover.js';
 import { MODE_GUARDS } from './guards-of-modes.js';
 import { PROCESS_GUARDS } from './guards-of-processes.js';
 import { RECORD_GUARDS } from './guards-of-records.js';
+import { ROUTE_GUARDS } from './guards-of-routes.js';
 import { SETTLEMENT_GUARDS } from './guards-of-settlement.js';
 import { SCHEMA_GUARDS } from './guards-of-the-schema.js';
 import { VAULT_GUARDS } from './guards-of-the-vault.js';
@@ -33,4 +34,5 @@ export const GUARDS: readonly Guard[] = [
   ...EVENT_GUARDS,
   ...SETTLEMENT_GUARDS,
   ...ACQUIRER_GUARDS,
+  ...ROUTE_GUARDS,
 ];

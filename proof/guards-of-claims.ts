@@ -234,12 +234,12 @@ export const CLAIM_GUARDS: readonly Guard[] = [
     file: CREATE,
     find: 'const holder = await claims.direct(',
     replace:
-      'const asked = this.#ask({ intent: claim, merchant, order, prepared });\n    order.asked = () => asked;\n    const holder = await claims.direct(',
+      'const asked = this.#parts.asking.ask({ intent: claim, merchant, order, prepared });\n    order.asked = () => asked;\n    const holder = await claims.direct(',
     also: [
       {
         file: CREATE,
-        find: 'answer = await this.#ask(claimed);',
-        replace: 'answer = await (claimed.order.asked?.() ?? this.#ask(claimed));',
+        find: 'answer = await asking.ask(claimed); // once',
+        replace: 'answer = await (claimed.order.asked?.() ?? asking.ask(claimed)); // once',
       },
     ],
     tests: [[COMMITS, 'while commit A waits']],

@@ -28,6 +28,7 @@ export const TABLE_OWNERS: Readonly<Record<string, string | readonly string[]>> 
   stan_lease: 'acquirers',
   acquirer_reversal: 'acquirers',
   acquirer: 'admin',
+  route: 'admin',
   merchant: 'admin',
   gateway_user: 'admin',
   user_grant: 'admin',

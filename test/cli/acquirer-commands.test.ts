@@ -81,6 +81,7 @@ describe('acquirer', () => {
       own_certificates: false,
       merchants: [],
       gateways: [],
+      routed_merchants: [],
     });
     expect(await text('acquirer show other')).toMatch(/\n\nNo gateway runs\.$/);
     const changed = await json(

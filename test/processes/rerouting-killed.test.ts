@@ -1,0 +1,75 @@
+// A gateway that is killed while a payment goes from a link that could not send it to another: whoever comes after it asks the link that
+// it was stored with, and no other.
+import { beforeAll, expect, test } from 'vitest';
+import { addAcquirer } from '../../src/admin/acquirers.js';
+import { setMerchant } from '../../src/admin/merchants.js';
+import { setRoute } from '../../src/admin/routes.js';
+import { Database } from '../../src/postgres/database.js';
+import { EnvironmentKeys } from '../../src/vault/local-keys.js';
+import { type Installation, installation, outcomeOf } from '../../testkit/cloned-installation.js';
+import { dataDirectory } from '../../testkit/gateway-process.js';
+import { AS2805 } from '../../testkit/iso8583-host/dialects.js';
+import { Host } from '../../testkit/iso8583-host/host.js';
+import { heard } from '../transactions/routed-shops.js';
+
+const OPERATOR = 'operator:test';
+/** They leave each other's remains to the last one, which is not killed. */
+const PATIENT = { PROCESS_TIMEOUT_MS: '600000' };
+
+let shared: Installation;
+let down: Host;
+let up: Host;
+const stored = new Map<string, string>();
+beforeAll(async () => {
+  shared = await installation();
+  const folder = await dataDirectory();
+  down = await Host.open({ dialect: AS2805, ledgerPath: `${folder}/down` });
+  up = await Host.open({ dialect: AS2805, ledgerPath: `${folder}/up` });
+  await down.stopListening();
+  const database = new Database(shared.databaseUrl, { maxConnections: 1 });
+  const provider = new EnvironmentKeys(Buffer.alloc(32, 1).toString('base64'));
+  for (const [name, { port }] of Object.entries({ down, up }))
+    await addAcquirer(database, OPERATOR, provider, { name, address: `127.0.0.1:${port}`, test: true });
+  await setMerchant(database, OPERATOR, 1, { acceptorId: 'SHOP', terminals: ['T1'] });
+  await setRoute(database, OPERATOR, 1, { acquirer: 'down', order: '1' });
+  await setRoute(database, OPERATOR, 1, { acquirer: 'up', order: '2' });
+  await database.close();
+  for (const point of ['claimed', 'rerouted', 'answered']) {
+    const doomed = await shared.start({ CRASH_AT: point, ...PATIENT });
+    await expect(doomed.api.purchase({ correlationId: point })).rejects.toThrow();
+    expect((await doomed.ended).signal).toBe('SIGKILL');
+    const [row] = await shared.sql<{ acquirer: string }>(
+      'SELECT acquirer FROM transaction WHERE correlation_id = $1',
+      [point],
+    );
+    stored.set(point, row?.acquirer ?? 'nothing');
+  }
+}, 120_000);
+
+const about = (host: Host, mti: string) => heard(host).filter((message) => message.startsWith(mti)).length;
+
+test('killed → stored is the link that it may have been sent over', () => {
+  expect(Object.fromEntries(stored)).toEqual({ claimed: 'down', rerouted: 'up', answered: 'up' });
+  // Only the last one was asked.
+  expect([about(up, '0200'), about(down, '0200')]).toEqual([1, 0]);
+});
+
+test('another process → finds out at that link: reversed there, never at the other', async () => {
+  const { api } = await shared.start();
+  for (const point of ['rerouted', 'answered']) {
+    expect((await outcomeOf(api, point)).status).toMatchObject({
+      gateway_status_code: 2,
+      transaction_status_code: 'error',
+    });
+  }
+  expect([about(up, '0420'), about(down, '0420')]).toEqual([2, 0]);
+  const [row] = await shared.sql(`SELECT status FROM transaction WHERE correlation_id = 'claimed'`);
+  // Its link is not there yet.
+  expect(row).toEqual({ status: 'unknown' });
+  await down.listen();
+  expect((await outcomeOf(api, 'claimed')).status).toMatchObject({ gateway_status_code: 2 });
+  expect([about(up, '0420'), about(down, '0420')]).toEqual([2, 1]);
+  const positions = [...up.books.positions().values(), ...down.books.positions().values()];
+  expect(positions.filter((position) => position.includes('charged'))).toEqual([]);
+  await Promise.all([up.close(), down.close()]);
+}, 60_000);
