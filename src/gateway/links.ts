@@ -1,7 +1,7 @@
 // The acquirer links of a gateway, opened, and kept as operators set them. One that refuses does not keep the gateway from
 // starting: the operator is told.
 import type { Logger } from 'pino';
-import { ConfiguredLinks, type ConfiguredParts } from '../acquirers/configured.js';
+import { ConfiguredLinks } from '../acquirers/configured.js';
 import type { AcquirerLink } from '../acquirers/contract.js';
 import { forgetReversals } from '../acquirers/iso8583/reversals.js';
 import { AcquirerLinks } from '../acquirers/links.js';
@@ -11,6 +11,7 @@ import type { ClosingStack } from './closing-stack.js';
 import { reasonOf } from './connection.js';
 import type { DatabaseWatch } from './database-watch.js';
 import type { Databases } from './databases.js';
+import { linkLog } from './link-log.js';
 import { Loop } from './loop.js';
 import type { Settings } from './settings.js';
 import type { Vault } from './vault.js';
@@ -33,7 +34,7 @@ const FORGET_EVERY_MS = 3_600_000;
 const LONGEST_PAUSE_MS = 10_000;
 
 export async function openLinks(parts: LinksParts, stack: ClosingStack): Promise<AcquirerLinks> {
-  const { settings, ledger, databases, watch, log, furtherLinks } = parts;
+  const { settings, ledger, databases, vault, watch, log, furtherLinks } = parts;
   const links = new AcquirerLinks([...makeLinks(settings, ledger), ...furtherLinks], {
     patienceMs: settings.acquirerDeadlineMs,
     firstPauseMs: settings.resolverFirstPauseMs,
@@ -46,7 +47,12 @@ export async function openLinks(parts: LinksParts, stack: ClosingStack): Promise
     onOpened: (link) => log.warn({ link }, 'acquirer link open'),
   });
   stack.opened(links, (all) => all.close());
-  const configured = new ConfiguredLinks(configuredParts(parts));
+  const configured = new ConfiguredLinks({
+    vital: databases.vital,
+    others: databases.others,
+    provider: vault.provider,
+    ...linkLog(log),
+  });
   const [{ opened }] = await Promise.all([configured.follow(links), links.open()]);
   await opened;
   const following = new Loop(
@@ -61,46 +67,4 @@ export async function openLinks(parts: LinksParts, stack: ClosingStack): Promise
   );
   for (const loop of [following, forgetting]) stack.opened(loop.start(), (each) => each.stop());
   return links;
-}
-
-function configuredParts({ databases, vault, log }: LinksParts): ConfiguredParts {
-  return {
-    vital: databases.vital,
-    others: databases.others,
-    provider: vault.provider,
-    onNews: (link, news) => {
-      const { connection } = news;
-      if (news.kind === 'lost')
-        log.error({ link, connection, reason: news.reason }, 'connection to acquirer lost; connecting again');
-      else log.warn({ link, connection, attempts: news.attempts }, 'connection to acquirer back');
-    },
-    onLineNews: (link, news) => {
-      const { afterSeconds: seconds } = news.kind === 'signed on' ? news : {};
-      if (news.kind === 'down')
-        log.error({ link, reason: news.reason }, 'acquirer link down, payments over it are not sent');
-      else if (seconds === undefined) log.info({ link }, 'acquirer link signed on');
-      else log.warn({ link, seconds }, 'acquirer link up again');
-    },
-    onAlarm: (link, alarm) => {
-      if (alarm.kind === 'duplicate STAN') {
-        const { stan, terminal } = alarm;
-        log.error({ link, stan, terminal }, 'acquirer has seen this STAN before');
-      } else {
-        const { reference, responseCode: response_code } = alarm;
-        if (alarm.kind === 'reversal refused')
-          log.error({ link, reference, response_code }, 'acquirer refuses a reversal; it is repeated');
-        else
-          log.error(
-            { link, reference, response_code },
-            'acquirer does not decide a completion; it is repeated',
-          );
-      }
-    },
-    onUnmade: (link, reason) =>
-      log.error({ link, reason: reasonOf(reason) }, 'acquirer link cannot be made; tried again'),
-    onTrace: log.isLevelEnabled('debug')
-      ? (link, { direction, type, stan, terminal, responseCode: response_code }) =>
-          log.debug({ link, direction, type, stan, terminal, response_code }, 'acquirer message')
-      : undefined,
-  };
 }
