@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reconcileSettlement } from '../src/admin/settlements.js';
 import { Database } from '../src/postgres/database.js';
-import type { Reconciliation } from '../src/settlement/reconcile.js';
+import type { Reconciliation } from '../src/settlement/reconciliation.js';
 import { settlementCutOff, settlementDay } from '../src/values/settlement.js';
 import type { Json } from '../testkit/bodies.js';
 import { positionsOfLedger } from '../testkit/books.js';

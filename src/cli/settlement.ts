@@ -1,7 +1,7 @@
 // `tollgate settlement`: what a day comes to, and an acquirer's file held against it.
 import { type Command, InvalidArgumentError } from 'commander';
 import { reconcileSettlement, type SettlementWish, showSettlement } from '../admin/settlements.js';
-import { isOpen, type Reconciliation } from '../settlement/reconcile.js';
+import { isOpen, type Reconciliation } from '../settlement/reconciliation.js';
 import type { SettlementReport } from '../settlement/report.js';
 import { isDay } from '../values/period.js';
 import { id } from './arguments.js';

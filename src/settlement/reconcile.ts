@@ -16,6 +16,7 @@ import {
 import { AuditSet } from './audit-set.js';
 import { type CsvLine, csvLines } from './csv-lines.js';
 import { CLOSED_DAY, FIND_LISTED, LISTED, SETTLED_OVER_ACQUIRER } from './reconcile.sql.js';
+import { type Different, Listed, type MissingThere, type Reconciliation } from './reconciliation.js';
 import { RetrievalReferences } from './retrieval-references.js';
 
 export interface ReconcileWish {
@@ -23,43 +24,6 @@ export interface ReconcileWish {
   readonly acquirer: string;
   readonly date: string;
   readonly progress?: (lines: number) => void;
-}
-
-/** What settles here and is not in the file. */
-export interface MissingThere {
-  readonly merchant: MerchantId;
-  readonly audit: Audit;
-  readonly reference: string;
-  readonly transactionType: string;
-  readonly amountCents: number;
-  readonly currency: string;
-}
-
-export interface Different {
-  readonly line: number;
-  readonly reference: string;
-  readonly there: string;
-  readonly here: string;
-}
-
-export interface Reconciliation {
-  readonly acquirer: string;
-  readonly date: string;
-  /** While the day is open, more may come. */
-  readonly closed: boolean;
-  readonly lines: number;
-  readonly matched: number;
-  readonly missingHere: number;
-  readonly missingThere: number;
-  readonly different: number;
-  readonly wrong: number;
-  /** Of each the first ones, as many as fit. */
-  readonly listed: {
-    readonly missingHere: AcquirerLine[];
-    readonly missingThere: MissingThere[];
-    readonly different: Different[];
-    readonly wrong: { readonly line: number; readonly reason: WrongLine }[];
-  };
 }
 
 interface FoundRow {
@@ -96,9 +60,6 @@ interface OwnLine {
 const PAGE = 2_000;
 /** So many references that are none of ours are remembered, to tell which comes twice. They may be anything. */
 const MOST_FOREIGN = 1_000_000;
-/** Of each kind so many are listed; all are counted. */
-const MOST_LISTED = 10_000;
-
 export async function reconcile(database: Queryable, wish: ReconcileWish): Promise<Reconciliation> {
   const { rows } = await database.query<{ closed: boolean; installation: string }>(CLOSED_DAY, [wish.date]);
   const { closed, installation } = rows[0] as { closed: boolean; installation: string };
@@ -305,21 +266,6 @@ class Work {
         wrong: this.#wrong.first,
       },
     };
-  }
-}
-
-/** Whether there is anything left to find out about. */
-export function isOpen({ missingHere, missingThere, different, wrong }: Reconciliation): boolean {
-  return missingHere + missingThere + different + wrong > 0;
-}
-
-class Listed<Item> {
-  readonly first: Item[] = [];
-  count = 0;
-
-  add(item: Item): void {
-    this.count += 1;
-    if (this.first.length < MOST_LISTED) this.first.push(item);
   }
 }
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { reconcileSettlement, showSettlement } from '../../src/admin/settlements.js';
 import { Database } from '../../src/postgres/database.js';
-import type { Reconciliation } from '../../src/settlement/reconcile.js';
+import type { Reconciliation } from '../../src/settlement/reconciliation.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { run } from '../../testkit/gateway-process.js';
 import { openDay } from '../../testkit/settlement-days.js';

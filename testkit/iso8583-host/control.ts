@@ -2,7 +2,8 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Rule } from './behaviour.js';
-import type { Host, HostSettings } from './host.js';
+import type { Host } from './host.js';
+import type { HostSettings } from './settings.js';
 
 type Handler = (host: Host, given: never, url: URL) => unknown;
 

@@ -3,9 +3,9 @@ import { start } from '../gateway-process.js';
 import { compiledProgram } from '../project.js';
 import type { Rule } from './behaviour.js';
 import type { PaymentBooks } from './books.js';
-import type { HostSettings } from './host.js';
 import { type Complaint, type Entry, readEntries } from './ledger.js';
 import type { SeenMessage } from './seen-messages.js';
+import type { HostSettings } from './settings.js';
 
 export interface HostProcessOptions {
   readonly ledgerPath: string;

@@ -7,13 +7,14 @@ import { type Behaviour, type Fault, Rules } from './behaviour.js';
 import { Books } from './books.js';
 import { cardBehaviour } from './card-behaviour.js';
 import { type Message, read } from './codec.js';
-import { Connection, type Timing } from './connection.js';
+import { Connection } from './connection.js';
 import { type Circumstances, decide } from './decisions.js';
 import type { Dialect } from './dialects.js';
 import { type Complaint, type Entry, Ledger } from './ledger.js';
 import { firstSent, hasMac, type MacKeys, macIsRight } from './mac.js';
 import { keyOf, kindOf, missingFields, type Request, requestOf } from './request.js';
 import { SeenMessages } from './seen-messages.js';
+import { DEFAULTS, type HostSettings } from './settings.js';
 
 export interface HostOptions {
   readonly dialect: Dialect;
@@ -23,25 +24,6 @@ export interface HostOptions {
   /** Certificate and key, in PEM. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
 }
-
-export interface HostSettings extends Timing {
-  signOn: 'accepted' | 'refused' | 'unanswered' | 'closed';
-  echo: 'answered' | 'unanswered';
-  /** Whether it remembers how long it took for each answer. */
-  keepsTimes: boolean;
-  /** MMDD, in field 15 of what is approved. */
-  settlementDate: string | undefined;
-}
-
-const DEFAULTS: HostSettings = {
-  signOn: 'accepted',
-  echo: 'answered',
-  answerDelayMs: 0,
-  lateMs: 12_000,
-  slowMs: 2_000,
-  keepsTimes: false,
-  settlementDate: undefined,
-};
 
 const SIGN_ON = '001';
 const SIGN_OFF = '002';

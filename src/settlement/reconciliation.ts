@@ -1,0 +1,59 @@
+// What holding an acquirer's file against a day has found: everything counted, and the first of each kind listed.
+import type { Audit, MerchantId } from '../values/ids.js';
+import type { AcquirerLine, WrongLine } from './acquirer-line.js';
+
+/** What settles here and is not in the file. */
+export interface MissingThere {
+  readonly merchant: MerchantId;
+  readonly audit: Audit;
+  readonly reference: string;
+  readonly transactionType: string;
+  readonly amountCents: number;
+  readonly currency: string;
+}
+
+export interface Different {
+  readonly line: number;
+  readonly reference: string;
+  readonly there: string;
+  readonly here: string;
+}
+
+export interface Reconciliation {
+  readonly acquirer: string;
+  readonly date: string;
+  /** While the day is open, more may come. */
+  readonly closed: boolean;
+  readonly lines: number;
+  readonly matched: number;
+  readonly missingHere: number;
+  readonly missingThere: number;
+  readonly different: number;
+  readonly wrong: number;
+  /** Of each the first ones, as many as fit. */
+  readonly listed: {
+    readonly missingHere: AcquirerLine[];
+    readonly missingThere: MissingThere[];
+    readonly different: Different[];
+    readonly wrong: { readonly line: number; readonly reason: WrongLine }[];
+  };
+}
+
+/** Whether there is anything left to find out about. */
+export function isOpen({ missingHere, missingThere, different, wrong }: Reconciliation): boolean {
+  return missingHere + missingThere + different + wrong > 0;
+}
+
+/** Of each kind so many are listed; all are counted. */
+const MOST_LISTED = 10_000;
+
+/** All are counted, the first of them kept. */
+export class Listed<Item> {
+  readonly first: Item[] = [];
+  count = 0;
+
+  add(item: Item): void {
+    this.count += 1;
+    if (this.first.length < MOST_LISTED) this.first.push(item);
+  }
+}
