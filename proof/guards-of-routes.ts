@@ -6,6 +6,7 @@ const CREATE = 'src/transactions/create.ts';
 const ASKING = 'src/transactions/asking.ts';
 const BREAKERS = 'src/acquirers/breakers.ts';
 const ROUTES = 'test/transactions/card-routes.test.ts';
+const REROUTING = 'test/transactions/rerouting.test.ts';
 const FAILING = 'test/transactions/failing-links.test.ts';
 const COMMANDS = 'test/cli/route-commands.test.ts';
 const KILLED = 'test/processes/rerouting-killed.test.ts';
@@ -23,14 +24,14 @@ export const ROUTE_GUARDS: readonly Guard[] = [
     find: "while (answer.kind === 'not_sent' && claimed.others !== undefined) {",
     replace:
       "while ((answer.kind === 'not_sent' || answer.kind === 'unknown') && claimed.others !== undefined) {",
-    tests: [[ROUTES, 'no other link is asked, and it is reversed where it was sent']],
+    tests: [[REROUTING, 'no other link is asked, and it is reversed where it was sent']],
   },
   {
     name: 'routes: the other link is stored before it is asked',
     file: ASKING,
     find: MOVE,
     replace: MOVED_LATER,
-    tests: [[ROUTES, 'over the next, stored so, and journalled']],
+    tests: [[REROUTING, 'over the next, stored so, and journalled']],
   },
   {
     name: 'routes: the other link is stored before it is asked, killed between',
@@ -46,7 +47,14 @@ export const ROUTE_GUARDS: readonly Guard[] = [
     file: 'src/transactions/rerouting.sql.ts',
     find: "AND t.status = 'unknown' AND t.resolve_attempts = 0 AND t.resolve_at IS NULL",
     replace: "AND t.status = 'unknown'",
-    tests: [[ROUTES, 'taken over by a resolver meanwhile']],
+    tests: [[REROUTING, 'taken over by a resolver meanwhile']],
+  },
+  {
+    name: 'routes: a link that could not be stored is not asked',
+    file: 'src/transactions/rerouting.ts',
+    find: 'return this.#moves.submit(move).catch(() => false);',
+    replace: 'return this.#moves.submit(move).catch(() => true);',
+    tests: [[REROUTING, 'the other link cannot be stored']],
   },
   {
     name: 'routes: no route leads from test to live',
@@ -77,8 +85,16 @@ export const ROUTE_GUARDS: readonly Guard[] = [
     WHERE id = $1
     RETURNING organisation_id AS "organisationId", id, mode, acceptor_id AS "acceptorId", terminals`,
     replace: `
-    SELECT organisation_id AS "organisationId", id, mode, acceptor_id AS "acceptorId", terminals FROM merchant, pg_sleep(0.1)
-    WHERE id = $1`,
+    SELECT organisation_id AS "organisationId", id, mode, acceptor_id AS "acceptorId", terminals FROM merchant WHERE id = $1`,
+    // Slow enough for the two to meet.
+    also: [
+      {
+        file: 'src/admin/routes.sql.ts',
+        find: 'SELECT sum(share)::integer AS thousandths FROM route WHERE organisation_id = $1',
+        replace:
+          'SELECT sum(share)::integer AS thousandths FROM route, (SELECT pg_sleep(0.3)) slept WHERE organisation_id = $1',
+      },
+    ],
     tests: [[COMMANDS, 'shares of one rank beyond 100 %']],
   },
   {

@@ -1,6 +1,7 @@
 // The links of a process: which it has, and which of them are open. One that refuses to open is tried again without end; one that
 // is put in the place of another takes over when it is open.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Breakers } from './breakers.js';
 import type { AcquirerLink, LinkStatus } from './contract.js';
 import { withinDeadline } from './deadline.js';
 
@@ -13,11 +14,16 @@ export interface LinksOptions {
   readonly onRefused: (name: string, reason: unknown) => void;
   /** Told when such a link has opened after all. */
   readonly onOpened: (name: string) => void;
+  /** Told once when a link fails again and again, whoever it fails for, and once when it answers all of them again. */
+  readonly onFailing?: (name: string) => void;
+  readonly onAnswering?: (name: string) => void;
 }
 
 /** What a process can say of a link that keeps connections. */
 export interface LinkReport extends LinkStatus {
   readonly name: string;
+  /** For how many organisations it is taken out, where there are any. */
+  readonly failingFor?: number;
 }
 
 /** What an attempt to open a link came to. */
@@ -28,6 +34,8 @@ export class AcquirerLinks {
   readonly #opened = new Map<string, AcquirerLink>();
   #prepares: boolean;
   readonly #closing = new AbortController();
+  /** Of all of them. */
+  readonly breakers: Breakers = new Breakers(({ kind, link }) => this.#tell(kind, link));
 
   /** Where two links have one name, the later one takes the place of the other. */
   constructor(
@@ -55,10 +63,13 @@ export class AcquirerLinks {
 
   /** Of those that keep connections, by their names: of the one that is asked, else of the one that is being opened. */
   get reports(): LinkReport[] {
+    const { out } = this.breakers;
     const reports: LinkReport[] = [];
     for (const [name, known] of this.#known) {
       const { status } = this.#opened.get(name) ?? known;
-      if (status !== undefined) reports.push({ name, ...status });
+      const failingFor = out.get(name);
+      if (status !== undefined)
+        reports.push({ name, ...status, ...(failingFor !== undefined && { failingFor }) });
     }
     return reports.sort((one, other) => (one.name < other.name ? -1 : 1));
   }
@@ -92,6 +103,12 @@ export class AcquirerLinks {
     const all = new Set([...this.#known.values(), ...this.#opened.values()]);
     this.#opened.clear();
     await Promise.all([...all].map((link) => this.#close(link)));
+  }
+
+  #tell(kind: 'out' | 'in', link: string): void {
+    const failingFor = this.breakers.out.get(link) ?? 0;
+    if (kind === 'out' && failingFor === 1) this.options.onFailing?.(link);
+    else if (kind === 'in' && failingFor === 0) this.options.onAnswering?.(link);
   }
 
   #anyPrepares(): boolean {

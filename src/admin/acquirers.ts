@@ -49,6 +49,8 @@ export interface ListedAcquirer extends AcquirerView {
   readonly gateways: number;
   /** How many of them have a connection that is signed on. */
   readonly gatewaysSignedOn: number;
+  /** On how many of them it is taken out for somebody, because payments got no answer. */
+  readonly gatewaysFailing: number;
 }
 
 export interface AcquirerDetails extends AcquirerView {
@@ -109,8 +111,10 @@ export async function addAcquirer(
 export async function listAcquirers(database: Queryable): Promise<ListedAcquirer[]> {
   const [rows, running] = [await readAcquirers(database), await runningGateways(database)];
   return rows.map((row) => {
-    const signedOn = gatewaysOf(row, running).filter((gateway) => gateway.signedOn > 0);
-    return { ...viewOf(row), gateways: running.length, gatewaysSignedOn: signedOn.length };
+    const connected = gatewaysOf(row, running);
+    const gatewaysSignedOn = connected.filter(({ signedOn }) => signedOn > 0).length;
+    const gatewaysFailing = connected.filter(({ failingFor }) => failingFor > 0).length;
+    return { ...viewOf(row), gateways: running.length, gatewaysSignedOn, gatewaysFailing };
   });
 }
 

@@ -16,6 +16,8 @@ interface RunningGateway {
 export interface GatewayOfLink extends Omit<RunningGateway, 'links'> {
   readonly signedOn: number;
   readonly connections: number;
+  /** For how many organisations it is taken out there, because payments got no answer. */
+  readonly failingFor: number;
   /** Whether it goes by the settings as they are now, and not by earlier ones. */
   readonly current: boolean;
 }
@@ -34,7 +36,8 @@ export async function runningGateways(database: Queryable): Promise<RunningGatew
 export function gatewaysOf(link: LinkVersion, gateways: readonly RunningGateway[]): GatewayOfLink[] {
   return gateways.map(({ process, machine, pid, seenAt, links }) => {
     const report = links.find(({ name }) => name === link.name);
-    const { signedOn = 0, connections = 0, version } = report ?? {};
-    return { process, machine, pid, signedOn, connections, current: version === link.version, seenAt };
+    const { signedOn = 0, connections = 0, failingFor = 0, version } = report ?? {};
+    const current = version === link.version;
+    return { process, machine, pid, signedOn, connections, failingFor, current, seenAt };
   });
 }

@@ -45,6 +45,9 @@ export async function openLinks(parts: LinksParts, stack: ClosingStack): Promise
         'acquirer link cannot be opened, payments over it are not sent; tried again',
       ),
     onOpened: (link) => log.warn({ link }, 'acquirer link open'),
+    onFailing: (link) =>
+      log.error({ link }, 'acquirer link fails; payments take another where their routes have one'),
+    onAnswering: (link) => log.warn({ link }, 'acquirer link answers again'),
   });
   stack.opened(links, (all) => all.close());
   const configured = new ConfiguredLinks({

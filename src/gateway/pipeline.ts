@@ -1,6 +1,5 @@
 // The pipeline of a gateway: what a transaction passes on its way, and what looks after it in the background.
 import type { Logger } from 'pino';
-import { Breakers } from '../acquirers/breakers.js';
 import type { AcquirerLinks } from '../acquirers/links.js';
 import { SimulatedBank } from '../acquirers/simulator/bank.js';
 import type { SimulatorLedger } from '../acquirers/simulator/ledger.js';
@@ -101,15 +100,14 @@ export function assemblePipeline(parts: PipelineParts): Pipeline {
 
 /** What chooses links, and asks them. */
 function makeAsking(
-  parts: PipelineParts,
+  { settings, log, databases, links, membership }: PipelineParts,
   records: Records,
   room: Room,
   batches: BatchOptions,
 ): { readonly choice: LinkChoice; readonly asking: Asking } {
-  const { settings, log, databases, links, membership } = parts;
   const { registry, clock } = membership;
   const deadlineMs = settings.acquirerDeadlineMs;
-  const breakers = makeBreakers(parts);
+  const { breakers } = links;
   const routes = new Routes(databases.vital);
   const choice = new LinkChoice({ links, routes, room, breakers, deadlineMs });
   const rerouting = new Rerouting(databases.commits, batches);
@@ -132,17 +130,6 @@ function makeAsking(
     deadlineMs,
   });
   return { choice, asking };
-}
-
-/** Told once for a link, whoever it is out for. */
-function makeBreakers({ log }: PipelineParts): Breakers {
-  const breakers: Breakers = new Breakers(({ kind, link }) => {
-    const out = breakers.out.get(link) ?? 0;
-    if (kind === 'out' && out === 1)
-      log.error({ link }, 'acquirer link fails; payments take another where their routes have one');
-    else if (kind === 'in' && out === 0) log.warn({ link }, 'acquirer link answers again');
-  });
-  return breakers;
 }
 
 function makeResolver(

@@ -73,7 +73,12 @@ describe('acquirer', () => {
       deadline_ms: 5_000,
       mac: true,
     });
-    expect(await json('acquirer list')).toContainEqual({ ...added, gateways: 0, gateways_signed_on: 0 });
+    expect(await json('acquirer list')).toContainEqual({
+      ...added,
+      gateways: 0,
+      gateways_signed_on: 0,
+      gateways_failing: 0,
+    });
     expect(await json('acquirer show other')).toEqual({
       ...added,
       sending_key_check_value: '08D7B4',

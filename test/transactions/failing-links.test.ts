@@ -51,12 +51,14 @@ describe('a link that does not answer', () => {
     await expectAll(await many(20, shop.pay), shop, 'other');
     expect(asked()).toBe(FAILURES_IN_A_ROW);
     expect([logged(OUT), logged(BACK)]).toEqual([1, 0]);
+    await vi.waitFor(async () => expect(await shops.failing('silent')).toEqual([1, [1]]), PATIENTLY);
     // What fails for one organisation is no reason for another to go elsewhere.
     silent.rules.clear();
     await expectAll([await neighbour.pay()], neighbour, 'silent');
     await vi.waitUntil(async () => (await shop.linkOf(await shop.pay())) === 'silent', PATIENTLY);
     await expectAll(await many(20, shop.pay), shop, 'silent');
     expect([logged(OUT), logged(BACK)]).toEqual([1, 1]);
+    await vi.waitFor(async () => expect(await shops.failing('silent')).toEqual([0, [0]]), PATIENTLY);
     expect(heard(other).length).toBeGreaterThanOrEqual(20);
   });
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { vi } from 'vitest';
 import type { NewAcquirer } from '../../src/admin/acquirer-rules.js';
-import { addAcquirer } from '../../src/admin/acquirers.js';
+import { addAcquirer, listAcquirers, showAcquirer } from '../../src/admin/acquirers.js';
 import { addMerchant, type NewMerchant } from '../../src/admin/merchants.js';
 import { addOrganisation } from '../../src/admin/organisations.js';
 import { type RouteWish, setRoute } from '../../src/admin/routes.js';
@@ -62,11 +62,19 @@ export class RoutedShops {
     await vi.waitUntil(() => this.gateway.logged().includes(`"link":"${name}"`), PATIENTLY);
   }
 
+  /** On how many gateways an operator sees that the link is out, and for how many organisations on each. */
+  async failing(name: string): Promise<[gateways: number, organisations: number[]]> {
+    const listed = (await listAcquirers(this.database)).find((link) => link.name === name);
+    const { gateways } = await showAcquirer(this.database, OPERATOR, this.#provider(), name);
+    return [listed?.gatewaysFailing ?? 0, gateways.map(({ failingFor }) => failingFor)];
+  }
+
+  #provider(): FileKeys {
+    return new FileKeys(this.gateway.ledgerPath.replace('simulator-ledger.ndjson', 'key-encryption-key'));
+  }
+
   async #link(name: string, change: Partial<NewAcquirer> & Pick<NewAcquirer, 'address'>): Promise<void> {
-    const provider = new FileKeys(
-      this.gateway.ledgerPath.replace('simulator-ledger.ndjson', 'key-encryption-key'),
-    );
-    await addAcquirer(this.database, OPERATOR, provider, { name, test: true, ...change });
+    await addAcquirer(this.database, OPERATOR, this.#provider(), { name, test: true, ...change });
   }
 
   /** Its user is new to the gateway, which so knows its routes at once. */
