@@ -105,8 +105,10 @@ test('declined again and again → no failure of the link', async () => {
     { acquirer: 'strict', order: '1' },
     { acquirer: 'simulator', order: '2' },
   ]);
-  const answers = await many(3 * FAILURES_IN_A_ROW, shop.pay);
-  expect(new Set(answers.map(statusOf))).toEqual(new Set(['declined 0']));
+  for (let round = 0; round < 3; round += 1) {
+    const answers = await many(FAILURES_IN_A_ROW, shop.pay);
+    expect(new Set(answers.map(statusOf))).toEqual(new Set(['declined 0']));
+  }
 });
 
 describe('room', () => {
