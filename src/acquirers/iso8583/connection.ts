@@ -86,6 +86,11 @@ export class Connection {
     return this.#state === 'signed on';
   }
 
+  /** What is sent now costs the system no more. */
+  get isFilling(): boolean {
+    return this.#outbox.isFilling;
+  }
+
   /** Connects and signs on; throws with the reason where that fails. */
   async open(): Promise<void> {
     this.#state = 'connecting';

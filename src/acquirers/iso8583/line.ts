@@ -157,9 +157,11 @@ export class Line {
     this.#outstanding.forget(trace, takeBack);
   }
 
-  /** In turns. */
+  /** In turns, batch by batch: what is sent at the same time goes together. */
   #signedOn(): Connection | undefined {
     if (this.#opened === undefined) return undefined;
+    const last = this.#connections[this.#turn];
+    if (last?.isFilling && last.signedOn) return last;
     const count = this.#connections.length;
     for (let step = 1; step <= count; step += 1) {
       const connection = this.#connections[(this.#turn + step) % count];

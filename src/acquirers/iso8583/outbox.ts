@@ -23,6 +23,7 @@ export class Outbox {
   #ofItself = 0;
   /** A batch is with the socket, or about to be. */
   #busy = false;
+  #isFilling = false;
   #closed = false;
   readonly #header: number;
 
@@ -33,6 +34,11 @@ export class Outbox {
     private readonly socket: () => Socket | undefined,
   ) {
     this.#header = headerBytes(dialect);
+  }
+
+  /** What is sent now goes with a batch that is about to be handed over. */
+  get isFilling(): boolean {
+    return this.#isFilling;
   }
 
   /** How many messages about the connection itself wait to be handed over. */
@@ -46,6 +52,7 @@ export class Outbox {
     if (waiting === undefined) this.#ofItself += 1;
     if (this.#busy) return;
     this.#busy = true;
+    this.#isFilling = true;
     // Behind everything that is about to be sent just now.
     queueMicrotask(() => this.#flush());
   }
@@ -74,6 +81,7 @@ export class Outbox {
   }
 
   #flush(): void {
+    this.#isFilling = false;
     const socket = this.socket();
     if (this.#closed || socket === undefined || this.#queue.length === 0) {
       this.#busy = false;

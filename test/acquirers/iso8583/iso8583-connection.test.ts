@@ -126,7 +126,7 @@ describe.each([AS2805, ASCII87])('connections, in $name', (dialect: Dialect) => 
     await at.another({ connections: 3, firstPauseMs: 60_000, longestPauseMs: 60_000 });
     await at.line.open();
     await soon(() => at.line.status.signedOn === 3);
-    await Promise.all(Array.from({ length: 9 }, (_, stan) => at.exchange(stan + 1)));
+    for (let stan = 1; stan < 10; stan += 1) await at.exchange(stan);
     expect(new Set(at.host.messages().map(({ connection }) => connection)).size).toBe(3);
     at.host.sockets[1]?.destroy();
     await soon(() => at.line.status.signedOn === 2);

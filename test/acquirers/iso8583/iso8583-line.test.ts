@@ -43,6 +43,19 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
     }
   });
 
+  test('sent at the same time → over one connection; what comes after → over the next', async () => {
+    await at.another({ connections: 2 });
+    await at.line.open();
+    await soon(() => at.line.status.signedOn === 2);
+    await Promise.all([at.exchange(1), at.exchange(2), at.exchange(3)]);
+    await Promise.all([at.exchange(4), at.exchange(5)]);
+    await at.exchange(6);
+    const used = at.host.messages().map(({ connection }) => connection);
+    const [first, , , second] = used;
+    expect(used).toEqual([first, first, first, second, second, first]);
+    expect(second).not.toBe(first);
+  });
+
   test('an answer that comes twice, for another terminal or of another type → only the right one counts', async () => {
     at.host.script = (heard) => {
       at.host.send({ ...answering(heard, '05'), type: '0230' });
