@@ -12,16 +12,18 @@ import { Jpos } from './jpos-host.js';
 import { LATE_MS, LinkArena } from './link-arena.js';
 import { verdict } from './verdict.js';
 
-const DIALECTS = [AS2805, ASCII87].map(({ name }) => name);
-
 const values = programOptions({
   // A folder with jPOS 2.1.10 and the libraries that it needs.
   jars: { type: 'string', default: process.env.TOLLGATE_TEST_JPOS ?? '' },
+  // as2805 or ascii87; both unless one is named.
+  dialect: { type: 'string' },
   purchases: { type: 'string', default: '20000' },
   // Of the link, and how many purchases are under way at once.
   connections: { type: 'string', default: '4' },
   clients: { type: 'string', default: '128' },
 });
+
+const dialects = values.dialect === undefined ? [AS2805.name, ASCII87.name] : [values.dialect];
 
 const folder = await mkdtemp(join(tmpdir(), 'tollgate-jpos-'));
 process.once('exit', () => void rm(folder, { recursive: true, force: true }));
@@ -38,7 +40,7 @@ const note = (promise: string, cases: readonly string[]) => {
   broken[promise] = [...(broken[promise] ?? []), ...cases];
 };
 const figures: string[] = [];
-for (const dialect of DIALECTS) {
+for (const dialect of dialects) {
   const { packed, different } = await differentlyPacked(jpos, dialect);
   note('jPOS packs messages to the same bytes', different);
   const host = await jpos.start(dialect, LATE_MS);
