@@ -52,8 +52,8 @@ function statusOf(type: string): TransactionStatus {
     : (type.slice('transaction.'.length) as TransactionStatus);
 }
 
-function dataOf(event: FeedEvent, transaction: TransactionThen | undefined): object {
-  if (transaction !== undefined) return toldTransaction(transaction, transaction);
+function dataOf(event: FeedEvent, then: TransactionThen | undefined): object {
+  if (then !== undefined) return toldTransaction(then.transaction, then);
   const { subject: id, merchantId, data } = event;
   // Whoever reads it may be assigned to another merchant, or to none.
   const within = `?merchant_id=${merchantId}`;

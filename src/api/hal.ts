@@ -46,7 +46,7 @@ export function createdTransaction(
     merchant: { id: transaction.merchantId },
     kvps: kvpsOf(transaction, merchant),
     status: statusOf(transaction),
-    _links: linksOf(transaction, nowMs, merchant),
+    _links: linksOf(transaction, allowedNow(transaction, nowMs, merchant)),
   };
 }
 
@@ -57,11 +57,12 @@ export function lookedUpTransaction(
 ): LookedUpTransaction {
   const { targetAudit } = transaction;
   const directdebit_mode = directdebitMode(transaction);
+  const allowed = allowedNow(transaction, nowMs, merchant);
   return {
     audit: transaction.audit,
     gateway_timestamp: sydneyTimestamp(transaction.createdMs),
     merchant: { id: transaction.merchantId },
-    kvps: { ...kvpsOf(transaction, merchant), ...allowances(transaction, nowMs, merchant) },
+    kvps: withAllowances(kvpsOf(transaction, merchant), transaction, allowed, nowMs),
     transaction: {
       reference: transaction.reference,
       transaction_type: transaction.transactionType,
@@ -71,7 +72,7 @@ export function lookedUpTransaction(
       ...(directdebit_mode !== undefined && { directdebit_mode }),
     },
     status: statusOf(transaction),
-    _links: linksOf(transaction, nowMs, merchant),
+    _links: linksOf(transaction, allowed),
   };
 }
 
@@ -128,25 +129,29 @@ function statusOf(transaction: Transaction): CreatedTransaction['status'] {
   };
 }
 
-function linksOf(
-  transaction: Transaction,
-  nowMs: number,
-  merchant: OfMerchant,
-): CreatedTransaction['_links'] {
-  const self = transactionPath(transaction.audit);
+/** What can be done with a transaction next. */
+interface Allowed {
+  readonly completableCents: number | undefined;
+  readonly refundableCents: number | undefined;
+  readonly voidable: boolean;
+}
+
+function allowedNow(transaction: Transaction, nowMs: number, merchant: OfMerchant): Allowed {
   return {
-    self: { href: self },
-    ...(transaction.targetAudit !== undefined && {
-      target: { href: transactionPath(transaction.targetAudit) },
-    }),
-    ...(completableCents(transaction, nowMs, merchant) !== undefined && {
-      completion: { href: `${self}/completion` },
-    }),
-    ...(refundableCents(transaction, nowMs, merchant) !== undefined && {
-      refund: { href: `${self}/refund` },
-    }),
-    ...(voidable(transaction, nowMs, merchant) && { void: { href: `${self}/void` } }),
+    completableCents: completableCents(transaction, nowMs, merchant),
+    refundableCents: refundableCents(transaction, nowMs, merchant),
+    voidable: voidable(transaction, nowMs, merchant),
   };
+}
+
+function linksOf({ audit, targetAudit }: Transaction, allowed: Allowed): CreatedTransaction['_links'] {
+  const self = transactionPath(audit);
+  const links: CreatedTransaction['_links'] = { self: { href: self } };
+  if (targetAudit !== undefined) links.target = { href: transactionPath(targetAudit) };
+  if (allowed.completableCents !== undefined) links.completion = { href: `${self}/completion` };
+  if (allowed.refundableCents !== undefined) links.refund = { href: `${self}/refund` };
+  if (allowed.voidable) links.void = { href: `${self}/void` };
+  return links;
 }
 
 /** Those of the request; and of play money, that it is. */
@@ -157,18 +162,20 @@ function kvpsOf({ kvps }: Transaction, { mode }: Pick<Merchant, 'mode'>): Record
   return prefixed;
 }
 
-/** What the links allow: how much, and until when. */
-function allowances(transaction: Transaction, nowMs: number, merchant: OfMerchant): Record<string, string> {
-  const said: Record<string, string> = {};
-  const refundable = refundableCents(transaction, nowMs, merchant);
-  if (refundable !== undefined) said[`${KVP_RESPONSE_PREFIX}REFUNDABLE_AMOUNT`] = String(refundable);
-  const completable = completableCents(transaction, nowMs, merchant);
+/** And what the links allow: how much, and until when. */
+function withAllowances(
+  kvps: Record<string, string>,
+  transaction: Transaction,
+  { completableCents: completable, refundableCents: refundable, voidable: isVoidable }: Allowed,
+  nowMs: number,
+): Record<string, string> {
+  if (refundable !== undefined) kvps[`${KVP_RESPONSE_PREFIX}REFUNDABLE_AMOUNT`] = String(refundable);
   if (completable !== undefined) {
-    said[`${KVP_RESPONSE_PREFIX}COMPLETABLE_AMOUNT`] = String(completable);
-    said[`${KVP_RESPONSE_PREFIX}COMPLETABLE_UNTIL`] = sydneyTimestamp(transaction.completableUntilMs ?? 0);
+    kvps[`${KVP_RESPONSE_PREFIX}COMPLETABLE_AMOUNT`] = String(completable);
+    kvps[`${KVP_RESPONSE_PREFIX}COMPLETABLE_UNTIL`] = sydneyTimestamp(transaction.completableUntilMs ?? 0);
   }
-  if (voidable(transaction, nowMs, merchant)) {
-    said[`${KVP_RESPONSE_PREFIX}VOIDABLE_UNTIL`] = sydneyTimestamp(voidableUntilMs(transaction, nowMs));
+  if (isVoidable) {
+    kvps[`${KVP_RESPONSE_PREFIX}VOIDABLE_UNTIL`] = sydneyTimestamp(voidableUntilMs(transaction, nowMs));
   }
-  return said;
+  return kvps;
 }

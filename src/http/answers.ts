@@ -70,10 +70,13 @@ export function send(
   answered: Answered,
   text: string | Buffer | undefined,
 ): FastifyReply {
-  // When the answer is there, not when it has been sent: a client that hung up is the one who will ask what happened.
   // One whose connection was refused meanwhile has been answered and logged.
-  if (!reply.sent) logRequest(log, request, answered);
-  return reply.code(answered.status).send(text);
+  const isFirst = !reply.sent;
+  reply.code(answered.status).send(text);
+  // Whether it arrives or not: a client that hung up is the one who will ask what happened. Behind the answer, since nobody waits
+  // for the line.
+  if (isFirst) logRequest(log, request, answered);
+  return reply;
 }
 
 function logRequest(

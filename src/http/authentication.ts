@@ -30,14 +30,26 @@ export function credentialsOf({ headers, socket }: IncomingMessage): string {
   return digest;
 }
 
+/** The caller, if its credentials were proved a moment ago, as nearly all were: nothing has to be waited for. */
+export function knownCaller(
+  { callers, rateLimit }: AuthenticationServices,
+  { raw }: FastifyRequest,
+): Caller | undefined {
+  const caller = callers.known(credentialsOf(raw));
+  return caller && within(rateLimit, caller);
+}
+
 /** The caller, or nobody if the credentials are wrong. */
-export async function callerOf(
+export async function provenCaller(
   { callers, rateLimit }: AuthenticationServices,
   request: FastifyRequest,
 ): Promise<Caller | undefined> {
-  const credentials = credentialsOf(request.raw);
-  const caller = callers.known(credentials) ?? (await prove(callers, credentials, request));
-  if (caller !== undefined && !rateLimit.allows(caller.username)) throw refused('too_many_requests');
+  const caller = await prove(callers, credentialsOf(request.raw), request);
+  return caller && within(rateLimit, caller);
+}
+
+function within(rateLimit: RateLimit, caller: Caller): Caller {
+  if (!rateLimit.allows(caller.username)) throw refused('too_many_requests');
   return caller;
 }
 

@@ -6,9 +6,10 @@ import { ADDRESSES, OPERATIONS, type OperationServices } from '../api/operations
 import { refused } from '../api/problems.js';
 import { refusalOfOperation } from '../api/repeated-request.js';
 import { type AuthenticatedRequest, authenticated } from '../api/request-context.js';
+import type { Caller } from '../merchants/callers.js';
 import type { InFlightRequest, SearchFence } from '../transactions/search-fence.js';
 import { type AnswerServices, JSON_TYPE, send } from './answers.js';
-import { type AuthenticationServices, callerOf, refusedLogIn } from './authentication.js';
+import { type AuthenticationServices, knownCaller, provenCaller, refusedLogIn } from './authentication.js';
 import { epochBefore } from './one-at-a-time.js';
 import { epochWhenReceived } from './turns.js';
 
@@ -28,18 +29,20 @@ function addOperation(
   app.route({
     method: operation.method,
     url: patternOf(operation.route),
-    onRequest: async (request, reply) => {
+    // Not a promise: nearly always there is nothing to wait for.
+    onRequest: (request, reply, done) => {
       // Nothing new is begun while the process ends; what was begun is finished.
       if (services.draining()) throw refused('not_processed');
       const inFlight = operation.creates ? arrive(searchFence, request, reply) : undefined;
-      const caller = await callerOf(services, request);
-      if (caller === undefined) {
-        if (inFlight !== undefined) searchFence.leave(inFlight);
-        throw await refusedLogIn(services, request);
-      }
-      if (inFlight !== undefined) inFlight.organisationId = caller.organisationId;
-      const gone = operation.waits ? untilGone(request, reply) : undefined;
-      request.context = authenticated(request.context, caller, inFlight, gone);
+      const admit = (caller: Caller) => {
+        if (inFlight !== undefined) inFlight.organisationId = caller.organisationId;
+        const gone = operation.waits ? untilGone(request, reply) : undefined;
+        request.context = authenticated(request.context, caller, inFlight, gone);
+        done();
+      };
+      const known = knownCaller(services, request);
+      if (known === undefined) logIn(services, request, inFlight).then(admit, done);
+      else admit(known);
     },
     handler: async (request, reply) => {
       const context = authenticatedContext(request);
@@ -53,9 +56,9 @@ function addOperation(
         const said = await operation.answer(context, request, services);
         if (said.location !== undefined) reply.header('location', said.location);
         if (services.draining()) reply.header('connection', 'close');
-        if (said.body === undefined) return send(log, request, reply, said, undefined);
-        reply.header('content-type', JSON_TYPE);
-        return send(log, request, reply, said, JSON.stringify(said.body));
+        if (said.body !== undefined) reply.header('content-type', JSON_TYPE);
+        // Not returned: the framework would wait for it to be sent, as it has been.
+        send(log, request, reply, said, said.body === undefined ? undefined : JSON.stringify(said.body));
       } catch (error) {
         throw (await refusalOfOperation(operation, context, request.body, error, lookup)) ?? error;
       } finally {
@@ -63,6 +66,18 @@ function addOperation(
       }
     },
   });
+}
+
+/** Of a request whose credentials have to be looked at. */
+async function logIn(
+  services: RouteServices,
+  request: FastifyRequest,
+  inFlight: InFlightRequest | undefined,
+): Promise<Caller> {
+  const caller = await provenCaller(services, request);
+  if (caller !== undefined) return caller;
+  if (inFlight !== undefined) services.searchFence.leave(inFlight);
+  throw await refusedLogIn(services, request);
 }
 
 function authenticatedContext({ context }: FastifyRequest): AuthenticatedRequest {

@@ -2,20 +2,12 @@
 import pg from 'pg';
 import { Pool } from './pool.js';
 import { type Session, SilentServer } from './session.js';
+import type { Rows, Statement } from './statement.js';
+
+export type { Statement } from './statement.js';
 
 // Identifiers and cents are at most 12 digits: a double holds them exactly.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
-
-export interface Statement {
-  /** Prepared under this name once per connection. */
-  readonly name: string;
-  readonly text: string;
-}
-
-export interface Rows<Row> {
-  readonly rows: Row[];
-  readonly count: number;
-}
 
 export interface Queryable {
   query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Rows<Row>>;
@@ -210,10 +202,12 @@ export class Database implements Queryable {
     session.busy = true;
     session.silentFor = 0;
     try {
-      const result = await session.client.query({ values: values as unknown[], ...statement });
+      const result = await session.run<Row>(statement, values);
       if (session.unreplicated) throw new Error('a commit was not confirmed by the standby');
-      return { rows: result.rows as Row[], count: result.rowCount ?? 0 };
+      return result;
     } catch (error) {
+      // Its own stack leads to the driver's socket, this one to who asked.
+      Error.captureStackTrace(error as Error);
       if (!isHarmless(error)) session.broken = true;
       if (!isUnavailable(error)) throw error;
       if (isServerGone(error) && !session.givenUp) this.#pool.suspect();

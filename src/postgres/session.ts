@@ -2,7 +2,9 @@
 // that may forget what it has committed are refused.
 import type { Socket } from 'node:net';
 import pg from 'pg';
+import { type Descriptions, Execution, isExecutable } from './execution.js';
 import { CHECK_SESSION } from './session.sql.js';
+import type { Rows, Statement } from './statement.js';
 
 /** A server that must not be used. */
 export class UnfitServer extends Error {
@@ -60,6 +62,7 @@ export class Session {
   failure: Error | undefined;
   /** The server committed, and then did not wait for its standby. */
   unreplicated = false;
+  readonly #descriptions: Descriptions = new Map();
 
   private constructor(readonly client: pg.Client) {
     client.on('error', (error) => {
@@ -91,6 +94,19 @@ export class Session {
       session.end();
       throw isRefusalOfSettings(error) ? new UnfitServer(POOLER) : error;
     }
+  }
+
+  /** Resolves when it is committed. */
+  run<Row>(statement: Statement, values: readonly unknown[]): Promise<Rows<Row>> {
+    if (!isExecutable(statement, values)) return this.#runByDriver(statement, values);
+    return new Promise((resolve, reject) => {
+      this.client.query(new Execution(statement, values, this.#descriptions, { resolve, reject }));
+    });
+  }
+
+  async #runByDriver<Row>(statement: Statement, values: readonly unknown[]): Promise<Rows<Row>> {
+    const { rows, rowCount } = await this.client.query({ values: values as unknown[], ...statement });
+    return { rows: rows as Row[], count: rowCount ?? 0 };
   }
 
   /** A statement that is under way fails. A server that does not say goodbye is not waited for. */

@@ -216,9 +216,7 @@ function finite(us: number): number | null {
 /** Short of the limit, and still with a next page, where the horizon came first. */
 function pageOf(rows: readonly Row[], limit: number): Page<Transaction> {
   const found = rows.filter(({ audit }) => audit !== null);
-  const items = found
-    .slice(0, limit)
-    .map(({ createdUs, horizonUs, horizonAudit, ...row }) => transactionFrom(row));
+  const items = found.slice(0, limit).map(transactionFrom);
   const { horizonUs = null, horizonAudit = null } = rows[0] ?? {};
   const last = found.length > limit ? found[limit - 1] : undefined;
   if (last !== undefined) return { items, end: endAt(last.createdUs, last.audit) };

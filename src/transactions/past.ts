@@ -14,7 +14,11 @@ export interface PastTransaction {
   readonly status: TransactionStatus;
 }
 
-export type TransactionThen = Transaction & { readonly mode: Mode };
+export interface TransactionThen {
+  readonly transaction: Transaction;
+  /** Of its merchant. */
+  readonly mode: Mode;
+}
 
 /** In the order in which they are asked for. */
 export async function transactionsThen(
@@ -25,16 +29,16 @@ export async function transactionsThen(
     TRANSACTIONS_OF_EVENTS,
     SUBJECTS.encode(wanted),
   );
-  const now = new Map(rows.map((row) => [row.place, transactionFrom(row) as TransactionThen]));
+  const now = new Map(rows.map((row) => [row.place, row]));
   return wanted.map(({ status }, index) => {
-    const transaction = now.get(index + 1);
-    if (transaction === undefined) throw new Error('an event tells of a transaction that is not there');
-    return then(transaction, status);
+    const row = now.get(index + 1);
+    if (row === undefined) throw new Error('an event tells of a transaction that is not there');
+    return { transaction: then(transactionFrom(row), status), mode: row.mode };
   });
 }
 
 /** What an acquirer or a bank says comes with a status; what it said before must not be told with an earlier one. */
-function then(now: TransactionThen, status: TransactionStatus): TransactionThen {
+function then(now: Transaction, status: TransactionStatus): Transaction {
   switch (status) {
     case 'unknown':
       return { ...silent(now), status, gatewayStatusCode: GATEWAY_STATUS.unknown };
@@ -54,7 +58,7 @@ function then(now: TransactionThen, status: TransactionStatus): TransactionThen 
 }
 
 /** Before anybody has said anything. */
-function silent(now: TransactionThen): TransactionThen {
+function silent(now: Transaction): Transaction {
   const {
     responseCode: _code,
     responseMessage: _message,

@@ -25,18 +25,27 @@ function offsetAt(instantMs: number): Offset {
   return offset;
 }
 
-// Building the date part of a text is what costs, and almost every question is about the current minute.
-let lastMinute = { minute: Number.NaN, text: '', suffix: '' };
+interface Minute {
+  readonly minute: number;
+  readonly text: string;
+  readonly suffix: string;
+}
+
+// Building the date part of a text is what costs. Almost every question is about one of a few minutes: the current one, the close of
+// the day, and those of what was asked for lately. Each minute has one place, which it takes from another.
+const minutes: (Minute | undefined)[] = new Array(256).fill(undefined);
 
 /** Sydney's clock down to the minute (`2026-11-15T11:07`) and its offset. */
-function minuteOf(instantMs: number): { text: string; suffix: string } {
+function minuteOf(instantMs: number): Minute {
   const minute = Math.floor(instantMs / MINUTE_MS);
-  if (minute !== lastMinute.minute) {
-    const { offsetMs, suffix } = offsetAt(instantMs);
-    const text = new Date(minute * MINUTE_MS + offsetMs).toISOString().slice(0, -':SS.mmmZ'.length);
-    lastMinute = { minute, text, suffix };
-  }
-  return lastMinute;
+  const place = minute & (minutes.length - 1);
+  const known = minutes[place];
+  if (known?.minute === minute) return known;
+  const { offsetMs, suffix } = offsetAt(instantMs);
+  const text = new Date(minute * MINUTE_MS + offsetMs).toISOString().slice(0, -':SS.mmmZ'.length);
+  const made = { minute, text, suffix };
+  minutes[place] = made;
+  return made;
 }
 
 /** For example `2026-11-15T11:07:18.123+11:00`. */
