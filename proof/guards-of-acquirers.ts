@@ -134,7 +134,7 @@ export const ACQUIRER_GUARDS: readonly Guard[] = [
     'link.ts',
     "if (begun === undefined && order.operation === 'completion')",
     "if (order.operation === 'completion')",
-    [LINK, 'a completion approved in part'],
+    [LINK, 'a completion approved for another amount'],
   ),
   guard(
     'a reversal is stored before it is sent',

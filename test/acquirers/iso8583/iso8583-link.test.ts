@@ -185,15 +185,25 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
     expect(common.reversals.acknowledgements).toEqual([completion.reference]);
   });
 
-  test('a completion approved for another amount → in doubt, and reversed in the end', async () => {
+  test('a completion approved for another amount → in doubt, and reversed in the end; once that has begun, it is repeated no more', async () => {
     const held = await at.ask(cardPayment(CARD, { operation: 'preauthorisation' }));
     const completion = onTarget('completion', held.order, held);
-    host.script = (heard) => answering(heard, '00', { 4: '000000000001', 38: '654321' });
+    const otherwise = (code: string) => {
+      host.script = (heard) =>
+        heard.type.startsWith('02')
+          ? answering(heard, '00', { 4: '000000000001', 38: '654321' })
+          : answering(heard, code);
+    };
+    otherwise('96');
     const { answer, prepared } = await at.ask(completion);
     expect(answer).toEqual({ kind: 'unknown', reason: 'unreadable' });
-    const finding = await at.elsewhere((other) => other.inquire(completion, prepared));
-    expect(finding).toEqual({ kind: 'not_seen' });
-    expect(await at.elsewhere((other) => other.reverse(completion, prepared))).toBe('reversed');
+    const inquired = () => at.elsewhere((other) => other.inquire(completion, prepared));
+    const reversed = () => at.elsewhere((other) => other.reverse(completion, prepared));
+    expect([await inquired(), await reversed()]).toEqual([{ kind: 'not_seen' }, 'no_answer']);
+    const repeated = host.messages('0221').length;
+    otherwise('00');
+    expect([await inquired(), await reversed()]).toEqual([{ kind: 'not_seen' }, 'reversed']);
+    expect(host.messages('0221')).toHaveLength(repeated);
     expect(money(90, reversal)?.slice(0, 4)).toBe('0220');
   });
 
