@@ -7,6 +7,7 @@ const DESTRUCTION = 'src/transactions/card-destruction.ts';
 const STATEMENTS = 'src/transactions/card-destruction.sql.ts';
 const CREATE = 'src/transactions/create.ts';
 const CARDS = 'test/transactions/card-destruction.test.ts';
+const CLOCKS = 'test/transactions/card-clocks.test.ts';
 const DECIDED = 'test/transactions/cards-of-decided.test.ts';
 const CUSTOMERS = 'test/transactions/cards-of-customers.test.ts';
 
@@ -138,6 +139,20 @@ export const CARD_GUARDS: readonly Guard[] = [
     tests: [[CARDS, 'a transaction that somebody has locked']],
   },
   {
+    name: 'card: not destroyed while a refund of its completion begins',
+    file: STATEMENTS,
+    find: 'card.completed_by IN (SELECT audit FROM completion)',
+    replace: 'true',
+    tests: [[CUSTOMERS, 'while a refund of what it paid begins']],
+  },
+  {
+    name: 'card: not destroyed within ten minutes of its end',
+    file: STATEMENTS,
+    find: "const A_WHILE = `interval '10 minutes'`;",
+    replace: "const A_WHILE = `interval '0'`;",
+    tests: [[CLOCKS, 'ten minutes after its end']],
+  },
+  {
     name: 'card destruction: merchants in turns',
     file: STATEMENTS,
     find: 'ORDER BY next_at LIMIT 1',
@@ -164,7 +179,14 @@ export const CARD_GUARDS: readonly Guard[] = [
     file: DESTRUCTION,
     find: ' || this.#clocksApart(rows[0].nowMs)',
     replace: '',
-    tests: [[CARDS, 'nothing is destroyed, since it may be wrong']],
+    tests: [[CLOCKS, 'nothing is destroyed, since it may be wrong']],
+  },
+  {
+    name: 'card destruction: not after the clock has jumped',
+    file: DESTRUCTION,
+    find: 'if (this.#jumped(begunMs)) return;\n',
+    replace: '\n',
+    tests: [[CLOCKS, 'nothing is destroyed for a day']],
   },
   {
     name: 'card destruction: what a deletion leaves is worked off',
@@ -188,9 +210,9 @@ export const CARD_GUARDS: readonly Guard[] = [
     tests: [[CUSTOMERS, 'refund over a link that needs the card of a deleted customer']],
   },
   {
-    name: 'CVV: erased once the acquirer was asked',
+    name: 'card number and CVV: erased once the acquirer was asked',
     file: CREATE,
-    find: '      eraseCvv(command);\n',
+    find: '      eraseCard(opened ?? command);\n',
     replace: '',
     tests: [['test/transactions/acquirer-answers.test.ts', 'asked once, with a reference of its own']],
   },

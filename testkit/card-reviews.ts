@@ -32,6 +32,7 @@ export function destructionOn(database: Database, aheadMs = 0): CardDestruction 
     },
     onBehind: () => {},
     onClocksApart: () => {},
+    onClockJumped: () => {},
   });
 }
 

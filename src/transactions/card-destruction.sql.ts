@@ -185,9 +185,28 @@ export const LEAVE_CARDS_OF_DELETED_CUSTOMER: Statement = {
 };
 
 /**
- * Judges the transactions ($3) of a merchant ($1, $2), and destroys the cards with which nothing can be done any more. What cannot be
- * destroyed yet, and would not be looked at again, is held; so is what another statement has locked just now. Nothing waits
- * for a lock, and so nobody waits for this one for long.
+ * Locks those of the transactions ($3) of a merchant ($1, $2) that have a card, with their completions: what is refunded on either from
+ * now on finds no card, and what was begun before is seen by the statement that judges them. Nobody is waited for, and so
+ * nobody waits for this one for long: returned are those that nobody else has locked.
+ */
+export const LOCK_CARDS: Statement = {
+  name: 'lock-cards',
+  text: `
+    WITH card AS MATERIALIZED (
+      SELECT audit, completed_by FROM transaction
+      WHERE organisation_id = $1 AND audit = ANY ($3::integer[]) AND merchant_id = $2 AND ${HAS_CARD}
+      FOR NO KEY UPDATE SKIP LOCKED
+    ), completion AS MATERIALIZED (
+      SELECT t.audit FROM card JOIN transaction t ON t.organisation_id = $1 AND t.audit = card.completed_by
+      FOR NO KEY UPDATE OF t SKIP LOCKED
+    )
+    SELECT coalesce(array_agg(card.audit), '{}') AS cards FROM card
+    WHERE card.completed_by IS NULL OR card.completed_by IN (SELECT audit FROM completion)`,
+};
+
+/**
+ * Judges the transactions ($3) of a merchant ($1, $2), of which some ($4) were locked for it, and destroys the cards with which nothing
+ * can be done any more. What cannot be destroyed yet, and would not be looked at again, is held; so is what somebody else had locked.
  */
 export const DESTROY_ENDED_CARDS: Statement = {
   name: 'destroy-ended-cards',
@@ -196,8 +215,7 @@ export const DESTROY_ENDED_CARDS: Statement = {
       SELECT gateway_now() AS present, gateway_now() - ${A_WHILE} AS past
     ), card AS MATERIALIZED (
       SELECT ${FOR_LIFE} FROM transaction
-      WHERE organisation_id = $1 AND audit = ANY ($3::integer[]) AND merchant_id = $2 AND ${HAS_CARD}
-      FOR NO KEY UPDATE SKIP LOCKED
+      WHERE organisation_id = $1 AND audit = ANY ($4::integer[]) AND merchant_id = $2 AND ${HAS_CARD}
     ), judged AS MATERIALIZED (
       SELECT card.audit, ${ENDS_AT} AS ends_at, life.undecided, life.refundable_until,
         merchant.card_days * interval '24 hours' AS card_days

@@ -11,6 +11,7 @@ import {
   LAST_LOOK_AT_CARDS,
   LEAVE_CARDS_OF_DELETED_CUSTOMER,
   LOCK_CARD_DESTRUCTION,
+  LOCK_CARDS,
   LOOK_AT_CARDS_OF_DELETED_CUSTOMERS,
   LOOK_AT_HELD_CARDS,
   MEND_CARD_REVIEWS,
@@ -31,6 +32,8 @@ const BEHIND_MS = 3_600_000;
 const CLOCKS_AGREE_WITHIN_MS = 300_000;
 /** A clock that was moved is known to every process by then. */
 const CLOCKS_AGREE_AFTER_MS = 60_000;
+/** Where the machine's clock has jumped, somebody has this long to set it right. */
+const STEADY_AFTER_MS = 86_400_000;
 const LOOKS = [
   FIRST_LOOK_AT_CARDS,
   LAST_LOOK_AT_CARDS,
@@ -57,6 +60,8 @@ export interface CardDestructionEvents {
   readonly onBehind: (hours: number) => void;
   /** The clock of the database is ahead of this process's by so much, or behind it: nothing is destroyed. */
   readonly onClocksApart: (seconds: number) => void;
+  /** The machine's clock was set so much forward, or back: nothing is destroyed for a day. */
+  readonly onClockJumped: (seconds: number) => void;
 }
 
 export class CardDestruction {
@@ -65,6 +70,9 @@ export class CardDestruction {
   #doneMs = performance.now();
   #toldMs = Number.NEGATIVE_INFINITY;
   #clocksApartMs: number | undefined;
+  /** By how much the machine's clock was ahead of the one that nobody can set. */
+  #aheadMs = Date.now() - performance.now();
+  #steadyFromMs = Number.NEGATIVE_INFINITY;
 
   constructor(
     private readonly database: Database,
@@ -74,6 +82,7 @@ export class CardDestruction {
 
   async run(): Promise<void> {
     const begunMs = performance.now();
+    if (this.#jumped(begunMs)) return;
     if (begunMs >= this.#addAtMs) {
       await this.database.query(ADD_CARD_REVIEWS);
       await this.database.query(MEND_CARD_REVIEWS);
@@ -109,6 +118,18 @@ export class CardDestruction {
       this.events.onFailed(owner, error);
       return false;
     }
+  }
+
+  /** Where database and gateway have the same clock, nothing else shows that it was set wrong. */
+  #jumped(nowMs: number): boolean {
+    const aheadMs = Date.now() - nowMs;
+    const byMs = aheadMs - this.#aheadMs;
+    this.#aheadMs = aheadMs;
+    if (Math.abs(byMs) >= CLOCKS_AGREE_WITHIN_MS) {
+      this.#steadyFromMs = nowMs + STEADY_AFTER_MS;
+      this.events.onClockJumped(Math.round(byMs / 1_000));
+    }
+    return nowMs < this.#steadyFromMs;
   }
 
   /** A clock that is wrong would destroy cards that are needed. */
@@ -168,6 +189,11 @@ async function destroyEnded(
 ): Promise<number> {
   if (cards.length === 0) return 0;
   const values = [organisationId, merchantId, cards];
-  const { rows } = await connection.query<{ destroyed: number }>(DESTROY_ENDED_CARDS, values);
+  const { rows: locked } = await connection.query<Pick<Seen, 'cards'>>(LOCK_CARDS, values);
+  // A statement of its own: it sees what was claimed until everything was locked.
+  const { rows } = await connection.query<{ destroyed: number }>(DESTROY_ENDED_CARDS, [
+    ...values,
+    locked[0]?.cards ?? [],
+  ]);
   return rows[0]?.destroyed ?? 0;
 }

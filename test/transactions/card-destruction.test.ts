@@ -1,5 +1,5 @@
 // Sealed cards live as long as something can be done with their transactions, and not longer.
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Database } from '../../src/postgres/database.js';
 import {
   auditOf,
@@ -186,55 +186,6 @@ test('another process is at it → this one is not; then it is', async () => {
   await other.rollback();
   await reviewed(gateway);
   expect(await hasCard(gateway, audit)).toBe(false);
-});
-
-test('the database’s clock is days ahead of the gateway’s → nothing is destroyed, since it may be wrong', async () => {
-  const own = await testDatabase();
-  const database = new Database(own.url, { maxConnections: 1 });
-  try {
-    await addCast(own.url);
-    await database.query({ name: '', text: OLD_PURCHASES }, [1, 1, 1, '121 days', null]);
-    const left = async () =>
-      (
-        await database.query({
-          name: '',
-          text: 'SELECT FROM transaction WHERE payment_details_sealed IS NOT NULL',
-        })
-      ).rows;
-    for (const aheadMs of [-2 * DAY_MS, 2 * DAY_MS]) {
-      await destructionOn(database, aheadMs).run();
-      expect(await left()).toHaveLength(1);
-    }
-    await destructionOn(database).run();
-    expect(await left()).toEqual([]);
-  } finally {
-    await database.close();
-    await own.drop();
-  }
-});
-
-test('a clock that was ahead and is set back → cards end by the new time', async () => {
-  const gateway = await testGateway();
-  const hold = auditOf(await gateway.api.preauthorise());
-  await gateway.advance('1h');
-  await reviewedAtOnce(gateway);
-  // As far ahead as an earlier clock has put them.
-  await gateway.sql(`UPDATE card_review SET next_at = now() + interval '400 days'`);
-  await gateway.sql(`UPDATE card_held SET look_at = now() + interval '400 days'`);
-  await gateway.advance('8d');
-  const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
-  try {
-    // Such things are mended once a minute, and at first.
-    await vi.waitFor(
-      async () => {
-        await destructionOn(database, 8 * DAY_MS + 3_600_000).run();
-        expect(await hasCard(gateway, hold)).toBe(false);
-      },
-      { timeout: 20_000 },
-    );
-  } finally {
-    await database.close();
-  }
 });
 
 describe('merchants in turns', () => {

@@ -1,13 +1,22 @@
 // A customer is deleted: what becomes of the cards in its transactions.
 import { describe, expect, test, vi } from 'vitest';
+import type { Answer, Order, StoredOrder } from '../../src/acquirers/contract.js';
 import { moveClockByMs } from '../../testkit/bank-day.js';
 import { auditOf, hasCard, OLD_PURCHASES, reviewedAtOnce, watchedCards } from '../../testkit/card-reviews.js';
 import { CARD } from '../../testkit/client.js';
 import { testGateway } from '../../testkit/gateway.js';
+import { locker, somebodyWaits, waitingForLocks } from '../../testkit/locks.js';
 import { ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 import { vaultOf } from '../../testkit/vault-client.js';
 
 const DAY_MS = 86_400_000;
+
+class WantsCards extends ScriptedAcquirer {
+  readonly needsCard = true;
+  prepare({ reference }: { reference: string }) {
+    return { reference };
+  }
+}
 
 describe('a customer is deleted', () => {
   test('→ the cards in its finished transactions go at once, the others when they are finished', async () => {
@@ -61,6 +70,51 @@ describe('a customer is deleted', () => {
     await vi.waitFor(async () => expect(await tokens()).toEqual([]), { timeout: 20_000 });
   });
 
+  test('while a refund of what it paid begins → the refund is decided in the end, with the card or without', async () => {
+    // Cannot refund without the card, nor take a refund back.
+    class OpensCards extends WantsCards {
+      override async ask(order: Order): Promise<Answer> {
+        const said = await super.ask(order);
+        if (order.operation !== 'refund') return said;
+        return order.openCard().then(
+          () => ({ kind: 'unknown', reason: 'unreadable' }),
+          () => ({ kind: 'not_sent' }),
+        );
+      }
+      override async reverse(order: StoredOrder) {
+        await order.openCard();
+        return super.reverse(order);
+      }
+    }
+    const acquirer = new OpensCards();
+    const gateway = await testGateway({ acquirers: [acquirer] });
+    const { api } = gateway;
+    await gateway.sql(`UPDATE merchant SET acquirer = 'scripted'`);
+    const vault = vaultOf(api);
+    const { customerId, virtualPan: pan } = await vault.newToken();
+    const completion = auditOf(
+      await api.complete(auditOf(await api.preauthorise({ pan, amount: 100 })), 100),
+    );
+    await moveClockByMs(gateway, 6 * DAY_MS);
+    const voidable = auditOf(await api.purchase({ pan }));
+    // The deletion stands still where it holds the card of what can still be voided.
+    const other = await locker(gateway);
+    await other.query('INSERT INTO card_held VALUES (1, $1, 1, now())', [voidable]);
+    const deleting = vault.deleteCustomer(customerId);
+    await somebodyWaits(gateway);
+    acquirer.nextFindings(...Array(500).fill(() => ({ kind: 'not_seen' })));
+    const refunding = api.refund(completion, 10);
+    const refunds = () => acquirer.requests.filter(({ operation }) => operation === 'refund').length;
+    // It was asked for, or it waits as well.
+    await vi.waitUntil(async () => refunds() + (await waitingForLocks(gateway)).length > 1, {
+      timeout: 20_000,
+    });
+    await other.rollback();
+    expect((await deleting).status).toBe(204);
+    const audit = Number((await refunding).headers.get('location')?.split('/').at(-1));
+    expect((await api.decided(audit)).status.transaction_status_code).toBe('error');
+  }, 30_000);
+
   test('while a payment with its token is under way → the card of that payment goes, too', async () => {
     const gateway = await testGateway();
     const vault = vaultOf(gateway.api);
@@ -73,12 +127,6 @@ describe('a customer is deleted', () => {
 });
 
 test('refund over a link that needs the card of a deleted customer → refused, and nothing is stored of it', async () => {
-  class WantsCards extends ScriptedAcquirer {
-    readonly needsCard = true;
-    prepare({ reference }: { reference: string }) {
-      return { reference };
-    }
-  }
   const gateway = await testGateway({ acquirers: [new WantsCards()] });
   const { api } = gateway;
   await gateway.sql(`UPDATE merchant SET acquirer = 'scripted'`);

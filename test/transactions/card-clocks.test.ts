@@ -1,0 +1,119 @@
+// By which clock a card ends, and what becomes of it when a clock is wrong.
+import { expect, test, vi } from 'vitest';
+import { Database } from '../../src/postgres/database.js';
+import {
+  auditOf,
+  destructionOn,
+  hasCard,
+  OLD_PURCHASES,
+  reviewedAtOnce,
+} from '../../testkit/card-reviews.js';
+import { addCast, testDatabase, testGateway } from '../../testkit/gateway.js';
+
+const DAY_MS = 86_400_000;
+
+test('card of a preauthorisation → there until ten minutes after its end, for what a slow clock still allowed', async () => {
+  const gateway = await testGateway();
+  const audit = auditOf(await gateway.api.preauthorise());
+  await gateway.advance('1h');
+  await reviewedAtOnce(gateway);
+  const endsIn = (interval: string) =>
+    gateway.sql(
+      'UPDATE transaction SET completable_until = gateway_now() + $2::interval, voidable_until = NULL WHERE audit = $1',
+      [audit, interval],
+    );
+  const lookNow = () => gateway.sql('UPDATE card_held SET look_at = gateway_now()');
+  for (const [interval, kept] of [
+    ['1 minute', true],
+    ['-9 minutes', true],
+    ['-11 minutes', false],
+  ] as const) {
+    await endsIn(interval);
+    await lookNow();
+    await reviewedAtOnce(gateway);
+    expect([interval, await hasCard(gateway, audit)]).toEqual([interval, kept]);
+  }
+});
+
+test('the database’s clock is days ahead of the gateway’s → nothing is destroyed, since it may be wrong', async () => {
+  const own = await testDatabase();
+  const database = new Database(own.url, { maxConnections: 1 });
+  try {
+    await addCast(own.url);
+    await database.query({ name: '', text: OLD_PURCHASES }, [1, 1, 1, '121 days', null]);
+    const left = async () =>
+      (
+        await database.query({
+          name: '',
+          text: 'SELECT FROM transaction WHERE payment_details_sealed IS NOT NULL',
+        })
+      ).rows;
+    for (const aheadMs of [-2 * DAY_MS, 2 * DAY_MS]) {
+      await destructionOn(database, aheadMs).run();
+      expect(await left()).toHaveLength(1);
+    }
+    await destructionOn(database).run();
+    expect(await left()).toEqual([]);
+  } finally {
+    await database.close();
+    await own.drop();
+  }
+});
+
+test('the clock that database and gateway share jumps ahead → nothing is destroyed for a day; then it counts', async () => {
+  const own = await testDatabase();
+  const database = new Database(own.url, { maxConnections: 1 });
+  const sql = async (text: string, values: unknown[] = []) =>
+    (await database.query({ name: '', text }, values)).rows;
+  const left = async () =>
+    (await sql('SELECT FROM transaction WHERE payment_details_sealed IS NOT NULL')).length;
+  const [wallMs, steadyMs] = [Date.now, performance.now.bind(performance)];
+  const clocks = async (aheadMs: number, passedMs: number) => {
+    vi.spyOn(Date, 'now').mockImplementation(() => wallMs() + aheadMs);
+    vi.spyOn(performance, 'now').mockImplementation(() => steadyMs() + passedMs);
+    await sql('UPDATE gateway SET advanced_ms = $1', [Math.round(aheadMs)]);
+  };
+  try {
+    await addCast(own.url);
+    await sql(OLD_PURCHASES, [1, 1, 1, '100 days', null]);
+    const destruction = destructionOn(database);
+    await destruction.run();
+    await clocks(21 * DAY_MS, 0);
+    await destruction.run();
+    expect(await left()).toBe(1);
+    await clocks(21.9 * DAY_MS, 0.9 * DAY_MS);
+    await destruction.run();
+    expect(await left()).toBe(1);
+    await clocks(22.1 * DAY_MS, 1.1 * DAY_MS);
+    await destruction.run();
+    expect(await left()).toBe(0);
+  } finally {
+    vi.restoreAllMocks();
+    await database.close();
+    await own.drop();
+  }
+});
+
+test('a clock that was ahead and is set back → cards end by the new time', async () => {
+  const gateway = await testGateway();
+  const hold = auditOf(await gateway.api.preauthorise());
+  await gateway.advance('1h');
+  await reviewedAtOnce(gateway);
+  // As far ahead as an earlier clock has put them.
+  await gateway.sql(`UPDATE card_review SET next_at = now() + interval '400 days'`);
+  await gateway.sql(`UPDATE card_held SET look_at = now() + interval '400 days'`);
+  await gateway.advance('8d');
+  const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  try {
+    // Such things are mended once a minute, and at first.
+    await vi.waitFor(
+      async () => {
+        await destructionOn(database, 8 * DAY_MS + 3_600_000).run();
+        expect(await hasCard(gateway, hold)).toBe(false);
+      },
+      { timeout: 20_000 },
+    );
+  } finally {
+    await database.close();
+  }
+});
