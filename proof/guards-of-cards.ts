@@ -212,7 +212,7 @@ export const CARD_GUARDS: readonly Guard[] = [
   {
     name: 'card number and CVV: erased once the acquirer was asked',
     file: CREATE,
-    find: '      eraseCard(opened ?? command);\n',
+    find: '        eraseCard(opened ?? command);\n',
     replace: '',
     tests: [['test/transactions/acquirer-answers.test.ts', 'asked once, with a reference of its own']],
   },

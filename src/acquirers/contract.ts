@@ -41,8 +41,8 @@ export interface StandaloneRefund extends AnyOrder {
 interface OnTarget extends AnyOrder {
   readonly target: Target;
   /**
-   * The card of the payment that it goes back to, as long as anything can be done with that. Never with a CVV. Rejects with
-   * `CardDestroyed` where it is gone.
+   * The card of the payment that it goes back to, as long as anything can be done with that: each time one of its own, which whoever
+   * asked erases (`number.erase()`) when it was sent. Never with a CVV. Rejects with `CardDestroyed` where it is gone.
    */
   openCard(): Promise<CardDetails>;
 }

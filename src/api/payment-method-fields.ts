@@ -79,8 +79,9 @@ export function methodOf({
   if (isVirtualPan(pan)) return { kind: 'virtual_pan', virtualPan: pan };
   const expiry = parseExpiry(expiry_date ?? '');
   if (expiry === undefined) throw new Error('the expiry date was not checked');
-  return {
-    kind: 'card',
-    card: { number: new CardNumber(pan), expiry, ...(cvv !== undefined && { cvv: new Cvv(cvv) }) },
-  };
+  const card = { number: new CardNumber(pan), expiry, ...(cvv !== undefined && { cvv: new Cvv(cvv) }) };
+  // The request keeps its body until it is answered. What stood there was a text, which nothing can erase: nobody keeps it.
+  creditcard.pan = card.number.mask;
+  if (card.cvv !== undefined) creditcard.cvv = card.cvv.mask;
+  return { kind: 'card', card };
 }

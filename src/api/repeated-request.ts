@@ -10,21 +10,25 @@ import type { AuthenticatedRequest } from './request-context.js';
 export async function refusalOfOperation(
   { creates = false }: { readonly creates?: boolean },
   context: AuthenticatedRequest,
-  body: unknown,
+  merchantId: unknown,
   error: unknown,
   lookup: Lookup,
 ): Promise<RefusedRequest | undefined> {
   const refusal = refusalOf(error, creates);
   if (!creates || refusal?.status !== 422) return refusal;
-  return (await refusalAsRepeated(context, body, lookup)) ?? refusal;
+  return (await refusalAsRepeated(context, merchantId, lookup)) ?? refusal;
+}
+
+/** The merchant that a body names, whatever else is wrong with it. */
+export function merchantIn(body: unknown): unknown {
+  return (body as { merchant?: { id?: unknown } } | null | undefined)?.merchant?.id;
 }
 
 async function refusalAsRepeated(
   { caller, correlationId }: AuthenticatedRequest,
-  body: unknown,
+  merchantId: unknown,
   lookup: Lookup,
 ): Promise<RefusedRequest | undefined> {
-  const merchantId = (body as { merchant?: { id?: unknown } } | null | undefined)?.merchant?.id;
   const merchant = typeof merchantId === 'number' ? caller.merchants.get(merchantId) : undefined;
   if (correlationId === undefined || merchant === undefined) return undefined;
   const holder = await lookup.holderOf(caller, merchant, correlationId).catch(() => undefined);

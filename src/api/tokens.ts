@@ -2,7 +2,7 @@
 import { BankAccount } from '../values/bank-account.js';
 import { CardNumber, isVirtualPan, parseExpiry } from '../values/card.js';
 import type { CustomerId } from '../values/ids.js';
-import type { Account } from '../vault/account.js';
+import { type Account, eraseSecrets } from '../vault/account.js';
 import type { Token } from '../vault/tokens.js';
 import { PAGE_LIMIT } from './limits.js';
 import { operation } from './operation.js';
@@ -72,12 +72,10 @@ function accountOf({ general_creditcard: card, general_bankaccount: bank }: Acco
   if (card !== undefined) {
     const expiry = parseExpiry(card['CARD.EXPIRY']);
     if (expiry === undefined) throw new Error('the expiry date was not checked');
-    return {
-      type: 'general_creditcard',
-      number: new CardNumber(card['CARD.PAN']),
-      expiry,
-      name: card['CARD.NAME'],
-    };
+    const number = new CardNumber(card['CARD.PAN']);
+    // The request keeps its body until it is answered.
+    card['CARD.PAN'] = number.mask;
+    return { type: 'general_creditcard', number, expiry, name: card['CARD.NAME'] };
   }
   if (bank === undefined) throw new Error('the account was not checked');
   const { 'BANK.BSB': bsb, 'BANK.ACCOUNT_NUMBER': number, 'BANK.ACCOUNT_NAME': name } = bank;
@@ -142,12 +140,11 @@ export const TOKEN_OPERATIONS = [
     async handle(request, { tokens }: VaultServices) {
       const access = accessOf(request);
       const { customer_id: customerId } = request.path;
-      const { preferred_name: preferredName, active, account } = request.body;
-      const token = await tokens.create(access, customerId, {
-        preferredName,
-        active,
-        account: accountOf(account),
-      });
+      const { preferred_name: preferredName, active } = request.body;
+      const account = accountOf(request.body.account);
+      const token = await tokens
+        .create(access, customerId, { preferredName, active, account })
+        .finally(() => eraseSecrets(account));
       const body = tokenObject(token, customerId, access);
       return { status: 201, merchantId: access.merchantId, body, location: body._links.self.href };
     },
@@ -188,12 +185,11 @@ export const TOKEN_OPERATIONS = [
     async handle(request, { tokens }: VaultServices) {
       const access = accessOf(request);
       const { customer_id: customerId, token_id: tokenId } = request.path;
-      const { preferred_name: preferredName, active, account } = request.body;
-      const token = await tokens.update(access, customerId, tokenId, {
-        preferredName,
-        active,
-        account: account && accountOf(account),
-      });
+      const { preferred_name: preferredName, active, account: wish } = request.body;
+      const account = wish && accountOf(wish);
+      const token = await tokens
+        .update(access, customerId, tokenId, { preferredName, active, account })
+        .finally(() => eraseSecrets(account));
       return { status: 200, merchantId: access.merchantId, body: tokenObject(token, customerId, access) };
     },
   }),

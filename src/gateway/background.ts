@@ -1,8 +1,9 @@
 // The background loops of a gateway: heartbeats, the resolver, the sweep, the clearing of direct debits, the close of settlement
-// days, the destruction of cards and the end of old events.
+// days, the destruction of cards, the end of old events and the overwriting of memory.
 import type { Logger } from 'pino';
 import type { Clearing } from '../directdebit/clearing.js';
 import { EventRetention } from '../events/retention.js';
+import { ReadBuffer } from '../http/read-buffer.js';
 import { DayClosing } from '../settlement/closing.js';
 import type { AuditLeases } from '../transactions/audit-leases.js';
 import { CardDestruction } from '../transactions/card-destruction.js';
@@ -13,6 +14,7 @@ import type { SearchFence } from '../transactions/search-fence.js';
 import { Sweep } from '../transactions/sweep.js';
 import type { DatabaseWatch } from './database-watch.js';
 import type { Databases } from './databases.js';
+import { overwriteGarbage } from './garbage.js';
 import { Loop } from './loop.js';
 import type { Settings } from './settings.js';
 
@@ -22,6 +24,7 @@ const SWEEP_EVERY_MS = 1_000;
 const CLOSE_DAYS_EVERY_MS = 1_000;
 const DESTROY_CARDS_EVERY_MS = 1_000;
 const FORGET_EVENTS_EVERY_MS = 3_600_000;
+const OVERWRITE_EVERY_MS = 10_000;
 
 export interface BackgroundParts {
   readonly settings: Settings;
@@ -44,6 +47,8 @@ export class Background {
   readonly #closing: Loop;
   readonly #destroying: Loop;
   readonly #forgetting: Loop;
+  readonly #overwriting: Loop;
+  readonly #readBuffer = new ReadBuffer();
 
   constructor(private readonly parts: BackgroundParts) {
     const { settings, log, watch, databases, resolver, clearing } = parts;
@@ -68,11 +73,21 @@ export class Background {
       },
       onClocksApart: (seconds) =>
         log.error({ seconds }, 'the clocks of gateway and database differ: no cards are destroyed'),
+      onClockJumped: (seconds) =>
+        log.error({ seconds }, 'the clock of this machine has jumped: no cards are destroyed for a day'),
       onBehind: (hours) => log.warn({ hours }, 'cards that should be gone are still there'),
     });
     this.#destroying = new Loop(() => destruction.run(), DESTROY_CARDS_EVERY_MS, failed('card destruction'));
     const retention = new EventRetention(databases.background, settings.eventDays);
     this.#forgetting = new Loop(() => retention.run(), FORGET_EVENTS_EVERY_MS, failed('event retention'));
+    this.#overwriting = new Loop(
+      async () => {
+        await overwriteGarbage();
+        await this.#readBuffer.overwrite();
+      },
+      OVERWRITE_EVERY_MS,
+      failed('overwriting of memory'),
+    );
     this.#heartbeats = new Loop(
       () => this.#heartbeat(),
       HEARTBEAT_EVERY_MS,
@@ -87,6 +102,7 @@ export class Background {
 
   async stop(): Promise<void> {
     await Promise.all(this.#all.map((loop) => loop.stop()));
+    this.#readBuffer.close();
   }
 
   /** Something has fallen into doubt. */
@@ -102,6 +118,7 @@ export class Background {
       this.#closing,
       this.#destroying,
       this.#forgetting,
+      this.#overwriting,
       this.#heartbeats,
     ];
   }

@@ -52,6 +52,8 @@ export function refuse(
   else if (reply.hasHeader('connection') && request.raw.complete && reply.raw.shouldKeepAlive)
     reply.header('connection', 'keep-alive');
   reply.headers(headers).header('content-type', JSON_TYPE);
+  // Of a body that was not read: there may be a card number in it.
+  (request.raw.read() as Buffer | null)?.fill(0);
   const { audit, code: outcome } = refusal;
   failedAnswers.note(request, status, outcome, audit);
   return send(

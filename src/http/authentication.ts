@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { type RefusedRequest, refused } from '../api/problems.js';
 import type { Caller, Callers } from '../merchants/callers.js';
+import { containsCardNumber } from '../values/card-in-text.js';
 import { isRestricted } from '../values/text.js';
 import type { FailedLogIns } from './failed-log-ins.js';
 import type { RateLimit } from './rate-limit.js';
@@ -61,13 +62,16 @@ async function prove(
   const { username, secret } = basicCredentials(request);
   if (username === undefined) return undefined;
   // A name that no user can have is looked for like any other, but never reaches the database as it is.
-  return callers.authenticate(credentials, isRestricted(username) ? username : '', secret);
+  const possible = isRestricted(username) && !containsCardNumber(username);
+  return callers.authenticate(credentials, possible ? username : '', secret);
 }
 
 function basicCredentials({ headers }: FastifyRequest): { username?: string; secret: string } {
   const [, encoded = ''] = /^Basic +([A-Za-z0-9+/=_-]+) *$/i.exec(headers.authorization ?? '') ?? [];
   if (encoded === '') return { secret: '' };
-  const decoded = Buffer.from(encoded, 'base64').toString('utf8');
+  const bytes = Buffer.from(encoded, 'base64');
+  const decoded = bytes.toString('utf8');
+  bytes.fill(0);
   const colon = decoded.indexOf(':');
   return { username: decoded.slice(0, Math.max(colon, 0)), secret: decoded.slice(colon + 1) };
 }

@@ -4,7 +4,7 @@ import { allowed, patternOf } from '../api/addresses.js';
 import type { Operation } from '../api/operation.js';
 import { ADDRESSES, OPERATIONS, type OperationServices } from '../api/operations.js';
 import { refused } from '../api/problems.js';
-import { refusalOfOperation } from '../api/repeated-request.js';
+import { merchantIn, refusalOfOperation } from '../api/repeated-request.js';
 import { type AuthenticatedRequest, authenticated } from '../api/request-context.js';
 import type { Caller } from '../merchants/callers.js';
 import type { InFlightRequest, SearchFence } from '../transactions/search-fence.js';
@@ -60,7 +60,10 @@ function addOperation(
         // Not returned: the framework would wait for it to be sent, as it has been.
         send(log, request, reply, said, said.body === undefined ? undefined : JSON.stringify(said.body));
       } catch (error) {
-        throw (await refusalOfOperation(operation, context, request.body, error, lookup)) ?? error;
+        const { body } = request;
+        // A card number may stand anywhere in it, and what follows takes its time.
+        request.body = undefined;
+        throw (await refusalOfOperation(operation, context, merchantIn(body), error, lookup)) ?? error;
       } finally {
         if (inFlight !== undefined) searchFence.leave(inFlight);
       }

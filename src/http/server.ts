@@ -10,6 +10,7 @@ import { originForm, parseQuery } from '../api/target.js';
 import type { Room } from '../transactions/room.js';
 import { receive, refuse } from './answers.js';
 import { Connections } from './connections.js';
+import { readJson } from './json-body.js';
 import { makeServer } from './one-at-a-time.js';
 import { addOperations, type RouteServices } from './operation-routes.js';
 import { door } from './overload.js';
@@ -70,21 +71,7 @@ export function buildServer(services: ServerServices): FastifyInstance {
   app.addHook('onClose', async () => connections.close());
 
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    // Many clients name a content type even where there is no content.
-    if (request.method === 'DELETE') return done(null);
-    if (!isPlain(request)) return done(refused('unsupported_media_type', ['header', 'Content-Encoding']));
-    let parsed: unknown;
-    try {
-      parsed = JSON.parse(body.toString('utf8'));
-    } catch {
-      return done(refused('malformed_json', ['body']));
-    } finally {
-      // There may be a card number and a CVV in it.
-      body.fill(0);
-    }
-    done(null, parsed);
-  });
+  app.addContentTypeParser('application/json', readJson);
 
   app.decorateRequest('context');
   app.addHook('onRequest', (request, reply, done) => {
@@ -103,10 +90,6 @@ export function buildServer(services: ServerServices): FastifyInstance {
 /** Two of them come joined by a comma and a space. */
 function hostNamedOnce({ raw: { httpVersion, headers } }: FastifyRequest): boolean {
   return headers.host === undefined ? httpVersion !== '1.1' : !headers.host.includes(' ');
-}
-
-function isPlain({ headers: { 'content-encoding': encoding = 'identity' } }: FastifyRequest): boolean {
-  return encoding.toLowerCase() === 'identity';
 }
 
 function notFound(request: FastifyRequest, reply: FastifyReply): RefusedRequest {

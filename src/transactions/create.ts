@@ -63,10 +63,11 @@ export class Creation {
     passing?.('received');
     const place = new LinkPlace(room, command.caller.organisationId);
     try {
+      let opened: Opened | undefined;
       let claimed: Claimed;
       let answer: Answer;
       try {
-        const opened = await this.#open(command);
+        opened = await this.#open(command);
         place.take(linkOf(opened));
         const priced = price(opened);
         claimed = await this.#claim(priced); // commit A: nothing is sent before it
@@ -80,8 +81,8 @@ export class Creation {
           answer = await asking.ask(claimed);
         }
       } finally {
-        // The link has erased it when it was sent. Whatever became of it, nobody may send it after this.
-        eraseCvv(command);
+        // From here on the card is needed sealed only. Whoever still has the order, because its time is up, sends nothing for it.
+        eraseCard(opened ?? command);
       }
       passing?.('answered');
       const transaction = await finisher.finish(claimed.intent, answer); // commit B: nothing is answered before it
@@ -255,11 +256,15 @@ function linkOf(opened: Opened): string {
   return opened.target?.acquirer ?? opened.merchant.acquirer ?? 'none';
 }
 
-function eraseCvv(command: Command): void {
-  if (!isTargeted(command) && command.method.kind === 'card') command.method.card.cvv?.erase();
+function eraseCard(paid: Command | Opened): void {
+  if (isTargeted(paid) || paid.method.kind !== 'card') return;
+  const { number, cvv } = paid.method.card;
+  number.erase();
+  // The link has done that when it was sent.
+  cvv?.erase();
 }
 
-function secretsOf(method: PaymentMethod): string {
+function secretsOf(method: PaymentMethod): string | Buffer {
   return method.kind === 'card' ? cardSecrets(method.card) : bankSecrets(method.bankAccount);
 }
 

@@ -31,14 +31,29 @@ export function shownAccount(account: Account): ShownAccount {
   return { 'BANK.BSB': bsb, 'BANK.ACCOUNT_NUMBER': accountNumber, 'BANK.ACCOUNT_NAME': accountName };
 }
 
-/** The text that is sealed. */
-export function secretsOf(account: Account): string {
+/** What is sealed: a text, or bytes that can be overwritten. */
+export function secretsOf(account: Account): string | Buffer {
   return account.type === 'general_creditcard' ? cardSecrets(account) : bankSecrets(account.bankAccount);
 }
 
-/** The CVV is never part of it. */
-export function cardSecrets({ number, expiry }: Pick<CardDetails, 'number' | 'expiry'>): string {
-  return JSON.stringify({ pan: number.reveal(), expiry });
+const BEFORE_PAN = '{"pan":"';
+const MOST_BYTES = 80;
+
+/** JSON. The CVV is never part of it. */
+export function cardSecrets({
+  number,
+  expiry: { month, year },
+}: Pick<CardDetails, 'number' | 'expiry'>): Buffer {
+  const secrets = Buffer.allocUnsafe(MOST_BYTES);
+  let end = secrets.write(BEFORE_PAN, 'latin1');
+  end += number.writeTo(secrets, end);
+  end += secrets.write(`","expiry":{"month":${month},"year":${year}}}`, end, 'latin1');
+  return secrets.subarray(0, end);
+}
+
+/** Whoever brought the account in the open does not need it any more. */
+export function eraseSecrets(account: Account | undefined): void {
+  if (account?.type === 'general_creditcard') account.number.erase();
 }
 
 export function cardFromSecrets(secrets: string): CardDetails {

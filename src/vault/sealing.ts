@@ -44,12 +44,16 @@ function boundTo(place: Place, version: number): Buffer {
   return Buffer.from(`${table}/${organisationId}/${merchantId}/${row}/${field}/${version}`, 'latin1');
 }
 
-/** Nonce, ciphertext and tag in one piece. */
-export function seal(dataKey: DataKey, place: Place, text: string): Buffer {
+/** Nonce, ciphertext and tag in one piece. What is given as bytes is overwritten. */
+export function seal(dataKey: DataKey, place: Place, secrets: string | Buffer): Buffer {
   const iv = nonce();
   const cipher = createCipheriv('aes-256-gcm', dataKey.key, iv);
   cipher.setAAD(boundTo(place, dataKey.version));
-  return Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+  if (typeof secrets === 'string')
+    return Buffer.concat([iv, cipher.update(secrets, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+  const sealed = cipher.update(secrets);
+  secrets.fill(0);
+  return Buffer.concat([iv, sealed, cipher.final(), cipher.getAuthTag()]);
 }
 
 export function open(dataKey: DataKey, place: Place, sealed: Buffer): string {
@@ -60,8 +64,14 @@ export function open(dataKey: DataKey, place: Place, sealed: Buffer): string {
   decipher.setAAD(boundTo(place, dataKey.version));
   decipher.setAuthTag(sealed.subarray(-TAG_BYTES));
   try {
-    const text = decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES));
-    return Buffer.concat([text, decipher.final()]).toString('utf8');
+    const opened = decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES));
+    try {
+      // In this mode everything is there already; what is left is to see whether it was changed.
+      decipher.final();
+      return opened.toString('utf8');
+    } finally {
+      opened.fill(0);
+    }
   } catch {
     throw new SealBroken();
   }

@@ -106,7 +106,8 @@ async function openCard(order: Order) {
   if ('target' in order) return order.openCard();
   if (order.method.kind !== 'card') throw new Error('the transaction has no card');
   const { number, expiry } = order.method.card;
-  return { number, expiry };
+  // From its seal, each time anew: whoever asked may erase it.
+  return { number: new CardNumber(number.reveal()), expiry };
 }
 
 /** Prepares an order if the link wants that, and keeps what it prepared as the database would. */

@@ -188,9 +188,11 @@ test('acquirer → asked once, with a reference of its own, the amount, and the 
   const { requests } = acquirer;
   const from = requests.length;
   const pan = '5555555555554444';
-  let cvv: string | undefined;
+  let asked: unknown;
   acquirer.nextAnswers((order) => {
-    cvv = 'method' in order && order.method.kind === 'card' ? order.method.card.cvv?.reveal() : undefined;
+    if (!('method' in order) || order.method.kind !== 'card') return answered('00');
+    const { number, cvv } = order.method.card;
+    asked = { pan: number.reveal(), cvv: cvv?.reveal() };
     return answered('00');
   });
   const purchase = await gateway.api.purchase({
@@ -206,11 +208,11 @@ test('acquirer → asked once, with a reference of its own, the amount, and the 
   expect(purchasing).toMatchObject({ operation: 'purchase', amountCents: 1234, currency: 'NZD' });
   const method = purchasing !== undefined && 'method' in purchasing ? purchasing.method : undefined;
   if (method?.kind !== 'card') throw new Error('the purchase came without a card');
-  expect(method.card.number.reveal()).toBe(pan);
+  expect(asked).toEqual({ pan, cvv: '987' });
   expect(method.card.expiry).toEqual({ month: 11, year: 2038 });
-  expect(cvv).toBe('987');
   // It has been asked: the digits are overwritten.
-  expect(method.card.cvv?.erased).toBe(true);
+  expect([method.card.number.erased, method.card.cvv?.erased]).toEqual([true, true]);
+  expect(() => method.card.number.reveal()).toThrow('the card number was erased');
   expect(() => method.card.cvv?.reveal()).toThrow('the CVV was erased');
   expect(purchasing).not.toHaveProperty('target');
   expect(refunding).toMatchObject({

@@ -22,6 +22,7 @@ import {
 } from './composition.js';
 import type { Dialect } from './dialect.js';
 import type { Line } from './line.js';
+import type { Message } from './message.js';
 import { isStale, type Numbers, originalData, typeOf, typesOf } from './numbers.js';
 import type { Exchange, Response } from './outstanding.js';
 import { Preparation, type PreparationParts } from './preparation.js';
@@ -126,12 +127,9 @@ export class Iso8583Link implements AcquirerLink {
     const { line, dialect } = this.#parts;
     const types = typesOf(order.operation, dialect);
     const type = repeated ? dialect.types.completion.repeat : types.sent;
-    return line.exchange(
-      numbers,
-      types.answer,
-      (message) => composePayment(message, dialect, type, order, card, numbers, original),
-      card.cvv,
-    );
+    const compose = (message: Message) =>
+      composePayment(message, dialect, type, order, card, numbers, original);
+    return erasing(order, card, line.exchange(numbers, types.answer, compose, card.cvv));
   }
 
   async #answerOf(exchange: Exchange, order: Order, numbers: Numbers): Promise<Answer> {
@@ -179,9 +177,9 @@ export class Iso8583Link implements AcquirerLink {
   ): Promise<Exchange> {
     const { line, dialect } = this.#parts;
     const { sent, repeat, answer } = dialect.types.reversal;
-    return line.exchange(numbers, answer, (message) =>
-      composeReversal(message, dialect, repeated ? repeat : sent, order, card, numbers, original),
-    );
+    const compose = (message: Message) =>
+      composeReversal(message, dialect, repeated ? repeat : sent, order, card, numbers, original);
+    return erasing(order, card, line.exchange(numbers, answer, compose));
   }
 
   /** Every code but those that ask for a repetition acknowledges an advice, and nothing is repeated after it. */
@@ -292,4 +290,10 @@ export class Iso8583Link implements AcquirerLink {
 interface Opened {
   readonly card: CardDetails;
   readonly original: Original;
+}
+
+/** The message of the exchange is written by now: a card that was opened from its seal for it is not needed any more. */
+function erasing<Result>(order: Order | StoredOrder, card: CardDetails, exchange: Result): Result {
+  if ('openCard' in order) card.number.erase();
+  return exchange;
 }
