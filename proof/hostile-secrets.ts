@@ -33,9 +33,22 @@ export class Secrets {
     this.#mark = chance.digits(6);
     this.#markForms = encodedForms(this.#mark);
     // With a zero in front they cannot be mistaken for an audit or another identifier.
-    this.#cvvs = Array.from({ length: 8 }, () => `0${chance.between(100, 999)}`);
+    this.#cvvs = Array.from({ length: 8 }, () => `0${chance.between(500, 799)}`);
     this.#cvvForms = this.#cvvs.flatMap(encodedForms);
     this.#cvvPattern = new RegExp(`(?<![0-9A-Za-z.*])(${this.#cvvs.join('|')})(?![0-9A-Za-z])`);
+  }
+
+  get mark(): string {
+    return this.#mark;
+  }
+
+  get cvvs(): readonly string[] {
+    return this.#cvvs;
+  }
+
+  /** Whether these twelve digits are those of one of the cards, from the fourth on. */
+  isCore(digits: string): boolean {
+    return this.#cores.has(digits);
   }
 
   get cardCount(): number {

@@ -10,7 +10,13 @@ import type { LedgerEntry } from '../src/acquirers/simulator/ledger.js';
 import { basicAuthorization, paymentBody } from './bodies.js';
 import { STORED_TRANSACTIONS, type StoredTransaction } from './books.js';
 import { call } from './caller.js';
-import { type GatewayProcess, type RunningProcess, run, start } from './gateway-process.js';
+import {
+  type GatewayProcess,
+  type RunningProcess,
+  run,
+  type StartOptions,
+  start,
+} from './gateway-process.js';
 import { KillableDatabase } from './killable-database.js';
 import { asEnvironment } from './project.js';
 
@@ -81,17 +87,25 @@ export class Installation<Database extends InstalledDatabase = KillableDatabase>
   }
 
   /** Starts a gateway process, which may end before it listens. */
-  startGateway(settings: Settings = {}, databaseUrl = this.#databaseUrl): RunningProcess {
+  startGateway(
+    settings: Settings = {},
+    databaseUrl = this.#databaseUrl,
+    keep: StartOptions['keep'] = 'the end',
+  ): RunningProcess {
     const environment = this.#environment({ PORT: '0', LOG_LEVEL: 'warn', ...settings });
-    const gateway = start(['serve'], { ...environment, DATABASE_URL: databaseUrl }, { keep: 'the end' });
+    const gateway = start(['serve'], { ...environment, DATABASE_URL: databaseUrl }, { keep });
     this.#running.add(gateway);
     void gateway.ended.then(() => this.#running.delete(gateway));
     return gateway;
   }
 
   /** A gateway that listens and is not meant to end. */
-  async startedGateway(settings?: Settings, databaseUrl?: string): Promise<AttackedGateway> {
-    const gateway = this.startGateway(settings, databaseUrl);
+  async startedGateway(
+    settings?: Settings,
+    databaseUrl?: string,
+    keep?: StartOptions['keep'],
+  ): Promise<AttackedGateway> {
+    const gateway = this.startGateway(settings, databaseUrl, keep);
     const baseUrl = await gateway.listening;
     if (baseUrl === undefined) throw new Error(`no gateway: ${gateway.output()}`);
     return { ...gateway, baseUrl };

@@ -47,7 +47,7 @@ function withoutTransactionIds(table: string, row: string): string {
 }
 
 /** Every row of every table as text; binary columns show as hexadecimal. */
-export async function rowsOf({ sql }: TestGateway): Promise<string[]> {
+export async function rowsOf({ sql }: Pick<TestGateway, 'sql'>): Promise<string[]> {
   const tables = await sql<{ name: string }>(
     // What is in a partition is in its table.
     `SELECT quote_ident(relname) AS name FROM pg_class
