@@ -57,6 +57,13 @@ export const ROUTE_GUARDS: readonly Guard[] = [
     tests: [[REROUTING, 'the other link cannot be stored']],
   },
   {
+    name: 'routes: nothing is prepared for a target that may still be moved',
+    file: CREATE,
+    find: "target.status === 'unknown' || ",
+    replace: '',
+    tests: [[REROUTING, 'whose target is decided on another link just then']],
+  },
+  {
     name: 'routes: no route leads from test to live',
     file: 'src/transactions/link.ts',
     find: 'names.filter((name) => usable(links.known(name), merchant) !== undefined)',

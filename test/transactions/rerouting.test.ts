@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import type { Host } from '../../testkit/iso8583-host/host.js';
+import { locker, somebodyWaits } from '../../testkit/locks.js';
 import { ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 import { cardAnsweredWith, cardWithFault } from '../../testkit/test-cards.js';
 import { auditOf, heard, PATIENTLY, RoutedShops, type Shop } from './routed-shops.js';
@@ -149,6 +150,43 @@ test('not sent, and the other link cannot be stored → not asked, and it stays 
     { acquirer: 'scripted', status: 'error' },
   ]);
   expect(await alone.ledger()).toEqual([]);
+});
+
+test('a refund whose target is decided on another link just then → not sent, since nothing was prepared for that link', async () => {
+  const preparing = (name: string) =>
+    Object.assign(new ScriptedAcquirer(), { name, prepare: () => ({ by: name }) });
+  const [first, second] = [preparing('first'), preparing('second')];
+  const alone = await testGateway({
+    acquirers: [first, second],
+    settings: { ACQUIRER_DEADLINE_MS: '30000' },
+  });
+  await alone.sql(`UPDATE merchant SET acquirer = 'first' WHERE id = 1`);
+  const model = await alone.api.purchase({ amount: 100 });
+  const held = first.holdNextAnswer();
+  const paying = alone.api.purchase({ amount: 100 });
+  await held.asked;
+  const mover = await locker(alone);
+  // Whoever reads goes on, and who writes waits and sees then what this has done.
+  await mover.query('LOCK TABLE transaction IN EXCLUSIVE MODE');
+  await mover.query(
+    `UPDATE transaction t SET acquirer = 'second', prepared = '{"by":"second"}', version = t.version + 1,
+       (status, gateway_status_code, response_code, response_message, settlement_date, authorisation_code, voidable_until, decided_at) =
+       (SELECT status, gateway_status_code, response_code, response_message, settlement_date, authorisation_code, voidable_until,
+          decided_at FROM transaction m WHERE m.organisation_id = 1 AND m.audit = $1)
+     WHERE organisation_id = 1 AND status = 'unknown'`,
+    [auditOf(model)],
+  );
+  const [row] = await alone.sql<{ audit: number }>(`SELECT audit FROM transaction WHERE status = 'unknown'`);
+  const refunding = alone.api.refund(row?.audit ?? 0, 50);
+  await somebodyWaits(alone);
+  await mover.commit();
+  const { status, body } = await refunding;
+  expect([status, body.status]).toEqual([201, expect.objectContaining({ gateway_status_code: 1 })]);
+  expect(second.requests).toEqual([]);
+  held.answer({ kind: 'not_sent' });
+  expect((await paying).body.status.transaction_status_code).toBe('approved');
+  expect((await alone.api.refund(row?.audit ?? 0, 50)).body.status.transaction_status_code).toBe('approved');
+  expect(second.requests.map(({ operation }) => operation)).toEqual(['refund']);
 });
 
 describe('perhaps sent', () => {
