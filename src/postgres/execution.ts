@@ -52,6 +52,8 @@ export class Execution<Row> implements pg.Submittable {
   readonly #rows: Row[] = [];
   #count = 0;
   #description: Description | undefined;
+  /** Why a row could not be read. Thrown at once, it would end the process. */
+  #unread: unknown;
 
   constructor(
     { name, text }: Statement,
@@ -95,13 +97,11 @@ export class Execution<Row> implements pg.Submittable {
   }
 
   handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
-    const { names, parsers, emptyRow } = this.#description as Description;
-    const row: Record<string, unknown> = { ...emptyRow };
-    for (let column = 0; column < fields.length; column += 1) {
-      const field = fields[column] as string | null;
-      if (field !== null) row[names[column] as string] = parsers[column]?.(field);
+    try {
+      this.#rows.push(rowOf(this.#description as Description, fields) as Row);
+    } catch (error) {
+      this.#unread ??= error;
     }
-    this.#rows.push(row as Row);
   }
 
   /** How many rows it was is the last word, whatever the command. */
@@ -111,7 +111,8 @@ export class Execution<Row> implements pg.Submittable {
 
   /** Only now it is committed: what the server says before, it says before its commit. */
   handleReadyForQuery(): void {
-    this.settled.resolve({ rows: this.#rows, count: this.#count });
+    if (this.#unread === undefined) this.settled.resolve({ rows: this.#rows, count: this.#count });
+    else this.settled.reject(this.#unread);
   }
 
   handleError(error: unknown): void {
@@ -123,4 +124,16 @@ export class Execution<Row> implements pg.Submittable {
   handleEmptyQuery(): void {}
   handleCopyInResponse(): void {}
   handleCopyData(): void {}
+}
+
+function rowOf(
+  { names, parsers, emptyRow }: Description,
+  fields: readonly (string | null)[],
+): Record<string, unknown> {
+  const row: Record<string, unknown> = { ...emptyRow };
+  for (let column = 0; column < fields.length; column += 1) {
+    const field = fields[column] as string | null;
+    if (field !== null) row[names[column] as string] = parsers[column]?.(field);
+  }
+  return row;
 }

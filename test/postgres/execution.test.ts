@@ -1,4 +1,5 @@
 // Statements that are prepared once for a session and executed many times, over one session each.
+import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Database } from '../../src/postgres/database.js';
 import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
@@ -90,5 +91,17 @@ test('the server goes away during a statement → unavailable, and the next has 
   const one = { name: 'one', text: 'SELECT $1::integer AS one' };
   expect((await database.query(one, [1])).rows).toEqual([{ one: 1 }]);
   await expect(database.query(end, [1])).rejects.toThrow('not available');
+  expect((await database.query(one, [1])).rows).toEqual([{ one: 1 }]);
+});
+
+test('a row cannot be read → the statement has failed, not the process, and the next is served', async () => {
+  // A type that nothing else here reads.
+  pg.types.setTypeParser(pg.types.builtins.MACADDR, () => {
+    throw new Error('no such address');
+  });
+  const address = { name: 'address', text: 'SELECT $1::macaddr AS address' };
+  const one = { name: 'one', text: 'SELECT $1::integer AS one' };
+  expect((await database.query(one, [1])).rows).toEqual([{ one: 1 }]);
+  await expect(database.query(address, ['08:00:2b:01:02:03'])).rejects.toThrow('not available');
   expect((await database.query(one, [1])).rows).toEqual([{ one: 1 }]);
 });
