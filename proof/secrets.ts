@@ -22,7 +22,7 @@ const values = programOptions({
   requests: { type: 'string', default: '5000' },
   /** Of the shop, at the same time. */
   lanes: { type: 'string', default: '16' },
-  /** How long after the last request the memory is read. */
+  /** How long after the last request the memory is read; 0: it is not. */
   seconds: { type: 'string', default: '60' },
   seed: { type: 'string' },
 });
@@ -75,9 +75,10 @@ const inScan = await plantedUnseen();
 
 const waitMs = Number(values.seconds) * 1_000 - (performance.now() - lastRequestMs);
 if (waitMs > 0) await sleep(waitMs);
-const inMemory = isReadable(gateway.pid) ? memoryWithSecrets(secrets) : undefined;
-if (inMemory === undefined) say('SKIPPED: the memory of the gateway cannot be read here');
-else say(`… in memory: ${JSON.stringify(tally(inMemory.found))}`);
+const isToBeRead = Number(values.seconds) > 0;
+const inMemory = isToBeRead && isReadable(gateway.pid) ? memoryWithSecrets(secrets) : undefined;
+if (isToBeRead && inMemory === undefined) say('SKIPPED: the memory of the gateway cannot be read here');
+if (inMemory !== undefined) say(`… in memory: ${JSON.stringify(tally(inMemory.found))}`);
 const misplacedInMemory = inMemory === undefined ? [] : memoryWithSecrets(misplaced).found;
 
 await installation.sql(AGE_EVERYTHING);
