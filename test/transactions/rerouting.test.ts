@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import type { Host } from '../../testkit/iso8583-host/host.js';
-import { locker, somebodyWaits } from '../../testkit/locks.js';
+import { locker } from '../../testkit/locks.js';
 import { ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 import { cardAnsweredWith, cardWithFault } from '../../testkit/test-cards.js';
 import { auditOf, heard, PATIENTLY, RoutedShops, type Shop } from './routed-shops.js';
@@ -178,7 +178,13 @@ test('a refund whose target is decided on another link just then → not sent, s
   );
   const [row] = await alone.sql<{ audit: number }>(`SELECT audit FROM transaction WHERE status = 'unknown'`);
   const refunding = alone.api.refund(row?.audit ?? 0, 50);
-  await somebodyWaits(alone);
+  // The claim, and not somebody in the background: it has looked the target up by then.
+  await vi.waitUntil(async () => {
+    const waiting = await alone.sql(
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%refundable_from%'`,
+    );
+    return waiting.length > 0;
+  }, PATIENTLY);
   await mover.commit();
   const { status, body } = await refunding;
   expect([status, body.status]).toEqual([201, expect.objectContaining({ gateway_status_code: 1 })]);
