@@ -17,10 +17,10 @@ const values = programOptions({
   jars: { type: 'string', default: process.env.TOLLGATE_TEST_JPOS ?? '' },
   // as2805 or ascii87; both unless one is named.
   dialect: { type: 'string' },
-  purchases: { type: 'string', default: '20000' },
+  purchases: { type: 'string', default: '40000' },
   // Of the link, and how many purchases are under way at once.
-  connections: { type: 'string', default: '4' },
-  clients: { type: 'string', default: '128' },
+  connections: { type: 'string', default: '2' },
+  clients: { type: 'string', default: '512' },
 });
 
 const dialects = values.dialect === undefined ? [AS2805.name, ASCII87.name] : [values.dialect];
