@@ -30,7 +30,10 @@ export interface Held<Reply> {
 export class ScriptedAcquirer implements AcquirerLink {
   readonly name = 'scripted';
 
-  constructor(readonly mode: Mode = 'test') {}
+  constructor(
+    readonly mode: Mode = 'test',
+    readonly simulated?: true,
+  ) {}
 
   /** Everything that was asked, in order. */
   readonly requests: Order[] = [];

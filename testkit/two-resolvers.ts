@@ -26,7 +26,8 @@ export function times(list: readonly string[], reference: string): number {
 }
 
 export class TwoResolvers {
-  readonly acquirer = new ScriptedAcquirer();
+  /** Simulated: however often it fails as it is told, it is asked again. */
+  readonly acquirer = new ScriptedAcquirer('test', true);
   one!: TestGateway;
   other!: TestGateway;
 

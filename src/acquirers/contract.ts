@@ -152,7 +152,7 @@ export interface AcquirerLink {
   /** Only of links that keep connections. */
   readonly status?: LinkStatus;
   /** Its failures are what a test card asks for, and say nothing about the link: it is never taken out for them. */
-  readonly simulated?: true;
+  readonly simulated?: true | undefined;
   /**
    * A link that prepares, and cannot refund without the card number. Where that has been destroyed, because the customer was deleted, a
    * refund is refused before anything is stored of it.

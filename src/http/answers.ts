@@ -46,14 +46,16 @@ export function refuse(
   const refusal = saidTo(request.method, refusalOfRequest(error));
   if (refusal.code === 'internal_error') logInternal(log, request, error);
   const { status, headers, body } = refusalResponse(refusal);
-  if (draining()) reply.header('connection', 'close');
+  const isCutShort = refusal.code === 'body_too_large' && !request.raw.complete;
+  // More than is read may follow, without end.
+  if (draining() || isCutShort) reply.header('connection', 'close');
   // The framework means to close it after every body that it does not like, with whatever was sent behind. Said and not
   // left out: without the header Node forgets that the client has closed its side.
   else if (reply.hasHeader('connection') && request.raw.complete && reply.raw.shouldKeepAlive)
     reply.header('connection', 'keep-alive');
   reply.headers(headers).header('content-type', JSON_TYPE);
-  // Of a body that was not read: there may be a card number in it.
-  (request.raw.read() as Buffer | null)?.fill(0);
+  // Of a body that was not read: there may be a card number in it. It is read to its end, as Node would.
+  request.raw.on('data', overwrite);
   const { audit, code: outcome } = refusal;
   failedAnswers.note(request, status, outcome, audit);
   return send(
@@ -79,6 +81,10 @@ export function send(
   // for the line.
   if (isFirst) logRequest(log, request, answered);
   return reply;
+}
+
+function overwrite(piece: Buffer): void {
+  piece.fill(0);
 }
 
 function logRequest(
