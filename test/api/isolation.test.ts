@@ -120,13 +120,17 @@ function seen({ status, text, headers }: Answer) {
   return { status, text, headers: [...headers].filter(([name]) => name !== 'date').sort() };
 }
 
-/** Without the signs of life of the processes, the audits that they keep in stock, and what searches have not found. */
+/**
+ * Without the signs of life of the processes, the audits that they keep in stock, what searches have not found, and when whose cards
+ * are reviewed next.
+ */
 async function kept(gateway: TestGateway) {
   // Whatever has happened by now has its place in the feed.
   await gateway.api.get('/events');
   const rows = await rowsOf(gateway);
   const lasting = rows.filter(
-    (row) => !/^(process|audit_lease|organisation|gateway|absence|sweep|event_sequencer) /.test(row),
+    (row) =>
+      !/^(process|audit_lease|organisation|gateway|absence|sweep|event_sequencer|card_review) /.test(row),
   );
   return { rows: lasting.sort(), acquirer: await gateway.ledger() };
 }
