@@ -118,10 +118,7 @@ export const CARD_GUARDS: readonly Guard[] = [
     file: STATEMENTS,
     find: "WHEN target.transaction_type = 'completion' THEN target.target_audit",
     replace: '',
-    tests: [
-      [DECIDED, 'completion voided after its preauthorisation has ended'],
-      [DECIDED, 'refunded in full, and a refund of it can still be voided'],
-    ],
+    tests: [[DECIDED, 'completion voided, or refunded in full, after it was looked at']],
   },
   {
     name: 'card: the first look finds what was paid while the customer was deleted',

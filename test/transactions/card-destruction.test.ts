@@ -31,6 +31,7 @@ test('cards of payments → each goes when nothing more can be done with it, and
   cards.add('standalone refund', await api.standaloneRefund());
   cards.add('hold', await api.preauthorise({ amount: 100 }));
   const completed = cards.add('completed', await api.preauthorise({ amount: 100 }));
+  const refundedLate = cards.add('completed, refunded late', await api.preauthorise({ amount: 100 }));
   const debit = auditOf(await api.purchase({ bankAccount: {} }));
   await reviewedAtOnce(gateway);
   expect(await cards.alive()).toEqual([
@@ -41,6 +42,7 @@ test('cards of payments → each goes when nothing more can be done with it, and
     'standalone refund',
     'hold',
     'completed',
+    'completed, refunded late',
   ]);
 
   // Settled: a void is not possible any more.
@@ -52,25 +54,38 @@ test('cards of payments → each goes when nothing more can be done with it, and
     'refunded in part',
     'hold',
     'completed',
+    'completed, refunded late',
   ]);
-  const completion = auditOf(await api.complete(completed, 100));
+  await api.complete(completed, 100);
+  const completion = auditOf(await api.complete(refundedLate, 100));
 
   // The hold has ended.
   await gateway.advance('2d');
   await reviewedAtOnce(gateway);
-  expect(await cards.alive()).toEqual(['purchase', 'of thirty days', 'refunded in part', 'completed']);
+  expect(await cards.alive()).toEqual([
+    'purchase',
+    'of thirty days',
+    'refunded in part',
+    'completed',
+    'completed, refunded late',
+  ]);
   expect((await api.complete(cards.of('hold'), 100)).code).toBe('target_not_completable');
 
   await gateway.advance('23d');
   await reviewedAtOnce(gateway);
-  expect(await cards.alive()).toEqual(['purchase', 'refunded in part', 'completed']);
+  expect(await cards.alive()).toEqual([
+    'purchase',
+    'refunded in part',
+    'completed',
+    'completed, refunded late',
+  ]);
   const late = await api.refund(cards.of('of thirty days'), 1, { merchant: 2 });
   expect([late.status, late.code]).toEqual([422, 'target_not_refundable']);
 
   await gateway.advance('90d');
   await reviewedAtOnce(gateway);
-  // The completion is six days younger.
-  expect(await cards.alive()).toEqual(['completed']);
+  // The completions are six days younger.
+  expect(await cards.alive()).toEqual(['completed', 'completed, refunded late']);
   for (const name of ['purchase', 'refunded in part']) {
     const refused = await api.refund(cards.of(name), 1);
     expect([refused.status, refused.code]).toEqual([422, 'target_not_refundable']);

@@ -75,19 +75,34 @@ describe('as soon as it is decided', () => {
   });
 });
 
-test('completion voided after its preauthorisation has ended → the card goes', async () => {
+test('completion voided, or refunded in full, after it was looked at → the card goes, since its preauthorisation has ended', async () => {
   const gateway = await testGateway();
   const { api } = gateway;
-  const preauthorisation = auditOf(await api.preauthorise({ amount: 100 }));
-  const completion = auditOf(await api.complete(preauthorisation, 100));
+  const holds = [
+    auditOf(await api.preauthorise({ amount: 100 })),
+    auditOf(await api.preauthorise({ amount: 100 })),
+  ];
+  const [voided, refunded] = holds as [number, number];
+  const completions = [auditOf(await api.complete(voided, 100)), auditOf(await api.complete(refunded, 100))];
   await gateway.sql(
-    `UPDATE transaction SET completable_until = now(), voidable_until = now() WHERE audit = $1`,
-    [preauthorisation],
+    `UPDATE transaction SET completable_until = now(), voidable_until = now() WHERE audit = ANY ($1)`,
+    [holds],
   );
-  expect((await api.void(completion)).status).toBe(201);
+  await gateway.sql(
+    `UPDATE transaction SET voidable_until = now() + interval '2 hours' WHERE audit = ANY ($1)`,
+    [completions],
+  );
+  const cards = async () => [await hasCard(gateway, voided), await hasCard(gateway, refunded)];
   await gateway.advance('1h');
   await reviewedAtOnce(gateway);
-  expect(await hasCard(gateway, preauthorisation)).toBe(false);
+  expect(await cards()).toEqual([true, true]);
+  expect(await gateway.sql('SELECT FROM card_held')).toEqual([]);
+  expect((await api.void(completions[0] as number)).status).toBe(201);
+  const refund = auditOf(await api.refund(completions[1] as number, 100));
+  await gateway.sql('UPDATE transaction SET voidable_until = created_at WHERE audit = $1', [refund]);
+  await gateway.advance('1h');
+  await reviewedAtOnce(gateway);
+  expect(await cards()).toEqual([false, false]);
 });
 
 test('refund in doubt when the days of its card are over → the card is kept until it is decided', async () => {
