@@ -15,8 +15,9 @@ import { DataKeys } from '../src/vault/keys.js';
 import { FileKeys } from '../src/vault/local-keys.js';
 import { type DirectEntryFile, read } from './bank-file-layout.js';
 import type { Json } from './client.js';
+import { runHere } from './command-here.js';
 import type { TestGateway } from './gateway.js';
-import { type Ended, run } from './gateway-process.js';
+import type { Ended } from './gateway-process.js';
 
 /** How a merchant with a real bank lodges. */
 export const REAL_BANK: DirectEntryWish = {
@@ -78,7 +79,7 @@ export function bankDayOf({ databaseUrl, ledgerPath }: TestGateway): BankDay {
       const installation = await files.installation();
       return importReturns(database, { installation, nowMs, actor, path: await save(text), progress });
     },
-    tollgate: (...args) => run(args, { DATABASE_URL: databaseUrl, TOLLGATE_DATA_DIR: folder }),
+    tollgate: (...args) => runHere(args, { DATABASE_URL: databaseUrl, TOLLGATE_DATA_DIR: folder }),
     close: () => database.close(),
   };
 }

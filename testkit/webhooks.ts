@@ -7,8 +7,9 @@ import { Database } from '../src/postgres/database.js';
 import { FileKeys } from '../src/vault/local-keys.js';
 import { readNetworks } from '../src/webhooks/addresses.js';
 import type { AttemptView } from '../src/webhooks/attempts.js';
+import { runHere } from './command-here.js';
 import type { TestGateway } from './gateway.js';
-import { type Ended, run } from './gateway-process.js';
+import type { Ended } from './gateway-process.js';
 import { startReceiver, type WebhookReceiver } from './webhook-receiver.js';
 
 /** Settings of a gateway whose receivers are on loopback, and which does not wait for long. */
@@ -85,7 +86,7 @@ export function webhooksOf({ databaseUrl, ledgerPath }: TestGateway): TestWebhoo
     rotateKeys: (merchant) => rotateKeys(database, operator, means.provider, { merchant }),
     destroyKey: (merchant, version) => destroyKey(database, operator, means.provider, { merchant, version }),
     tollgate: (...args) =>
-      run(['webhook', ...args], {
+      runHere(['webhook', ...args], {
         DATABASE_URL: databaseUrl,
         TOLLGATE_DATA_DIR: folder,
         TOLLGATE_WEBHOOK_NETWORKS: WEBHOOK_SETTINGS.WEBHOOK_NETWORKS,

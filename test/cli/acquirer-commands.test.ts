@@ -7,9 +7,10 @@ import { RetailMac } from '../../src/acquirers/iso8583/mac.js';
 import { addMerchant } from '../../src/admin/merchants.js';
 import { addOrganisation } from '../../src/admin/organisations.js';
 import { Database } from '../../src/postgres/database.js';
+import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';
 import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
-import { dataDirectory, run } from '../../testkit/gateway-process.js';
+import { dataDirectory } from '../../testkit/gateway-process.js';
 import { answering, ScriptedHost } from '../acquirers/iso8583/scripted-host.js';
 import { CERTIFICATE } from '../webhooks/certificate.js';
 
@@ -44,7 +45,7 @@ afterAll(async () => {
 });
 
 const { json, text, refusal } = commands((line) =>
-  run(wordsOf(line), { DATABASE_URL: database.url, TOLLGATE_DATA_DIR: folder }),
+  runHere(wordsOf(line), { DATABASE_URL: database.url, TOLLGATE_DATA_DIR: folder }),
 );
 
 async function journalled(action: string): Promise<string[]> {

@@ -1,9 +1,9 @@
 // `tollgate cards`: what an operator sees of the sealed cards, and can prove.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { reviewedAtOnce } from '../../testkit/card-reviews.js';
+import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
-import { run } from '../../testkit/gateway-process.js';
 import { DECLINED_CARD } from '../../testkit/test-cards.js';
 import { vaultOf } from '../../testkit/vault-client.js';
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-const tollgate = (line: string) => run(wordsOf(line), { DATABASE_URL: gateway.databaseUrl });
+const tollgate = (line: string) => runHere(wordsOf(line), { DATABASE_URL: gateway.databaseUrl });
 const { json, text, refusal } = commands(tollgate);
 const AN_INSTANT = expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
 

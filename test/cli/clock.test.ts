@@ -3,9 +3,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { advanceClock } from '../../src/admin/clock.js';
 import { addMerchant } from '../../src/admin/merchants.js';
 import { Database } from '../../src/postgres/database.js';
+import { runHere } from '../../testkit/command-here.js';
 import { administer } from '../../testkit/database-server.js';
 import { addCast, type TestGateway, testDatabase, testGateway } from '../../testkit/gateway.js';
-import { type Ended, run } from '../../testkit/gateway-process.js';
+import type { Ended } from '../../testkit/gateway-process.js';
 
 const DAY_MS = 86_400_000;
 
@@ -22,7 +23,7 @@ afterAll(async () => {
 });
 
 function clock(...args: string[]): Promise<Ended> {
-  return run(['clock', ...args], { DATABASE_URL: gateway.databaseUrl });
+  return runHere(['clock', ...args], { DATABASE_URL: gateway.databaseUrl });
 }
 
 async function aheadMs(of: TestGateway): Promise<number> {
@@ -93,7 +94,7 @@ test('clock reset, something is dated ahead → one line that says what stands i
 test('merchant add --live while the clock is ahead → refused; after clock reset → added; then clock advance → refused', async () => {
   const own = await testGateway();
   const other = await testGateway({ shareWith: own });
-  const tollgate = (...args: string[]) => run(args, { DATABASE_URL: own.databaseUrl });
+  const tollgate = (...args: string[]) => runHere(args, { DATABASE_URL: own.databaseUrl });
   const add = ['merchant', 'add', 'Live', '--organisation', '1', '--live'];
   await own.api.purchase();
   await own.advance('7d');

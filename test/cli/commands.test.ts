@@ -6,6 +6,7 @@ import { addMerchant } from '../../src/admin/merchants.js';
 import { addOrganisation } from '../../src/admin/organisations.js';
 import { addUser, listUsers } from '../../src/admin/users.js';
 import { Database } from '../../src/postgres/database.js';
+import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';
 import { administer, databaseUrl } from '../../testkit/database-server.js';
 import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
@@ -26,10 +27,10 @@ afterAll(async () => {
   await database.drop();
 });
 
-function tollgate(line: string, DATABASE_URL = database.url): Promise<Ended> {
-  return run(wordsOf(line), { DATABASE_URL, TOLLGATE_DATA_DIR: dataDir, TOLLGATE_PORT: '0' });
-}
-const { json, text, refusal } = commands((line) => tollgate(line));
+const on = (DATABASE_URL: string) => ({ DATABASE_URL, TOLLGATE_DATA_DIR: dataDir, TOLLGATE_PORT: '0' });
+const tollgate = (line: string, url = database.url): Promise<Ended> => run(wordsOf(line), on(url));
+const { json, text, refusal } = commands((line) => runHere(wordsOf(line), on(database.url)));
+const inAProcess = commands((line) => tollgate(line));
 
 /** Made without commands, which take their time: an organisation with so many merchants. */
 async function organisationWith(merchants: number): Promise<{ organisation: number; ids: number[] }> {
@@ -43,6 +44,7 @@ async function organisationWith(merchants: number): Promise<{ organisation: numb
 
 describe.concurrent('organisation', () => {
   test('add → its id and name, and nothing else; list → every one with its id and name', async () => {
+    const { json, text } = inAProcess;
     const added = await json("organisation add 'Harbour Stores'");
     expect(added).toEqual({ id: expect.any(Number), name: 'Harbour Stores' });
     expect(await text('organisation add Second')).toMatch(/^Organisation \d+ \(Second\) added\.$/);

@@ -6,9 +6,10 @@ import { addOrganisation } from '../../src/admin/organisations.js';
 import { removeRoutes, setRoute, showRoutes } from '../../src/admin/routes.js';
 import { Database } from '../../src/postgres/database.js';
 import { EnvironmentKeys } from '../../src/vault/local-keys.js';
+import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';
 import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
-import { dataDirectory, run } from '../../testkit/gateway-process.js';
+import { dataDirectory } from '../../testkit/gateway-process.js';
 
 const OPERATOR = 'operator:test';
 const ACCEPTOR = { acceptorId: 'SHOP', terminals: ['T1'] };
@@ -35,7 +36,7 @@ afterAll(async () => {
 });
 
 const { json, text, refusal } = commands((line) =>
-  run(wordsOf(line), { DATABASE_URL: database.url, TOLLGATE_DATA_DIR: folder }),
+  runHere(wordsOf(line), { DATABASE_URL: database.url, TOLLGATE_DATA_DIR: folder }),
 );
 
 async function sql<Row>(statement: string): Promise<Row[]> {

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Answer, Json } from '../../testkit/client.js';
+import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
-import { run } from '../../testkit/gateway-process.js';
 import { ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 
 const acquirer = new ScriptedAcquirer();
@@ -37,7 +37,7 @@ async function audit(made: Promise<Answer>): Promise<number> {
 }
 
 const { json, text, refusal } = commands((line) =>
-  run(wordsOf(line), { DATABASE_URL: gateway.databaseUrl, TOLLGATE_DATA_DIR: folder }),
+  runHere(wordsOf(line), { DATABASE_URL: gateway.databaseUrl, TOLLGATE_DATA_DIR: folder }),
 );
 const auditsOf = (rows: readonly Json[]) => rows.map((row) => row.audit);
 

@@ -1,0 +1,82 @@
+// The command line: every command, and how one is run and its errors are printed.
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { addAcquirerCommands } from './acquirer.js';
+import { addCardCommands } from './cards.js';
+import { addClockCommands } from './clock.js';
+import { addDirectDebitCommands } from './directdebit.js';
+import { explain } from './errors.js';
+import { addEventCommands } from './event.js';
+import { addJournalCommand } from './journal.js';
+import { addKeyCommands } from './keys.js';
+import { addMerchantCommands } from './merchant.js';
+import { addMigrateCommand } from './migrate.js';
+import { addOrganisationCommands } from './organisation.js';
+import { wantsJson } from './output.js';
+import { addRouteCommands } from './route.js';
+import { addServeCommand } from './serve.js';
+import { addSettlementCommands } from './settlement.js';
+import { addSurchargeCommands } from './surcharge.js';
+import { addTransactionCommands } from './transaction.js';
+import { addUserCommands } from './user.js';
+import { addWebhookCommands } from './webhook.js';
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+/** Runs one command, and returns the exit code with which it failed or printed only help; undefined if it has done its work. */
+export async function runCommand(words: readonly string[]): Promise<number | undefined> {
+  try {
+    await commands().parseAsync(words, { from: 'user' });
+    return undefined;
+  } catch (error) {
+    // Help and the version are printed, and no errors. Asked for nothing, it has printed help too.
+    if (error instanceof CommanderError && (error.exitCode === 0 || error.code === 'commander.help')) {
+      return error.exitCode;
+    }
+    process.stderr.write(
+      wantsJson(words)
+        ? `${JSON.stringify({ error: explain(error).replaceAll('\n', '; ') })}\n`
+        : `tollgate: ${explain(error).replaceAll('\n', '\ntollgate: ')}\n`,
+    );
+    return 1;
+  }
+}
+
+function commands(): Command {
+  const program = new Command('tollgate')
+    .description('A payment gateway and customer vault that you run yourself.')
+    .version(version)
+    // What is wrong with a command line is told in one line, like every other error: see `explain`.
+    .configureOutput({ outputError: () => {} })
+    .exitOverride()
+    // `tollgate --version` is the gateway's, `keys destroy --version` a data key's.
+    .enablePositionalOptions()
+    .addHelpText(
+      'after',
+      `
+Settings are environment variables (DATABASE_URL, TOLLGATE_DATA_DIR, TOLLGATE_PORT, …); see docs/operations.md.
+Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the gateway is running or not.`,
+    );
+
+  // In the order in which `--help` lists them.
+  addServeCommand(program);
+  addMigrateCommand(program);
+  addOrganisationCommands(program);
+  addMerchantCommands(program);
+  addUserCommands(program);
+  addAcquirerCommands(program);
+  addRouteCommands(program);
+  addTransactionCommands(program);
+  addClockCommands(program);
+  addSurchargeCommands(program);
+  addDirectDebitCommands(program);
+  addSettlementCommands(program);
+  addWebhookCommands(program);
+  addKeyCommands(program);
+  addCardCommands(program);
+  addJournalCommand(program);
+  addEventCommands(program);
+  return program;
+}
