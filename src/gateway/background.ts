@@ -97,7 +97,11 @@ export class Background {
   }
 
   start(): void {
-    for (const loop of this.#all) loop.start();
+    for (const loop of this.#all) {
+      // No request has left anything behind yet, and whoever starts has better things to do.
+      if (loop === this.#overwriting) loop.startLater();
+      else loop.start();
+    }
   }
 
   async stop(): Promise<void> {

@@ -17,6 +17,12 @@ export class Loop {
     return this;
   }
 
+  /** The first run is one pause away. */
+  startLater(): this {
+    this.#timer = setTimeout(() => this.wake(), this.pauseMs);
+    return this;
+  }
+
   /** Runs now, or once more after the run that is under way. */
   wake(): void {
     if (this.#stopped) return;
