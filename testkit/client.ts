@@ -144,15 +144,18 @@ ajv.addSchema(
 /** Of the connection or of HTTP itself, not of the interface. */
 const HEADERS_OF_HTTP = ['connection', 'content-length', 'content-type', 'date', 'keep-alive'];
 
+const ROUTES = Object.keys(DOCUMENT.paths).map((route) => ({
+  route,
+  pattern: new RegExp(`^${route.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+}));
+
 /** Throws when an operation answers what the document does not say. */
 function checkAgainstDocument(method: string, path: string, response: Response, body: unknown): void {
   const [withoutQuery = ''] = path.split('?');
   // /transactions/history is itself, and not an audit called "history".
   const template = Object.hasOwn(DOCUMENT.paths, withoutQuery)
     ? withoutQuery
-    : Object.keys(DOCUMENT.paths).find((route) =>
-        new RegExp(`^${route.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(withoutQuery),
-      );
+    : ROUTES.find(({ pattern }) => pattern.test(withoutQuery))?.route;
   const operation = template && DOCUMENT.paths[template]?.[method.toLowerCase()];
   if (!operation) return;
   const documented = (operation as OpenApiOperation).responses[response.status];

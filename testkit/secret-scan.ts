@@ -53,13 +53,9 @@ export async function rowsOf({ sql }: Pick<TestGateway, 'sql'>): Promise<string[
     `SELECT quote_ident(relname) AS name FROM pg_class
      WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition`,
   );
-  const rows: string[] = [];
-  for (const { name } of tables) {
-    for (const { row } of await sql<{ row: string }>(`SELECT t::text AS row FROM ${name} t`)) {
-      rows.push(`${name} ${withoutTransactionIds(name, row)}`);
-    }
-  }
-  return rows;
+  const selects = tables.map(({ name }) => `SELECT '${name}' AS name, t::text AS row FROM ${name} t`);
+  const rows = await sql<{ name: string; row: string }>(selects.join(' UNION ALL '));
+  return rows.map(({ name, row }) => `${name} ${withoutTransactionIds(name, row)}`);
 }
 
 async function filesUnder(folder: string): Promise<string[]> {

@@ -17,7 +17,7 @@ afterAll(async () => {
 });
 
 /** The long form is `npm run test:races`. */
-const ROUNDS = 80;
+const ROUNDS = 40;
 const AT_ONCE = 40;
 
 /** Plays the rounds, a number of them at once, and gives what each came to and how often. */

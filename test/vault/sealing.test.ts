@@ -25,6 +25,17 @@ test('the same text sealed twice looks different each time', () => {
   expect(new Set(sealed.map((text) => text.slice(0, 24))).size).toBe(2_000);
 });
 
+/** Without an expectation for each, of which there would be twenty thousand. Whatever else is thrown is a failure. */
+function opens(key: DataKey, place: Place, sealed: Buffer): boolean {
+  try {
+    open(key, place, sealed);
+    return true;
+  } catch (error) {
+    if (error instanceof SealBroken) return false;
+    throw error;
+  }
+}
+
 test('ten thousand ciphertexts swapped between rows, fields, merchants, organisations, tables and key versions: none opens', () => {
   const places: Place[] = [];
   for (const table of ['token', 'transaction'] as const) {
@@ -41,15 +52,18 @@ test('ten thousand ciphertexts swapped between rows, fields, merchants, organisa
     keys.map((key) => ({ place, key, bytes: seal(key, place, 'a secret') })),
   );
   let tried = 0;
+  const opened: [Place, Place][] = [];
   for (const from of sealed) {
     for (const to of sealed) {
       if (from === to) continue;
       tried += 1;
-      expect(() => open(to.key, to.place, from.bytes)).toThrow(SealBroken);
+      if (opens(to.key, to.place, from.bytes)) opened.push([from.place, to.place]);
       // Under its own key in another place, too: what binds it is the place, not only the key.
-      if (from.place !== to.place) expect(() => open(from.key, to.place, from.bytes)).toThrow(SealBroken);
+      if (from.place !== to.place && opens(from.key, to.place, from.bytes))
+        opened.push([from.place, to.place]);
     }
   }
+  expect(opened).toEqual([]);
   expect(tried).toBeGreaterThanOrEqual(10_000);
 });
 

@@ -59,11 +59,16 @@ function read(codec: Codec, bytes: Buffer, mac?: RetailMac): AnyMessage {
 
 /** What it says, or that it is unreadable; anything else that is thrown is a failure. */
 function readOrRefused(codec: Codec, bytes: Buffer, mac?: RetailMac): AnyMessage | undefined {
+  const { stackTraceLimit } = Error;
+  // Where hundreds of thousands of refusals come from is of no interest, and would take longer to find out than to read.
+  Error.stackTraceLimit = 0;
   try {
     return read(codec, bytes, mac);
   } catch (error) {
     if (error instanceof Unreadable) return undefined;
     throw error;
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
   }
 }
 
@@ -132,9 +137,8 @@ describe.each(['as2805', 'ascii87'])('%s', (name) => {
       fc.property(anyMessage(dialect), fc.boolean(), (message, withMac) => {
         const mac = withMac ? MAC : undefined;
         const bytes = packed(codec, message, mac);
-        for (let length = 0; length < bytes.length; length += 1) {
-          expect(readOrRefused(codec, bytes.subarray(0, length), mac)).toBeUndefined();
-        }
+        const lengths = [...bytes.keys()];
+        expect(lengths.filter((length) => readOrRefused(codec, bytes.subarray(0, length), mac))).toEqual([]);
         expect(readOrRefused(codec, Buffer.concat([bytes, Buffer.from('0')]), mac)).toBeUndefined();
       }),
       runs(10),
