@@ -9,6 +9,7 @@ import type { TestProject } from 'vitest/node';
 import { openEmbeddedPostgres } from '../src/embedded-postgres/server.js';
 import { Database } from '../src/postgres/database.js';
 import { migrate } from '../src/postgres/migrations.js';
+import { copyPreparedCluster, prepareCluster } from './prepared-cluster.js';
 
 const INSUFFICIENT_PRIVILEGE = '42501';
 
@@ -24,7 +25,9 @@ declare module 'vitest' {
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env.DATABASE_URL;
+  const prepared = given ? undefined : await prepareCluster();
   const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-test-'));
+  if (!given) await copyPreparedCluster(dataDir);
   const embedded = given ? undefined : await openEmbeddedPostgres({ dataDir });
   const adminUrl = given ?? (embedded?.url as string);
   const template = `tollgate_template_${process.pid}`;
@@ -42,6 +45,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await dropDatabase(adminUrl, template);
     await embedded?.stop();
     await rm(dataDir, { recursive: true, force: true });
+    await prepared?.remove();
   };
 }
 

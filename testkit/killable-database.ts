@@ -3,6 +3,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedPostgres } from '../src/embedded-postgres/server.js';
 import { postgresPid } from './gateway-process.js';
+import { copyPreparedCluster } from './prepared-cluster.js';
 
 type EmbeddedServer = Awaited<ReturnType<typeof openEmbeddedPostgres>>;
 
@@ -26,6 +27,7 @@ export class KillableDatabase {
   }
 
   static async open(dataDir: string): Promise<KillableDatabase> {
+    await copyPreparedCluster(dataDir);
     const server = await openEmbeddedPostgres({ dataDir });
     const relay = createServer({ noDelay: true });
     await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve));

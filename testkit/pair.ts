@@ -9,6 +9,7 @@ import { findBinaries } from '../src/embedded-postgres/binaries.js';
 import { giveCluster } from '../src/embedded-postgres/files.js';
 import { openEmbeddedPostgres } from '../src/embedded-postgres/server.js';
 import { freePort } from './gateway-process.js';
+import { copyPreparedCluster } from './prepared-cluster.js';
 
 const READY_LIMIT_MS = 60_000;
 const SETTINGS = {
@@ -120,6 +121,7 @@ export class Pair {
 
   /** Both run, and the primary waits for the standby with every commit. */
   static async open(directory: string): Promise<Pair> {
+    await copyPreparedCluster(directory);
     const embedded = await openEmbeddedPostgres({ dataDir: directory });
     const password = new URL(embedded.url).password;
     await embedded.stop();

@@ -10,6 +10,7 @@ import {
   type StartOptions,
   startGatewayProcess,
 } from './gateway-process.js';
+import { copyPreparedCluster } from './prepared-cluster.js';
 import { asEnvironment } from './project.js';
 
 export interface StandaloneGateway extends GatewayProcess {
@@ -30,6 +31,7 @@ export async function startStandalone(
   options: StartOptions = { keep: 'nothing' },
 ): Promise<StandaloneGateway> {
   const dataDir = await dataDirectory();
+  await copyPreparedCluster(dataDir);
   const gateway = await startGatewayProcess(asEnvironment({ ...settings, DATA_DIR: dataDir }), options);
   const { username, password } = JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8'));
   return {
