@@ -30,12 +30,14 @@ const values = programOptions({
   days: { type: 'string', default: '10' },
   /** How long each day is traded before its close comes near. */
   seconds: { type: 'string', default: '5' },
+  /** How many trade at once. */
+  lanes: { type: 'string', default: '6' },
   seed: { type: 'string' },
 });
 const seed = seedOf(values.seed);
 const chance = new Chance(seed);
 const DAYS = Number(values.days);
-const LANES = 6;
+const LANES = Number(values.lanes);
 /** Traded before and after the close. */
 const AROUND_CLOSE_MS = 2_500;
 /** Until every direct debit is cleared or returned. */
