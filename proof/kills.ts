@@ -122,6 +122,7 @@ export class Kills {
     // Without a database it does not start, and says so.
     if (listened) this.complaints.push(`a gateway ended by itself with ${signal ?? code}: ${lastWords}`);
     else this.failedStarts += 1;
+    await this.#database;
     await sleep(100);
   }
 

@@ -1,8 +1,10 @@
 // A PostgreSQL with the current schema, stopped, whose files are copied where a test or a proof wants a server of its own. To
 // initialise one each time takes more than a second of CPU time.
+import { execFile } from 'node:child_process';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { openEmbeddedPostgres } from '../src/embedded-postgres/server.js';
 import { Database } from '../src/postgres/database.js';
 import { migrate } from '../src/postgres/migrations.js';
@@ -24,5 +26,8 @@ export async function prepareCluster(): Promise<{ remove(): Promise<void> }> {
 /** Into an empty data directory. Without one that was prepared nothing is copied, and the server is made anew. */
 export async function copyPreparedCluster(dataDir: string): Promise<void> {
   const prepared = process.env[PLACE];
-  if (prepared !== undefined) await cp(prepared, dataDir, { recursive: true });
+  if (prepared === undefined) return;
+  // Two thousand files: Node needs ten times as long for them.
+  if (process.platform === 'win32') await cp(prepared, dataDir, { recursive: true });
+  else await promisify(execFile)('cp', ['-Rp', `${prepared}/.`, dataDir]);
 }
