@@ -1,6 +1,7 @@
 // The short form of `npm run test:hostile`.
 import { expect, test } from 'vitest';
 import { start } from '../../testkit/gateway-process.js';
+import { whereItIs } from '../../testkit/prepared-cluster.js';
 import { compiledProgram } from '../../testkit/project.js';
 
 // It sends slow clients too, which take as long as the gateway waits for them.
@@ -10,7 +11,7 @@ test(
   '600 hostile requests, raw bytes and slow clients → every promise is kept',
   async () => {
     const args = [compiledProgram('proof/hostile'), '--requests', '600', '--seed', '20261115'];
-    const { code, stdout, stderr } = await start(args, {}, { command: process.execPath }).ended;
+    const { code, stdout, stderr } = await start(args, whereItIs(), { command: process.execPath }).ended;
     expect(stdout.trim().split('\n').at(-1), stderr).toMatch(
       /^seed 20261115: 600 requests .* 0 promises broken$/,
     );
@@ -23,7 +24,7 @@ test(
   'an answer that is no refusal → ends with 1, and prints the request so that it can be sent again',
   async () => {
     const args = [compiledProgram('proof/hostile'), '--replay', 'test/proof/accepted-request.json'];
-    const { code, stdout } = await start(args, {}, { command: process.execPath }).ended;
+    const { code, stdout } = await start(args, whereItIs(), { command: process.execPath }).ended;
     expect(stdout).toContain('broken: refused with 422: 201');
     const printed = stdout.split('\n').find((line) => line.startsWith('{"seed"'));
     expect(JSON.parse(printed as string)).toMatchObject({ seed: 1, operation: 'findOrCreateCustomer' });
