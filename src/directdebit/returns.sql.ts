@@ -26,7 +26,10 @@ export const FIND_RETURNED: Statement = {
       t.amount_cents AS "amountCents", t.bank_account AS "bankAccount", t.merchant_id AS "merchantId",
       f.processing_day + coalesce(e.dispute_days, $2) >= $1::date AS "inTime"
     FROM ${SENT_BACK.places}
-    JOIN directdebit_item i ON i.organisation_id = asked.organisation_id AND i.audit = asked.audit
+    CROSS JOIN LATERAL (
+      -- Each by its key, even where no statistics are there yet: by way of its file it would be looked for among all items of that.
+      SELECT * FROM directdebit_item item WHERE item.organisation_id = asked.organisation_id AND item.audit = asked.audit OFFSET 0
+    ) i
     JOIN directdebit_file f ON f.organisation_id = i.organisation_id AND f.merchant_id = i.merchant_id
       AND f.number = i.file_number
     JOIN transaction t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
