@@ -9,6 +9,7 @@ import { percentile, say } from '../testkit/report.js';
 import { IsoAcquirer } from './iso-acquirer.js';
 import { Kills } from './kills.js';
 import { brokenPromises } from './promises.js';
+import { RoutedAcquirers } from './routed-acquirers.js';
 import { type Attempt, Shop } from './shop.js';
 import { storeCards, tradeTogether, type VirtualPans } from './trade.js';
 import { verdict } from './verdict.js';
@@ -26,6 +27,8 @@ const values = programOptions({
   impatient: { type: 'string', default: '5' },
   // The acquirer: `simulator`, or `iso8583` for a host that is killed and cut off as well.
   link: { type: 'string', default: 'simulator' },
+  // Over two such links, by routes: the second where the first is down.
+  routes: { type: 'boolean', default: false },
 });
 const seed = seedOf(values.seed);
 const kills = Number(values.kills);
@@ -43,7 +46,7 @@ const installation = await Installation.open(
   { killable: true },
 );
 let virtualPans: VirtualPans = new Map();
-const isOverLink = values.link === 'iso8583';
+const isOverLink = values.link === 'iso8583' || values.routes;
 await installation.prepare(
   async (baseUrl) => {
     virtualPans = await storeCards({ baseUrl, authorization: installation.authorization });
@@ -51,7 +54,8 @@ await installation.prepare(
   { isInRealTime: isOverLink },
 );
 
-const acquirer = isOverLink ? await IsoAcquirer.start(installation, random.fork()) : undefined;
+const routed = values.routes ? await RoutedAcquirers.start(installation, random.fork()) : undefined;
+const acquirer = routed ?? (isOverLink ? await IsoAcquirer.start(installation, random.fork()) : undefined);
 const killing = new Kills({
   installation,
   random: random.fork(),
@@ -107,7 +111,12 @@ const broken = {
     'every reversal is acknowledged': await acquirer.unacknowledgedReversals(),
     'no STAN and no retrieval reference is used twice': await acquirer.wrongNumbers(),
   }),
+  ...(routed !== undefined && {
+    'every payment is at the host of the link that it is stored with': await routed.strangers(),
+    'the other link is used where one is down': await routed.unrouted(kills),
+  }),
 };
+const overLinks = routed === undefined ? '' : `${await routed.inWords()}; `;
 await installation.close();
 await acquirer?.close();
 
@@ -123,7 +132,7 @@ process.exitCode = verdict(
     (acquirer === undefined
       ? ''
       : `${acquirer.deeds} disturbances of the host ${JSON.stringify(acquirer.done)}, ` +
-        `struck before/inside/after messages: ${acquirer.strikes}; `) +
+        `struck before/inside/after messages: ${acquirer.strikes}; ${overLinks}`) +
     `${orders.length} orders, ${shop.requests} requests in ${seconds.toFixed(0)} s, ${rows.length} transactions; ` +
     `${ended('answered')} answered, ${ended('found')} found after a failure, ${ended('not found')} not found and sent anew; ` +
     `resolution ms p50 ${percentile(resolutionsMs, 0.5)} p99 ${percentile(resolutionsMs, 0.99)} max ${percentile(resolutionsMs, 1)}`,
