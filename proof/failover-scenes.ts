@@ -47,6 +47,13 @@ export class FailingDatabase {
     await this.#pair.stop();
   }
 
+  /** The primary is killed and started again in its place; the standby goes on following it. */
+  async restart(served: Meanwhile['served']): Promise<void> {
+    await this.#pair.primary.end('SIGKILL');
+    await this.#pair.primary.start();
+    await served();
+  }
+
   /**
    * Lets the servers change places, and returns when the standby follows again. `served` is called, and waited for, as soon as
    * there is a primary that can be written to, and no address leads to one that only says so or does not answer. While addresses
