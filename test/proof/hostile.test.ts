@@ -12,7 +12,7 @@ test(
   async () => {
     const args = [compiledProgram('proof/hostile'), '--requests', '600', '--seed', '20261115'];
     const { code, stdout, stderr } = await start(args, whereItIs(), { command: process.execPath }).ended;
-    expect(stdout.trim().split('\n').at(-1), stderr).toMatch(
+    expect(stdout.trim().split('\n').at(-1), stdout + stderr).toMatch(
       /^seed 20261115: 600 requests .* 0 promises broken$/,
     );
     expect(code).toBe(0);
