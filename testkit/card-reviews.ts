@@ -6,6 +6,7 @@ import { CardDestruction } from '../src/transactions/card-destruction.js';
 import type { Clock } from '../src/transactions/clock.js';
 import type { Answer } from './client.js';
 import type { TestGateway } from './gateway.js';
+import { locker } from './locks.js';
 
 type OnDatabase = Pick<TestGateway, 'sql'>;
 
@@ -53,6 +54,16 @@ export async function reviewedAtOnce(gateway: Pick<TestGateway, 'sql' | 'databas
   } finally {
     await database.close();
   }
+}
+
+/**
+ * Keeps the gateway from looking at cards until it is released, or the test ends. What somebody has locked at that moment is not destroyed
+ * at once, and that somebody may be the gateway itself.
+ */
+export async function unreviewed(gateway: Pick<TestGateway, 'databaseUrl'>): Promise<() => Promise<void>> {
+  const { query, rollback } = await locker(gateway);
+  await query(`SELECT pg_advisory_xact_lock(hashtext('tollgate card destruction'))`);
+  return rollback;
 }
 
 export const auditOf = ({ body }: Answer): number => body.audit;

@@ -2,7 +2,14 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Answer, Order, StoredOrder } from '../../src/acquirers/contract.js';
 import { moveClockByMs } from '../../testkit/bank-day.js';
-import { auditOf, hasCard, OLD_PURCHASES, reviewedAtOnce, watchedCards } from '../../testkit/card-reviews.js';
+import {
+  auditOf,
+  hasCard,
+  OLD_PURCHASES,
+  reviewedAtOnce,
+  unreviewed,
+  watchedCards,
+} from '../../testkit/card-reviews.js';
 import { CARD } from '../../testkit/client.js';
 import { testGateway } from '../../testkit/gateway.js';
 import { locker, somebodyWaits, waitingForLocks } from '../../testkit/locks.js';
@@ -29,6 +36,7 @@ describe('a customer is deleted', () => {
     cards.add('finished', await api.purchase({ pan, amount: 100 }));
     cards.add('of another', await api.purchase({ pan: other.virtualPan }));
     cards.add('by card', await api.purchase({ pan: CARD }));
+    const release = await unreviewed(gateway);
     await gateway.advance('6d');
     cards.add('voidable', await api.purchase({ pan }));
     cards.add('completable', await api.preauthorise({ pan }));
@@ -41,6 +49,7 @@ describe('a customer is deleted', () => {
     ).toEqual([{ detail: '1 cards of its transactions destroyed' }]);
     // Which needs no card at the simulated acquirer.
     expect((await api.refund(cards.of('finished'), 40)).body.status.transaction_status_code).toBe('approved');
+    await release();
     await gateway.advance('6d');
     await reviewedAtOnce(gateway);
     expect(await cards.alive()).toEqual(['of another', 'by card', 'completable']);
@@ -58,6 +67,7 @@ describe('a customer is deleted', () => {
     const gateway = await testGateway();
     const vault = vaultOf(gateway.api);
     const { customerId, id } = await vault.newToken();
+    const release = await unreviewed(gateway);
     await gateway.sql(OLD_PURCHASES, [1, 1, 2_500, '10 days', id]);
     expect((await vault.deleteCustomer(customerId)).status).toBe(204);
     const left = () =>
@@ -65,6 +75,7 @@ describe('a customer is deleted', () => {
         'SELECT count(*)::integer AS left FROM transaction WHERE payment_details_sealed IS NOT NULL',
       );
     expect(await left()).toEqual([{ left: 1_500 }]);
+    await release();
     await vi.waitFor(async () => expect(await left()).toEqual([{ left: 0 }]), { timeout: 20_000 });
     const tokens = () => gateway.sql('SELECT FROM card_of_deleted_customer');
     await vi.waitFor(async () => expect(await tokens()).toEqual([]), { timeout: 20_000 });
@@ -139,6 +150,7 @@ test('refund over a link that needs the card of a deleted customer → refused, 
   const { customerId, virtualPan: pan } = await vault.newToken();
   const audit = auditOf(await api.purchase({ pan, amount: 100 }));
   expect((await api.refund(audit, 10, { correlationId: 'refunded' })).status).toBe(201);
+  await unreviewed(gateway);
   await moveClockByMs(gateway, 6 * DAY_MS);
   expect((await vault.deleteCustomer(customerId)).status).toBe(204);
   const refused = await api.refund(audit, 10);
