@@ -2,6 +2,7 @@
 // its log, and how many purchases there are meanwhile: in turns with times at which nothing is destroyed, on the same table.
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { CARD_DESTRUCTION_LOCK } from '../src/transactions/card-destruction.sql.js';
 import { load, PURCHASE } from '../testkit/load.js';
 import { programOptions } from '../testkit/program-options.js';
 import { median, say } from '../testkit/report.js';
@@ -20,9 +21,6 @@ const CHUNK = 250_000;
 const FIRST_AUDIT = 1_000_000;
 /** Of purchases with it meanwhile, against those without. */
 const WANTED_RATIO = 0.9;
-
-/** Whoever has this lock destroys cards; so nobody does while it is held here. */
-const LOCK = `hashtext('tollgate card destruction')`;
 
 /** Approved and settled purchases, as they are stored, of which the last was made more than 120 days ago. */
 async function fill(database: pg.Client): Promise<string | undefined> {
@@ -84,8 +82,8 @@ try {
   await load(gateway, { ...PURCHASE, connections: 1, count: 5 });
   const database = new pg.Client({ connectionString: await gateway.databaseUrl() });
   await database.connect();
-  const pause = () => database.query(`SELECT pg_advisory_lock(${LOCK})`);
-  const goOn = () => database.query(`SELECT pg_advisory_unlock(${LOCK})`);
+  const pause = () => database.query(`SELECT pg_advisory_lock(${CARD_DESTRUCTION_LOCK})`);
+  const goOn = () => database.query(`SELECT pg_advisory_unlock(${CARD_DESTRUCTION_LOCK})`);
   await pause();
   const filledMs = performance.now();
   const size = await fill(database);

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, vi } from 'vitest';
 import { Database } from '../src/postgres/database.js';
 import { CardDestruction } from '../src/transactions/card-destruction.js';
+import { CARD_DESTRUCTION_LOCK } from '../src/transactions/card-destruction.sql.js';
 import type { Clock } from '../src/transactions/clock.js';
 import type { Answer } from './client.js';
 import type { TestGateway } from './gateway.js';
@@ -62,7 +63,7 @@ export async function reviewedAtOnce(gateway: Pick<TestGateway, 'sql' | 'databas
  */
 export async function unreviewed(gateway: Pick<TestGateway, 'databaseUrl'>): Promise<() => Promise<void>> {
   const { query, rollback } = await locker(gateway);
-  await query(`SELECT pg_advisory_xact_lock(hashtext('tollgate card destruction'))`);
+  await query(`SELECT pg_advisory_xact_lock(${CARD_DESTRUCTION_LOCK})`);
   return rollback;
 }
 

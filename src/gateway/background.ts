@@ -87,6 +87,8 @@ export class Background {
       },
       OVERWRITE_EVERY_MS,
       failed('overwriting of memory'),
+      // No request has left anything behind yet, and whoever starts has better things to do.
+      { pausesFirst: true },
     );
     this.#heartbeats = new Loop(
       () => this.#heartbeat(),
@@ -97,11 +99,7 @@ export class Background {
   }
 
   start(): void {
-    for (const loop of this.#all) {
-      // No request has left anything behind yet, and whoever starts has better things to do.
-      if (loop === this.#overwriting) loop.startLater();
-      else loop.start();
-    }
+    for (const loop of this.#all) loop.start();
   }
 
   async stop(): Promise<void> {

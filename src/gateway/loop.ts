@@ -1,5 +1,10 @@
 // A background loop: one run after the other, with a pause between, woken early when there is something to do.
 
+export interface LoopOptions {
+  /** The first run is one pause away from the start. */
+  readonly pausesFirst?: boolean;
+}
+
 export class Loop {
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
@@ -10,16 +15,12 @@ export class Loop {
     private readonly work: () => Promise<unknown>,
     private readonly pauseMs: number,
     private readonly onError: (error: unknown) => void,
+    private readonly options: LoopOptions = {},
   ) {}
 
   start(): this {
-    this.wake();
-    return this;
-  }
-
-  /** The first run is one pause away. */
-  startLater(): this {
-    this.#timer = setTimeout(() => this.wake(), this.pauseMs);
+    if (this.options.pausesFirst) this.#pause();
+    else this.wake();
     return this;
   }
 
@@ -50,6 +51,10 @@ export class Loop {
       this.onError(error);
     }
     this.#running = undefined;
-    if (!this.#stopped) this.#timer = setTimeout(() => this.wake(), this.pauseMs);
+    if (!this.#stopped) this.#pause();
+  }
+
+  #pause(): void {
+    this.#timer = setTimeout(() => this.wake(), this.pauseMs);
   }
 }

@@ -8,11 +8,14 @@ import { ENDS_AT, FOR_LIFE, HAS_CARD, LIFE } from './card-life.sql.js';
 const A_WHILE = `interval '10 minutes'`;
 const A_WHILE_AGO = `(SELECT gateway_now() - ${A_WHILE})`;
 
+/** Whoever has this lock destroys cards, and nobody else does. */
+export const CARD_DESTRUCTION_LOCK = `hashtext('tollgate card destruction')`;
+
 /** Only one process at a time: the others' payments come first. And what time it is, by the database. */
 export const LOCK_CARD_DESTRUCTION: Statement = {
   name: 'lock-card-destruction',
   text: `
-    SELECT pg_try_advisory_xact_lock(hashtext('tollgate card destruction')) AS locked,
+    SELECT pg_try_advisory_xact_lock(${CARD_DESTRUCTION_LOCK}) AS locked,
       (extract(epoch FROM gateway_now()) * 1000)::bigint AS "nowMs"`,
 };
 
