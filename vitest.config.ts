@@ -39,8 +39,9 @@ export default defineConfig({
     // A worker keeps its modules from file to file. To load them anew for each costs a good second of CPU time.
     isolate: false,
     sequence: { sequencer: LongOnesFirst },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Nothing is shown by how long a test takes: these only end what hangs, also on a machine that others starve.
+    testTimeout: 150_000,
+    hookTimeout: 150_000,
     // Two cores, and every file runs gateways of its own: more at once only makes them slow.
     maxWorkers: 4,
   },

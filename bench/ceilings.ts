@@ -67,6 +67,8 @@ async function statements({ databaseUrl, connections, seconds }: StatementsAsked
         sealed,
         keyVersion: 1,
         username: 'demo',
+        address: '127.0.0.1',
+        userId: 1,
         kvps: {},
         acquirer: 'simulator',
         inFlight: { correlationId, epoch: 0, unseen: false, begun: true, turnedAway: false },

@@ -2,6 +2,9 @@
 // The command `tollgate`. The program itself is compiled from src/ by `npm run build`.
 import { existsSync } from 'node:fs';
 
+// Node would open a debugger, by which anybody on this machine could read card numbers out of the process.
+process.on('SIGUSR1', () => {});
+
 const program = new URL('../dist/program/main.js', import.meta.url);
 if (!existsSync(program)) {
   process.stderr.write('tollgate: not built yet. Run `npm ci` (or `npm run build`) first.\n');

@@ -31,8 +31,8 @@ export const DIRECTDEBIT_GUARDS: readonly Guard[] = [
   {
     name: 'file: no items that are voided',
     file: FILES,
-    find: "AND t.status = 'pending' AND t.voided_by IS NULL\n      ORDER BY",
-    replace: 'ORDER BY',
+    find: "AND t.status = 'pending' AND t.voided_by IS NULL AND i.held_at IS NULL\n      ORDER BY",
+    replace: 'AND i.held_at IS NULL\n      ORDER BY',
     also: [
       {
         file: FILES,

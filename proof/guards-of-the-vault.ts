@@ -11,6 +11,8 @@ const ISOLATION = 'test/vault/vault-isolation.test.ts';
 const CUSTOMER_TESTS = 'test/vault/customers.test.ts';
 const KEYS = 'test/vault/keys.test.ts';
 const VAULT_RACES = 'test/vault/locks.test.ts';
+const SEALED_ROWS = 'src/vault/sealed-rows.ts';
+const WRITER = 'test/vault/database-writer.test.ts';
 
 const BOUND_TO = ['table', 'organisationId', 'merchantId', 'row', 'field', 'version'];
 const binding = (without?: string) =>
@@ -27,6 +29,17 @@ const bound = (
   tests,
 });
 
+const TOKEN_SAYS = ['customerId', 'virtualPan', 'accountType', 'sealVersion'];
+const saying = (without?: string) =>
+  TOKEN_SAYS.map((part) => (part === without ? '-' : `\${${part}}`)).join('/');
+const tokenBound = (to: string, part: string, test: string): Guard => ({
+  name: `seal of a token: bound to its ${to}`,
+  file: SEALED_ROWS,
+  find: saying(),
+  replace: saying(part),
+  tests: [[WRITER, test]],
+});
+
 export const VAULT_GUARDS: readonly Guard[] = [
   bound('table', 'table'),
   bound('organisation', 'organisationId'),
@@ -34,6 +47,69 @@ export const VAULT_GUARDS: readonly Guard[] = [
   bound('row', 'row'),
   bound('field', 'field'),
   bound('key version', 'version', [[SEALS, 'with the same key under another version']]),
+  {
+    name: 'seal: bound to what its row says',
+    file: SEALING,
+    find: `\`\${where}/\${says}\``,
+    replace: `\`\${where}/-\``,
+    tests: [[SEALS, 'where the row says another thing']],
+  },
+  tokenBound('customer', 'customerId', 'given to another customer'),
+  tokenBound('virtual PAN', 'virtualPan', 'the virtual PANs of two customers are swapped'),
+  tokenBound('account type', 'accountType', 'made one of a bank account'),
+  tokenBound('number', 'sealVersion', 'given another number of its seal'),
+  {
+    name: 'payment by virtual PAN: not with a seal that the journal knows to be replaced, or a token that it knows to be gone',
+    file: 'src/vault/tokens.ts',
+    find: 'if (journalled !== null && journalled !== sealVersion) throw',
+    replace: 'if (journalled === sealVersion && journalled !== sealVersion) throw',
+    tests: [
+      [WRITER, 'a card that was replaced is put back, '],
+      [WRITER, 'a token is put back after its '],
+    ],
+  },
+  {
+    name: 'keys: one that was destroyed does not come back',
+    file: 'src/vault/keys.sql.ts',
+    find: ` AND NOT \${KEY_DESTROYED}\``,
+    replace: '`',
+    tests: [[WRITER, 'a data key that was destroyed is put back']],
+  },
+  {
+    name: 'keys: no seal is bound while a process runs that could not open it',
+    file: 'src/vault/keys.sql.ts',
+    find: 'CASE WHEN EXISTS (SELECT FROM process WHERE seal_form < 2) THEN 1 ELSE 2 END',
+    replace: '2',
+    tests: [['test/vault/seal-forms.test.ts', 'an earlier release runs beside this one']],
+  },
+  {
+    name: 'direct debit: from the account that was given',
+    file: 'src/directdebit/item-seals.ts',
+    find: 'if (accountAudit !== (targetAudit ?? audit)) return false;',
+    replace: '',
+    tests: [[WRITER, 'an item is pointed at another account']],
+  },
+  {
+    name: 'direct debit: for the amount that was asked for',
+    file: 'src/transactions/payment-details.ts',
+    find: `\${transactionType}/\${amountCents}/`,
+    replace: `\${transactionType}/-/`,
+    tests: [[WRITER, 'an item is pointed at another account']],
+  },
+  {
+    name: 'direct debit: a refund as it was attested',
+    file: 'src/directdebit/item-seals.ts',
+    find: 'return this.keys.hasAttested(attestedWords(asked), attestation);',
+    replace: 'return asked !== undefined;',
+    tests: [[WRITER, 'a refund is pointed at another debit']],
+  },
+  {
+    name: 'direct debit: what is not attested is from an earlier release, or it is not lodged',
+    file: 'src/directdebit/item-seals.ts',
+    find: '(await this.keys.newest(organisationId, merchantId)).form === 1',
+    replace: 'true',
+    tests: [[WRITER, 'a refund is pointed at another debit']],
+  },
   {
     name: 'payment by virtual PAN: only of this merchant’s tokens',
     file: TOKENS,
@@ -79,8 +155,8 @@ export const VAULT_GUARDS: readonly Guard[] = [
   {
     name: 'deleted customer: its tokens go too',
     file: 'src/vault/customers.ts',
-    find: 'await connection.query(DELETE_TOKENS_OF_CUSTOMER, values);',
-    replace: '',
+    find: 'await connection.query<{ id: TokenId }>(DELETE_TOKENS_OF_CUSTOMER, values);',
+    replace: 'await connection.query<{ id: TokenId }>(DELETE_TOKENS_OF_CUSTOMER, [0, 0, 0, 0]);',
     tests: [[CUSTOMER_TESTS, 'delete a customer with tokens']],
   },
   {
@@ -93,16 +169,16 @@ export const VAULT_GUARDS: readonly Guard[] = [
   {
     name: 'token: looked up only by its merchant',
     file: TOKENS,
-    find: ' FROM token\n    WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND id = $4',
-    replace:
-      ' FROM token\n    WHERE organisation_id = $1 AND $2::integer > 0 AND customer_id = $3 AND id = $4',
+    find: `\${SHOWN} FROM token\n    WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND id = $4`,
+    replace: `\${SHOWN} FROM token\n    WHERE organisation_id = $1 AND $2::integer > 0 AND customer_id = $3 AND id = $4`,
     tests: [[ISOLATION, 'of a customer of merchant 1']],
   },
   {
     name: 'token: changed only by its merchant',
     file: TOKENS,
-    find: 'key_version), version = version + 1\n      WHERE organisation_id = $1 AND merchant_id = $2',
-    replace: 'key_version), version = version + 1\n      WHERE organisation_id = $1 AND $2::integer > 0',
+    find: 'seal_version = coalesce($11, seal_version)\n      WHERE organisation_id = $1 AND merchant_id = $2',
+    replace:
+      'seal_version = coalesce($11, seal_version)\n      WHERE organisation_id = $1 AND $2::integer > 0',
     tests: [[ISOLATION, 'of a customer of merchant 1']],
   },
   {
@@ -115,9 +191,9 @@ export const VAULT_GUARDS: readonly Guard[] = [
   {
     name: 'rotation: tokens are locked while they are sealed anew',
     slow: true,
-    file: ROTATION,
-    find: 'ORDER BY key_version, id LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED',
-    replace: 'ORDER BY key_version, id LIMIT $4',
+    file: SEALED_ROWS,
+    find: ' FOR NO KEY UPDATE SKIP LOCKED`',
+    replace: '`',
     tests: [[VAULT_RACES, 'a card replaced while its token is being sealed anew']],
   },
   {

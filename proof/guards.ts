@@ -1,9 +1,10 @@
 // `npm run test:guards`: removes each guard of the money in turn, in a copy of the project, and shows which test notices.
 // A guard that can go without a test failing is not guarded itself.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { openEmbeddedPostgres } from '../src/embedded-postgres/server.js';
 import { Chance, seedOf } from '../testkit/chance.js';
 import { programOptions } from '../testkit/program-options.js';
@@ -17,6 +18,7 @@ const COPIED = [
   'bin',
   'build',
   'dist',
+  'docs',
   'migrations',
   'proof',
   'src',
@@ -29,7 +31,9 @@ const COPIED = [
 ];
 
 const values = programOptions({
-  only: { type: 'string' },
+  only: { type: 'string', multiple: true, default: [''] },
+  // Only guards of files that this branch has changed since it left the one that is named.
+  'changed-since': { type: 'string' },
   sample: { type: 'string' },
   seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   // For a test run that runs every test untouched itself.
@@ -227,8 +231,20 @@ function inWords(verdict: Awaited<ReturnType<typeof withoutGuard>>): string {
   }
 }
 
+async function filesChangedSince(commit: string): Promise<Set<string>> {
+  const { stdout } = await promisify(execFile)('git', ['diff', '--name-only', `${commit}...HEAD`], {
+    cwd: PROJECT_ROOT,
+  });
+  return new Set(stdout.split('\n'));
+}
+
 const began = performance.now();
-const chosen = GUARDS.filter(({ name }) => name.includes(values.only ?? ''));
+const changed = values['changed-since'] && (await filesChangedSince(values['changed-since']));
+const chosen = GUARDS.filter(
+  (guard) =>
+    values.only.some((part) => guard.name.includes(part)) &&
+    (!changed || editsOf(guard).some(({ file }) => changed.has(file))),
+);
 const quick = chosen.filter(({ slow }) => !slow);
 const guards =
   values.sample === undefined

@@ -12,9 +12,12 @@ const values = programOptions({
   seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   // Half of what it carries on this machine, unless told otherwise.
   rate: { type: 'string' },
+  // They are descriptors of the gateway's, too: on a slow machine many take a while to come.
+  connections: { type: 'string', default: '64' },
 });
 const seconds = Number(values.minutes) * 60;
 const seed = Number(values.seed);
+const connections = Number(values.connections);
 say(`soak: seed ${seed}`);
 
 // The collector is called before each reading, so that only what is held counts.
@@ -48,14 +51,14 @@ const mean = (numbers: readonly number[]) =>
 const broken: Broken = {};
 let figures = '';
 try {
-  const warm = await load(gateway, { ...PURCHASE, connections: 64, seconds: Math.min(20, seconds / 3) });
+  const warm = await load(gateway, { ...PURCHASE, connections, seconds: Math.min(20, seconds / 3) });
   const rate = Number(values.rate ?? Math.floor(warm.perSecond / 2));
   // Which of them look up, search and pay depends on the seed alone.
   const lookUps = [1 + (seed % 7), 2 + (seed % 11), 3 + (seed % 13)].map(
     (audit) => `/v1/transactions/${audit}`,
   );
   const loads = Promise.all([
-    load(gateway, { ...PURCHASE, connections: 64, rate, seconds }),
+    load(gateway, { ...PURCHASE, connections, rate, seconds }),
     load(gateway, { method: 'GET', paths: lookUps, connections: 4, rate: 50, seconds }),
   ]);
   const readings: Reading[] = [];

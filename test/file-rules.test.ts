@@ -7,11 +7,11 @@ import { expectNone, filesUnder, read } from '../testkit/project-files.js';
 const LONGEST_FILE_LINES = 300;
 
 /** Where files of ours lie. What tools make, and where it lies, is none of ours. */
-const CODE_FOLDERS = ['src', 'test', 'testkit', 'proof', 'bench'];
+const CODE_FOLDERS = ['src', 'console/src', 'test', 'testkit', 'proof', 'bench'];
 const MADE = ['.git', 'build', 'coverage', 'data', 'dist', 'node_modules'];
 /** The entry, which must run before anything is compiled, and what tools read. */
-const JAVASCRIPT = /^(bin\/tollgate\.js|\w+\.config\.js)$/;
-const CODE = CODE_FOLDERS.flatMap(filesUnder).filter((path) => path.endsWith('.ts'));
+const JAVASCRIPT = /^(bin\/tollgate\.js|(console\/)?\w+\.config\.js)$/;
+const CODE = CODE_FOLDERS.flatMap(filesUnder).filter((path) => /\.tsx?$/.test(path));
 
 test('no file has a name that says nothing', () => {
   expectNone(

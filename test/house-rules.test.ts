@@ -19,9 +19,12 @@ const FOLDERS = [
   'directdebit',
   'settlement',
   'webhooks',
+  'sign-in',
   'admin',
   'api',
   'http',
+  'operators',
+  'console',
   'reference',
   'gateway',
   'cli',
@@ -33,6 +36,9 @@ const PACKAGE_HOMES: Readonly<Record<string, string>> = {
   fastify: 'http',
   'temporal-polyfill': 'values',
   'ipaddr.js': 'webhooks',
+  'prom-client': 'operators',
+  '@simplewebauthn/server': 'sign-in',
+  'openid-client': 'sign-in',
 };
 
 interface Source {
@@ -123,6 +129,20 @@ describe('layers', () => {
     );
   });
 
+  test('the page of the console takes of src/ the types of its interface, and nothing else', () => {
+    const taken = /^(import(?: type)?)\s[^;]*?from '((?:\.\.\/)+src\/[^']+)'/gm;
+    expectNone(
+      filesUnder('console/src').flatMap((path) =>
+        [...read(path).matchAll(taken)]
+          .filter(
+            ([, kind, from = '']) => kind !== 'import type' || !from.endsWith('/src/console/interface.js'),
+          )
+          .map(([, kind, from]) => `${path}: ${kind} from ${from}`),
+      ),
+      'Export the type from src/console/interface.ts, and import it with `import type`.',
+    );
+  });
+
   test('every file of src/ can be reached from the command line', () => {
     const reached = new Set<string>();
     const visit = (path: string) => {
@@ -157,7 +177,7 @@ function circles(): string[] {
 }
 
 describe('edges', () => {
-  const INTERFACE = ['api', 'reference', 'http'];
+  const INTERFACE = ['api', 'reference', 'http', 'operators', 'console'];
   const domain = SOURCES.filter(({ path }) => !INTERFACE.includes(folderOf(path)));
 
   test('only the interface knows where in a request something stands', () => {
@@ -182,7 +202,9 @@ describe('edges', () => {
 describe('sources', () => {
   test('nothing in src/ prints through console', () => {
     expectNone(
-      SOURCES.flatMap(({ path, text }) => linesWith(text, /\bconsole\./).map((line) => `${path}:${line}`)),
+      SOURCES.flatMap(({ path, text }) =>
+        linesWith(text, /\bconsole\.\w+\(/).map((line) => `${path}:${line}`),
+      ),
       'Log through the logger, or print a command’s result through src/cli/output.ts.',
     );
   });

@@ -1,22 +1,34 @@
-// The packages that the project uses: exact versions, and a lock file that works everywhere.
-import { describe, test } from 'vitest';
+// The packages that the project uses: exact versions, a lock file that works everywhere, and an installation that can be started.
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { PROJECT_ROOT } from '../testkit/project.js';
 import { expectNone, read } from '../testkit/project-files.js';
 
 describe('packages', () => {
   interface Locked {
     readonly resolved?: string;
+    /** To a workspace, by its folder. */
+    readonly link?: boolean;
     readonly dependencies?: Record<string, string>;
     readonly optionalDependencies?: Record<string, string>;
   }
   const lock = JSON.parse(read('package-lock.json')) as { packages: Record<string, Locked> };
 
   test('package.json names exact versions', () => {
-    const { dependencies, devDependencies, optionalDependencies, overrides } = JSON.parse(
-      read('package.json'),
-    ) as Record<string, Record<string, string>>;
-    const versions = { ...dependencies, ...devDependencies, ...optionalDependencies, ...overrides };
+    const versions = ['package.json', 'console/package.json'].flatMap((path) => {
+      const { dependencies, devDependencies, optionalDependencies, overrides } = JSON.parse(
+        read(path),
+      ) as Record<string, Record<string, string>>;
+      return [dependencies, devDependencies, optionalDependencies, overrides].flatMap((named) =>
+        Object.entries(named ?? {}),
+      );
+    });
     expectNone(
-      Object.entries(versions)
+      versions
         .filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
         .map(([name, version]) => `${name}: ${version}`),
       'Pin the version without ^ or ~: npm install --save-exact does.',
@@ -26,7 +38,7 @@ describe('packages', () => {
   test('package-lock.json names no download address', () => {
     expectNone(
       Object.entries(lock.packages)
-        .filter(([, { resolved }]) => resolved !== undefined)
+        .filter(([, { resolved, link }]) => resolved !== undefined && link !== true)
         .map(([name]) => name),
       'Write the lock file with omit-lockfile-registry-resolved=true, as .npmrc says, so that any registry will do.',
     );
@@ -46,6 +58,77 @@ describe('packages', () => {
           .map((name) => `${name}, of ${path}`),
       ),
       '`npm ci` refuses a lock file with gaps. Remove node_modules and package-lock.json, and run npm install anew with versions that the registry has for every platform.',
+    );
+  });
+});
+
+describe('an installation', () => {
+  /** A project with one tool that only the build needs, and with this project's settings of npm. */
+  async function projectWithATool(): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), 'tollgate-packages-'));
+    await mkdir(join(folder, 'tool'));
+    await mkdir(join(folder, 'project'));
+    const write = (path: string, content: object) => writeFile(join(folder, path), JSON.stringify(content));
+    await write('tool/package.json', { name: 'tool', version: '1.0.0', bin: { compile: 'compile.js' } });
+    await writeFile(
+      join(folder, 'tool', 'compile.js'),
+      `#!/usr/bin/env node\nrequire('node:fs').writeFileSync('made', '')`,
+    );
+    const devDependencies = { tool: 'file:../tool' };
+    const { scripts } = JSON.parse(read('package.json'));
+    const project = { name: 'project', version: '1.0.0', devDependencies };
+    await write('project/package.json', {
+      ...project,
+      scripts: { prepare: scripts.prepare, build: 'compile' },
+    });
+    await write('project/package-lock.json', {
+      ...project,
+      lockfileVersion: 3,
+      packages: {
+        '': project,
+        '../tool': { version: '1.0.0', dev: true, bin: { compile: 'compile.js' } },
+        'node_modules/tool': { resolved: '../tool', link: true },
+      },
+    });
+    await copyFile(join(PROJECT_ROOT, '.npmrc'), join(folder, 'project', '.npmrc'));
+    return folder;
+  }
+
+  async function npm(args: readonly string[], folder: string, environment: NodeJS.ProcessEnv = {}) {
+    const cwd = join(folder, 'project');
+    // Windows' npm is a script of its shell.
+    const shell = process.platform === 'win32';
+    await promisify(execFile)('npm', [...args, '--offline'], {
+      cwd,
+      shell,
+      env: { ...process.env, NODE_ENV: '', ...environment },
+    });
+    return readdir(cwd);
+  }
+
+  test('npm ci where NODE_ENV is production → brings what compiles, and compiles; what the image drops is gone', async () => {
+    const folder = await projectWithATool();
+    try {
+      const installed = await npm(['ci'], folder, { NODE_ENV: 'production' });
+      expect(installed).toContain('made');
+      const [, prune = ''] = /&& npm (prune [^&]*?) &&/.exec(read('deploy/docker/Dockerfile')) ?? [];
+      await npm(prune.split(' '), folder);
+      const left = await readdir(join(folder, 'project', 'node_modules')).catch(() => []);
+      expect(left).not.toContain('tool');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  test('package.json has only scripts that Windows’ shell understands, too', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    // Words of a POSIX shell, what begins with a variable, and what stands between apostrophes, but for those inside of quotation marks.
+    const posix = /(^|&& )(exec|export|cp|rm|mv|mkdir|cat|test|\[|[A-Z_]+=\S*) |\$[({A-Z]|;|'/;
+    expectNone(
+      Object.entries(scripts)
+        .filter(([, script]) => posix.test(script.replaceAll(/"[^"]*"/g, '""')))
+        .map(([name, script]) => `${name}: ${script}`),
+      'Let Node do it: `node -e "…"`, or a program.',
     );
   });
 });

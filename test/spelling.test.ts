@@ -4,9 +4,12 @@ import { test } from 'vitest';
 import { PROJECT_ROOT } from '../testkit/project.js';
 import { expectNone, filesUnder, linesWith, read } from '../testkit/project-files.js';
 
-/** American spelling, and where it is none: a header, a property of CSS, a word of another system. */
+/** American spelling, and where it is none: a header, a property of CSS, an option of Node, a word of another system. */
 const unwanted: readonly (readonly [RegExp, RegExp?])[] = [
-  [/authoriz/i, /headers\.authorization|\bAuthorization\b|'authorization'/g],
+  [
+    /authoriz/i,
+    /headers\.authorization|\bAuthorization\b|\bbuildAuthorizationUrl\b|\bauthorizationCodeGrant\b|'authorization'|\brejectUnauthorized\b/g,
+  ],
   [/cancel(ed|ing|ation)/i],
   [/color/i, /[\w-]*color:|\bcolor-scheme\b/g],
   [/behavior/i, /overscroll-behavior/g],
@@ -14,7 +17,7 @@ const unwanted: readonly (readonly [RegExp, RegExp?])[] = [
   [/initializ/i],
   [/recogniz/i],
   [/tokeniz/i],
-  [/normaliz/i],
+  [/normaliz/i, /\.normalize\(/g],
   [/\bhonor/i],
   [/\bfavor/i],
   [/\bcatalog\b/i],

@@ -12,6 +12,7 @@ import {
   type TargetChange,
   targetedBody,
 } from './bodies.js';
+import { type ClientTls, type HttpsRequest, httpsCaller } from './https-call.js';
 
 export {
   BANK_ACCOUNT,
@@ -61,14 +62,20 @@ export interface Client {
 /** What every transaction of a test merchant says. */
 export const TEST_MODE = { 'GATEWAY.RESPONSE.KVP.MODE': 'test' };
 
-export function client(baseUrl: string, credentials?: { username: string; password: string }): Client {
+export function client(
+  baseUrl: string,
+  credentials?: { username: string; password: string },
+  /** Of a gateway that speaks TLS. */
+  tls?: ClientTls,
+): Client {
   const authorization = credentials && basicAuthorization(credentials);
+  const overTls = tls && httpsCaller(tls);
 
   async function call(path: string, options: CallOptions = {}): Promise<Answer> {
     const payload = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
     const method = options.method ?? (payload === undefined ? 'GET' : 'POST');
     const correlationId = options.correlationId === undefined ? randomUUID() : options.correlationId;
-    const response = await fetch(baseUrl + path, {
+    const asked = {
       method,
       headers: {
         ...(authorization && { authorization }),
@@ -77,8 +84,9 @@ export function client(baseUrl: string, credentials?: { username: string; passwo
         ...options.headers,
       },
       ...(payload !== undefined && { body: payload }),
-    });
-    const text = await response.text();
+    };
+    const response = await (overTls?.(baseUrl + path, asked) ?? fetched(baseUrl + path, asked));
+    const { text } = response;
     const body = text === '' ? undefined : JSON.parse(text);
     checkAgainstDocument(method, path, response, body);
     const errors: Json[] = body?.errors ?? [];
@@ -141,6 +149,14 @@ ajv.addSchema(
   'openapi',
 );
 
+async function fetched(
+  url: string,
+  asked: HttpsRequest,
+): Promise<Pick<Answer, 'status' | 'headers' | 'text'>> {
+  const response = await fetch(url, asked);
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
 /** Of the connection or of HTTP itself, not of the interface. */
 const HEADERS_OF_HTTP = ['connection', 'content-length', 'content-type', 'date', 'keep-alive'];
 
@@ -150,7 +166,12 @@ const ROUTES = Object.keys(DOCUMENT.paths).map((route) => ({
 }));
 
 /** Throws when an operation answers what the document does not say. */
-function checkAgainstDocument(method: string, path: string, response: Response, body: unknown): void {
+function checkAgainstDocument(
+  method: string,
+  path: string,
+  response: Pick<Response, 'status' | 'headers'>,
+  body: unknown,
+): void {
   const [withoutQuery = ''] = path.split('?');
   // /transactions/history is itself, and not an audit called "history".
   const template = Object.hasOwn(DOCUMENT.paths, withoutQuery)

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { afterAll, expect } from 'vitest';
 import type { LedgerEntry } from '../src/acquirers/simulator/ledger.js';
+import { readSettings } from '../src/gateway/settings.js';
 import { type Client, client, type Json } from './client.js';
 import { addCast, type Credentials, testDatabase, wholeLedger } from './gateway.js';
 import {
@@ -16,6 +17,10 @@ import { asEnvironment } from './project.js';
 
 export interface Installation {
   readonly databaseUrl: string;
+  /** With the key-encryption key, which all processes on this database need. */
+  readonly dataDir: string;
+  /** Whom `api` calls as. */
+  readonly owner: Credentials;
   /** Starts a gateway process. Settings without the prefix TOLLGATE_. */
   start(settings?: Environment): Promise<InstalledGateway>;
   sql<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
@@ -35,8 +40,9 @@ afterAll(async () => {
 
 export async function installation(): Promise<Installation> {
   const database = await testDatabase();
-  const cast = await addCast(database.url);
-  const ledgerPath = join(await dataDirectory(), 'ledger.ndjson');
+  const dataDir = await dataDirectory();
+  const cast = await addCast(database.url, readSettings({ TOLLGATE_DATA_DIR: dataDir }));
+  const ledgerPath = join(dataDir, 'ledger.ndjson');
   const pool = new pg.Pool({ connectionString: database.url, max: 2 });
   pool.on('error', () => {});
   left.push(async () => {
@@ -48,6 +54,8 @@ export async function installation(): Promise<Installation> {
   const referenceOf = (audit: number) => `${gateway.installation}-1-${audit}`;
   return {
     databaseUrl: database.url,
+    dataDir,
+    owner: cast.owner,
     start: (settings) => startInstalled(database.url, ledgerPath, cast.owner, settings),
     sql: async (text, values) => (await pool.query(text, values)).rows,
     ledger,

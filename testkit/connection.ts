@@ -1,6 +1,7 @@
 // A connection on which a test writes bytes as it likes, valid HTTP or not.
 import { once } from 'node:events';
 import net from 'node:net';
+import tls from 'node:tls';
 import { paymentBody } from './client.js';
 import type { TestGateway } from './gateway.js';
 
@@ -14,12 +15,14 @@ export interface Connection {
   readonly closed: Promise<string>;
 }
 
+/** Where the gateway speaks TLS, over TLS. */
 export async function connect(
-  { baseUrl }: TestGateway,
-  options: { allowHalfOpen?: boolean } = {},
+  { baseUrl, trusted }: TestGateway,
+  options: { allowHalfOpen?: boolean } & Pick<tls.ConnectionOptions, 'maxVersion' | 'cert' | 'key'> = {},
 ): Promise<Connection> {
   const { hostname, port } = new URL(baseUrl);
-  const socket = net.connect({ host: hostname, port: Number(port), ...options });
+  const to = { host: hostname, port: Number(port), ...options };
+  const socket = trusted === undefined ? net.connect(to) : tls.connect({ ...to, ca: trusted });
   let text = '';
   socket.setEncoding('latin1');
   socket.on('data', (chunk) => {
@@ -28,7 +31,7 @@ export async function connect(
   // A reset is a way to close; the test looks at what came before it.
   socket.on('error', () => {});
   const closed = new Promise<string>((resolve) => socket.on('close', () => resolve(text)));
-  await once(socket, 'connect');
+  await once(socket, trusted === undefined ? 'connect' : 'secureConnect');
   return { socket, received: () => text, closed };
 }
 

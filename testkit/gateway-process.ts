@@ -1,6 +1,6 @@
 // Real processes: `node bin/tollgate.js …` from the project root, whose output is collected, and of which nothing is left
-// when the test file or the program ends: no process, no data directory, no PostgreSQL that a killed gateway left behind.
-import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
+// when the test file or the program ends: no process, no data directory, no disk, no PostgreSQL that a killed gateway left behind.
+import { type ChildProcess, type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -56,6 +56,8 @@ export interface GatewayProcess extends RunningProcess {
   readonly baseUrl: string;
   /** Where `/livez` and `/readyz` are. */
   readonly origin: string;
+  /** Where `/metrics` is, as its log says. */
+  operatorsUrl(): Promise<string>;
   /** Asks it to stop, and waits until it has. */
   stop(): Promise<Ended>;
   /** `kill -9`. */
@@ -64,6 +66,8 @@ export interface GatewayProcess extends RunningProcess {
 
 const children = new Set<ChildProcess>();
 const dataDirectories = new Set<string>();
+/** Those of them that are file systems of their own. */
+const disks = new Set<string>();
 
 /** Ends what the test file has started and removes what it has made. */
 export async function leaveNothingBehind(): Promise<void> {
@@ -73,13 +77,27 @@ export async function leaveNothingBehind(): Promise<void> {
 // Should the test run itself be ended early.
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
+  for (const disk of disks) unmount(disk);
 });
 
 /** An empty directory. It is removed when the test file ends, after the PostgreSQL in it was stopped. */
-export async function dataDirectory(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'tollgate-process-'));
+export async function dataDirectory(name = 'tollgate-process-'): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), name));
   dataDirectories.add(directory);
   return directory;
+}
+
+/** The same on a disk of its own, real but in memory: `size` is for example `24m`. Throws where this system lets us mount nothing. */
+export async function smallDisk(size: string): Promise<string> {
+  const directory = await dataDirectory();
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', directory], { stdio: 'ignore' });
+  disks.add(directory);
+  return directory;
+}
+
+/** Also where something still has a file open on it. */
+function unmount(disk: string): void {
+  if (disks.delete(disk)) execFileSync('umount', ['--lazy', disk]);
 }
 
 /** Starts a program of the project, `tollgate` unless told otherwise. */
@@ -93,7 +111,13 @@ export function start(
     command === undefined ? [...nodeArguments, TOLLGATE, ...args] : [...args],
     {
       cwd: PROJECT_ROOT,
-      env: { ...environmentWithoutSettings(), NODE_ENV: 'production', ...environment },
+      // Several gateways run on this machine: none may want the port of another.
+      env: {
+        ...environmentWithoutSettings(),
+        NODE_ENV: 'production',
+        TOLLGATE_CONSOLE_PORT: '0',
+        ...environment,
+      },
       stdio: ['ignore', 'pipe', 'pipe', ...(onMessage ? (['ipc'] as const) : [])],
     },
   ) as ChildProcessByStdio<null, Readable, Readable>;
@@ -170,6 +194,8 @@ export async function startGatewayProcess(
     ...running,
     baseUrl,
     origin: new URL(baseUrl).origin,
+    operatorsUrl: () =>
+      eventually(async () => /"url":"([^"]+)","msg":"listening for operators"/.exec(running.output())?.[1]),
     stop: () => {
       running.kill('SIGTERM');
       return running.ended;
@@ -218,8 +244,12 @@ async function killed(child: ChildProcess): Promise<void> {
 export async function removeDataDirectory(directory: string): Promise<void> {
   dataDirectories.delete(directory);
   // Opening a running server adopts it, whoever started it.
-  if (existsSync(join(directory, 'postgres', 'postmaster.pid'))) {
-    await (await openEmbeddedPostgres({ dataDir: directory })).stop();
+  try {
+    if (existsSync(join(directory, 'postgres', 'postmaster.pid'))) {
+      await (await openEmbeddedPostgres({ dataDir: directory })).stop();
+    }
+  } finally {
+    unmount(directory);
+    await rm(directory, { recursive: true, force: true });
   }
-  await rm(directory, { recursive: true, force: true });
 }

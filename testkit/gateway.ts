@@ -11,12 +11,20 @@ import { advanceClock } from '../src/admin/clock.js';
 import { addMerchant } from '../src/admin/merchants.js';
 import { addOrganisation } from '../src/admin/organisations.js';
 import { addUser } from '../src/admin/users.js';
+import { credentialKey, journalKey } from '../src/gateway/callers.js';
+import { readCertificate } from '../src/gateway/certificate-watch.js';
+import { openConsole } from '../src/gateway/console-site.js';
 import { startGateway } from '../src/gateway/gateway.js';
-import { readSettings } from '../src/gateway/settings.js';
+import { openKeyProvider } from '../src/gateway/key-encryption.js';
+import { openOperators } from '../src/gateway/operators.js';
+import { readSettings, type Settings } from '../src/gateway/settings.js';
+import { givePen, JournalPen } from '../src/journal/pen.js';
+import type { CredentialKey } from '../src/merchants/credentials.js';
 import { Database } from '../src/postgres/database.js';
 import { parseDuration } from '../src/values/duration.js';
 import { type Client, client } from './client.js';
 import { administer, databaseUrl, dropDatabase } from './database-server.js';
+import { dataDirectory } from './gateway-process.js';
 
 export interface TestDatabase {
   readonly url: string;
@@ -51,8 +59,10 @@ export interface Credentials {
   readonly password: string;
 }
 
-export async function addCast(databaseUrl: string): Promise<Cast> {
+/** Somebody to call a gateway as that has these settings: its users are sealed under its key-encryption key. */
+export async function addCast(databaseUrl: string, settings?: Settings): Promise<Cast> {
   const database = new Database(databaseUrl, { maxConnections: 1 });
+  const key = await credentialKeyOf(database, settings);
   try {
     const ours = await addOrganisation(database, 'operator:test', 'Ours');
     for (const vault of [true, true, false])
@@ -60,19 +70,36 @@ export async function addCast(databaseUrl: string): Promise<Cast> {
     const theirs = await addOrganisation(database, 'operator:test', 'Theirs');
     await addMerchant(database, 'operator:test', theirs.id, 'Theirs', { vault: true });
     return {
-      owner: await addUser(database, 'operator:test', 'owner', { merchant: 1, grants: [2, 3] }),
-      colleague: await addUser(database, 'operator:test', 'colleague', { merchant: 2 }),
-      stranger: await addUser(database, 'operator:test', 'stranger', { merchant: 4 }),
+      owner: await addUser(database, 'operator:test', key, 'owner', { merchant: 1, grants: [2, 3] }),
+      colleague: await addUser(database, 'operator:test', key, 'colleague', { merchant: 2 }),
+      stranger: await addUser(database, 'operator:test', key, 'stranger', { merchant: 4 }),
     };
   } finally {
     await database.close();
   }
 }
 
+/** The key that the users of this database are sealed under, by the settings of its gateway. */
+export async function credentialKeyOf(database: Database, settings?: Settings): Promise<CredentialKey> {
+  const own = settings ?? readSettings({ TOLLGATE_DATA_DIR: await dataDirectory() });
+  const provider = await openKeyProvider(own, database);
+  givePen(database, new JournalPen(await journalKey(database, provider)));
+  return credentialKey(database, provider);
+}
+
 export interface TestGateway extends Cast {
+  /** Its users are sealed under it. */
+  readonly credentialKey: CredentialKey;
+  readonly settings: Settings;
+  /** With its key-encryption key, for commands that need it. */
+  readonly dataDir: string;
   readonly baseUrl: string;
+  /** Where `/metrics` is. */
+  readonly operatorsUrl: string;
   readonly databaseUrl: string;
   readonly ledgerPath: string;
+  /** The certificate that it shows, where it speaks TLS. */
+  readonly trusted: string | undefined;
   /** Calls as `owner`. */
   readonly api: Client;
   as(credentials: Credentials): Client;
@@ -106,8 +133,6 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   const { shareWith } = options;
   const database = shareWith ? { url: shareWith.databaseUrl, drop: async () => {} } : await testDatabase();
   const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-gateway-'));
-  const { owner, colleague, stranger } = shareWith ?? (await addCast(database.url));
-  const cast: Cast = { owner, colleague, stranger };
   // What one process has sealed, the other must open.
   if (shareWith) await copyFile(join(dirname(shareWith.ledgerPath), KEY_FILE), join(dataDir, KEY_FILE));
   const environment = Object.fromEntries(
@@ -124,13 +149,34 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
       ...options.settings,
       DATA_DIR: dataDir,
       PORT: '0',
+      CONSOLE_PORT: '0',
     }).map(([name, value]) => [`TOLLGATE_${name}`, value]),
   );
   const lines: string[] = [];
   const log = pino({ level: 'debug', base: null }, { write: (line: string) => void lines.push(line) });
   const settings = readSettings(environment);
+  const { owner, colleague, stranger } = shareWith ?? (await addCast(database.url, settings));
+  const cast: Cast = { owner, colleague, stranger };
   const furtherLinks = options.acquirers ?? [];
-  const gateway = await startGateway({ settings, databaseUrl: database.url, log, furtherLinks });
+  const certificate = await readCertificate(settings);
+  const gateway = await startGateway({ settings, databaseUrl: database.url, certificate, log, furtherLinks });
+  const operators = await openOperators(settings, certificate);
+  operators?.show(gateway);
+  // Opened when somebody looks: most tests do not.
+  let consoleSite: ReturnType<typeof openConsole> | undefined;
+  operators?.serve({
+    answer: async (request, response) => {
+      consoleSite ??= openConsole({
+        settings,
+        operatingUrl: database.url,
+        servingUrl: database.url,
+        log,
+        figures: () => gateway.figures(),
+      });
+      await (await consoleSite)?.site.answer(request, response);
+    },
+  });
+  const tls = certificate && { trusted: certificate.pair.certificate, connectionPerRequest: true };
   const pool = new pg.Pool({ connectionString: database.url, max: 2 });
   pool.on('error', () => {});
   let closed = false;
@@ -138,6 +184,8 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
     if (closed) return;
     closed = true;
     await gateway.close();
+    await operators?.close();
+    await (await consoleSite)?.close();
     await pool.end();
     await database.drop();
     await rm(dataDir, { recursive: true, force: true });
@@ -147,13 +195,20 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   } catch {
     // Not inside a test: whoever called closes it.
   }
+  const own = new Database(database.url, { maxConnections: 1 });
+  const key = await credentialKeyOf(own, settings).finally(() => own.close());
   return {
     ...cast,
+    credentialKey: key,
+    settings,
+    dataDir,
     baseUrl: gateway.baseUrl,
+    operatorsUrl: operators?.url ?? '',
     databaseUrl: database.url,
     ledgerPath: settings.simulatorLedger,
-    api: client(gateway.baseUrl, cast.owner),
-    as: (credentials) => client(gateway.baseUrl, credentials),
+    trusted: tls?.trusted,
+    api: client(gateway.baseUrl, cast.owner, tls),
+    as: (credentials) => client(gateway.baseUrl, credentials, tls),
     logged: () => lines.join(''),
     ledger: () => wholeLedger(settings.simulatorLedger),
     sql: async (text, values) => (await pool.query(text, values)).rows,

@@ -218,7 +218,8 @@ export class Installation<Database extends InstalledDatabase = KillableDatabase>
 }
 
 /** At the end of the program, which waits for nothing. Its processes are ended by whoever started them. */
-function leaveNothing(directory: string): void {
+/** For the end of a program, however it ends. */
+export function leaveNothing(directory: string): void {
   try {
     const file = readFileSync(join(directory, 'postgres', 'postmaster.pid'), 'utf8');
     process.kill(Number.parseInt(file, 10), 'SIGQUIT');

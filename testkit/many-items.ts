@@ -11,6 +11,7 @@ import { Database } from '../src/postgres/database.js';
 import { paymentDetailsPlace } from '../src/transactions/payment-details.js';
 import { BankAccount } from '../src/values/bank-account.js';
 import type { Audit, MerchantId, OrganisationId } from '../src/values/ids.js';
+import type { Cents } from '../src/values/money.js';
 import { bankSecrets } from '../src/vault/account.js';
 import { DataKeys } from '../src/vault/keys.js';
 import { seal } from '../src/vault/sealing.js';
@@ -130,7 +131,13 @@ export async function waitingItems(
       });
       const made = items.map((item) => {
         const account = new BankAccount(item.bsb, item.accountNumber, item.accountName);
-        const place = paymentDetailsPlace(owner, item.audit as Audit);
+        const place = paymentDetailsPlace(owner, {
+          audit: item.audit as Audit,
+          transactionType: item.type,
+          amountCents: item.amountCents as Cents,
+          currency: 'AUD',
+          paymentMethod: 'bank_account',
+        });
         return { ...item, account, sealed: seal(key, place, bankSecrets(account)) };
       });
       await database.query(COPY_WITH, [paid.audit, ...MADE.encode(made)]);

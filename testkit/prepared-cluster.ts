@@ -21,7 +21,7 @@ export function whereItIs(): Record<string, string> {
 export async function prepareCluster(): Promise<{ remove(): Promise<void> }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-prepared-'));
   const server = await openEmbeddedPostgres({ dataDir });
-  const database = new Database(server.url, { maxConnections: 1 });
+  const database = new Database(server.logins.migrating, { maxConnections: 1, patient: true });
   await migrate(database);
   await database.close();
   await server.stop();

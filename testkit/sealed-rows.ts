@@ -21,13 +21,20 @@ export interface SealedRow {
   readonly row: number;
   readonly version: number;
   readonly sealed: Buffer;
+  /** What the seal is bound to. */
+  readonly bound: Record<string, never>;
 }
 
 const SEALED = `
   SELECT 'token' AS table, organisation_id AS "organisationId", merchant_id AS "merchantId", id AS row,
-    key_version AS version, sealed FROM token WHERE sealed IS NOT NULL
+    key_version AS version, sealed, json_build_object('id', id, 'customerId', customer_id, 'virtualPan', virtual_pan,
+      'accountType', account_type, 'sealVersion', seal_version) AS bound
+  FROM token WHERE sealed IS NOT NULL
   UNION ALL
-  SELECT 'transaction', organisation_id, merchant_id, audit, payment_details_key_version, payment_details_sealed FROM transaction
+  SELECT 'transaction', organisation_id, merchant_id, audit, payment_details_key_version, payment_details_sealed,
+    json_build_object('audit', audit, 'transactionType', transaction_type, 'amountCents', amount_cents, 'currency', currency,
+      'paymentMethod', CASE WHEN bank_account IS NULL THEN 'card' ELSE 'bank_account' END)
+  FROM transaction
   WHERE payment_details_sealed IS NOT NULL
   ORDER BY 1, 2, 3, 4`;
 
@@ -46,9 +53,14 @@ export function rotationOf(database: Database, provider: KeyProvider): Rotation 
   return new Rotation({ database, provider, actor: 'operator:test', sealed, wrapped: [] });
 }
 
-export async function operatorOf(gateway: TestGateway): Promise<Operator> {
-  const database = new Database(gateway.databaseUrl, { maxConnections: 2, patient: true });
-  const settings = readSettings({ TOLLGATE_DATA_DIR: dataDirOf(gateway) });
+export function operatorOf(gateway: TestGateway): Promise<Operator> {
+  return operatorAt(gateway.databaseUrl, dataDirOf(gateway));
+}
+
+/** With the key file of this data directory. */
+export async function operatorAt(databaseUrl: string, dataDir: string): Promise<Operator> {
+  const database = new Database(databaseUrl, { maxConnections: 2, patient: true });
+  const settings = readSettings({ TOLLGATE_DATA_DIR: dataDir });
   const provider = await openKeyProvider(settings, database);
   return {
     database,
@@ -58,7 +70,7 @@ export async function operatorOf(gateway: TestGateway): Promise<Operator> {
   };
 }
 
-export function sealedRows({ sql }: TestGateway): Promise<SealedRow[]> {
+export function sealedRows({ sql }: Pick<TestGateway, 'sql'>): Promise<SealedRow[]> {
   return sql<SealedRow & Record<string, unknown>>(SEALED);
 }
 
@@ -70,10 +82,11 @@ export async function opened(
   // New ones each time: nothing is remembered from before.
   const keys = new DataKeys(database, provider);
   const texts: string[] = [];
-  for (const { table, organisationId, merchantId, row, version, sealed } of rows) {
+  for (const { table, organisationId, merchantId, row, version, sealed, bound } of rows) {
     const key = await keys.version(organisationId, merchantId, version);
-    const { place } = table === 'token' ? SEALED_TOKENS : SEALED_PAYMENT_DETAILS;
-    texts.push(open(key, place({ organisationId, merchantId }, row), sealed));
+    const kind = table === 'token' ? SEALED_TOKENS : SEALED_PAYMENT_DETAILS;
+    const place = kind.place({ organisationId, merchantId }, { row, keyVersion: version, sealed, ...bound });
+    texts.push(open(key, place, sealed));
   }
   return texts;
 }
@@ -86,7 +99,11 @@ export function versionsIn(rows: readonly SealedRow[], merchantId: number): numb
 }
 
 /** Tokens of one new customer, each with a card of its own. */
-export async function tokensOf({ api }: TestGateway, merchantId: number, count: number): Promise<NewToken[]> {
+export async function tokensOf(
+  { api }: Pick<TestGateway, 'api'>,
+  merchantId: number,
+  count: number,
+): Promise<NewToken[]> {
   const vault = vaultOf(api, merchantId);
   const customerId = await vault.newCustomer();
   return Promise.all(
@@ -98,7 +115,7 @@ export async function tokensOf({ api }: TestGateway, merchantId: number, count: 
 
 /** One purchase with each, all of them approved. */
 export async function payWith(
-  { api }: TestGateway,
+  { api }: Pick<TestGateway, 'api'>,
   tokens: readonly NewToken[],
   merchant = 1,
 ): Promise<void> {

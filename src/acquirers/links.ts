@@ -61,6 +61,11 @@ export class AcquirerLinks {
     return this.#prepares;
   }
 
+  /** Of all that are known. */
+  get names(): string[] {
+    return [...this.#known.keys()];
+  }
+
   /** Of those that keep connections, by their names: of the one that is asked, else of the one that is being opened. */
   get reports(): LinkReport[] {
     const { out } = this.breakers;

@@ -8,7 +8,7 @@ import type { Database, Queryable } from '../postgres/database.js';
 import type { Mode } from '../values/mode.js';
 import { refuse } from '../values/refusal.js';
 import type { KeyProvider } from '../vault/key-provider.js';
-import type { WrappedRows } from '../vault/rotation.js';
+import type { WrappedRows } from '../vault/wrapped-rows.js';
 import {
   type AcquirerChange,
   checkAcquirer,
@@ -212,6 +212,10 @@ async function changed(
   row: AcquirerRow,
 ): Promise<AcquirerRow> {
   const { address, tls, trusted, dialect, connections, institution, deadlineMs, macKeys } = change;
+  // Whoever says which certificates to trust expects TLS, and would pay in clear.
+  if (trusted != null && !(tls ?? row.tls)) {
+    refuse('acquirer_not_allowed', { problems: [{ field: 'trusted', rule: 'is for a link with TLS' }] });
+  }
   return {
     ...row,
     ...(address !== undefined && hostOf(address)),

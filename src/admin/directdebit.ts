@@ -10,7 +10,9 @@ import type { Mode } from '../values/mode.js';
 import type { Cents } from '../values/money.js';
 import type { KeyProvider } from '../vault/key-provider.js';
 import { DataKeys } from '../vault/keys.js';
-import { DIRECT_DEBIT_STATUS } from './directdebit.sql.js';
+import { DIRECT_DEBIT_FILES, DIRECT_DEBIT_STATUS } from './directdebit.sql.js';
+import { withJournalledKeys } from './journalled-keys.js';
+import { checkMerchant } from './merchants.js';
 
 export interface DirectDebitStatus {
   readonly merchant: MerchantId;
@@ -21,6 +23,8 @@ export interface DirectDebitStatus {
   readonly waitingSimulated: number;
   readonly waitingDebitCents: Cents;
   readonly waitingCreditCents: Cents;
+  /** Those that wait and are kept out of files, because their account does not open. */
+  readonly held: number;
   readonly clearing: number;
   readonly cleared: number;
   readonly returned: number;
@@ -48,7 +52,34 @@ export async function showDirectDebitStatus(
   database: Queryable,
   merchant?: number,
 ): Promise<DirectDebitStatus[]> {
+  await checkMerchant(database, merchant);
   return (await database.query<DirectDebitStatus>(DIRECT_DEBIT_STATUS, [merchant ?? null])).rows;
+}
+
+/** A file that was made for a bank. */
+export interface ListedFile {
+  readonly merchant: MerchantId;
+  readonly file: number;
+  readonly made: Date;
+  readonly processingDay: string;
+  readonly items: number;
+  readonly debitCents: Cents;
+  readonly creditCents: Cents;
+  readonly simulated: boolean;
+  /** Null while it has never reached anybody. */
+  readonly written: Date | null;
+  /** When its items count as cleared; null once they have, or were returned. */
+  readonly clears: Date | null;
+}
+
+/** The newest first. */
+export async function listDirectDebitFiles(
+  database: Queryable,
+  merchant: number,
+  limit: number,
+): Promise<ListedFile[]> {
+  await checkMerchant(database, merchant);
+  return (await database.query<ListedFile>(DIRECT_DEBIT_FILES, [merchant, limit])).rows;
 }
 
 /** What is in a file can no longer be voided. Undefined where nothing waits. */
@@ -60,7 +91,15 @@ export async function exportDirectDebits(
 ): Promise<ExportResult | undefined> {
   const entry = await directEntryOf(database, merchant);
   const nowMs = await gatewayTime(database);
-  return exportFile(filesOf(database, provider), entry, { out, number, nowMs, actor: operator, progress });
+  return withJournalledKeys(database, operator, provider, (keys) =>
+    exportFile(new DirectDebitFiles(database, keys), entry, {
+      out,
+      number,
+      nowMs,
+      actor: operator,
+      progress,
+    }),
+  );
 }
 
 /** All of it or nothing; idempotent. */
@@ -71,10 +110,7 @@ export async function importDirectDebitReturns(
   { path, progress = () => {} }: ImportWish,
 ): Promise<ImportResult> {
   const nowMs = await gatewayTime(database);
-  const installation = await filesOf(database, provider).installation();
+  const files = new DirectDebitFiles(database, new DataKeys(database, provider));
+  const installation = await files.installation();
   return importReturns(database, { installation, nowMs, actor: operator, path, progress });
-}
-
-function filesOf(database: Database, provider: KeyProvider): DirectDebitFiles {
-  return new DirectDebitFiles(database, new DataKeys(database, provider));
 }

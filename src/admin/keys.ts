@@ -1,13 +1,24 @@
 // The keys that seal card data, as the operator looks at them, renews them while the gateway serves, and destroys them.
 import type { Database, Queryable } from '../postgres/database.js';
+import { attestEarlierRefunds } from '../transactions/attestation.js';
 import { SEALED_PAYMENT_DETAILS } from '../transactions/payment-details.js';
 import type { MerchantId } from '../values/ids.js';
+import { WRAPPED_INSTALLATION_KEYS } from '../vault/installation-keys.js';
 import type { KeyProvider } from '../vault/key-provider.js';
-import { Rotation, type RotationProgress, type RotationResult } from '../vault/rotation.js';
+import type { OnBroken } from '../vault/keys.js';
+import { DEFAULT_KEY_LIMITS, type DueBecause, type KeyLimits } from '../vault/renewal.js';
+import {
+  Rotation,
+  type RotationParts,
+  type RotationProgress,
+  type RotationResult,
+} from '../vault/rotation.js';
 import { SEALED_TOKENS } from '../vault/sealed-rows.js';
 import { SEALED_WEBHOOK_SECRETS } from '../webhooks/secrets.js';
 import { WRAPPED_MAC_KEYS } from './acquirers.js';
+import { withJournalledSeals } from './journalled-keys.js';
 import { KEY_STATUS } from './keys.sql.js';
+import { checkMerchant } from './merchants.js';
 
 export interface KeyStatus {
   readonly merchant: MerchantId;
@@ -16,6 +27,10 @@ export interface KeyStatus {
   readonly tokens: number;
   readonly transactions: number;
   readonly webhooks: number;
+  /** How much it has sealed in all, as far as processes have counted it. */
+  readonly sealed: number;
+  /** Why the gateways are about to renew it, if they are; null of a version that has been replaced. */
+  readonly due: DueBecause | 'no' | null;
   readonly keyEncryptionKey: string;
   readonly createdAt: Date;
 }
@@ -27,18 +42,24 @@ export interface RotationWish {
 }
 
 /** Every version of every merchant's data key, and how many rows it seals. */
-export async function showKeys(database: Queryable): Promise<KeyStatus[]> {
-  return (await database.query<KeyStatus>(KEY_STATUS)).rows;
+export async function showKeys(
+  database: Queryable,
+  limits: KeyLimits = DEFAULT_KEY_LIMITS,
+): Promise<KeyStatus[]> {
+  return (await database.query<KeyStatus>(KEY_STATUS, [limits.days, limits.seals])).rows;
 }
 
 /** New data keys, and everything sealed anew under them. Can be interrupted and run again. */
-export function rotateKeys(
+export async function rotateKeys(
   database: Database,
   operator: string,
   provider: KeyProvider,
   { merchant, progress = () => {} }: RotationWish = {},
 ): Promise<RotationResult> {
-  return rotation(database, operator, provider).rotate(merchant, progress);
+  await checkMerchant(database, merchant);
+  return withJournalledSeals(database, operator, (onBroken) =>
+    rotation(database, operator, provider, onBroken).rotate(merchant, progress),
+  );
 }
 
 /** A new key-encryption key: data keys are wrapped anew, card data is not touched. Returns how many data keys there are. */
@@ -56,7 +77,24 @@ export function destroyKey(
   return rotation(database, operator, provider).destroy(merchant, version);
 }
 
-function rotation(database: Database, operator: string, provider: KeyProvider): Rotation {
-  const sealed = [SEALED_TOKENS, SEALED_PAYMENT_DETAILS, SEALED_WEBHOOK_SECRETS];
-  return new Rotation({ database, provider, actor: operator, sealed, wrapped: [WRAPPED_MAC_KEYS] });
+/** Everything that is sealed under the data keys of a merchant. */
+export const SEALED = [SEALED_TOKENS, SEALED_PAYMENT_DETAILS, SEALED_WEBHOOK_SECRETS];
+
+export function rotation(
+  database: Database,
+  actor: string,
+  provider: KeyProvider,
+  onBroken?: OnBroken,
+  pace: Pick<RotationParts, 'rest' | 'keysDatabase'> = {},
+): Rotation {
+  return new Rotation({
+    database,
+    provider,
+    actor,
+    sealed: SEALED,
+    wrapped: [WRAPPED_MAC_KEYS, WRAPPED_INSTALLATION_KEYS],
+    bind: (owner, keys) => attestEarlierRefunds(database, owner, keys),
+    ...(onBroken && { onBroken }),
+    ...pace,
+  });
 }

@@ -2,7 +2,7 @@ import type { Statement } from '../postgres/database.js';
 
 const MERCHANT = `id, organisation_id AS organisation, name, mode, vault,
   preauthorisation_days AS "preauthorisationDays", card_days AS "cardDays", acquirer, acceptor_id AS "acceptorId",
-  terminals, category_code AS "categoryCode"`;
+  terminals, category_code AS "categoryCode", suspended_at AS "suspendedAt"`;
 
 export const ADD_MERCHANT: Statement = {
   name: '',
@@ -18,6 +18,11 @@ export const LIST_MERCHANTS: Statement = {
   text: `SELECT ${MERCHANT} FROM merchant WHERE $1::integer IS NULL OR organisation_id = $1 ORDER BY id`,
 };
 
+export const FIND_MERCHANT: Statement = {
+  name: '',
+  text: `SELECT FROM merchant WHERE id = $1`,
+};
+
 export const SET_MERCHANT: Statement = {
   name: '',
   text: `
@@ -25,5 +30,12 @@ export const SET_MERCHANT: Statement = {
       preauthorisation_days = coalesce($4, preauthorisation_days), card_days = coalesce($5, card_days),
       acquirer = CASE WHEN $6 THEN $7 ELSE acquirer END, acceptor_id = coalesce($8, acceptor_id),
       terminals = coalesce($9, terminals), category_code = coalesce($10, category_code)
+    WHERE id = $1 RETURNING ${MERCHANT}`,
+};
+
+export const SUSPEND_MERCHANT: Statement = {
+  name: '',
+  text: `
+    UPDATE merchant SET suspended_at = CASE WHEN $2 THEN coalesce(suspended_at, now()) END
     WHERE id = $1 RETURNING ${MERCHANT}`,
 };

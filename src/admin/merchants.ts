@@ -5,7 +5,13 @@ import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import { Refusal, refuse } from '../values/refusal.js';
 import { type AcceptorWish, checkAcceptor, checkAcquirer, SIMULATOR } from './merchant-acquirers.js';
-import { ADD_MERCHANT, LIST_MERCHANTS, SET_MERCHANT } from './merchants.sql.js';
+import {
+  ADD_MERCHANT,
+  FIND_MERCHANT,
+  LIST_MERCHANTS,
+  SET_MERCHANT,
+  SUSPEND_MERCHANT,
+} from './merchants.sql.js';
 import { checkedName } from './names.js';
 
 export interface MerchantView {
@@ -18,16 +24,18 @@ export interface MerchantView {
   readonly cardDays: number;
   /** The link for its cards, if it has one. */
   readonly acquirer: string | null;
+  /** Since when nothing is created or changed for it, if so. */
+  readonly suspendedAt?: Date;
   /** What that acquirer knows it by, as far as it was set. */
   readonly acceptorId?: string;
   readonly terminals?: readonly string[];
   readonly categoryCode?: string;
 }
 
-type MerchantRow = Omit<MerchantView, keyof Acceptor> & {
-  readonly [Member in keyof Acceptor]: Acceptor[Member] | null;
+type MerchantRow = Omit<MerchantView, keyof Optional> & {
+  readonly [Member in keyof Optional]: Optional[Member] | null;
 };
-type Acceptor = Required<Pick<MerchantView, 'acceptorId' | 'terminals' | 'categoryCode'>>;
+type Optional = Required<Pick<MerchantView, 'acceptorId' | 'terminals' | 'categoryCode' | 'suspendedAt'>>;
 
 export interface MerchantChange extends AcceptorWish {
   readonly name?: string | undefined;
@@ -104,9 +112,45 @@ export async function setMerchant(
   return changed ?? refuse('merchant_not_found', { merchant });
 }
 
+/** From now on nothing is created or changed for it: known to every process within two seconds. Idempotent. */
+export function suspendMerchant(
+  database: Queryable,
+  operator: string,
+  merchant: number,
+): Promise<MerchantView> {
+  return suspension(database, operator, merchant, true);
+}
+
+/** Takes a suspension back. Idempotent. */
+export function resumeMerchant(
+  database: Queryable,
+  operator: string,
+  merchant: number,
+): Promise<MerchantView> {
+  return suspension(database, operator, merchant, false);
+}
+
+async function suspension(
+  database: Queryable,
+  operator: string,
+  merchant: number,
+  isSuspended: boolean,
+): Promise<MerchantView> {
+  const action = isSuspended ? 'merchant.suspended' : 'merchant.resumed';
+  const changed = await change(database, operator, action, SUSPEND_MERCHANT, [merchant, isSuspended], {});
+  return changed ?? refuse('merchant_not_found', { merchant });
+}
+
 /** Of every organisation, or of one. */
 export async function listMerchants(database: Queryable, organisation?: number): Promise<MerchantView[]> {
   return (await database.query<MerchantRow>(LIST_MERCHANTS, [organisation ?? null])).rows.map(viewOf);
+}
+
+/** For what is about one merchant, or about all: one that does not exist has nothing, and that would look like an answer. */
+export async function checkMerchant(database: Queryable, merchant: number | undefined): Promise<void> {
+  if (merchant === undefined) return;
+  const { count } = await database.query(FIND_MERCHANT, [merchant]);
+  if (count === 0) refuse('merchant_not_found', { merchant });
 }
 
 /** Undefined where there is nothing to change, or nobody to add it to. */
@@ -138,12 +182,19 @@ function change(
   });
 }
 
-function viewOf({ acceptorId, terminals, categoryCode, ...merchant }: MerchantRow): MerchantView {
+function viewOf({
+  acceptorId,
+  terminals,
+  categoryCode,
+  suspendedAt,
+  ...merchant
+}: MerchantRow): MerchantView {
   return {
     ...merchant,
     ...(acceptorId !== null && { acceptorId }),
     ...(terminals !== null && { terminals }),
     ...(categoryCode !== null && { categoryCode }),
+    ...(suspendedAt !== null && { suspendedAt }),
   };
 }
 

@@ -1,7 +1,8 @@
 import type { Statement } from '../postgres/database.js';
 
-/** Whether there is such a merchant, and what goes into every reference that is sent to an acquirer. */
+/** Whose the merchant is, if there is such a one, and what goes into every reference that is sent to an acquirer. */
 export const INSTALLATION_OF_MERCHANT: Statement = {
   name: '',
-  text: `SELECT installation, EXISTS (SELECT FROM merchant WHERE id = $1) AS known FROM gateway`,
+  text: `
+    SELECT installation, (SELECT organisation_id FROM merchant WHERE id = $1) AS "organisationId" FROM gateway`,
 };

@@ -1,5 +1,6 @@
 // Settlement as the operator sees it: what a day comes to, its transactions as a file, and an acquirer's file held against it.
 import { open, rm } from 'node:fs/promises';
+import { journal } from '../journal/journal.js';
 import { ONE_MOMENT, type Queryable } from '../postgres/database.js';
 import { closeSettlementDays } from '../settlement/closing.js';
 import { CSV_HEADER, csvLine, type EntryFilter, settlementEntries } from '../settlement/entries.js';
@@ -8,31 +9,51 @@ import type { Reconciliation } from '../settlement/reconciliation.js';
 import { type SettlementReport, settlementOfDay } from '../settlement/report.js';
 import { acquirerReferences } from '../transactions/acquirer-reference.js';
 import { gatewayTime } from '../transactions/gateway-clock.js';
+import type { MerchantId, OrganisationId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
 import { INSTALLATION_OF_MERCHANT } from './settlements.sql.js';
+
+export interface SettlementFile {
+  readonly path: string;
+  readonly operator: string;
+  /** For the journal, where it goes on from there. */
+  readonly to?: string;
+}
 
 export interface SettlementWish {
   readonly date: string;
   readonly merchant?: number | undefined;
-  /** Where to write a line for each transaction; nothing that is there is overwritten. */
-  readonly csv?: string | undefined;
+  /** Where to write a line for each transaction, and who wants it; nothing that is there is overwritten. */
+  readonly csv?: SettlementFile | undefined;
 }
 
+interface Owner {
+  readonly installation: string;
+  readonly organisationId: OrganisationId | null;
+}
+
+/** A file of transactions is in the journal before its first line is written. */
 export async function showSettlement(
   database: Queryable,
   { date, merchant, csv }: SettlementWish,
 ): Promise<SettlementReport> {
-  const { rows } = await database.query<{ installation: string; known: boolean }>(INSTALLATION_OF_MERCHANT, [
-    merchant ?? null,
-  ]);
-  const { installation, known } = rows[0] as { installation: string; known: boolean };
-  if (merchant !== undefined && !known) refuse('merchant_not_found', { merchant });
+  const { rows } = await database.query<Owner>(INSTALLATION_OF_MERCHANT, [merchant ?? null]);
+  const { installation, organisationId } = rows[0] as Owner;
+  if (merchant !== undefined && organisationId === null) refuse('merchant_not_found', { merchant });
   await closeSettlementDays(database, await gatewayTime(database));
+  if (csv !== undefined)
+    await journal(database, {
+      actor: csv.operator,
+      action: 'settlement.exported',
+      organisationId: organisationId ?? undefined,
+      merchantId: merchant as MerchantId | undefined,
+      detail: `${date}, to ${csv.to ?? csv.path}`,
+    });
   // Of an open day, both have to tell of the same moment.
   return database.transaction(async (connection) => {
     await connection.query(ONE_MOMENT);
     const report = await settlementOfDay(connection, date, merchant);
-    if (csv !== undefined) await writeCsv(connection, { date, merchant }, installation, csv);
+    if (csv !== undefined) await writeCsv(connection, { date, merchant }, installation, csv.path);
     return report;
   });
 }
@@ -66,6 +87,17 @@ async function writeCsv(
     if (code === 'ENOSPC' || code === 'EIO') refuse('path_not_writable', { path, reason: code });
     throw error;
   }
+}
+
+/** The counts, and behind them what they count, under names of their own. */
+export function shownReconciliation({ listed, ...counts }: Reconciliation) {
+  return {
+    ...counts,
+    missingHereLines: listed.missingHere,
+    missingThereTransactions: listed.missingThere,
+    differentLines: listed.different,
+    wrongLines: listed.wrong,
+  };
 }
 
 export async function reconcileSettlement(database: Queryable, wish: ReconcileWish): Promise<Reconciliation> {

@@ -4,8 +4,9 @@ import type { Statement } from '../postgres/database.js';
 export const MERCHANTS_TO_LIST: Statement = {
   name: '',
   text: `
-    SELECT organisation_id AS organisation, id FROM merchant
+    SELECT organisation_id AS organisation, id, mode FROM merchant
     WHERE ($1::integer IS NULL OR id = $1) AND ($2::integer IS NULL OR organisation_id = $2)
+      AND ($3::text IS NULL OR mode = $3)
     ORDER BY organisation_id, id`,
 };
 
@@ -14,6 +15,9 @@ export const SHOW_TRANSACTION: Statement = {
   name: '',
   text: `
     SELECT t.organisation_id AS organisation, t.merchant_id AS merchant, t.audit,
+      (SELECT username FROM gateway_user u WHERE u.id = t.user_id) AS user,
+      CASE WHEN t.user_id = 0 THEN 'an account of the system'
+        WHEN t.user_id < 0 THEN (SELECT name FROM operator p WHERE p.id = -t.user_id) END AS operator,
       round(extract(epoch FROM t.created_at) * 1000)::bigint AS "createdMs", t.transaction_type AS "transactionType",
       t.status, t.gateway_status_code AS "gatewayStatusCode", t.amount_cents AS "amountCents", t.currency, t.reference,
       t.correlation_id AS "correlationId", t.acquirer, t.card_mask AS card, t.card_type AS "cardType",
@@ -25,7 +29,7 @@ export const SHOW_TRANSACTION: Statement = {
         WHERE f.organisation_id = t.organisation_id AND f.merchant_id = t.merchant_id AND f.target_audit = t.audit
         ORDER BY created_at, audit LIMIT 100) AS operations,
       round(extract(epoch FROM t.decided_at) * 1000)::bigint AS "decidedMs",
-      t.resolve_attempts AS attempts, t.reversing
+      t.resolve_attempts AS attempts, t.reversing, round(extract(epoch FROM t.resolve_at) * 1000)::bigint AS "nextMs"
     FROM organisation o JOIN transaction t ON t.organisation_id = o.id AND t.audit = $1
     WHERE $2::integer IS NULL OR o.id = $2
     ORDER BY o.id`,
@@ -61,6 +65,6 @@ export const IN_DOUBT: Statement = {
       SELECT * FROM transaction one
       WHERE one.organisation_id = doubts.organisation_id AND one.audit = doubts.audit OFFSET 0
     ) t
-    WHERE $1::integer IS NULL OR t.merchant_id = $1
+    WHERE ($1::integer IS NULL OR t.merchant_id = $1) AND ($3::integer IS NULL OR t.organisation_id = $3)
     ORDER BY t.created_at, t.organisation_id, t.audit LIMIT $2`,
 };

@@ -1,4 +1,5 @@
-// Transactions as the operator finds them: listed, one in every detail, and what is in doubt.
+// Transactions as the operator finds them: listed, and one in every detail.
+import { journal } from '../journal/journal.js';
 import type { Queryable } from '../postgres/database.js';
 import { gatewayTime } from '../transactions/gateway-clock.js';
 import { History, type HistoryFilter } from '../transactions/history.js';
@@ -8,7 +9,7 @@ import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { PageEnd } from '../values/page.js';
 import { refuse } from '../values/refusal.js';
 import { sydneyTimestamp } from '../values/sydney.js';
-import { IN_DOUBT, MERCHANTS_TO_LIST, SHOW_TRANSACTION } from './transactions.sql.js';
+import { MERCHANTS_TO_LIST, SHOW_TRANSACTION } from './transactions.sql.js';
 
 /** Whose transactions: those of one merchant, or of an organisation. */
 export interface TransactionScope {
@@ -36,40 +37,70 @@ export interface ListedTransaction {
   readonly acquirer: string;
 }
 
-interface DetailRow {
-  readonly organisation: number;
-  readonly merchant: number;
-  readonly audit: number;
+interface DetailRow
+  extends Omit<TransactionDetails, 'gatewayTimestamp' | 'decided' | 'bankAccount' | 'nextAttempt'> {
   readonly createdMs: number;
   readonly decidedMs: number | null;
+  readonly nextMs: number | null;
   readonly bankAccount: ShownBankAccount | null;
 }
 
-export interface TransactionDetails extends Readonly<Record<string, unknown>> {
+/** Everything that an operator may see of its row. */
+export interface TransactionDetails {
   readonly organisation: number;
   readonly merchant: number;
+  readonly gatewayTimestamp: string;
   readonly audit: number;
-}
-
-interface DoubtRow extends Omit<Doubt, 'since' | 'nextAttempt'> {
-  readonly createdMs: number;
-  readonly nextMs: number | null;
-}
-
-export interface Doubt {
-  readonly organisation: number;
-  readonly merchant: number;
-  readonly audit: number;
-  /** When it was made: since then nobody knows. */
-  readonly since: string;
-  /** Of what is under way, the process is asking; of the rest, the resolver. */
-  readonly state: 'under way' | 'waiting' | 'inquiring' | 'reversing';
+  /** Whose request it was; null of an earlier release. */
+  readonly user: string | null;
+  readonly transactionType: string;
+  readonly status: string;
+  readonly gatewayStatusCode: number;
+  readonly amountCents: number;
+  readonly currency: string;
+  readonly reference: string;
+  readonly correlationId: string;
+  readonly acquirer: string;
+  readonly card: string | null;
+  readonly cardType: string | null;
+  readonly bankAccount: string | null;
+  readonly token: number | null;
+  readonly responseCode: string | null;
+  readonly responseMessage: string | null;
+  readonly settlementDate: string | null;
+  readonly authorisationCode: string | null;
+  readonly targetAudit: number | null;
+  readonly completedBy: number | null;
+  readonly voidedBy: number | null;
+  readonly refundedCents: number;
+  /** The first hundred that were done to it. */
+  readonly operations: readonly number[];
+  /** When it became what it is. */
+  readonly decided: string | null;
+  /** Of the resolver. */
   readonly attempts: number;
+  /** Where it has one to make. */
   readonly nextAttempt: string | null;
-  readonly process: number | null;
+  readonly reversing: boolean;
 }
 
 const PAGE = 100;
+const NARROWING = [
+  'status',
+  'transactionType',
+  'paymentMethod',
+  'cardType',
+  'lastFour',
+  'reference',
+  'amountCents',
+  'settlementDate',
+  'customerId',
+  'tokenId',
+  'targetAudit',
+  'acquirer',
+  'responseCode',
+  'currency',
+] as const satisfies readonly (keyof HistoryFilter)[];
 
 /** The newest first, a page at a time. */
 export async function* listTransactions(
@@ -88,11 +119,43 @@ export async function* listTransactions(
   } while (after !== undefined);
 }
 
+/** The same for a file, which is in the journal before its first line is written. */
+export async function* exportTransactions(
+  database: Queryable,
+  operator: string,
+  scope: TransactionScope,
+  filter: HistoryFilter,
+  /** Where they go: a file, or a page's address. */
+  to: string,
+): AsyncGenerator<ListedTransaction[]> {
+  const { organisationId, merchantIds } = await merchantsOf(database, scope);
+  const [merchantId] = merchantIds.length === 1 ? merchantIds : [];
+  await journal(database, {
+    actor: operator,
+    action: 'transaction.exported',
+    organisationId,
+    merchantId,
+    detail: `to ${to}${narrowedBy(filter)}`,
+  });
+  yield* listTransactions(database, scope, filter);
+}
+
+/** What was typed is not in it, but for the period: somebody may have searched for a card number. */
+export function narrowedBy({ fromMs, beforeMs, ...others }: HistoryFilter): string {
+  const instant = (ms: number) => new Date(ms).toISOString();
+  const narrowed = [
+    ...(fromMs === undefined ? [] : [`from ${instant(fromMs)}`]),
+    ...(beforeMs === undefined ? [] : [`before ${instant(beforeMs)}`]),
+    ...NARROWING.filter((name) => others[name] !== undefined).map((name) => `by ${name}`),
+  ];
+  return narrowed.map((each) => `, ${each}`).join('');
+}
+
 async function merchantsOf(
   database: Queryable,
   { merchant, organisation }: TransactionScope,
 ): Promise<{ organisationId: OrganisationId; merchantIds: MerchantId[] }> {
-  const values = [merchant ?? null, organisation ?? null];
+  const values = [merchant ?? null, organisation ?? null, null];
   const { rows } = await database.query<{ organisation: OrganisationId; id: MerchantId }>(
     MERCHANTS_TO_LIST,
     values,
@@ -110,7 +173,7 @@ function noMerchant({ merchant, organisation }: TransactionScope): never {
     : refuse('merchant_of_another_organisation', { merchant, organisation });
 }
 
-function listed(transaction: Transaction): ListedTransaction {
+export function listed(transaction: Transaction): ListedTransaction {
   const { bankAccount } = transaction;
   return {
     organisation: transaction.organisationId,
@@ -132,7 +195,7 @@ function listed(transaction: Transaction): ListedTransaction {
   };
 }
 
-function shownAccount({ bsb, accountNumber }: ShownBankAccount): string {
+export function shownAccount({ bsb, accountNumber }: ShownBankAccount): string {
   return `${bsb} ${accountNumber}`;
 }
 
@@ -150,7 +213,15 @@ export async function showTransaction(
       organisations: rows.map((row) => row.organisation),
     });
   }
-  const { createdMs, decidedMs, bankAccount, organisation: ofOrganisation, merchant, ...rest } = first;
+  const {
+    createdMs,
+    decidedMs,
+    nextMs,
+    bankAccount,
+    organisation: ofOrganisation,
+    merchant,
+    ...rest
+  } = first;
   return {
     organisation: ofOrganisation,
     merchant,
@@ -158,21 +229,6 @@ export async function showTransaction(
     ...rest,
     bankAccount: bankAccount === null ? null : shownAccount(bankAccount),
     decided: decidedMs === null ? null : sydneyTimestamp(decidedMs),
-  };
-}
-
-/** The oldest first. */
-export async function listDoubts(
-  database: Queryable,
-  { merchant, limit }: { readonly merchant?: number | undefined; readonly limit: number },
-): Promise<Doubt[]> {
-  const { rows } = await database.query<DoubtRow>(IN_DOUBT, [merchant ?? null, limit]);
-  return rows.map(({ createdMs, nextMs, state, attempts, process, ...rest }) => ({
-    since: sydneyTimestamp(createdMs),
-    ...rest,
-    state,
-    attempts,
     nextAttempt: nextMs === null ? null : sydneyTimestamp(nextMs),
-    process,
-  }));
+  };
 }

@@ -1,29 +1,27 @@
-// Users, as whom merchants' servers call: added, granted merchants, given secrets and revoked by the operator. This room
-// owns their table and that of their grants.
-import { type JournalAction, journal } from '../journal/journal.js';
-import { digestSecret, makeSecret } from '../merchants/credentials.js';
+// Users, as whom merchants' servers call: added, granted merchants, limited, given secrets and revoked by the operator. Whatever is
+// changed of one, its seal is made anew. This room owns their table and that of their grants.
+import { type CredentialKey, digestSecret, makeSecret, sameBytes } from '../merchants/credentials.js';
 import { isUniqueViolation, type Queryable } from '../postgres/database.js';
 import { containsCardNumber } from '../values/card-in-text.js';
-import type { MerchantId, OrganisationId } from '../values/ids.js';
 import { Refusal, refuse } from '../values/refusal.js';
-import { ADD_USER, GRANT_MERCHANT, LIST_USERS, REVOKE_USER, ROTATE_SECRET } from './users.sql.js';
-
-export interface UserView {
-  readonly username: string;
-  readonly organisation: OrganisationId;
-  readonly merchant: MerchantId;
-  readonly grants: readonly number[];
-  readonly revoked: boolean;
-}
+import { changeUser, journalUser, type UserRow, type UserView, viewOf } from './user-change.js';
+import { checkedLimits, limitsInWords, type UserLimits } from './user-limits.js';
+import {
+  ADD_USER,
+  FIND_USER_BY_NAME,
+  GRANT_MERCHANT,
+  LIST_USERS,
+  SEAL_USER,
+  UNGRANT_MERCHANT,
+  UNSEALED_USERS,
+} from './users.sql.js';
 
 /** The secret is in here once, and nowhere else. */
 export interface UserWithSecret extends UserView {
   readonly password: string;
 }
 
-type Assigned = Pick<UserView, 'organisation' | 'merchant'>;
-
-export interface NewUser {
+export interface NewUser extends UserLimits {
   /** The merchant that it is assigned to. */
   readonly merchant: number;
   /** Further merchants of the same organisation. */
@@ -32,85 +30,192 @@ export interface NewUser {
   readonly password?: string | undefined;
 }
 
+const DAY_MS = 86_400_000;
+export const MOST_OVERLAP_MS = 30 * DAY_MS;
+
 export async function addUser(
   database: Queryable,
   operator: string,
+  key: CredentialKey,
   username: string,
-  { merchant, grants = [], password = makeSecret() }: NewUser,
+  { merchant, grants = [], password = makeSecret(), ...limits }: NewUser,
 ): Promise<UserWithSecret> {
   if (!/^[A-Za-z0-9._@-]{1,64}$/.test(username) || containsCardNumber(username)) {
     refuse('username_not_allowed');
   }
-  const further = [...new Set(grants)].sort((one, other) => one - other);
+  const checked = checkedLimits(limits);
   return database.transaction(async (connection) => {
     const added = await connection
-      .query<Assigned>(ADD_USER, [username, merchant, digestSecret(password)])
+      .query<{ organisation: number }>(ADD_USER, [username, merchant])
       .catch((error: unknown) => {
         throw isUniqueViolation(error) ? new Refusal('user_exists', { username }) : error;
       });
-    const assigned = added.rows[0] ?? refuse('merchant_not_found', { merchant });
-    for (const granted of further) await grant(connection, username, granted, assigned.organisation);
-    const user = { username, password, ...assigned, grants: further, revoked: false };
-    await journalUser(connection, operator, 'user.added', user);
-    return user;
+    const { organisation } = added.rows[0] ?? refuse('merchant_not_found', { merchant });
+    const user = await changeUser(connection, operator, key, username, {
+      action: 'user.added',
+      detail: limitsInWords(checked),
+      evenBroken: true,
+      digest: digestSecret(password),
+      work: async (_, row) => {
+        for (const granted of new Set(grants)) await grant(connection, username, granted, organisation);
+        return { ...checked, secretTag: key.tagOf(row, password) };
+      },
+    });
+    return { ...user, password };
   });
 }
 
-export async function listUsers(database: Queryable): Promise<UserView[]> {
-  return (await database.query<UserView>(LIST_USERS, [null])).rows;
+/** All of them, or those of one organisation. */
+export async function listUsers(
+  database: Queryable,
+  key: CredentialKey,
+  organisation?: number,
+): Promise<UserView[]> {
+  const { rows } = await database.query<UserRow>(LIST_USERS, [organisation ?? null]);
+  return rows.map((row) => viewOf(row, key.isSealed(row, row.seal)));
+}
+
+/** Whether this is the secret with which the user can log in. */
+export async function isSecretOf(
+  database: Queryable,
+  key: CredentialKey,
+  username: string,
+  secret: string,
+): Promise<boolean> {
+  const { rows } = await database.query<UserRow>(FIND_USER_BY_NAME, [username]);
+  const [row] = rows;
+  if (row === undefined || row.revoked || row.secretTag === null) return false;
+  return key.isSealed(row, row.seal) && sameBytes(key.tagOf(row, secret), row.secretTag);
 }
 
 /** Idempotent. */
 export function grantMerchant(
   database: Queryable,
   operator: string,
+  key: CredentialKey,
   username: string,
   merchant: number,
 ): Promise<UserView> {
-  return change(database, operator, 'user.granted', username, (connection, { organisation }) =>
-    grant(connection, username, merchant, organisation),
-  );
+  return changeUser(database, operator, key, username, {
+    action: 'user.granted',
+    merchant,
+    work: async (connection, { organisationId }) => {
+      await grant(connection, username, merchant, organisationId);
+      return {};
+    },
+  });
 }
 
-/** A new secret; the old one is refused within two seconds. */
+/** Takes a grant back, within two seconds. */
+export function ungrantMerchant(
+  database: Queryable,
+  operator: string,
+  key: CredentialKey,
+  username: string,
+  merchant: number,
+): Promise<UserView> {
+  return changeUser(database, operator, key, username, {
+    action: 'user.ungranted',
+    merchant,
+    work: async (connection, { assignedMerchantId, grants }) => {
+      if (merchant === assignedMerchantId) refuse('merchant_assigned', { username, merchant });
+      if (!grants.includes(merchant)) refuse('merchant_not_granted', { username, merchant });
+      await connection.query(UNGRANT_MERCHANT, [username, merchant]);
+      return {};
+    },
+  });
+}
+
+export interface RotationOfSecret {
+  /** For how long the old one works, too; without it the old one is refused within two seconds. */
+  readonly overlapMs?: number | undefined;
+  /** What the database says of the user is sealed anew, whoever has written it. */
+  readonly reseal?: boolean | undefined;
+}
+
+/** A new secret. */
 export async function rotateSecret(
   database: Queryable,
   operator: string,
+  key: CredentialKey,
   username: string,
+  { overlapMs = 0, reseal = false }: RotationOfSecret = {},
 ): Promise<UserWithSecret> {
   const password = makeSecret();
-  const user = await change(database, operator, 'user.rotated', username, async (connection) => {
-    const { count } = await connection.query(ROTATE_SECRET, [username, digestSecret(password)]);
-    if (count === 0) refuse('user_revoked', { username });
+  const previousUntilMs = overlapMs > 0 && !reseal ? Date.now() + overlapMs : null;
+  const user = await changeUser(database, operator, key, username, {
+    action: 'user.rotated',
+    detail: [
+      ...(reseal ? ['sealed anew'] : []),
+      ...(previousUntilMs === null
+        ? []
+        : [`the secret before works until ${new Date(previousUntilMs).toISOString()}`]),
+    ].join('; '),
+    evenBroken: reseal,
+    digest: digestSecret(password),
+    work: async (_, row) => {
+      if (row.revoked) refuse('user_revoked', { username });
+      return {
+        secretTag: key.tagOf(row, password),
+        previousSecretTag: previousUntilMs === null ? null : row.secretTag,
+        previousUntilMs,
+      };
+    },
   });
   return { ...user, password };
 }
 
-/** Refused for good, within two seconds. Idempotent. */
-export function revokeUser(database: Queryable, operator: string, username: string): Promise<UserView> {
-  return change(database, operator, 'user.revoked', username, async (connection) => {
-    await connection.query(REVOKE_USER, [username]);
-  });
-}
-
-function change(
+/** Known to every process within two seconds. */
+export async function limitUser(
   database: Queryable,
   operator: string,
-  action: JournalAction,
+  key: CredentialKey,
   username: string,
-  work: (connection: Queryable, user: UserView) => Promise<void>,
+  limits: UserLimits,
 ): Promise<UserView> {
-  return database.transaction(async (connection) => {
-    await work(connection, await findUser(connection, username));
-    const user = await findUser(connection, username);
-    await journalUser(connection, operator, action, user);
-    return user;
+  const checked = checkedLimits(limits);
+  const onlyCertificates = Object.keys(checked).join() === 'clientCertificates';
+  return changeUser(database, operator, key, username, {
+    action: onlyCertificates ? 'user.certificates_bound' : 'user.limited',
+    detail: limitsInWords(checked),
+    work: async (_, { revoked }) => {
+      if (revoked) refuse('user_revoked', { username });
+      return checked;
+    },
   });
 }
 
-async function findUser(connection: Queryable, username: string): Promise<UserView> {
-  const { rows } = await connection.query<UserView>(LIST_USERS, [username]);
-  return rows[0] ?? refuse('user_not_found', { username });
+/** Refused for good, within two seconds. Idempotent. */
+export function revokeUser(
+  database: Queryable,
+  operator: string,
+  key: CredentialKey,
+  username: string,
+): Promise<UserView> {
+  return changeUser(database, operator, key, username, {
+    action: 'user.revoked',
+    evenBroken: true,
+    work: async () => ({ revoked: true, secretTag: null, previousSecretTag: null, previousUntilMs: null }),
+  });
+}
+
+/**
+ * Seals what an earlier release has stored, without knowing the secrets. Once, in the transaction that brings the seals: later a row
+ * without a seal is one that somebody has made who is no operator. Returns whose they were.
+ */
+export async function sealUsersOfEarlierRelease(
+  connection: Queryable,
+  operator: string,
+  key: CredentialKey,
+): Promise<string[]> {
+  const { rows } = await connection.query<UserRow & { secretDigest: Buffer }>(UNSEALED_USERS);
+  for (const { secretDigest, ...row } of rows) {
+    const secretTag = row.revoked ? null : key.tagOfDigest(row, secretDigest);
+    const sealed = { ...row, secretTag, version: row.version + 1 };
+    await connection.query(SEAL_USER, [row.username, secretTag, sealed.version, key.sealOf(sealed)]);
+    await journalUser(connection, operator, 'user.sealed', sealed);
+  }
+  return rows.map(({ username }) => username);
 }
 
 async function grant(
@@ -121,14 +226,4 @@ async function grant(
 ): Promise<void> {
   const { count } = await connection.query(GRANT_MERCHANT, [username, merchant]);
   if (count === 0) refuse('merchant_of_another_organisation', { merchant, organisation });
-}
-
-function journalUser(
-  connection: Queryable,
-  actor: string,
-  action: JournalAction,
-  { username, organisation, merchant }: UserView,
-): Promise<void> {
-  const about = { organisationId: organisation, merchantId: merchant, detail: username };
-  return journal(connection, { actor, action, ...about });
 }

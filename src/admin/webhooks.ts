@@ -28,6 +28,7 @@ import {
 import { outcomeOf } from '../webhooks/outcome.js';
 import { Sender } from '../webhooks/sender.js';
 import { sendTestMessage, TEST_TYPE } from '../webhooks/test-message.js';
+import { checkMerchant } from './merchants.js';
 
 export interface WebhookSecret {
   readonly id: WebhookEndpointId;
@@ -90,6 +91,7 @@ export function addWebhook(
 
 /** Of every merchant, or of one. */
 export async function listWebhooks(database: Queryable, merchant?: number): Promise<WebhookView[]> {
+  await checkMerchant(database, merchant);
   return (await listEndpoints(database, { merchant })).map(viewOf);
 }
 

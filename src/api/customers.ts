@@ -3,7 +3,15 @@ import type { Customer } from '../vault/customers.js';
 import { PAGE_LIMIT } from './limits.js';
 import { operation } from './operation.js';
 import { decodeEnd, listLinks } from './pages.js';
-import { type Access, accessOf, customerPath, OF_VAULT, type VaultServices } from './vault-access.js';
+import {
+  type Access,
+  accessOf,
+  accessToChange,
+  customerPath,
+  OF_CHANGING_VAULT,
+  OF_VAULT,
+  type VaultServices,
+} from './vault-access.js';
 import {
   CustomerChange,
   CustomerList,
@@ -72,9 +80,9 @@ export const CUSTOMER_OPERATIONS = [
     example: EXAMPLE,
     success: { status: 201, description: 'Created.', schema: CustomerObject, located: true },
     alsoSuccess: { status: 200, description: 'There already.', schema: CustomerObject, located: true },
-    problems: OF_VAULT,
+    problems: OF_CHANGING_VAULT,
     async handle(request, { customers }: VaultServices) {
-      const access = accessOf(request);
+      const access = accessToChange(request);
       const { customer, created } = await customers.findOrCreate(
         access,
         request.body.reference,
@@ -118,9 +126,9 @@ export const CUSTOMER_OPERATIONS = [
     body: CustomerChange,
     example: { name: EXAMPLE.name },
     success: { status: 200, description: 'The customer as it is now.', schema: CustomerObject },
-    problems: [...OF_VAULT, 'customer_not_found', 'reference_in_use'],
+    problems: [...OF_CHANGING_VAULT, 'customer_not_found', 'reference_in_use'],
     async handle(request, { customers }: VaultServices) {
-      const access = accessOf(request);
+      const access = accessToChange(request);
       const { reference, name } = request.body;
       const customer = await customers.update(access, request.path.customer_id, {
         ...(reference !== undefined && { reference }),
@@ -139,9 +147,9 @@ export const CUSTOMER_OPERATIONS = [
     path: CustomerPath,
     query: MerchantQuery,
     success: { status: 204, description: 'Deleted.' },
-    problems: [...OF_VAULT, 'customer_not_found'],
+    problems: [...OF_CHANGING_VAULT, 'customer_not_found'],
     async handle(request, { customers }: VaultServices) {
-      const access = accessOf(request);
+      const access = accessToChange(request);
       await customers.delete(access, request.path.customer_id);
       return { status: 204, merchantId: access.merchantId };
     },

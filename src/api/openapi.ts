@@ -60,6 +60,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
 const ALWAYS: readonly ProblemCode[] = [
   'malformed_request',
   'unauthenticated',
+  'operation_not_permitted',
   'method_not_allowed',
   'request_timeout',
   'too_many_requests',

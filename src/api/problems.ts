@@ -7,6 +7,14 @@ export const PROBLEMS = {
   malformed_json: { status: 400, message: 'The body is not valid JSON.' },
   unauthenticated: { status: 401, message: 'The user name or the secret is missing or wrong.' },
   merchant_not_permitted: { status: 403, message: 'This user may not act for this merchant.' },
+  operation_not_permitted: {
+    status: 403,
+    message: 'This user may not do this, or not from this address.',
+  },
+  merchant_suspended: {
+    status: 403,
+    message: 'This merchant is suspended: nothing is created or changed for it. It can be looked up.',
+  },
   vault_not_enabled: { status: 403, message: 'This merchant does not have the vault product.' },
   route_not_found: { status: 404, message: 'There is nothing at this address.' },
   transaction_not_found: { status: 404, message: 'There is no such transaction.' },

@@ -15,8 +15,13 @@ export async function refusalOfOperation(
   lookup: Lookup,
 ): Promise<RefusedRequest | undefined> {
   const refusal = refusalOf(error, creates);
-  if (!creates || refusal?.status !== 422) return refusal;
+  if (!creates || refusal === undefined || !couldBeRepeated(refusal)) return refusal;
   return (await refusalAsRepeated(context, merchantId, lookup)) ?? refusal;
+}
+
+/** What was allowed when the first came may not be allowed any more. */
+function couldBeRepeated({ status, code }: RefusedRequest): boolean {
+  return status === 422 || code === 'operation_not_permitted' || code === 'merchant_suspended';
 }
 
 /** The merchant that a body names, whatever else is wrong with it. */

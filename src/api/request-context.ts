@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Caller } from '../merchants/callers.js';
 import type { InFlightRequest } from '../transactions/search-fence.js';
+import type { Trace } from '../values/trace.js';
 import { returnable } from './correlation-id.js';
 
 export interface ReceivedRequest {
@@ -9,13 +10,18 @@ export interface ReceivedRequest {
   readonly startedMs: number;
   /** That of the request, if it is well-formed; one that is made up where a look-up came without. */
   readonly correlationId: string | undefined;
+  /** Where its client has named one. */
+  readonly trace: Trace | undefined;
 }
 
 export interface AuthenticatedRequest {
   readonly stage: 'authenticated';
   readonly startedMs: number;
   readonly correlationId: string | undefined;
+  readonly trace: Trace | undefined;
   readonly caller: Caller;
+  /** Where it came from. */
+  readonly address: string;
   /** Of a request that creates a transaction. */
   readonly inFlight: InFlightRequest | undefined;
   /** Of one that may wait: whether its client has gone. */
@@ -28,6 +34,7 @@ export type RequestContext = ReceivedRequest | AuthenticatedRequest;
 /** What an operation handles: nothing in it is unchecked. */
 export interface CheckedRequest<Path = unknown, Query = unknown, Body = unknown> {
   readonly caller: Caller;
+  readonly address: string;
   readonly correlationId: string;
   /** Of an operation that creates a transaction. */
   readonly inFlight: InFlightRequest | undefined;
@@ -38,28 +45,33 @@ export interface CheckedRequest<Path = unknown, Query = unknown, Body = unknown>
   readonly body: Body;
 }
 
-export function received(method: string, sentCorrelationId: string | string[] | undefined): ReceivedRequest {
+export function received(
+  method: string,
+  sentCorrelationId: string | string[] | undefined,
+  trace?: Trace,
+): ReceivedRequest {
   const isLookUp = method === 'GET' || method === 'HEAD';
   const correlationId =
     sentCorrelationId === undefined && isLookUp ? randomUUID() : returnable(sentCorrelationId);
-  return { stage: 'received', startedMs: performance.now(), correlationId };
+  return { stage: 'received', startedMs: performance.now(), correlationId, trace };
 }
 
 export function authenticated(
-  { startedMs, correlationId }: RequestContext,
+  { startedMs, correlationId, trace }: RequestContext,
   caller: Caller,
+  address: string,
   inFlight: InFlightRequest | undefined,
   gone?: AbortSignal,
 ): AuthenticatedRequest {
-  return { stage: 'authenticated', startedMs, correlationId, caller, inFlight, gone };
+  return { stage: 'authenticated', startedMs, correlationId, trace, caller, address, inFlight, gone };
 }
 
 export function checked<Path, Query, Body>(
-  { caller, inFlight, gone }: AuthenticatedRequest,
+  { caller, address, inFlight, gone }: AuthenticatedRequest,
   correlationId: string,
   path: Path,
   query: Query,
   body: Body,
 ): CheckedRequest<Path, Query, Body> {
-  return { caller, correlationId, inFlight, gone, path, query, body };
+  return { caller, address, correlationId, inFlight, gone, path, query, body };
 }

@@ -11,7 +11,9 @@ import { type Problem, problem } from './problems.js';
 import {
   type Access,
   accessOf,
+  accessToChange,
   customerPath,
+  OF_CHANGING_VAULT,
   OF_VAULT,
   tokenPath,
   type VaultServices,
@@ -136,9 +138,9 @@ export const TOKEN_OPERATIONS = [
     reviewBody: reviewAccount,
     example: EXAMPLE,
     success: { status: 201, description: 'Created.', schema: TokenObject, located: true },
-    problems: [...OF_VAULT, 'customer_not_found', 'preferred_name_in_use'],
+    problems: [...OF_CHANGING_VAULT, 'customer_not_found', 'preferred_name_in_use'],
     async handle(request, { tokens }: VaultServices) {
-      const access = accessOf(request);
+      const access = accessToChange(request);
       const { customer_id: customerId } = request.path;
       const { preferred_name: preferredName, active } = request.body;
       const account = accountOf(request.body.account);
@@ -181,9 +183,9 @@ export const TOKEN_OPERATIONS = [
     reviewBody: reviewAccount,
     example: { active: false },
     success: { status: 200, description: 'The token as it is now.', schema: TokenObject },
-    problems: [...OF_VAULT, 'customer_not_found', 'token_not_found', 'preferred_name_in_use'],
+    problems: [...OF_CHANGING_VAULT, 'customer_not_found', 'token_not_found', 'preferred_name_in_use'],
     async handle(request, { tokens }: VaultServices) {
-      const access = accessOf(request);
+      const access = accessToChange(request);
       const { customer_id: customerId, token_id: tokenId } = request.path;
       const { preferred_name: preferredName, active, account: wish } = request.body;
       const account = wish && accountOf(wish);
@@ -203,9 +205,9 @@ export const TOKEN_OPERATIONS = [
     path: TokenPath,
     query: MerchantQuery,
     success: { status: 204, description: 'Deleted.' },
-    problems: [...OF_VAULT, 'customer_not_found', 'token_not_found'],
+    problems: [...OF_CHANGING_VAULT, 'customer_not_found', 'token_not_found'],
     async handle(request, { tokens }: VaultServices) {
-      const access = accessOf(request);
+      const access = accessToChange(request);
       await tokens.delete(access, request.path.customer_id, request.path.token_id);
       return { status: 204, merchantId: access.merchantId };
     },

@@ -1,5 +1,5 @@
 // The transaction operations of the interface: from the wire to a command, and back.
-import { permittedMerchant } from '../merchants/callers.js';
+import { actingMerchant, permittedMerchant } from '../merchants/callers.js';
 import type { Clock } from '../transactions/clock.js';
 import type { Command, DirectCommand } from '../transactions/command.js';
 import type { Creation } from '../transactions/create.js';
@@ -43,17 +43,25 @@ const CREATED = {
 const OF_CREATION: readonly ProblemCode[] = [
   'correlation_id_already_used',
   'merchant_not_permitted',
+  'merchant_suspended',
   'acquirer_answer_unreadable',
   'acquirer_timeout',
 ];
 
 /** What every command is made of. */
-function commonOf({ caller, correlationId, inFlight, body }: CheckedRequest<unknown, unknown, AnyBody>) {
+function commonOf({
+  caller,
+  address,
+  correlationId,
+  inFlight,
+  body,
+}: CheckedRequest<unknown, unknown, AnyBody>) {
   if (inFlight === undefined) throw new Error('a request that creates a transaction is not announced');
-  const merchant = permittedMerchant(caller, body.merchant.id);
+  const merchant = actingMerchant(caller, body.merchant.id);
   inFlight.merchantId = merchant.id;
   return {
     caller,
+    address,
     correlationId,
     inFlight,
     merchant,

@@ -1,6 +1,6 @@
 // `tollgate acquirer`: the links to acquirers over which cards are paid.
 import { readFile } from 'node:fs/promises';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DEFAULT_DIALECT, DIALECT_NAMES } from '../acquirers/iso8583/dialects.js';
 import { type AcquirerChange, DEFAULTS, LIMITS } from '../admin/acquirer-rules.js';
 import {
@@ -60,9 +60,11 @@ function withSettings(command: Command, { fresh }: { readonly fresh: boolean }):
       `how long to wait for an answer, ${range(deadlineMs)}${unless(DEFAULTS.deadlineMs)}`,
       number,
     )
-    .option(
-      '--mac-key-file <file>',
-      'a file with the MAC key, 32 hexadecimal digits, or with one for sending and one for receiving',
+    .addOption(
+      new Option(
+        '--mac-key-file <file>',
+        'a file with the MAC key, 32 hexadecimal digits, or with one for sending and one for receiving',
+      ).conflicts('mac'),
     )
     .option('--tls-ca-file <file>', 'a file with certificates in PEM, trusted in place of the usual ones');
 }

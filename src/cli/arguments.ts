@@ -20,6 +20,11 @@ export function ids(text: string, earlier: readonly number[] = []): number[] {
   return [...earlier, id(text)];
 }
 
+/** Of an option that may be repeated. False where it was taken back just before. */
+export function texts(text: string, earlier: readonly string[] | false = []): string[] {
+  return [...(earlier || []), text];
+}
+
 export function days(text: string): number {
   return wholeNumber(text, 365);
 }

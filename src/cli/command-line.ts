@@ -2,23 +2,30 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { addAcquirerCommands } from './acquirer.js';
+import { addArchiveCommand } from './archive.js';
+import { addBackupCommands } from './backup.js';
 import { addCardCommands } from './cards.js';
 import { addClockCommands } from './clock.js';
 import { addDirectDebitCommands } from './directdebit.js';
+import { addDoctorCommand } from './doctor.js';
 import { explain } from './errors.js';
 import { addEventCommands } from './event.js';
 import { addJournalCommand } from './journal.js';
 import { addKeyCommands } from './keys.js';
 import { addMerchantCommands } from './merchant.js';
 import { addMigrateCommand } from './migrate.js';
+import { addOperatorCommands } from './operators.js';
 import { addOrganisationCommands } from './organisation.js';
 import { wantsJson } from './output.js';
+import { addProbeCommand } from './probe.js';
 import { addRouteCommands } from './route.js';
 import { addServeCommand } from './serve.js';
 import { addSettlementCommands } from './settlement.js';
 import { addSurchargeCommands } from './surcharge.js';
 import { addTransactionCommands } from './transaction.js';
+import { addApprovalCommands } from './transaction-operations.js';
 import { addUserCommands } from './user.js';
+import { addVaultCommands } from './vault.js';
 import { addWebhookCommands } from './webhook.js';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -44,7 +51,8 @@ export async function runCommand(words: readonly string[]): Promise<number | und
   }
 }
 
-function commands(): Command {
+/** All of them, none run yet. */
+export function commands(): Command {
   const program = new Command('tollgate')
     .description('A payment gateway and customer vault that you run yourself.')
     .version(version)
@@ -62,13 +70,19 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
 
   // In the order in which `--help` lists them.
   addServeCommand(program);
+  addProbeCommand(program);
+  addDoctorCommand(program);
   addMigrateCommand(program);
+  addBackupCommands(program, version);
+  addArchiveCommand(program);
   addOrganisationCommands(program);
   addMerchantCommands(program);
   addUserCommands(program);
   addAcquirerCommands(program);
   addRouteCommands(program);
   addTransactionCommands(program);
+  addApprovalCommands(program);
+  addVaultCommands(program);
   addClockCommands(program);
   addSurchargeCommands(program);
   addDirectDebitCommands(program);
@@ -76,6 +90,7 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addWebhookCommands(program);
   addKeyCommands(program);
   addCardCommands(program);
+  addOperatorCommands(program);
   addJournalCommand(program);
   addEventCommands(program);
   return program;

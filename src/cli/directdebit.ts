@@ -6,7 +6,12 @@ import {
   setDirectEntry,
   showDirectEntry,
 } from '../admin/direct-entry.js';
-import { exportDirectDebits, importDirectDebitReturns, showDirectDebitStatus } from '../admin/directdebit.js';
+import {
+  exportDirectDebits,
+  importDirectDebitReturns,
+  listDirectDebitFiles,
+  showDirectDebitStatus,
+} from '../admin/directdebit.js';
 import type { ImportResult } from '../directdebit/returns-file.js';
 import { id, wholeNumber } from './arguments.js';
 import { operate, operateWithKey } from './operator.js';
@@ -28,6 +33,16 @@ export function addDirectDebitCommands(program: Command): void {
   addSettings(directdebit);
   addExport(directdebit);
   addImport(directdebit);
+  printing(
+    directdebit
+      .command('files')
+      .description('list the files that were made for the bank, the newest first, and when their items clear')
+      .requiredOption('--merchant <id>', 'the merchant', id)
+      .option('--limit <count>', 'how many at most', id, 50),
+    async ({ merchant, limit }: { merchant: number; limit: number }) => ({
+      rows: await operate((database) => listDirectDebitFiles(database, merchant, limit)),
+    }),
+  );
   printing(
     directdebit
       .command('status')

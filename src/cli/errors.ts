@@ -4,14 +4,23 @@ import { isForOperator, reasonOf } from '../gateway/connection.js';
 import { DatabaseUnavailable } from '../postgres/database.js';
 import { type FieldProblem, Refusal, type RefusalCode } from '../values/refusal.js';
 import { KeyUnavailable } from '../vault/key-provider.js';
+import { SealBroken } from '../vault/sealing.js';
 
 type Wording<Code extends RefusalCode> = (refusal: Refusal<Code>) => string;
 
 /** Refusals for which the command line has words of its own: what to type instead. */
 const HERE: { readonly [Code in RefusalCode]?: Wording<Code> } = {
   live_merchant_needs_real_time: ({ message }) => `${message}; \`tollgate clock reset\` brings it back`,
+  operator_unnamed: ({ message }) => `${message}, with TOLLGATE_OPERATOR`,
+  operator_must_name_organisation: ({ message }) => `${message}, with --organisation or --merchant`,
+  user_seal_broken: ({ message }) =>
+    `${message}; look at \`tollgate user list\`, then \`user revoke\` it, or \`user rotate --reseal\` if it is right`,
   several_organisations: ({ message }) => `${message}, with --organisation or --merchant`,
   audit_in_several_organisations: ({ message }) => `${message}; say which with --organisation`,
+  request_outcome_unknown: ({ message, details }) =>
+    details.key === undefined ? message : `${message}, with --key ${details.key}`,
+  transaction_under_way: ({ message }) => `${message}; \`tollgate transaction in-doubt\` shows it`,
+  period_ends_before_it_begins: () => '--from must not be after --until',
   surcharge_without_rules: () => 'give at least one of --default, --method and --card',
   surcharge_ends_before_it_begins: () => '--from must not be after --until',
   surcharge_perhaps_forbidden: ({ message }) =>
@@ -22,6 +31,7 @@ const HERE: { readonly [Code in RefusalCode]?: Wording<Code> } = {
   direct_entry_not_allowed: ({ details }) => byOption(details.problems),
   acceptor_not_allowed: ({ details }) => byOption(details.problems),
   acquirer_not_allowed: ({ details }) => byOption(details.problems),
+  counters_exhausted: ({ message }) => `${message}, with --ahead`,
   route_not_allowed: ({ details }) => byOption(details.problems),
   route_not_found: ({ message }) => `${message}; \`tollgate route show\` shows what it has`,
   acquirer_routed: ({ message }) => `${message}; take them away with \`tollgate route off --acquirer\``,
@@ -37,6 +47,7 @@ export function explain(error: unknown): string {
   }
   if (error instanceof Refusal) return wordingOf(error);
   if (isForOperator(error) || error instanceof KeyUnavailable) return error.message;
+  if (error instanceof SealBroken) return `${error.message}; \`tollgate keys verify\` looks at everything`;
   if (error instanceof DatabaseUnavailable) return `${error.message} (${reasonOf(error)})`;
   return (error as Error).stack ?? String(error);
 }

@@ -5,7 +5,9 @@ import {
   listMerchants,
   type MerchantChange,
   type NewMerchant,
+  resumeMerchant,
   setMerchant,
+  suspendMerchant,
 } from '../admin/merchants.js';
 import type { MerchantId } from '../values/ids.js';
 import { days, id, manyDays } from './arguments.js';
@@ -90,6 +92,31 @@ export function addMerchantCommands(program: Command): void {
       if (acquirer === undefined) return { value: changed, sentence };
       const over = changed.acquirer === null ? 'has no acquirer' : `pays over ${changed.acquirer}`;
       return { value: changed, sentence: `${sentence} It ${over}.` };
+    },
+  );
+  printing(
+    merchant
+      .command('suspend')
+      .argument('<id>', 'the merchant', id)
+      .description('create and change nothing for a merchant, within two seconds; it can be looked up'),
+    async (merchantId: number) => {
+      const suspended = await operate((database, operator) =>
+        suspendMerchant(database, operator, merchantId),
+      );
+      return {
+        value: suspended,
+        sentence: `Merchant ${suspended.id} (${suspended.name}) is suspended.`,
+      };
+    },
+  );
+  printing(
+    merchant
+      .command('resume')
+      .argument('<id>', 'the merchant', id)
+      .description('end the suspension of a merchant, within two seconds'),
+    async (merchantId: number) => {
+      const resumed = await operate((database, operator) => resumeMerchant(database, operator, merchantId));
+      return { value: resumed, sentence: `Merchant ${resumed.id} (${resumed.name}) is not suspended.` };
     },
   );
 }

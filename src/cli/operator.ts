@@ -1,18 +1,49 @@
-// Who runs a command, and on which database.
-import { userInfo } from 'node:os';
+// Who runs a command, whether that operator may, and on which database.
+import { hostname, userInfo } from 'node:os';
+import { pino } from 'pino';
+import type { RequestMeans } from '../admin/operator-requests.js';
+import { type Permission, permissionFor, permit } from '../admin/operator-roles.js';
+import { findActingOperator, hasOperators } from '../admin/operators.js';
 import type { WebhookMeans } from '../admin/webhooks.js';
-import { withDatabase } from '../gateway/connection.js';
+import { credentialKey, journalKey } from '../gateway/callers.js';
+import { type Logins, withDatabase } from '../gateway/connection.js';
 import { openKeyProvider } from '../gateway/key-encryption.js';
-import { readSettings } from '../gateway/settings.js';
-import type { Database } from '../postgres/database.js';
-import type { KeyProvider } from '../vault/key-provider.js';
+import { operatorsPayments } from '../gateway/operators-payments.js';
+import { readSettings, type Settings } from '../gateway/settings.js';
+import { givePen, JournalPen } from '../journal/pen.js';
+import type { CredentialKey } from '../merchants/credentials.js';
+import { type Database, isUndefined, type Queryable } from '../postgres/database.js';
+import { refuse } from '../values/refusal.js';
+import { type KeyProvider, KeyUnavailable } from '../vault/key-provider.js';
 import { readNetworks } from '../webhooks/addresses.js';
+import { runningTask } from './running-command.js';
 
-/** Does an operator's work on the database that the settings name. `operator` is the name for the journal. */
+/**
+ * Does an operator's work on the database that the settings name. `operator` is the name for the journal. What is journalled is marked:
+ * whoever only reads is asked for the key-encryption key only then.
+ */
 export function operate<Result>(
   work: (database: Database, operator: string) => Promise<Result>,
 ): Promise<Result> {
-  return withDatabase(readSettings(), (database) => work(database, operatorName()));
+  return operateWith(({ role }) => role !== 'viewer', work);
+}
+
+/** The same with the key that users and operators are sealed under. */
+export function operateUsers<Result>(
+  work: (database: Database, operator: string, key: CredentialKey) => Promise<Result>,
+): Promise<Result> {
+  return operateWithKey(async (database, operator, provider) =>
+    work(database, operator, await credentialKey(database, provider)),
+  );
+}
+
+/** The same with the key of the journal. */
+export function operateJournal<Result>(
+  work: (database: Database, operator: string, key: Buffer) => Promise<Result>,
+): Promise<Result> {
+  return operateWithKey(async (database, operator, provider) =>
+    work(database, operator, await journalKey(database, provider)),
+  );
 }
 
 /** The same with what it takes to seal the secrets of webhooks, and to send one. */
@@ -26,21 +57,105 @@ export function operateWebhooks<Result>(
   );
 }
 
+/** The same with the pipeline of payments. */
+export function operatePayments<Result>(
+  work: (database: Database, operator: string, means: RequestMeans) => Promise<Result>,
+): Promise<Result> {
+  const settings = readSettings();
+  const { fourEyesAboveCents } = settings;
+  return operateWith(ALWAYS, (database, operator, _, { serving: databaseUrl }) => {
+    const pipeline = operatorsPayments({ settings, databaseUrl, log: pino({ level: 'silent' }) });
+    return work(database, operator, { pipeline, fourEyesAboveCents });
+  });
+}
+
 /** The same with the key-encryption key that the settings name, if it is the one of this database. */
 export function operateWithKey<Result>(
   work: (database: Database, operator: string, provider: KeyProvider) => Promise<Result>,
 ): Promise<Result> {
-  const settings = readSettings();
-  return withDatabase(settings, async (database) =>
-    work(database, operatorName(), await openKeyProvider(settings, database)),
+  return operateWith(ALWAYS, async (database, operator, provider) =>
+    work(database, operator, await provider()),
   );
 }
 
-function operatorName(): string {
+const ALWAYS = () => true;
+
+type Work<Result> = (
+  database: Database,
+  operator: string,
+  provider: () => Promise<KeyProvider>,
+  logins: Logins,
+) => Promise<Result>;
+
+function operateWith<Result>(
+  needsPen: (permission: Permission) => boolean,
+  work: Work<Result>,
+): Promise<Result> {
+  const settings = readSettings();
+  return withDatabase(settings, async (database, logins) => {
+    const provider = openedOnce(settings, database);
+    const open = async () => penFor(database, await provider());
+    givePen(database, open);
+    const operator = await admit(settings, database, provider);
+    // Opened before the work begins: within its transaction the key would be proven by another one, which may have to wait for it.
+    if (needsPen(permissionFor(runningTask().task))) givePen(database, await open());
+    return work(database, operator, provider, logins);
+  });
+}
+
+/** When it is asked for. */
+function openedOnce(settings: Settings, database: Database): () => Promise<KeyProvider> {
+  let opening: Promise<KeyProvider> | undefined;
+  return () => {
+    opening ??= openKeyProvider(settings, database);
+    return opening;
+  };
+}
+
+async function penFor(database: Database, provider: KeyProvider): Promise<JournalPen> {
+  return new JournalPen(await journalKey(database, provider), hostname());
+}
+
+/**
+ * The name for the journal of whoever runs this command, if they may. Where there are operators, it is one of them. Otherwise it is the
+ * account of the operating system, and the journal shows that it is one.
+ */
+async function admit(
+  { operator: name }: Settings,
+  database: Queryable,
+  provider: () => Promise<KeyProvider>,
+): Promise<string> {
+  if (name === undefined) {
+    if (await hasOperators(database)) refuse('operator_unnamed');
+    return `operator:account:${accountName()}`;
+  }
+  const { task, named } = runningTask();
+  const operator = await findActingOperator(database, name);
+  await permit(database, operator, task, named);
+  // Whoever only reads needs no key.
+  if (permissionFor(task).role !== 'viewer')
+    await findActingOperator(database, name, await credentialKey(database, await provider()));
+  return `operator:${name}`;
+}
+
+/** The same on the schema of any release, and with or without the key. A pen is given before, if the key is at hand. */
+export async function admitOnAnySchema(settings: Settings, database: Queryable): Promise<string> {
+  return admit(settings, database, () => openKeyProvider(settings, database)).catch((error: unknown) => {
+    if (error instanceof KeyUnavailable || isUndefined(error)) return unknownOperator(settings);
+    throw error;
+  });
+}
+
+/** Where there is no database yet, or none that knows operators. */
+export function unknownOperator({ operator }: Settings): string {
+  return operator === undefined ? `operator:account:${accountName()}` : `operator:${operator}`;
+}
+
+function accountName(): string {
   try {
-    return `operator:${userInfo().username}`;
+    return userInfo().username;
   } catch {
     // A user without a name, as in some containers.
-    return `operator:${process.getuid?.() ?? 'unknown'}`;
+    return String(process.getuid?.() ?? 'unknown');
   }
 }

@@ -1,5 +1,8 @@
 // What the commands print: a sentence or a table for a person, JSON for a program that asks for it with `--json`.
 import { type Command, Option } from 'commander';
+import { outward as named } from '../admin/outward.js';
+import { refuseContradictions } from './contradictions.js';
+import { asCommand } from './running-command.js';
 
 /** What a command has to show for itself. */
 export type Output =
@@ -15,8 +18,9 @@ export function printing<Given extends unknown[]>(
   command: Command,
   work: (...given: Given) => Promise<Output>,
 ): void {
+  refuseContradictions(command);
   command.addOption(jsonOption()).action(async (...given: unknown[]) => {
-    const output = await work(...(given as Given));
+    const output = await asCommand(command, () => work(...(given as Given)));
     process.stdout.write(`${command.opts().json ? forProgram(output) : forPerson(output)}\n`);
   });
 }
@@ -35,17 +39,7 @@ function forPerson(output: Output): string {
 
 /** Members are named as in the API: `preauthorisation_days`. */
 export function outward(value: object): Record<string, unknown> {
-  const snakeCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [
-      snakeCase(name),
-      isListOfObjects(member) ? member.map(outward) : member,
-    ]),
-  );
-}
-
-function isListOfObjects(member: unknown): member is object[] {
-  return Array.isArray(member) && typeof member[0] === 'object';
+  return named(value) as Record<string, unknown>;
 }
 
 /** A line for each row, under the names of the members of all of them. */

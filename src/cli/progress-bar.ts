@@ -1,4 +1,4 @@
-// A progress bar for long work: rows, rate and time left. On a terminal it stays on one line; elsewhere it says little.
+// A progress bar for long work: how much, rate and time left. On a terminal it stays on one line; elsewhere it says little.
 
 const WIDTH = 24;
 const EVERY_MS = 200;
@@ -7,7 +7,10 @@ export class ProgressBar {
   readonly #startedMs = performance.now();
   #shownMs = 0;
 
-  constructor(private readonly label: string) {}
+  constructor(
+    private readonly label: string,
+    private readonly unit = 'rows',
+  ) {}
 
   show(done: number, total: number): void {
     const now = performance.now();
@@ -27,6 +30,6 @@ export class ProgressBar {
     const perSecond = done / Math.max((now - this.#startedMs) / 1000, 0.001);
     const left = perSecond > 0 ? `${Math.ceil((total - done) / perSecond)} s left` : '';
     const bar = '█'.repeat(filled) + '░'.repeat(WIDTH - filled);
-    return `${this.label} ${bar} ${done}/${total} rows, ${Math.round(perSecond)}/s, ${left}`;
+    return `${this.label} ${bar} ${done}/${total} ${this.unit}, ${Math.round(perSecond)}/s, ${left}`;
   }
 }

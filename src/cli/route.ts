@@ -1,7 +1,8 @@
 // `tollgate route`: over which link the cards of a merchant are paid.
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { type RouteFilter, removeRoutes, setRoute, showRoutes } from '../admin/routes.js';
 import { id } from './arguments.js';
+import { repeatable } from './contradictions.js';
 import { operate } from './operator.js';
 import { printing } from './output.js';
 
@@ -24,7 +25,11 @@ function ranges(text: string, earlier: readonly string[] = []): string[] {
 function withConditions(command: Command): Command {
   return command
     .option('--card <type>', 'for cards of this type')
-    .option('--bin <from-to>', 'for these BINs, of 6 to 8 digits (may be repeated, or a list)', ranges)
+    .addOption(
+      repeatable(
+        new Option('--bin <from-to>', 'for these BINs, of 6 to 8 digits (may be repeated, or a list)'),
+      ).argParser(ranges),
+    )
     .option('--currency <code>', 'for payments in this currency');
 }
 

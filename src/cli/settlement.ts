@@ -1,6 +1,11 @@
 // `tollgate settlement`: what a day comes to, and an acquirer's file held against it.
 import { type Command, InvalidArgumentError } from 'commander';
-import { reconcileSettlement, type SettlementWish, showSettlement } from '../admin/settlements.js';
+import {
+  reconcileSettlement,
+  type SettlementWish,
+  shownReconciliation,
+  showSettlement,
+} from '../admin/settlements.js';
 import { isOpen, type Reconciliation } from '../settlement/reconciliation.js';
 import type { SettlementReport } from '../settlement/report.js';
 import { isDay } from '../values/period.js';
@@ -24,7 +29,12 @@ export function addSettlementCommands(program: Command): void {
       .requiredOption('--date <day>', 'the settlement day, in Sydney', day)
       .option('--merchant <id>', 'only this merchant', id)
       .option('--csv <file>', 'also write a line for each transaction; never overwrites another file'),
-    async (wish: SettlementWish) => shown(await operate((database) => showSettlement(database, wish))),
+    async ({ csv: path, ...wish }: Omit<SettlementWish, 'csv'> & { csv?: string }) =>
+      shown(
+        await operate((database, operator) =>
+          showSettlement(database, { ...wish, csv: path === undefined ? undefined : { path, operator } }),
+        ),
+      ),
   );
   printing(
     settlement
@@ -42,17 +52,7 @@ export function addSettlementCommands(program: Command): void {
       );
       if (process.stderr.isTTY) process.stderr.write('\n');
       if (isOpen(result)) process.exitCode = 1;
-      const { listed, ...counts } = result;
-      return {
-        value: {
-          ...counts,
-          missingHereLines: listed.missingHere,
-          missingThereTransactions: listed.missingThere,
-          differentLines: listed.different,
-          wrongLines: listed.wrong,
-        },
-        sentence: sentencesOn(result).join('\n'),
-      };
+      return { value: shownReconciliation(result), sentence: sentencesOn(result).join('\n') };
     },
   );
 }

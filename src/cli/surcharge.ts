@@ -1,5 +1,5 @@
 // `tollgate surcharge`: the rules of the surcharge plugin.
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { removeSurcharges, setSurcharges, showSurcharges } from '../admin/surcharges.js';
 import {
   parsePercent,
@@ -9,6 +9,7 @@ import {
 } from '../plugins/surcharge.js';
 import { addDays } from '../values/sydney.js';
 import { id } from './arguments.js';
+import { repeatable } from './contradictions.js';
 import { operate } from './operator.js';
 import { printing } from './output.js';
 
@@ -35,6 +36,9 @@ function scoped(kind: 'method' | 'card') {
         `It must be a name, an equals sign and a percentage; names are ${names.join(', ')}.`,
       );
     }
+    if (earlier.some((rule) => rule.scope === scope)) {
+      throw new InvalidArgumentError(`There are two percentages for ${name}.`);
+    }
     return [...earlier, { scope, thousandths: percent(amount) }];
   };
 }
@@ -58,13 +62,21 @@ export function addSurchargeCommands(program: Command): void {
       )
       .requiredOption('--merchant <id>', 'the merchant', id)
       .option('--default <percent>', 'for everything that no other rule is for', percent)
-      .option(
-        '--method <name=percent>',
-        'for a payment method, creditcard or bankaccount (may be repeated)',
-        scoped('method'),
-        [],
+      .addOption(
+        repeatable(
+          new Option(
+            '--method <name=percent>',
+            'for a payment method, creditcard or bankaccount (may be repeated)',
+          ),
+        )
+          .argParser(scoped('method'))
+          .default([]),
       )
-      .option('--card <type=percent>', 'for a card type (may be repeated)', scoped('card'), [])
+      .addOption(
+        repeatable(new Option('--card <type=percent>', 'for a card type (may be repeated)'))
+          .argParser(scoped('card'))
+          .default([]),
+      )
       .option('--from <date>', 'the first day, in Sydney', day)
       .option('--until <date>', 'the last day, in Sydney', day)
       .option(

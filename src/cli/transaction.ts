@@ -1,18 +1,22 @@
 // `tollgate transaction`: transactions listed, one in every detail, and what is in doubt.
 import { type Command, Option } from 'commander';
+import { listDoubts } from '../admin/doubts.js';
 import {
+  exportTransactions,
   type ListedTransaction,
-  listDoubts,
   listTransactions,
   showTransaction,
 } from '../admin/transactions.js';
 import type { HistoryFilter } from '../transactions/history.js';
 import { TRANSACTION_STATUSES, TRANSACTION_TYPES } from '../transactions/transaction.js';
 import { CARD_TYPES } from '../values/card.js';
+import { refuse } from '../values/refusal.js';
 import { amount, day, from, id, lastFour, until } from './arguments.js';
 import { writeCsv } from './csv.js';
 import { operate } from './operator.js';
 import { lines, type Output, printing } from './output.js';
+import { addTransactionOperations } from './transaction-operations.js';
+import { addTransactionSearch } from './transaction-search.js';
 
 const COLUMNS = [
   'organisation',
@@ -68,6 +72,8 @@ export function addTransactionCommands(program: Command): void {
       rows: await operate((database) => listDoubts(database, wish)),
     }),
   );
+  addTransactionSearch(transaction);
+  addTransactionOperations(transaction);
 }
 
 function addList(transaction: Command): void {
@@ -87,6 +93,9 @@ function addList(transaction: Command): void {
       .option('--reference <text>', 'with a reference that begins like this')
       .option('--amount <cents>', 'of this amount', amount)
       .option('--settlement-date <day>', 'that settle on this day', day)
+      .option('--acquirer <name>', 'that went over this link')
+      .option('--response-code <code>', 'that the acquirer answered with this code')
+      .option('--currency <code>', 'in this currency')
       .option('--customer, --customer-id <id>', 'paid with a token of this customer', id)
       .option('--token, --token-id <id>', 'paid with this token', id)
       .option('--target-audit <audit>', 'done to this transaction', id)
@@ -99,10 +108,14 @@ function addList(transaction: Command): void {
 async function list(options: ListOptions): Promise<Output> {
   const { csv, limit, organisation, merchantId: merchant } = options;
   const { from: fromMs, until: beforeMs, amount: amountCents } = options;
+  if (fromMs !== undefined && beforeMs !== undefined && fromMs >= beforeMs)
+    refuse('period_ends_before_it_begins');
   const filter = { ...options, fromMs, beforeMs, amountCents };
-  return operate(async (database) => {
-    const pages = listTransactions(database, { organisation, merchant }, filter);
-    if (csv === undefined) return { rows: await all(upTo(pages, limit ?? LISTED)) };
+  const scope = { organisation, merchant };
+  return operate(async (database, operator) => {
+    if (csv === undefined)
+      return { rows: await all(upTo(listTransactions(database, scope, filter), limit ?? LISTED)) };
+    const pages = exportTransactions(database, operator, scope, filter, csv);
     const written = await writeCsv(csv, COLUMNS, upTo(pages, limit ?? Number.POSITIVE_INFINITY));
     return {
       value: { transactions: written, csv },

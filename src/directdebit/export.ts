@@ -79,7 +79,10 @@ async function decide(
   { out, number, nowMs, actor }: ExportOptions,
 ): Promise<ExportResult | undefined> {
   const again = number === undefined ? await files.unwritten(entry) : await files.find(entry, number);
-  if (again !== undefined) return { file: again, left: 0 };
+  if (again !== undefined) {
+    await files.writtenAgain(entry, again, actor);
+    return { file: again, left: 0 };
+  }
   if (number !== undefined) refuse('file_not_found', { merchant: entry.merchant, number });
   if (await exists(out)) refuse('path_taken', { path: out });
   const making = { processingDay: settlementDay(nowMs), atMs: nowMs, toBeWritten: true, actor };

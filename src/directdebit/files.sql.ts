@@ -1,5 +1,6 @@
 import type { Statement } from '../postgres/database.js';
 import { SETTLE_LODGED } from '../transactions/status.sql.js';
+import { SEALED_ITEM, WITH_ACCOUNTS } from './item-seals.sql.js';
 
 /** Whether the transaction t collects money: what `directDebitMode` says, for statements that add up. */
 export const IS_DEBIT = `t.transaction_type = 'purchase'`;
@@ -39,7 +40,7 @@ export const MAKE_FILE: Statement = {
       FROM directdebit_item i JOIN transaction t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
       WHERE i.organisation_id = $1 AND i.merchant_id = $2 AND i.simulated = $10 AND i.state = 'waiting'
         AND ($3::float8 IS NULL OR i.next_at <= to_timestamp($3 / 1000))
-        AND t.status = 'pending' AND t.voided_by IS NULL
+        AND t.status = 'pending' AND t.voided_by IS NULL AND i.held_at IS NULL
       ORDER BY i.audit LIMIT $11
       FOR UPDATE OF t
     ), counted AS (
@@ -80,7 +81,7 @@ export const COUNT_WAITING: Statement = {
     SELECT count(*) AS waiting
     FROM directdebit_item i JOIN transaction t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
     WHERE i.organisation_id = $1 AND i.merchant_id = $2 AND i.simulated = $3 AND i.state = 'waiting'
-      AND t.status = 'pending' AND t.voided_by IS NULL`,
+      AND t.status = 'pending' AND t.voided_by IS NULL AND i.held_at IS NULL`,
 };
 
 const FILE = `
@@ -129,11 +130,8 @@ export const FILE_IS_TAKEN: Statement = {
 export const ITEMS_OF_FILE: Statement = {
   name: 'items-of-file',
   text: `
-    SELECT i.line, i.audit, t.transaction_type AS "transactionType", t.amount_cents AS "amountCents",
-      i.account_audit AS "accountAudit", a.payment_details_sealed AS sealed, a.payment_details_key_version AS "keyVersion"
-    FROM directdebit_item i
-    JOIN transaction t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
-    JOIN transaction a ON a.organisation_id = i.organisation_id AND a.audit = i.account_audit
+    SELECT i.line, ${SEALED_ITEM}
+    FROM directdebit_item i ${WITH_ACCOUNTS}
     WHERE i.organisation_id = $1 AND i.merchant_id = $2 AND i.file_number = $3 AND i.line > $4
     ORDER BY i.line LIMIT $5`,
 };

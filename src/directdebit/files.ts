@@ -2,16 +2,12 @@
 // so that it can be written again byte for byte.
 import { journal } from '../journal/journal.js';
 import type { Database, Queryable } from '../postgres/database.js';
-import { paymentDetailsPlace } from '../transactions/payment-details.js';
 import { MOST_CENTS } from '../values/bank-account.js';
 import { addBusinessDays } from '../values/business-days.js';
 import { directDebitMode } from '../values/direct-debit-mode.js';
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
-import type { Cents } from '../values/money.js';
 import { settlementCutOff, settlementDay } from '../values/settlement.js';
-import { bankAccountFromSecrets } from '../vault/account.js';
 import type { DataKeys } from '../vault/keys.js';
-import { open } from '../vault/sealing.js';
 import {
   DESCRIPTION_WIDTH,
   type DirectEntrySettings,
@@ -34,6 +30,7 @@ import {
   UNTAKEN_FILE,
   UNWRITTEN_FILE,
 } from './files.sql.js';
+import { ItemSeals, type SealedItem } from './item-seals.js';
 import { lodgementReference } from './lodgement-reference.js';
 
 export interface DirectDebitFile extends FileTotals {
@@ -50,14 +47,8 @@ export interface LodgedFileItem extends FileItem {
   readonly operation: 'purchase' | 'refund' | 'standalone_refund';
 }
 
-interface ItemRow {
+interface ItemRow extends SealedItem {
   readonly line: number;
-  readonly audit: Audit;
-  readonly transactionType: LodgedFileItem['operation'];
-  readonly amountCents: Cents;
-  readonly accountAudit: Audit;
-  readonly sealed: Buffer;
-  readonly keyVersion: number;
 }
 
 export interface Making {
@@ -83,12 +74,15 @@ export const PAGE = 250;
 const MOST_ITEMS = 999_999;
 
 export class DirectDebitFiles {
+  readonly #seals: ItemSeals;
   #installation: Promise<string> | undefined;
 
   constructor(
     private readonly database: Database,
-    private readonly keys: DataKeys,
-  ) {}
+    keys: DataKeys,
+  ) {
+    this.#seals = new ItemSeals(database, keys);
+  }
 
   /** A new file of what waits, or undefined where nothing does. `left` is what did not fit into it. */
   async make(
@@ -98,6 +92,8 @@ export class DirectDebitFiles {
     const { organisationId, merchant, clearingDays } = entry;
     const { simulated, processingDay, atMs, dueMs, most = MOST_ITEMS, toBeWritten, actor } = making;
     const clearedAtMs = settlementCutOff(addBusinessDays(processingDay, clearingDays));
+    // What is in a file is opened when that is written, and stops it if it does not open: it is found before.
+    await this.#seals.check({ organisationId, merchantId: merchant, simulated, dueMs, most });
     return this.database.transaction(async (connection) => {
       await connection.query(LOCK_FILES_OF_MERCHANT, [organisationId, merchant]);
       await connection.query(LEAVE_OUT_VOIDED, [organisationId, merchant]);
@@ -116,11 +112,7 @@ export class DirectDebitFiles {
       ]);
       const [made] = rows;
       if (made === undefined) return undefined;
-      if (actor !== undefined) {
-        const detail = `file ${made.number}`;
-        const action = 'directdebit.exported';
-        await journal(connection, { actor, action, organisationId, merchantId: merchant, detail });
-      }
+      if (actor !== undefined) await journalExport(connection, entry, actor, `file ${made.number}`);
       const found = await connection.query<DirectDebitFile>(FIND_FILE, [
         organisationId,
         merchant,
@@ -150,6 +142,11 @@ export class DirectDebitFiles {
     return this.database
       .query<DirectDebitFile>(FIND_FILE, [organisationId, merchant, number])
       .then(({ rows }) => rows[0]);
+  }
+
+  /** The accounts in it are opened once more. */
+  async writtenAgain(entry: DirectEntry, { number }: DirectDebitFile, actor: string): Promise<void> {
+    await journalExport(this.database, entry, actor, `file ${number}, again`);
   }
 
   /** One export of a merchant at a time: another would take the file that is being written for one left behind. */
@@ -204,14 +201,13 @@ export class DirectDebitFiles {
   }
 
   async #opened(file: DirectDebitFile, row: ItemRow): Promise<LodgedFileItem> {
-    const { organisationId, merchantId } = file;
-    const key = await this.keys.version(organisationId, merchantId, row.keyVersion);
-    const secrets = open(key, paymentDetailsPlace(file, row.accountAudit), row.sealed);
+    const { organisationId } = file;
+    const account = await this.#seals.open(file, row);
     const installation = await this.installation();
     return {
       audit: row.audit,
       operation: row.transactionType,
-      account: bankAccountFromSecrets(secrets),
+      account,
       mode: directDebitMode(row.transactionType),
       amountCents: row.amountCents,
       lodgementReference: lodgementReference({ installation, organisationId, audit: row.audit }),
@@ -244,4 +240,13 @@ function settingsOf(entry: DirectEntry, simulated: boolean): DirectEntrySettings
     traceAccount,
     remitter,
   };
+}
+
+function journalExport(
+  connection: Queryable,
+  { organisationId, merchant: merchantId }: DirectEntry,
+  actor: string,
+  detail: string,
+): Promise<void> {
+  return journal(connection, { actor, action: 'directdebit.exported', organisationId, merchantId, detail });
 }

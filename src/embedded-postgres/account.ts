@@ -1,5 +1,5 @@
 // Decides as whom PostgreSQL runs, since it refuses root, and starts its programs that way.
-import { type ChildProcess, execFile, type StdioOptions, spawn } from 'node:child_process';
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Binaries, readableCopies } from './binaries.js';
@@ -15,7 +15,7 @@ export interface Account {
   readonly binaries: string;
   /** Whom the cluster's files must belong to; absent where only our own user comes into question. */
   readonly owner?: Owner;
-  readonly way: 'plain' | 'namespace' | 'user';
+  readonly way: 'plain' | 'user';
 }
 
 type Way = Pick<Account, 'owner' | 'way'>;
@@ -49,11 +49,7 @@ async function wayForRoot(dataDirOwner: Owner): Promise<Way> {
   if (dataDirOwner.uid !== 0 && users.some((user) => user.uid === dataDirOwner.uid)) {
     return { way: 'user', owner: dataDirOwner };
   }
-  // A new user namespace without a mapping: root's files stay reachable, yet PostgreSQL sees uid 65534.
-  // TOLLGATE_POSTGRES_AS=user is for tests only: it behaves as if user namespaces were forbidden.
-  if (process.env.TOLLGATE_POSTGRES_AS !== 'user' && (await namespaceWorks(users))) {
-    return { way: 'namespace', owner: { uid: 0, gid: 0 } };
-  }
+  // Whoever could run as root, even without its powers, could read root's files.
   const user = users.find(({ name }) => name === 'postgres') ?? users.find(({ name }) => name === 'nobody');
   if (user === undefined) {
     throw new EmbeddedPostgresError(
@@ -61,15 +57,6 @@ async function wayForRoot(dataDirOwner: Owner): Promise<Way> {
     );
   }
   return { way: 'user', owner: { uid: user.uid, gid: user.gid } };
-}
-
-async function namespaceWorks(users: readonly Owner[]): Promise<boolean> {
-  const seenAs = Number(await readFile('/proc/sys/kernel/overflowuid', 'utf8').catch(() => 'none'));
-  // initdb looks its user's name up and gives up without one.
-  if (!users.some(({ uid }) => uid === seenAs)) return false;
-  return new Promise((resolve) =>
-    execFile('unshare', ['--user', 'true'], (error) => resolve(error === null)),
-  );
 }
 
 async function knownUsers(): Promise<(Owner & { name: string })[]> {
@@ -99,10 +86,8 @@ export function spawnAs(
   detached = false,
 ): ChildProcess {
   const file = join(account.binaries, 'bin', program);
-  const [command, allArgs] =
-    account.way === 'namespace' ? ['unshare', ['--user', '--', file, ...args]] : [file, [...args]];
   const user = account.way === 'user' ? account.owner : undefined;
-  return spawn(command, allArgs, {
+  return spawn(file, [...args], {
     cwd,
     stdio,
     detached,

@@ -13,3 +13,6 @@ export function cannot(what: string, error: unknown): EmbeddedPostgresError {
   const reason = errorCode(error) ?? (error instanceof Error ? error.message : String(error));
   return new EmbeddedPostgresError(`${what} (${reason})`, { cause: error });
 }
+
+/** A backup that could not be made, or cannot be used: why, in one line. */
+export class BackupError extends EmbeddedPostgresError {}

@@ -16,9 +16,12 @@ import {
 import { join, parse } from 'node:path';
 import { type Account, chooseAccount, clusterPathFor, isRoot, type Owner, run, spawnAs } from './account.js';
 import { type Binaries, exists } from './binaries.js';
+import { syncFolder } from './durable-files.js';
 import { cannot, EmbeddedPostgresError, errorCode } from './error.js';
 
 export const USER = 'tollgate';
+/** Where a backup is being restored, with something behind it that no other restore has. */
+export const RESTORING = 'restoring';
 
 export interface Place {
   readonly dataDir: string;
@@ -63,7 +66,14 @@ export async function clusterMajor(cluster: string): Promise<number | undefined>
 
 /** Works in a directory of its own and renames it when all is done: a start that is killed halfway leaves no half a database. */
 export async function initialise(place: Place, binaries: Binaries): Promise<void> {
-  for (const name of await readdir(place.dataDir)) {
+  const names = await readdir(place.dataDir);
+  // A new database would be taken for the one that was to be brought back.
+  if (names.some((name) => name.startsWith(`${RESTORING}.`))) {
+    throw new EmbeddedPostgresError(
+      `A restore into ${place.dataDir} was interrupted: run \`tollgate restore\` again, or remove ${RESTORING}.… from it`,
+    );
+  }
+  for (const name of names) {
     if (/^postgres\.new(\.[0-9a-f]{12}(\.password)?)?$/.test(name)) {
       await rm(join(place.dataDir, name), { recursive: true, force: true, maxRetries: 5 });
     }
@@ -79,7 +89,7 @@ export async function initialise(place: Place, binaries: Binaries): Promise<void
     if (account.owner) await lchown(fresh, account.owner.uid, account.owner.gid);
     await runInitdb(account, fresh, place, password);
     await rename(fresh, place.cluster);
-    await sync(place.dataDir);
+    await syncFolder(place.dataDir);
   } catch (error) {
     await rm(fresh, { recursive: true, force: true, maxRetries: 5 });
     if (!(await exists(join(place.cluster, 'PG_VERSION')))) throw error;
@@ -148,12 +158,6 @@ export async function readPassword(place: Place): Promise<string> {
   });
   if (/^[0-9a-f]{48}\n$/.test(password)) return password.trim();
   throw new EmbeddedPostgresError(`${place.passwordFile} does not hold the database's password any more`);
-}
-
-async function sync(directory: string): Promise<void> {
-  if (process.platform === 'win32') return;
-  const handle = await open(directory, 'r');
-  await handle.sync().finally(() => handle.close());
 }
 
 /** Before a start: root's ways of running may differ from one start to the next. */

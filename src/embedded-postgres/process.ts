@@ -16,7 +16,7 @@ const IMPOSSIBLE_PID = 2_147_483_647;
 export type Postmaster =
   | { readonly state: 'starting' | 'ready' | 'stopping'; readonly pid: number; readonly port: number }
   /** Its file names a process that is not, or no longer, this cluster's server. */
-  | { readonly state: 'left behind'; readonly formerPid: number }
+  | { readonly state: 'left behind'; readonly formerPid: number; readonly formerPort: number }
   /** Its file is being written at this moment, or is the remnant of a crash. */
   | { readonly state: 'unreadable' }
   | { readonly state: 'absent' };
@@ -32,7 +32,8 @@ export async function findPostmaster(cluster: string): Promise<Postmaster> {
   const lines = content.split('\n');
   const [pid, port] = [Number(lines[0]), Number(lines[3])];
   if (!Number.isInteger(pid) || pid <= 0 || lines[3] === undefined) return { state: 'unreadable' };
-  if (!(await isPostmasterOf(cluster, pid))) return { state: 'left behind', formerPid: pid };
+  if (!(await isPostmasterOf(cluster, pid)))
+    return { state: 'left behind', formerPid: pid, formerPort: port };
   const status = lines[7]?.trim();
   return { state: status === 'ready' || status === 'stopping' ? status : 'starting', pid, port };
 }
@@ -106,6 +107,7 @@ export interface StartedServer {
 export async function startServer(
   account: Account,
   cluster: string,
+  port: number,
   logPath: string,
   logOwner: Owner,
 ): Promise<StartedServer> {
@@ -116,7 +118,7 @@ export async function startServer(
     if (isRoot && logOwner.uid !== 0) await log.chown(logOwner.uid, logOwner.gid);
     if ((await log.stat()).size > LOG_LIMIT_BYTES) await log.truncate();
     const logStart = (await log.stat()).size;
-    const args = ['-D', clusterPathFor(account, cluster), ...settings(cluster, await freePort())];
+    const args = ['-D', clusterPathFor(account, cluster), ...settings(cluster, port)];
     // In a session of its own: Ctrl-C in the gateway's terminal must not stop the database under it.
     const child = spawnAs(account, 'postgres', args, cluster, ['ignore', log.fd, log.fd], true);
     let ended: string | undefined;
@@ -187,11 +189,12 @@ function settings(cluster: string, port: number): string[] {
   return [markOf(cluster), ...flags].flatMap((flag) => ['-c', flag]);
 }
 
-async function freePort(): Promise<number> {
+/** A port that nobody listens on: the preferred one, if that is free. */
+export async function freePort(preferred = 0): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
+    server.on('error', (error) => (preferred === 0 ? reject(error) : resolve(freePort())));
+    server.listen(preferred, '127.0.0.1', () => {
       const address = server.address();
       server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
     });

@@ -1,11 +1,11 @@
 // A real PostgreSQL inside the data directory, from binaries that npm installed: prepared, started, adopted and stopped.
-import { realpath } from 'node:fs/promises';
+import { readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseError, plainClient } from '../postgres/client.js';
+import { DatabaseError } from '../postgres/client.js';
 import { chooseAccount, run, spawnAs } from './account.js';
 import { type Binaries, findBinaries } from './binaries.js';
-import { EmbeddedPostgresError } from './error.js';
+import { EmbeddedPostgresError, errorCode } from './error.js';
 import {
   clusterMajor,
   giveCluster,
@@ -15,24 +15,32 @@ import {
   readPassword,
   USER,
 } from './files.js';
+import { Keeper, type KeeperReports } from './keeper.js';
 import { withLock } from './lock.js';
 import {
   findPostmaster,
+  freePort,
   removePostmasterFile,
   retirePostmasterFile,
   type StartedServer,
   startServer,
   stopServer,
 } from './process.js';
-import { DATABASE, FIND_DATABASE, MAKE_DATABASE } from './server.sql.js';
+import { type Logins, loginsAt, makeRoles } from './roles.js';
+import { DATABASE } from './server.sql.js';
 import { attend, othersAttend } from './sessions.js';
 
-export { EmbeddedPostgresError };
+export { EmbeddedPostgresError, type KeeperReports, type Logins };
 
 export interface EmbeddedPostgres {
+  /** As its superuser: for those who look after the server itself. */
   readonly url: string;
+  /** For those who work with the data. */
+  readonly logins: Logins;
   /** False when a server of this data directory was already running. */
   readonly startedHere: boolean;
+  /** From now on, until it is released, a server that ends is started again. */
+  keepRunning(told: KeeperReports): void;
   /** Lets go of the server, and stops it unless another process uses it. */
   release(): Promise<void>;
   /** Stops the server, whoever started it and uses it, and returns when it is gone. */
@@ -67,45 +75,103 @@ export async function openEmbeddedPostgres(options: {
     }
     const cluster = await realpath(place.cluster);
     const password = await readPassword(place);
-    const server = await bringUp({ ...place, cluster }, binaries, password, say);
-    const url = `postgres://${USER}:${password}@127.0.0.1:${server.port}/${DATABASE}`;
-    const presence = await attend(url);
+    const wish = { place: { ...place, cluster }, binaries, password, say };
+    const first = await bringUp(wish);
+    const { port } = first;
+    const url = `postgres://${USER}:${password}@127.0.0.1:${port}/${DATABASE}`;
+    const keeper = new Keeper({
+      cluster,
+      first: { pid: first.pid, presence: await attend(url) },
+      // Whoever is connected knows this port and no other.
+      startAgain: (signal) =>
+        withLock(
+          lock,
+          () => {},
+          async () => {
+            const { pid } = await bringUp({ ...wish, say: () => {}, port, signal });
+            return { pid, presence: await attend(url) };
+          },
+        ),
+    });
     const stop = async () => {
-      await presence.end();
+      await keeper.end();
       await stopServer(cluster, async () => {
         const account = await chooseAccount(binaries, place.owner);
         await run(spawnAs(account, 'pg_ctl', ['stop', '-m', 'fast', '-D', cluster], cluster, 'ignore'));
       });
     };
     const release = async () => {
-      await presence.end();
+      const { pid, starting } = await keeper.end();
       // Under the lock: nobody is just between finding the server and being seen on it.
       await withLock(lock, waiting, async () => {
         const found = await findPostmaster(cluster);
         // Another process may have stopped it meanwhile, and a third one started it anew.
-        const isSame = 'pid' in found && found.pid === server.pid;
+        const isSame = 'pid' in found && (found.pid === pid || (starting && found.port === port));
         if (isSame && !(await othersAttend(url))) await stop();
       });
     };
-    return { url, startedHere: server.startedHere, release, stop };
+    const keepRunning = (told: KeeperReports) => keeper.begin(told);
+    const logins = loginsAt(port, password);
+    return { url, logins, startedHere: first.startedHere, keepRunning, release, stop };
   });
 }
 
+/** Whether a database was made in this data directory. It may be of another user's, or damaged: opening it tells. */
+export function hasDatabase(dataDir: string): Promise<boolean> {
+  return stat(join(dataDir, 'postgres')).then(
+    () => true,
+    (error) => errorCode(error) !== 'ENOENT' && errorCode(error) !== 'ENOTDIR',
+  );
+}
+
+/** The server of this data directory, if it runs. Nothing is made, started or changed. */
+export async function runningServer(
+  dataDir: string,
+): Promise<Pick<EmbeddedPostgres, 'url' | 'logins'> | { reason: string }> {
+  try {
+    const found = await findPostmaster(await realpath(join(dataDir, 'postgres')));
+    if (found.state !== 'ready') return { reason: 'pid' in found ? `is ${found.state}` : 'is not running' };
+    const password = (await readFile(join(dataDir, 'postgres-password'), 'utf8')).trim();
+    const url = `postgres://${USER}:${password}@127.0.0.1:${found.port}/${DATABASE}`;
+    return { url, logins: loginsAt(found.port, password) };
+  } catch (error) {
+    return { reason: `cannot be looked at (${errorCode(error) ?? (error as Error).message})` };
+  }
+}
+
+interface BringUp {
+  readonly place: Place;
+  readonly binaries: Binaries;
+  readonly password: string;
+  readonly say: (line: string) => void;
+  /** On this one or not at all. Absent: the one that a killed server has left, if it is free, or any. */
+  readonly port?: number;
+  readonly signal?: AbortSignal;
+}
+
 /** Looks, and does the one thing that what it sees calls for, until the database answers. */
-async function bringUp(
-  place: Place,
-  binaries: Binaries,
-  password: string,
-  say: (line: string) => void,
-): Promise<{ pid: number; port: number; startedHere: boolean }> {
+async function bringUp({
+  place,
+  binaries,
+  password,
+  say,
+  port,
+  signal,
+}: BringUp): Promise<{ pid: number; port: number; startedHere: boolean }> {
   const began = Date.now();
   let saidAt = began;
   let attempts = 0;
   let unreadableSince: number | undefined;
   let started: StartedServer | undefined;
   for (;;) {
+    signal?.throwIfAborted();
     const found = await findPostmaster(place.cluster);
     if (found.state === 'ready' && (await answers(found.port, password, place))) {
+      if (port !== undefined && found.port !== port) {
+        throw new EmbeddedPostgresError(
+          `another process has started PostgreSQL on port ${found.port}, and port ${port} is needed`,
+        );
+      }
       return { pid: found.pid, port: found.port, startedHere: found.pid === started?.pid };
     }
     if (found.state !== 'unreadable') unreadableSince = undefined;
@@ -126,7 +192,8 @@ async function bringUp(
         const account = await chooseAccount(binaries, place.owner);
         await giveCluster(place.cluster, account);
         if (found.state === 'left behind') await retirePostmasterFile(place.cluster, found.formerPid);
-        started = await startServer(account, place.cluster, place.log, place.owner);
+        const wanted = port ?? (await freePort(found.state === 'left behind' ? found.formerPort : 0));
+        started = await startServer(account, place.cluster, wanted, place.log, place.owner);
       }
     }
     if (Date.now() - began > READY_LIMIT_MS) {
@@ -150,26 +217,15 @@ function mayPass(failure: string): boolean {
 /** Whether the database is there, after making it if need be; false while the server is starting or stopping. */
 async function answers(port: number, password: string, place: Place): Promise<boolean> {
   try {
-    await makeDatabase(port, password);
+    await makeRoles(port, password);
     return true;
   } catch (error) {
     // Without a word from PostgreSQL the connection failed; class 57 is "not now".
     if (!(error instanceof DatabaseError) || error.code?.startsWith('57')) return false;
     // Another process made it at the same moment: the next look will find it.
-    if (error.code === '42P04' || error.code === '23505') return false;
+    if (error.code === '42P04' || error.code === '42710' || error.code === '23505') return false;
     throw new EmbeddedPostgresError(
       `The database in ${place.cluster} cannot be used: ${error.message} (${error.code})`,
     );
-  }
-}
-
-async function makeDatabase(port: number, password: string): Promise<void> {
-  const client = plainClient({ host: '127.0.0.1', port, user: USER, password, database: 'postgres' });
-  try {
-    await client.connect();
-    const found = await client.query(FIND_DATABASE);
-    if (found.rowCount === 0) await client.query(MAKE_DATABASE);
-  } finally {
-    await client.end().catch(() => {});
   }
 }

@@ -3,14 +3,17 @@ import { plainClient } from '../postgres/client.js';
 import { OTHER_SESSIONS } from './server.sql.js';
 
 export interface Presence {
+  /** When the session is over, whoever has ended it. */
+  readonly over: Promise<void>;
   end(): Promise<void>;
 }
 
 /** Keeps a session open until its end, or the server's. */
 export async function attend(url: string): Promise<Presence> {
   const client = plainClient({ connectionString: url });
+  const over = new Promise<void>((resolve) => client.once('end', resolve));
   await client.connect();
-  return { end: () => client.end().catch(() => {}) };
+  return { over, end: () => client.end().catch(() => {}) };
 }
 
 /** A session that has ended is not counted: the server closes the connection only when it is gone. */

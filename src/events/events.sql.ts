@@ -2,11 +2,11 @@ import type { Statement } from '../postgres/database.js';
 
 /** Followed by the rows. The transaction ID and the number come by themselves. */
 export const INTO_EVENTS = `
-    INSERT INTO event (organisation_id, merchant_id, subject, version, type, created_at)`;
+    INSERT INTO event (organisation_id, merchant_id, subject, version, type, created_at, user_id)`;
 
 /** The same, with what a look-up would have answered: for subjects whose rows do not tell it later. */
 export const INTO_EVENTS_WITH_DATA = `
-    INSERT INTO event (organisation_id, merchant_id, subject, version, type, created_at, data)`;
+    INSERT INTO event (organisation_id, merchant_id, subject, version, type, created_at, data, user_id)`;
 
 /** Gives positions to all that is there by now. */
 export const SEQUENCE_EVENTS: Statement = {

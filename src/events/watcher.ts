@@ -22,6 +22,15 @@ const LOOK_UNASKED_EVERY_MS = 1_000;
 const LATE_MS = 5_000;
 const LATE_EVERY_MS = 60_000;
 
+export interface FeedFigures {
+  /** How long the oldest event of the last round had waited. */
+  readonly lagSeconds: number;
+  /** Since the last round that came to its end. */
+  readonly roundAgeSeconds: number;
+  /** Events that this process has given positions. */
+  readonly events: number;
+}
+
 interface Round {
   readonly newest: number;
   readonly moved: number;
@@ -40,12 +49,23 @@ export class EventWatcher {
   #timer: NodeJS.Timeout | undefined;
   #begunMs = 0;
   #lateSaidMs = Number.NEGATIVE_INFINITY;
+  #lagMs = 0;
+  #roundAtMs = performance.now();
+  #moved = 0;
   #stopped = false;
 
   constructor(private readonly options: WatcherOptions) {}
 
   start(): void {
     this.#schedule();
+  }
+
+  get figures(): FeedFigures {
+    return {
+      lagSeconds: this.#lagMs / 1_000,
+      roundAgeSeconds: (performance.now() - this.#roundAtMs) / 1_000,
+      events: this.#moved,
+    };
   }
 
   /** Whoever still waits is let go. */
@@ -134,6 +154,9 @@ export class EventWatcher {
     const { database } = this.options;
     const { rows } = await database.query<Round>(SEQUENCE_EVENTS);
     const { newest, moved, lateMs } = rows[0] as Round;
+    this.#lagMs = Math.max(0, lateMs ?? 0);
+    this.#roundAtMs = performance.now();
+    this.#moved += moved;
     this.#sayLate(lateMs ?? 0, moved);
     const told = this.#told ?? newest;
     // Whoever came before the first look may have read before it.

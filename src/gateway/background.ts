@@ -1,29 +1,42 @@
 // The background loops of a gateway: heartbeats, the resolver, the sweep, the clearing of direct debits, the close of settlement
-// days, the destruction of cards, the end of old events and the overwriting of memory.
+// days, the destruction of cards, the renewal of keys, the figures of the day, the end of old events and the overwriting of memory.
 import type { Logger } from 'pino';
 import type { Clearing } from '../directdebit/clearing.js';
 import { EventRetention } from '../events/retention.js';
 import { ReadBuffer } from '../http/read-buffer.js';
+import type { ChainKey } from '../journal/blocks.js';
+import { JournalChain } from '../journal/chain.js';
+import { FORGET_SECRET_DIGESTS } from '../merchants/callers.sql.js';
 import { DayClosing } from '../settlement/closing.js';
 import type { AuditLeases } from '../transactions/audit-leases.js';
 import { CardDestruction } from '../transactions/card-destruction.js';
 import type { Clock } from '../transactions/clock.js';
+import { DayFigures } from '../transactions/day-figures.js';
 import type { ProcessRegistry } from '../transactions/process-registry.js';
 import type { Resolver } from '../transactions/resolver.js';
 import type { SearchFence } from '../transactions/search-fence.js';
 import { Sweep } from '../transactions/sweep.js';
+import type { KeyRenewal } from '../vault/renewal.js';
 import type { DatabaseWatch } from './database-watch.js';
 import type { Databases } from './databases.js';
 import { overwriteGarbage } from './garbage.js';
 import { Loop } from './loop.js';
 import type { Settings } from './settings.js';
+import type { Vault } from './vault.js';
 
 const HEARTBEAT_EVERY_MS = 1_000;
 const CLEARING_EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 1_000;
 const CLOSE_DAYS_EVERY_MS = 1_000;
 const DESTROY_CARDS_EVERY_MS = 1_000;
+const RENEW_KEYS_EVERY_MS = 10_000;
+const COUNT_SEALS_EVERY_MS = 10_000;
+const RENEW_TOKEN_EVERY_MS = 30_000;
 const FORGET_EVENTS_EVERY_MS = 3_600_000;
+const COUNT_FIGURES_EVERY_MS = 1_000;
+const FORGET_FIGURES_EVERY_MS = 3_600_000;
+const CHAIN_JOURNAL_EVERY_MS = 1_000;
+const FORGET_DIGESTS_EVERY_MS = 600_000;
 const OVERWRITE_EVERY_MS = 10_000;
 
 export interface BackgroundParts {
@@ -37,6 +50,9 @@ export interface BackgroundParts {
   readonly searchFence: SearchFence;
   readonly resolver: Resolver;
   readonly clearing: Clearing;
+  readonly renewal: KeyRenewal;
+  readonly vault: Pick<Vault, 'keys' | 'provider'>;
+  readonly chainKey: ChainKey;
 }
 
 export class Background {
@@ -47,6 +63,13 @@ export class Background {
   readonly #closing: Loop;
   readonly #destroying: Loop;
   readonly #forgetting: Loop;
+  readonly #forgettingDigests: Loop;
+  readonly #renewing: Loop;
+  readonly #counting: Loop;
+  readonly #tokens: Loop;
+  readonly #chaining: Loop;
+  readonly #figures: Loop;
+  readonly #forgettingFigures: Loop;
   readonly #overwriting: Loop;
   readonly #readBuffer = new ReadBuffer();
 
@@ -80,6 +103,13 @@ export class Background {
     this.#destroying = new Loop(() => destruction.run(), DESTROY_CARDS_EVERY_MS, failed('card destruction'));
     const retention = new EventRetention(databases.background, settings.eventDays);
     this.#forgetting = new Loop(() => retention.run(), FORGET_EVENTS_EVERY_MS, failed('event retention'));
+    const figures = new DayFigures(databases.background, settings.eventDays);
+    this.#figures = new Loop(() => figures.run(), COUNT_FIGURES_EVERY_MS, failed('figures'));
+    this.#forgettingFigures = new Loop(
+      () => figures.forget(),
+      FORGET_FIGURES_EVERY_MS,
+      failed('end of old figures'),
+    );
     this.#overwriting = new Loop(
       async () => {
         await overwriteGarbage();
@@ -90,6 +120,22 @@ export class Background {
       // No request has left anything behind yet, and whoever starts has better things to do.
       { pausesFirst: true },
     );
+    const chain = new JournalChain(databases.background, parts.chainKey, {
+      onForeign: (ids) => log.error({ entries: ids }, 'entries of the journal were written by somebody else'),
+      onCut: ({ number, failover }) =>
+        log.error({ block: number, failover }, 'the chain of the journal does not go on from where it was'),
+    });
+    this.#chaining = new Loop(() => chain.run(), CHAIN_JOURNAL_EVERY_MS, failed('journal chain'));
+    this.#forgettingDigests = new Loop(
+      () => databases.background.query(FORGET_SECRET_DIGESTS),
+      FORGET_DIGESTS_EVERY_MS,
+      failed('secrets of earlier releases'),
+    );
+    this.#renewing = new Loop(() => parts.renewal.run(), RENEW_KEYS_EVERY_MS, failed('key renewal'));
+    const { keys, provider } = parts.vault;
+    this.#counting = new Loop(() => keys.recordSeals(), COUNT_SEALS_EVERY_MS, failed('count of seals'));
+    const renewToken = async () => provider.renewToken?.();
+    this.#tokens = new Loop(renewToken, RENEW_TOKEN_EVERY_MS, failed('token of the key provider'));
     this.#heartbeats = new Loop(
       () => this.#heartbeat(),
       HEARTBEAT_EVERY_MS,
@@ -103,6 +149,7 @@ export class Background {
   }
 
   async stop(): Promise<void> {
+    this.parts.renewal.stop();
     await Promise.all(this.#all.map((loop) => loop.stop()));
     this.#readBuffer.close();
   }
@@ -120,6 +167,13 @@ export class Background {
       this.#closing,
       this.#destroying,
       this.#forgetting,
+      this.#forgettingDigests,
+      this.#renewing,
+      this.#counting,
+      this.#tokens,
+      this.#chaining,
+      this.#figures,
+      this.#forgettingFigures,
       this.#overwriting,
       this.#heartbeats,
     ];

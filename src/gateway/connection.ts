@@ -1,16 +1,28 @@
 // The database that the settings name: somebody's PostgreSQL, or the one that comes with the gateway.
 
-import { EmbeddedPostgresError, openEmbeddedPostgres } from '../embedded-postgres/server.js';
+import {
+  EmbeddedPostgresError,
+  hasDatabase,
+  type KeeperReports,
+  type Logins,
+  openEmbeddedPostgres,
+} from '../embedded-postgres/server.js';
 import { Database } from '../postgres/database.js';
-import { MigrationError, migrate, schemaIsCurrent } from '../postgres/migrations.js';
+import { unsafeServers } from '../postgres/encryption.js';
+import { MigrationError, schemaIsCurrent } from '../postgres/migrations.js';
 import { UnfitServer } from '../postgres/session.js';
 import { SERVER_SETTINGS } from './connection.sql.js';
 import { type Settings, SettingsError } from './settings.js';
 
+/** Addresses of the database, by what they are used for. Somebody else's server may have one for all of it. */
+export type { Logins };
+
 export interface Connection {
-  readonly url: string;
+  readonly logins: Logins;
   /** What the operator should know about this server. */
   readonly warnings: readonly string[];
+  /** The PostgreSQL that comes with the gateway is started again from now on, should it end. Somebody else's is theirs to start. */
+  keepRunning(told: KeeperReports): void;
   /** Stops the PostgreSQL that comes with the gateway, unless another process uses it. */
   close(): Promise<void>;
 }
@@ -21,36 +33,90 @@ export const SILENT: Progress = () => {};
 
 const OLDEST_VERSION = 150_000;
 
-export async function connect(settings: Settings, progress: Progress = SILENT): Promise<Connection> {
+/** `use`: what it is wanted for. Whether the server is fit is asked under that login. */
+export async function connect(
+  settings: Settings,
+  use: keyof Logins = 'serving',
+  progress: Progress = SILENT,
+): Promise<Connection> {
   if (settings.databaseUrl !== undefined) {
-    const warnings = await checkServer(settings.databaseUrl);
-    return { url: settings.databaseUrl, warnings, close: async () => {} };
+    const [problem] = problemsOfEncryption(settings);
+    if (problem !== undefined) throw new SettingsError(problem);
+    const logins = loginsOf(settings, settings.databaseUrl);
+    const warnings = await checkServer(logins[use]);
+    return { logins, warnings, keepRunning: () => {}, close: async () => {} };
   }
   const embedded = await openEmbeddedPostgres({ dataDir: settings.dataDir, progress });
-  return { url: embedded.url, warnings: [], close: () => embedded.release() };
+  return {
+    logins: embedded.logins,
+    warnings: [],
+    keepRunning: (told) => embedded.keepRunning(told),
+    close: () => embedded.release(),
+  };
 }
 
-/** Runs an operator's command on the database. The gateway may be running meanwhile or not. */
+/**
+ * Runs an operator's command on the database. The gateway may be running meanwhile or not. Nothing is made: in the wrong folder, or
+ * without DATABASE_URL, a command would answer from an empty database.
+ */
 export async function withDatabase<Result>(
   settings: Settings,
-  work: (database: Database) => Promise<Result>,
+  work: (database: Database, logins: Logins) => Promise<Result>,
+  /** What does not depend on the schema can be done before an upgrade, too. Few commands need other rights than an operator's. */
+  { onAnySchema = false, as = 'operating' }: { onAnySchema?: boolean; as?: keyof Logins } = {},
 ): Promise<Result> {
-  const connection = await connect(settings);
-  const database = new Database(connection.url, {
+  if (settings.databaseUrl === undefined && !(await hasDatabase(settings.dataDir))) {
+    throw new SettingsError(
+      `there is no database in ${settings.dataDir}; set TOLLGATE_DATA_DIR or DATABASE_URL to where it is, or make one with \`tollgate serve\` or \`tollgate migrate\``,
+    );
+  }
+  const connection = await connect(settings, as);
+  const database = new Database(connection.logins[as], {
     maxConnections: 2,
     applicationName: 'tollgate-cli',
     patient: true,
   });
   try {
-    if (settings.databaseUrl === undefined) await migrate(database);
-    else if (!(await schemaIsCurrent(database).catch(() => false))) {
+    if (!onAnySchema && !(await schemaIsCurrent(database).catch(() => false))) {
       throw new MigrationError('the schema of this database is not current; run `tollgate migrate` first');
     }
-    return await work(database);
+    return await work(database, connection.logins);
   } finally {
     await database.close();
     await connection.close();
   }
+}
+
+/** In production; a line for each server that card data and secrets would be sent to in clear. */
+export function problemsOfEncryption(settings: Settings): string[] {
+  const { environment, databaseUrl } = settings;
+  if (environment !== 'production' || databaseUrl === undefined) return [];
+  const addresses = new Set(Object.values(loginsOf(settings, databaseUrl)));
+  return [...new Set([...addresses].flatMap(unsafeDatabases))].map(
+    (name) =>
+      `DATABASE_URL: ${name} would be reached without TLS, or whoever answers there; add sslmode=verify-full, and sslrootcert=FILE for an authority of your own`,
+  );
+}
+
+/** An address that names a certificate which cannot be read fails when it is connected to, and says so. */
+export function unsafeDatabases(databaseUrl: string): string[] {
+  try {
+    return unsafeServers(databaseUrl);
+  } catch {
+    return [];
+  }
+}
+
+/** One that is not named is another's: who may migrate may operate, and who serves may do everything where there is no other. */
+export function loginsOf(
+  { migratingUrl, operatingUrl }: Pick<Settings, 'migratingUrl' | 'operatingUrl'>,
+  serving: string,
+): Logins {
+  return {
+    serving,
+    migrating: migratingUrl ?? serving,
+    operating: operatingUrl ?? migratingUrl ?? serving,
+  };
 }
 
 interface ServerSettings {

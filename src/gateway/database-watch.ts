@@ -10,8 +10,14 @@ export class DatabaseWatch {
   #suspectedMs: number | undefined;
   #lost: { readonly sinceMs: number; readonly cause: string } | undefined;
   #heartbeat: () => void = () => {};
+  /** How often each background job has failed, whatever it was. */
+  readonly failures = new Map<string, number>();
 
   constructor(private readonly log: Logger) {}
+
+  get lost(): boolean {
+    return this.#lost !== undefined;
+  }
 
   /** The heartbeat decides: it commits, and so tells a database that can be paid with from one that can only be read. */
   goBy(heartbeat: () => void): void {
@@ -26,6 +32,7 @@ export class DatabaseWatch {
   }
 
   heartbeatFailed(error: unknown): void {
+    this.#count('heartbeat');
     if (!(error instanceof DatabaseUnavailable)) {
       this.#jobFailed('heartbeat', error);
       return;
@@ -47,8 +54,20 @@ export class DatabaseWatch {
 
   /** Something in the background failed. Whether the database is lost is for the heartbeat to say. */
   jobFailed(job: string, error: unknown): void {
-    if (error instanceof DatabaseUnavailable && error.serverGone) this.suspect();
-    else this.#jobFailed(job, error);
+    this.#count(job);
+    if (error instanceof DatabaseUnavailable) {
+      // A full disk is told of once, by who looks after it.
+      if (error.diskFull) return;
+      if (error.serverGone) {
+        this.suspect();
+        return;
+      }
+    }
+    this.#jobFailed(job, error);
+  }
+
+  #count(job: string): void {
+    this.failures.set(job, (this.failures.get(job) ?? 0) + 1);
   }
 
   #jobFailed(job: string, error: unknown): void {

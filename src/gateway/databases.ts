@@ -1,6 +1,7 @@
 // The gateway's pools of sessions. Each kind of work has its own: a flood of look-ups cannot keep a claim waiting for a session.
 import { Database, type DatabaseOptions } from '../postgres/database.js';
 import { FairConnections } from '../postgres/fair-connections.js';
+import type { PoolFigures } from '../postgres/pool.js';
 import { APPLICATION_ROLE } from './connection.sql.js';
 import type { Settings } from './settings.js';
 
@@ -12,7 +13,13 @@ const SEARCHES = { connections: SEARCH_SESSIONS, perOrganisation: 2, maxWaiting:
 export const EVENT_SESSIONS = 4;
 
 export class Databases {
-  readonly #all: Database[] = [];
+  readonly #all = new Map<string, Database>();
+
+  /** Each of those below. */
+  get all(): Iterable<Database> {
+    return this.#all.values();
+  }
+
   /** Claims and records. */
   readonly commits: Database;
   readonly lookUps: Database;
@@ -33,39 +40,48 @@ export class Databases {
   private constructor(
     private readonly url: string,
     { databaseTimeoutMs, searchTimeoutMs }: Settings,
-    pool: Pick<DatabaseOptions, 'onError' | 'role'>,
+    pool: Pick<DatabaseOptions, 'onError' | 'onDiskFull' | 'role'>,
   ) {
     const prompt = { answerLimitMs: databaseTimeoutMs, ...pool };
-    this.commits = this.#add({ maxConnections: 7, planOnce: true, ...prompt });
-    this.lookUps = this.#add({ maxConnections: 5, planOnce: true, ...prompt });
-    this.vital = this.#add({ maxConnections: 3, ...prompt });
-    this.vault = this.#add({ maxConnections: VAULT_SESSIONS, ...prompt });
-    this.newTokens = this.#add({ maxConnections: 2, ...prompt });
-    const searches = this.#add({
+    this.commits = this.#add('commits', { maxConnections: 7, planOnce: true, ...prompt });
+    this.lookUps = this.#add('look-ups', { maxConnections: 5, planOnce: true, ...prompt });
+    this.vital = this.#add('vital', { maxConnections: 3, ...prompt });
+    this.vault = this.#add('vault', { maxConnections: VAULT_SESSIONS, ...prompt });
+    this.newTokens = this.#add('new tokens', { maxConnections: 2, ...prompt });
+    const searches = this.#add('searches', {
       maxConnections: SEARCH_SESSIONS,
       statementTimeoutMs: searchTimeoutMs,
       answerLimitMs: searchTimeoutMs + databaseTimeoutMs,
       ...pool,
     });
     this.searches = new FairConnections(searches, SEARCHES);
-    this.events = this.#add({ maxConnections: EVENT_SESSIONS, ...prompt });
-    this.background = this.#add({ maxConnections: 2, ...pool });
-    this.webhooks = this.#add({ maxConnections: 2, ...pool });
-    this.others = this.#add({ maxConnections: 4, ...prompt });
+    this.events = this.#add('events', { maxConnections: EVENT_SESSIONS, ...prompt });
+    this.background = this.#add('background', { maxConnections: 2, ...pool });
+    this.webhooks = this.#add('webhooks', { maxConnections: 2, ...pool });
+    this.others = this.#add('others', { maxConnections: 4, ...prompt });
   }
 
-  /** `onLost` is called when a session broke that nobody was using. */
-  static async open(url: string, settings: Settings, onLost: () => void): Promise<Databases> {
-    return new Databases(url, settings, { onError: onLost, role: await applicationRole(url) });
+  /** `onError` is called when a session broke that nobody was using. */
+  static async open(
+    url: string,
+    settings: Settings,
+    told: Pick<DatabaseOptions, 'onError' | 'onDiskFull'>,
+  ): Promise<Databases> {
+    return new Databases(url, settings, { ...told, role: await applicationRole(url) });
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#all.map((database) => database.close()));
+    await Promise.all([...this.#all.values()].map((database) => database.close()));
   }
 
-  #add(options: DatabaseOptions): Database {
+  /** By the names of the pools. */
+  get figures(): (PoolFigures & { readonly name: string })[] {
+    return [...this.#all].map(([name, database]) => ({ name, ...database.figures }));
+  }
+
+  #add(name: string, options: DatabaseOptions): Database {
     const database = new Database(this.url, options);
-    this.#all.push(database);
+    this.#all.set(name, database);
     return database;
   }
 }

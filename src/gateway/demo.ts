@@ -2,11 +2,13 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { addMerchant } from '../admin/merchants.js';
+import { addOperator, linkOperator, listOperators } from '../admin/operators.js';
 import { addOrganisation } from '../admin/organisations.js';
 import { setSurcharges } from '../admin/surcharges.js';
-import { addUser, listUsers } from '../admin/users.js';
-import { makeSecret } from '../merchants/credentials.js';
-import type { Database } from '../postgres/database.js';
+import { addUser, isSecretOf, listUsers } from '../admin/users.js';
+import { type CredentialKey, makeSecret } from '../merchants/credentials.js';
+import type { Database, Queryable } from '../postgres/database.js';
+import { Refusal } from '../values/refusal.js';
 import { LOCK_DEMO } from './demo.sql.js';
 
 export const DEMO_USERNAME = 'demo';
@@ -18,17 +20,19 @@ export interface Demo {
   readonly username: string;
   readonly password: string;
   readonly merchants: readonly number[];
+  /** Opens the console, once, within 15 minutes. */
+  readonly console_url?: string;
 }
 
 /**
  * Makes the demo unless it is there. Its secret waits beside `demo.json`, which `demoAt` writes: whoever finds that
  * file finds a gateway that listens.
  */
-export async function makeDemo(database: Database, dataDir: string): Promise<void> {
+export async function makeDemo(database: Database, key: CredentialKey, dataDir: string): Promise<void> {
   // Two gateways that start at the same time make it once.
   await database.transaction(async (connection) => {
     await connection.query(LOCK_DEMO);
-    const users = await listUsers(connection);
+    const users = await listUsers(connection, key);
     if (users.some((user) => user.username === DEMO_USERNAME)) return;
     const organisation = await addOrganisation(connection, DEMO_OPERATOR, DEMO_ORGANISATION);
     const add = (name: string, vault: boolean) =>
@@ -45,18 +49,78 @@ export async function makeDemo(database: Database, dataDir: string): Promise<voi
     const merchants = [first.id, second.id, third.id];
     await writeDemo(waitingFile(dataDir), { base_url: '', username: DEMO_USERNAME, password, merchants });
     const grants = [second.id, third.id];
-    await addUser(connection, DEMO_OPERATOR, DEMO_USERNAME, { merchant: first.id, grants, password });
+    await addUser(connection, DEMO_OPERATOR, key, DEMO_USERNAME, { merchant: first.id, grants, password });
   });
 }
 
-/** Brings the address in the file up to date, and returns what is in it. */
-export async function demoAt(dataDir: string, baseUrl: string): Promise<Demo | undefined> {
+/** A link that opens the console. Undefined where the demo's operator was removed, or is somebody's own. */
+export async function demoLink(
+  database: Database,
+  key: CredentialKey,
+  consoleUrl: string,
+): Promise<string | undefined> {
+  try {
+    return await database.transaction(async (connection) => {
+      await connection.query(LOCK_DEMO);
+      const operator = (await listOperators(connection, key)).find(({ name }) => name === DEMO_USERNAME);
+      const made =
+        operator === undefined
+          ? addOperator(connection, DEMO_OPERATOR, key, consoleUrl, DEMO_USERNAME, {
+              role: 'administrator',
+              isDemo: true,
+            })
+          : linkOperator(connection, DEMO_OPERATOR, key, consoleUrl, DEMO_USERNAME);
+      return (await made).link;
+    });
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
+}
+
+/** Brings the addresses in the file up to date, and returns what is in it. */
+export async function demoAt(
+  dataDir: string,
+  baseUrl: string,
+  consoleUrl?: string,
+): Promise<Demo | undefined> {
   const demo = (await readDemo(waitingFile(dataDir))) ?? (await readDemo(demoFile(dataDir)));
   if (demo === undefined) return undefined;
-  const current = { ...demo, base_url: baseUrl };
+  const { console_url: _, ...rest } = demo;
+  const current = {
+    ...rest,
+    base_url: baseUrl,
+    ...(consoleUrl !== undefined && { console_url: consoleUrl }),
+  };
   await writeDemo(demoFile(dataDir), current);
   await rm(waitingFile(dataDir), { force: true });
   return current;
+}
+
+/** Whether the secret in the file is its user's. It is not after the user was revoked, or got another secret elsewhere. */
+export async function demoWorks(database: Queryable, key: CredentialKey, dataDir: string): Promise<boolean> {
+  const demo = (await readDemo(waitingFile(dataDir))) ?? (await readDemo(demoFile(dataDir)));
+  return demo === undefined || isSecretOf(database, key, demo.username, demo.password);
+}
+
+/**
+ * Before a user gets another secret: whether the demo's file has the one that is valid now. Then it is to follow. Not every file does:
+ * the data directory may be that of another database, whose user has the same name.
+ */
+export async function demoToFollow(
+  database: Queryable,
+  key: CredentialKey,
+  dataDir: string,
+  username: string,
+): Promise<((password: string) => Promise<string>) | undefined> {
+  const file = demoFile(dataDir);
+  const demo = await readDemo(file);
+  if (demo?.username !== username || !(await isSecretOf(database, key, username, demo.password)))
+    return undefined;
+  return async (password) => {
+    await writeDemo(file, { ...demo, password });
+    return file;
+  };
 }
 
 /** A first purchase to paste into a terminal. The secret is read from the file, so that it stands in no log. */
@@ -73,11 +137,16 @@ export function demoCurl({ base_url, username, merchants }: Demo, dataDir: strin
   });
   return [
     `curl -s ${base_url}/transactions/purchase \\`,
-    `  -u "${username}:$(node -p 'JSON.parse(fs.readFileSync("${file}")).password')" \\`,
+    `  -u "${username}:$(node -p 'JSON.parse(fs.readFileSync(${inShell(file)})).password')" \\`,
     `  -H "X-Correlation-Id: $(node -p 'crypto.randomUUID()')" \\`,
     `  -H 'Content-Type: application/json' \\`,
     `  -d '${body}'`,
   ].join('\n');
+}
+
+/** As a text of JavaScript, between the apostrophes of a shell. */
+function inShell(text: string): string {
+  return JSON.stringify(text).replaceAll("'", "'\\''");
 }
 
 function demoFile(dataDir: string): string {

@@ -3,35 +3,61 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import type { AcquirerLink } from '../acquirers/contract.js';
 import { withinDeadline } from '../acquirers/deadline.js';
+import { RESPONSE_MESSAGES } from '../acquirers/iso8583/response-messages.js';
 import type { AcquirerLinks } from '../acquirers/links.js';
 import { SimulatorLedger } from '../acquirers/simulator/ledger.js';
 import { BASE_PATH } from '../api/hal.js';
+import type { Certificate } from '../http/certificate.js';
+import { ClientAddresses } from '../http/client-address.js';
 import { FailedAnswers } from '../http/failed-answers.js';
 import { FailedLogIns } from '../http/failed-log-ins.js';
 import { RateLimit } from '../http/rate-limit.js';
-import { buildServer } from '../http/server.js';
-import { Callers } from '../merchants/callers.js';
+import { RequestFigures } from '../http/request-figures.js';
+import { buildServer, type HttpServer } from '../http/server.js';
+import { NO_SPANS, type Spans } from '../http/spans.js';
+import type { Figures } from '../operators/metrics.js';
 import type { Database } from '../postgres/database.js';
 import { schemaIsCurrent } from '../postgres/migrations.js';
 import { referenceDocuments } from '../reference/documents.js';
 import { SettlementReports } from '../settlement/report.js';
 import { History } from '../transactions/history.js';
 import type { ProcessRegistry } from '../transactions/process-registry.js';
+import { TransactionFigures } from '../transactions/transaction-figures.js';
+import { Networks } from '../values/network.js';
 import { settlementDay } from '../values/settlement.js';
+import { openCallers, openJournal } from './callers.js';
 import { ClosingStack } from './closing-stack.js';
 import { DatabaseWatch } from './database-watch.js';
 import { Databases } from './databases.js';
+import { DiskWatch } from './disk-watch.js';
+import { EventLoop } from './event-loop.js';
 import { type Events, startEvents } from './events.js';
+import { gatherFigures } from './figures.js';
 import { openLinks } from './links.js';
+import { Loop } from './loop.js';
 import { type Membership, register } from './membership.js';
 import { assemblePipeline, type Pipeline } from './pipeline.js';
 import { type Settings, SettingsError } from './settings.js';
+import { SpanExport } from './span-export.js';
+import { StoredFigures } from './stored-figures.js';
 import { openVault, type Vault } from './vault.js';
 import { startWebhooks } from './webhooks.js';
 
+/** A gateway that is one process. */
+export interface OneGateway extends Gateway {
+  /** `stored`: also what is counted in the database, which is the same for every process on it. */
+  ownFigures(wish: { readonly stored: boolean }): Promise<Figures>;
+}
+
 export interface Gateway {
-  /** For example `http://127.0.0.1:8080/v1`. */
+  /** For example `http://127.0.0.1:8080/v1`, with TLS `https://…`. */
   readonly baseUrl: string;
+  /** Clients that connect from now on are shown this one. Connections that there are go on. */
+  useCertificate(certificate: Certificate): void;
+  /** The one that clients are shown; undefined without TLS. */
+  certificate(): Certificate | undefined;
+  /** What it has counted; of several processes, those of each. */
+  figures(): Promise<readonly Figures[]>;
   /** Refuses what is new, finishes what was begun, and lets go of everything. */
   close(): Promise<void>;
 }
@@ -39,13 +65,18 @@ export interface Gateway {
 /** Connections that come in a burst wait here; with less room some would be answered only after seconds. */
 const BACKLOG = 4_096;
 const READINESS_LIMIT_MS = 2_000;
+const LOOK_AT_DISK_EVERY_MS = 1_000;
+const DISK_FULL = 'the disk of the database is full';
 const DATABASE_AWAY = 'the database cannot be reached';
 
 export interface GatewayStart {
   readonly settings: Settings;
   /** Of a database whose schema is current. */
   readonly databaseUrl: string;
+  /** Where the settings ask for TLS. */
+  readonly certificate?: Certificate | undefined;
   readonly log: Logger;
+  readonly logLinesDropped?: () => number;
   /** Those of a test, beside the registry's or in their place. */
   readonly furtherLinks?: readonly AcquirerLink[];
 }
@@ -53,21 +84,32 @@ export interface GatewayStart {
 export function startGateway({
   settings,
   databaseUrl,
+  certificate,
   log,
+  logLinesDropped = () => 0,
   furtherLinks = [],
-}: GatewayStart): Promise<Gateway> {
+}: GatewayStart): Promise<OneGateway> {
   const stack = new ClosingStack();
   return stack.open(async () => {
     const watch = new DatabaseWatch(log);
+    const disk = new DiskWatch(log);
     const databases = stack.opened(
-      await Databases.open(databaseUrl, settings, () => watch.suspect()),
+      await Databases.open(databaseUrl, settings, {
+        onError: () => watch.suspect(),
+        onDiskFull: () => disk.refused(),
+      }),
       (pools) => pools.close(),
     );
     const ledger = stack.opened(await openLedger(settings), (file) => file.close());
-    const vault = await openVault(settings, databases);
+    const vault = await openVault(settings, databases, log);
+    stack.opened(vault.brokenSeals, (seals) => seals.written());
+    // What was sealed last is counted if the database is there.
+    stack.opened(vault.keys, (keys) => keys.recordSeals().catch(() => {}));
+    const chainKey = await openJournal(databases, vault);
     const links = await openLinks({ settings, ledger, databases, vault, watch, log, furtherLinks }, stack);
     const membership = await register({ databases, links, watch, backlog: BACKLOG }, stack);
-    const parts = { settings, log, watch, databases, ledger, links, vault, membership };
+    const figures = new TransactionFigures(new Set(Object.keys(RESPONSE_MESSAGES)));
+    const parts = { settings, log, watch, databases, ledger, links, vault, membership, figures, chainKey };
     const pipeline = assemblePipeline(parts);
     stack.opened(pipeline.finisher, (finisher) => finisher.close());
     // The calendar is read now, so that the first purchase need not wait for it.
@@ -75,9 +117,40 @@ export function startGateway({
     pipeline.background.start();
     stack.opened(pipeline.background, (background) => background.stop());
     const events = startEvents(parts, stack);
-    startWebhooks({ ...parts, room: pipeline.room, watcher: events.watcher }, stack);
-    const baseUrl = await openServer({ ...parts, pipeline, events }, stack);
-    return { baseUrl, close: () => stack.close() };
+    const webhooks = startWebhooks({ ...parts, room: pipeline.room, watcher: events.watcher }, stack);
+    const looking = new Loop(
+      () => disk.look(databases.others),
+      LOOK_AT_DISK_EVERY_MS,
+      (error) => watch.jobFailed('disk', error),
+    );
+    stack.opened(looking.start(), (loop) => loop.stop());
+    const spans = stack.opened(settings.otlp && new SpanExport(settings.otlp, log), (taken) =>
+      taken?.close(),
+    );
+    const counting = {
+      spans,
+      requests: new RequestFigures(),
+      failedLogIns: new FailedLogIns(settings.failedLogInsPerSecond, log),
+      eventLoop: stack.opened(new EventLoop(), (loop) => loop.stop()),
+      stored: new StoredFigures(databases.others, links),
+      transactions: figures,
+      brokenSeals: { users: 0 },
+      logLinesDropped,
+    };
+    const server = await openServer({ ...parts, ...counting, disk, certificate, pipeline, events }, stack);
+    const gathered = { ...parts, ...counting, disk, pipeline, feed: events.watcher, webhooks, server };
+    let used = certificate;
+    return {
+      baseUrl: server.baseUrl,
+      certificate: () => used,
+      useCertificate(renewed) {
+        server.useCertificate(renewed.pair);
+        used = renewed;
+      },
+      ownFigures: (wish) => gatherFigures(gathered, wish),
+      figures: async () => [await gatherFigures(gathered, { stored: true })],
+      close: () => stack.close(),
+    };
   });
 }
 
@@ -93,19 +166,35 @@ interface ServerParts {
   readonly settings: Settings;
   readonly log: Logger;
   readonly databases: Databases;
+  readonly disk: DiskWatch;
   readonly links: AcquirerLinks;
   readonly vault: Vault;
   readonly membership: Membership;
   readonly pipeline: Pipeline;
   readonly events: Events;
+  readonly certificate: Certificate | undefined;
+  readonly requests: RequestFigures;
+  readonly failedLogIns: FailedLogIns;
+  readonly spans: Spans | undefined;
+  readonly brokenSeals: { users: number };
 }
 
-/** Listens, and returns the address under which clients call it. */
-async function openServer(parts: ServerParts, stack: ClosingStack): Promise<string> {
-  const { settings, log, databases, links, vault, membership, pipeline, events } = parts;
+interface OpenServer extends Pick<HttpServer, 'useCertificate' | 'figures'> {
+  /** The address under which clients call it. */
+  readonly baseUrl: string;
+}
+
+/** Listens. */
+async function openServer(parts: ServerParts, stack: ClosingStack): Promise<OpenServer> {
+  const { settings, log, databases, disk, links, vault, membership, pipeline, events, certificate } = parts;
   const documents = await referenceDocuments();
   let draining = false;
-  const server = buildServer({
+  const {
+    app: server,
+    useCertificate,
+    figures,
+  } = buildServer({
+    certificate: certificate?.pair,
     documents,
     room: pipeline.room,
     maxConnections: settings.maxConnections,
@@ -120,8 +209,13 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<stri
     tokens: vault.tokens,
     eventWatcher: events.watcher,
     eventConnections: events.connections,
-    callers: new Callers(databases.vital),
-    failedLogIns: new FailedLogIns(settings.failedLogInsPerSecond, log),
+    callers: await openCallers(databases, vault, log, () => {
+      parts.brokenSeals.users += 1;
+    }),
+    clientAddresses: new ClientAddresses(Networks.read(settings.trustedProxies ?? '')),
+    failedLogIns: parts.failedLogIns,
+    requests: parts.requests,
+    spans: parts.spans ?? NO_SPANS,
     failedAnswers: new FailedAnswers(log),
     rateLimit: new RateLimit(settings.userRequestsPerSecond),
     draining: () => draining,
@@ -129,7 +223,7 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<stri
     // A database that hangs is not there either, and whoever asks does not want to hang with it.
     notReady: () =>
       withinDeadline<string | undefined>(
-        () => notReady(databases.others, membership.registry),
+        () => notReady(databases.others, membership.registry, disk),
         READINESS_LIMIT_MS,
         DATABASE_AWAY,
       ),
@@ -142,14 +236,20 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<stri
   await server.listen({ host: settings.host, port: settings.port, backlog: BACKLOG });
   const { port } = server.server.address() as AddressInfo;
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
-  return `http://${host}:${port}${BASE_PATH}`;
+  const scheme = certificate === undefined ? 'http' : 'https';
+  return { baseUrl: `${scheme}://${host}:${port}${BASE_PATH}`, useCertificate, figures };
 }
 
-async function notReady(database: Database, registry: ProcessRegistry): Promise<string | undefined> {
+async function notReady(
+  database: Database,
+  registry: ProcessRegistry,
+  disk: DiskWatch,
+): Promise<string | undefined> {
   try {
     if (!(await schemaIsCurrent(database))) return 'the schema is not current; run `tollgate migrate`';
   } catch {
     return DATABASE_AWAY;
   }
+  if (disk.full) return DISK_FULL;
   return registry.alive ? undefined : 'no heartbeat of this process was committed lately';
 }

@@ -22,6 +22,8 @@ export class LogOutput {
   #waitingBytes = 0;
   #underWay = false;
   #dropped = 0;
+  /** Lines that nobody has taken in time, since the start. */
+  totalDropped = 0;
   #timer: NodeJS.Timeout | undefined;
   #gone = false;
 
@@ -29,9 +31,13 @@ export class LogOutput {
   constructor(private readonly blockBytes: number) {}
 
   write(line: string): void {
-    if (this.#gone) return;
+    if (this.#gone) {
+      this.totalDropped += 1;
+      return;
+    }
     if (this.#waitingBytes > MOST_WAITING_BYTES) {
       this.#dropped += 1;
+      this.totalDropped += 1;
       return;
     }
     if (this.#filling.length + line.length > this.blockBytes) this.#closeBlock();

@@ -7,8 +7,14 @@ import { readableLine } from './readable-line.js';
 const WHOLE_IN_A_PIPE_BYTES = 4_096;
 const LARGE_BLOCK_BYTES = 32_768;
 
+export interface Log {
+  readonly log: Logger;
+  /** Lines that nobody has taken in time. */
+  readonly linesDropped: () => number;
+}
+
 /** `shared`: other processes write to the same place. */
-export function makeLog(level: string, { json = false, shared = false } = {}): Logger {
+export function makeLog(level: string, { json = false, shared = false } = {}): Log {
   const options = {
     level,
     base: null,
@@ -16,11 +22,12 @@ export function makeLog(level: string, { json = false, shared = false } = {}): L
     formatters: { level: (label: string) => ({ level: label }) },
   };
   if (process.stdout.isTTY && !json) {
-    return pino(options, { write: (line: string) => void process.stdout.write(readableLine(line)) });
+    const write = (line: string) => void process.stdout.write(readableLine(line));
+    return { log: pino(options, { write }), linesDropped: () => 0 };
   }
   const output = new LogOutput(shared ? WHOLE_IN_A_PIPE_BYTES : LARGE_BLOCK_BYTES);
   process.on('exit', () => output.flushSync());
-  return pino(options, output);
+  return { log: pino(options, output), linesDropped: () => output.totalDropped };
 }
 
 /** Many lines are of the same millisecond. */

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { AcquirerLinks } from '../acquirers/links.js';
 import { SimulatedBank } from '../acquirers/simulator/bank.js';
 import type { SimulatorLedger } from '../acquirers/simulator/ledger.js';
+import { rotation } from '../admin/keys.js';
 import { Clearing } from '../directdebit/clearing.js';
 import { DirectDebitFiles } from '../directdebit/files.js';
 import {
@@ -10,6 +11,7 @@ import {
   RECORD_DIRECT_DEBITS,
   RECORD_RESOLUTIONS,
 } from '../directdebit/intake.sql.js';
+import type { ChainKey } from '../journal/blocks.js';
 import { Asking } from '../transactions/asking.js';
 import { type BatchOptions, Claims } from '../transactions/claim.js';
 import { Creation, type Point } from '../transactions/create.js';
@@ -23,6 +25,8 @@ import { Rerouting } from '../transactions/rerouting.js';
 import { Resolver } from '../transactions/resolver.js';
 import { Room } from '../transactions/room.js';
 import { Routes } from '../transactions/routes.js';
+import type { TransactionFigures } from '../transactions/transaction-figures.js';
+import { KeyRenewal } from '../vault/renewal.js';
 import { Background } from './background.js';
 import type { DatabaseWatch } from './database-watch.js';
 import type { Databases } from './databases.js';
@@ -33,27 +37,52 @@ import type { Vault } from './vault.js';
 
 const HOUR_MS = 3_600_000;
 
-export interface PipelineParts {
+export interface PaymentParts {
   readonly settings: Settings;
   readonly log: Logger;
-  readonly watch: DatabaseWatch;
   readonly databases: Databases;
-  readonly ledger: SimulatorLedger;
   readonly links: AcquirerLinks;
   readonly vault: Vault;
   readonly membership: Membership;
+  readonly figures: TransactionFigures;
 }
 
-export interface Pipeline {
+export interface PipelineParts extends PaymentParts {
+  readonly watch: DatabaseWatch;
+  readonly ledger: SimulatorLedger;
+  readonly chainKey: ChainKey;
+}
+
+/** What a transaction passes on its way. */
+export interface Payments {
+  readonly claims: Claims;
+  readonly records: Records;
   readonly lookup: Lookup;
+  readonly orders: Orders;
   readonly room: Room;
   readonly creation: Creation;
   readonly finisher: Finisher;
+}
+
+export interface Pipeline extends Payments {
   /** Not started yet. */
   readonly background: Background;
 }
 
 export function assemblePipeline(parts: PipelineParts): Pipeline {
+  const payments = assemblePayments(parts, () => background.resolveNow());
+  const background = new Background({
+    ...parts,
+    ...parts.membership,
+    resolver: makeResolver(parts, payments.records, payments.orders),
+    clearing: makeClearing(parts),
+    renewal: makeRenewal(parts),
+  });
+  return { ...payments, background };
+}
+
+/** `onDoubt`: told when something was handed to the resolver. */
+export function assemblePayments(parts: PaymentParts, onDoubt: () => void): Payments {
   const { settings, databases, links, vault, membership } = parts;
   const { registry, leases, referenceOf, clock } = membership;
   const batches = { maxBatch: settings.maxBatch, lanes: settings.maxBatch === 1 ? 8 : 1 };
@@ -66,19 +95,14 @@ export function assemblePipeline(parts: PipelineParts): Pipeline {
   const records = new Records({ database: databases.commits, clock, intake }, batches);
   const claims = new Claims(databases.commits, registry, batches);
   const orders = new Orders({ database: databases.others, keys: vault.keys, referenceOf });
-  const background = new Background({
-    ...parts,
-    ...membership,
-    resolver: makeResolver(parts, records, orders),
-    clearing: makeClearing(parts),
-  });
   const finisher = new Finisher({
     records,
     lookup,
     leases,
     process: registry,
     clock,
-    onDoubt: () => background.resolveNow(),
+    figures: parts.figures,
+    onDoubt,
   });
   const room = new Room({ maxInFlight: settings.maxInFlight, maxDelayMs: settings.maxDelayMs });
   const creation = new Creation({
@@ -95,12 +119,12 @@ export function assemblePipeline(parts: PipelineParts): Pipeline {
     room,
     ...(settings.crashAt !== undefined && { passing: crashing(settings.crashAt) }),
   });
-  return { lookup, room, creation, finisher, background };
+  return { claims, records, lookup, orders, room, creation, finisher };
 }
 
 /** What chooses links, and asks them. */
 function makeAsking(
-  { settings, log, databases, links, membership }: PipelineParts,
+  { settings, log, databases, links, membership, figures }: PaymentParts,
   records: Records,
   room: Room,
   batches: BatchOptions,
@@ -111,7 +135,7 @@ function makeAsking(
   const routes = new Routes(databases.vital);
   const choice = new LinkChoice({ links, routes, room, breakers, deadlineMs });
   const rerouting = new Rerouting(databases.commits, batches);
-  const { onResolved } = resolverLog(log);
+  const { onResolved } = resolverLog(log, figures);
   const lateAnswers = new LateAnswers({
     database: databases.background,
     records,
@@ -127,13 +151,14 @@ function makeAsking(
     room,
     lateAnswers,
     process: registry,
+    figures,
     deadlineMs,
   });
   return { choice, asking };
 }
 
 function makeResolver(
-  { settings, log, databases, links, membership }: PipelineParts,
+  { settings, log, databases, links, membership, figures }: PipelineParts,
   records: Records,
   orders: Orders,
 ): Resolver {
@@ -149,7 +174,7 @@ function makeResolver(
     firstPauseMs: settings.resolverFirstPauseMs,
     longestPauseMs: settings.resolverLongestPauseMs,
     presumedDeadMs: settings.processTimeoutMs,
-    ...resolverLog(log),
+    ...resolverLog(log, figures),
   });
 }
 
@@ -161,6 +186,23 @@ function makeClearing({ databases, ledger, vault, membership }: PipelineParts): 
     bank: new SimulatedBank(ledger),
     clock,
     referenceOf,
+  });
+}
+
+/** Three quarters of the time are for others. */
+const RENEWAL_REST = 3;
+
+function makeRenewal({ settings, log, databases, vault }: PipelineParts): KeyRenewal {
+  const { provider, brokenSeals } = vault;
+  return new KeyRenewal({
+    database: databases.background,
+    rotation: rotation(databases.background, 'gateway:keys', provider, brokenSeals.report, {
+      rest: RENEWAL_REST,
+      keysDatabase: databases.others,
+    }),
+    limits: settings.dataKeyLimits,
+    onRenewed: (merchant, { because, rows, broken }) =>
+      log.info({ merchant, because, rows, broken }, 'data key renewed'),
   });
 }
 

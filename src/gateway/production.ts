@@ -1,6 +1,8 @@
 // What a gateway for real payments must not be started with. Every problem at once, each in a line that says what to do.
+import { url as debuggerAddress } from 'node:inspector';
 import { Database } from '../postgres/database.js';
-import { reasonOf } from './connection.js';
+import { isLoopback } from '../values/network.js';
+import { loginsOf, problemsOfEncryption, reasonOf } from './connection.js';
 import { DEMO_ORGANISATION, DEMO_USERNAME } from './demo.js';
 import { DEMO_USER, LOGIN } from './production.sql.js';
 import { type Settings, SettingsError } from './settings.js';
@@ -11,24 +13,27 @@ const NO_SUCH_TABLE = '42P01';
 /** Nothing is made or changed before this has been asked. */
 export async function checkProduction(settings: Settings, userId = process.getuid?.()): Promise<void> {
   if (settings.environment !== 'production') return;
-  const problems = problemsOfSettings(settings, userId);
+  const unencrypted = problemsOfEncryption(settings);
+  const problems = [...problemsOfSettings(settings, userId), ...unencrypted];
   try {
-    problems.push(...(await problemsOfDatabase(settings)));
+    // A password is not sent to where it can be read on its way.
+    if (unencrypted.length === 0) problems.push(...(await problemsOfDatabase(settings)));
   } catch (error) {
     problems.push(`DATABASE_URL: the database cannot be used (${reasonOf(error)})`);
   }
   if (problems.length > 0) throw new SettingsError(problems.join('\n'));
 }
 
-function problemsOfSettings(
-  { demo, databaseUrl, keyEncryption, host, crashAt }: Settings,
+/** Whatever the database says. */
+export function problemsOfSettings(
+  { demo, databaseUrl, keyEncryption, host, console: operators, tls, crashAt }: Settings,
   userId: number | undefined,
 ): string[] {
   const rules: readonly [wrong: boolean, line: string][] = [
     [demo, 'TOLLGATE_DEMO: the demo has no place in production; set it to false'],
     [
       databaseUrl === undefined,
-      'DATABASE_URL: the PostgreSQL that comes with the gateway is used as its superuser, which production does not allow; set it to a server of your own',
+      'DATABASE_URL: the PostgreSQL that comes with the gateway keeps its data beside the gateway and has no standby, which production does not allow; set it to a server of your own',
     ],
     [
       keyEncryption.provider === 'file',
@@ -37,15 +42,32 @@ function problemsOfSettings(
     [userId === 0, 'the gateway runs as root; start it as a user that owns nothing else'],
     [crashAt !== undefined, 'TOLLGATE_CRASH_AT is for tests; unset it'],
     [
-      !isLoopback(host),
-      `TOLLGATE_HOST: card numbers would come to ${host} without TLS; listen on 127.0.0.1 and put a proxy that speaks TLS in front`,
+      debuggerAddress() !== undefined,
+      'a debugger is open, by which anybody on this machine can read card numbers; start without --inspect',
+    ],
+    [
+      tls === undefined && !isLoopback(host),
+      `TOLLGATE_HOST: card numbers would come to ${host} without TLS; set TOLLGATE_TLS_CERTIFICATE_FILE and TOLLGATE_TLS_KEY_FILE, or listen on 127.0.0.1 and put a proxy that speaks TLS in front`,
+    ],
+    [
+      tls === undefined && operators !== undefined && !isLoopback(operators.host),
+      `TOLLGATE_CONSOLE_HOST: the token of whoever scrapes would come to ${operators?.host} without TLS; set TOLLGATE_TLS_CERTIFICATE_FILE and TOLLGATE_TLS_KEY_FILE, or leave it on 127.0.0.1`,
     ],
   ];
   return rules.filter(([wrong]) => wrong).map(([, line]) => line);
 }
 
-async function problemsOfDatabase({ databaseUrl }: Settings): Promise<string[]> {
+/** Of every login that there is, the one that serves first. */
+async function problemsOfDatabase(settings: Settings): Promise<string[]> {
+  const { databaseUrl } = settings;
   if (databaseUrl === undefined) return [];
+  const [serving = databaseUrl, ...others] = new Set(Object.values(loginsOf(settings, databaseUrl)));
+  const problems = await problemsOfLogin(serving);
+  for (const url of others) problems.push(...(await problemsOfLogin(url)));
+  return [...new Set(problems)];
+}
+
+async function problemsOfLogin(databaseUrl: string): Promise<string[]> {
   const database = new Database(databaseUrl, { maxConnections: 1 });
   try {
     const { rows } = await database.query<{ login: string; superuser: boolean }>(LOGIN);
@@ -73,8 +95,4 @@ async function hasDemo(database: Database): Promise<boolean> {
     if ((error as { code?: string }).code === NO_SUCH_TABLE) return false;
     throw error;
   }
-}
-
-function isLoopback(host: string): boolean {
-  return /^(localhost|127\.\d+\.\d+\.\d+|::1|\[::1\])$/i.test(host);
 }

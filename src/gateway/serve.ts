@@ -1,16 +1,25 @@
 // `tollgate serve`: from nothing to a listening gateway, and back to nothing on SIGTERM.
 import cluster from 'node:cluster';
 import { mkdir } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import type { Logger } from 'pino';
+import type { Certificate } from '../http/certificate.js';
+import { givePen, JournalPen } from '../journal/pen.js';
 import { Database } from '../postgres/database.js';
-import { migrate } from '../postgres/migrations.js';
+import { isLoopback } from '../values/network.js';
+import { credentialKey, journalKey } from './callers.js';
+import { CertificateWatch, readCertificate } from './certificate-watch.js';
 import { ClosingStack } from './closing-stack.js';
-import { connect, type Progress, SILENT } from './connection.js';
-import { demoAt, demoCurl, makeDemo } from './demo.js';
+import { connect, type Logins, type Progress, SILENT, unsafeDatabases } from './connection.js';
+import { type OpenConsole, openConsole } from './console-site.js';
+import { consoleUrlOf } from './console-url.js';
+import { demoAt, demoCurl, demoLink, demoWorks, makeDemo } from './demo.js';
 import { type Gateway, startGateway } from './gateway.js';
 import { checkKey, openKeyProvider } from './key-encryption.js';
-import { makeLog } from './log.js';
+import { type Log, makeLog } from './log.js';
+import { migrateDatabase } from './migration.js';
+import { type Operators, openOperators } from './operators.js';
+import { checkPortsAreFree, listenError, merchantsAddress, operatorsAddress } from './ports.js';
+import { postgresLog } from './postgres-log.js';
 import { checkProduction } from './production.js';
 import { type Settings, SettingsError } from './settings.js';
 import { closeInTime, stopSignal } from './stopping.js';
@@ -26,30 +35,63 @@ export async function serve(settings: Settings, options: { json?: boolean } = {}
   if (cluster.isWorker) return runWorker(log(), stop);
   // Before the database is touched: it may be in use by the very gateway that has the port.
   await checkProduction(settings);
-  await checkPortIsFree(settings);
+  const certificate = await readCertificate(settings);
+  await checkPortsAreFree(settings);
   await makeDataDirectory(settings);
-  return runPrimary(settings, log(), stop);
+  return runPrimary(settings, certificate, log(), stop);
 }
 
 /** The only process, or the first of several. */
-async function runPrimary(settings: Settings, log: Logger, stop: Promise<NodeJS.Signals>): Promise<void> {
+async function runPrimary(
+  settings: Settings,
+  certificate: Certificate | undefined,
+  { log, linesDropped }: Log,
+  stop: Promise<NodeJS.Signals>,
+): Promise<void> {
   const stack = new ClosingStack();
+  const watch = watchCertificate(settings, certificate, log);
+  warnWithoutTls(settings, log);
   await stack.open(async () => {
     const connection = stack.opened(
-      await connect(settings, process.stderr.isTTY ? say : SILENT),
+      await connect(settings, 'serving', process.stderr.isTTY ? say : SILENT),
       (postgres) => postgres.close(),
     );
     for (const warning of connection.warnings) log.warn(warning);
-    await prepareDatabase(settings, connection.url, log);
+    connection.keepRunning(postgresLog(log));
+    // That no debugger is opened is seen to where the program begins.
+    process.on('SIGUSR1', () => log.warn('SIGUSR1 ignored; no debugger is opened'));
+    for (const { setting, mode } of settings.openSecrets)
+      log.warn({ setting, mode }, 'others can read the file of a secret');
+    const operators = await listenToOperators(settings, certificate, stack);
+    const demoWorks = await prepareDatabase(settings, connection.logins, log);
     const start = settings.workers === 1 ? startGateway : startWorkers;
-    const gateway = await start({ settings, databaseUrl: connection.url, log }).catch((error) => {
-      throw listenError(error, settings) ?? error;
+    const starting = {
+      settings,
+      databaseUrl: connection.logins.serving,
+      certificate,
+      log,
+      logLinesDropped: linesDropped,
+    };
+    const gateway = await start(starting).catch((error) => {
+      throw listenError(error, merchantsAddress(settings)) ?? error;
     });
+    operators?.show(gateway);
+    const site = await serveConsole(settings, connection.logins, operators, gateway, log);
+    stack.opened(site, (opened) => opened?.close());
     stack.opened(gateway, async () => {
       if (await closeInTime(gateway, settings)) return;
       log.warn('stop timed out; what is in doubt is resolved at the next start');
     });
-    await announce(settings, gateway, log);
+    if (watch !== undefined) {
+      watch.start((renewed) => {
+        gateway.useCertificate(renewed);
+        operators?.useCertificate(renewed);
+      });
+      stack.opened(watch, () => watch.stop());
+    }
+    const consoleUrl = operators && consoleUrlOf(settings, operators.url);
+    await announce(settings, gateway, { demoWorks, log, site, consoleUrl });
+    if (operators !== undefined) log.info({ url: operators.url }, 'listening for operators');
   });
   log.info({ signal: await stop }, 'stopping');
   await stack.close();
@@ -57,52 +99,116 @@ async function runPrimary(settings: Settings, log: Logger, stop: Promise<NodeJS.
   process.exit(0);
 }
 
-/** What has to be done once, however many processes start on this database. */
-async function prepareDatabase(settings: Settings, url: string, log: Logger): Promise<void> {
+/** Open until everything else is closed: what goes on meanwhile can be seen. */
+async function listenToOperators(
+  settings: Settings,
+  certificate: Certificate | undefined,
+  stack: ClosingStack,
+): Promise<Operators | undefined> {
+  const operators = await openOperators(settings, certificate).catch((error) => {
+    const address = operatorsAddress(settings);
+    throw (address && listenError(error, address)) ?? error;
+  });
+  return operators && stack.opened(operators, (listener) => listener.close());
+}
+
+/** From then on it is on the operators' listener. */
+async function serveConsole(
+  settings: Settings,
+  { operating, serving }: Logins,
+  operators: Operators | undefined,
+  gateway: Pick<Gateway, 'figures'>,
+  log: Logger,
+): Promise<OpenConsole | undefined> {
+  const opened = await openConsole({
+    settings,
+    operatingUrl: operating,
+    servingUrl: serving,
+    log,
+    figures: () => gateway.figures(),
+  });
+  if (opened !== undefined) operators?.serve(opened.site);
+  return opened;
+}
+
+function watchCertificate(
+  { tls }: Settings,
+  certificate: Certificate | undefined,
+  log: Logger,
+): CertificateWatch | undefined {
+  if (tls === undefined || certificate === undefined) return undefined;
+  const watch = new CertificateWatch({ tls, certificate, log });
+  // From now on: a signal that nobody listens for ends the process.
+  process.on('SIGHUP', () => watch.reload());
+  return watch;
+}
+
+function warnWithoutTls({ tls, host, databaseUrl = '' }: Settings, log: Logger): void {
+  const databases = databaseUrl === '' ? [] : unsafeDatabases(databaseUrl);
+  if (databases.length > 0) log.warn({ servers: databases }, 'the database is reached without verified TLS');
+  if (tls !== undefined || isLoopback(host)) return;
+  log.warn(
+    { host },
+    'listening outside loopback without TLS: card numbers and secrets can be read on their way',
+  );
+  say(`
+WARNING: clients reach ${host} without TLS. Card numbers and secrets can be read on their way.
+         Set TOLLGATE_TLS_CERTIFICATE_FILE and TOLLGATE_TLS_KEY_FILE, or listen on 127.0.0.1.`);
+}
+
+/** What has to be done once, however many processes start on this database. Returns whether the demo's file lets somebody in. */
+async function prepareDatabase(settings: Settings, logins: Logins, log: Logger): Promise<boolean> {
+  await within(logins.migrating, async (database) => {
+    await checkKey(settings, database);
+    const { applied, sealedUsers } = await migrateDatabase(settings, database);
+    for (const name of applied) log.info({ migration: name }, 'migration applied');
+    if (sealedUsers.length > 0) log.info({ users: sealedUsers }, 'users of an earlier release sealed');
+  });
+  return within(logins.operating, async (database) => {
+    // One process makes the keys, if there are none yet.
+    const provider = await openKeyProvider(settings, database);
+    givePen(database, new JournalPen(await journalKey(database, provider)));
+    const key = await credentialKey(database, provider);
+    if (settings.demo) await makeDemo(database, key, settings.dataDir);
+    return !settings.demo || (await demoWorks(database, key, settings.dataDir));
+  });
+}
+
+async function within<Result>(url: string, work: (database: Database) => Promise<Result>): Promise<Result> {
   const database = new Database(url, { maxConnections: 2, patient: true });
   try {
-    await checkKey(settings, database);
-    for (const name of await migrate(database)) log.info({ migration: name }, 'migration applied');
-    if (settings.demo) await makeDemo(database, settings.dataDir);
-    // One process makes the key, if there is none yet.
-    await openKeyProvider(settings, database);
+    return await work(database);
   } finally {
     await database.close();
   }
 }
 
-async function announce(settings: Settings, { baseUrl }: Gateway, log: Logger): Promise<void> {
-  const demo = settings.demo ? await demoAt(settings.dataDir, baseUrl) : undefined;
+interface Announced {
+  readonly demoWorks: boolean;
+  readonly log: Logger;
+  readonly site: OpenConsole | undefined;
+  readonly consoleUrl: string | undefined;
+}
+
+async function announce(
+  settings: Settings,
+  { baseUrl }: Gateway,
+  { demoWorks: works, log, site, consoleUrl }: Announced,
+): Promise<void> {
+  const link =
+    settings.demo && site !== undefined && consoleUrl !== undefined
+      ? await demoLink(site.database, site.key, consoleUrl)
+      : undefined;
+  const demo = settings.demo ? await demoAt(settings.dataDir, baseUrl, link) : undefined;
   log.info({ base_url: baseUrl }, 'listening');
   say(`\nTollgate listens on ${baseUrl} (reference: ${baseUrl.replace(/\/v1$/, '/docs')})`);
-  if (demo !== undefined) say(`\nA first purchase:\n\n${demoCurl(demo, settings.dataDir)}\n`);
+  if (!works) log.warn('the secret in demo.json is not valid any more');
+  else if (demo !== undefined) say(`\nA first purchase:\n\n${demoCurl(demo, settings.dataDir)}\n`);
+  if (link !== undefined) say(`The console, by a link that works once, for 15 minutes:\n\n${link}\n`);
 }
 
 async function makeDataDirectory({ dataDir }: Settings): Promise<void> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
     throw new SettingsError(`TOLLGATE_DATA_DIR: ${dataDir} cannot be used (${error.code})`);
   });
-}
-
-async function checkPortIsFree(settings: Settings): Promise<void> {
-  if (settings.port === 0) return;
-  await new Promise<void>((resolve, reject) => {
-    const probe = createServer()
-      .once('error', (error) => reject(listenError(error, settings) ?? error))
-      .listen({ host: settings.host, port: settings.port, exclusive: true }, () =>
-        probe.close(() => resolve()),
-      );
-  });
-}
-
-/** The error in the operator's words, if it is about the address to listen on. */
-function listenError(error: unknown, { host, port }: Settings): SettingsError | undefined {
-  const { code, syscall } = error as NodeJS.ErrnoException;
-  if (code === 'EADDRINUSE') {
-    return new SettingsError(
-      `port ${port} on ${host} is taken by another program; set TOLLGATE_PORT to a free one`,
-    );
-  }
-  if (syscall !== 'listen' && syscall !== 'getaddrinfo') return undefined;
-  return new SettingsError(`TOLLGATE_HOST ${host} and TOLLGATE_PORT ${port} cannot be listened on (${code})`);
 }

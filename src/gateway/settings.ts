@@ -1,25 +1,44 @@
 // The settings: environment variables, each checked before anything is started. A wrong one stops the start.
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { MOST_DAYS_KEPT } from '../events/retention.js';
 import { DatabaseUrlError, serversOf } from '../postgres/database-url.js';
 import { POINTS, type Point, REROUTED } from '../transactions/create.js';
-import type { TransitOptions } from '../vault/transit-keys.js';
+import { Networks } from '../values/network.js';
+import { DEFAULT_KEY_LIMITS, type KeyLimits } from '../vault/renewal.js';
 import { readNetwork } from '../webhooks/addresses.js';
 import { MOST_LOG_DAYS } from '../webhooks/attempts.js';
+import { type KeyEncryption, readKeyEncryption, readPreviousKeyEncryption } from './key-settings.js';
+import type { OtlpSettings } from './span-export.js';
+import { type Environment, type OpenSecret, SettingsError, type Source, Variables } from './variables.js';
+import { type ConsoleSettings, readConsole, readOtlp } from './watching-settings.js';
 
-export class SettingsError extends Error {}
+export { SettingsError };
 
 export interface Settings {
   /** Production refuses to start with what real payments must not have. */
   readonly environment: 'development' | 'production';
   /** Undefined: the PostgreSQL that comes with the gateway, in the data directory. */
   readonly databaseUrl: string | undefined;
+  /** Where somebody else's server has other logins for changing the schema, and for operators' commands. */
+  readonly migratingUrl: string | undefined;
+  readonly operatingUrl: string | undefined;
   readonly dataDir: string;
   readonly host: string;
   readonly port: number;
+  /** Where operators look. Undefined: nowhere. */
+  readonly console: ConsoleSettings | undefined;
+  /** Undefined: the gateway speaks plain HTTP. */
+  readonly tls: TlsSettings | undefined;
+  /** Whose word counts on where a request comes from: networks, with commas between. */
+  readonly trustedProxies: string | undefined;
+  /** Where spans are sent. Undefined: nowhere. */
+  readonly otlp: OtlpSettings | undefined;
   readonly demo: boolean;
   readonly logLevel: string;
+  /** Who runs a command, by name. */
+  readonly operator: string | undefined;
+  /** What operators ask for above so many cents needs a second person. Undefined: nothing does. */
+  readonly fourEyesAboveCents: number | undefined;
   readonly acquirerDeadlineMs: number;
   readonly resolverIntervalMs: number;
   readonly resolverFirstPauseMs: number;
@@ -44,44 +63,53 @@ export interface Settings {
   readonly searchTimeoutMs: number;
   readonly simulatorLedger: string;
   readonly keyEncryption: KeyEncryption;
+  /** While another provider takes its place: who has wrapped what is there. */
+  readonly previousKeyEncryption: KeyEncryption | undefined;
+  readonly dataKeyLimits: KeyLimits;
+  /** Files of secrets that others than their owner and its group can read. */
+  readonly openSecrets: readonly OpenSecret[];
   /** For crash tests: the process ends itself with SIGKILL when it passes this point for the nth time. */
   readonly crashAt: { readonly point: Point; readonly time: number } | undefined;
 }
 
-/** Who wraps the data keys. */
-export type KeyEncryption =
-  | { readonly provider: 'file' }
-  | { readonly provider: 'environment'; readonly keys: string }
-  | ({ readonly provider: 'vault-transit' } & TransitOptions);
+/** In PEM. */
+export interface TlsSettings {
+  readonly certificate: Source;
+  readonly key: Source;
+}
 
 const ENVIRONMENTS = ['development', 'production'] as const;
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 export function readSettings(environment: Environment = process.env): Settings {
-  const databaseUrl = readDatabaseUrl(environment);
-  const dataDir = resolve(read(environment, 'TOLLGATE_DATA_DIR') ?? 'data');
+  const variables = new Variables(environment);
+  const settings = readAll(variables);
+  variables.refuseMisspelt();
+  return { ...settings, openSecrets: variables.openSecrets };
+}
+
+function readAll(variables: Variables): Omit<Settings, 'openSecrets'> {
+  const databaseUrl = readDatabaseUrl(variables);
+  const dataDir = resolve(variables.text('TOLLGATE_DATA_DIR') ?? 'data');
   const integer = (name: string, otherwise: number, least: number, most: number) =>
-    readInteger(environment, `TOLLGATE_${name}`, otherwise, least, most);
+    variables.integer(`TOLLGATE_${name}`, otherwise, least, most);
   return {
-    environment: readChoice(environment, 'TOLLGATE_ENVIRONMENT', ENVIRONMENTS, 'development'),
+    environment: variables.choice('TOLLGATE_ENVIRONMENT', ENVIRONMENTS, 'development'),
     databaseUrl,
+    migratingUrl: readFurtherUrl(variables, 'TOLLGATE_MIGRATING_DATABASE_URL', databaseUrl),
+    operatingUrl: readFurtherUrl(variables, 'TOLLGATE_OPERATING_DATABASE_URL', databaseUrl),
     dataDir,
-    host: read(environment, 'TOLLGATE_HOST') ?? '127.0.0.1',
+    host: variables.text('TOLLGATE_HOST') ?? '127.0.0.1',
     port: integer('PORT', 8080, 0, 65_535),
+    console: readConsole(variables),
+    tls: readTls(variables),
+    trustedProxies: readTrustedProxies(variables),
+    otlp: readOtlp(variables),
     demo:
-      readChoice(
-        environment,
-        'TOLLGATE_DEMO',
-        ['true', 'false'],
-        databaseUrl === undefined ? 'true' : 'false',
-      ) === 'true',
-    logLevel: readChoice(
-      environment,
-      'TOLLGATE_LOG_LEVEL',
-      ['debug', 'info', 'warn', 'error', 'silent'],
-      'info',
-    ),
+      variables.choice('TOLLGATE_DEMO', ['true', 'false'], databaseUrl === undefined ? 'true' : 'false') ===
+      'true',
+    operator: variables.text('TOLLGATE_OPERATOR'),
+    fourEyesAboveCents: readFourEyes(variables),
+    logLevel: variables.choice('TOLLGATE_LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent'], 'info'),
     acquirerDeadlineMs: integer('ACQUIRER_DEADLINE_MS', 10_000, 50, 120_000),
     resolverIntervalMs: integer('RESOLVER_INTERVAL_MS', 1_000, 10, 60_000),
     resolverFirstPauseMs: integer('RESOLVER_FIRST_PAUSE_MS', 1_000, 1, 3_600_000),
@@ -89,7 +117,7 @@ export function readSettings(environment: Environment = process.env): Settings {
     processTimeoutMs: integer('PROCESS_TIMEOUT_MS', 5_000, 1_500, 600_000),
     correlationIdHours: integer('CORRELATION_ID_HOURS', 24, 1, 8_760),
     eventDays: integer('EVENT_DAYS', 30, 1, MOST_DAYS_KEPT),
-    webhookNetworks: readNetworks(environment),
+    webhookNetworks: readNetworks(variables),
     webhookTimeoutMs: integer('WEBHOOK_TIMEOUT_MS', 10_000, 100, 30_000),
     webhookFirstPauseMs: integer('WEBHOOK_FIRST_PAUSE_MS', 5_000, 1, 60_000),
     webhookLogDays: integer('WEBHOOK_LOG_DAYS', 7, 1, MOST_LOG_DAYS),
@@ -103,72 +131,59 @@ export function readSettings(environment: Environment = process.env): Settings {
     failedLogInsPerSecond: integer('FAILED_LOG_INS_PER_SECOND', 10, 0, 1_000_000),
     searchTimeoutMs: integer('SEARCH_TIMEOUT_MS', 2_000, 10, 15_000),
     simulatorLedger: resolve(
-      read(environment, 'TOLLGATE_SIMULATOR_LEDGER') ?? `${dataDir}/simulator-ledger.ndjson`,
+      variables.text('TOLLGATE_SIMULATOR_LEDGER') ?? `${dataDir}/simulator-ledger.ndjson`,
     ),
-    keyEncryption: readKeyEncryption(environment),
-    crashAt: readCrashAt(environment),
+    keyEncryption: readKeyEncryption(variables),
+    previousKeyEncryption: readPreviousKeyEncryption(variables),
+    dataKeyLimits: {
+      days: integer('DATA_KEY_DAYS', DEFAULT_KEY_LIMITS.days, 1, 3_650),
+      seals: integer('DATA_KEY_SEALS', DEFAULT_KEY_LIMITS.seals, 1_000, 4_294_967_296),
+    },
+    crashAt: readCrashAt(variables),
   };
 }
 
-function readDatabaseUrl(environment: Environment): string | undefined {
-  const url = read(environment, 'DATABASE_URL');
+function readDatabaseUrl(variables: Variables, name = 'DATABASE_URL'): string | undefined {
+  const url = variables.secret(name);
   try {
     if (url !== undefined) serversOf(url);
   } catch (error) {
-    if (error instanceof DatabaseUrlError) throw new SettingsError(`DATABASE_URL ${error.message}`);
+    if (error instanceof DatabaseUrlError) throw new SettingsError(`${name} ${error.message}`);
     throw error;
   }
   return url;
 }
 
-/** The variable itself, or the content of the file that `…_FILE` names; an empty one is as good as none. */
-function read(environment: Environment, name: string): string | undefined {
-  const value = environment[name];
-  const file = environment[`${name}_FILE`];
-  if (value !== undefined && value !== '' && file)
-    throw new SettingsError(`${name} and ${name}_FILE are both set`);
-  if (!file) return value === '' ? undefined : value;
-  try {
-    return readFileSync(file, 'utf8').trim();
-  } catch (error) {
+/** The PostgreSQL that comes with the gateway has logins of its own. */
+function readFurtherUrl(variables: Variables, name: string, url: string | undefined): string | undefined {
+  const further = readDatabaseUrl(variables, name);
+  if (further !== undefined && url === undefined)
+    throw new SettingsError(`DATABASE_URL is needed with ${name}`);
+  return further;
+}
+
+function readTls(variables: Variables): TlsSettings | undefined {
+  const certificate = variables.source('TOLLGATE_TLS_CERTIFICATE');
+  const key = variables.source('TOLLGATE_TLS_KEY');
+  if (certificate === undefined && key === undefined) return undefined;
+  if (key === undefined) throw new SettingsError('TOLLGATE_TLS_KEY is needed with TOLLGATE_TLS_CERTIFICATE');
+  if (certificate === undefined)
+    throw new SettingsError('TOLLGATE_TLS_CERTIFICATE is needed with TOLLGATE_TLS_KEY');
+  return { certificate, key };
+}
+
+function readTrustedProxies(variables: Variables): string | undefined {
+  const text = variables.text('TOLLGATE_TRUSTED_PROXIES');
+  if (text !== undefined && Networks.read(text) === undefined) {
     throw new SettingsError(
-      `${name}_FILE: ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`,
+      'TOLLGATE_TRUSTED_PROXIES must be networks or addresses such as 10.1.0.0/16 or fd00::1, with commas between',
     );
   }
+  return text;
 }
 
-function readInteger(
-  environment: Environment,
-  name: string,
-  otherwise: number,
-  least: number,
-  most: number,
-): number {
-  const text = read(environment, name);
-  if (text === undefined) return otherwise;
-  const value = Number(text);
-  if (!/^[0-9]+$/.test(text) || value < least || value > most) {
-    throw new SettingsError(`${name} must be a whole number from ${least} to ${most}`);
-  }
-  return value;
-}
-
-function readChoice<Choice extends string>(
-  environment: Environment,
-  name: string,
-  choices: readonly Choice[],
-  otherwise: NoInfer<Choice>,
-): Choice {
-  const text = read(environment, name) ?? otherwise;
-  const chosen = choices.find((choice) => choice === text);
-  if (chosen === undefined) throw new SettingsError(`${name} must be one of ${choices.join(', ')}`);
-  return chosen;
-}
-
-function readNetworks(environment: Environment): string[] {
-  const networks = (read(environment, 'TOLLGATE_WEBHOOK_NETWORKS') ?? '')
-    .split(',')
-    .map((each) => each.trim());
+function readNetworks(variables: Variables): string[] {
+  const networks = (variables.text('TOLLGATE_WEBHOOK_NETWORKS') ?? '').split(',').map((each) => each.trim());
   const named = networks.filter((network) => network !== '');
   for (const network of named) {
     if (readNetwork(network) === undefined) {
@@ -180,35 +195,18 @@ function readNetworks(environment: Environment): string[] {
   return named;
 }
 
-function readKeyEncryption(environment: Environment): KeyEncryption {
-  const keys = read(environment, 'TOLLGATE_KEY_ENCRYPTION_KEY');
-  const otherwise = keys === undefined ? 'file' : 'environment';
-  const provider = readChoice(
-    environment,
-    'TOLLGATE_KEY_PROVIDER',
-    ['file', 'environment', 'vault-transit'],
-    otherwise,
-  );
-  if (provider === 'file') return { provider };
-  if (provider === 'environment') {
-    return { provider, keys: keys ?? missing('TOLLGATE_KEY_ENCRYPTION_KEY', provider) };
+/** 0: whatever it amounts to. */
+function readFourEyes(variables: Variables): number | undefined {
+  const text = variables.text('TOLLGATE_FOUR_EYES_ABOVE');
+  if (text === undefined) return undefined;
+  if (!/^[0-9]{1,12}$/.test(text)) {
+    throw new SettingsError('TOLLGATE_FOUR_EYES_ABOVE must be an amount in cents from 0 to 999999999999');
   }
-  return {
-    provider: 'vault-transit',
-    address: read(environment, 'TOLLGATE_VAULT_ADDRESS') ?? missing('TOLLGATE_VAULT_ADDRESS', provider),
-    token: read(environment, 'TOLLGATE_VAULT_TOKEN') ?? missing('TOLLGATE_VAULT_TOKEN', provider),
-    keyName: read(environment, 'TOLLGATE_VAULT_KEY') ?? 'tollgate',
-    mount: read(environment, 'TOLLGATE_VAULT_MOUNT') ?? 'transit',
-    namespace: read(environment, 'TOLLGATE_VAULT_NAMESPACE'),
-  };
+  return Number(text);
 }
 
-function missing(name: string, provider: string): never {
-  throw new SettingsError(`${name} is needed with TOLLGATE_KEY_PROVIDER ${provider}`);
-}
-
-function readCrashAt(environment: Environment): Settings['crashAt'] {
-  const text = read(environment, 'TOLLGATE_CRASH_AT');
+function readCrashAt(variables: Variables): Settings['crashAt'] {
+  const text = variables.text('TOLLGATE_CRASH_AT');
   if (text === undefined) return undefined;
   const [point, time = '1'] = text.split(':');
   const points: readonly Point[] = [...POINTS, REROUTED];

@@ -21,11 +21,16 @@ export function stopSignal(): Promise<NodeJS.Signals> {
   });
 }
 
+/** Whoever ends the process by force has to wait for longer than this. */
+export function longestStopMs({ acquirerDeadlineMs }: Pick<Settings, 'acquirerDeadlineMs'>): number {
+  return acquirerDeadlineMs + AFTER_THE_DEADLINE_MS;
+}
+
 /** Closes the gateway, and does not wait for it for ever. Returns whether it was in time. */
 export async function closeInTime(
   gateway: Gateway,
-  { acquirerDeadlineMs }: Pick<Settings, 'acquirerDeadlineMs'>,
+  settings: Pick<Settings, 'acquirerDeadlineMs'>,
 ): Promise<boolean> {
-  const late = sleep(acquirerDeadlineMs + AFTER_THE_DEADLINE_MS, false, { ref: false });
+  const late = sleep(longestStopMs(settings), false, { ref: false });
   return Promise.race([gateway.close().then(() => true), late]);
 }

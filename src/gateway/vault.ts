@@ -1,6 +1,8 @@
 // The vault of a gateway: its data keys, tokens and customers, and how many sessions each organisation may take up.
+import type { Logger } from 'pino';
 import { FairConnections } from '../postgres/fair-connections.js';
 import { destroyCardsOfCustomer } from '../transactions/card-destruction.js';
+import { BrokenSeals } from '../vault/broken-seals.js';
 import { Customers } from '../vault/customers.js';
 import type { KeyProvider } from '../vault/key-provider.js';
 import { DataKeys } from '../vault/keys.js';
@@ -21,17 +23,26 @@ export interface Vault {
   readonly keys: DataKeys;
   readonly tokens: Tokens;
   readonly customers: Customers;
+  readonly brokenSeals: BrokenSeals;
 }
 
-export async function openVault(settings: Settings, databases: Databases): Promise<Vault> {
+export async function openVault(settings: Settings, databases: Databases, log: Logger): Promise<Vault> {
   const { vital: leases, newTokens: additions, lookUps, searches } = databases;
   const provider = await openKeyProvider(settings, databases.others);
-  const keys = new DataKeys(databases.others, provider);
+  const brokenSeals = new BrokenSeals({
+    database: databases.background,
+    actor: 'gateway:vault',
+    onBroken: ({ table, organisationId: organisation, merchantId: merchant, row }) =>
+      log.error({ table, organisation, merchant, row }, 'a seal does not open'),
+    onUnjournalled: () => log.error('a broken seal is not in the journal'),
+  });
+  const keys = new DataKeys(databases.others, provider, brokenSeals.report);
   const vault = new FairConnections(databases.vault, OPERATIONS);
   return {
     provider,
     keys,
     tokens: new Tokens({ leases, vault, additions, lookUps }, keys),
     customers: new Customers({ leases, vault, searches }, destroyCardsOfCustomer),
+    brokenSeals,
   };
 }

@@ -4,16 +4,20 @@ import { eventBodies } from '../api/event-bodies.js';
 import { EventFeed } from '../events/feed.js';
 import type { EventWatcher } from '../events/watcher.js';
 import type { Room } from '../transactions/room.js';
+import { Histogram } from '../values/histogram.js';
 import { Shares } from '../values/shares.js';
 import { readNetworks } from '../webhooks/addresses.js';
 import { AttemptRetention } from '../webhooks/attempts.js';
 import { Deliverer } from '../webhooks/deliverer.js';
+import { outcomeOf } from '../webhooks/outcome.js';
 import { Pace } from '../webhooks/pace.js';
+import type { Sent } from '../webhooks/page.js';
 import { Sender } from '../webhooks/sender.js';
 import type { ClosingStack } from './closing-stack.js';
 import type { DatabaseWatch } from './database-watch.js';
 import type { Databases } from './databases.js';
 import { Loop } from './loop.js';
+import type { Membership } from './membership.js';
 import type { Settings } from './settings.js';
 import type { Vault } from './vault.js';
 
@@ -24,21 +28,40 @@ const SHARES = { inAll: 512, perOrganisation: 32 };
 /** While payments keep the process busy. What this leaves undelivered is delivered afterwards. */
 const PER_SECOND_WHILE_BUSY = 40;
 
+/** Counted in fields, and read when somebody looks. */
+export interface WebhookFigures {
+  readonly attempts: ReadonlyMap<string, number>;
+  readonly lag: Histogram;
+  readonly lookAgeSeconds: () => number;
+}
+
+/** In seconds: retries are days apart. */
+const LAGS = [0.1, 0.5, 1, 5, 30, 60, 300, 1_800, 7_200, 28_800, 86_400];
+
 export interface WebhookParts {
   readonly settings: Settings;
   readonly log: Logger;
   readonly watch: DatabaseWatch;
   readonly databases: Databases;
   readonly vault: Vault;
+  readonly membership: Pick<Membership, 'clock'>;
   readonly watcher: EventWatcher;
   readonly room: Pick<Room, 'waiting'>;
 }
 
-export function startWebhooks(parts: WebhookParts, stack: ClosingStack): void {
-  const { settings, log, watch, databases, vault, watcher, room } = parts;
+export function startWebhooks(parts: WebhookParts, stack: ClosingStack): WebhookFigures {
+  const { settings, log, watch, databases, vault, watcher, room, membership } = parts;
   const { webhookTimeoutMs: timeoutMs, webhookFirstPauseMs: firstPauseMs } = settings;
   const onError = (error: unknown) => watch.jobFailed('webhooks', error);
   const sender = new Sender({ networks: readNetworks(settings.webhookNetworks), timeoutMs });
+  const attempts = new Map<string, number>();
+  const lag = new Histogram(LAGS);
+  const onAttempt = ({ attempt, delivery }: Sent) => {
+    const { result } = outcomeOf(attempt);
+    attempts.set(result, (attempts.get(result) ?? 0) + 1);
+    if (result === 'delivered')
+      lag.observe(Math.max(0, membership.clock.now() - delivery.event.createdMs) / 1_000);
+  };
   const deliverer = new Deliverer({
     database: databases.webhooks,
     keys: vault.keys,
@@ -48,6 +71,7 @@ export function startWebhooks(parts: WebhookParts, stack: ClosingStack): void {
     sender,
     shares: new Shares(SHARES),
     pace: new Pace({ perSecondWhileBusy: PER_SECOND_WHILE_BUSY, paymentsWait: () => room.waiting > 0 }),
+    onAttempt,
     log,
     timeoutMs,
     firstPauseMs,
@@ -66,4 +90,5 @@ export function startWebhooks(parts: WebhookParts, stack: ClosingStack): void {
     await Promise.all(loops.map((loop) => loop.stop()));
     await deliverer.stop();
   });
+  return { attempts, lag, lookAgeSeconds: () => deliverer.lookAgeSeconds };
 }

@@ -1,31 +1,52 @@
 // One of several worker processes: a whole gateway, started and stopped by the first process.
-import type { Logger } from 'pino';
+import type { Certificate } from '../http/certificate.js';
 import { DatabaseUnavailable } from '../postgres/database.js';
 import { KeyUnavailable } from '../vault/key-provider.js';
 import { isForOperator, reasonOf } from './connection.js';
-import { type Gateway, startGateway } from './gateway.js';
+import { type OneGateway, startGateway } from './gateway.js';
+import type { Log } from './log.js';
 import type { Settings } from './settings.js';
 import { closeInTime } from './stopping.js';
+import type { FiguresAnswer, FiguresQuestion } from './worker-figures.js';
 
 /** What the first process sends to a worker that is ready. */
 export interface WorkerStart {
   readonly settings: Settings;
   readonly databaseUrl: string;
+  readonly certificate: Certificate | undefined;
 }
 
-/** What a worker sends: that it can be started, and then where it listens, or why it does not. */
-export type WorkerMessage = 'ready' | { readonly baseUrl: string } | WorkerFailure;
+/** What it sends later: the certificate that clients are shown from now on. */
+export interface WorkerCertificate {
+  readonly certificate: Certificate;
+}
+
+/** What a worker sends: that it can be started, and then where it listens, or why it does not; later its figures. */
+export type WorkerMessage = 'ready' | { readonly baseUrl: string } | WorkerFailure | FiguresAnswer;
 type WorkerFailure = { readonly error: string } & Pick<NodeJS.ErrnoException, 'code' | 'syscall'>;
 
 /** Ends when `stopSignal` comes, or the first process has gone. */
-export async function runWorker(log: Logger, stopSignal: Promise<unknown>): Promise<void> {
+export async function runWorker({ log, linesDropped }: Log, stopSignal: Promise<unknown>): Promise<void> {
   const send = (message: WorkerMessage) => new Promise((resolve) => process.send?.(message, resolve));
   const start = new Promise<WorkerStart>((resolve) => process.once('message', resolve));
   await send('ready');
-  const { settings, databaseUrl } = await start;
-  let gateway: Gateway;
+  const { settings, databaseUrl, certificate } = await start;
+  // The first process reads it anew, and sends it to all.
+  if (certificate !== undefined) process.on('SIGHUP', () => {});
+  let gateway: OneGateway | undefined;
+  let renewed: Certificate | undefined;
+  process.on('message', (message: WorkerCertificate | FiguresQuestion) => {
+    if ('question' in message) {
+      const { question, stored } = message;
+      void gateway?.ownFigures({ stored }).then((figures) => send({ question, figures }));
+      return;
+    }
+    renewed = message.certificate;
+    gateway?.useCertificate(renewed);
+  });
   try {
-    gateway = await startGateway({ settings, databaseUrl, log });
+    gateway = await startGateway({ settings, databaseUrl, certificate, log, logLinesDropped: linesDropped });
+    if (renewed !== undefined) gateway.useCertificate(renewed);
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     await send({ error: inWords(error), ...(code && { code }), ...(syscall && { syscall }) });

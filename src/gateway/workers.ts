@@ -4,7 +4,8 @@ import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gateway, GatewayStart } from './gateway.js';
 import { SettingsError } from './settings.js';
-import type { WorkerMessage, WorkerStart } from './worker.js';
+import type { WorkerCertificate, WorkerMessage, WorkerStart } from './worker.js';
+import { WorkerFigures } from './worker-figures.js';
 
 /** One that ends by itself is replaced, but not in a frenzy. */
 const REPLACED_AFTER_MS = 1_000;
@@ -13,11 +14,20 @@ const REPLACED_AFTER_MS = 1_000;
 export async function startWorkers({
   settings,
   databaseUrl,
+  certificate,
   log,
 }: Omit<GatewayStart, 'furtherLinks'>): Promise<Gateway> {
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   let stopping = false;
-  const fork = () => startWorker({ settings, databaseUrl });
+  let used = certificate;
+  /** Those that were told how to start, and with which certificate. */
+  const started = new Set<Worker>();
+  const figures = new WorkerFigures();
+  const fork = () =>
+    startWorker(figures, (worker) => {
+      started.add(worker);
+      return { settings, databaseUrl, certificate: used };
+    });
   const replace = async () => {
     await sleep(REPLACED_AFTER_MS);
     if (stopping) return;
@@ -26,6 +36,8 @@ export async function startWorkers({
     });
   };
   cluster.on('exit', (worker, code, signal) => {
+    started.delete(worker);
+    figures.ended(worker);
     if (stopping) return;
     log.warn({ worker: worker.process.pid, code, signal }, 'worker exited; a new one is started');
     void replace();
@@ -37,20 +49,32 @@ export async function startWorkers({
   };
   try {
     const baseUrls = await Promise.all(Array.from({ length: settings.workers }, fork));
-    return { baseUrl: baseUrls[0] as string, close };
+    return {
+      baseUrl: baseUrls[0] as string,
+      certificate: () => used,
+      useCertificate(renewed) {
+        used = renewed;
+        const message: WorkerCertificate = { certificate: renewed };
+        // One that is about to end needs none.
+        for (const worker of started) if (worker.isConnected()) worker.send(message, () => {});
+      },
+      figures: () => figures.ask(started),
+      close,
+    };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-function startWorker(start: WorkerStart): Promise<string> {
+function startWorker(figures: WorkerFigures, start: (worker: Worker) => WorkerStart): Promise<string> {
   const worker = cluster.fork();
   return new Promise((resolve, reject) => {
     worker.once('exit', (code) => reject(new Error(`a worker ended with ${code} before it listened`)));
     worker.on('message', (message: WorkerMessage) => {
       // What is sent before it listens for it is lost.
-      if (message === 'ready') worker.send(start);
+      if (message === 'ready') worker.send(start(worker));
+      else if ('figures' in message) figures.answered(message);
       else if ('baseUrl' in message) resolve(message.baseUrl);
       else reject(Object.assign(new SettingsError(message.error), message));
     });

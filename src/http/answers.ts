@@ -5,8 +5,12 @@ import { CORRELATION_HEADER } from '../api/correlation-id.js';
 import type { Reply } from '../api/operation.js';
 import { refusalResponse, saidTo } from '../api/refusals.js';
 import { type RequestContext, received } from '../api/request-context.js';
+import { TRACE_HEADER, traceOf } from '../api/trace-context.js';
+import type { ClientAddresses } from './client-address.js';
 import type { FailedAnswers } from './failed-answers.js';
 import { refusalOfRequest } from './framework-errors.js';
+import type { RequestFigures } from './request-figures.js';
+import type { Spans } from './spans.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -17,6 +21,9 @@ declare module 'fastify' {
 export interface AnswerServices {
   readonly log: Logger;
   readonly failedAnswers: FailedAnswers;
+  readonly clientAddresses: ClientAddresses;
+  readonly requests: RequestFigures;
+  readonly spans: Spans;
   /** True from the moment that the process was told to stop. */
   readonly draining: () => boolean;
 }
@@ -27,8 +34,11 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 type Answered = Pick<Reply, 'status' | 'audit' | 'merchantId' | 'outcome'>;
 
 /** Before anything else happens with a request. */
-export function receive(request: FastifyRequest, reply: FastifyReply): void {
-  const context = received(request.method, request.headers[CORRELATION_HEADER]);
+export function receive(request: FastifyRequest, reply: FastifyReply, { spans }: AnswerServices): void {
+  const { headers } = request;
+  const trace =
+    headers[TRACE_HEADER] === undefined ? undefined : traceOf(headers[TRACE_HEADER], spans.wanted);
+  const context = received(request.method, headers[CORRELATION_HEADER], trace);
   request.context = context;
   // What is answered here may have card holders' data in it, and is true for the moment only.
   reply.header('cache-control', 'no-store');
@@ -37,12 +47,13 @@ export function receive(request: FastifyRequest, reply: FastifyReply): void {
 
 /** Whatever was thrown on the way of a request. */
 export function refuse(
-  { log, failedAnswers, draining }: AnswerServices,
+  services: AnswerServices,
   request: FastifyRequest,
   reply: FastifyReply,
   error: unknown,
 ): FastifyReply {
-  if (request.context === undefined) receive(request, reply);
+  const { log, failedAnswers, draining } = services;
+  if (request.context === undefined) receive(request, reply, services);
   const refusal = saidTo(request.method, refusalOfRequest(error));
   if (refusal.code === 'internal_error') logInternal(log, request, error);
   const { status, headers, body } = refusalResponse(refusal);
@@ -59,7 +70,7 @@ export function refuse(
   const { audit, code: outcome } = refusal;
   failedAnswers.note(request, status, outcome, audit);
   return send(
-    log,
+    services,
     request,
     reply,
     { status, ...(audit !== undefined && { audit }), outcome },
@@ -68,7 +79,7 @@ export function refuse(
 }
 
 export function send(
-  log: Logger,
+  services: AnswerServices,
   request: FastifyRequest,
   reply: FastifyReply,
   answered: Answered,
@@ -79,7 +90,7 @@ export function send(
   reply.code(answered.status).send(text);
   // Whether it arrives or not: a client that hung up is the one who will ask what happened. Behind the answer, since nobody waits
   // for the line.
-  if (isFirst) logRequest(log, request, answered);
+  if (isFirst) noteRequest(services, request, answered);
   return reply;
 }
 
@@ -87,23 +98,35 @@ function overwrite(piece: Buffer): void {
   piece.fill(0);
 }
 
-function logRequest(
-  log: Logger,
-  { method, routeOptions, context }: FastifyRequest,
+/** One line of the log, and one more of its kind. */
+function noteRequest(
+  { log, clientAddresses, requests, spans }: AnswerServices,
+  { method, routeOptions, context, raw }: FastifyRequest,
   answered: Answered,
 ): void {
+  const { startedMs, trace } = context;
+  const endedMs = performance.now();
+  const durationMs = endedMs - startedMs;
+  const { url = 'unknown', config } = routeOptions;
+  (config?.figures ?? requests.nowhere).note(answered.status, durationMs);
+  if (trace?.recording) {
+    const { status } = answered;
+    spans.take({ trace, method, route: url, status, failed: status >= 500, startedMs, endedMs });
+  }
   log.info(
     {
       method,
       // The pattern, not the address: an address can hold anything.
-      route: routeOptions.url ?? 'unknown',
+      route: url,
       status: answered.status,
+      address: clientAddresses.of(raw),
       correlation_id: context.correlationId,
+      trace_id: trace?.traceId,
       user: context.stage === 'authenticated' ? context.caller.username : undefined,
       merchant: answered.merchantId,
       audit: answered.audit,
       outcome: answered.outcome,
-      duration_ms: Math.round((performance.now() - context.startedMs) * 100) / 100,
+      duration_ms: Math.round(durationMs * 100) / 100,
     },
     'request',
   );
@@ -114,7 +137,14 @@ function logInternal(log: Logger, { context }: FastifyRequest, error: unknown): 
   const { name, code, constraint, stack = '' } = error as Error & { code?: string; constraint?: string };
   const frames = stack.split('\n').filter((line) => line.startsWith('    at '));
   log.error(
-    { correlation_id: context.correlationId, name, code, constraint, at: frames.slice(0, 6) },
+    {
+      correlation_id: context.correlationId,
+      trace_id: context.trace?.traceId,
+      name,
+      code,
+      constraint,
+      at: frames.slice(0, 6),
+    },
     'internal error',
   );
 }

@@ -1,18 +1,27 @@
-// Who is calling: HTTP Basic credentials, and how many requests their user may send.
+// Who is calling: HTTP Basic credentials, with TLS the client's certificate, and how many requests their user may send.
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { type RefusedRequest, refused } from '../api/problems.js';
 import type { Caller, Callers } from '../merchants/callers.js';
+import {
+  type ShownCertificate,
+  shownCertificate,
+  shownFingerprint,
+} from '../merchants/client-certificate.js';
 import { containsCardNumber } from '../values/card-in-text.js';
+import type { Networks } from '../values/network.js';
 import { isRestricted } from '../values/text.js';
+import type { ClientAddresses } from './client-address.js';
 import type { FailedLogIns } from './failed-log-ins.js';
 import type { RateLimit } from './rate-limit.js';
+import { clientCertificate } from './tls.js';
 
 export interface AuthenticationServices {
   readonly callers: Callers;
   readonly rateLimit: RateLimit;
   readonly failedLogIns: FailedLogIns;
+  readonly clientAddresses: ClientAddresses;
 }
 
 /** On the connection, where the same credentials come with every request: a digest costs more than to compare two texts. */
@@ -21,37 +30,56 @@ const LATEST = Symbol('credentials that came last');
 type Socket = IncomingMessage['socket'] & { [LATEST]?: { readonly sent: string; readonly digest: string } };
 
 /** A digest of what the request says who it is: to know credentials again without keeping them beyond the connection. */
-export function credentialsOf({ headers, socket }: IncomingMessage): string {
-  const sent = headers.authorization;
+export function credentialsOf(request: IncomingMessage): string {
+  const sent = request.headers.authorization;
   if (sent === undefined) return '';
-  const latest = (socket as Socket)[LATEST];
+  const socket = request.socket as Socket;
+  const latest = socket[LATEST];
   if (latest?.sent === sent) return latest.digest;
-  const digest = hash('sha256', sent, 'base64');
-  (socket as Socket)[LATEST] = { sent, digest };
+  // The certificate belongs to them, and is the connection's.
+  const digest = hash('sha256', `${sent}\n${clientCertificate(request)?.fingerprint256 ?? ''}`, 'base64');
+  socket[LATEST] = { sent, digest };
   return digest;
 }
 
 /** The caller, if its credentials were proved a moment ago, as nearly all were: nothing has to be waited for. */
-export function knownCaller(
-  { callers, rateLimit }: AuthenticationServices,
-  { raw }: FastifyRequest,
-): Caller | undefined {
-  const caller = callers.known(credentialsOf(raw));
-  return caller && within(rateLimit, caller);
+export function knownCaller(services: AuthenticationServices, { raw }: FastifyRequest): Caller | undefined {
+  const caller = services.callers.known(credentialsOf(raw));
+  return caller && admitted(services, caller, raw);
+}
+
+function certificateOf(request: FastifyRequest): ShownCertificate | undefined {
+  const certificate = clientCertificate(request.raw);
+  return certificate && shownCertificate(certificate);
 }
 
 /** The caller, or nobody if the credentials are wrong. */
 export async function provenCaller(
-  { callers, rateLimit }: AuthenticationServices,
+  services: AuthenticationServices,
   request: FastifyRequest,
 ): Promise<Caller | undefined> {
-  const caller = await prove(callers, credentialsOf(request.raw), request);
-  return caller && within(rateLimit, caller);
+  const caller = await prove(services.callers, credentialsOf(request.raw), request);
+  return caller && admitted(services, caller, request.raw);
 }
 
-function within(rateLimit: RateLimit, caller: Caller): Caller {
-  if (!rateLimit.allows(caller.username)) throw refused('too_many_requests');
+/** Refused before the body is read: too many, or from where it may not call. Nearly all users may call from everywhere. */
+function admitted(services: AuthenticationServices, caller: Caller, request: IncomingMessage): Caller {
+  const { username, networks } = caller;
+  if (networks !== undefined) refuseFromElsewhere(services, username, networks, request);
+  if (!services.rateLimit.allows(username)) throw refused('too_many_requests');
   return caller;
+}
+
+function refuseFromElsewhere(
+  { clientAddresses, failedLogIns }: AuthenticationServices,
+  username: string,
+  networks: Networks,
+  request: IncomingMessage,
+): void {
+  const address = clientAddresses.of(request);
+  if (networks.has(address)) return;
+  failedLogIns.noteElsewhere(username, address);
+  throw refused('operation_not_permitted');
 }
 
 async function prove(
@@ -63,7 +91,11 @@ async function prove(
   if (username === undefined) return undefined;
   // A name that no user can have is looked for like any other, but never reaches the database as it is.
   const possible = isRestricted(username) && !containsCardNumber(username);
-  return callers.authenticate(credentials, possible ? username : '', secret);
+  return callers.authenticate(credentials, {
+    username: possible ? username : '',
+    secret,
+    certificate: certificateOf(request),
+  });
 }
 
 function basicCredentials({ headers }: FastifyRequest): { username?: string; secret: string } {
@@ -78,10 +110,15 @@ function basicCredentials({ headers }: FastifyRequest): { username?: string; sec
 
 /** The refusal of wrong credentials, when its time has come. */
 export async function refusedLogIn(
-  { failedLogIns }: AuthenticationServices,
+  { failedLogIns, clientAddresses }: AuthenticationServices,
   request: FastifyRequest,
 ): Promise<RefusedRequest> {
   const { username } = basicCredentials(request);
-  await failedLogIns.turn(username, request.ip);
+  const certificate = certificateOf(request);
+  await failedLogIns.turn({
+    username,
+    address: clientAddresses.of(request.raw),
+    certificate: certificate && shownFingerprint(certificate.fingerprint),
+  });
   return refused('unauthenticated', ['header', 'Authorization']);
 }

@@ -1,5 +1,6 @@
 // How many connections there may be. At the limit the one that is idle for longest makes room, of the address that has most;
-// one whose request is being worked on is never closed for that. Who does not read its answers is not waited for.
+// one whose request is being worked on is never closed for that. Who does not read its answers is not waited for. Handshakes
+// that are not done are fewer still: each costs as much memory as several connections.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
@@ -10,9 +11,14 @@ const LOOK_EVERY_MS = 1_000;
 /** Among so many connections one is looked for whose request has not come whole yet; the next time among others. */
 const LOOKED_THROUGH = 1_000;
 
+/** So many handshakes may be under way, about 120 MB. */
+const MOST_HANDSHAKES = 2_000;
+
 /** One object for as long as it is open: a map of the requests themselves would keep them alive far beyond their answers. */
 interface Connection {
   readonly address: string;
+  /** With TLS, until its handshake is done. */
+  handshaking: boolean;
   /** What is worked on, if anything is. */
   request: IncomingMessage | undefined;
   response: ServerResponse | undefined;
@@ -20,36 +26,75 @@ interface Connection {
   writtenAtMs: number | undefined;
 }
 
+export interface ConnectionFigures {
+  readonly open: number;
+  readonly most: number;
+  /** Closed or refused for want of room, since the start. */
+  readonly turnedAway: number;
+}
+
 export class Connections {
   readonly #open = new Map<Socket, Connection>();
   /** By address; of each, in the order in which they became idle. None is empty. */
   readonly #idle = new Map<string, Set<Socket>>();
   readonly #countOf = new Map<string, number>();
+  /** Of each address, the sockets whose handshakes are under way, in the order in which they were accepted. None is empty. */
+  readonly #handshakes = new Map<string, Set<Socket>>();
+  #handshaking = 0;
+  #isClosing = false;
   /** Where the search for a request that has not come whole goes on. */
   #looked = this.#open.entries();
   #closed = 0;
   #refused = 0;
+  #turnedAway = 0;
   readonly #looking = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
 
   constructor(
     private readonly most: number,
     private readonly log: Logger,
+    private readonly mostHandshakes = MOST_HANDSHAKES,
   ) {}
 
-  /** A connection was accepted. */
-  add(socket: Socket): void {
-    if (this.#open.size >= this.most && !this.#makeRoom()) {
+  get figures(): ConnectionFigures {
+    return { open: this.#open.size, most: this.most, turnedAway: this.#turnedAway };
+  }
+
+  /** A connection was accepted; with TLS its handshake is still to come. */
+  add(socket: Socket, handshaking = false): void {
+    if (handshaking && this.#handshaking >= this.mostHandshakes) this.#giveUpHandshake();
+    if ((this.#open.size >= this.most && !this.#makeRoom()) || this.#isClosing) {
       this.#refused += 1;
+      this.#turnedAway += 1;
       socket.destroy();
       return;
     }
     // Gone with the connection.
     const address = socket.remoteAddress ?? '';
-    const connection = { address, request: undefined, response: undefined, writtenAtMs: undefined };
+    const connection = {
+      address,
+      handshaking,
+      request: undefined,
+      response: undefined,
+      writtenAtMs: undefined,
+    };
     this.#open.set(socket, connection);
     this.#countOf.set(address, (this.#countOf.get(address) ?? 0) + 1);
     this.#rest(address, socket);
+    if (handshaking) this.#beginHandshake(address, socket);
     socket.once('close', () => this.#remove(address, socket));
+  }
+
+  /** The handshake of a connection is done: from now on this socket is the connection. */
+  secured(accepted: Socket, secure: Socket): void {
+    const connection = this.#open.get(accepted);
+    if (connection === undefined) return;
+    const { address } = connection;
+    this.#endHandshake(connection, accepted);
+    this.#stir(address, accepted);
+    this.#open.delete(accepted);
+    this.#open.set(secure, connection);
+    this.#rest(address, secure);
+    secure.once('close', () => this.#remove(address, secure));
   }
 
   /** A request is worked on, from its headers to the end of its answer. */
@@ -74,6 +119,42 @@ export class Connections {
     clearInterval(this.#looking);
   }
 
+  /** The server is about to end. Whoever has asked for nothing yet is not waited for: Node would, and without end. */
+  dismissSilent(): void {
+    this.#isClosing = true;
+    for (const [socket, { handshaking }] of this.#open) {
+      if (handshaking || socket.bytesRead === 0) socket.destroy();
+    }
+  }
+
+  #beginHandshake(address: string, socket: Socket): void {
+    const sockets = this.#handshakes.get(address);
+    if (sockets === undefined) this.#handshakes.set(address, new Set([socket]));
+    else sockets.add(socket);
+    this.#handshaking += 1;
+  }
+
+  #endHandshake(connection: Connection, socket: Socket): void {
+    if (!connection.handshaking) return;
+    connection.handshaking = false;
+    this.#handshaking -= 1;
+    const sockets = this.#handshakes.get(connection.address);
+    if (sockets?.delete(socket) && sockets.size === 0) this.#handshakes.delete(connection.address);
+  }
+
+  /** The oldest, of the address that has most of them under way. */
+  #giveUpHandshake(): void {
+    let most: Set<Socket> | undefined;
+    for (const sockets of this.#handshakes.values()) if (sockets.size > (most?.size ?? 0)) most = sockets;
+    const [oldest] = most ?? [];
+    if (oldest === undefined) return;
+    const connection = this.#open.get(oldest);
+    if (connection !== undefined) this.#endHandshake(connection, oldest);
+    this.#closed += 1;
+    this.#turnedAway += 1;
+    oldest.destroy();
+  }
+
   #rest(address: string, socket: Socket): void {
     const idle = this.#idle.get(address);
     if (idle === undefined) this.#idle.set(address, new Set([socket]));
@@ -86,6 +167,10 @@ export class Connections {
   }
 
   #remove(address: string, socket: Socket): void {
+    const connection = this.#open.get(socket);
+    // It has gone on as another.
+    if (connection === undefined) return;
+    this.#endHandshake(connection, socket);
     this.#stir(address, socket);
     this.#open.delete(socket);
     const left = (this.#countOf.get(address) ?? 0) - 1;
@@ -97,6 +182,7 @@ export class Connections {
     const socket = this.#longestIdle() ?? this.#incomplete();
     if (socket === undefined) return false;
     this.#closed += 1;
+    this.#turnedAway += 1;
     socket.destroy();
     return true;
   }

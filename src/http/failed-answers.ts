@@ -13,6 +13,7 @@ interface FirstOfKind {
   readonly outcome: string;
   readonly route: string;
   readonly correlation_id: string | undefined;
+  readonly trace_id: string | undefined;
   readonly audit: number | undefined;
 }
 
@@ -20,9 +21,10 @@ export class FailedAnswers {
   readonly #tally: Tally<FirstOfKind>;
 
   constructor(log: Logger) {
-    this.#tally = new Tally(MOST_KINDS, ({ status, outcome, route, correlation_id, audit }, count) =>
-      log.warn({ status, outcome, route, correlation_id, audit, count }, 'failed answers'),
-    );
+    this.#tally = new Tally(MOST_KINDS, (first, count) => {
+      const { status, outcome, route, correlation_id, trace_id, audit } = first;
+      log.warn({ status, outcome, route, correlation_id, trace_id, audit, count }, 'failed answers');
+    });
   }
 
   note({ routeOptions, context }: FastifyRequest, status: number, outcome: string, audit?: number): void {
@@ -32,6 +34,7 @@ export class FailedAnswers {
       outcome,
       route: routeOptions.url ?? 'unknown',
       correlation_id: context.correlationId,
+      trace_id: context.trace?.traceId,
       audit,
     });
   }

@@ -10,8 +10,12 @@ import {
   type ServerResponse,
   STATUS_CODES,
 } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { refused } from '../api/problems.js';
+import type { CertificatePair } from './certificate.js';
+import { beginInTurns } from './handshakes.js';
+import { isHandshaking, serverOptions } from './tls.js';
 
 /** Where so many wait, the connection is not read until none does. */
 const ENOUGH_WAITING = 64;
@@ -47,9 +51,11 @@ export interface Refusal {
 export interface Handlers {
   readonly handle: RequestListener;
   /** Asked once for each refusal, when it is its turn. */
-  readonly refuse: (unreadable: Unreadable) => Refusal;
+  readonly refuse: (unreadable: Unreadable, socket: Socket) => Refusal;
   /** Asked at each request for what `epochBefore` tells later. */
   readonly epoch: () => number;
+  /** A handshake has failed. Its connection is closed. */
+  readonly handshakeFailed?: (error: ConnectionError, socket: Socket) => void;
 }
 
 /** Of requests that had to wait: the epoch of the one before them when they were read. */
@@ -67,7 +73,12 @@ export function epochBefore(request: IncomingMessage): number | undefined {
  * Thousands of small requests fit into one packet. Begun all together they would keep everybody else waiting for
  * seconds; so the next one begins when the one before it was answered, and others have had their turn in between.
  */
-export function makeServer(options: ServerOptions & { requestTimeout: number }, handlers: Handlers): Server {
+export function makeServer(
+  options: ServerOptions & { requestTimeout: number },
+  handlers: Handlers,
+  /** With one the server speaks TLS. */
+  certificate?: CertificatePair,
+): Server {
   const lines = new WeakMap<Socket, Line>();
   const room = { waiting: 0 };
   const lineOf = (socket: Socket): Line => {
@@ -80,10 +91,21 @@ export function makeServer(options: ServerOptions & { requestTimeout: number }, 
   const listener: RequestListener = (request, response) => lineOf(request.socket).receive(request, response);
 
   // A missing host is refused elsewhere, with an answer that says so. Duplicates are joined, so that they are seen.
-  const server = createServer({ ...options, requireHostHeader: false, joinDuplicateHeaders: true }, listener)
+  const all = { ...options, requireHostHeader: false, joinDuplicateHeaders: true };
+  const server: Server =
+    certificate === undefined
+      ? createServer(all, listener)
+      : createTlsServer({ ...all, ...serverOptions(certificate) }, listener);
+  if (certificate !== undefined) beginInTurns(server);
+  server
     // Node's own answer to an unknown expectation says nothing; it may be ignored.
     .on('checkExpectation', listener)
-    .on('clientError', (error, socket) => lineOf(socket as Socket).fail(error))
+    .on('clientError', (error, stream) => {
+      const socket = stream as Socket;
+      if (!isHandshaking(socket)) return lineOf(socket).fail(error);
+      socket.destroy();
+      handlers.handshakeFailed?.(error, socket);
+    })
     .on('connect', (request, socket) => {
       // Node has let go of this connection.
       socket.on('error', () => {});
@@ -167,7 +189,7 @@ class Line {
     const current = this.#current;
     if (unreadable !== undefined && unreadable.request === current?.request && current !== undefined) {
       this.#ending = { unreadable: undefined };
-      const { status, headers, text } = this.handlers.refuse(unreadable);
+      const { status, headers, text } = this.handlers.refuse(unreadable, this.socket);
       current.response.writeHead(status, { ...headers, connection: 'close' }).end(text);
       return;
     }
@@ -222,7 +244,7 @@ class Line {
   #finish(): void {
     const { unreadable } = this.#ending ?? {};
     if (unreadable !== undefined && this.socket.writable) {
-      this.socket.write(responseText(this.handlers.refuse(unreadable)));
+      this.socket.write(responseText(this.handlers.refuse(unreadable, this.socket)));
     }
     this.#close();
   }

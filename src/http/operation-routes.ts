@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { allowed, patternOf } from '../api/addresses.js';
 import type { Operation } from '../api/operation.js';
 import { ADDRESSES, OPERATIONS, type OperationServices } from '../api/operations.js';
+import { bitFor } from '../api/permissions.js';
 import { refused } from '../api/problems.js';
 import { merchantIn, refusalOfOperation } from '../api/repeated-request.js';
 import { type AuthenticatedRequest, authenticated } from '../api/request-context.js';
@@ -25,10 +26,12 @@ function addOperation(
   services: RouteServices,
   operation: Operation<OperationServices>,
 ): void {
-  const { searchFence, lookup, log } = services;
+  const { searchFence, lookup } = services;
+  const permission = bitFor(operation.id);
   app.route({
     method: operation.method,
     url: patternOf(operation.route),
+    config: { figures: services.requests.of(operation.id) },
     // Not a promise: nearly always there is nothing to wait for.
     onRequest: (request, reply, done) => {
       // Nothing new is begun while the process ends; what was begun is finished.
@@ -37,7 +40,8 @@ function addOperation(
       const admit = (caller: Caller) => {
         if (inFlight !== undefined) inFlight.organisationId = caller.organisationId;
         const gone = operation.waits ? untilGone(request, reply) : undefined;
-        request.context = authenticated(request.context, caller, inFlight, gone);
+        const address = services.clientAddresses.of(request.raw);
+        request.context = authenticated(request.context, caller, address, inFlight, gone);
         done();
       };
       const known = knownCaller(services, request);
@@ -53,12 +57,13 @@ function addOperation(
         inFlight.begun = true;
       }
       try {
+        if ((context.caller.permissions & permission) === 0) throw refused('operation_not_permitted');
         const said = await operation.answer(context, request, services);
         if (said.location !== undefined) reply.header('location', said.location);
         if (services.draining()) reply.header('connection', 'close');
         if (said.body !== undefined) reply.header('content-type', JSON_TYPE);
         // Not returned: the framework would wait for it to be sent, as it has been.
-        send(log, request, reply, said, said.body === undefined ? undefined : JSON.stringify(said.body));
+        send(services, request, reply, said, said.body === undefined ? undefined : JSON.stringify(said.body));
       } catch (error) {
         const { body } = request;
         // A card number may stand anywhere in it, and what follows takes its time.
@@ -95,7 +100,8 @@ function arrive(
   reply: FastifyReply,
 ): InFlightRequest | undefined {
   if (context.correlationId === undefined) return undefined;
-  const inFlight = searchFence.arrive(context.correlationId, epochBefore(raw) ?? epochWhenReceived(raw));
+  const epoch = epochBefore(raw) ?? epochWhenReceived(raw);
+  const inFlight = searchFence.arrive(context.correlationId, epoch, context.trace);
   reply.raw.once('close', () => {
     if (!inFlight.begun) searchFence.leave(inFlight);
   });

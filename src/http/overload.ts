@@ -5,6 +5,7 @@ import { createsTransaction } from '../api/addresses.js';
 import type { Callers } from '../merchants/callers.js';
 import type { Room, Tenant } from '../transactions/room.js';
 import { credentialsOf } from './authentication.js';
+import type { ClientAddresses } from './client-address.js';
 import type { Connections } from './connections.js';
 import type { Shedding } from './shedding.js';
 import type { Turns } from './turns.js';
@@ -16,16 +17,17 @@ const WATCHER = 'watching';
 export interface DoorServices {
   readonly connections: Connections;
   readonly callers: Callers;
+  readonly clientAddresses: ClientAddresses;
   readonly room: Room;
   readonly turns: Turns;
   readonly shedding: Shedding;
 }
 
 export function door(handle: RequestListener, services: DoorServices): RequestListener {
-  const { callers, connections, room, turns, shedding } = services;
+  const { connections, room, turns, shedding } = services;
   return (request, response) => {
     const { socket } = request;
-    const tenant = tenantOf(request, callers);
+    const tenant = tenantOf(request, services);
     if (tenant !== WATCHER) shedding.see(tenant);
     const creates = createsTransaction(request);
     const sheds = creates && room.refuses(tenant);
@@ -43,9 +45,9 @@ export function door(handle: RequestListener, services: DoorServices): RequestLi
 }
 
 /** The organisation whose credentials these were when they were last used; otherwise where the request comes from. */
-function tenantOf(request: IncomingMessage, callers: Callers): Tenant {
+function tenantOf(request: IncomingMessage, { callers, clientAddresses }: DoorServices): Tenant {
   const organisationId = callers.organisationOf(credentialsOf(request));
   if (organisationId !== undefined) return organisationId;
   if (WATCHING.includes(request.url ?? '')) return WATCHER;
-  return request.socket.remoteAddress ?? 'unknown';
+  return clientAddresses.of(request);
 }

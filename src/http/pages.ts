@@ -25,28 +25,29 @@ const PAGE_HEADERS = {
 };
 
 export function addPages(app: FastifyInstance, services: PageServices): void {
-  const { log, failedAnswers, documents, draining, notReady, links } = services;
-  app.get('/', (request, reply) => {
+  const { failedAnswers, documents, draining, notReady, links, requests } = services;
+  const counted = (page: string) => ({ config: { figures: requests.of(page) } });
+  app.get('/', counted('front'), (request, reply) => {
     const page = wantsPage(request.headers.accept);
     reply.headers(page ? PAGE_HEADERS : { 'content-type': JSON_TYPE }).header('vary', 'accept');
-    return send(log, request, reply, { status: 200 }, page ? FRONT_PAGE : FRONT_DOCUMENT);
+    return send(services, request, reply, { status: 200 }, page ? FRONT_PAGE : FRONT_DOCUMENT);
   });
-  app.get(`${BASE_PATH}/openapi.json`, (request, reply) =>
-    send(log, request, reply.header('content-type', JSON_TYPE), { status: 200 }, documents.openApi),
+  app.get(`${BASE_PATH}/openapi.json`, counted('openapi'), (request, reply) =>
+    send(services, request, reply.header('content-type', JSON_TYPE), { status: 200 }, documents.openApi),
   );
-  app.get('/docs', (request, reply) =>
-    send(log, request, reply.headers(PAGE_HEADERS), { status: 200 }, documents.reference),
+  app.get('/docs', counted('docs'), (request, reply) =>
+    send(services, request, reply.headers(PAGE_HEADERS), { status: 200 }, documents.reference),
   );
-  app.get('/livez', (request, reply) =>
-    send(log, request, reply.header('content-type', JSON_TYPE), { status: 200 }, '{"status":"live"}'),
+  app.get('/livez', counted('livez'), (request, reply) =>
+    send(services, request, reply.header('content-type', JSON_TYPE), { status: 200 }, '{"status":"live"}'),
   );
-  app.get('/readyz', async (request, reply) => {
+  app.get('/readyz', counted('readyz'), async (request, reply) => {
     const missing = draining() ? 'shutting down' : await notReady();
     const [status, said] =
       missing === undefined ? [200, { status: 'ready' }] : [503, { status: 'not ready', reason: missing }];
     failedAnswers.note(request, status, 'not ready');
     const body = JSON.stringify({ ...said, ...linksShown(links()) });
-    return send(log, request, reply.header('content-type', JSON_TYPE), { status }, body);
+    return send(services, request, reply.header('content-type', JSON_TYPE), { status }, body);
   });
 }
 

@@ -3,15 +3,23 @@
 import type { Logger } from 'pino';
 import { type Addresses, allowed } from '../api/addresses.js';
 import { CORRELATION_HEADER, returnable } from '../api/correlation-id.js';
+import type { ClientAddresses } from './client-address.js';
 import { refusalOfConnection } from './framework-errors.js';
-import type { Refusal, Unreadable } from './one-at-a-time.js';
+import type { Handlers } from './one-at-a-time.js';
 import { rawRefusal, withCorrelationId } from './raw-refusal.js';
+import type { RequestFigures } from './request-figures.js';
 import { correlationIdInHead } from './unreadable-head.js';
 
-export function refusing(log: Logger, addresses: Addresses): (unreadable: Unreadable) => Refusal {
-  return ({ error, request }) => {
+export function refusing(
+  log: Logger,
+  addresses: Addresses,
+  clientAddresses: ClientAddresses,
+  figures: RequestFigures,
+): Handlers['refuse'] {
+  return ({ error, request }, socket) => {
     const refusal = refusalOfConnection(error);
     const { status, headers, text } = rawRefusal(refusal);
+    figures.noteUnreadable(status);
     const correlationId =
       request === undefined
         ? correlationIdInHead(error.rawPacket ?? Buffer.alloc(0), error.bytesParsed ?? 0)
@@ -21,6 +29,7 @@ export function refusing(log: Logger, addresses: Addresses): (unreadable: Unread
         method: request?.method,
         route: addresses.patternAt(request?.url ?? ''),
         status,
+        address: clientAddresses.of({ socket, headers: request?.headers ?? {} }),
         correlation_id: correlationId,
         outcome: refusal.code,
       },

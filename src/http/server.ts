@@ -1,5 +1,7 @@
 // The HTTP server: Fastify on the server that takes one request of a connection at a time, its limits, and what every request
 // goes through before it comes to its route.
+import type { Server } from 'node:http';
+import { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { allowed } from '../api/addresses.js';
@@ -9,7 +11,9 @@ import { type RefusedRequest, refused } from '../api/problems.js';
 import { originForm, parseQuery } from '../api/target.js';
 import type { Room } from '../transactions/room.js';
 import { receive, refuse } from './answers.js';
-import { Connections } from './connections.js';
+import type { CertificatePair } from './certificate.js';
+import { type ConnectionFigures, Connections } from './connections.js';
+import { FailedHandshakes } from './failed-handshakes.js';
 import { readJson } from './json-body.js';
 import { makeServer } from './one-at-a-time.js';
 import { addOperations, type RouteServices } from './operation-routes.js';
@@ -17,11 +21,27 @@ import { door } from './overload.js';
 import { addPages, type PageServices } from './pages.js';
 import { refusing } from './refused-connections.js';
 import { Shedding } from './shedding.js';
+import { acceptedSocket, contextOptions } from './tls.js';
 import { Turns } from './turns.js';
 
 export interface ServerServices extends RouteServices, PageServices {
   readonly room: Room;
   readonly maxConnections: number;
+  /** With one the server speaks TLS, and nothing else. */
+  readonly certificate: CertificatePair | undefined;
+}
+
+export interface ServerFigures {
+  readonly connections: ConnectionFigures;
+  readonly shed: number;
+  readonly failedHandshakes: number;
+}
+
+export interface HttpServer {
+  readonly app: FastifyInstance;
+  figures(): ServerFigures;
+  /** From the next handshake on. Connections that there are go on as they are. */
+  useCertificate(pair: CertificatePair): void;
 }
 
 const KEEP_ALIVE_MS = 75_000;
@@ -30,10 +50,14 @@ function noSchemas(): never {
   throw new Error('a route has a schema for Fastify');
 }
 
-export function buildServer(services: ServerServices): FastifyInstance {
+export function buildServer(services: ServerServices): HttpServer {
   const connections = new Connections(services.maxConnections, services.log);
   const turns = new Turns(() => services.searchFence.epoch);
   const shedding = new Shedding(services.log);
+  const failedHandshakes = new FailedHandshakes(services.log);
+  /** Several where the name to listen on has several addresses. */
+  const servers: Server[] = [];
+  let { certificate } = services;
   const app = Fastify({
     bodyLimit: BODY_LIMIT_BYTES,
     forceCloseConnections: 'idle',
@@ -42,8 +66,8 @@ export function buildServer(services: ServerServices): FastifyInstance {
     return503OnClosing: false,
     routerOptions: { maxParamLength: 16_384, querystringParser: parseQuery },
     rewriteUrl: ({ url = '/' }) => originForm(url),
-    serverFactory: (handle) =>
-      makeServer(
+    serverFactory: (handle) => {
+      const server = makeServer(
         {
           requestTimeout: REQUEST_TIMEOUT_MS,
           headersTimeout: HEADERS_TIMEOUT_MS,
@@ -52,10 +76,22 @@ export function buildServer(services: ServerServices): FastifyInstance {
         },
         {
           handle: door(handle, { ...services, connections, turns, shedding }),
-          refuse: refusing(services.log, ADDRESSES),
+          refuse: refusing(services.log, ADDRESSES, services.clientAddresses, services.requests),
           epoch: () => services.searchFence.epoch,
+          handshakeFailed: (error, socket) => failedHandshakes.note(error, socket),
         },
-      ),
+        certificate,
+      );
+      servers.push(server);
+      const isTls = server instanceof TlsServer;
+      server.on('connection', (socket: Socket) => {
+        services.searchFence.connected();
+        connections.add(socket, isTls);
+        turns.hurry();
+      });
+      server.on('secureConnection', (socket: Socket) => connections.secured(acceptedSocket(socket), socket));
+      return server;
+    },
     // Refused in its turn, by the server that was made above.
     clientErrorHandler: () => {},
     frameworkErrors: (error, request, reply) => {
@@ -63,11 +99,7 @@ export function buildServer(services: ServerServices): FastifyInstance {
     },
   });
 
-  app.server.on('connection', (socket: Socket) => {
-    services.searchFence.connected();
-    connections.add(socket);
-    turns.hurry();
-  });
+  app.addHook('preClose', async () => connections.dismissSilent());
   app.addHook('onClose', async () => connections.close());
 
   app.removeAllContentTypeParsers();
@@ -75,7 +107,7 @@ export function buildServer(services: ServerServices): FastifyInstance {
 
   app.decorateRequest('context');
   app.addHook('onRequest', (request, reply, done) => {
-    receive(request, reply);
+    receive(request, reply, services);
     if (!hostNamedOnce(request)) return done(refused('malformed_request', ['header', 'Host']));
     // What leads nowhere is refused before its body is read, whatever that is.
     done(request.is404 ? notFound(request, reply) : undefined);
@@ -84,7 +116,19 @@ export function buildServer(services: ServerServices): FastifyInstance {
 
   addOperations(app, services);
   addPages(app, services);
-  return app;
+  return {
+    app,
+    figures: () => ({
+      connections: connections.figures,
+      shed: shedding.total,
+      failedHandshakes: failedHandshakes.total,
+    }),
+    useCertificate(pair) {
+      certificate = pair;
+      for (const server of servers)
+        if (server instanceof TlsServer) server.setSecureContext(contextOptions(pair));
+    },
+  };
 }
 
 /** Two of them come joined by a comma and a space. */

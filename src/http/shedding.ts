@@ -32,6 +32,8 @@ export class Shedding {
   #savedMs = MOST_SAVED_MS;
   #savedAtMs = performance.now();
   #isPlanned = false;
+  /** How many were taken, since the start. */
+  total = 0;
   /** Who has asked last, and since when nobody else has. */
   #present: Tenant | undefined;
   #aloneSinceMs = 0;
@@ -51,6 +53,7 @@ export class Shedding {
   }
 
   take(tenant: Tenant, request: IncomingMessage, response: ServerResponse): void {
+    this.total += 1;
     this.#tell(tenant);
     if (this.#held.size === 0 && this.#hasTime()) {
       this.#answer(request, response);

@@ -1,68 +1,20 @@
 // The journal: who did what, when, and under which correlation ID. Only ever appended to, and without secrets.
-import type { Queryable } from '../postgres/database.js';
-import type { Audit, CustomerId, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
-import { APPEND_TO_JOURNAL } from './journal.sql.js';
+import { isUndefined, type Queryable } from '../postgres/database.js';
+import type { JournalEntry } from './entry.js';
+import {
+  APPEND_ALL_TO_JOURNAL,
+  APPEND_TO_EARLIER_JOURNAL,
+  APPEND_TO_JOURNAL,
+  ENTRIES,
+} from './journal.sql.js';
+import { penOf } from './pen.js';
 
-export type JournalAction =
-  | 'organisation.added'
-  | 'merchant.added'
-  | 'merchant.changed'
-  | 'user.added'
-  | 'user.granted'
-  | 'user.rotated'
-  | 'user.revoked'
-  | 'surcharge.set'
-  | 'surcharge.off'
-  | 'directdebit.set'
-  | 'directdebit.exported'
-  | 'directdebit.returns_imported'
-  | 'directdebit.returned_late'
-  | 'transaction.resolved'
-  | 'transaction.reversal_begun'
-  | 'transaction.rerouted'
-  | 'clock.advanced'
-  | 'clock.reset'
-  | 'customer.created'
-  | 'customer.updated'
-  | 'customer.deleted'
-  | 'token.created'
-  | 'token.updated'
-  | 'token.deleted'
-  | 'token.opened'
-  | 'webhook.added'
-  | 'webhook.rotated'
-  | 'webhook.disabled'
-  | 'webhook.enabled'
-  | 'webhook.removed'
-  | 'webhook.tested'
-  | 'webhook.replayed'
-  | 'acquirer.added'
-  | 'acquirer.changed'
-  | 'acquirer.removed'
-  | 'acquirer.tested'
-  | 'route.set'
-  | 'route.off'
-  | 'keys.rotation_begun'
-  | 'keys.rotated'
-  | 'keys.rewrapped'
-  | 'keys.destroyed'
-  | 'cards.review_begun';
-
-export interface JournalEntry {
-  /** `user:NAME`, `operator:NAME`, `bank:simulated`, `gateway:resolver`, `gateway:routes` or `gateway:webhooks`. */
-  readonly actor: string;
-  readonly action: JournalAction;
-  readonly organisationId?: OrganisationId | undefined;
-  readonly merchantId?: MerchantId | undefined;
-  readonly customerId?: CustomerId | undefined;
-  readonly tokenId?: TokenId | undefined;
-  readonly audit?: Audit | undefined;
-  readonly correlationId?: string | undefined;
-  readonly detail?: string | undefined;
-}
+export type { JournalAction, JournalEntry } from './entry.js';
 
 /** In the same transaction as what it tells of. */
 export async function journal(connection: Queryable, entry: JournalEntry): Promise<void> {
+  const pen = await penOf(connection);
+  const address = entry.address ?? pen?.address;
   await connection.query(APPEND_TO_JOURNAL, [
     entry.organisationId ?? null,
     entry.merchantId ?? null,
@@ -73,5 +25,29 @@ export async function journal(connection: Queryable, entry: JournalEntry): Promi
     entry.audit ?? null,
     entry.correlationId ?? null,
     entry.detail ?? null,
+    address ?? null,
+    pen?.mark({ ...entry, address }) ?? null,
   ]);
+}
+
+/** The same for many at once, in one statement. */
+export async function journalAll(connection: Queryable, entries: readonly JournalEntry[]): Promise<void> {
+  if (entries.length === 0) return;
+  const pen = await penOf(connection);
+  const marked = entries.map((entry) => {
+    const address = entry.address ?? pen?.address;
+    return { ...entry, address, mark: pen?.mark({ ...entry, address }) };
+  });
+  await connection.query(APPEND_ALL_TO_JOURNAL, ENTRIES.encode(marked));
+}
+
+/** For what may be done on the schema of any release, and outside of a transaction. */
+export async function journalOnAnySchema(
+  database: Queryable,
+  entry: Pick<JournalEntry, 'actor' | 'action' | 'detail'>,
+): Promise<void> {
+  await journal(database, entry).catch(async (error: unknown) => {
+    if (!isUndefined(error)) throw error;
+    await database.query(APPEND_TO_EARLIER_JOURNAL, [entry.actor, entry.action, entry.detail]);
+  });
 }

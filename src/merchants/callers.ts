@@ -6,8 +6,19 @@ import type { Database } from '../postgres/database.js';
 import { fault } from '../values/faults.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
+import { Networks } from '../values/network.js';
 import { FIND_SECRETS, FIND_USER, USERNAMES } from './callers.sql.js';
-import { digestSecret, secretMatches } from './credentials.js';
+import type { CredentialKey, SealedUser } from './credentials.js';
+import {
+  isSame,
+  type LogIn,
+  metUntil,
+  NO_ORGANISATION,
+  NOBODY,
+  type Required,
+  requiredOf,
+} from './log-in.js';
+import { bitsOf } from './permissions.js';
 
 export interface Merchant {
   readonly id: MerchantId;
@@ -21,27 +32,48 @@ export interface Merchant {
   readonly bank: string | null;
   /** Of the routes of its cards; empty where it has none. */
   readonly routesVersion: number | null;
+  /** Nothing is created or changed for it. */
+  readonly suspended: boolean;
   readonly plugins: PluginSettings;
 }
 
 export interface Caller {
   readonly username: string;
+  /** What transactions and events know it by. */
+  readonly userId: number;
+  /** A bit for each permission. */
+  readonly permissions: number;
+  /** From where it may call; undefined: from everywhere. */
+  readonly networks: Networks | undefined;
   readonly organisationId: OrganisationId;
   readonly assignedMerchantId: MerchantId;
   readonly merchants: ReadonlyMap<number, Merchant>;
 }
 
+/** Why a user that is in the database is nobody all the same. */
+export type BrokenSeal = 'not sealed' | 'changed';
+
+export interface CallerReports {
+  /** The row of a user is not as it was sealed: somebody has written it who is no operator. */
+  readonly onBrokenSeal: (username: string, how: BrokenSeal) => void;
+  /** The row of a user is one that it was before: a failover has lost a change, or somebody has put it back. */
+  readonly onPutBack: (username: string) => void;
+}
+
 interface User {
   readonly caller: Caller;
-  readonly secretDigest: Buffer;
+  readonly required: Required;
+  readonly version: number;
   readonly loadedAtMs: number;
 }
 
-/** Credentials that were right. Whether they still are, the user's digest tells. */
+/** Credentials that were right. Whether they still are, what is required of the user tells. */
 interface Proof {
   readonly username: string;
   readonly organisationId: OrganisationId;
-  readonly secretDigest: Buffer;
+  readonly required: Required;
+  /** The end of the user, of the secret, or of the certificate that was shown, where one has to be. */
+  readonly untilMs: number;
 }
 
 interface Attempt {
@@ -49,10 +81,8 @@ interface Attempt {
   readonly username: string;
 }
 
-interface UserRow extends Merchant {
-  readonly organisationId: OrganisationId;
-  readonly assignedMerchantId: MerchantId;
-  readonly secretDigest: Buffer;
+interface UserRow extends Merchant, SealedUser {
+  readonly seal: Buffer | null;
 }
 
 /** After this a user is read again, while requests go on. */
@@ -60,9 +90,6 @@ const FRESH_MS = 1_000;
 /** After this they wait for it: a revoked user or a withdrawn grant is refused at the latest then. */
 const STALE_MS = 2_000;
 const MAX_CACHED = 10_000;
-const NOBODY = digestSecret('');
-/** Who tries to log in has none yet. */
-const NO_ORGANISATION = 0;
 const BATCHES = { maxBatch: 256, lanes: 1 };
 
 /**
@@ -73,10 +100,14 @@ export class Callers {
   readonly #users = new Map<string, User>();
   readonly #proven = new Map<string, Proof>();
   readonly #loading = new Map<string, Promise<User | undefined>>();
-  readonly #attempts: Batcher<Attempt, Buffer | undefined>;
+  readonly #attempts: Batcher<Attempt, Required | undefined>;
 
-  constructor(private readonly database: Database) {
-    this.#attempts = new Batcher((attempts) => this.#secretsOf(attempts), BATCHES);
+  constructor(
+    private readonly database: Database,
+    private readonly key: CredentialKey,
+    private readonly reports: CallerReports,
+  ) {
+    this.#attempts = new Batcher((attempts) => this.#requiredOf(attempts), BATCHES);
   }
 
   /** Whose these credentials are, if they were right when they were last used: good enough to tell tenants apart. */
@@ -88,7 +119,9 @@ export class Callers {
   known(credentials: string): Caller | undefined {
     const proof = this.#proven.get(credentials);
     const user = proof && this.#users.get(proof.username);
-    if (user === undefined || user.secretDigest !== proof?.secretDigest) return undefined;
+    if (user === undefined || user.required !== proof?.required || Date.now() >= proof.untilMs) {
+      return undefined;
+    }
     const ageMs = performance.now() - user.loadedAtMs;
     if (ageMs < FRESH_MS) return user.caller;
     // Should it fail, somebody asks again, and from some age on waits for the answer.
@@ -96,25 +129,29 @@ export class Callers {
     return ageMs < STALE_MS ? user.caller : undefined;
   }
 
-  /** The caller with these credentials, or nobody. */
-  async authenticate(credentials: string, username: string, secret: string): Promise<Caller | undefined> {
+  /** The caller with these credentials, or nobody. `credentials` stands for all of what is said. */
+  async authenticate(credentials: string, said: LogIn): Promise<Caller | undefined> {
+    const { username } = said;
     const proof = this.#proven.get(credentials);
     if (proof !== undefined) {
       const user = await this.#load(username);
-      if (user?.secretDigest === proof.secretDigest) return user.caller;
+      if (user?.required === proof.required && Date.now() < proof.untilMs) return user.caller;
       this.#proven.delete(credentials);
     }
-    // An unknown user and a wrong secret cost one read and one comparison: the time of the answer does not tell them apart.
-    const digest = await this.#attempts.submit({ organisationId: NO_ORGANISATION, username });
-    const matches = secretMatches(secret, digest ?? NOBODY);
-    if (digest === undefined || !matches) return undefined;
+    // An unknown user, a wrong secret and a wrong certificate cost one read and the same comparisons: the time of the answer
+    // does not tell them apart.
+    const required = await this.#attempts.submit({ organisationId: NO_ORGANISATION, username });
+    const until = metUntil(this.key, required ?? NOBODY, said);
+    if (required?.secretTag === null) this.reports.onBrokenSeal(username, 'not sealed');
+    if (required === undefined || until === undefined) return undefined;
     for (let attempt = 1; attempt <= 2; attempt += 1) {
       // The first may have been under way before the secret was changed.
       const user = await this.#load(username);
-      if (user === undefined || !secretMatches(secret, user.secretDigest)) continue;
-      const { caller, secretDigest } = user;
+      const untilMs = user && metUntil(this.key, user.required, said);
+      if (user === undefined || untilMs === undefined) continue;
+      const { caller, required } = user;
       forgetOldest(this.#proven);
-      this.#proven.set(credentials, { username, organisationId: caller.organisationId, secretDigest });
+      this.#proven.set(credentials, { username, organisationId: caller.organisationId, required, untilMs });
       return caller;
     }
     return undefined;
@@ -137,21 +174,27 @@ export class Callers {
       this.#users.delete(username);
       return undefined;
     }
-    const merchants = new Map(
-      rows.map(
-        ({ id, vault, preauthorisationDays, cardDays, mode, acquirer, bank, routesVersion, plugins }) => [
-          id,
-          { id, vault, preauthorisationDays, cardDays, mode, acquirer, bank, routesVersion, plugins },
-        ],
-      ),
-    );
-    const { organisationId, assignedMerchantId, secretDigest: read } = first;
-    const before = this.#users.get(username)?.secretDigest;
-    // The same object as long as it is the same secret: proofs are compared with it at every request.
-    const secretDigest = before?.equals(read) ? before : read;
+    if (!this.key.isSealed(first, first.seal)) {
+      this.reports.onBrokenSeal(username, first.seal === null ? 'not sealed' : 'changed');
+      this.#users.delete(username);
+      return undefined;
+    }
+    const known = this.#users.get(username);
+    if (known !== undefined && first.version < known.version) this.reports.onPutBack(username);
+    const { organisationId, assignedMerchantId, userId, permissions, fromAddresses, version } = first;
     const user = {
-      caller: { username, organisationId, assignedMerchantId, merchants },
-      secretDigest,
+      caller: {
+        username,
+        userId,
+        permissions: bitsOf(permissions),
+        networks: fromAddresses.length === 0 ? undefined : Networks.read(fromAddresses.join(',')),
+        organisationId,
+        assignedMerchantId,
+        merchants: new Map(rows.map((row) => [row.id, merchantOf(row)])),
+      },
+      // The same object as long as the same is required: proofs are compared with it at every request.
+      required: known !== undefined && isSame(known.required, first) ? known.required : requiredOf(first),
+      version,
       loadedAtMs,
     };
     forgetOldest(this.#users);
@@ -159,15 +202,39 @@ export class Callers {
     return user;
   }
 
-  async #secretsOf(attempts: readonly Attempt[]): Promise<readonly (Buffer | undefined)[]> {
+  async #requiredOf(attempts: readonly Attempt[]): Promise<readonly (Required | undefined)[]> {
     const names = new Set(attempts.map(({ username }) => username));
-    const { rows } = await this.database.query<{ username: string; secretDigest: Buffer }>(
-      FIND_SECRETS,
-      USERNAMES.encode([...names]),
-    );
-    const digests = new Map(rows.map(({ username, secretDigest }) => [username, secretDigest]));
-    return attempts.map(({ username }) => digests.get(username));
+    const { rows } = await this.database.query<Required>(FIND_SECRETS, USERNAMES.encode([...names]));
+    const required = new Map(rows.map((row) => [row.username, row]));
+    return attempts.map(({ username }) => required.get(username));
   }
+}
+
+function merchantOf(row: UserRow): Merchant {
+  const {
+    id,
+    vault,
+    preauthorisationDays,
+    cardDays,
+    mode,
+    acquirer,
+    bank,
+    routesVersion,
+    suspended,
+    plugins,
+  } = row;
+  return {
+    id,
+    vault,
+    preauthorisationDays,
+    cardDays,
+    mode,
+    acquirer,
+    bank,
+    routesVersion,
+    suspended,
+    plugins,
+  };
 }
 
 function forgetOldest(cache: Map<string, unknown>): void {
@@ -182,5 +249,12 @@ function forgetOldest(cache: Map<string, unknown>): void {
 export function permittedMerchant(caller: Caller, merchantId: number): Merchant {
   const merchant = caller.merchants.get(merchantId);
   if (merchant === undefined) throw fault('merchant_not_permitted', 'merchant');
+  return merchant;
+}
+
+/** The same, for what creates or changes something: not for one that is suspended. */
+export function actingMerchant(caller: Caller, merchantId: number): Merchant {
+  const merchant = permittedMerchant(caller, merchantId);
+  if (merchant.suspended) throw fault('merchant_suspended', 'merchant');
   return merchant;
 }

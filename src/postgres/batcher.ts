@@ -1,8 +1,10 @@
 // The batcher: entries that are submitted while a batch is under way share the next one, and with it one statement. Where the
 // statement writes, that is a group commit. There is no timer: a lone entry waits for nobody.
+import { Histogram } from '../values/histogram.js';
 import { DatabaseUnavailable, isDeadlock, isLockTimeout } from './database.js';
 
 const DEADLOCK_ATTEMPTS = 5;
+const SIZES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 5_000];
 
 /** Whose entry it is: batches are filled in turns over organisations. */
 export interface Owned {
@@ -28,6 +30,8 @@ export class Batcher<Entry extends Owned, Result> {
   /** By organisation, in the order in which they have their turns. None is empty. */
   readonly #waiting = new Map<number, Waiting<Entry, Result>[]>();
   #underWay = 0;
+  /** Of the batches, how many entries they had. */
+  readonly sizes = new Histogram(SIZES);
 
   constructor(
     private readonly run: (entries: readonly Entry[]) => Promise<readonly Result[]>,
@@ -99,6 +103,7 @@ export class Batcher<Entry extends Owned, Result> {
 
   async #runBatch(batch: readonly Waiting<Entry, Result>[]): Promise<void> {
     this.#underWay += 1;
+    this.sizes.observe(batch.length);
     await this.#send(batch);
     this.#underWay -= 1;
     this.#flush();

@@ -126,6 +126,11 @@ export function bytes<Entry>(read: Read<Entry, Buffer>): Column<Entry> {
   };
 }
 
+/** The same, where there may be none. */
+export function optionalBytes<Entry>(read: Read<Entry, Optional<Buffer>>): Column<Entry> {
+  return optionalText((entry) => read(entry)?.toString('base64'));
+}
+
 /** Arrives as the text of an array: `column::integer[]`. */
 export function integers<Entry>(read: Read<Entry, readonly number[]>): Column<Entry> {
   return {

@@ -1,6 +1,6 @@
 // The connection to PostgreSQL: statements, transactions, and telling "gone" from "refused". Only this folder knows the driver.
 import pg from 'pg';
-import { Pool } from './pool.js';
+import { Pool, type PoolFigures } from './pool.js';
 import { type Session, SilentServer } from './session.js';
 import type { Rows, Statement } from './statement.js';
 
@@ -13,7 +13,11 @@ export interface Queryable {
   query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Rows<Row>>;
   /** Runs `work` inside one transaction: a new one, or the one that this already is. */
   transaction<Result>(work: (connection: Queryable) => Promise<Result>): Promise<Result>;
+  /** The same for everything that works through one database: what was given to that is had here. */
+  readonly origin?: object;
 }
+
+const DISK_FULL = '53100';
 
 /** The database could not be reached or went away. Whether the statement was committed is not known. */
 export class DatabaseUnavailable extends Error {
@@ -30,6 +34,11 @@ export class DatabaseUnavailable extends Error {
   /** It was waited for, for as long as anybody should wait. */
   get silent(): boolean {
     return this.cause instanceof SilentServer;
+  }
+
+  /** The server has no room on its disk for what was to be written. */
+  get diskFull(): boolean {
+    return this.code === DISK_FULL;
   }
 
   /** Not just one statement failed: no session on this server is to be trusted. */
@@ -55,6 +64,11 @@ export function isDeadlock(error: unknown): boolean {
 /** The statement waited for a lock for longer than it was told to. */
 export function isLockTimeout(error: unknown): boolean {
   return (error as { code?: string }).code === '55P03';
+}
+
+/** A value that does not fit: a number too large, a text that is none of its type. */
+export function isValueRefused(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && /^22/.test(error.code ?? '');
 }
 
 /** The statement took longer than its connection allows. */
@@ -113,6 +127,8 @@ export interface DatabaseOptions {
   readonly applicationName?: string;
   /** A session broke that nobody was using. */
   readonly onError?: (error: Error) => void;
+  /** A statement found no room on the server's disk. */
+  readonly onDiskFull?: () => void;
   /** For an operator's long work: nothing is cut off for taking its time. */
   readonly patient?: boolean;
   /** For what clients wait for: after so long a session that does not answer is given up. */
@@ -123,10 +139,14 @@ export interface DatabaseOptions {
   readonly planOnce?: boolean;
   /** Works with the rights of this role instead of its own. */
   readonly role?: string | undefined;
+  /** Uses the sessions of this one, whose other options count. */
+  readonly sharing?: Database;
 }
 
 export class Database implements Queryable {
+  readonly origin: object = this;
   readonly #pool: Pool;
+  readonly #onDiskFull: (() => void) | undefined;
 
   constructor(
     readonly url: string,
@@ -134,6 +154,12 @@ export class Database implements Queryable {
   ) {
     const { role, patient = false, planOnce = false, answerLimitMs = ANSWER_LIMIT_MS } = options;
     const { statementTimeoutMs = Math.floor(answerLimitMs * STATEMENT_SHARE) } = options;
+    if (options.sharing !== undefined) {
+      this.#onDiskFull = options.sharing.#onDiskFull;
+      this.#pool = options.sharing.#pool;
+      return;
+    }
+    this.#onDiskFull = options.onDiskFull;
     this.#pool = new Pool(url, {
       maxSessions: options.maxConnections ?? 10,
       applicationName: options.applicationName ?? 'tollgate',
@@ -169,6 +195,7 @@ export class Database implements Queryable {
       const connection: Queryable = {
         query: (statement, values = []) => this.#run(session, statement, values),
         transaction: (nested) => nested(connection),
+        origin: this,
       };
       const result = await work(connection);
       await this.#run(session, COMMIT, []);
@@ -180,6 +207,15 @@ export class Database implements Queryable {
     } finally {
       this.#pool.release(session);
     }
+  }
+
+  /** The same sessions, as an origin of its own: what is given to that, such as the pen of one request, is not had here. */
+  apart(): Database {
+    return new Database(this.url, { sharing: this });
+  }
+
+  get figures(): PoolFigures {
+    return this.#pool.figures;
   }
 
   /** Runs several statements given as one text, as migrations are. */
@@ -211,7 +247,9 @@ export class Database implements Queryable {
       if (!isHarmless(error)) session.broken = true;
       if (!isUnavailable(error)) throw error;
       if (isServerGone(error) && !session.givenUp) this.#pool.suspect();
-      throw new DatabaseUnavailable(session.failure ?? error);
+      const unavailable = new DatabaseUnavailable(session.failure ?? error);
+      if (unavailable.diskFull) this.#onDiskFull?.();
+      throw unavailable;
     } finally {
       session.busy = false;
     }

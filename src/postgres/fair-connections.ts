@@ -32,6 +32,7 @@ export class FairConnections {
       query: (statement, values) =>
         this.#shares.run(organisationId, () => this.database.query(statement, values)),
       transaction: (work) => this.#shares.run(organisationId, () => this.database.transaction(work)),
+      origin: this.database,
     };
   }
 }

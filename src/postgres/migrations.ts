@@ -1,7 +1,7 @@
 // Brings the schema up to date: numbered SQL files, forward only, each applied once, whoever starts first.
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
-import type { Database, Queryable } from './database.js';
+import { type Database, isUndefined, type Queryable } from './database.js';
 import { APPLIED_MIGRATIONS, LOCK_MIGRATIONS, MIGRATION_TABLE, RECORD_MIGRATION } from './migrations.sql.js';
 
 const FOLDER = new URL('../../migrations/', import.meta.url);
@@ -53,8 +53,16 @@ async function missing(connection: Queryable): Promise<Migration[]> {
   return migrations.filter((migration) => !rows.some((applied) => applied.version === migration.version));
 }
 
-/** Applies what is missing and returns the names of what was applied. */
-export async function migrate(database: Database): Promise<string[]> {
+/**
+ * Applies what is missing and returns the names of what was applied. What SQL alone cannot do is done in `afterwards`, in the same
+ * transaction, where something was applied.
+ */
+export async function migrate(
+  database: Database,
+  afterwards: (applied: readonly string[], connection: Queryable) => Promise<void> = async () => {},
+): Promise<string[]> {
+  // A login that may not change the schema can find that it is current.
+  if (await nothingMissing(database)) return [];
   return database.transaction(async (connection) => {
     await connection.query(LOCK_MIGRATIONS);
     await database.script(connection, MIGRATION_TABLE);
@@ -63,8 +71,19 @@ export async function migrate(database: Database): Promise<string[]> {
       await database.script(connection, text);
       await connection.query(RECORD_MIGRATION, [version, name, checksum]);
     }
-    return migrations.map((migration) => migration.name);
+    const applied = migrations.map((migration) => migration.name);
+    if (applied.length > 0) await afterwards(applied, connection);
+    return applied;
   });
+}
+
+async function nothingMissing(database: Database): Promise<boolean> {
+  try {
+    return (await missing(database)).length === 0;
+  } catch (error) {
+    if (isUndefined(error)) return false;
+    throw error;
+  }
 }
 
 let newestVersion: number | undefined;
@@ -74,4 +93,9 @@ export async function schemaIsCurrent(database: Database): Promise<boolean> {
   newestVersion ??= Math.max(...(await available()).map((migration) => migration.version));
   const { rows } = await database.query<Applied>(APPLIED_MIGRATIONS);
   return rows.some((applied) => applied.version === newestVersion);
+}
+
+/** The names of those that a start would apply. Throws for a schema that this release does not know. */
+export async function missingMigrations(database: Database): Promise<string[]> {
+  return (await missing(database)).map(({ name }) => name);
 }

@@ -11,6 +11,15 @@ export interface PoolOptions extends SessionOptions {
   readonly onLost: (error: Error) => void;
 }
 
+export interface PoolFigures {
+  readonly open: number;
+  /** Of these. */
+  readonly idle: number;
+  readonly most: number;
+  /** Statements that wait for a session. */
+  readonly waiting: number;
+}
+
 interface Waiting {
   readonly resolve: (session: Session) => void;
   readonly reject: (error: unknown) => void;
@@ -40,6 +49,15 @@ export class Pool implements SessionHolder {
     private readonly options: PoolOptions,
   ) {
     this.#servers = Servers.join(url, this);
+  }
+
+  get figures(): PoolFigures {
+    return {
+      open: this.#all.size,
+      idle: this.#idle.length,
+      most: this.options.maxSessions,
+      waiting: this.#waiting.length,
+    };
   }
 
   /** One that is at hand. */

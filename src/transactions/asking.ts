@@ -10,6 +10,7 @@ import { type LinkChoice, linkToAsk, type OtherLinks } from './link.js';
 import type { Rerouting } from './rerouting.js';
 import type { LinkPlace, Room } from './room.js';
 import type { Intent } from './transaction.js';
+import type { TransactionFigures } from './transaction-figures.js';
 
 /** What was claimed, and what its acquirer is to be asked. */
 export interface Claimed {
@@ -30,6 +31,7 @@ export interface AskingParts {
   readonly lateAnswers: LateAnswers;
   /** This process in the registry. */
   readonly process: { readonly alive: boolean };
+  readonly figures: TransactionFigures;
   /** How long an acquirer is waited for. */
   readonly deadlineMs: number;
 }
@@ -53,7 +55,7 @@ export class Asking {
   }
 
   async ask(claimed: Claimed): Promise<Answer> {
-    const { links, room, breakers, deadlineMs } = this.parts;
+    const { links, room, breakers, figures, deadlineMs } = this.parts;
     const { intent, merchant, prepared } = claimed;
     const { organisationId, acquirer } = intent;
     const link = linkToAsk(acquirer, merchant, links);
@@ -64,14 +66,16 @@ export class Asking {
       return NOT_SENT;
     }
     if (link.prepare !== undefined && prepared === undefined) return NOT_SENT;
-    if (link.simulated)
-      return room.asking(organisationId, () => askUnderDeadline(link, claimed, deadlineMs, this.#onLate));
-    const attempt = breakers.begin(acquirer, organisationId, this.#hasAnotherWay(claimed));
+    const attempt = link.simulated
+      ? undefined
+      : breakers.begin(acquirer, organisationId, this.#hasAnotherWay(claimed));
     if (attempt === 'refused') return NOT_SENT;
+    const fromMs = performance.now();
     const answer = await room.asking(organisationId, () =>
       askUnderDeadline(link, claimed, deadlineMs, this.#onLate),
     );
-    breakers.end(acquirer, organisationId, endingOf(answer, intent), attempt);
+    figures.noteDuration(acquirer, performance.now() - fromMs);
+    if (!link.simulated) breakers.end(acquirer, organisationId, endingOf(answer, intent), attempt);
     return answer;
   }
 

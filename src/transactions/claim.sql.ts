@@ -1,4 +1,4 @@
-import { INTO_JOURNAL } from '../journal/journal.sql.js';
+import { INTO_JOURNAL, INTO_JOURNAL_OF_OPERATORS } from '../journal/journal.sql.js';
 import {
   bigint,
   boolean,
@@ -7,12 +7,20 @@ import {
   float,
   integer,
   json,
+  optionalBytes,
   optionalText,
   text,
 } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
 import { COMPLETABLE, MOST_COMPLETABLE, MOST_REFUNDABLE, REFUNDABLE, VOIDABLE } from './target-rules.js';
-import { type DirectClaim, storedDecisions, storedKvps, type TargetedClaim } from './transaction.js';
+import {
+  type DirectClaim,
+  type OpenedToken,
+  type OperatorsClaim,
+  storedDecisions,
+  storedKvps,
+  type TargetedClaim,
+} from './transaction.js';
 
 /** After the process that asks ($1), and the earliest epoch of them all ($2). */
 export const ASKED = columns<DirectClaim>(
@@ -39,17 +47,20 @@ export const ASKED = columns<DirectClaim>(
     decisions: json(storedDecisions),
     epoch: bigint(({ inFlight }) => inFlight.epoch),
     unseen: boolean(({ inFlight }) => inFlight.unseen),
+    user_id: integer(({ userId }) => userId),
   },
   { after: 2 },
 );
 
-/** Where tokens were opened, and by whom. Behind all the others. */
-export const OPENED = columns<DirectClaim>(
+/** Where tokens were opened, by whom and from where. Behind all the others. */
+export const OPENED = columns<OpenedToken>(
   'opened',
   {
-    organisation_id: integer(({ organisationId }) => organisationId),
-    audit: integer(({ audit }) => audit),
-    username: text(({ username }) => username),
+    organisation_id: integer(({ claim }) => claim.organisationId),
+    audit: integer(({ claim }) => claim.audit),
+    actor: text(({ claim }) => `user:${claim.username}`),
+    address: text(({ claim }) => claim.address),
+    mark: optionalBytes(({ mark }) => mark),
   },
   { after: ASKED.last },
 );
@@ -65,12 +76,12 @@ const PAST_EVERY_FENCE = `
 const INSERT_DIRECT = `
     INSERT INTO transaction (organisation_id, audit, merchant_id, amount_cents, created_at, completable_until,
       transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps, payment_details_key_version,
-      token_id, payment_details_sealed, bank_account, pricing, prepared)
+      token_id, payment_details_sealed, bank_account, pricing, prepared, user_id)
     SELECT organisation_id, audit, merchant_id, amount_cents,
       to_timestamp(created_ms / 1000), to_timestamp(completable_until_ms / 1000),
       transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps::json,
       payment_details_key_version, token_id, decode(payment_details_sealed, 'base64'), bank_account::json, decisions::json -> 'pricing',
-      (decisions::json -> 'prepared')::jsonb
+      (decisions::json -> 'prepared')::jsonb, user_id
     FROM ${ASKED.rows}
     WHERE ${PAST_EVERY_FENCE}
     ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING`;
@@ -93,8 +104,8 @@ export const CLAIM_DIRECT_WITH_TOKENS: Statement = {
       ${INSERT_DIRECT}
       RETURNING organisation_id, audit, merchant_id, token_id, correlation_id
     ), journalled AS (${INTO_JOURNAL}
-      SELECT inserted.organisation_id, inserted.merchant_id, 'user:' || opened.username, 'token.opened',
-        NULL::integer, inserted.token_id, inserted.audit, inserted.correlation_id
+      SELECT inserted.organisation_id, inserted.merchant_id, opened.actor, 'token.opened',
+        NULL::integer, inserted.token_id, inserted.audit, inserted.correlation_id, opened.address, decode(opened.mark, 'base64')
       FROM inserted JOIN ${OPENED.rows}
         ON opened.organisation_id = inserted.organisation_id AND opened.audit = inserted.audit
     )
@@ -135,24 +146,32 @@ export const ASKED_OF_TARGETS = columns<TargetedClaim>(
     currency: optionalText(({ currency }) => currency),
     kvps: json(({ kvps }) => storedKvps(kvps)),
     decisions: json(storedDecisions),
+    attestation: bytes(({ attestation }) => attestation),
     epoch: bigint(({ inFlight }) => inFlight.epoch),
     unseen: boolean(({ inFlight }) => inFlight.unseen),
+    user_id: integer(({ userId }) => userId),
   },
   { after: 2 },
 );
 
-/**
- * Commit A of operations on an earlier transaction. The target's row is locked, and then decides whether it allows the
- * operation; what it allows is inserted, unless somebody else has won the correlation ID; what was inserted, and only
- * that, is reserved on the target. Nothing that a client sends makes the statement fail.
- */
-export const CLAIM_TARGETED: Statement = {
-  name: 'claim-targeted',
-  text: `
-    WITH asked AS (
+/** Where operators have asked for them. Behind all the others. */
+export const ASKED_BY_OPERATORS = columns<OperatorsClaim>(
+  'ordered',
+  {
+    organisation_id: integer(({ claim }) => claim.organisationId),
+    audit: integer(({ claim }) => claim.audit),
+    actor: text(({ actor }) => actor),
+    address: optionalText(({ address }) => address),
+    detail: text(({ detail }) => detail),
+    mark: optionalBytes(({ mark }) => mark),
+  },
+  { after: ASKED_OF_TARGETS.last },
+);
+
+const INSERT_ALLOWED = `asked AS (
       SELECT organisation_id, audit, merchant_id, target_audit, amount_cents, to_timestamp(created_ms / 1000) AS created_at,
         to_timestamp(refundable_from_ms / 1000) AS refundable_from, transaction_type, correlation_id, reference, currency, kvps,
-        decisions::json AS decisions
+        decisions::json AS decisions, decode(attestation, 'base64') AS attestation, user_id
       FROM ${ASKED_OF_TARGETS.rows}
       WHERE ${PAST_EVERY_FENCE}
     ), allowed AS (
@@ -174,17 +193,19 @@ export const CLAIM_TARGETED: Statement = {
     ), inserted AS (
       INSERT INTO transaction (organisation_id, audit, merchant_id, target_audit, amount_cents, created_at,
         transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, bank_account, token_id, kvps,
-        pricing, prepared)
+        pricing, prepared, attestation, user_id)
       SELECT organisation_id, audit, merchant_id, target_audit, coalesce(amount_cents, target_amount_cents), created_at,
         transaction_type, correlation_id, reference, coalesce(currency, target_currency), acquirer, card_mask, card_type,
-        bank_account, token_id, kvps::json, decisions -> 'pricing', (decisions -> 'prepared')::jsonb
+        bank_account, token_id, kvps::json, decisions -> 'pricing', (decisions -> 'prepared')::jsonb, attestation, user_id
       FROM allowed
       -- As direct claims are: batches that share correlation IDs win them in the same order.
       ORDER BY correlation_id COLLATE "C", merchant_id
       ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING
-      RETURNING organisation_id, audit, target_audit, transaction_type, amount_cents, currency, acquirer, card_mask,
-        card_type, bank_account
-    )
+      RETURNING organisation_id, audit, merchant_id, target_audit, transaction_type, correlation_id, amount_cents, currency,
+        acquirer, card_mask, card_type, bank_account
+    )`;
+
+const RESERVE_ON_TARGETS = `
     UPDATE transaction target SET
       refunded_cents = CASE inserted.transaction_type
         WHEN 'refund' THEN target.refunded_cents + inserted.amount_cents ELSE target.refunded_cents END,
@@ -196,5 +217,27 @@ export const CLAIM_TARGETED: Statement = {
     WHERE target.organisation_id = inserted.organisation_id AND target.audit = inserted.target_audit
     RETURNING inserted.organisation_id AS "organisationId", inserted.audit, inserted.amount_cents AS "amountCents",
       inserted.currency, inserted.acquirer, inserted.card_mask AS "cardMask", inserted.card_type AS "cardType",
-      inserted.bank_account AS "bankAccount"`,
+      inserted.bank_account AS "bankAccount"`;
+
+/**
+ * Commit A of operations on an earlier transaction. The target's row is locked, and then decides whether it allows the
+ * operation; what it allows is inserted, unless somebody else has won the correlation ID; what was inserted, and only
+ * that, is reserved on the target. Nothing that a client sends makes the statement fail.
+ */
+export const CLAIM_TARGETED: Statement = {
+  name: 'claim-targeted',
+  text: `
+    WITH ${INSERT_ALLOWED}${RESERVE_ON_TARGETS}`,
+};
+
+/** The same, and the journal is told which operator has asked for what, and why. */
+export const CLAIM_TARGETED_BY_OPERATORS: Statement = {
+  name: 'claim-targeted-by-operators',
+  text: `
+    WITH ${INSERT_ALLOWED}, journalled AS (${INTO_JOURNAL_OF_OPERATORS}
+      SELECT inserted.organisation_id, inserted.merchant_id, ordered.actor, 'transaction.' || inserted.transaction_type,
+        inserted.audit, inserted.correlation_id, ordered.detail, ordered.address, decode(ordered.mark, 'base64')
+      FROM inserted JOIN ${ASKED_BY_OPERATORS.rows}
+        ON ordered.organisation_id = inserted.organisation_id AND ordered.audit = inserted.audit
+    )${RESERVE_ON_TARGETS}`,
 };

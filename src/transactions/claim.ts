@@ -1,20 +1,24 @@
 // Commit A: the correlation ID is won, the audit given, the intent stored as `unknown`, the target's amount reserved.
 
+import { openPenOf } from '../journal/pen.js';
 import { Batcher } from '../postgres/batcher.js';
 import type { Database } from '../postgres/database.js';
 import type { ShownBankAccount } from '../values/bank-account.js';
+import type { Histogram } from '../values/histogram.js';
 import type { Audit } from '../values/ids.js';
 import {
   ASKED,
+  ASKED_BY_OPERATORS,
   ASKED_OF_TARGETS,
   CLAIM_DIRECT,
   CLAIM_DIRECT_WITH_TOKENS,
   CLAIM_TARGETED,
+  CLAIM_TARGETED_BY_OPERATORS,
   HOLDERS_OF_CORRELATION_IDS,
   OPENED,
   TAKEN,
 } from './claim.sql.js';
-import type { DirectClaim, Intent, TargetedClaim } from './transaction.js';
+import type { DirectClaim, Intent, OpenedToken, OperatorsClaim, TargetedClaim } from './transaction.js';
 
 type FromTarget = Pick<Intent, 'organisationId' | 'audit' | 'amountCents' | 'currency' | 'acquirer'> & {
   readonly cardMask: string | null;
@@ -45,6 +49,11 @@ export class Claims {
     });
   }
 
+  /** Of each kind. */
+  get batchSizes(): Readonly<Record<string, Histogram>> {
+    return { claims: this.#direct.sizes, 'targeted claims': this.#targeted.sizes };
+  }
+
   /**
    * The audit that holds the correlation ID: the claim's own when it has won it, an earlier one otherwise. Nobody when a
    * client was told that there is no such transaction, and must not be proved wrong.
@@ -67,10 +76,22 @@ export class Claims {
     const values = [this.process.id, earliestEpoch(claims), ...ASKED.encode(claims)];
     const { rows } = await (openers.length === 0
       ? this.database.query<Key>(CLAIM_DIRECT, values)
-      : this.database.query<Key>(CLAIM_DIRECT_WITH_TOKENS, [...values, ...OPENED.encode(openers)]));
+      : this.database.query<Key>(CLAIM_DIRECT_WITH_TOKENS, [
+          ...values,
+          ...OPENED.encode(this.#marked(openers)),
+        ]));
     if (rows.length === claims.length) return unsorted.map(() => true);
     const won = new Set(rows.map(key));
     return unsorted.map((claim) => won.has(key(claim)));
+  }
+
+  #marked(openers: readonly DirectClaim[]): OpenedToken[] {
+    const pen = openPenOf(this.database);
+    return openers.map((claim) => {
+      const { organisationId, audit, username, tokenId, correlationId, address } = claim;
+      const entry = { organisationId, audit, tokenId, correlationId, address };
+      return { claim, mark: pen?.mark({ actor: `user:${username}`, action: 'token.opened', ...entry }) };
+    });
   }
 
   async #holdersOf(claims: readonly DirectClaim[]): Promise<readonly (Audit | undefined)[]> {
@@ -88,7 +109,13 @@ export class Claims {
       (one, other) => one.targetAudit - other.targetAudit || one.organisationId - other.organisationId,
     );
     const values = [this.process.id, earliestEpoch(claims), ...ASKED_OF_TARGETS.encode(claims)];
-    const { rows } = await this.database.query<FromTarget>(CLAIM_TARGETED, values);
+    const byOperators = claims.filter((claim) => claim.byOperator !== undefined);
+    const { rows } = await (byOperators.length === 0
+      ? this.database.query<FromTarget>(CLAIM_TARGETED, values)
+      : this.database.query<FromTarget>(CLAIM_TARGETED_BY_OPERATORS, [
+          ...values,
+          ...ASKED_BY_OPERATORS.encode(byOperators.flatMap((claim) => this.#markedByOperator(claim))),
+        ]));
     const reserved = new Map(rows.map((row) => [key(row), row]));
     return unsorted.map((claim) => {
       const row = reserved.get(key(claim));
@@ -101,6 +128,19 @@ export class Claims {
         ...(bankAccount !== null && { bankAccount }),
       };
     });
+  }
+
+  #markedByOperator(claim: TargetedClaim): OperatorsClaim[] {
+    const { byOperator, organisationId, audit, correlationId, transactionType } = claim;
+    if (byOperator === undefined) return [];
+    const entry = {
+      ...byOperator,
+      action: `transaction.${transactionType}`,
+      organisationId,
+      audit,
+      correlationId,
+    };
+    return [{ claim, mark: openPenOf(this.database)?.mark(entry), ...byOperator }];
   }
 }
 

@@ -6,10 +6,12 @@ import type { CardDetails } from '../values/card.js';
 import type { Audit } from '../values/ids.js';
 import type { Cents } from '../values/money.js';
 import type { InFlightRequest } from './search-fence.js';
-import type { Kvps } from './transaction.js';
+import type { AskedByOperator, Kvps } from './transaction.js';
 
 interface Common {
   readonly caller: Caller;
+  /** Where the request came from. */
+  readonly address: string;
   readonly merchant: Merchant;
   readonly correlationId: string;
   readonly inFlight: InFlightRequest;
@@ -36,6 +38,7 @@ export interface DirectCommand extends Common, Amount {
 
 interface OnTarget extends Common {
   readonly targetAudit: Audit;
+  readonly byOperator?: AskedByOperator;
 }
 
 export interface CompletionCommand extends OnTarget, Amount {
@@ -52,6 +55,13 @@ export interface VoidCommand extends OnTarget {
 
 /** An operation on an earlier transaction. */
 export type TargetedCommand = CompletionCommand | RefundCommand | VoidCommand;
+
+/** The same before it is in flight. */
+export type TargetedWish = TargetedCommand extends infer Kind
+  ? Kind extends TargetedCommand
+    ? Omit<Kind, 'inFlight'>
+    : never
+  : never;
 
 export type Command = DirectCommand | TargetedCommand;
 

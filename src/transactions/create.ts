@@ -9,6 +9,7 @@ import type { DataKeys } from '../vault/keys.js';
 import { seal } from '../vault/sealing.js';
 import type { Tokens } from '../vault/tokens.js';
 import type { Asking, Claimed } from './asking.js';
+import { attestedWords } from './attestation.js';
 import type { AuditLeases } from './audit-leases.js';
 import type { Claims } from './claim.js';
 import type { Clock } from './clock.js';
@@ -60,6 +61,7 @@ export class Creation {
   /** One direction, no way back; each step takes the previous step's value and may refuse. */
   async create(command: Command): Promise<Transaction> {
     const { passing, asking, finisher, room } = this.#parts;
+    const { trace } = command.inFlight;
     passing?.('received');
     const place = new LinkPlace(room, command.caller.organisationId);
     try {
@@ -70,14 +72,17 @@ export class Creation {
         opened = await this.#open(command);
         place.take(linkOf(opened));
         const priced = price(opened);
+        trace?.enter('claim');
         claimed = await this.#claim(priced); // commit A: nothing is sent before it
         passing?.('claimed');
+        trace?.enter('acquirer', claimed.intent.acquirer);
         answer = await asking.ask(claimed); // once, and no database connection is held
         while (answer.kind === 'not_sent' && claimed.others !== undefined) {
           const rerouted = await asking.reroute(claimed, claimed.others, place); // stored before the other link is asked
           if (rerouted === undefined) break;
           claimed = rerouted;
           passing?.('rerouted');
+          trace?.enter('acquirer', claimed.intent.acquirer);
           answer = await asking.ask(claimed);
         }
       } finally {
@@ -85,7 +90,9 @@ export class Creation {
         eraseCard(opened ?? command);
       }
       passing?.('answered');
+      trace?.enter('record');
       const transaction = await finisher.finish(claimed.intent, answer); // commit B: nothing is answered before it
+      trace?.leave();
       passing?.('recorded');
       return transaction;
     } finally {
@@ -149,7 +156,10 @@ export class Creation {
     const { caller, merchant, correlationId, reference, currency, kvps, amountCents, method } = priced;
     const { organisationId } = caller;
     const key = await keys.newest(organisationId, merchant.id);
-    const place = paymentDetailsPlace({ organisationId, merchantId: merchant.id }, audit);
+    const place = paymentDetailsPlace(
+      { organisationId, merchantId: merchant.id },
+      { audit, transactionType: priced.operation, amountCents, currency, paymentMethod: method.kind },
+    );
     const claim: DirectClaim = {
       organisationId,
       audit,
@@ -166,6 +176,8 @@ export class Creation {
       ...(method.tokenId !== undefined && { tokenId: method.tokenId }),
       ...(priced.pricing && { pricing: priced.pricing }),
       username: caller.username,
+      address: priced.address,
+      userId: caller.userId,
       inFlight: priced.inFlight,
       kvps,
       acquirer: priced.acquirer,
@@ -184,26 +196,30 @@ export class Creation {
   }
 
   async #claimTargeted(audit: Audit, priced: OpenedTargeted): Promise<Claimed> {
-    const { claims, orders } = this.#parts;
+    const { claims, keys, orders } = this.#parts;
     const { caller, merchant, correlationId, reference, kvps, targetAudit, operation } = priced;
     const prepared = await this.#prepareTargeted(audit, priced);
+    const asked = {
+      organisationId: caller.organisationId,
+      audit,
+      merchantId: merchant.id,
+      transactionType: operation,
+      correlationId,
+      createdMs: priced.atMs,
+      refundableFromMs: refundableFromMs(priced.atMs, merchant),
+      reference,
+      targetAudit,
+      ...(operation !== 'void' && { amountCents: priced.amountCents, currency: priced.currency }),
+      kvps,
+      ...(priced.pricing && { pricing: priced.pricing }),
+      userId: caller.userId,
+      inFlight: priced.inFlight,
+      ...(prepared !== undefined && { prepared }),
+      ...(priced.byOperator && { byOperator: priced.byOperator }),
+    };
+    const attestation = await keys.attest(attestedWords(asked));
     for (let attempt = 1; ; attempt += 1) {
-      const intent = await claims.targeted({
-        organisationId: caller.organisationId,
-        audit,
-        merchantId: merchant.id,
-        transactionType: operation,
-        correlationId,
-        createdMs: priced.atMs,
-        refundableFromMs: refundableFromMs(priced.atMs, merchant),
-        reference,
-        targetAudit,
-        ...(operation !== 'void' && { amountCents: priced.amountCents, currency: priced.currency }),
-        kvps,
-        ...(priced.pricing && { pricing: priced.pricing }),
-        inFlight: priced.inFlight,
-        ...(prepared !== undefined && { prepared }),
-      });
+      const intent = await claims.targeted({ attestation, ...asked });
       if (intent !== undefined) {
         const order = orders.onTarget(operation, intent, targetAudit);
         return { intent, merchant, order, prepared };
@@ -239,9 +255,8 @@ export class Creation {
     const taken = await this.#correlationIdTaken(command);
     if (taken !== undefined) return taken;
     // A server that was left behind must not refuse by what it knew of the target.
-    const target = await this.#parts.lookup.provenByAudit(command.caller, command.targetAudit, [
-      command.merchant.id,
-    ]);
+    const { caller, merchant, targetAudit } = command;
+    const target = await this.#parts.lookup.provenByAudit(caller, targetAudit, [merchant.id]);
     return refusalByTarget(command, target, command.atMs);
   }
 

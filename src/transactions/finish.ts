@@ -9,6 +9,7 @@ import type { Lookup } from './lookup.js';
 import { outcomeOf } from './outcome.js';
 import type { Records } from './record.js';
 import type { InDoubt, Intent, Outcome, Transaction } from './transaction.js';
+import type { TransactionFigures } from './transaction-figures.js';
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
@@ -18,6 +19,8 @@ const PATIENCE_MS = 2_000;
 const STRAGGLING_STATEMENT_MS = 30_000;
 
 const IN_DOUBT = 'in doubt';
+/** What a client is told meanwhile. */
+const UNKNOWN = { status: 'unknown' } as const;
 type Ending = Outcome | typeof IN_DOUBT;
 
 export interface FinisherParts {
@@ -27,6 +30,7 @@ export interface FinisherParts {
   /** This process in the registry. */
   readonly process: { readonly heartbeatMs: number };
   readonly clock: Clock;
+  readonly figures: TransactionFigures;
   /** Called when a transaction was handed to the resolver. */
   readonly onDoubt: () => void;
 }
@@ -41,6 +45,7 @@ export class Finisher {
   async finish(intent: Intent, answer: Answer): Promise<Transaction> {
     if (answer.kind === 'unknown') {
       await this.#commitB(intent, IN_DOUBT);
+      this.parts.figures.note(intent, UNKNOWN);
       const code = answer.reason === 'timeout' ? 'acquirer_timeout' : 'acquirer_answer_unreadable';
       throw fault(code, 'outcome', intent.audit);
     }
@@ -54,9 +59,14 @@ export class Finisher {
     // Here and wherever a payment passes, named members stand before what is spread: V8 gives an object that begins
     // with a spread and then grows a new shape each time, which cost more than all the rest of a purchase.
     const stored = await this.#commitB(intent, outcome);
-    if (stored === 'as answered') return { refundedCents: 0, ...intent, ...outcome };
-    if (stored === 'later') throw fault('acquirer_timeout', 'outcome', intent.audit);
-    return this.#asStored(intent);
+    if (stored === 'as answered') {
+      this.parts.figures.note(intent, outcome);
+      return { refundedCents: 0, ...intent, ...outcome };
+    }
+    const transaction = stored === 'perhaps' ? await this.#asStored(intent) : undefined;
+    this.parts.figures.note(intent, transaction ?? UNKNOWN);
+    if (transaction === undefined) throw fault('acquirer_timeout', 'outcome', intent.audit);
+    return transaction;
   }
 
   /**
@@ -143,15 +153,12 @@ export class Finisher {
     return kept;
   }
 
-  async #asStored(intent: Intent): Promise<Transaction> {
-    const inDoubt = fault('acquirer_timeout', 'outcome', intent.audit);
+  /** Undefined while it is in doubt. */
+  async #asStored(intent: Intent): Promise<Transaction | undefined> {
     // What was there already may have been committed without its standby: it is proven before it is told.
     const stored = await this.parts.lookup
       .provenByAudit(intent, intent.audit, [intent.merchantId])
-      .catch(() => {
-        throw inDoubt;
-      });
-    if (stored === undefined || stored.status === 'unknown') throw inDoubt;
-    return stored;
+      .catch(() => undefined);
+    return stored?.status === 'unknown' ? undefined : stored;
   }
 }

@@ -6,8 +6,8 @@ import type { Audit, CustomerId, MerchantId, OrganisationId, TokenId } from '../
 import type { Page, PageEnd } from '../values/page.js';
 import { settlementCutOff } from '../values/settlement.js';
 import { TOKENS_EVER_OF_CUSTOMER } from '../vault/tokens.sql.js';
-import { COUNT_REFERENCES } from './history.sql.js';
-import { HISTORY_PAGES, type HistoryPath } from './history-page.js';
+import { COUNT_REFERENCES, COUNT_REFERENCES_ANYWHERE } from './history.sql.js';
+import { HISTORY_PAGES, HISTORY_PAGES_ANYWHERE, type HistoryPath } from './history-page.js';
 import { notProven, type TransactionRow, transactionFrom } from './lookup.js';
 import type { Transaction, TransactionStatus, TransactionType } from './transaction.js';
 
@@ -28,19 +28,41 @@ export interface HistoryFilter {
   readonly customerId?: CustomerId | undefined;
   readonly tokenId?: TokenId | undefined;
   readonly targetAudit?: Audit | undefined;
+  readonly acquirer?: string | undefined;
+  /** Empty: without one. */
+  readonly responseCode?: string | undefined;
+  readonly currency?: string | undefined;
 }
 
-export interface HistoryWish extends HistoryFilter {
-  readonly organisationId: OrganisationId;
-  readonly merchantIds: readonly MerchantId[];
+interface WishedPage extends HistoryFilter {
   readonly limit: number;
   readonly after?: PageEnd | undefined;
   readonly nowMs: number;
 }
 
-/** A merchant's transactions; or those of one token. */
-interface Lane {
+export interface HistoryWish extends WishedPage {
+  readonly organisationId: OrganisationId;
+  readonly merchantIds: readonly MerchantId[];
+}
+
+export interface MerchantKey {
+  readonly organisationId: OrganisationId;
   readonly merchantId: MerchantId;
+}
+
+/** Over several organisations. Customers, tokens and audits are numbers within one. */
+export interface HistoryAnywhereWish extends Omit<WishedPage, 'customerId' | 'tokenId' | 'targetAudit'> {
+  readonly merchants: readonly MerchantKey[];
+}
+
+/** What is walked for: of one organisation, or of all that the merchants are of. */
+interface Wish extends WishedPage {
+  readonly organisationId?: OrganisationId;
+  readonly merchants: readonly MerchantKey[];
+}
+
+/** A merchant's transactions; or those of one token. */
+interface Lane extends MerchantKey {
   readonly tokenId?: TokenId;
 }
 
@@ -78,11 +100,21 @@ export class History {
   /** `connections`: for lists of an organisation, whose statements have little time. */
   constructor(private readonly connections: { of(organisationId: OrganisationId): Queryable }) {}
 
-  async page(wish: HistoryWish): Promise<Page<Transaction>> {
-    const database = this.connections.of(wish.organisationId);
+  page({ organisationId, merchantIds, ...wish }: HistoryWish): Promise<Page<Transaction>> {
+    const merchants = merchantIds.map((merchantId) => ({ organisationId, merchantId }));
+    return this.#page({ ...wish, organisationId, merchants }, this.connections.of(organisationId));
+  }
+
+  /** For operators, on a connection of their own. */
+  pageAnywhere(wish: HistoryAnywhereWish, database: Queryable): Promise<Page<Transaction>> {
+    return this.#page(wish, database);
+  }
+
+  async #page(wish: Wish, database: Queryable): Promise<Page<Transaction>> {
     try {
       const walk = await this.#walkFor(wish, database);
-      const page = database.query<Row>(HISTORY_PAGES[walk.path], parametersOf(wish, walk));
+      const pages = wish.organisationId === undefined ? HISTORY_PAGES_ANYWHERE : HISTORY_PAGES;
+      const page = database.query<Row>(pages[walk.path], parametersOf(wish, walk));
       // Nothing is left out because the server was left behind: it could not have committed this.
       const { rows } = await page.catch(notProven);
       return pageOf(rows, wish.limit);
@@ -92,25 +124,20 @@ export class History {
   }
 
   /** The index by which the fewest rows have to be looked at. */
-  async #walkFor(wish: HistoryWish, database: Queryable): Promise<Walk> {
-    const { customerId, tokenId, reference, merchantIds } = wish;
+  async #walkFor(wish: Wish, database: Queryable): Promise<Walk> {
+    const { customerId, tokenId, reference, merchants } = wish;
     const along = (path: HistoryPath, sinceMs = wish.fromMs): Walk => {
-      return {
-        path,
-        lanes: merchantIds.map((merchantId) => ({ merchantId })),
-        sinceMs,
-        looks: LOOKS_AT_MOST,
-      };
+      return { path, lanes: merchants, sinceMs, looks: LOOKS_AT_MOST };
     };
     if (customerId !== undefined) {
       return { ...along('token'), lanes: await this.#tokensOf(wish, customerId, database) };
     }
     if (tokenId !== undefined) {
-      return { ...along('token'), lanes: merchantIds.map((merchantId) => ({ merchantId, tokenId })) };
+      return { ...along('token'), lanes: merchants.map((merchant) => ({ ...merchant, tokenId })) };
     }
     if (wish.targetAudit !== undefined) return along('target');
     if (reference !== undefined && (await this.#isRare(wish, reference, database))) {
-      return { ...along('reference'), looks: (SORTED_AT_MOST + 1) * merchantIds.length };
+      return { ...along('reference'), looks: (SORTED_AT_MOST + 1) * merchants.length };
     }
     if (wish.transactionType !== undefined && wish.transactionType !== 'purchase') return along('type');
     // Nothing else is ever pending.
@@ -120,7 +147,7 @@ export class History {
   }
 
   async #tokensOf(
-    { organisationId, merchantIds, tokenId }: HistoryWish,
+    { organisationId, merchants, tokenId }: Wish,
     customerId: CustomerId,
     database: Queryable,
   ): Promise<Lane[]> {
@@ -129,36 +156,40 @@ export class History {
       TOKENS_EVER_OF_CUSTOMER,
       values,
     );
-    return rows
-      .filter(({ id, merchantId }) => merchantIds.includes(merchantId) && id === (tokenId ?? id))
-      .map(({ id, merchantId }) => ({ merchantId, tokenId: id }));
+    return rows.flatMap(({ id, merchantId }) => {
+      const merchant = merchants.find((one) => one.merchantId === merchantId);
+      return merchant === undefined || id !== (tokenId ?? id) ? [] : [{ ...merchant, tokenId: id }];
+    });
   }
 
   async #isRare(
-    { organisationId, merchantIds }: HistoryWish,
+    { organisationId, merchants }: Wish,
     reference: string,
     database: Queryable,
   ): Promise<boolean> {
-    const values = [organisationId, merchantIds, reference, SORTED_AT_MOST + 1];
-    const { rows } = await database.query<{ count: number }>(COUNT_REFERENCES, values);
+    const statement = organisationId === undefined ? COUNT_REFERENCES_ANYWHERE : COUNT_REFERENCES;
+    const whose = organisationId ?? merchants.map((merchant) => merchant.organisationId);
+    const ofMerchants = merchants.map(({ merchantId }) => merchantId);
+    const values = [whose, ofMerchants, reference, SORTED_AT_MOST + 1];
+    const { rows } = await database.query<{ count: number }>(statement, values);
     return (rows[0] as { count: number }).count <= SORTED_AT_MOST;
   }
 }
 
 /** Since when every match was made, unless it was in doubt for long: transactions are decided within moments. */
-function lately({ settlementDate, status, nowMs }: HistoryWish): number {
+function lately({ settlementDate, status, nowMs }: Wish): number {
   if (settlementDate !== undefined)
     return settlementCutOff(previousBusinessDay(settlementDate)) - ACQUIRERS_DAY_DIFFERS_MS;
   return status === 'unknown' ? nowMs - RESOLVER_HAS_IT_MS : Number.NEGATIVE_INFINITY;
 }
 
 /** Before when every match was made. */
-function latest({ settlementDate, beforeMs = Number.POSITIVE_INFINITY }: HistoryWish): number {
+function latest({ settlementDate, beforeMs = Number.POSITIVE_INFINITY }: Wish): number {
   if (settlementDate === undefined) return beforeMs;
   return Math.min(beforeMs, settlementCutOff(settlementDate) + ACQUIRERS_DAY_DIFFERS_MS);
 }
 
-function parametersOf(wish: HistoryWish, { path, lanes, sinceMs, looks }: Walk): unknown[] {
+function parametersOf(wish: Wish, { path, lanes, sinceMs, looks }: Walk): unknown[] {
   const beforeUs = latest(wish) * 1000;
   const { place, id } = wish.after ?? { place: 'Infinity', id: 0 };
   const goesOn = Number(place) <= beforeUs;
@@ -166,7 +197,7 @@ function parametersOf(wish: HistoryWish, { path, lanes, sinceMs, looks }: Walk):
   const wanted = wish.limit + 1;
   const kept = Math.min(wanted, Math.max(2, Math.ceil(KEPT_AT_MOST / Math.max(1, lanes.length))));
   return [
-    wish.organisationId,
+    wish.organisationId ?? lanes.map(({ organisationId }) => organisationId),
     lanes.map(({ merchantId }) => merchantId),
     lanes.map(({ tokenId }) => tokenId ?? null),
     microseconds(sinceMs),
@@ -186,20 +217,18 @@ function parametersOf(wish: HistoryWish, { path, lanes, sinceMs, looks }: Walk):
     wish.targetAudit ?? null,
     Math.ceil(LOOKS_AT_LEAST / Math.max(1, lanes.length)),
     LOOKS_FOR_MS,
+    wish.acquirer ?? null,
+    wish.responseCode ?? null,
+    wish.currency ?? null,
     ...(path === 'lately' ? [microseconds(wish.fromMs)] : []),
   ];
 }
 
 /** Whether some of what is looked at may not match. */
-function filtered({
-  status,
-  cardType,
-  lastFour,
-  amountCents,
-  settlementDate,
-  ...wish
-}: HistoryWish): boolean {
+function filtered({ status, cardType, lastFour, amountCents, settlementDate, ...wish }: Wish): boolean {
+  const { acquirer, responseCode, currency } = wish;
   const others = [wish.transactionType, wish.paymentMethod, wish.reference, wish.targetAudit];
+  others.push(acquirer, responseCode, currency);
   return [status, cardType, lastFour, amountCents, settlementDate, ...others].some(
     (filter) => filter !== undefined,
   );
@@ -213,14 +242,23 @@ function finite(us: number): number | null {
   return Number.isFinite(us) ? us : null;
 }
 
-/** Short of the limit, and still with a next page, where the horizon came first. */
+/**
+ * Short of the limit, and still with a next page, where the horizon came first. Never ends between two of the same moment and number,
+ * which two organisations may have: the next page begins behind both.
+ */
 function pageOf(rows: readonly Row[], limit: number): Page<Transaction> {
   const found = rows.filter(({ audit }) => audit !== null);
-  const items = found.slice(0, limit).map(transactionFrom);
+  let shown = Math.min(limit, found.length);
+  while (shown > 1 && isSamePlace(found[shown - 1], found[shown])) shown -= 1;
+  const items = found.slice(0, shown).map(transactionFrom);
   const { horizonUs = null, horizonAudit = null } = rows[0] ?? {};
-  const last = found.length > limit ? found[limit - 1] : undefined;
+  const last = found.length > shown ? found[shown - 1] : undefined;
   if (last !== undefined) return { items, end: endAt(last.createdUs, last.audit) };
   return { items, end: horizonUs === null ? undefined : endAt(horizonUs, horizonAudit) };
+}
+
+function isSamePlace(one: Row | undefined, other: Row | undefined): boolean {
+  return other !== undefined && one?.createdUs === other.createdUs && one.audit === other.audit;
 }
 
 function endAt(us: number | null, audit: number | null): PageEnd {

@@ -3,6 +3,7 @@ import type { Caller, Merchant } from '../merchants/callers.js';
 import { Batcher } from '../postgres/batcher.js';
 import type { Columns, EntryOf } from '../postgres/columns.js';
 import { type Database, DatabaseUnavailable, type Statement } from '../postgres/database.js';
+import type { Histogram } from '../values/histogram.js';
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 import type { BatchOptions } from './claim.js';
 import {
@@ -68,6 +69,11 @@ export class Lookup {
       (wanted) => this.#find(PROVE_BY_CORRELATION_ID, CORRELATION_IDS, wanted).catch(notProven),
       oneLane,
     );
+  }
+
+  /** Of each kind. */
+  get batchSizes(): Readonly<Record<string, Histogram>> {
+    return { 'look-ups': this.#byAudit.sizes, searches: this.#byCorrelationId.sizes };
   }
 
   /** Where there is none, or its outcome is open, that is certain. */

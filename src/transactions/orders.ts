@@ -15,10 +15,9 @@ import type { CardDetails } from '../values/card.js';
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 import { cardFromSecrets } from '../vault/account.js';
 import type { DataKeys } from '../vault/keys.js';
-import { open } from '../vault/sealing.js';
 import type { AcquirerReference } from './acquirer-reference.js';
 import { SEALED_CARD, STORED_TARGET } from './orders.sql.js';
-import { paymentDetailsPlace } from './payment-details.js';
+import { type PaymentSeal, paymentDetailsPlace } from './payment-details.js';
 import type { Intent } from './transaction.js';
 
 type Direct = Payment | StandaloneRefund;
@@ -30,8 +29,7 @@ export type Ordered = Pick<
   'organisationId' | 'audit' | 'merchantId' | 'amountCents' | 'currency' | 'createdMs'
 >;
 
-interface SealedCard {
-  readonly audit: Audit;
+interface SealedCard extends PaymentSeal {
   readonly merchantId: MerchantId;
   readonly keyVersion: number;
   readonly sealed: Buffer;
@@ -133,8 +131,7 @@ export class Orders {
     const [row] = rows;
     if (row === undefined) throw new CardDestroyed();
     const { merchantId, keyVersion, sealed } = row;
-    const key = await keys.version(organisationId, merchantId, keyVersion);
-    const place = paymentDetailsPlace({ organisationId, merchantId }, row.audit);
-    return cardFromSecrets(open(key, place, sealed));
+    const place = paymentDetailsPlace({ organisationId, merchantId }, row);
+    return cardFromSecrets(await keys.open(place, keyVersion, sealed));
   }
 }

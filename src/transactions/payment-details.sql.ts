@@ -1,6 +1,10 @@
 import type { Statement } from '../postgres/database.js';
 import { RESEALED } from '../vault/rotation.sql.js';
 
+/** Of a row of `transaction`: what the seal of its payment details is bound to. */
+export const PAYMENT_SEAL = `transaction_type AS "transactionType", amount_cents AS "amountCents", currency,
+      CASE WHEN bank_account IS NULL THEN 'card' ELSE 'bank_account' END AS "paymentMethod"`;
+
 export const OLDER_PAYMENT_DETAILS_LEFT: Statement = {
   name: '',
   text: `
@@ -15,13 +19,14 @@ export const COUNT_OLDER_PAYMENT_DETAILS: Statement = {
     WHERE organisation_id = $1 AND merchant_id = $2 AND payment_details_key_version < $3`,
 };
 
-/** What another rotation or a request has locked is left to it, or to the next pass. */
-export const TAKE_OLDER_PAYMENT_DETAILS: Statement = {
-  name: 'take-older-payment-details',
+export const OLDER_PAYMENT_DETAILS: Statement = {
+  name: 'older-payment-details',
   text: `
-    SELECT audit AS row, payment_details_key_version AS "keyVersion", payment_details_sealed AS sealed FROM transaction
+    SELECT audit AS row, payment_details_key_version AS "keyVersion", payment_details_sealed AS sealed, audit, ${PAYMENT_SEAL}
+    FROM transaction
     WHERE organisation_id = $1 AND merchant_id = $2 AND payment_details_key_version < $3 AND audit > $5
-    ORDER BY audit LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED`,
+      AND audit <> ALL ($6::integer[])
+    ORDER BY audit LIMIT $4`,
 };
 
 export const RESEAL_PAYMENT_DETAILS: Statement = {

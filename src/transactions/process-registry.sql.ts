@@ -5,7 +5,8 @@ import type { OrganisationId } from '../values/ids.js';
 export const REGISTER_PROCESS: Statement = {
   name: '',
   text: `
-    INSERT INTO process (machine, pid) VALUES ($1, $2) RETURNING id, (SELECT installation FROM gateway) AS installation`,
+    INSERT INTO process (machine, pid, knows_seals, seal_form) VALUES ($1, $2, true, 2)
+    RETURNING id, (SELECT installation FROM gateway) AS installation`,
 };
 
 /** After the process, its epochs and its links. */

@@ -1,7 +1,9 @@
 // Commit B: the outcome is stored, and the reservation on the target settled or released.
 
+import { openPenOf } from '../journal/pen.js';
 import { Batcher } from '../postgres/batcher.js';
 import type { Database, Statement } from '../postgres/database.js';
+import type { Histogram } from '../values/histogram.js';
 import { settlementCalendar } from '../values/settlement.js';
 import type { BatchOptions } from './claim.js';
 import type { Clock } from './clock.js';
@@ -55,6 +57,15 @@ export class Records {
     this.#doubts = new Batcher((doubts) => this.#handOver(doubts), options);
   }
 
+  /** Of each kind. */
+  get batchSizes(): Readonly<Record<string, Histogram>> {
+    return {
+      records: this.#direct.sizes,
+      'targeted records': this.#targeted.sizes,
+      resolutions: this.#resolutions.sizes,
+    };
+  }
+
   /**
    * Stores the outcome. False when what is stored may be something else: the transaction was decided meanwhile, the resolver
    * has taken it, or it settles on a later day than was answered.
@@ -67,7 +78,14 @@ export class Records {
   /** Stores what became of a transaction in doubt, and the journal entry. False when another attempt has decided, or will. */
   resolve(intent: InDoubt, outcome: Outcome, attempt: number, detail: string): Promise<boolean> {
     const { organisationId } = intent;
-    return this.#resolutions.submit({ organisationId, intent, outcome, attempt, detail });
+    const entry = {
+      actor: 'gateway:resolver',
+      action: 'transaction.resolved',
+      organisationId,
+      audit: intent.audit,
+    };
+    const mark = openPenOf(this.parts.database)?.mark({ ...entry, detail });
+    return this.#resolutions.submit({ organisationId, intent, outcome, attempt, detail, mark });
   }
 
   async handToResolver(intent: InDoubt): Promise<void> {

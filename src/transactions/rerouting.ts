@@ -1,10 +1,11 @@
 // A payment that was certainly not sent goes over another link. That is stored before the other link is asked: whoever resolves it,
 // in whatever process and after whatever crash, asks the link that it may have been sent over.
+import { openPenOf } from '../journal/pen.js';
 import { Batcher } from '../postgres/batcher.js';
 import type { Database } from '../postgres/database.js';
 import type { BatchOptions } from './claim.js';
 import { MOVES, REROUTE } from './rerouting.sql.js';
-import type { Move } from './transaction.js';
+import type { JournalledMove, Move } from './transaction.js';
 
 export class Rerouting {
   readonly #moves: Batcher<Move, boolean>;
@@ -21,10 +22,17 @@ export class Rerouting {
     return this.#moves.submit(move).catch(() => false);
   }
 
+  #journalled(move: Move): JournalledMove {
+    const { organisationId, audit, before, acquirer } = move;
+    const detail = `not sent over ${before}, moved to ${acquirer}`;
+    const entry = { actor: 'gateway:routes', action: 'transaction.rerouted', organisationId, audit, detail };
+    return { ...move, detail, mark: openPenOf(this.database)?.mark(entry) };
+  }
+
   async #store(moves: readonly Move[]): Promise<readonly boolean[]> {
     const { rows } = await this.database.query<Pick<Move, 'organisationId' | 'audit'>>(
       REROUTE,
-      MOVES.encode(moves),
+      MOVES.encode(moves.map((move) => this.#journalled(move))),
     );
     const moved = new Set(rows.map(({ organisationId, audit }) => `${organisationId}/${audit}`));
     return moves.map(({ organisationId, audit }) => moved.has(`${organisationId}/${audit}`));

@@ -29,9 +29,18 @@ export const BEGIN_REVERSAL: Statement = {
       WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND resolve_attempts = $3
       RETURNING organisation_id, merchant_id, audit
     ), journalled AS (${INTO_JOURNAL_OF_TRANSACTIONS}
-      SELECT organisation_id, merchant_id, 'gateway:resolver', 'transaction.reversal_begun', audit, $4::text FROM begun
+      SELECT organisation_id, merchant_id, 'gateway:resolver', 'transaction.reversal_begun', audit, $4::text, $5::bytea FROM begun
     )
     SELECT audit FROM begun`,
+};
+
+/** Due at once, unless it is so soon already that a resolver may be asking. */
+export const MAKE_DUE: Statement = {
+  name: '',
+  text: `
+    UPDATE transaction SET resolve_at = now()
+    WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND resolve_at > now() + $3 * interval '1 millisecond'
+    RETURNING audit`,
 };
 
 export const POSTPONE: Statement = {

@@ -1,9 +1,12 @@
 // Finds out what became of every transaction in doubt, and never gives up. Any number of processes may run it.
+
 import type { MoneyOperation, Prepared } from '../acquirers/contract.js';
 import { inquireUnderDeadline, reverseUnderDeadline } from '../acquirers/deadline.js';
 import type { AcquirerLinks } from '../acquirers/links.js';
+import { openPenOf } from '../journal/pen.js';
 import type { Database } from '../postgres/database.js';
 import type { Audit } from '../values/ids.js';
+import { DEADLINES_OF_AN_ATTEMPT } from './asking-now.js';
 import type { Clock } from './clock.js';
 import { DeadProcesses } from './dead-processes.js';
 import type { Orders } from './orders.js';
@@ -79,8 +82,9 @@ export class Resolver {
     let total = 0;
     const unanswered = new Map<string, number>();
     for (;;) {
-      // An inquiry and a reversal fit into three deadlines; after that another resolver may try.
-      const { rows } = await database.query<DueRow>(TAKE_DUE, [BATCH, 3 * deadlineMs]);
+      // An inquiry and a reversal fit into these; after that another resolver may try.
+      const leaseMs = DEADLINES_OF_AN_ATTEMPT * deadlineMs;
+      const { rows } = await database.query<DueRow>(TAKE_DUE, [BATCH, leaseMs]);
       await Promise.all(
         rows.map(async ({ targetAudit, completableUntilMs, ...row }) => {
           const doubt: Doubt = {
@@ -138,7 +142,15 @@ export class Resolver {
     const { database, clock, onResolved } = this.parts;
     const { organisationId, audit, attempt } = doubt;
     const decision = resolved(doubt, 'reversal begun', 'inquiry', attempt, clock.now());
-    const values = [organisationId, audit, attempt, inWords(decision)];
+    const detail = inWords(decision);
+    const entry = {
+      actor: 'gateway:resolver',
+      action: 'transaction.reversal_begun',
+      organisationId,
+      audit,
+      detail,
+    };
+    const values = [organisationId, audit, attempt, detail, openPenOf(database)?.mark(entry) ?? null];
     const { rows } = await database.query(BEGIN_REVERSAL, values);
     if (rows.length === 1) onResolved(decision);
     return rows.length === 1;

@@ -89,6 +89,11 @@ export class Room {
     return tooMany(ownWaiting, most - waiting) && ownWaiting >= most / (this.#underWay.tenants + 1);
   }
 
+  /** How many are under way. */
+  get inFlight(): number {
+    return this.#underWay.total;
+  }
+
   /** How many wait for this process, and not for an acquirer. */
   get waiting(): number {
     return this.#underWay.total - this.#asking.total;

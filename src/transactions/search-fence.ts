@@ -6,6 +6,7 @@ import { Batcher } from '../postgres/batcher.js';
 import { type Database, isLockTimeout } from '../postgres/database.js';
 import { fault } from '../values/faults.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
+import type { Trace } from '../values/trace.js';
 import { FENCED, FORGET_FENCES, RAISE_FENCES } from './search-fence.sql.js';
 
 /** A request that creates a transaction, from its receipt until it is answered. */
@@ -22,6 +23,8 @@ export interface InFlightRequest {
   begun: boolean;
   /** It must not begin any more. */
   turnedAway: boolean;
+  /** Where its client has named one. */
+  trace?: Trace | undefined;
 }
 
 export interface CorrelationKey {
@@ -102,13 +105,14 @@ export class SearchFence {
   }
 
   /** A request that creates a transaction is received just now, or was received in an earlier epoch. */
-  arrive(correlationId: string, earlierEpoch?: number): InFlightRequest {
+  arrive(correlationId: string, earlierEpoch?: number, trace?: Trace): InFlightRequest {
     const request = {
       correlationId,
       epoch: earlierEpoch ?? this.#epoch,
       unseen: earlierEpoch !== undefined,
       begun: false,
       turnedAway: false,
+      trace,
     };
     const others = this.#inFlight.get(correlationId);
     if (others === undefined) this.#inFlight.set(correlationId, [request]);

@@ -1,6 +1,15 @@
 import { INTO_EVENTS } from '../events/events.sql.js';
 import { INTO_JOURNAL_OF_TRANSACTIONS } from '../journal/journal.sql.js';
-import { columns, date, float, integer, optionalText, smallint, text } from '../postgres/columns.js';
+import {
+  columns,
+  date,
+  float,
+  integer,
+  optionalBytes,
+  optionalText,
+  smallint,
+  text,
+} from '../postgres/columns.js';
 import type { InDoubt, Recording, Resolution } from './transaction.js';
 
 // The one home of the status of transactions: nothing else sets it. Each fragment changes it, and writes the events about the
@@ -31,11 +40,11 @@ const CARD_OF_VOIDED = `
         payment_details_key_version = CASE WHEN NOT merged.voided THEN t.payment_details_key_version END`;
 
 /** What an event has to know. */
-const SUBJECT = `t.organisation_id, t.merchant_id, t.audit, t.version, t.status`;
+const SUBJECT = `t.organisation_id, t.merchant_id, t.audit, t.version, t.status, t.user_id`;
 const FOR_EVENTS = `${SUBJECT}, t.decided_at AS told_at`;
 
 const EVENT = `${INTO_EVENTS}
-    SELECT organisation_id, merchant_id, audit, version, 'transaction.' || status, told_at`;
+    SELECT organisation_id, merchant_id, audit, version, 'transaction.' || status, told_at, user_id`;
 
 export const ANSWERS = columns<Recording>(
   'answer',
@@ -119,21 +128,22 @@ export const DECIDE_TARGETED = `${OPENED},
         CASE WHEN transaction_type = 'refund' THEN amount_cents ELSE 0 END AS refund_cents_back,
         transaction_type = 'completion' AS completion_back,
         transaction_type = 'void' AS void_back,
-        false AS voided
+        false AS voided, NULL::integer AS voider_id
       FROM decided WHERE NOT happened
       UNION ALL
-      SELECT organisation_id, target_audit, 0, false, false, true
+      SELECT organisation_id, target_audit, 0, false, false, true, user_id
       FROM decided WHERE happened AND transaction_type = 'void'
       UNION ALL
       SELECT undone.organisation_id, undone.target_audit,
         CASE WHEN undone.transaction_type = 'refund' THEN undone.amount_cents ELSE 0 END,
-        undone.transaction_type = 'completion', false, false
+        undone.transaction_type = 'completion', false, false, NULL
       FROM decided JOIN transaction undone
         ON undone.organisation_id = decided.organisation_id AND undone.audit = decided.target_audit
       WHERE decided.happened AND decided.transaction_type = 'void' AND undone.target_audit IS NOT NULL
     ), merged AS (
       SELECT organisation_id, audit, sum(refund_cents_back) AS refund_cents_back,
-        bool_or(completion_back) AS completion_back, bool_or(void_back) AS void_back, bool_or(voided) AS voided
+        bool_or(completion_back) AS completion_back, bool_or(void_back) AS void_back, bool_or(voided) AS voided,
+        max(voider_id) AS voider_id
       FROM effects GROUP BY organisation_id, audit ORDER BY audit
     ), applied AS (
       UPDATE transaction t SET
@@ -146,12 +156,12 @@ export const DECIDE_TARGETED = `${OPENED},
         decided_at = CASE WHEN merged.voided THEN ${NOW} ELSE t.decided_at END,${CARD_OF_VOIDED}
       FROM merged
       WHERE t.organisation_id = merged.organisation_id AND t.audit = merged.audit
-      RETURNING ${FOR_EVENTS}, merged.voided
+      RETURNING ${FOR_EVENTS}, merged.voided, merged.voider_id
     ), events AS (${EVENT}
       FROM (
-        SELECT organisation_id, merchant_id, audit, version, status, told_at FROM decided
+        SELECT organisation_id, merchant_id, audit, version, status, told_at, user_id FROM decided
         UNION ALL
-        SELECT organisation_id, merchant_id, audit, version, status, told_at FROM applied WHERE voided) changed
+        SELECT organisation_id, merchant_id, audit, version, status, told_at, voider_id FROM applied WHERE voided) changed
     ), settled AS (${SETTLE_DECIDED}
     ), unsettled AS (${INTO_SETTLEMENT}
       -- On the day of the void, which is a later one if the target's has closed meanwhile. What has settled nothing is left out.
@@ -173,6 +183,7 @@ export const RESOLUTIONS = columns<Resolution>(
     organisation_id: integer(({ organisationId }) => organisationId),
     audit: integer(({ intent }) => intent.audit),
     detail: text(({ detail }) => detail),
+    mark: optionalBytes(({ mark }) => mark),
   },
   { after: ANSWERS.last },
 );
@@ -181,7 +192,7 @@ export const RESOLUTIONS = columns<Resolution>(
 export const JOURNAL_RESOLUTIONS = `
     journalled AS (${INTO_JOURNAL_OF_TRANSACTIONS}
       SELECT decided.organisation_id, decided.merchant_id, 'gateway:resolver', 'transaction.resolved', decided.audit,
-        resolution.detail
+        resolution.detail, decode(resolution.mark, 'base64')
       FROM decided JOIN ${RESOLUTIONS.rows}
         ON resolution.organisation_id = decided.organisation_id AND resolution.audit = decided.audit
     )`;
@@ -247,7 +258,7 @@ export const DECLINE_RETURNED = `${OPENED},
       SELECT organisation_id, merchant_id, audit, target_audit, ${OPEN_DAY}, 'return', ${METHOD}, -${GOT}
       FROM declined WHERE late
     ), events AS (${INTO_EVENTS}
-      SELECT organisation_id, merchant_id, audit, version, 'directdebit.returned', told_at FROM declined
+      SELECT organisation_id, merchant_id, audit, version, 'directdebit.returned', told_at, user_id FROM declined
     )`;
 
 /** Reads `declined`: refunds of which nothing became. Their amounts can be refunded again. */

@@ -82,10 +82,18 @@ export interface DirectClaim extends Intent {
   /** The payment details, of a card or of a bank account. */
   readonly sealed: Buffer;
   readonly keyVersion: number;
-  /** The token that was opened for it, and by whom: for the journal. */
+  /** The token that was opened for it, by whom and from where: for the journal. */
   readonly tokenId?: TokenId;
   readonly username: string;
+  readonly address: string;
+  readonly userId: number;
   readonly inFlight: InFlightRequest;
+}
+
+/** A token that was opened for a claim, as the journal tells of it. */
+export interface OpenedToken {
+  readonly claim: DirectClaim;
+  readonly mark: Buffer | undefined;
 }
 
 /** A claim on a target. What it leaves out (a void has no amount), and the payment method, come from the target. */
@@ -105,7 +113,25 @@ export interface TargetedClaim {
   readonly kvps: Kvps;
   readonly pricing?: Pricing;
   readonly prepared?: Prepared;
+  /** Of what it asks. */
+  readonly attestation: Buffer;
+  readonly userId: number;
   readonly inFlight: InFlightRequest;
+  /** Where no user has asked for it. */
+  readonly byOperator?: AskedByOperator;
+}
+
+/** What an operator has asked for, as the journal tells of it. */
+export interface AskedByOperator {
+  readonly actor: string;
+  readonly address: string | undefined;
+  /** Of which transaction, how much, and why. */
+  readonly detail: string;
+}
+
+export interface OperatorsClaim extends AskedByOperator {
+  readonly claim: TargetedClaim;
+  readonly mark: Buffer | undefined;
 }
 
 /** A payment that goes over another link than the one that it was claimed for. */
@@ -116,6 +142,12 @@ export interface Move {
   readonly before: string;
   readonly acquirer: string;
   readonly prepared: Prepared;
+}
+
+/** The same, as the journal tells of it. */
+export interface JournalledMove extends Move {
+  readonly detail: string;
+  readonly mark: Buffer | undefined;
 }
 
 /** What names a transaction in doubt, and its target. */
@@ -134,6 +166,7 @@ export interface Recording {
 export interface Resolution extends Recording {
   /** What was found, how, and how long it took: for the journal. */
   readonly detail: string;
+  readonly mark?: Buffer | undefined;
 }
 
 export interface Transaction extends Intent, Outcome {

@@ -4,6 +4,7 @@ import type { Audit } from './ids.js';
 
 export type FaultCode =
   | 'merchant_not_permitted'
+  | 'merchant_suspended'
   | 'transaction_not_found'
   | 'customer_not_found'
   | 'token_not_found'

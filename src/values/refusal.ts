@@ -1,5 +1,6 @@
 // What an operator can be refused: every code, what it names, and one plain sentence. The sentences know neither the
 // command line nor a page; whoever shows one may add what to do there, by its code.
+import { SIGN_IN_REFUSALS } from './sign-in-refusals.js';
 
 /** A field that was given wrongly, and what it takes. */
 export interface FieldProblem {
@@ -12,6 +13,14 @@ export interface DifferingLine {
   readonly line: number;
   readonly lodgementReference: string;
   readonly reason: string;
+}
+
+interface OperatorLacksRole {
+  readonly name: string;
+  readonly role: string;
+  /** What was asked for, as a command calls it. */
+  readonly task: string;
+  readonly least: string;
 }
 
 /** Why an address is none that a webhook may be sent to. The address stands in none of them: it may hold a secret. */
@@ -28,6 +37,7 @@ const WEBHOOK_URL_PROBLEMS = {
 export type WebhookUrlProblem = keyof typeof WEBHOOK_URL_PROBLEMS;
 
 const REFUSALS = {
+  ...SIGN_IN_REFUSALS,
   organisation_not_found: ({ organisation }: { organisation: number }) =>
     `there is no organisation ${organisation}`,
   merchant_not_found: ({ merchant }: { merchant: number }) => `there is no merchant ${merchant}`,
@@ -53,9 +63,97 @@ const REFUSALS = {
     organisations: readonly number[];
   }) => `several organisations have a transaction ${audit}: ${organisations.join(', ')}`,
 
+  token_not_found: ({ token }: { token: number }) => `there is no token ${token}, or it was deleted`,
+
+  transaction_not_completable: ({ audit }: { audit: number }) =>
+    `transaction ${audit} cannot be completed: it is no approved preauthorisation, or was completed, voided, or is too old`,
+  transaction_not_refundable: ({ audit }: { audit: number }) =>
+    `transaction ${audit} cannot be refunded: it is no approved purchase or completion, or was voided, refunded in full, or is too old`,
+  transaction_not_voidable: ({ audit }: { audit: number }) =>
+    `transaction ${audit} cannot be voided: it has settled, or was refunded, completed or voided, or was not approved`,
+  refund_exceeds_rest: ({ audit, leftCents }: { audit: number; leftCents: number }) =>
+    `${leftCents} cents are left to refund of transaction ${audit}`,
+  completion_exceeds_rest: ({ audit }: { audit: number }) =>
+    `transaction ${audit} was preauthorised for less`,
+  merchant_suspended: ({ merchant }: { merchant: number }) => `merchant ${merchant} is suspended`,
+  acquirer_gone: ({ audit }: { audit: number }) =>
+    `the link over which transaction ${audit} went cannot be used for this`,
+  not_processed: () => 'it was certainly not processed: the gateway or its database has no room just now',
+  reason_not_allowed: () =>
+    'a reason is needed: 1 to 200 characters without control characters, and no card number',
+  request_key_not_allowed: () => 'a key takes 16 to 64 letters, digits, and - _',
+  request_key_used: ({ audit, operation }: { audit: number; operation: string }) =>
+    `this key was used for something else: a ${operation} of transaction ${audit}`,
+  request_not_found: ({ request }: { request: number }) => `there is no request ${request}`,
+  request_outcome_unknown: ({ reason }: { key?: string; reason: string }) =>
+    `nobody knows whether it was done (${reason}); ask for it again under the same key: it happens once`,
+  request_decided: ({ request, state }: { request: number; state: string }) =>
+    `request ${request} cannot be decided any more: it is ${state}`,
+  request_of_same_operator: ({ request }: { request: number }) =>
+    `request ${request} needs the approval of another operator than the one who made it`,
+  approval_needs_operator: () =>
+    'only an operator by name can approve: an account of the system is no person',
+  transaction_decided: ({ audit, status }: { audit: number; status: string }) =>
+    `transaction ${audit} is not in doubt: it is ${status}`,
+  transaction_under_way: ({ audit }: { audit: number }) =>
+    `transaction ${audit} is still under way, or its process has just died: the acquirer is asked within seconds`,
+
+  customer_not_found: ({ customer }: { customer: number }) => `there is no customer ${customer}`,
+
+  period_ends_before_it_begins: () => 'the period ends before it begins',
+
   user_not_found: ({ username }: { username: string }) => `there is no user ${username}`,
   user_exists: ({ username }: { username: string }) => `the user ${username} exists already`,
   user_revoked: ({ username }: { username: string }) => `the user ${username} is revoked`,
+  operator_name_not_allowed: () => 'the name of an operator takes 1 to 64 letters, digits, and . _ @ -',
+  operator_exists: ({ name }: { name: string }) =>
+    `there is or was an operator ${name}; names are not given twice`,
+  operator_not_found: ({ name }: { name: string }) => `there is no operator ${name}`,
+  operator_removed: ({ name }: { name: string }) => `the operator ${name} was removed`,
+  operator_unnamed: () => 'this installation has operators: say which of them you are',
+  operator_seal_broken: ({ name }: { name: string }) =>
+    `the operator ${name} is not as it was sealed: somebody has changed it in the database`,
+  operator_role_too_low: ({ name, role, task, least }: OperatorLacksRole) =>
+    `the operator ${name} has the role ${role}; “${task}” takes the role ${least}`,
+  operator_of_one_organisation: ({
+    name,
+    organisationId,
+    task,
+  }: {
+    name: string;
+    organisationId: number;
+    task: string;
+  }) =>
+    `the operator ${name} may act only for organisation ${organisationId}; “${task}” concerns the whole installation`,
+  operator_must_name_organisation: ({ name, organisationId }: { name: string; organisationId: number }) =>
+    `the operator ${name} may act only for organisation ${organisationId}: name it, or a merchant of it`,
+  // The same whether what was named belongs to another, or is not there at all.
+  operator_of_another_organisation: ({ name, organisationId }: { name: string; organisationId: number }) =>
+    `the operator ${name} may act only for organisation ${organisationId}, and not for everything that was named`,
+  first_operator_not_administrator: () =>
+    'the first operator must be an administrator of the whole installation: nobody could add another',
+  last_administrator: ({ name }: { name: string }) =>
+    `the operator ${name} is the last administrator of the whole installation: add another first, or remove the other operators`,
+  checkpoint_unreadable: ({ path }: { path: string }) => `${path} is no checkpoint of a journal`,
+  checkpoint_of_another: ({ path }: { path: string }) =>
+    `the checkpoint in ${path} was not signed by this installation`,
+  user_seal_broken: ({ username }: { username: string }) =>
+    `the user ${username} is not as it was sealed: somebody has changed it in the database, or an earlier release has`,
+  merchant_assigned: ({ username, merchant }: { username: string; merchant: number }) =>
+    `the user ${username} is assigned to merchant ${merchant}, which cannot be taken from it`,
+  merchant_not_granted: ({ username, merchant }: { username: string; merchant: number }) =>
+    `the user ${username} was not granted merchant ${merchant}`,
+  permissions_empty: () => 'a user needs at least one permission',
+  expiry_in_the_past: () => 'a user cannot expire in the past',
+  network_unreadable: ({ network }: { network: string }) =>
+    `${network} is no address and no network such as 203.0.113.0/24`,
+  too_many_networks: ({ most }: { most: number }) => `a user can be given ${most} networks at most`,
+  too_many_client_certificates: ({ most }: { most: number }) =>
+    `a user can be bound to ${most} certificates at most`,
+  client_certificate_unreadable: ({ path }: { path: string }) =>
+    `${path} is neither a certificate in PEM or DER nor a SHA-256 fingerprint`,
+  client_certificate_expired: ({ path, expired }: { path: string; expired: string }) =>
+    `the certificate in ${path} has expired (${expired})`,
   // What was given stands in neither: it may hold a card number.
   name_not_allowed: () => 'a name takes 1 to 60 characters of plain ASCII, and no card number',
   username_not_allowed: () => 'a user name takes 1 to 64 letters, digits, and . _ @ -',
@@ -109,6 +207,16 @@ const REFUSALS = {
     const all = more > 0 ? [...named, `and ${more} more`] : named;
     return `${path} differs from what was lodged or imported before (${all.join('; ')}); nothing was imported`;
   },
+
+  gateways_at_work: ({ processes }: { processes: number }) =>
+    `${processes} processes of the gateway work on this database, or did a moment ago: stop them, and try again after 20 seconds`,
+  counters_exhausted: ({ organisation }: { organisation: number | undefined }) =>
+    `${organisation === undefined ? 'an organisation' : `organisation ${organisation}`} would have hardly any audits or IDs left; say by how many to move`,
+
+  archive_too_young: ({ days }: { days: number }) =>
+    `only what is at least ${days} days old can be archived: events of later transactions may still be asked for`,
+  archive_damaged: ({ path }: { path: string }) =>
+    `${path} is no archive, is cut short, or was changed; nothing was removed`,
 
   clock_needs_simulated_acquirers: ({ acquirers }: { acquirers: readonly string[] }) =>
     `the clock can be moved only where every acquirer is simulated, not with ${acquirers.join(', ')}`,

@@ -1,11 +1,11 @@
 import { INTO_EVENTS_WITH_DATA } from '../events/events.sql.js';
 import type { Statement } from '../postgres/database.js';
 
-/** Writes the event about a change. Reads `changed`: the customer, as it is or was, and what is `told` of it. */
+/** Writes the event about a change. Reads `changed`: the customer, as it is or was, what is `told` of it, and whose change it is. */
 const EVENTS = `
     events AS (${INTO_EVENTS_WITH_DATA}
       SELECT organisation_id, merchant_id, id, version, told, (SELECT gateway_now()),
-        json_build_object('name', name, 'reference', reference)
+        json_build_object('name', name, 'reference', reference), user_id
       FROM changed
     )`;
 
@@ -22,7 +22,7 @@ export const ADD_CUSTOMER: Statement = {
     WITH changed AS (
       INSERT INTO customer (organisation_id, merchant_id, id, reference, name, version) VALUES ($1, $2, $3, $4, $5, 1)
       ON CONFLICT (organisation_id, merchant_id, reference) DO NOTHING
-      RETURNING *, 'customer.created' AS told
+      RETURNING *, 'customer.created' AS told, $6::integer AS user_id
     ), ${EVENTS}
     SELECT id, name, reference FROM changed`,
 };
@@ -43,7 +43,7 @@ export const CHANGE_CUSTOMER: Statement = {
     WITH changed AS (
       UPDATE customer SET reference = coalesce($4, reference), name = coalesce($5, name), version = version + 1
       WHERE organisation_id = $1 AND merchant_id = $2 AND id = $3
-      RETURNING *, 'customer.updated' AS told
+      RETURNING *, 'customer.updated' AS told, $6::integer AS user_id
     ), ${EVENTS}
     SELECT id, name, reference FROM changed`,
 };
@@ -55,7 +55,8 @@ export const DELETE_CUSTOMER: Statement = {
     WITH deleted AS (
       DELETE FROM customer WHERE organisation_id = $1 AND merchant_id = $2 AND id = $3 RETURNING *
     ), changed AS (
-      SELECT organisation_id, merchant_id, id, version + 1 AS version, name, reference, 'customer.deleted' AS told
+      SELECT organisation_id, merchant_id, id, version + 1 AS version, name, reference, 'customer.deleted' AS told,
+        $4::integer AS user_id
       FROM deleted
     ), ${EVENTS}
     SELECT id FROM changed`,

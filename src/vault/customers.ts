@@ -1,5 +1,5 @@
 // Customers: whom tokens belong to. Each merchant with the vault product has its own.
-import { journal } from '../journal/journal.js';
+import { journal, journalAll } from '../journal/journal.js';
 import {
   type Database,
   isStatementTimeout,
@@ -9,7 +9,7 @@ import {
 import type { FairConnections } from '../postgres/fair-connections.js';
 import { IdBlocks } from '../postgres/id-blocks.js';
 import { fault } from '../values/faults.js';
-import type { CustomerId, MerchantId, OrganisationId } from '../values/ids.js';
+import type { CustomerId, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
 import type { Page, PageEnd } from '../values/page.js';
 import { customerPage, type Ordering } from './customer-page.js';
 import {
@@ -33,7 +33,12 @@ export interface VaultAccess {
   readonly organisationId: OrganisationId;
   readonly merchantId: MerchantId;
   readonly username: string;
+  readonly userId: number;
+  /** Where the request came from. */
+  readonly address: string;
   readonly correlationId: string;
+  /** For the journal, where it is no user. */
+  readonly actor?: string;
 }
 
 export interface CustomerSearch {
@@ -118,7 +123,7 @@ export class Customers {
       if (known.rows[0] !== undefined) return { customer: known.rows[0], created: false };
       const id = await this.#ids.take(organisationId);
       const added = await this.#vaultOf(access).transaction(async (connection) => {
-        const values = [organisationId, merchantId, id, reference, name];
+        const values = [organisationId, merchantId, id, reference, name, access.userId];
         const { rows } = await connection.query<Customer>(ADD_CUSTOMER, values);
         if (rows[0] !== undefined)
           await journal(connection, { ...entryOf(access), action: 'customer.created', customerId: id });
@@ -148,6 +153,7 @@ export class Customers {
         id,
         change.reference ?? null,
         change.name ?? null,
+        access.userId,
       ];
       const { rows } = await connection.query<Customer>(CHANGE_CUSTOMER, values).catch((error: unknown) => {
         if (isUniqueViolation(error, 'customer_reference_once'))
@@ -163,10 +169,15 @@ export class Customers {
   /** Its tokens go too, and their card data with them; so do the cards in its finished transactions. */
   async delete(access: VaultAccess, id: CustomerId): Promise<void> {
     await this.#vaultOf(access).transaction(async (connection) => {
-      const values = [access.organisationId, access.merchantId, id];
+      const values = [access.organisationId, access.merchantId, id, access.userId];
       const { rows } = await connection.query(DELETE_CUSTOMER, values);
       if (rows.length === 0) throw customerNotFound();
-      await connection.query(DELETE_TOKENS_OF_CUSTOMER, values);
+      const tokens = await connection.query<{ id: TokenId }>(DELETE_TOKENS_OF_CUSTOMER, values);
+      const deleted = { ...entryOf(access), action: 'token.deleted', customerId: id } as const;
+      await journalAll(
+        connection,
+        tokens.rows.map(({ id: tokenId }) => ({ ...deleted, tokenId })),
+      );
       const { organisationId, merchantId } = access;
       const cards = await this.destroyCards(connection, { organisationId, merchantId, customerId: id });
       await journal(connection, {
@@ -183,11 +194,12 @@ export function customerNotFound() {
   return fault('customer_not_found', 'customer');
 }
 
-export function entryOf({ organisationId, merchantId, username, correlationId }: VaultAccess) {
-  return { organisationId, merchantId, actor: `user:${username}`, correlationId };
+export function entryOf(access: VaultAccess) {
+  const { organisationId, merchantId, username, correlationId, address, actor = `user:${username}` } = access;
+  return { organisationId, merchantId, actor, correlationId, address };
 }
 
 /** For LIKE: the characters that mean something there are meant as themselves. */
-function containing(text: string): string {
+export function containing(text: string): string {
   return `%${text.toLowerCase().replaceAll(/[\\%_]/g, '\\$&')}%`;
 }

@@ -22,6 +22,10 @@ export interface KeyProvider {
   renew?(): Promise<void>;
   /** Forgets keys that nothing is wrapped under any more. */
   forgetOthers?(): Promise<void>;
+  /** Whether it has the key of this name. Asked while one provider takes another's place. */
+  knows?(keyId: string): Promise<boolean>;
+  /** Keeps what it authenticates itself with from ending. Called again and again. */
+  renewToken?(): Promise<void>;
 }
 
 /** The key-encryption key is missing, wrong or out of reach; the message is one clear line. */

@@ -1,4 +1,7 @@
+import { KEY_DESTROYED } from '../journal/journal.sql.js';
+import { bigint, columns, integer } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
+import type { MerchantId, OrganisationId } from '../values/ids.js';
 
 export const KEY_PROOF: Statement = {
   name: 'key-proof',
@@ -13,20 +16,48 @@ export const SET_KEY_PROOF: Statement = {
 export const NEWEST_DATA_KEY: Statement = {
   name: 'newest-data-key',
   text: `
-    SELECT version, key_encryption_key AS "keyId", wrapped FROM data_key
+    SELECT version, key_encryption_key AS "keyId", wrapped, form FROM data_key
     WHERE organisation_id = $1 AND merchant_id = $2 ORDER BY version DESC LIMIT 1`,
 };
 
+/** One that was destroyed is gone, also if somebody has put its row back. */
 export const DATA_KEY: Statement = {
   name: 'data-key',
   text: `
-    SELECT version, key_encryption_key AS "keyId", wrapped FROM data_key
-    WHERE organisation_id = $1 AND merchant_id = $2 AND version = $3`,
+    SELECT version, key_encryption_key AS "keyId", wrapped, form FROM data_key
+    WHERE organisation_id = $1 AND merchant_id = $2 AND version = $3 AND NOT ${KEY_DESTROYED}`,
 };
 
 export const ADD_DATA_KEY: Statement = {
   name: 'add-data-key',
   text: `
-    INSERT INTO data_key (organisation_id, merchant_id, version, key_encryption_key, wrapped)
-    VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
+    INSERT INTO data_key (organisation_id, merchant_id, version, key_encryption_key, wrapped, form)
+    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+};
+
+export const COUNTED = columns<{
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
+  readonly version: number;
+  readonly count: number;
+}>('counted', {
+  organisation_id: integer(({ organisationId }) => organisationId),
+  merchant_id: integer(({ merchantId }) => merchantId),
+  version: integer(({ version }) => version),
+  count: bigint(({ count }) => count),
+});
+
+export const COUNT_SEALS: Statement = {
+  name: 'count-seals',
+  text: `
+    INSERT INTO data_key_use (organisation_id, merchant_id, version, seals)
+    SELECT organisation_id, merchant_id, version, count FROM ${COUNTED.rows}
+    ORDER BY organisation_id, merchant_id, version
+    ON CONFLICT (organisation_id, merchant_id, version) DO UPDATE SET seals = data_key_use.seals + excluded.seals`,
+};
+
+/** Whether every process that runs knows seals that are bound to their rows. An earlier release cannot start any more. */
+export const SEAL_FORM: Statement = {
+  name: 'seal-form',
+  text: `SELECT CASE WHEN EXISTS (SELECT FROM process WHERE seal_form < 2) THEN 1 ELSE 2 END AS form`,
 };

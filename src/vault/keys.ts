@@ -1,16 +1,30 @@
 // Data keys: one line of versions for each merchant, wrapped by the key-encryption key. The newest seals, all open.
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Database, isUndefined, type Queryable } from '../postgres/database.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
+import { makeInstallationKey } from './installation-keys.js';
 import { type KeyProvider, KeyUnavailable } from './key-provider.js';
-import { ADD_DATA_KEY, DATA_KEY, KEY_PROOF, NEWEST_DATA_KEY, SET_KEY_PROOF } from './keys.sql.js';
-import type { DataKey } from './sealing.js';
+import {
+  ADD_DATA_KEY,
+  COUNT_SEALS,
+  COUNTED,
+  DATA_KEY,
+  KEY_PROOF,
+  NEWEST_DATA_KEY,
+  SEAL_FORM,
+  SET_KEY_PROOF,
+} from './keys.sql.js';
+import { type DataKey, open, type Place, SealBroken, type SealForm } from './sealing.js';
 
 export interface DataKeyRow {
   readonly version: number;
   readonly keyId: string;
   readonly wrapped: Buffer;
+  readonly form: SealForm;
 }
+
+/** Told of every seal that does not open. */
+export type OnBroken = (place: Place) => void;
 
 interface Newest {
   readonly loadedAtMs: number;
@@ -19,22 +33,29 @@ interface Newest {
 
 /** How long a process may go on sealing under a version after a newer one was made. */
 export const NEWEST_KNOWN_WITHIN_MS = 1_000;
+/** A process that lags may seal under the old version for this long. */
+export const SETTLE_MS = NEWEST_KNOWN_WITHIN_MS + 1_000;
 const PROOF = Buffer.from('tollgate');
 const PROOF_CONTEXT = 'tollgate/proof';
 
+/** What a data key is wrapped for. Its form is part of it: nobody can have it taken for a key of the other form. */
 export function dataKeyContext(
   organisationId: OrganisationId,
   merchantId: MerchantId,
   version: number,
+  form: SealForm,
 ): string {
-  return `tollgate/data-key/${organisationId}/${merchantId}/${version}`;
+  const context = `tollgate/data-key/${organisationId}/${merchantId}/${version}`;
+  return form === 1 ? context : `${context}/bound`;
 }
+
+const ATTESTATION_BYTES = 16;
 
 /**
  * Makes sure that the key-encryption key is the one that this database was sealed under. A provider that
  * makes its own key does so only for a database that nothing was ever sealed in.
  */
-export async function proveKey(database: Database, provider: KeyProvider): Promise<void> {
+export async function proveKey(database: Queryable, provider: KeyProvider): Promise<void> {
   const { rows } = await database.query<{ keyId: string; wrapped: Buffer }>(KEY_PROOF);
   const [proof] = rows;
   if (proof === undefined) {
@@ -50,7 +71,7 @@ export async function proveKey(database: Database, provider: KeyProvider): Promi
 
 /** Returns which key-encryption key it was made under. */
 export async function renewProof(
-  database: Database,
+  database: Queryable,
   provider: KeyProvider,
   replace: boolean,
 ): Promise<string> {
@@ -76,14 +97,48 @@ async function checkProof(provider: KeyProvider, proof: { keyId: string; wrapped
     throw new KeyUnavailable('the key-encryption key is not the one that this database was sealed under');
 }
 
+/** It will not come back. */
+class KeyDestroyed extends KeyUnavailable {}
+
 export class DataKeys {
   readonly #newest = new Map<number, Newest>();
   readonly #byVersion = new Map<string, Promise<DataKey>>();
+  readonly #opened: { organisationId: OrganisationId; merchantId: MerchantId; key: DataKey }[] = [];
+  #attesting: Promise<Buffer> | undefined;
 
   constructor(
     private readonly database: Database,
     private readonly provider: KeyProvider,
+    private readonly onBroken: OnBroken = () => {},
   ) {}
+
+  /** What was sealed in this place. Throws `SealBroken` where it was changed, moved or set back, or the row that it is bound to. */
+  async open(place: Place, keyVersion: number, sealed: Buffer): Promise<string> {
+    try {
+      return open(await this.version(place.organisationId, place.merchantId, keyVersion), place, sealed);
+    } catch (error) {
+      // Nothing is sealed under a key when that is destroyed: somebody has put the row back, or named another key.
+      if (error instanceof SealBroken || error instanceof KeyDestroyed) throw this.broken(place);
+      throw error;
+    }
+  }
+
+  /** For what turns out wrong beside the seal itself. */
+  broken(place: Place): SealBroken {
+    this.onBroken(place);
+    return new SealBroken(place);
+  }
+
+  /** Proves later that this installation has said so. */
+  async attest(statement: string): Promise<Buffer> {
+    const key = await this.#attestationKey();
+    return createHmac('sha256', key).update(statement).digest().subarray(0, ATTESTATION_BYTES);
+  }
+
+  async hasAttested(statement: string, attestation: Buffer): Promise<boolean> {
+    const expected = await this.attest(statement);
+    return attestation.length === expected.length && timingSafeEqual(attestation, expected);
+  }
 
   /** The key to seal with. Merchant IDs are unique across the gateway. */
   newest(organisationId: OrganisationId, merchantId: MerchantId): Promise<DataKey> {
@@ -102,7 +157,7 @@ export class DataKeys {
       const { rows } = await this.database.query<DataKeyRow>(DATA_KEY, [organisationId, merchantId, version]);
       const [row] = rows;
       if (row === undefined) {
-        throw new KeyUnavailable(`version ${version} of merchant ${merchantId}'s data key was destroyed`);
+        throw new KeyDestroyed(`version ${version} of merchant ${merchantId}'s data key was destroyed`);
       }
       return this.#unwrap(organisationId, merchantId, row);
     });
@@ -132,8 +187,31 @@ export class DataKeys {
   }
 
   async #unwrap(organisationId: OrganisationId, merchantId: MerchantId, row: DataKeyRow): Promise<DataKey> {
-    const context = dataKeyContext(organisationId, merchantId, row.version);
-    return { version: row.version, key: await this.provider.unwrap(row, context) };
+    const { version, form } = row;
+    const context = dataKeyContext(organisationId, merchantId, version, form);
+    const key: DataKey = { version, key: await this.provider.unwrap(row, context), form, seals: 0 };
+    this.#opened.push({ organisationId, merchantId, key });
+    return key;
+  }
+
+  /** Adds what was sealed here since the last time to what each key has sealed in all. */
+  async recordSeals(): Promise<void> {
+    const used = this.#opened
+      .filter(({ key }) => (key.seals ?? 0) > 0)
+      .map(({ key, ...owner }) => ({ ...owner, key, version: key.version, count: key.seals as number }));
+    if (used.length === 0) return;
+    await this.database.query(COUNT_SEALS, COUNTED.encode(used));
+    for (const { key, count } of used) key.seals = (key.seals as number) - count;
+  }
+
+  #attestationKey(): Promise<Buffer> {
+    if (this.#attesting === undefined) {
+      this.#attesting = makeInstallationKey(this.database, this.provider, 'attestation');
+      this.#attesting.catch(() => {
+        this.#attesting = undefined;
+      });
+    }
+    return this.#attesting;
   }
 
   /** Where two make the same version at once, one of them is stored and both use it. */
@@ -141,10 +219,17 @@ export class DataKeys {
     organisationId: OrganisationId,
     merchantId: MerchantId,
     version: number,
-    connection: Queryable = this.database,
+    { connection = this.database, form }: { connection?: Queryable; form?: SealForm } = {},
   ): Promise<void> {
-    const context = dataKeyContext(organisationId, merchantId, version);
+    const made = form ?? (await this.sealForm());
+    const context = dataKeyContext(organisationId, merchantId, version, made);
     const { keyId, wrapped } = await this.provider.wrap(randomBytes(32), context);
-    await connection.query(ADD_DATA_KEY, [organisationId, merchantId, version, keyId, wrapped]);
+    await connection.query(ADD_DATA_KEY, [organisationId, merchantId, version, keyId, wrapped, made]);
+  }
+
+  /** Of keys that are made now: what every process that runs can open. Once it is the second, it stays that. */
+  async sealForm(): Promise<SealForm> {
+    const { rows } = await this.database.query<{ form: SealForm }>(SEAL_FORM);
+    return (rows[0] as { form: SealForm }).form;
   }
 }

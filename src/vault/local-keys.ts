@@ -59,6 +59,10 @@ class LocalKeys {
     return { keyId: idOf(current), wrapped: wrapUnder(current, key, context) };
   }
 
+  has(keyId: string): boolean {
+    return this.keys.some((key) => idOf(key) === keyId);
+  }
+
   unwrap({ keyId, wrapped }: WrappedKey, context: string): Buffer {
     const key = this.keys.find((candidate) => idOf(candidate) === keyId);
     if (key === undefined) {
@@ -86,6 +90,10 @@ export class EnvironmentKeys implements KeyProvider {
   async unwrap(wrapped: WrappedKey, context: string): Promise<Buffer> {
     return this.#keys.unwrap(wrapped, context);
   }
+
+  async knows(keyId: string): Promise<boolean> {
+    return this.#keys.has(keyId);
+  }
 }
 
 /** A file that only its owner can read. Good for a start; whoever takes the disk takes the key with it. */
@@ -100,6 +108,10 @@ export class FileKeys implements KeyProvider {
 
   async unwrap(wrapped: WrappedKey, context: string): Promise<Buffer> {
     return (await this.#read()).unwrap(wrapped, context);
+  }
+
+  async knows(keyId: string): Promise<boolean> {
+    return (await this.#read()).has(keyId);
   }
 
   /**

@@ -35,13 +35,15 @@ export const COUNT_OLDER_TOKENS: Statement = {
     WHERE organisation_id = $1 AND merchant_id = $2 AND key_version < $3 AND deleted_at IS NULL`,
 };
 
-/** What another rotation or a request has locked is left to it, or to the next pass. */
-export const TAKE_OLDER_TOKENS: Statement = {
-  name: 'take-older-tokens',
+export const OLDER_TOKENS: Statement = {
+  name: 'older-tokens',
   text: `
-    SELECT id AS row, key_version AS "keyVersion", sealed FROM token
+    SELECT id AS row, key_version AS "keyVersion", sealed, id, customer_id AS "customerId", virtual_pan AS "virtualPan",
+      account_type AS "accountType", seal_version AS "sealVersion"
+    FROM token
     WHERE organisation_id = $1 AND merchant_id = $2 AND key_version < $3 AND deleted_at IS NULL AND id > $5
-    ORDER BY key_version, id LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED`,
+      AND id <> ALL ($6::integer[])
+    ORDER BY key_version, id LIMIT $4`,
 };
 
 export const RESEAL_TOKENS: Statement = {
@@ -50,6 +52,14 @@ export const RESEAL_TOKENS: Statement = {
     UPDATE token t SET key_version = $3, sealed = decode(resealed.sealed, 'base64')
     FROM ${RESEALED.rows}
     WHERE t.organisation_id = $1 AND t.merchant_id = $2 AND t.id = resealed.row`,
+};
+
+/** Everything is sealed under a newer version than these. */
+export const EMPTIED_DATA_KEYS: Statement = {
+  name: '',
+  text: `
+    UPDATE data_key SET emptied_at = now()
+    WHERE organisation_id = $1 AND merchant_id = $2 AND version < $3 AND emptied_at IS NULL`,
 };
 
 /** Not the newest, not a young one (a process may still be sealing under it), and nothing sealed under it. */
@@ -80,7 +90,7 @@ export const ALL_DATA_KEYS: Statement = {
   name: '',
   text: `
     SELECT organisation_id AS "organisationId", merchant_id AS "merchantId", version,
-      key_encryption_key AS "keyId", wrapped
+      key_encryption_key AS "keyId", wrapped, form
     FROM data_key WHERE (organisation_id, merchant_id, version) > ($1, $2, $3)
     ORDER BY organisation_id, merchant_id, version LIMIT 500`,
 };

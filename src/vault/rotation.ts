@@ -2,23 +2,21 @@
 // It can be interrupted and gone on with at any point; several at once share the work.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type JournalEntry, journal } from '../journal/journal.js';
-import type { Database, Queryable, Statement } from '../postgres/database.js';
+import type { Database, Queryable } from '../postgres/database.js';
 import type { MerchantId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
-import type { KeyProvider, WrappedKey } from './key-provider.js';
-import { type DataKeyRow, DataKeys, dataKeyContext, NEWEST_KNOWN_WITHIN_MS, renewProof } from './keys.js';
+import { type DataKeyRow, DataKeys, type OnBroken, SETTLE_MS } from './keys.js';
 import { NEWEST_DATA_KEY } from './keys.sql.js';
+import { Rewrapping, type RewrappingParts } from './rewrapping.js';
 import {
-  ALL_DATA_KEYS,
   DESTROY_DATA_KEY,
+  EMPTIED_DATA_KEYS,
   LOCK_MERCHANT,
-  LOCK_REWRAPPING,
   MERCHANTS_WITH_KEYS,
   RESEALED,
-  REWRAP_DATA_KEY,
 } from './rotation.sql.js';
-import type { SealedRows, SealOwner } from './sealed-rows.js';
-import { type DataKey, open, seal } from './sealing.js';
+import { type SealedRow, type SealedRows, type SealOwner, taking } from './sealed-rows.js';
+import { type DataKey, SealBroken, type SealForm, seal } from './sealing.js';
 
 export interface RotationProgress {
   readonly merchantId: MerchantId;
@@ -29,47 +27,40 @@ export interface RotationProgress {
 export interface RotationResult {
   readonly merchants: number;
   readonly rows: number;
-}
-
-interface SealedRow {
-  readonly row: number;
-  readonly keyVersion: number;
-  readonly sealed: Buffer;
+  /** Rows whose seal does not open. They stay as they are. */
+  readonly broken: number;
 }
 
 const BATCH = 1_000;
 /** After every batch, so that payments are served in between. */
 const BREATH_MS = 5;
-/** A process that lags may seal under the old version for this long. */
-const SETTLE_MS = NEWEST_KNOWN_WITHIN_MS + 1_000;
 /** A version is destroyed at the earliest this long after a newer one was made. */
 const DESTROY_AFTER_MS = 60_000;
 
-/** Secrets that the key-encryption key wraps itself, each in a row with a name. */
-export interface WrappedRows {
-  readonly context: (name: string) => string;
-  /** Every `name`, `keyId` and `wrapped`. */
-  readonly all: Statement;
-  /** Takes the name, the new key's ID, what it wrapped, and what was there before. */
-  readonly rewrap: Statement;
-}
-
-export interface RotationParts {
-  readonly database: Database;
-  readonly provider: KeyProvider;
-  /** For the journal. */
-  readonly actor: string;
+export interface RotationParts extends RewrappingParts {
   /** Everything that is sealed under the data keys. */
   readonly sealed: readonly SealedRows[];
-  /** Everything else that the key-encryption key wraps. */
-  readonly wrapped: readonly WrappedRows[];
+  /** Called before the first key of a merchant whose seals are bound to their rows: for what an earlier release has left unattested. */
+  readonly bind?: (owner: SealOwner, keys: DataKeys) => Promise<void>;
+  readonly onBroken?: OnBroken;
+  /** Where data keys are read while rows are locked, if not from the same sessions: those may all be taken. */
+  readonly keysDatabase?: Database | undefined;
+  /** How long to rest after each batch, in times of what the batch took. */
+  readonly rest?: number;
+}
+
+interface NewVersion {
+  readonly isDue: (newest: DataKeyRow) => boolean;
+  readonly form: SealForm;
+  /** A version to which a rotation is finished, although something is left under older ones. */
+  readonly finished?: number;
 }
 
 export class Rotation {
   readonly #keys: DataKeys;
 
   constructor(private readonly parts: RotationParts) {
-    this.#keys = new DataKeys(parts.database, parts.provider);
+    this.#keys = new DataKeys(parts.keysDatabase ?? parts.database, parts.provider, parts.onBroken);
   }
 
   /** New versions for every merchant, or for one. Goes on with an unfinished rotation before it begins another. */
@@ -80,108 +71,92 @@ export class Rotation {
     const { rows: owners } = await this.parts.database.query<SealOwner>(MERCHANTS_WITH_KEYS, [
       merchantId ?? null,
     ]);
-    let total = 0;
+    let [rows, broken] = [0, 0];
     for (const owner of owners) {
-      const version = await this.#newVersion(owner);
-      const expected = await this.#countOlder(owner, version);
-      const tell = (done: number) =>
-        progress({ merchantId: owner.merchantId, done, total: Math.max(expected, done) });
-      total += await this.#resealAll(owner, version, tell);
-      await journal(this.parts.database, this.#entry(owner, 'keys.rotated', `version ${version}`));
+      const result = await this.rotateOne(owner, () => true, progress);
+      rows += result.rows;
+      broken += result.broken;
     }
-    return { merchants: owners.length, rows: total };
+    return { merchants: owners.length, rows, broken };
   }
 
-  /**
-   * Wraps every data key anew under the provider's current key; no card data is touched. Only one at a time: of two at
-   * once each would forget the other's key.
-   */
-  async rewrap(): Promise<number> {
-    return this.parts.database.transaction(async (connection) => {
-      const { rows } = await connection.query<{ locked: boolean }>(LOCK_REWRAPPING);
-      if (!rows[0]?.locked) refuse('key_encryption_key_being_renewed');
-      return this.#renewAndRewrap();
-    });
+  /** Of one merchant, if its newest key is due when nobody else can make another. */
+  async rotateOne(
+    owner: SealOwner,
+    isDue: (newest: DataKeyRow) => boolean,
+    progress: (at: RotationProgress) => void,
+  ): Promise<Omit<RotationResult, 'merchants'>> {
+    const form = await this.#bind(owner);
+    const { version, fresh } = await this.#newVersion(owner, { isDue, form });
+    const expected = await this.#countOlder(owner, version);
+    const tell = (done: number) =>
+      progress({ merchantId: owner.merchantId, done, total: Math.max(expected, done) });
+    const resealed = await this.#resealAll(owner, version, tell);
+    await this.#keys.recordSeals();
+    await journal(this.parts.database, this.#entry(owner, 'keys.rotated', `version ${version}`));
+    // What was left over did not open. It is no rotation that was interrupted.
+    const again = !fresh && resealed.rows === 0 && resealed.broken > 0;
+    if (!again) return resealed;
+    return this.#rotateAnew(owner, version, isDue, tell);
   }
 
-  async #renewAndRewrap(): Promise<number> {
-    await this.parts.provider.renew?.();
-    const current = await renewProof(this.parts.database, this.parts.provider, true);
-    let count = await this.#rewrapAll(current);
-    await this.#rewrapOthers(current);
-    if (this.parts.provider.forgetOthers !== undefined) {
-      // A process may just have wrapped a new data key under the old one, and store it only now.
-      await sleep(SETTLE_MS);
-      count = await this.#rewrapAll(current);
-      await this.#rewrapOthers(current);
-    }
-    await journal(this.parts.database, {
-      actor: this.parts.actor,
-      action: 'keys.rewrapped',
-      detail: `${count} data keys`,
-    });
-    await this.parts.provider.forgetOthers?.();
-    return count;
+  /** Although something is left under an older version: its seals are broken. */
+  async #rotateAnew(
+    owner: SealOwner,
+    version: number,
+    isDue: (newest: DataKeyRow) => boolean,
+    tell: (done: number) => void,
+  ): Promise<Omit<RotationResult, 'merchants'>> {
+    const next = await this.#newVersion(owner, { isDue, form: await this.#bind(owner), finished: version });
+    if (!next.fresh) return { rows: 0, broken: 0 };
+    const resealed = await this.#resealAll(owner, next.version, tell);
+    await journal(this.parts.database, this.#entry(owner, 'keys.rotated', `version ${next.version}`));
+    return resealed;
   }
 
-  /** Returns how many data keys there are. */
-  async #rewrapAll(current: string): Promise<number> {
-    let count = 0;
-    let after: [number, number, number] = [0, 0, 0];
-    for (;;) {
-      const { rows } = await this.parts.database.query<SealOwner & DataKeyRow>(ALL_DATA_KEYS, after);
-      for (const row of rows) {
-        if (row.keyId !== current) await this.#rewrapOne(row);
-        after = [row.organisationId, row.merchantId, row.version];
-        count += 1;
-      }
-      if (rows.length === 0) return count;
-    }
-  }
-
-  async #rewrapOthers(current: string): Promise<void> {
-    const { database, provider, wrapped: kinds } = this.parts;
-    for (const { all, rewrap, context } of kinds) {
-      const { rows } = await database.query<WrappedKey & { readonly name: string }>(all);
-      for (const row of rows.filter(({ keyId }) => keyId !== current)) {
-        const purpose = context(row.name);
-        const { keyId, wrapped } = await provider.wrap(await provider.unwrap(row, purpose), purpose);
-        await database.query(rewrap, [row.name, keyId, wrapped, row.wrapped]);
-      }
-    }
-  }
-
-  async #rewrapOne(row: SealOwner & DataKeyRow): Promise<void> {
-    const { organisationId, merchantId, version } = row;
-    const context = dataKeyContext(organisationId, merchantId, version);
-    const { keyId, wrapped } = await this.parts.provider.wrap(
-      await this.parts.provider.unwrap(row, context),
-      context,
-    );
-    const values = [organisationId, merchantId, version, keyId, wrapped, row.wrapped];
-    await this.parts.database.query(REWRAP_DATA_KEY, values);
+  /** See `Rewrapping`. */
+  rewrap(): Promise<number> {
+    return new Rewrapping(this.parts).rewrap();
   }
 
   /** What is still sealed under it, in dead rows or the write-ahead log, does not open any more without an old backup of the key. */
   async destroy(merchant: number, version: number): Promise<void> {
-    const values = [merchant, version, DESTROY_AFTER_MS];
-    const { rows } = await this.parts.database.query<SealOwner>(DESTROY_DATA_KEY, values);
-    const owner = rows[0] ?? refuse('key_version_not_destroyable', { merchant, version });
-    await journal(this.parts.database, this.#entry(owner, 'keys.destroyed', `version ${version}`));
+    await this.parts.database.transaction(async (connection) => {
+      const values = [merchant, version, DESTROY_AFTER_MS];
+      const { rows } = await connection.query<SealOwner>(DESTROY_DATA_KEY, values);
+      const owner = rows[0] ?? refuse('key_version_not_destroyable', { merchant, version });
+      await journal(connection, this.#entry(owner, 'keys.destroyed', `version ${version}`));
+    });
   }
 
-  async #newVersion(owner: SealOwner): Promise<number> {
+  /** The form of a new key. Whatever is attested from the first bound one on must be so before that is there. */
+  async #bind(owner: SealOwner): Promise<SealForm> {
+    const { database, bind } = this.parts;
+    const form = await this.#keys.sealForm();
+    const values = [owner.organisationId, owner.merchantId];
+    const { rows } = await database.query<DataKeyRow>(NEWEST_DATA_KEY, values);
+    if (form === 2 && rows[0]?.form === 1) await bind?.(owner, this.#keys);
+    return form;
+  }
+
+  /** The newest as it is, where it is not due or a rotation to it is not finished; `finished` is one that is. */
+  async #newVersion(
+    owner: SealOwner,
+    { isDue, form, finished }: NewVersion,
+  ): Promise<{ version: number; fresh: boolean }> {
     const { organisationId, merchantId } = owner;
-    const newest = await this.parts.database.transaction(async (connection) => {
+    return this.parts.database.transaction(async (connection) => {
       await connection.query(LOCK_MERCHANT, [organisationId, merchantId]);
       const { rows } = await connection.query<DataKeyRow>(NEWEST_DATA_KEY, [organisationId, merchantId]);
-      const current = (rows[0] as DataKeyRow).version;
-      if (await this.#olderLeft(connection, owner, current)) return current;
-      await this.#keys.add(organisationId, merchantId, current + 1, connection);
-      await journal(connection, this.#entry(owner, 'keys.rotation_begun', `version ${current + 1}`));
-      return current + 1;
+      const newest = rows[0] as DataKeyRow;
+      const { version } = newest;
+      if (!isDue(newest)) return { version, fresh: false };
+      if (version !== finished && (await this.#olderLeft(connection, owner, version)))
+        return { version, fresh: false };
+      await this.#keys.add(organisationId, merchantId, version + 1, { connection, form });
+      await journal(connection, this.#entry(owner, 'keys.rotation_begun', `version ${version + 1}`));
+      return { version: version + 1, fresh: true };
     });
-    return newest;
   }
 
   async #olderLeft(
@@ -206,23 +181,34 @@ export class Rotation {
     return older;
   }
 
-  async #resealAll(owner: SealOwner, version: number, tell: (done: number) => void): Promise<number> {
+  async #resealAll(
+    owner: SealOwner,
+    version: number,
+    tell: (done: number) => void,
+  ): Promise<{ rows: number; broken: number }> {
     const key = await this.#keys.version(owner.organisationId, owner.merchantId, version);
+    const broken = this.parts.sealed.map((): number[] => []);
     let done = 0;
     tell(done);
     for (let settled = false; ; ) {
-      for (const kind of this.parts.sealed) {
+      for (const [index, kind] of this.parts.sealed.entries()) {
         for (let after = 0; ; ) {
-          const batch = await this.#resealBatch(owner, key, kind, after);
+          const began = performance.now();
+          const batch = await this.#resealBatch(owner, key, kind, after, broken[index] as number[]);
           done += batch.count;
           tell(done);
-          if (batch.count === 0) break;
+          if (batch.last === undefined) break;
           after = kind.inOrder ? batch.last : 0;
-          await sleep(BREATH_MS);
+          await sleep(BREATH_MS + (performance.now() - began) * (this.parts.rest ?? 0));
         }
       }
       // A process that had not heard of the new version yet, or a row that was locked, may have left something behind.
-      if (settled && !(await this.#olderLeft(this.parts.database, owner, version))) return done;
+      const brokenRows = broken.reduce((sum, rows) => sum + rows.length, 0);
+      if (settled && (await this.#countOlder(owner, version)) <= brokenRows) {
+        const { organisationId, merchantId } = owner;
+        await this.parts.database.query(EMPTIED_DATA_KEYS, [organisationId, merchantId, version]);
+        return { rows: done, broken: brokenRows };
+      }
       if (!settled) await sleep(SETTLE_MS);
       settled = true;
     }
@@ -233,21 +219,29 @@ export class Rotation {
     key: DataKey,
     kind: SealedRows,
     after: number,
-  ): Promise<{ count: number; last: number }> {
+    broken: number[],
+  ): Promise<{ count: number; last: number | undefined }> {
     const { organisationId, merchantId } = owner;
     return this.parts.database.transaction(async (connection) => {
-      const values = [organisationId, merchantId, key.version, BATCH, after];
-      const { rows } = await connection.query<SealedRow>(kind.take, values);
-      if (rows.length === 0) return { count: 0, last: after };
+      const values = [organisationId, merchantId, key.version, BATCH, after, broken];
+      const { rows } = await connection.query<SealedRow>(taking(kind.page), values);
       const resealed: { row: number; sealed: Buffer }[] = [];
-      for (const { row, keyVersion, sealed } of rows) {
-        const place = kind.place(owner, row);
-        const old = await this.#keys.version(organisationId, merchantId, keyVersion);
-        resealed.push({ row, sealed: seal(key, place, open(old, place, sealed)) });
+      for (const taken of rows) {
+        const place = kind.place(owner, taken);
+        try {
+          const text = await this.#keys.open(place, taken.keyVersion, taken.sealed);
+          resealed.push({ row: taken.row, sealed: seal(key, place, text) });
+        } catch (error) {
+          // Somebody has changed it. It stays as it is, for whoever finds out what happened.
+          if (!(error instanceof SealBroken)) throw error;
+          broken.push(taken.row);
+        }
       }
-      const renewed = RESEALED.encode(resealed);
-      await connection.query(kind.reseal, [organisationId, merchantId, key.version, ...renewed]);
-      return { count: rows.length, last: (rows.at(-1) as SealedRow).row };
+      if (resealed.length > 0) {
+        const renewed = RESEALED.encode(resealed);
+        await connection.query(kind.reseal, [organisationId, merchantId, key.version, ...renewed]);
+      }
+      return { count: resealed.length, last: rows.at(-1)?.row };
     });
   }
 

@@ -2,9 +2,16 @@
 import { createCipheriv, createDecipheriv, randomFillSync } from 'node:crypto';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 
+/** 1: bound to its place alone, as earlier releases seal. 2: also to what the row says of it. */
+export type SealForm = 1 | 2;
+
 export interface DataKey {
   readonly version: number;
   readonly key: Buffer;
+  /** Of all its seals. */
+  readonly form: SealForm;
+  /** How much was sealed with it and is not counted in the database yet. */
+  seals?: number;
 }
 
 /** Where a ciphertext lives. */
@@ -14,11 +21,16 @@ export interface Place {
   readonly merchantId: MerchantId;
   readonly row: number;
   readonly field: string;
+  /** What else the row says that decides what the sealed thing is good for. Changed, the seal does not open. */
+  readonly says: string;
 }
 
 export class SealBroken extends Error {
-  constructor() {
-    super('the sealed data does not open: it was changed, moved, or sealed under another key');
+  override readonly name = 'SealBroken';
+  constructor(readonly place: Place) {
+    super(
+      `the seal of ${place.table} ${place.row} of merchant ${place.merchantId} does not open: it, or the row that it belongs to, was changed in the database`,
+    );
   }
 }
 
@@ -39,16 +51,18 @@ function nonce(): Buffer {
   return taken;
 }
 
-function boundTo(place: Place, version: number): Buffer {
-  const { table, organisationId, merchantId, row, field } = place;
-  return Buffer.from(`${table}/${organisationId}/${merchantId}/${row}/${field}/${version}`, 'latin1');
+function boundTo(place: Place, { version, form }: DataKey): Buffer {
+  const { table, organisationId, merchantId, row, field, says } = place;
+  const where = `${table}/${organisationId}/${merchantId}/${row}/${field}/${version}`;
+  return form === 1 ? Buffer.from(where, 'latin1') : Buffer.from(`${where}/${says}`, 'utf8');
 }
 
 /** Nonce, ciphertext and tag in one piece. What is given as bytes is overwritten. */
 export function seal(dataKey: DataKey, place: Place, secrets: string | Buffer): Buffer {
+  dataKey.seals = (dataKey.seals ?? 0) + 1;
   const iv = nonce();
   const cipher = createCipheriv('aes-256-gcm', dataKey.key, iv);
-  cipher.setAAD(boundTo(place, dataKey.version));
+  cipher.setAAD(boundTo(place, dataKey));
   if (typeof secrets === 'string')
     return Buffer.concat([iv, cipher.update(secrets, 'utf8'), cipher.final(), cipher.getAuthTag()]);
   const sealed = cipher.update(secrets);
@@ -57,11 +71,11 @@ export function seal(dataKey: DataKey, place: Place, secrets: string | Buffer): 
 }
 
 export function open(dataKey: DataKey, place: Place, sealed: Buffer): string {
-  if (sealed.length < NONCE_BYTES + TAG_BYTES) throw new SealBroken();
+  if (sealed.length < NONCE_BYTES + TAG_BYTES) throw new SealBroken(place);
   const decipher = createDecipheriv('aes-256-gcm', dataKey.key, sealed.subarray(0, NONCE_BYTES), {
     authTagLength: TAG_BYTES,
   });
-  decipher.setAAD(boundTo(place, dataKey.version));
+  decipher.setAAD(boundTo(place, dataKey));
   decipher.setAuthTag(sealed.subarray(-TAG_BYTES));
   try {
     const opened = decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES));
@@ -73,6 +87,6 @@ export function open(dataKey: DataKey, place: Place, sealed: Buffer): string {
       opened.fill(0);
     }
   } catch {
-    throw new SealBroken();
+    throw new SealBroken(place);
   }
 }

@@ -1,6 +1,6 @@
 import { INTO_EVENTS_WITH_DATA } from '../events/events.sql.js';
-import { INTO_JOURNAL } from '../journal/journal.sql.js';
-import { boolean, bytes, columns, integer, json, text } from '../postgres/columns.js';
+import { INTO_JOURNAL, JOURNALLED_SEAL } from '../journal/journal.sql.js';
+import { boolean, bytes, columns, integer, json, optionalBytes, text } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
 import type { CustomerId, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
 import type { AccountType, ShownAccount } from './account.js';
@@ -10,7 +10,7 @@ const EVENTS = `
     events AS (${INTO_EVENTS_WITH_DATA}
       SELECT organisation_id, merchant_id, id, version, told, (SELECT gateway_now()),
         json_build_object('customerId', customer_id, 'virtualPan', virtual_pan, 'preferredName', preferred_name,
-          'active', active)
+          'active', active), user_id
       FROM changed
     )`;
 
@@ -36,7 +36,11 @@ export const NEW_TOKENS = columns<{
     readonly merchantId: MerchantId;
     readonly username: string;
     readonly correlationId: string;
+    readonly address: string;
+    readonly userId: number;
   };
+  /** For the journal. */
+  readonly mark: Buffer | undefined;
 }>('asked', {
   organisation_id: integer(({ organisationId }) => organisationId),
   merchant_id: integer(({ access }) => access.merchantId),
@@ -51,6 +55,9 @@ export const NEW_TOKENS = columns<{
   sealed: bytes(({ sealed }) => sealed),
   actor: text(({ access }) => `user:${access.username}`),
   correlation_id: text(({ access }) => access.correlationId),
+  address: text(({ access }) => access.address),
+  user_id: integer(({ access }) => access.userId),
+  mark: optionalBytes(({ mark }) => mark),
 });
 
 /**
@@ -76,18 +83,21 @@ export const ADD_TOKENS: Statement = {
           AND named.customer_id = asked.customer_id AND named.preferred_name = asked.preferred_name
           AND named.deleted_at IS NULL) AS name_in_use
       FROM asked
-    ), changed AS (
+    ), added AS (
       INSERT INTO token (organisation_id, merchant_id, customer_id, id, key_version, active, virtual_pan, account_type,
-        preferred_name, shown, sealed, version)
+        preferred_name, shown, sealed, version, seal_version)
       SELECT organisation_id, merchant_id, customer_id, id, key_version, active, virtual_pan, account_type,
-        preferred_name, shown::json, decode(sealed, 'base64'), 1
+        preferred_name, shown::json, decode(sealed, 'base64'), 1, 1
       FROM judged WHERE owned AND NOT name_in_use
       ORDER BY organisation_id, customer_id, preferred_name COLLATE "C"
       ON CONFLICT DO NOTHING
       RETURNING *, 'token.created' AS told
+    ), changed AS (
+      SELECT added.*, asked.user_id FROM added
+      JOIN asked ON asked.organisation_id = added.organisation_id AND asked.id = added.id
     ), ${EVENTS}, journalled AS (${INTO_JOURNAL}
       SELECT asked.organisation_id, asked.merchant_id, asked.actor, 'token.created', asked.customer_id, asked.id,
-        NULL::integer, asked.correlation_id
+        NULL::integer, asked.correlation_id, asked.address, decode(asked.mark, 'base64')
       FROM asked JOIN changed ON changed.organisation_id = asked.organisation_id AND changed.id = asked.id
     )
     SELECT judged.organisation_id AS "organisationId", judged.id,
@@ -113,15 +123,24 @@ export const TOKENS_OF_CUSTOMER: Statement = {
     ORDER BY id LIMIT $4 OFFSET $5`,
 };
 
+/** What a new account of the token is sealed for. Locks it. */
+export const LOCK_TOKEN: Statement = {
+  name: 'lock-token',
+  text: `
+    SELECT virtual_pan AS "virtualPan", version, seal_version AS "sealVersion" FROM token
+    WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND id = $4 AND deleted_at IS NULL
+    FOR NO KEY UPDATE`,
+};
+
 export const CHANGE_TOKEN: Statement = {
   name: 'change-token',
   text: `
     WITH changed AS (
       UPDATE token SET preferred_name = coalesce($5, preferred_name), active = coalesce($6, active),
         account_type = coalesce($7, account_type), shown = coalesce($8::json, shown), sealed = coalesce($9, sealed),
-        key_version = coalesce($10, key_version), version = version + 1
+        key_version = coalesce($10, key_version), version = version + 1, seal_version = coalesce($11, seal_version)
       WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND id = $4 AND deleted_at IS NULL
-      RETURNING *, 'token.updated' AS told
+      RETURNING *, 'token.updated' AS told, $12::integer AS user_id
     ), ${EVENTS}
     SELECT ${SHOWN} FROM changed`,
 };
@@ -133,7 +152,7 @@ const EMPTY = `
         shown = NULL, preferred_name = NULL
       FROM last WHERE t.organisation_id = last.organisation_id AND t.id = last.id
       RETURNING t.organisation_id, t.merchant_id, t.id, t.version, t.customer_id, t.virtual_pan, last.preferred_name,
-        t.active, 'token.deleted' AS told
+        t.active, 'token.deleted' AS told, last.user_id
     ), ${EVENTS}
     SELECT id FROM changed`;
 
@@ -141,7 +160,7 @@ export const DELETE_TOKEN: Statement = {
   name: 'delete-token',
   text: `
     WITH last AS (
-      SELECT organisation_id, id, preferred_name FROM token
+      SELECT organisation_id, id, preferred_name, $5::integer AS user_id FROM token
       WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND id = $4 AND deleted_at IS NULL FOR UPDATE
     ), ${EMPTY}`,
 };
@@ -150,7 +169,7 @@ export const DELETE_TOKENS_OF_CUSTOMER: Statement = {
   name: 'delete-tokens-of-customer',
   text: `
     WITH last AS (
-      SELECT organisation_id, id, preferred_name FROM token
+      SELECT organisation_id, id, preferred_name, $4::integer AS user_id FROM token
       WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND deleted_at IS NULL
       ORDER BY id FOR UPDATE
     ), ${EMPTY}`,
@@ -170,7 +189,8 @@ export const VIRTUAL_PANS = columns<{
 export const USABLE_TOKENS: Statement = {
   name: 'usable-tokens',
   text: `
-    SELECT asked.place, t.id, t.account_type AS "accountType", t.key_version AS "keyVersion", t.sealed
+    SELECT asked.place, t.id, t.customer_id AS "customerId", t.account_type AS "accountType",
+      t.seal_version AS "sealVersion", t.key_version AS "keyVersion", t.sealed, ${JOURNALLED_SEAL} AS journalled
     FROM ${VIRTUAL_PANS.places}
     JOIN token t ON t.organisation_id = asked.organisation_id AND t.virtual_pan = asked.virtual_pan
     WHERE t.merchant_id = asked.merchant_id AND t.active AND t.deleted_at IS NULL`,

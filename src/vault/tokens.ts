@@ -1,19 +1,22 @@
 // Tokens: stored payment methods. Their secrets are sealed, and no operation ever returns them.
 import { journal } from '../journal/journal.js';
+import { openPenOf } from '../journal/pen.js';
 import { Batcher } from '../postgres/batcher.js';
 import type { EntryOf } from '../postgres/columns.js';
 import { type Database, isUniqueViolation, type Queryable } from '../postgres/database.js';
 import type { FairConnections } from '../postgres/fair-connections.js';
 import { IdBlocks } from '../postgres/id-blocks.js';
 import { fault } from '../values/faults.js';
+import type { Histogram } from '../values/histogram.js';
 import type { CustomerId, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
 import type { Page } from '../values/page.js';
 import { type Account, type AccountType, type ShownAccount, secretsOf, shownAccount } from './account.js';
 import { customerNotFound, entryOf, type VaultAccess } from './customers.js';
 import { CUSTOMER } from './customers.sql.js';
 import type { DataKeys } from './keys.js';
+import { reseal } from './resealing.js';
 import { tokenPlace } from './sealed-rows.js';
-import { open, seal } from './sealing.js';
+import { SealBroken, seal } from './sealing.js';
 import {
   ADD_TOKENS,
   CHANGE_TOKEN,
@@ -51,14 +54,19 @@ type Ending = 'added' | 'no customer' | 'name in use' | 'conflict';
 interface UsableRow {
   readonly place: number;
   readonly id: TokenId;
+  readonly customerId: CustomerId;
   readonly accountType: AccountType;
+  readonly sealVersion: number;
   readonly keyVersion: number;
   readonly sealed: Buffer;
+  /** The seal that the journal has heard of last, if it has of any; -1 where the token is gone. */
+  readonly journalled: number | null;
 }
 
 const BATCHES = { maxBatch: 128, lanes: 2 };
 /** The second attempt finds the name in use, or has another virtual PAN; more are for names that come and go. */
 const ATTEMPTS = 10;
+const FIRST_SEAL = 1;
 
 export interface TokenConnections {
   /** For leases of identifiers. */
@@ -84,6 +92,11 @@ export class Tokens {
     this.#opening = new Batcher((asked) => this.#usable(asked), BATCHES);
   }
 
+  /** Of each kind. */
+  get batchSizes(): Readonly<Record<string, Histogram>> {
+    return { 'new tokens': this.#adding.sizes, 'opened tokens': this.#opening.sizes };
+  }
+
   async create(
     access: VaultAccess,
     customerId: CustomerId,
@@ -94,18 +107,27 @@ export class Tokens {
     const key = await this.keys.newest(organisationId, merchantId);
     const { preferredName, active, account } = wish;
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+      const virtualPan = makeVirtualPan();
+      const accountType = account.type;
+      const place = tokenPlace(access, { id, customerId, virtualPan, accountType, sealVersion: FIRST_SEAL });
       const token: NewToken = {
         id,
-        virtualPan: makeVirtualPan(),
+        virtualPan,
         preferredName,
         active,
-        accountType: account.type,
+        accountType,
         shown: shownAccount(account),
         organisationId,
         access,
         customerId,
+        mark: openPenOf(this.connections.additions)?.mark({
+          ...entryOf(access),
+          action: 'token.created',
+          customerId,
+          tokenId: id,
+        }),
         keyVersion: key.version,
-        sealed: seal(key, tokenPlace(access, id), secretsOf(account)),
+        sealed: seal(key, place, secretsOf(account)),
       };
       const ending = await this.#adding.submit(token);
       if (ending === 'added') return token;
@@ -157,6 +179,8 @@ export class Tokens {
     const key = account && (await this.keys.newest(organisationId, merchantId));
     const updated = await this.#vaultOf(access)
       .transaction(async (connection) => {
+        const resealed =
+          account && key && (await reseal(connection, access, { customerId, id, account, key }));
         const { rows } = await connection.query<Token>(CHANGE_TOKEN, [
           organisationId,
           merchantId,
@@ -166,16 +190,18 @@ export class Tokens {
           active ?? null,
           account?.type ?? null,
           account === undefined ? null : JSON.stringify(shownAccount(account)),
-          account === undefined || key === undefined
-            ? null
-            : seal(key, tokenPlace(access, id), secretsOf(account)),
+          resealed?.sealed ?? null,
           key?.version ?? null,
+          resealed?.sealVersion ?? null,
+          access.userId,
         ]);
         const changed = Object.keys(change).filter(
           (name) => change[name as keyof typeof change] !== undefined,
         );
         if (rows[0] !== undefined) {
-          const detail = changed.join(', ');
+          // The seal is what the journal is asked for when the token is to be paid with.
+          const seals = resealed === undefined ? [] : [`seal ${resealed.sealVersion}`];
+          const detail = [...changed, ...seals].join(', ');
           await journal(connection, {
             ...entryOf(access),
             action: 'token.updated',
@@ -194,7 +220,7 @@ export class Tokens {
 
   async delete(access: VaultAccess, customerId: CustomerId, id: TokenId): Promise<void> {
     const deleted = await this.#vaultOf(access).transaction(async (connection) => {
-      const values = [access.organisationId, access.merchantId, customerId, id];
+      const values = [access.organisationId, access.merchantId, customerId, id, access.userId];
       const { rows } = await connection.query(DELETE_TOKEN, values);
       if (rows.length === 1)
         await journal(connection, { ...entryOf(access), action: 'token.deleted', customerId, tokenId: id });
@@ -211,9 +237,18 @@ export class Tokens {
   ): Promise<OpenedToken | undefined> {
     const row = await this.#opening.submit({ organisationId, merchantId, virtualPan });
     if (row === undefined) return undefined;
-    const key = await this.keys.version(organisationId, merchantId, row.keyVersion);
-    const secrets = open(key, tokenPlace({ organisationId, merchantId }, row.id), row.sealed);
-    return { tokenId: row.id, accountType: row.accountType, secrets };
+    const { keyVersion, sealed, sealVersion, journalled } = row;
+    const place = tokenPlace({ organisationId, merchantId }, { ...row, virtualPan });
+    try {
+      // Set back to an earlier account of its own, or brought back after it was deleted.
+      if (journalled !== null && journalled !== sealVersion) throw this.keys.broken(place);
+      const secrets = await this.keys.open(place, keyVersion, sealed);
+      return { tokenId: row.id, accountType: row.accountType, secrets };
+    } catch (error) {
+      // Whoever has changed it in the database, it is not paid with.
+      if (error instanceof SealBroken) return undefined;
+      throw error;
+    }
   }
 
   async #add(tokens: readonly NewToken[]): Promise<readonly Ending[]> {

@@ -51,6 +51,7 @@ export class Deliverer {
   #idleUntilMs = 0;
   #thoroughlyAtMs = 0;
   #mendAtMs = 0;
+  #lookedAtMs = performance.now();
   #stopping = false;
   #aborted = false;
 
@@ -64,12 +65,18 @@ export class Deliverer {
     };
   }
 
+  /** Since the last look that came to its end. */
+  get lookAgeSeconds(): number {
+    return (performance.now() - this.#lookedAtMs) / 1_000;
+  }
+
   /** One look. Returns when the turns that it found have begun. */
   async run(): Promise<void> {
     const nowMs = performance.now();
     if (this.#stopping || nowMs < this.#idleUntilMs) return;
     if (this.#stopListening === undefined && !(await this.#begin())) {
       this.#idleUntilMs = nowMs + IDLE_MS;
+      this.#lookedAtMs = nowMs;
       return;
     }
     if (nowMs >= this.#mendAtMs) {
@@ -79,6 +86,7 @@ export class Deliverer {
       this.#mendAtMs = nowMs + MEND_EVERY_MS;
     }
     await this.#take(this.#fitting(await this.#look(nowMs)));
+    this.#lookedAtMs = performance.now();
   }
 
   /** Begins nothing more. What is under way is given a moment, and then sent again by another process. */

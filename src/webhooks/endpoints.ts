@@ -80,7 +80,7 @@ export async function addEndpoint(
   const { rows } = await connection.query<{ id: WebhookEndpointId }>(NEXT_ENDPOINT_ID);
   const { id } = rows[0] as { id: WebhookEndpointId };
   const secret = makeSigningSecret();
-  const { keyVersion, sealed } = await sealSecrets(keys, { ...owner, id }, [secret]);
+  const { keyVersion, sealed } = await sealSecrets(keys, { ...owner, id, url }, [secret]);
   const { organisationId, merchantId } = owner;
   const values = [organisationId, merchantId, id, url, types ?? null, keyVersion, sealed, position];
   await connection.query(ADD_ENDPOINT, values);
@@ -139,7 +139,10 @@ export async function rotateSecret(
 /** Those to sign with now, the newest first. */
 export async function signingSecrets(
   keys: DataKeys,
-  endpoint: Pick<Endpoint, 'organisationId' | 'merchantId' | 'id' | 'keyVersion' | 'sealed' | 'overlapping'>,
+  endpoint: Pick<
+    Endpoint,
+    'organisationId' | 'merchantId' | 'id' | 'url' | 'keyVersion' | 'sealed' | 'overlapping'
+  >,
 ): Promise<string[]> {
   const secrets = await openSecrets(keys, endpoint, endpoint);
   return endpoint.overlapping ? secrets : secrets.slice(0, 1);

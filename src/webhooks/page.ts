@@ -14,6 +14,8 @@ export interface PageParts {
   readonly sender: Pick<Sender, 'post'>;
   readonly shares: Shares;
   readonly pace: Pace;
+  /** Told of every attempt. */
+  readonly onAttempt?: (sent: Sent) => void;
   /** Whether connections were closed here: an attempt that failed since then says nothing of the receiver. */
   readonly aborted: () => boolean;
 }
@@ -71,6 +73,7 @@ export async function sendPage(
         return;
       }
       sent.push(made);
+      parts.onAttempt?.(made);
       if (!delivered) {
         left.push(...behind(chain.slice(place + 1)));
         return;

@@ -15,13 +15,12 @@ export const COUNT_OLDER_WEBHOOK_SECRETS: Statement = {
     WHERE organisation_id = $1 AND merchant_id = $2 AND key_version < $3`,
 };
 
-/** What a delivery or a command has locked is left to the next pass. */
-export const TAKE_OLDER_WEBHOOK_SECRETS: Statement = {
-  name: 'take-older-webhook-secrets',
+export const OLDER_WEBHOOK_SECRETS: Statement = {
+  name: 'older-webhook-secrets',
   text: `
-    SELECT id AS row, key_version AS "keyVersion", sealed FROM webhook_endpoint
-    WHERE organisation_id = $1 AND merchant_id = $2 AND key_version < $3 AND id > $5
-    ORDER BY id LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED`,
+    SELECT id AS row, key_version AS "keyVersion", sealed, id, url FROM webhook_endpoint
+    WHERE organisation_id = $1 AND merchant_id = $2 AND key_version < $3 AND id > $5 AND id <> ALL ($6::integer[])
+    ORDER BY id LIMIT $4`,
 };
 
 export const RESEAL_WEBHOOK_SECRETS: Statement = {

@@ -1,13 +1,13 @@
 // The secrets that webhooks are signed with: sealed where they are stored, and opened only to sign.
 import type { WebhookEndpointId } from '../values/ids.js';
 import type { DataKeys } from '../vault/keys.js';
-import type { SealedRows, SealOwner } from '../vault/sealed-rows.js';
-import { open, type Place, seal } from '../vault/sealing.js';
+import type { SealedRow, SealedRows, SealOwner } from '../vault/sealed-rows.js';
+import { type Place, seal } from '../vault/sealing.js';
 import {
   COUNT_OLDER_WEBHOOK_SECRETS,
+  OLDER_WEBHOOK_SECRETS,
   OLDER_WEBHOOK_SECRETS_LEFT,
   RESEAL_WEBHOOK_SECRETS,
-  TAKE_OLDER_WEBHOOK_SECRETS,
 } from './secrets.sql.js';
 
 export interface SealedSecrets {
@@ -17,17 +17,22 @@ export interface SealedSecrets {
 
 export interface SecretsOwner extends SealOwner {
   readonly id: WebhookEndpointId;
+  readonly url: string;
 }
 
-function secretsPlace({ organisationId, merchantId }: SealOwner, id: WebhookEndpointId): Place {
-  return { table: 'webhook_endpoint', organisationId, merchantId, row: id, field: 'secrets' };
+/** Bound to the address: what is signed for one receiver is not sent to another. */
+function secretsPlace(
+  { organisationId, merchantId }: SealOwner,
+  { id, url }: Pick<SecretsOwner, 'id' | 'url'>,
+): Place {
+  return { table: 'webhook_endpoint', organisationId, merchantId, row: id, field: 'secrets', says: url };
 }
 
 export const SEALED_WEBHOOK_SECRETS: SealedRows = {
-  place: (owner, row) => secretsPlace(owner, row as WebhookEndpointId),
+  place: (owner, endpoint: SealedRow & SecretsOwner) => secretsPlace(owner, endpoint),
   left: OLDER_WEBHOOK_SECRETS_LEFT,
   count: COUNT_OLDER_WEBHOOK_SECRETS,
-  take: TAKE_OLDER_WEBHOOK_SECRETS,
+  page: OLDER_WEBHOOK_SECRETS,
   reseal: RESEAL_WEBHOOK_SECRETS,
   inOrder: true,
 };
@@ -39,7 +44,7 @@ export async function sealSecrets(
   secrets: readonly string[],
 ): Promise<SealedSecrets> {
   const key = await keys.newest(owner.organisationId, owner.merchantId);
-  const sealed = seal(key, secretsPlace(owner, owner.id), secrets.join(' '));
+  const sealed = seal(key, secretsPlace(owner, owner), secrets.join(' '));
   return { keyVersion: key.version, sealed };
 }
 
@@ -48,6 +53,5 @@ export async function openSecrets(
   owner: SecretsOwner,
   { keyVersion, sealed }: SealedSecrets,
 ): Promise<string[]> {
-  const key = await keys.version(owner.organisationId, owner.merchantId, keyVersion);
-  return open(key, secretsPlace(owner, owner.id), sealed).split(' ');
+  return (await keys.open(secretsPlace(owner, owner), keyVersion, sealed)).split(' ');
 }

@@ -7,22 +7,28 @@ import { addMerchant, listMerchants, setMerchant } from '../../src/admin/merchan
 import { addOrganisation } from '../../src/admin/organisations.js';
 import { setSurcharges, showSurcharges } from '../../src/admin/surcharges.js';
 import { addUser, grantMerchant, revokeUser, rotateSecret } from '../../src/admin/users.js';
+import { readSettings } from '../../src/gateway/settings.js';
+import type { CredentialKey } from '../../src/merchants/credentials.js';
 import type { SurchargeRule, SurchargeScope } from '../../src/plugins/surcharge.js';
 import { Database } from '../../src/postgres/database.js';
 import { Refusal } from '../../src/values/refusal.js';
 import { REAL_BANK } from '../../testkit/bank-day.js';
-import { addCast, type TestDatabase, testDatabase } from '../../testkit/gateway.js';
+import { addCast, credentialKeyOf, type TestDatabase, testDatabase } from '../../testkit/gateway.js';
+import { dataDirectory } from '../../testkit/gateway-process.js';
 
 const NOBODY = 2_147_483_647;
 const OPERATOR = 'operator:test';
 
 let own: TestDatabase;
 let database: Database;
+let key: CredentialKey;
 
 beforeAll(async () => {
   own = await testDatabase();
-  await addCast(own.url);
+  const settings = readSettings({ TOLLGATE_DATA_DIR: await dataDirectory() });
+  await addCast(own.url, settings);
   database = new Database(own.url, { maxConnections: 1 });
+  key = await credentialKeyOf(database, settings);
 });
 afterAll(async () => {
   await database.close();
@@ -54,29 +60,34 @@ const CASES: Case[] = [
   ],
   [
     'a user name of two words',
-    () => addUser(database, OPERATOR, 'two words', { merchant: 1 }),
+    () => addUser(database, OPERATOR, key, 'two words', { merchant: 1 }),
     'username_not_allowed',
     undefined,
   ],
   [
     'a user of no merchant',
-    () => addUser(database, OPERATOR, 'new', { merchant: NOBODY }),
+    () => addUser(database, OPERATOR, key, 'new', { merchant: NOBODY }),
     'merchant_not_found',
     { merchant: NOBODY },
   ],
   [
     'a user that exists',
-    () => addUser(database, OPERATOR, 'owner', { merchant: 1 }),
+    () => addUser(database, OPERATOR, key, 'owner', { merchant: 1 }),
     'user_exists',
     { username: 'owner' },
   ],
   [
     'a merchant of another organisation',
-    () => grantMerchant(database, OPERATOR, 'owner', 4),
+    () => grantMerchant(database, OPERATOR, key, 'owner', 4),
     'merchant_of_another_organisation',
     { merchant: 4, organisation: 1 },
   ],
-  ['no such user', () => revokeUser(database, OPERATOR, 'nobody'), 'user_not_found', { username: 'nobody' }],
+  [
+    'no such user',
+    () => revokeUser(database, OPERATOR, key, 'nobody'),
+    'user_not_found',
+    { username: 'nobody' },
+  ],
   [
     'surcharges without a rule',
     () => setSurcharges(database, OPERATOR, 1, []),
@@ -134,8 +145,8 @@ describe('refused, with nothing in the journal', () => {
   });
 
   test('a revoked user’s secret → its code and name', async () => {
-    await revokeUser(database, OPERATOR, 'colleague');
-    const refusal = await refusalOf(() => rotateSecret(database, OPERATOR, 'colleague'));
+    await revokeUser(database, OPERATOR, key, 'colleague');
+    const refusal = await refusalOf(() => rotateSecret(database, OPERATOR, key, 'colleague'));
     expect(refusal).toMatchObject({ code: 'user_revoked', details: { username: 'colleague' } });
   });
 

@@ -110,11 +110,11 @@ describe('acquirer', () => {
 
   test('the institution and the certificates → given, and taken away again', async () => {
     await writeFile(join(folder, 'ca.pem'), CERTIFICATE);
-    await json(`acquirer set bank --institution 560279 --tls-ca-file ${folder}/ca.pem`);
+    await json(`acquirer set bank --institution 560279 --tls --tls-ca-file ${folder}/ca.pem`);
     expect(await json('acquirer show bank')).toMatchObject({ institution: '560279', own_certificates: true });
     await json('acquirer set bank --deadline 2000');
     expect(await json('acquirer show bank')).toMatchObject({ institution: '560279', own_certificates: true });
-    await json('acquirer set bank --no-institution --no-tls-ca-file');
+    await json('acquirer set bank --no-institution --no-tls --no-tls-ca-file');
     expect(await json('acquirer show bank')).toMatchObject({ institution: null, own_certificates: false });
   });
 

@@ -13,7 +13,8 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-const tollgate = (line: string) => runHere(wordsOf(line), { DATABASE_URL: gateway.databaseUrl });
+const tollgate = (line: string) =>
+  runHere(wordsOf(line), { DATABASE_URL: gateway.databaseUrl, TOLLGATE_DATA_DIR: gateway.dataDir });
 const { json, text, refusal } = commands(tollgate);
 const AN_INSTANT = expect.stringMatching(/^\d{4}-\d\d-\d\dT/);
 

@@ -23,7 +23,10 @@ afterAll(async () => {
 });
 
 function clock(...args: string[]): Promise<Ended> {
-  return runHere(['clock', ...args], { DATABASE_URL: gateway.databaseUrl });
+  return runHere(['clock', ...args], {
+    DATABASE_URL: gateway.databaseUrl,
+    TOLLGATE_DATA_DIR: gateway.dataDir,
+  });
 }
 
 async function aheadMs(of: TestGateway): Promise<number> {
@@ -94,7 +97,8 @@ test('clock reset, something is dated ahead → one line that says what stands i
 test('merchant add --live while the clock is ahead → refused; after clock reset → added; then clock advance → refused', async () => {
   const own = await testGateway();
   const other = await testGateway({ shareWith: own });
-  const tollgate = (...args: string[]) => runHere(args, { DATABASE_URL: own.databaseUrl });
+  const tollgate = (...args: string[]) =>
+    runHere(args, { DATABASE_URL: own.databaseUrl, TOLLGATE_DATA_DIR: own.dataDir });
   const add = ['merchant', 'add', 'Live', '--organisation', '1', '--live'];
   await own.api.purchase();
   await own.advance('7d');

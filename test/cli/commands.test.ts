@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { addMerchant } from '../../src/admin/merchants.js';
 import { addOrganisation } from '../../src/admin/organisations.js';
-import { addUser, listUsers } from '../../src/admin/users.js';
 import { Database } from '../../src/postgres/database.js';
 import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';
@@ -151,75 +150,6 @@ test.concurrent('surcharge set for a live merchant → says what the schemes may
     'since 1 October 2026 eftpos, Visa and Mastercard may forbid surcharges in Australia (here: default); if this merchant may all the same, say so with --i-may',
   );
   expect(await json(`${line} --i-may`)).toHaveLength(2);
-});
-
-describe.concurrent('user', () => {
-  test('add → its name, its secret and what it may do; list → the same without the secret', async () => {
-    const { organisation, ids } = await organisationWith(3);
-    const [merchant, ...grants] = ids;
-    const { password, ...added } = await json(
-      `user add till-1 --merchant ${merchant} --grant ${grants[1]} --grant ${grants[0]} --grant ${grants[1]}`,
-    );
-    expect(password).toMatch(/^[\w-]{22,}$/);
-    expect(added).toEqual({ username: 'till-1', organisation, merchant, grants, revoked: false });
-    const said = await text(`user add till-2 --merchant ${merchant}`);
-    expect(said).toMatch(/^User till-2 added\. The secret is shown only now: [\w-]{22,}$/);
-    expect(await json('user list')).toContainEqual(added);
-    const table = await text('user list');
-    expect(table).toMatch(/^username +organisation +merchant +grants +revoked\n/);
-    expect(table).toMatch(new RegExp(`^till-1 +${organisation} +${merchant} +${grants.join()} +no$`, 'm'));
-    expect(table).not.toContain(password);
-  });
-
-  test('grant → a further merchant, and twice is once', async () => {
-    const [merchant = 0, other] = (await organisationWith(2)).ids;
-    await addUser(connection, 'operator:test', 'granted', { merchant });
-    expect((await json(`user grant granted ${other}`)).grants).toEqual([other]);
-    expect(await text(`user grant granted ${other}`)).toBe(`User granted may act for merchant ${other}.`);
-  });
-
-  test('rotate → another secret; revoke → no more secrets, and twice is once', async () => {
-    const [merchant = 0] = (await organisationWith(1)).ids;
-    const { password } = await addUser(connection, 'operator:test', 'leaver', { merchant });
-    const rotated = await json('user rotate leaver');
-    expect(rotated).toMatchObject({ username: 'leaver', merchant, revoked: false });
-    expect(rotated.password).toMatch(/^[\w-]{22,}$/);
-    expect(rotated.password).not.toBe(password);
-    expect(await text('user rotate leaver')).toMatch(/^The secret of leaver is shown only now: [\w-]{22,}$/);
-    const revoked = await json('user revoke leaver');
-    expect(revoked).toMatchObject({ username: 'leaver', revoked: true });
-    expect(revoked).not.toHaveProperty('password');
-    expect(await text('user revoke leaver')).toBe('User leaver is revoked.');
-    expect(await refusal('user rotate leaver')).toBe('the user leaver is revoked');
-  });
-
-  test('add, a name that is taken → one line', async () => {
-    const [merchant = 0] = (await organisationWith(1)).ids;
-    await addUser(connection, 'operator:test', 'taken', { merchant });
-    expect(await refusal(`user add taken --merchant ${merchant}`)).toBe('the user taken exists already');
-  });
-
-  test('add or grant across organisations → one line, and nothing is added', async () => {
-    const { organisation, ids } = await organisationWith(1);
-    const [foreign] = (await organisationWith(1)).ids;
-    const expected = `there is no merchant ${foreign} in organisation ${organisation}`;
-    expect(await refusal(`user add crossing --merchant ${ids[0]} --grant ${foreign}`)).toBe(expected);
-    await addUser(connection, 'operator:test', 'staying', { merchant: ids[0] ?? 0 });
-    expect(await refusal(`user grant staying ${foreign}`)).toBe(expected);
-    const users = await listUsers(connection);
-    expect(users.map(({ username }) => username)).not.toContain('crossing');
-    expect(users.find(({ username }) => username === 'staying')?.grants).toEqual([]);
-  });
-
-  test.each([
-    ['user add someone --merchant 2147483647', /^there is no merchant 2147483647$/],
-    ["user add 'two words' --merchant 1", /^a user name takes 1 to 64 letters/],
-    ['user add someone --merchant 1 --grant x', /'x' is invalid/],
-    ['user grant nobody', /^missing required argument 'merchant' /],
-    ['user revoke nobody', /^there is no user nobody$/],
-  ])('%s → one line, exit code 1', async (line, expected) => {
-    expect(await refusal(line)).toMatch(expected);
-  });
 });
 
 describe.concurrent('migrate', () => {

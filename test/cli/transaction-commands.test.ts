@@ -37,7 +37,7 @@ async function audit(made: Promise<Answer>): Promise<number> {
 }
 
 const { json, text, refusal } = commands((line) =>
-  runHere(wordsOf(line), { DATABASE_URL: gateway.databaseUrl, TOLLGATE_DATA_DIR: folder }),
+  runHere(wordsOf(line), { DATABASE_URL: gateway.databaseUrl, TOLLGATE_DATA_DIR: gateway.dataDir }),
 );
 const auditsOf = (rows: readonly Json[]) => rows.map((row) => row.audit);
 
@@ -147,6 +147,45 @@ describe('show', () => {
     expect(await refusal(`transaction show ${theirs?.audit}`)).toBe(
       `several organisations have a transaction ${theirs?.audit}: 1, 2; say which with --organisation`,
     );
+  });
+});
+
+describe('find', () => {
+  test('a text that may mean several things → what it was taken for, and what was found', async () => {
+    const { understood, results } = await json('transaction find 19.95');
+    expect(understood).toEqual([{ as: 'amount', found: 1, more: false, filter: { amount: 1_995 } }]);
+    expect(auditsOf(results)).toEqual([refunded]);
+    expect(await text('transaction find 19.95')).toMatch(/^1 as amount\n\norganisation/);
+    expect(auditsOf((await json('transaction find many- --organisation 2')).results)).toEqual([]);
+  });
+
+  test('a card number → said to be one, and found nowhere', async () => {
+    expect(await text('transaction find 4111111111111111')).toContain('last four');
+  });
+
+  test('figures of a day → as many of each status as there are transactions', async () => {
+    const [made] = await json('transaction list --merchant 4');
+    const figures = `transaction figures --organisation 2 --date ${made.gateway_timestamp.slice(0, 10)}`;
+    await vi.waitFor(async () => {
+      const { statuses } = await json(figures);
+      expect(statuses[0]).toMatchObject({
+        status: 'approved',
+        count: 1,
+        filter: { organisation: 2, status: 'approved' },
+      });
+    }, 10_000);
+    expect(await text(figures)).toMatch(/^approved +1/m);
+  });
+});
+
+describe('list by what only operators ask for', () => {
+  test('--acquirer, --response-code and --currency → exactly those', async () => {
+    const everything = auditsOf(
+      await json('transaction list --merchant 2 --acquirer scripted --currency AUD'),
+    );
+    expect(everything).toEqual(auditsOf(await json('transaction list --merchant 2')));
+    expect(await json('transaction list --merchant 2 --currency NZD')).toEqual([]);
+    expect(await json('transaction list --merchant 2 --response-code 99')).toEqual([]);
   });
 });
 

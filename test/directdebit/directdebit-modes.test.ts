@@ -107,7 +107,10 @@ test('the files of a test merchant → TEST in user name and description, cut to
     for (const merchant of [live, 1])
       await setDirectEntry(operator.database, 'operator:test', merchant, wish);
     const api = own.as(
-      await addUser(operator.database, 'operator:test', 'live', { merchant: live, grants: [1] }),
+      await addUser(operator.database, 'operator:test', own.credentialKey, 'live', {
+        merchant: live,
+        grants: [1],
+      }),
     );
     const headers = [];
     for (const merchant of [live, 1]) {

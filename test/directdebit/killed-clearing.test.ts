@@ -6,7 +6,7 @@ import { PAGE } from '../../src/directdebit/files.js';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import { type Installation, type InstalledGateway, installation } from '../../testkit/cloned-installation.js';
 import { type Gates, gatesOf } from '../../testkit/gates.js';
-import { dataDirectory, eventually } from '../../testkit/gateway-process.js';
+import { eventually } from '../../testkit/gateway-process.js';
 import * as many from '../../testkit/many-items.js';
 
 // Many processes, one after the other, on a machine that may be busy.
@@ -24,7 +24,7 @@ const startGateway = (): Promise<InstalledGateway> => place.start({ DATA_DIR: ho
 beforeEach(async () => {
   place = await installation();
   gates = await gatesOf(place.databaseUrl);
-  home = { databaseUrl: place.databaseUrl, dataDir: await dataDirectory() };
+  home = { databaseUrl: place.databaseUrl, dataDir: place.dataDir };
 });
 afterEach(() => gates.close());
 

@@ -61,7 +61,7 @@ function lengthsIn(schema: string, field: string): number[] {
   return [properties[field]?.minLength as number, properties[field]?.maxLength as number];
 }
 
-const SESSIONS = [...read('src/gateway/databases.ts').matchAll(/#add\(\{\s*maxConnections: (\w+)/g)]
+const SESSIONS = [...read('src/gateway/databases.ts').matchAll(/#add\('[^']+', \{\s*maxConnections: (\w+)/g)]
   .map(([, count = '']) =>
     /^\d+$/.test(count) ? Number(count) : constantIn('src/gateway/databases.ts', count),
   )

@@ -24,6 +24,13 @@ const ENVIRONMENTS: readonly Readonly<Record<string, string>>[] = [
     TOLLGATE_VAULT_ADDRESS: 'https://vault.example:8200',
     TOLLGATE_VAULT_TOKEN: 'a token',
   },
+  {
+    TOLLGATE_KEY_PROVIDER: 'aws-kms',
+    TOLLGATE_KMS_KEY: 'alias/tollgate',
+    TOLLGATE_KMS_REGION: 'ap-southeast-2',
+    TOLLGATE_AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE',
+    TOLLGATE_AWS_SECRET_ACCESS_KEY: 'a secret',
+  },
 ];
 
 /** Every variable that the settings look at. */
@@ -64,17 +71,57 @@ test.each(
 });
 
 test('a setting without a documented default is undefined when it is not set', () => {
-  const { databaseUrl, crashAt, keyEncryption } = readSettings({});
+  const {
+    databaseUrl,
+    crashAt,
+    keyEncryption,
+    tls,
+    trustedProxies,
+    otlp,
+    operator,
+    fourEyesAboveCents,
+    console: operators,
+  } = readSettings({});
   expect([databaseUrl, crashAt, keyEncryption]).toEqual([undefined, undefined, { provider: 'file' }]);
+  expect([
+    tls,
+    trustedProxies,
+    otlp,
+    operator,
+    fourEyesAboveCents,
+    operators?.metricsToken,
+    operators?.publicUrl,
+  ]).toEqual(new Array(7).fill(undefined));
   expect(readSettings(ENVIRONMENTS[1]).keyEncryption).toMatchObject({ namespace: undefined });
   const without = ROWS.filter(({ byDefault }) => byDefault === undefined).map(({ name }) => name);
   expect(without).toEqual([
     'DATABASE_URL',
+    'TOLLGATE_MIGRATING_DATABASE_URL',
+    'TOLLGATE_OPERATING_DATABASE_URL',
+    'TOLLGATE_CONSOLE_URL',
+    'TOLLGATE_OIDC_ISSUER',
+    'TOLLGATE_OIDC_CLIENT_ID',
+    'TOLLGATE_OIDC_CLIENT_SECRET',
+    'TOLLGATE_METRICS_TOKEN',
+    'TOLLGATE_TLS_CERTIFICATE',
+    'TOLLGATE_TLS_KEY',
+    'TOLLGATE_TRUSTED_PROXIES',
+    'TOLLGATE_OTLP_ENDPOINT',
+    'TOLLGATE_OTLP_HEADERS',
+    'TOLLGATE_OPERATOR',
+    'TOLLGATE_FOUR_EYES_ABOVE',
     'TOLLGATE_WEBHOOK_NETWORKS',
     'TOLLGATE_KEY_ENCRYPTION_KEY',
+    'TOLLGATE_PREVIOUS_KEY_PROVIDER',
     'TOLLGATE_VAULT_ADDRESS',
     'TOLLGATE_VAULT_TOKEN',
     'TOLLGATE_VAULT_NAMESPACE',
+    'TOLLGATE_KMS_KEY',
+    'TOLLGATE_KMS_REGION',
+    'TOLLGATE_KMS_ENDPOINT',
+    'TOLLGATE_AWS_ACCESS_KEY_ID',
+    'TOLLGATE_AWS_SECRET_ACCESS_KEY',
+    'TOLLGATE_AWS_SESSION_TOKEN',
     'TOLLGATE_CRASH_AT',
   ]);
 });

@@ -9,8 +9,9 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { Background } from '../../src/gateway/background.js';
 import { startGateway } from '../../src/gateway/gateway.js';
 import { readSettings } from '../../src/gateway/settings.js';
+import { Database } from '../../src/postgres/database.js';
 import { Finisher } from '../../src/transactions/finish.js';
-import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
+import { credentialKeyOf, type TestDatabase, testDatabase } from '../../testkit/gateway.js';
 
 interface Stage {
   url: string;
@@ -78,6 +79,10 @@ describe('a start', () => {
     client = new pg.Client(own.url);
     await client.connect();
     const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-failed-start-'));
+    // Those who serve make no keys.
+    const database = new Database(own.url, { maxConnections: 1 });
+    await credentialKeyOf(database, readSettings({ TOLLGATE_DATA_DIR: dataDir }));
+    await database.close();
     const sql = async (text: string) => (await client.query(text)).rows;
     stage = { url: own.url, sql, dataDir, settings: { DATA_DIR: dataDir, PORT: '0' } };
   });

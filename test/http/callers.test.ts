@@ -21,6 +21,8 @@ function seen({ status, headers, text }: Answer): string {
   return JSON.stringify({ status, headers: lasting, text });
 }
 
+const SILENT = { onBrokenSeal: () => {}, onPutBack: () => {} };
+
 const base64 = (text: string | Uint8Array) => Buffer.from(text).toString('base64');
 
 describe('credentials', () => {
@@ -110,7 +112,7 @@ describe('wrong secrets, however many', () => {
 
   test('→ all 401; the owner is served meanwhile, also with a secret that is used for the first time', async () => {
     const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
-    const fresh = await addUser(database, 'operator:test', 'fresh', { merchant: 1 });
+    const fresh = await addUser(database, 'operator:test', gateway.credentialKey, 'fresh', { merchant: 1 });
     await database.close();
     const guesses = Array.from({ length: 60 }, (_, at) => ofOwner(`guess ${at}`).search('x'));
     const more = Array.from({ length: 60 }, (_, at) =>
@@ -132,13 +134,17 @@ describe('wrong secrets, however many', () => {
         return database.query(...query);
       },
     };
-    const callers = new Callers(counting as Database);
+    const callers = new Callers(counting as Database, gateway.credentialKey, SILENT);
     const { username, password } = gateway.owner;
-    const owner = await callers.authenticate('right', username, password);
+    const owner = await callers.authenticate('right', { username, secret: password, certificate: undefined });
     expect(owner?.username).toBe('owner');
     expect(statements).toEqual(['find-secrets', 'find-user']);
     const guesses = Array.from({ length: 300 }, (_, at) =>
-      callers.authenticate(`wrong ${at}`, at % 3 === 0 ? 'nobody' : username, `guess ${at}`),
+      callers.authenticate(`wrong ${at}`, {
+        username: at % 3 === 0 ? 'nobody' : username,
+        secret: `guess ${at}`,
+        certificate: undefined,
+      }),
     );
     expect(callers.known('right')).toBe(owner);
     expect(new Set(await Promise.all(guesses))).toEqual(new Set([undefined]));

@@ -153,6 +153,7 @@ describe('requests that never arrive whole → 408 and the end of the connection
         method: 'POST',
         route: '/v1/transactions/purchase',
         status: 408,
+        address: '127.0.0.1',
         correlation_id: id,
         outcome: 'request_timeout',
       },

@@ -64,7 +64,7 @@ describe('entries', () => {
       { ...who, action: 'token.created', customer_id, token_id },
     ]);
     expect(await entriesUnder(tokenChanged)).toEqual([
-      { ...who, action: 'token.updated', customer_id, token_id, detail: 'active, account' },
+      { ...who, action: 'token.updated', customer_id, token_id, detail: 'active, account, seal 2' },
     ]);
     expect(await entriesUnder(paid)).toEqual([{ ...who, action: 'token.opened', token_id, audit }]);
     expect(await entriesUnder(tokenDeleted)).toEqual([

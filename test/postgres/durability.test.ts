@@ -17,7 +17,7 @@ afterEach(() => database.drop());
 const connecting = () => connect(readSettings({ DATABASE_URL: database.url }));
 
 test('a server with fsync and synchronous_commit on → used', async () => {
-  expect((await connecting()).url).toBe(database.url);
+  expect((await connecting()).logins.serving).toBe(database.url);
 });
 
 test('a server that says that it runs with fsync off → refused', async () => {

@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Database, type DatabaseOptions, type Statement } from '../../src/postgres/database.js';
-import { HISTORY_PAGES } from '../../src/transactions/history-page.js';
+import { HISTORY_PAGES, HISTORY_PAGES_ANYWHERE } from '../../src/transactions/history-page.js';
 import { customerPage } from '../../src/vault/customer-page.js';
 import { addCast, type TestDatabase, testDatabase } from '../../testkit/gateway.js';
 import { PROJECT_ROOT } from '../../testkit/project.js';
@@ -26,6 +26,12 @@ const READING_EVERYTHING: Readonly<Record<string, string>> = {
   DIRECT_DEBIT_STATUS: '`directdebit status` counts every item of a merchant',
   DATED_AHEAD: '`clock reset` looks whether anything is dated ahead',
   EVENT_STATUS: '`event status` counts every event',
+  MOVE_VERSIONS_IN_DOUBT: '`restore` looks for everything that is undecided, before a gateway runs',
+  MOVE_CUSTOMER_VERSIONS: '`restore` changes every customer, before a gateway runs',
+  MOVE_TOKEN_VERSIONS: '`restore` changes every token, before a gateway runs',
+  DEBITS_THAT_WAIT: '`restore` counts what waits for banks, before a gateway runs',
+  EXPORT_JOURNAL: '`journal export` reads from one end to the other',
+  COPIED_ENTRIES: '`journal verify` reads everything',
   READ_JOURNAL: '`journal` reads backwards until it has found enough',
 };
 
@@ -46,8 +52,11 @@ const SAMPLES: Readonly<Record<string, string>> = {
   text: `'abcdefgh%'`,
   'character varying': `'abcdefgh%'`,
   date: 'current_date',
+  uuid: 'gen_random_uuid()',
   json: `'{}'`,
+  jsonb: `'[]'`,
   bytea: `''`,
+  'bytea[]': `'{}'`,
   numeric: '500',
   interval: `interval '1 second'`,
   ...Object.fromEntries(
@@ -86,8 +95,8 @@ async function everyStatement(): Promise<Named[]> {
       }
     }
   }
-  for (const [path, page] of Object.entries(HISTORY_PAGES)) {
-    found.push({ ...page, place: `transactions/history-page ${path}` });
+  for (const page of [...Object.values(HISTORY_PAGES), ...Object.values(HISTORY_PAGES_ANYWHERE)]) {
+    found.push({ ...page, place: `transactions/history-page ${page.name}` });
   }
   return found;
 }

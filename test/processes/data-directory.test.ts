@@ -22,14 +22,15 @@ let dataDir: string;
 let environment: { TOLLGATE_DATA_DIR: string; TOLLGATE_PORT: string };
 let gateway: GatewayProcess;
 let neighbour: GatewayProcess;
-let demo: { base_url: string; username: string; password: string; merchants: number[] };
+let demo: { base_url: string; console_url: string; username: string; password: string; merchants: number[] };
 /** The audits of all purchases. */
 const paid: number[] = [];
 /** Of every process that ran here. */
 const outputs: (() => string)[] = [];
 
 beforeAll(async () => {
-  dataDir = await dataDirectory();
+  // A path that shells, JSON and PostgreSQL might stumble over.
+  dataDir = await dataDirectory(`tollgate's "data" $HOME-`);
   environment = { TOLLGATE_DATA_DIR: dataDir, TOLLGATE_PORT: String(await freePort()) };
 });
 
@@ -69,11 +70,17 @@ async function expectPostgresGone(pid: number | undefined): Promise<void> {
   expect(commandLine).not.toContain('postgres');
 }
 
+/** Each start makes a new one. */
+function anotherLink() {
+  return expect.not.stringContaining(demo.console_url);
+}
+
 test('serve, two at once in an empty data directory → one PostgreSQL, one demo that can pay for merchants 1, 2 and 3', async () => {
   [gateway, neighbour] = await Promise.all([serve(), serve('0')]);
   demo = await readDemo();
   expect(demo).toEqual({
     base_url: expect.any(String),
+    console_url: expect.stringMatching(/^http:\/\/localhost:\d+\/sign-in#demo:[\w-]{32}$/),
     username: 'demo',
     password: expect.stringMatching(/^[\w-]{22,}$/),
     merchants: [1, 2, 3],
@@ -107,6 +114,34 @@ test('serve, with a demo → prints a purchase that can be pasted into a shell',
   const answer = await api.post('/transactions/purchase', JSON.parse(body), correlation.split(': ')[1]);
   expect(answer.body.status.transaction_status_code).toBe('approved');
   paid.push(answer.body.audit);
+});
+
+test('user rotate demo → demo.json has the new secret, which pays; a demo.json of another database is left alone', async () => {
+  const before = await readDemo();
+  const { password } = await command('user', 'rotate', 'demo');
+  demo = await readDemo();
+  expect(demo).toEqual({ ...before, password });
+  expect(password).not.toBe(before.password);
+  expect((await stat(join(dataDir, 'demo.json'))).mode & 0o777).toBe(0o600);
+  await pay(gateway);
+
+  const foreign = { ...demo, password: 'of another database' };
+  await writeFile(join(dataDir, 'demo.json'), JSON.stringify(foreign));
+  const { stdout } = await run(['user', 'rotate', 'demo'], environment);
+  expect(await readDemo()).toEqual(foreign);
+  const [, secret = ''] = /is shown only now: (\S+)\n$/.exec(stdout) ?? [];
+  demo = { ...demo, password: secret };
+  await writeFile(join(dataDir, 'demo.json'), JSON.stringify(demo));
+  await pay(gateway);
+});
+
+test('SIGUSR1 → no debugger opens, the gateway goes on, and the log says so', async () => {
+  gateway.kill('SIGUSR1');
+  await eventually(
+    async () => gateway.output().includes('"SIGUSR1 ignored; no debugger is opened"') || undefined,
+  );
+  expect(gateway.output()).not.toContain('Debugger listening');
+  await pay(gateway);
 });
 
 test('serve, on a port that is taken → one line, exit code 1, and the gateway that has it is not disturbed', async () => {
@@ -143,7 +178,7 @@ test('kill -9 → PostgreSQL goes on running, the next start adopts it, and noth
   expect(await postgresPid(dataDir)).toBe(before);
   gateway = await serve();
   expect(await postgresPid(dataDir)).toBe(before);
-  expect(await readDemo()).toEqual({ ...demo, base_url: gateway.baseUrl });
+  expect(await readDemo()).toEqual({ ...demo, base_url: gateway.baseUrl, console_url: anotherLink() });
   await pay(gateway);
   await expectNothingLost(gateway);
 });
@@ -196,10 +231,20 @@ test('SIGTERM while the gateway starts → it ends with 0, and no PostgreSQL is 
   await expectPostgresGone(pid);
 });
 
+test('serve, a secret in demo.json that is not valid any more → a line says so, and no purchase to paste', async () => {
+  const valid = await readFile(join(dataDir, 'demo.json'), 'utf8');
+  await writeFile(join(dataDir, 'demo.json'), JSON.stringify({ ...demo, password: 'of long ago' }));
+  const stale = await serve();
+  expect(stale.output()).not.toContain('A first purchase');
+  expect((await stale.stop()).code).toBe(0);
+  expect(stale.output()).toContain('"the secret in demo.json is not valid any more"');
+  await writeFile(join(dataDir, 'demo.json'), valid);
+});
+
 test('serve, a second time → no second demo, the same secret, the earlier transactions; Ctrl-C twice at once (npm repeats it) → an orderly end', async () => {
   gateway = await serve();
   const pid = await postgresPid(dataDir);
-  expect(await readDemo()).toEqual({ ...demo, base_url: gateway.baseUrl });
+  expect(await readDemo()).toEqual({ ...demo, base_url: gateway.baseUrl, console_url: anotherLink() });
   await pay(gateway);
   await expectNothingLost(gateway);
   expect(await command('organisation', 'list')).toHaveLength(1);

@@ -10,6 +10,7 @@ import {
 } from '../../testkit/cloned-installation.js';
 import { eventually } from '../../testkit/gateway-process.js';
 import { expectRepetitionRefused, OPERATIONS, prepare, send } from '../../testkit/operations.js';
+import { scrape } from '../../testkit/scrape.js';
 import { SLOW_CARD } from '../../testkit/test-cards.js';
 import { DatabaseProxy } from './database-proxy.js';
 
@@ -57,6 +58,16 @@ test.concurrent('the database is away → payments and lookups 503, not ready bu
     expect([status, code]).toEqual([503, 'unavailable']);
     expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
   }
+  const operators = await gateway.operatorsUrl();
+  const lost = await eventually(async () => {
+    const seen = await scrape(operators);
+    return seen.sum('tollgate_database_up') === 0 && seen.sum('tollgate_stored_figures_up') === 0
+      ? seen
+      : undefined;
+  });
+  // What is counted in the database is left out, and not shown as it was; everything else is there.
+  expect(lost.sum('tollgate_in_doubt')).toBeUndefined();
+  expect(lost.sum('tollgate_request_duration_seconds_count', { status: '503' })).toBeGreaterThan(0);
   const notReady = await probe(gateway, '/readyz');
   expect(notReady).toEqual({
     status: 503,
@@ -66,6 +77,12 @@ test.concurrent('the database is away → payments and lookups 503, not ready bu
 
   proxy.open();
   await ready(gateway);
+  await eventually(async () => {
+    const seen = await scrape(operators);
+    return seen.sum('tollgate_database_up') === 1 && seen.sum('tollgate_in_doubt') !== undefined
+      ? true
+      : undefined;
+  });
   expect((await api.lookUp(earlier.body.audit)).body.status.transaction_status_code).toBe('approved');
   for (const attempt of attempts) {
     // "Certainly not processed": nothing was stored, so that even the correlation ID is free.

@@ -17,9 +17,11 @@ import { dataDirectory, eventually } from '../../testkit/gateway-process.js';
 import { Pair } from '../../testkit/pair.js';
 import { Switch } from '../../testkit/switch.js';
 import { SLOW_CARD } from '../../testkit/test-cards.js';
+import { asynchronousFailover, synchronousFailover } from './journal-on-pair.js';
 import { droppingSettings, forgingGreetings, relayed } from './pooler.js';
 
 const LIMIT_MS = 120_000;
+const SEALING = Buffer.alloc(32, 7).toString('base64');
 const ONE = { name: '', text: 'SELECT 1 AS one' };
 
 let pair: Pair;
@@ -34,7 +36,7 @@ beforeAll(async () => {
   const database = new Database(pair.primary.url, { maxConnections: 1 });
   await migrate(database);
   await database.close();
-  ({ owner } = await addCast(pair.primary.url));
+  ({ owner } = await addCast(pair.primary.url, readSettings({ TOLLGATE_KEY_ENCRYPTION_KEY: SEALING })));
 }, LIMIT_MS);
 afterAll(async () => {
   await pair.stop();
@@ -72,7 +74,7 @@ async function gateway(): Promise<Scene> {
     TOLLGATE_DATABASE_TIMEOUT_MS: '2000',
     TOLLGATE_RESOLVER_INTERVAL_MS: '50',
     // Everybody here works with the same sealed rows.
-    TOLLGATE_KEY_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
+    TOLLGATE_KEY_ENCRYPTION_KEY: SEALING,
   });
   const lines: string[] = [];
   const log = pino({ level: 'debug', base: null }, { write: (line: string) => void lines.push(line) });
@@ -102,7 +104,7 @@ describe('sessions', () => {
   test('several servers, the primary among them → it is found, at first and after a failover', async () => {
     const { port } = pair.standby;
     const url = pair.primary.url.replace(/@([^/]+)/, (_, host) => `@127.0.0.1:${port},${host}`);
-    expect((await connect(readSettings({ DATABASE_URL: url }))).url).toBe(url);
+    expect((await connect(readSettings({ DATABASE_URL: url }))).logins.serving).toBe(url);
     const database = opened(url, { answerLimitMs: 1_000 });
     expect((await database.query(ONE)).rows).toEqual([{ one: 1 }]);
     // The other one goes on, and says that it is the primary; but it can commit nothing.
@@ -263,5 +265,15 @@ describe('promises', () => {
     ]);
     expect(logged()).toMatch(/"cause":"[^"]+","msg":"database lost"/);
     expect(logged()).toMatch(/"seconds":\d+(\.\d)?,"msg":"database back"/);
+  });
+});
+
+describe('the journal', () => {
+  test('written while the synchronous standby is promoted → nothing that was acknowledged is missing, and its chain is whole', async () => {
+    await synchronousFailover(pair, promote);
+  });
+
+  test('a standby that had not got everything is promoted → a checkpoint finds what is lost, and nothing else looks forged', async () => {
+    await asynchronousFailover(pair, promote);
   });
 });

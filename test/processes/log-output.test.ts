@@ -13,7 +13,8 @@ import { dataDirectory, eventually, type RunningProcess, start } from '../../tes
 let shared: Installation;
 let dataDir: string;
 beforeAll(async () => {
-  [shared, dataDir] = await Promise.all([installation(), dataDirectory()]);
+  shared = await installation();
+  dataDir = shared.dataDir;
 });
 
 /** A program of the shell whose standard output goes to a pipe that only this test reads. */

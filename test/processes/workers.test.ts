@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
+import { readSettings } from '../../src/gateway/settings.js';
+import { Database } from '../../src/postgres/database.js';
 import { client, type PaymentChange, paymentBody } from '../../testkit/client.js';
 import {
   type Installation,
@@ -15,14 +17,18 @@ import {
   installation,
   outcomeOf,
 } from '../../testkit/cloned-installation.js';
+import { signedIn } from '../../testkit/console.js';
+import { credentialKeyOf } from '../../testkit/gateway.js';
 import { dataDirectory, type Environment, eventually, run, start } from '../../testkit/gateway-process.js';
+import { scrape } from '../../testkit/scrape.js';
 import { SLOW_CARD } from '../../testkit/test-cards.js';
 
 let shared: Installation;
 let gateway: InstalledGateway;
 let dataDir: string;
 beforeAll(async () => {
-  [shared, dataDir] = await Promise.all([installation(), dataDirectory()]);
+  shared = await installation();
+  dataDir = shared.dataDir;
   // A worker of a busy machine is not dead because its heartbeat is late.
   gateway = await shared.start({ WORKERS: '2', DATA_DIR: dataDir, PROCESS_TIMEOUT_MS: '6000' });
 });
@@ -63,6 +69,21 @@ async function inDoubt(count: number): Promise<void> {
   });
 }
 
+test('a refund on the console, whose process serves no payments → done, and its process is gone from the registry', async () => {
+  const settings = readSettings({ TOLLGATE_DATA_DIR: dataDir });
+  const database = new Database(shared.databaseUrl, { maxConnections: 1 });
+  const credentialKey = await credentialKeyOf(database, settings).finally(() => database.close());
+  const operatorsUrl = await gateway.operatorsUrl();
+  const installed = { databaseUrl: shared.databaseUrl, settings, credentialKey, operatorsUrl };
+  const operator = await signedIn(installed, { role: 'operator' });
+  const { audit } = (await purchase({ amount: 800 })).body;
+  const form = { reason: 'because', key: randomUUID(), amount_cents: 300 };
+  const { status, body } = await operator.post(`/transactions/1/${audit}/refund`, form);
+  expect([status, body.status]).toEqual([200, 'approved']);
+  expect((await shared.ledgerOf(body.audit)).map(({ operation }) => operation)).toEqual(['refund']);
+  expect(await shared.sql('SELECT FROM process WHERE pid = $1', [gateway.pid])).toEqual([]);
+});
+
 test('two workers → both serve, under one address', async () => {
   expect(await childrenOf(gateway.pid)).toHaveLength(2);
   await eventually(async () => {
@@ -70,6 +91,33 @@ test('two workers → both serve, under one address', async () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
     const served = await shared.sql('SELECT DISTINCT process_id FROM audit_lease');
     return served.length === 2 ? true : undefined;
+  });
+});
+
+const PURCHASES = 'tollgate_request_duration_seconds_count';
+const OF_PURCHASES = { operation: 'createPurchase', status: '201' };
+
+test('one scrape has the figures of both workers; a worker is killed → no count goes back, and its successor’s are in it', async () => {
+  const operators = await gateway.operatorsUrl();
+  const purchases = async () => (await scrape(operators)).sum(PURCHASES, OF_PURCHASES) ?? 0;
+  const before = await purchases();
+  const answers = await Promise.all(Array.from({ length: 20 }, () => purchase()));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+  const both = await scrape(operators);
+  expect(both.sum(PURCHASES, OF_PURCHASES)).toBe(before + 20);
+  expect([both.sum('tollgate_processes'), both.sum('tollgate_processes_silent')]).toEqual([2, 0]);
+  expect(both.sum('tollgate_pool_sessions_max', { pool: 'commits' })).toBe(14);
+  expect(both.sum('tollgate_stored_figures_up')).toBe(1);
+  // What both read from the database is not added up.
+  expect(both.sum('tollgate_database_up')).toBe(1);
+
+  const [first] = await childrenOf(gateway.pid);
+  process.kill(first as number, 'SIGKILL');
+  await gone([first as number]);
+  await eventually(async () => {
+    const seen = await scrape(operators);
+    expect(seen.sum(PURCHASES, OF_PURCHASES)).toBe(before + 20);
+    return seen.sum('tollgate_processes') === 2 ? true : undefined;
   });
 });
 
@@ -193,6 +241,10 @@ test.concurrent('a port that is taken → exit code 1, and one line', async () =
   await expectOneLine(
     { TOLLGATE_PORT: String(port) },
     /^tollgate: port \d+ on 127\.0\.0\.1 is taken .*TOLLGATE_PORT.*\n$/,
+  );
+  await expectOneLine(
+    { TOLLGATE_CONSOLE_PORT: String(port) },
+    /^tollgate: port \d+ on 127\.0\.0\.1 is taken .*TOLLGATE_CONSOLE_PORT to a free one.* or to off\n$/,
   );
   server.close();
 });

@@ -5,7 +5,16 @@ import { runProof } from './program.js';
 test.runIf(process.platform === 'linux')(
   'some load for some seconds → memory and file descriptors are flat, and every purchase is answered',
   async () => {
-    const { code, output } = await runProof('soak', ['--minutes', '0.1', '--rate', '100', '--seed', '1']);
+    const { code, output } = await runProof('soak', [
+      '--connections',
+      '8',
+      '--minutes',
+      '0.1',
+      '--rate',
+      '100',
+      '--seed',
+      '1',
+    ]);
     expect(output).toMatch(/^soak: seed 1, \d+ purchases at 100\/s .*; 0 promises broken$/m);
     expect(code).toBe(0);
   },

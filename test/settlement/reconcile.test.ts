@@ -244,7 +244,9 @@ describe('the commands', () => {
     expect(rows[0]).toContain(`,"'=1+1,x",`);
     const total = rows.reduce((sum, row) => sum + Number(row.split(',').at(-1)), 0);
     expect(total).toBe(1_330);
-    await expect(showSettlement(database, { date: day, csv })).rejects.toThrow('is not overwritten');
+    await expect(
+      showSettlement(database, { date: day, csv: { path: csv, operator: 'operator:test' } }),
+    ).rejects.toThrow('is not overwritten');
     await expect(showSettlement(database, { date: day, merchant: 99 })).rejects.toThrow('no merchant 99');
     expect((await showSettlement(database, { date: day, merchant: 4 })).net).toMatchObject([
       { cents: '-70' },

@@ -119,6 +119,8 @@ test('two refunds under one correlation ID in one batch → one statement; one o
       amountCents: cents(60),
       currency: 'AUD',
       kvps: {},
+      attestation: Buffer.alloc(16),
+      userId: 1,
       inFlight: {
         correlationId,
         epoch: Number.MAX_SAFE_INTEGER,

@@ -29,7 +29,10 @@ beforeAll(async () => {
   await gateway.sql(`UPDATE merchant SET acquirer = 'scripted' WHERE id = $1`, [carded]);
   await setDirectEntry(database, 'operator:test', banked, REAL_BANK);
   api = gateway.as(
-    await addUser(database, 'operator:test', 'live', { merchant: bare, grants: [carded, banked, 1, 3] }),
+    await addUser(database, 'operator:test', gateway.credentialKey, 'live', {
+      merchant: bare,
+      grants: [carded, banked, 1, 3],
+    }),
   );
   await database.close();
 });

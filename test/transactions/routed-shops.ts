@@ -89,7 +89,9 @@ export class RoutedShops {
       ...change,
     });
     for (const route of routes) await setRoute(this.database, OPERATOR, id, route);
-    const user = await addUser(this.database, OPERATOR, `shop${number}`, { merchant: id });
+    const user = await addUser(this.database, OPERATOR, this.gateway.credentialKey, `shop${number}`, {
+      merchant: id,
+    });
     const api = this.gateway.as(user);
     return {
       organisation,

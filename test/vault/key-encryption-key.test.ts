@@ -70,7 +70,7 @@ test('renew it while another process stores a data key that it wrapped under the
   const old = new EnvironmentKeys(await readFile(path, 'utf8'));
   const { keyId, wrapped } = await old.wrap(
     randomBytes(32),
-    dataKeyContext(1 as OrganisationId, 1 as MerchantId, 1),
+    dataKeyContext(1 as OrganisationId, 1 as MerchantId, 1, 1),
   );
   const renewing = operator.rotation.rewrap();
   const stillOld = () => gateway.sql('SELECT FROM data_key WHERE key_encryption_key = $1', [keyId]);

@@ -1,11 +1,12 @@
 // Key providers: file, environment and HashiCorp Vault wrap and unwrap data keys alike.
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type KeyProvider, KeyUnavailable } from '../../src/vault/key-provider.js';
 import { EnvironmentKeys, FileKeys } from '../../src/vault/local-keys.js';
+import { MovingKeys } from '../../src/vault/moving-keys.js';
 import { TransitKeys } from '../../src/vault/transit-keys.js';
 import { transitServer } from './transit-server.js';
 
@@ -129,4 +130,51 @@ test('Vault is not there → one clear line', async () => {
   const { server, provider } = await transitKeys();
   await server.close();
   await expect(provider.wrap(Buffer.from('x'), 'a')).rejects.toThrow(/cannot be reached$/);
+});
+
+describe('the token for Vault', () => {
+  test('a token with an end → renewed before it ends, and not more often than it needs', async () => {
+    const { server, provider } = await transitKeys();
+    server.expiresAfter(3_600);
+    for (let turn = 0; turn < 5; turn += 1) await provider.renewToken();
+    expect(server.renewals()).toBe(1);
+  });
+
+  test('a token without an end → left alone', async () => {
+    const { server, provider } = await transitKeys();
+    await provider.renewToken();
+    expect(server.renewals()).toBe(0);
+  });
+
+  test('another token in its file → used when Vault refuses the one before, without a failed call', async () => {
+    const { server } = await transitKeys();
+    const { address, token } = server;
+    const folder = await mkdtemp(join(tmpdir(), 'tollgate-keys-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const tokenFile = join(folder, 'token');
+    await writeFile(tokenFile, `${token}\n`);
+    const provider = new TransitKeys({ address, token, tokenFile, keyName: 'tollgate', mount: 'transit' });
+    const wrapped = await provider.wrap(Buffer.from('a key'), 'a');
+    await writeFile(tokenFile, `${server.replaceToken()}\n`);
+    expect(await provider.unwrap(wrapped, 'a')).toEqual(Buffer.from('a key'));
+  });
+
+  test('a token that has ended and cannot be replaced → one line', async () => {
+    const { server, provider } = await transitKeys();
+    server.replaceToken();
+    await expect(provider.renewToken()).rejects.toThrow(
+      'HashiCorp Vault refused to tell about its token (HTTP 403)',
+    );
+  });
+});
+
+test('two providers, while one takes the other’s place → the new one wraps, and each opens what it has wrapped', async () => {
+  const { provider: file } = await fileKeys();
+  const { provider: vault } = await transitKeys();
+  const before = await file.wrap(Buffer.from('before'), 'a');
+  const moving = new MovingKeys(vault, file);
+  const after = await moving.wrap(Buffer.from('after'), 'a');
+  expect(await vault.knows(after.keyId)).toBe(true);
+  expect(await moving.unwrap(before, 'a')).toEqual(Buffer.from('before'));
+  expect(await moving.unwrap(after, 'a')).toEqual(Buffer.from('after'));
 });

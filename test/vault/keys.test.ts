@@ -56,7 +56,7 @@ describe('rotating', () => {
 
     const told: RotationProgress[] = [];
     const result = await operator.rotation.rotate(undefined, (at) => told.push(at));
-    expect(result).toEqual({ merchants: 2, rows: 51 });
+    expect(result).toEqual({ merchants: 2, rows: 51, broken: 0 });
     expect(told.filter(({ merchantId }) => merchantId === 1).at(-1)).toEqual({
       merchantId: 1,
       done: 41,
@@ -84,10 +84,10 @@ describe('rotating', () => {
   });
 
   test('rotate one merchant → the other keeps its version; rotate where nothing was ever sealed → nothing', async () => {
-    expect(await operator.rotation.rotate(undefined, quiet)).toEqual({ merchants: 0, rows: 0 });
+    expect(await operator.rotation.rotate(undefined, quiet)).toEqual({ merchants: 0, rows: 0, broken: 0 });
     await tokensOf(gateway, 1, 2);
     await tokensOf(gateway, 2, 2);
-    expect(await operator.rotation.rotate(2, quiet)).toEqual({ merchants: 1, rows: 2 });
+    expect(await operator.rotation.rotate(2, quiet)).toEqual({ merchants: 1, rows: 2, broken: 0 });
     const rows = await sealedRows(gateway);
     expect([versionsIn(rows, 1), versionsIn(rows, 2)]).toEqual([[1], [2]]);
   });

@@ -53,7 +53,7 @@ test('a card replaced while its token is being sealed anew → the new card is c
     name: provider.name,
     wrap: (key, context) => provider.wrap(key, context),
     unwrap: async (wrapped, context) => {
-      if (context.endsWith('/1')) {
+      if (context.endsWith('/1/bound')) {
         openingOld();
         await mayGoOn;
       }

@@ -54,6 +54,8 @@ async function manyTokens(customerId: number): Promise<string[]> {
     merchantId: 1 as MerchantId,
     username: 'owner',
     correlationId: 'many',
+    userId: 1,
+    address: '127.0.0.1',
   };
   const made = await Promise.all(
     Array.from({ length: TOKENS }, (_, serial) =>

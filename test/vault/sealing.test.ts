@@ -4,13 +4,14 @@ import { expect, test } from 'vitest';
 import type { MerchantId, OrganisationId } from '../../src/values/ids.js';
 import { type DataKey, open, type Place, SealBroken, seal } from '../../src/vault/sealing.js';
 
-const keys: DataKey[] = [1, 2].map((version) => ({ version, key: randomBytes(32) }));
+const keys: DataKey[] = [1, 2].map((version) => ({ version, key: randomBytes(32), form: 2 }));
 const PLACE: Place = {
   table: 'token',
   organisationId: 1 as OrganisationId,
   merchantId: 1 as MerchantId,
   row: 1,
   field: 'account',
+  says: 'one thing',
 };
 
 test('what was sealed opens in its own place, under its own key', () => {
@@ -43,7 +44,7 @@ test('ten thousand ciphertexts swapped between rows, fields, merchants, organisa
       for (const merchantId of [1, 2, 11] as MerchantId[]) {
         for (const row of [1, 2, 11]) {
           for (const field of ['account', 'card'])
-            places.push({ table, organisationId, merchantId, row, field });
+            places.push({ table, organisationId, merchantId, row, field, says: 'one thing' });
         }
       }
     }
@@ -69,8 +70,18 @@ test('ten thousand ciphertexts swapped between rows, fields, merchants, organisa
 
 test('what was sealed does not open in the same place with the same key under another version', () => {
   const [{ key }] = keys as [DataKey, DataKey];
-  const sealed = seal({ version: 1, key }, PLACE, 'a secret');
-  expect(() => open({ version: 2, key }, PLACE, sealed)).toThrow(SealBroken);
+  const sealed = seal({ version: 1, key, form: 2 }, PLACE, 'a secret');
+  expect(() => open({ version: 2, key, form: 2 }, PLACE, sealed)).toThrow(SealBroken);
+});
+
+test('what was sealed does not open where the row says another thing of it, nor as if it were of an earlier form', () => {
+  const [key] = keys as [DataKey, DataKey];
+  const sealed = seal(key, PLACE, 'a secret');
+  expect(() => open(key, { ...PLACE, says: 'another thing' }, sealed)).toThrow(SealBroken);
+  expect(() => open({ ...key, form: 1 }, PLACE, sealed)).toThrow(SealBroken);
+  const earlier = seal({ ...key, form: 1 }, PLACE, 'a secret');
+  expect(open({ ...key, form: 1 }, { ...PLACE, says: 'another thing' }, earlier)).toBe('a secret');
+  expect(() => open(key, PLACE, earlier)).toThrow(SealBroken);
 });
 
 test('a ciphertext with any bit turned, cut short or made longer does not open', () => {

@@ -6,18 +6,28 @@ import type { AddressInfo } from 'node:net';
 
 export interface TransitServer {
   readonly address: string;
+  /** The one that is let in now. */
   readonly token: string;
   /** What was asked, without bodies. */
   readonly requests: { path: string; namespace: string | undefined }[];
   /** As `vault write -f transit/keys/NAME/rotate`. */
   rotate(): void;
+  /** The token ends after so many seconds, unless it is renewed. */
+  expiresAfter(seconds: number): void;
+  /** How often it was renewed. */
+  renewals(): number;
+  /** Another token is let in from now on, and no other. */
+  replaceToken(): string;
   /** Answers everything with this from now on. */
   break(status: number | 'garbage' | 'silence'): void;
   close(): Promise<void>;
 }
 
 export async function transitServer(keyName = 'tollgate'): Promise<TransitServer> {
-  const token = `hvs.${randomBytes(16).toString('hex')}`;
+  const newToken = () => `hvs.${randomBytes(16).toString('hex')}`;
+  let token = newToken();
+  let lease: { seconds: number; until: number } | undefined;
+  let renewals = 0;
   const versions = [randomBytes(32)];
   const requests: TransitServer['requests'] = [];
   let broken: number | 'garbage' | 'silence' | undefined;
@@ -52,7 +62,18 @@ export async function transitServer(keyName = 'tollgate'): Promise<TransitServer
   };
 
   const answer = async (request: IncomingMessage): Promise<[number, unknown]> => {
-    if (request.headers['x-vault-token'] !== token) return [403, { errors: ['permission denied'] }];
+    const ended = lease !== undefined && lease.until < Date.now();
+    if (request.headers['x-vault-token'] !== token || ended) return [403, { errors: ['permission denied'] }];
+    if (request.method === 'GET' && request.url === '/v1/auth/token/lookup-self') {
+      const ttl = lease === undefined ? 0 : Math.ceil((lease.until - Date.now()) / 1_000);
+      return [200, { data: { ttl, renewable: lease !== undefined } }];
+    }
+    if (request.method === 'POST' && request.url === '/v1/auth/token/renew-self') {
+      if (lease === undefined) return [400, { errors: ['lease is not renewable'] }];
+      renewals += 1;
+      lease.until = Date.now() + lease.seconds * 1_000;
+      return [200, { auth: { lease_duration: lease.seconds, renewable: true } }];
+    }
     const operation = /^\/v1\/transit\/(encrypt|decrypt)\/(.+)$/.exec(request.url ?? '');
     if (request.method !== 'POST' || operation?.[2] !== keyName) return [404, { errors: [] }];
     const chunks: Buffer[] = [];
@@ -81,7 +102,18 @@ export async function transitServer(keyName = 'tollgate'): Promise<TransitServer
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    token,
+    get token() {
+      return token;
+    },
+    expiresAfter: (seconds) => {
+      lease = { seconds, until: Date.now() + seconds * 1_000 };
+    },
+    renewals: () => renewals,
+    replaceToken: () => {
+      token = newToken();
+      lease = undefined;
+      return token;
+    },
     requests,
     rotate: () => void versions.push(randomBytes(32)),
     break: (how) => {

@@ -18,12 +18,20 @@ afterAll(() => gateway.close());
 
 const CHECKED = '23514';
 
-test.each([
-  ['a virtual PAN that is none', `virtual_pan = '4111111111111111'`, CHECKED],
-  ['a token without its card', 'sealed = NULL', CHECKED],
-])('%s: %s → refused', async (_, change, code) => {
-  const changing = gateway.sql(`UPDATE token SET ${change} WHERE id = $1`, [token.id]);
-  await expect(changing).rejects.toMatchObject({ code });
+test.each([['a token without its card', 'sealed = NULL', CHECKED]])(
+  '%s: %s → refused',
+  async (_, change, code) => {
+    const changing = gateway.sql(`UPDATE token SET ${change} WHERE id = $1`, [token.id]);
+    await expect(changing).rejects.toMatchObject({ code });
+  },
+);
+
+test('a virtual PAN that is none → refused', async () => {
+  const { query, rollback } = await locker(gateway);
+  await query('ALTER TABLE token DISABLE TRIGGER USER');
+  const changing = query(`UPDATE token SET virtual_pan = '4111111111111111' WHERE id = ${token.id}`);
+  await expect(changing).rejects.toMatchObject({ code: CHECKED, constraint: 'token_virtual_pan_check' });
+  await rollback();
 });
 
 test.each([
@@ -35,11 +43,54 @@ test.each([
 });
 
 test('a virtual PAN is handed out once → a second token with it is refused, even if the first was deleted', async () => {
-  const repeating = gateway.sql('UPDATE token SET virtual_pan = $1 WHERE id = $2', [
-    deleted.virtualPan,
-    token.id,
-  ]);
+  const { query, rollback } = await locker(gateway);
+  await query('ALTER TABLE token DISABLE TRIGGER USER');
+  const repeating = query(`UPDATE token SET virtual_pan = '${deleted.virtualPan}' WHERE id = ${token.id}`);
   await expect(repeating).rejects.toMatchObject({ code: '23505' });
+  await rollback();
+});
+
+test.each([
+  ['its virtual PAN is changed', `virtual_pan = '9000000000000009'`],
+  ['it is given to another customer', 'customer_id = customer_id + 1'],
+  ['its seal is set back', 'seal_version = seal_version - 1'],
+  ['its version is set back', 'version = version - 1'],
+])('a token: %s → refused', async (_, change) => {
+  const changing = gateway.sql(`UPDATE token SET ${change} WHERE id = $1`, [token.id]);
+  await expect(changing).rejects.toMatchObject({ code: '23514', constraint: 'token_is_kept' });
+});
+
+test('a deleted token is brought back, or any is removed → refused', async () => {
+  const revived = `deleted_at = NULL, active = true, sealed = '', key_version = 1, shown = '{}', preferred_name = 'x'`;
+  for (const statement of [
+    `UPDATE token SET ${revived} WHERE id = ${deleted.id}`,
+    `DELETE FROM token WHERE id = ${deleted.id}`,
+    'TRUNCATE token CASCADE',
+  ]) {
+    await expect(gateway.sql(statement)).rejects.toMatchObject({ constraint: 'token_is_kept' });
+  }
+});
+
+test('a destroyed version of a data key is put back, or a key is made one of the other form → refused', async () => {
+  const columns = 'organisation_id, merchant_id, version, key_encryption_key, wrapped';
+  for (const statement of [
+    `INSERT INTO data_key (${columns}) VALUES (1, 1, 0, '', '')`,
+    'UPDATE data_key SET form = 1',
+  ]) {
+    await expect(gateway.sql(statement)).rejects.toMatchObject({ constraint: 'data_key_is_kept' });
+  }
+});
+
+test.each([
+  ['it is led to another account', 'UPDATE directdebit_item SET account_audit = account_audit + 1'],
+  ['it goes back', `UPDATE directdebit_item SET state = 'waiting'`],
+  ['it is removed', 'DELETE FROM directdebit_item'],
+])('an item for a bank: %s → refused', async (_, statement) => {
+  await gateway.api.purchase({ bankAccount: {} });
+  const { query, rollback } = await locker(gateway);
+  await query(`UPDATE directdebit_item SET state = 'voided', next_at = NULL`);
+  await expect(query(statement)).rejects.toMatchObject({ constraint: 'directdebit_item_is_kept' });
+  await rollback();
 });
 
 test('a data key that a token still needs → cannot be removed', async () => {

@@ -42,6 +42,8 @@ async function expectRefused(paying: () => Promise<Answer>): Promise<void> {
   ]);
   expect(await storedRows()).toBe(rows);
   expect((await gateway.ledger()).length).toBe(entries);
+  // There is nothing wrong with the vault, and nobody is alarmed.
+  expect(gateway.logged()).not.toContain('a seal does not open');
 }
 
 describe('format', () => {

@@ -175,3 +175,20 @@ test('many events about one subject → one at a time, in the order of their ver
   );
   expect(most).toBe(1);
 });
+
+test('an endpoint is led to another address in the database → nothing is sent there, and it is journalled', async () => {
+  const { id, receiver: shop } = await endpoint();
+  const elsewhere = await receiver();
+  await gateway.sql('UPDATE webhook_endpoint SET url = $1 WHERE id = $2', [elsewhere.url, id]);
+  await gateway.api.purchase();
+  const broken = () =>
+    gateway.sql(
+      `SELECT actor FROM journal WHERE action = 'seal.broken' AND detail = 'webhook_endpoint ${id}'`,
+    );
+  await until(async () => (await broken()).length === 1);
+  expect([elsewhere.received, shop.received]).toEqual([[], []]);
+  // Put right, it goes on where it was.
+  await gateway.sql('UPDATE webhook_endpoint SET url = $1, wake_at = now() WHERE id = $2', [shop.url, id]);
+  await until(() => shop.received.length === 1);
+  expect(elsewhere.received).toEqual([]);
+});

@@ -1,0 +1,71 @@
+// Doing something: a call of the interface that asks the operator first to prove again who they are, where the gateway wants that.
+import { createContext, type ReactNode, use, useCallback, useMemo, useRef, useState } from 'react';
+import { getFile, post, postFile, type Saved } from './api/calls.js';
+import { Problem } from './api/problem.js';
+import { readAgain } from './api/queries.js';
+import { ProveAgain } from './sign-in/prove-again.js';
+
+export type Act = <Answer = unknown>(path: string, body?: object | Blob) => Promise<Answer>;
+
+interface Deeds {
+  readonly act: Act;
+  /** Has the browser keep a file. */
+  readonly save: (path: string) => Promise<void>;
+}
+
+const nothing = () => Promise.reject(new Error('nothing can be done here'));
+const ActingContext = createContext<Deeds>({ act: nothing, save: nothing });
+
+/** Resolves with the answer; everything that is shown is read again. */
+export function useAct(): Act {
+  return use(ActingContext).act;
+}
+
+export function useSave(): Deeds['save'] {
+  return use(ActingContext).save;
+}
+
+export function Acting({ children }: { readonly children: ReactNode }): ReactNode {
+  const [isAsking, setAsking] = useState(false);
+  const waiting = useRef<((proved: boolean) => void)[]>([]);
+  const answered = useCallback((proved: boolean) => {
+    setAsking(false);
+    for (const resolve of waiting.current.splice(0)) resolve(proved);
+  }, []);
+  const deeds = useMemo((): Deeds => {
+    const proved = async <Answer,>(send: () => Promise<Answer>) => {
+      try {
+        return await send();
+      } catch (error) {
+        if (!(error instanceof Problem) || error.code !== 'authentication_not_recent') throw error;
+        setAsking(true);
+        if (!(await new Promise<boolean>((resolve) => waiting.current.push(resolve)))) throw error;
+        return send();
+      }
+    };
+    return {
+      act: async <Answer,>(path: string, body: object | Blob = {}) => {
+        const answer = await proved(() =>
+          body instanceof Blob ? postFile<Answer>(path, body) : post<Answer>(path, body),
+        );
+        void readAgain();
+        return answer;
+      },
+      save: async (path) => keep(await proved(() => getFile(path))),
+    };
+  }, []);
+  return (
+    <ActingContext value={deeds}>
+      {children}
+      {isAsking && <ProveAgain onEnd={answered} />}
+    </ActingContext>
+  );
+}
+
+function keep({ name, content }: Saved): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}

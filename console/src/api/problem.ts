@@ -1,0 +1,50 @@
+// What the gateway refuses, and what goes wrong on the way to it, as the page shows it.
+
+export class Problem extends Error {
+  override readonly name = 'Problem';
+
+  constructor(
+    /** 0 where there was no answer at all. */
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    /** The last key of where in the request it is, if it is anywhere. */
+    readonly field?: string,
+    /** Of the transaction that the operator has to know of. */
+    readonly audit?: number,
+  ) {
+    super(message);
+  }
+}
+
+interface ErrorBody {
+  readonly error_code?: string;
+  readonly error_message?: string;
+  readonly location?: readonly string[] | string;
+  readonly audit?: number;
+}
+
+export async function problemOf(response: Response): Promise<Problem> {
+  const body = (await response.json().catch(() => ({}))) as ErrorBody;
+  const { error_code = `http_${response.status}`, error_message, location, audit } = body;
+  const message = error_message ?? `The gateway answered with ${response.status}.`;
+  return new Problem(response.status, error_code, message, [location ?? []].flat().at(-1), audit);
+}
+
+/** Nobody knows whether what was sent was done. */
+export function unreachable(): Problem {
+  return new Problem(0, 'gateway_unreachable', 'The gateway does not answer. It may be restarting.');
+}
+
+/** What the operator can do about it. */
+export function adviceFor(error: unknown): string {
+  if (!(error instanceof Problem)) return 'Reload the page. If it stays, the log of the gateway says more.';
+  if (error.status === 0) return 'The page tries again by itself. Check that the gateway runs.';
+  if (error.code === 'role_not_sufficient') return 'Ask an administrator to do it, or for a higher role.';
+  if (error.code === 'organisation_not_permitted') return 'Ask an operator of the whole installation.';
+  if (error.status === 404) return 'Check the address, or search for it.';
+  if (error.status === 429) return 'Wait a minute, then try again.';
+  if (error.status === 503) return 'The gateway or its database is not available now. Try again shortly.';
+  if (error.status >= 500) return 'Try again. If it stays, the log of the gateway says more.';
+  return 'Correct it and try again.';
+}

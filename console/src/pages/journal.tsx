@@ -1,0 +1,84 @@
+// The journal: who did what, and whether it is still as it was written.
+import { Button, TextInput } from '@mantine/core';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { useSearchParams } from 'wouter';
+import { useAct } from '../acting.js';
+import { useRead } from '../api/queries.js';
+import { DialogButton } from '../forms/dialogs.js';
+import { FormDialog } from '../forms/form-dialog.js';
+import { searchOf } from '../lists/filtered.js';
+import { List } from '../lists/list.js';
+import { useMay } from '../session.js';
+import { Page } from '../shell/page.js';
+import { AllFacts } from './facts.js';
+import { JOURNAL_COLUMNS } from './journal-columns.js';
+import { useMerchantChoice } from './merchant-choice.js';
+
+const FILTERS = [
+  { name: 'user', label: 'Who', type: 'text' },
+  { name: 'action', label: 'What', type: 'text' },
+  { name: 'from', label: 'From', type: 'date' },
+  { name: 'until', label: 'Until', type: 'date' },
+] as const;
+
+export default function Journal(): ReactNode {
+  const [search, setSearch] = useSearchParams();
+  const { merchant, chooser } = useMerchantChoice('all');
+  const filter = Object.fromEntries(FILTERS.map(({ name }) => [name, search.get(name) ?? '']));
+  const query = useRead(
+    'GET /journal',
+    { query: { ...filter, merchant, limit: 1_000 } },
+    { keepPrevious: true },
+  );
+  const [typed, setTyped] = useState(filter);
+  const mayVerify = useMay('journal verify');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    setSearch(new URLSearchParams(searchOf({ ...typed, merchant })));
+  };
+  return (
+    <Page title="Journal" beside={chooser} actions={mayVerify && <Verify />}>
+      <form className="filters" onSubmit={submit}>
+        {FILTERS.map(({ name, label, type }) => (
+          <TextInput
+            key={name}
+            label={label}
+            type={type}
+            value={typed[name] ?? ''}
+            onChange={({ currentTarget: { value } }) => setTyped((before) => ({ ...before, [name]: value }))}
+          />
+        ))}
+        <Button type="submit">Show</Button>
+      </form>
+      <List
+        caption="Journal"
+        query={query}
+        columns={JOURNAL_COLUMNS}
+        keyOf={({ id }) => id}
+        empty="No entry fits"
+        emptyAdvice="Take a filter away."
+      />
+    </Page>
+  );
+}
+
+function Verify(): ReactNode {
+  const act = useAct();
+  return (
+    <DialogButton
+      label="Verify"
+      primary
+      dialog={(close) => (
+        <FormDialog<object>
+          title="Verify the journal"
+          submit="Verify"
+          send={() => act('/journal/verify')}
+          result={(verified) => <AllFacts of={verified} />}
+          close={close}
+        >
+          <p>Every entry is held against its seal. That takes a while for a long journal.</p>
+        </FormDialog>
+      )}
+    />
+  );
+}

@@ -1,0 +1,143 @@
+// Operators: the people who may use this console, by role and organisation.
+import type { ReactNode } from 'react';
+import type { Answer } from '../../../src/console/interface.js';
+import { useAct } from '../acting.js';
+import { useRead } from '../api/queries.js';
+import { DialogButton, Secret } from '../forms/dialogs.js';
+import type { Field } from '../forms/field.js';
+import { FormDialog } from '../forms/form-dialog.js';
+import type { Column } from '../lists/column.js';
+import { List } from '../lists/list.js';
+import { Mark } from '../marks.js';
+import { useMay, useSession } from '../session.js';
+import { Page } from '../shell/page.js';
+import { moment } from '../words.js';
+
+type OperatorLine = Answer<'GET /operators'>[number];
+
+const ROLES = ['viewer', 'operator', 'administrator'];
+
+const COLUMNS: readonly Column<OperatorLine>[] = [
+  { key: 'name', title: 'Name', show: ({ name }) => name, sortBy: ({ name }) => name },
+  { key: 'role', title: 'Role', show: ({ role }) => role, sortBy: ({ role }) => role },
+  { key: 'organisation', title: 'Organisation', show: ({ organisation }) => organisation ?? 'all' },
+  {
+    key: 'means',
+    title: 'Signs in by',
+    show: ({ signs_in_by }) => signs_in_by.join(', ') || 'nothing yet',
+    wide: true,
+  },
+  { key: 'link', title: 'Link works until', show: ({ link_until }) => moment(link_until), wide: true },
+  { key: 'state', title: 'State', show: (operator) => <Mark word={stateOf(operator)} /> },
+];
+
+function stateOf({ removed, sealed }: OperatorLine): string {
+  if (removed) return 'removed';
+  return sealed ? 'active' : 'disabled';
+}
+
+const RIGHTS: readonly Field[] = [
+  { name: 'role', label: 'Role', kind: 'choice', required: true, choices: ROLES },
+  {
+    name: 'organisation',
+    label: 'Organisation',
+    kind: 'number',
+    description: 'Empty: the whole installation',
+  },
+];
+
+interface NewLink {
+  readonly name: string;
+  readonly link: string;
+}
+
+function shownLink({ name, link }: NewLink): ReactNode {
+  return <Secret what={`Give this link to ${name}. It works once, for 15 minutes.`} value={link} />;
+}
+
+export default function Operators(): ReactNode {
+  const query = useRead('GET /operators');
+  const act = useAct();
+  const mayChange = useMay('operator add');
+  const change: Column<OperatorLine> = {
+    key: 'change',
+    title: 'Change',
+    show: (operator) => <Change operator={operator} />,
+  };
+  return (
+    <Page
+      title="Operators"
+      actions={
+        mayChange && (
+          <DialogButton
+            label="Add an operator"
+            primary
+            dialog={(close) => (
+              <FormDialog<NewLink>
+                title="Add an operator"
+                submit="Add the operator"
+                fields={[{ name: 'name', label: 'Name', required: true }, ...RIGHTS]}
+                send={(body) => act('/operators', body)}
+                result={shownLink}
+                close={close}
+              />
+            )}
+          />
+        )
+      }
+    >
+      <List
+        caption="Operators"
+        query={query}
+        columns={mayChange ? [...COLUMNS, change] : COLUMNS}
+        keyOf={({ name }) => name}
+        empty="No operator"
+      />
+    </Page>
+  );
+}
+
+function Change({ operator }: { readonly operator: OperatorLine }): ReactNode {
+  const act = useAct();
+  const { operator: self } = useSession();
+  const { name, removed } = operator;
+  const path = `/operators/${encodeURIComponent(name)}`;
+  if (removed) return null;
+  return (
+    <>
+      <DialogButton
+        label="New link"
+        small
+        dialog={(close) => (
+          <FormDialog<NewLink>
+            title={`New sign-in link for ${name}`}
+            submit="Make a link"
+            send={() => act(`${path}/link`)}
+            result={shownLink}
+            close={close}
+          >
+            <p>Links made for {name} before stop working.</p>
+          </FormDialog>
+        )}
+      />{' '}
+      {name !== self && (
+        <DialogButton
+          label="Remove"
+          small
+          danger
+          dialog={(close) => (
+            <FormDialog
+              title={`Remove ${name}`}
+              submit="Remove for good"
+              danger
+              send={() => act(`${path}/remove`)}
+              close={close}
+            >
+              <p>{name} is signed out at once and cannot come back. The name is not given to anybody else.</p>
+            </FormDialog>
+          )}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,54 @@
+// Who is signed in. A session that ends leaves the page where it is: after signing in again, the same view is there.
+import { useQuery } from '@tanstack/react-query';
+import { createContext, use } from 'react';
+import type { SessionAnswer, Task } from '../../src/console/interface.js';
+import { get, post, whenSignedOut } from './api/calls.js';
+import { Problem } from './api/problem.js';
+import { QUERIES } from './api/queries.js';
+
+export type Session = SessionAnswer;
+
+const KEY = ['session'];
+const LOOK_AGAIN_MS = 60_000;
+
+whenSignedOut(() => QUERIES.setQueryData(KEY, null));
+
+/** Null: nobody is signed in. Undefined: not known yet. */
+export function useSessionQuery() {
+  return useQuery<Session | null>({
+    queryKey: KEY,
+    queryFn: () =>
+      get<Session>('/session').catch((error: unknown) => {
+        if (error instanceof Problem && error.status === 401) return null;
+        throw error;
+      }),
+    refetchInterval: ({ state }) => (state.data === null ? false : LOOK_AGAIN_MS),
+  });
+}
+
+const SessionContext = createContext<Session | undefined>(undefined);
+export const SessionProvider = SessionContext.Provider;
+
+/** Of whoever is signed in; only inside of the shell. */
+export function useSession(): Session {
+  const session = use(SessionContext);
+  if (session === undefined) throw new Error('there is no session here');
+  return session;
+}
+
+/** By the same table as the command line. What the gateway refuses all the same, it refuses. */
+export function useMay(task: Task): boolean {
+  return useSession().tasks.includes(task);
+}
+
+/** Nothing of whoever was signed in before is shown. */
+export async function signedIn(): Promise<void> {
+  QUERIES.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== KEY[0] });
+  await QUERIES.invalidateQueries({ queryKey: KEY });
+}
+
+export async function signOut(everywhere: boolean): Promise<void> {
+  await post(everywhere ? '/sign-out-everywhere' : '/sign-out');
+  QUERIES.clear();
+  QUERIES.setQueryData(KEY, null);
+}

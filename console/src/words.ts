@@ -1,0 +1,113 @@
+// How amounts, times and names read on the page: amounts always with their currency, times by Sydney's clock.
+
+const AMOUNTS = new Map<string, Intl.NumberFormat>();
+
+/** `A$12.50`, `US$3.00`, `¥120`. */
+export function money(cents: number | string | bigint, currency: string): string {
+  let format = AMOUNTS.get(currency);
+  if (format === undefined) {
+    format = formatFor(currency);
+    AMOUNTS.set(currency, format);
+  }
+  const digits = format.resolvedOptions().maximumFractionDigits ?? 2;
+  return format.format(Number(cents) / 10 ** digits);
+}
+
+function formatFor(currency: string): Intl.NumberFormat {
+  try {
+    return new Intl.NumberFormat('en', { style: 'currency', currency, currencyDisplay: 'symbol' });
+  } catch {
+    return new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+  }
+}
+
+/** What was typed, as cents; undefined where it is no amount. */
+export function centsIn(text: string): number | undefined {
+  const [, whole = '', part = ''] = /^\s*(\d{1,10})(?:\.(\d{1,2}))?\s*$/.exec(text) ?? [];
+  return whole === '' ? undefined : Number(whole) * 100 + Number(part.padEnd(2, '0'));
+}
+
+export function amountText(cents: number): string {
+  return (cents / 100).toFixed(2);
+}
+
+const SYDNEY = 'Australia/Sydney';
+const MOMENT = new Intl.DateTimeFormat('en-AU', {
+  timeZone: SYDNEY,
+  day: '2-digit',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hour12: false,
+});
+const CLOCK = new Intl.DateTimeFormat('en-AU', {
+  timeZone: SYDNEY,
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hour12: false,
+});
+const DAY = new Intl.DateTimeFormat('en-CA', {
+  timeZone: SYDNEY,
+  year: 'numeric',
+  month: '2-digit',
+  day: '2-digit',
+});
+
+/** `16 Nov 2026, 22:13:05`. What is no time is shown as it is. */
+export function moment(text: string | number | null | undefined): string {
+  if (text === null || text === undefined || text === '') return '–';
+  const date = new Date(text);
+  return Number.isNaN(date.getTime()) ? String(text) : MOMENT.format(date);
+}
+
+const SHORT = new Intl.DateTimeFormat('en-AU', {
+  timeZone: SYDNEY,
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  hour12: false,
+});
+
+/** `16 Nov, 22:13`, for narrow screens. */
+export function shortMoment(text: string): string {
+  const date = new Date(text);
+  return Number.isNaN(date.getTime()) ? text : SHORT.format(date);
+}
+
+export function clock(ms: number): string {
+  return CLOCK.format(ms);
+}
+
+/** The day in Sydney: `2026-11-16`. */
+export function dayOf(ms: number): string {
+  return DAY.format(ms);
+}
+
+export function daysLater(day: string, days: number): string {
+  return new Date(Date.parse(`${day}T12:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
+}
+
+const COUNTS = new Intl.NumberFormat('en-AU');
+
+export function count(number: number): string {
+  return COUNTS.format(number);
+}
+
+export function percent(rate: number | null | undefined): string {
+  return rate === null || rate === undefined ? '–' : `${(rate * 100).toFixed(1)}%`;
+}
+
+/** `standalone_refund` → `standalone refund`. */
+export function spaced(name: string | null | undefined): string {
+  return name === null || name === undefined || name === '' ? '–' : name.replaceAll('_', ' ');
+}
+
+export function seconds(number: number | null): string {
+  if (number === null) return '–';
+  if (number < 120) return `${Math.round(number)} s`;
+  return number < 7_200 ? `${Math.round(number / 60)} min` : `${Math.round(number / 3_600)} h`;
+}

@@ -1,0 +1,34 @@
+#!/bin/sh
+# Makes the secrets that compose.yaml names, each once. The folder is closed to other users; the files in it are not, since the
+# users in the containers read them. Run as root, it gives the gateway's own to the gateway's group alone; otherwise the gateway
+# warns of them.
+#
+# key-encryption-key is what every stored card is sealed under. Back it up, apart from the database.
+set -eu
+umask 077
+cd "$(dirname "$0")"
+mkdir -p secrets
+chmod 700 secrets
+
+random_hex() { od -An -N 24 -t x1 /dev/urandom | tr -d ' \n'; }
+
+make() {
+  if [ -e "secrets/$1" ]; then
+    echo "secrets/$1 is there already"
+  else
+    cat > "secrets/$1.new"
+    if [ "${2-}" != '' ] && [ "$(id -u)" = 0 ]; then
+      chgrp "$2" "secrets/$1.new"
+      chmod 640 "secrets/$1.new"
+    else
+      chmod 644 "secrets/$1.new"
+    fi
+    mv "secrets/$1.new" "secrets/$1"
+    echo "secrets/$1 made"
+  fi
+}
+
+random_hex | make postgres-password
+random_hex | make database-password
+head -c 32 /dev/urandom | base64 | make key-encryption-key 10001
+printf 'postgres://tollgate:%s@postgres:5432/tollgate\n' "$(cat secrets/database-password)" | make database-url 10001

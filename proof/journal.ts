@@ -1,0 +1,164 @@
+// `npm run test:journal`: several processes write to the journal and chain it, and are killed again and again: its chain stays whole. Then
+// it is filled up, and held against its chain while payments go on: how long that takes, with how much memory, and what they feel of it.
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { journalKey } from '../src/gateway/callers.js';
+import { openKeyProvider } from '../src/gateway/key-encryption.js';
+import { readSettings } from '../src/gateway/settings.js';
+import { ChainKey } from '../src/journal/blocks.js';
+import { JournalChain } from '../src/journal/chain.js';
+import { journalAll } from '../src/journal/journal.js';
+import { givePen, JournalPen } from '../src/journal/pen.js';
+import { Database } from '../src/postgres/database.js';
+import { paymentBody } from '../testkit/bodies.js';
+import { Chance } from '../testkit/chance.js';
+import { leaveNothingBehind, type RunningProcess, start } from '../testkit/gateway-process.js';
+import { programOptions } from '../testkit/program-options.js';
+import { asEnvironment, compiledProgram } from '../testkit/project.js';
+import { startStandalone } from '../testkit/standalone.js';
+import { verdict } from './verdict.js';
+
+const values = programOptions({
+  entries: { type: 'string', default: '1000000' },
+  writers: { type: 'string', default: '4' },
+  kills: { type: 'string', default: '40' },
+  seed: { type: 'string', default: String(Date.now()) },
+});
+const [most, writers, kills] = [values.entries, values.writers, values.kills].map(Number) as [
+  number,
+  number,
+  number,
+];
+const chance = new Chance(Number(values.seed));
+const BATCH = 2_000;
+
+const gateway = await startStandalone();
+const url = await gateway.databaseUrl();
+const settings = asEnvironment({ DATA_DIR: gateway.dataDir });
+const database = new Database(url, { maxConnections: 2 });
+const key = await journalKey(database, await openKeyProvider(readSettings(settings), database));
+givePen(database, new JournalPen(key, 'proof'));
+
+const whole: string[] = [];
+const complaints: string[] = [];
+
+interface Verified {
+  readonly entries: number;
+  readonly unchained: number;
+  readonly problems: readonly object[];
+  readonly seconds: number;
+  readonly peakBytes: number;
+}
+
+/** As an operator does it, in a process of its own. */
+async function verified(): Promise<Verified> {
+  const beganMs = performance.now();
+  const running = start(['journal', 'verify', '--json'], settings);
+  let peakBytes = 0;
+  let isRunning = true;
+  const watching = (async () => {
+    while (isRunning) {
+      const status = await readFile(`/proc/${running.pid}/status`, 'utf8').catch(() => '');
+      peakBytes = Math.max(peakBytes, 1024 * Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1] ?? 0));
+      await sleep(20);
+    }
+  })();
+  const { stdout, stderr } = await running.ended;
+  isRunning = false;
+  await watching;
+  if (stderr !== '') whole.push(stderr);
+  const found = JSON.parse(stdout || '{"problems":[]}');
+  for (const problem of found.problems) whole.push(JSON.stringify(problem));
+  return { ...found, peakBytes, seconds: (performance.now() - beganMs) / 1_000 };
+}
+
+/** Its first entries are stored when it is returned. */
+async function startWriter(): Promise<RunningProcess> {
+  const node = [compiledProgram('proof/journal-writer'), url, key.toString('hex')];
+  let begun = () => {};
+  const writing = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const onLine = (line: string) => (line === 'writing' ? begun() : void complaints.push(line));
+  const writer = start(node, {}, { command: process.execPath, onLine });
+  await Promise.race([writing, writer.ended]);
+  return writer;
+}
+
+const running = await Promise.all(Array.from({ length: writers }, startWriter));
+for (let kill = 0; kill < kills; kill += 1) {
+  await sleep(chance.below(200));
+  const place = chance.below(writers);
+  const victim = running[place] as RunningProcess;
+  victim.kill('SIGKILL');
+  await victim.ended;
+  // Also while the others write.
+  if (kill % 10 === 1) await verified();
+  running[place] = await startWriter();
+}
+for (const writer of running) writer.kill('SIGKILL');
+await Promise.all(running.map(({ ended }) => ended));
+const killed = await verified();
+const LEAST_OF_WRITER = 50;
+if (killed.entries < (kills + writers) * LEAST_OF_WRITER)
+  complaints.push(`only ${killed.entries} entries were written`);
+
+const chain = new JournalChain(database, new ChainKey(key), { onForeign: () => {}, onCut: () => {} });
+for (let count = killed.entries; count < most; count += BATCH) {
+  const entry = {
+    actor: 'user:shop',
+    action: 'token.opened',
+    correlationId: `${count}`,
+    address: '192.0.2.1',
+  } as const;
+  await journalAll(
+    database,
+    Array.from({ length: Math.min(BATCH, most - count) }, () => entry),
+  );
+  if (count % 50_000 < BATCH) await chain.run();
+}
+await chain.run();
+
+const refused: string[] = [];
+/** How long payments take, one after the other, until told to stop. */
+async function paying(isOver: () => boolean): Promise<number[]> {
+  const tookMs: number[] = [];
+  while (!isOver()) {
+    const beganMs = performance.now();
+    const response = await fetch(`${gateway.baseUrl}/transactions/purchase`, {
+      method: 'POST',
+      headers: {
+        authorization: gateway.authorization,
+        'content-type': 'application/json',
+        'x-correlation-id': crypto.randomUUID(),
+      },
+      body: JSON.stringify(paymentBody()),
+    });
+    await response.arrayBuffer();
+    if (response.status !== 201) refused.push(`purchase: ${response.status}`);
+    tookMs.push(performance.now() - beganMs);
+  }
+  return tookMs.sort((one, other) => one - other);
+}
+
+let isOver = false;
+const trade = paying(() => isOver);
+const full = await verified();
+isOver = true;
+const tookMs = await trade;
+const quantile = (share: number) => (tookMs[Math.floor(tookMs.length * share)] ?? 0).toFixed(1);
+if (full.entries < most) whole.push(`only ${full.entries} entries were looked at`);
+
+await database.close();
+await gateway.stop();
+await leaveNothingBehind();
+process.exitCode = verdict(
+  {
+    'the chain is whole': whole,
+    'writers run until they are killed, and find nothing foreign and no cut': complaints,
+    'payments go on': refused,
+  },
+  `journal: seed ${values.seed}, ${kills} kills of ${writers} writers, ${killed.entries} entries; ` +
+    `${full.entries} entries verified in ${full.seconds.toFixed(1)} s with ${Math.round(full.peakBytes / 2 ** 20)} MB at most, ` +
+    `${tookMs.length} purchases meanwhile, ${quantile(0.5)} ms in the middle, ${quantile(0.99)} ms p99`,
+);

@@ -1,0 +1,65 @@
+import type { Statement } from '../postgres/database.js';
+
+/** What the seal covers, and the seal. */
+export const OPERATOR = `name, role, organisation_id AS "organisationId", link_tag AS "linkTag",
+      round(extract(epoch FROM link_until) * 1000)::float8 AS "linkUntilMs", version, seal, removed_at IS NOT NULL AS removed,
+      password, totp, passkeys, provider_subject AS "providerSubject", is_demo AS "isDemo"`;
+
+export const ADD_OPERATOR: Statement = {
+  name: '',
+  text: `
+    INSERT INTO operator (name, role, organisation_id, is_demo)
+    SELECT $1, $2, $3::integer, $4 WHERE $3::integer IS NULL OR EXISTS (SELECT FROM organisation WHERE id = $3::integer)`,
+};
+
+export const FIND_OPERATOR: Statement = {
+  name: '',
+  text: `SELECT ${OPERATOR} FROM operator WHERE name = $1`,
+};
+
+export const FIND_ORGANISATION: Statement = {
+  name: '',
+  text: `SELECT FROM organisation WHERE id = $1`,
+};
+
+/** One change after the other. */
+export const LOCK_OPERATOR: Statement = {
+  name: '',
+  text: `SELECT ${OPERATOR} FROM operator WHERE name = $1 FOR NO KEY UPDATE`,
+};
+
+export const LIST_OPERATORS: Statement = {
+  name: '',
+  text: `SELECT ${OPERATOR} FROM operator ORDER BY name`,
+};
+
+export const HAS_OPERATORS: Statement = {
+  name: '',
+  text: `SELECT FROM operator WHERE removed_at IS NULL AND NOT is_demo LIMIT 1`,
+};
+
+export const STORE_OPERATOR: Statement = {
+  name: '',
+  text: `
+    UPDATE operator SET link_tag = $2, link_until = to_timestamp($3::float8 / 1000), version = $4, seal = $5,
+      removed_at = CASE WHEN $6 THEN coalesce(removed_at, now()) END, role = $7, organisation_id = $8,
+      password = $9, totp = $10, passkeys = $11, provider_subject = $12
+    WHERE name = $1`,
+};
+
+/** Locked, so that of two administrators who remove each other the second sees what the first has done. */
+export const LOCK_OPERATORS: Statement = {
+  name: '',
+  text: `SELECT ${OPERATOR} FROM operator WHERE removed_at IS NULL AND NOT is_demo ORDER BY name FOR UPDATE`,
+};
+
+/** The organisation of each thing that is named: NULL where it belongs to none, or is not there. */
+export const ORGANISATIONS_OF_NAMED: Statement = {
+  name: '',
+  text: `
+    SELECT organisation FROM unnest($1::integer[]) organisation
+    UNION SELECT organisation_id FROM unnest($2::integer[]) named LEFT JOIN merchant ON id = named
+    UNION SELECT organisation_id FROM unnest($3::text[]) named LEFT JOIN gateway_user ON username = named
+    UNION SELECT organisation_id FROM unnest($4::bigint[]) named LEFT JOIN webhook_endpoint ON id = named
+    UNION SELECT organisation_id FROM unnest($5::text[]) named LEFT JOIN operator ON name = named`,
+};

@@ -1,0 +1,34 @@
+import type { Statement } from '../postgres/database.js';
+
+/** Every other number that is given out: those that operators see by less, those that nobody sees by more. */
+export const MOVE_SEQUENCES: Statement = {
+  name: '',
+  text: `
+    SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, coalesce(last_value, 0)
+      + $1::bigint * CASE WHEN data_type = 'bigint'::regtype THEN 1000000 ELSE 10000 END)
+    FROM pg_sequences WHERE schemaname = current_schema()`,
+};
+
+/** What waits for a bank may be in a file that was made after the backup. */
+export const DEBITS_THAT_WAIT: Statement = {
+  name: '',
+  text: `
+    SELECT i.merchant_id AS merchant, count(*)::integer AS items, sum(t.amount_cents)::float8 AS "amountCents",
+      coalesce((SELECT max(f.number) FROM directdebit_file f
+        WHERE f.organisation_id = i.organisation_id AND f.merchant_id = i.merchant_id), 0) AS "lastFile"
+    FROM directdebit_item i JOIN transaction t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
+    WHERE i.state = 'waiting'
+    GROUP BY i.organisation_id, i.merchant_id ORDER BY i.merchant_id`,
+};
+
+export const WEBHOOKS_THAT_WAIT: Statement = {
+  name: '',
+  text: `
+    SELECT (SELECT count(*)::integer FROM webhook_endpoint WHERE disabled_at IS NULL) AS endpoints,
+      (SELECT count(*)::integer FROM webhook_delivery) AS deliveries`,
+};
+
+export const WHO_MAY_LOG_IN: Statement = {
+  name: '',
+  text: `SELECT count(*)::integer AS users FROM gateway_user WHERE revoked_at IS NULL`,
+};

@@ -1,0 +1,68 @@
+// Transactions as a file of comma-separated values: exactly those of a filter, a page at a time, however many there are.
+import { journal } from '../journal/journal.js';
+import type { Queryable } from '../postgres/database.js';
+import type { HistoryFilter } from '../transactions/history.js';
+import { csvField } from '../values/csv.js';
+import type { OrganisationId } from '../values/ids.js';
+import { eachBriefly } from './brief.js';
+import { outward } from './outward.js';
+import { everyTransaction, type FoundTransaction, type SearchScope } from './transaction-search.js';
+import { narrowedBy } from './transactions.js';
+
+const COLUMNS = [
+  'organisation',
+  'merchant',
+  'mode',
+  'audit',
+  'gateway_timestamp',
+  'transaction_type',
+  'status',
+  'amount_cents',
+  'currency',
+  'reference',
+  'correlation_id',
+  'card',
+  'card_type',
+  'bank_account',
+  'response_code',
+  'settlement_date',
+  'target_audit',
+  'acquirer',
+] as const;
+
+/** That somebody takes them away is journalled before the first line. */
+export async function transactionFile(
+  database: Queryable,
+  actor: string,
+  scope: SearchScope,
+  filter: HistoryFilter,
+  /** Aborted when whoever wanted the file is gone. */
+  signal?: AbortSignal,
+): Promise<AsyncGenerator<string>> {
+  // What is refused is refused before a file is begun.
+  const pages = everyTransaction(eachBriefly(database), scope, filter);
+  const first = await pages.next();
+  await journal(database, {
+    actor,
+    action: 'transaction.exported',
+    organisationId: scope.organisation as OrganisationId | undefined,
+    detail: `to the console${narrowedBy(filter)}`,
+  });
+  return lines(first, pages, signal);
+}
+
+async function* lines(
+  first: IteratorResult<FoundTransaction[]>,
+  pages: AsyncGenerator<FoundTransaction[]>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<string> {
+  yield line(COLUMNS);
+  for (let page = first; page.done !== true && signal?.aborted !== true; page = await pages.next()) {
+    const rows = page.value.map(outward);
+    if (rows.length > 0) yield rows.map((row) => line(COLUMNS.map((name) => row[name]))).join('');
+  }
+}
+
+function line(values: readonly unknown[]): string {
+  return `${values.map(csvField).join(',')}\r\n`;
+}

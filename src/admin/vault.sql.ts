@@ -1,0 +1,13 @@
+import type { Statement } from '../postgres/database.js';
+
+export const MERCHANT_OF_CUSTOMER: Statement = {
+  name: '',
+  text: `SELECT merchant_id AS merchant FROM customer WHERE organisation_id = $1 AND id = $2`,
+};
+
+export const OWNER_OF_TOKEN: Statement = {
+  name: '',
+  text: `
+    SELECT merchant_id AS merchant, customer_id AS customer FROM token
+    WHERE organisation_id = $1 AND id = $2 AND deleted_at IS NULL`,
+};

@@ -1,0 +1,33 @@
+// Which permission each operation takes: the one table of it. An operation that is not in it cannot be served.
+import { bitOf, type Permission } from '../merchants/permissions.js';
+
+export const PERMISSION_OF_OPERATION: Readonly<Record<string, Permission>> = {
+  createPurchase: 'payments',
+  createPreauthorisation: 'payments',
+  createCompletion: 'payments',
+  voidTransaction: 'payments',
+  createRefund: 'refunds',
+  createStandaloneRefund: 'standalone-refunds',
+  lookUpTransaction: 'read',
+  searchTransactions: 'read',
+  listTransactions: 'read',
+  settlementOfDay: 'read',
+  listEvents: 'read',
+  searchCustomers: 'vault',
+  findOrCreateCustomer: 'vault',
+  lookUpCustomer: 'vault',
+  updateCustomer: 'vault',
+  deleteCustomer: 'vault',
+  listTokens: 'vault',
+  createToken: 'vault',
+  lookUpToken: 'vault',
+  updateToken: 'vault',
+  deleteToken: 'vault',
+};
+
+/** The bit that a caller must have. */
+export function bitFor(operationId: string): number {
+  const permission = PERMISSION_OF_OPERATION[operationId];
+  if (permission === undefined) throw new Error(`no permission is named for the operation ${operationId}`);
+  return bitOf(permission);
+}

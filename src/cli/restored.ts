@@ -1,0 +1,73 @@
+// What an operator is told after a restore: by how far everything has moved, what lives again, and what to do before the gateway starts.
+import type { Guarded } from '../admin/restored.js';
+import type { RestoredBackup } from '../gateway/backup.js';
+
+const CENTS = 100;
+
+export function restoredSentence(restored: RestoredBackup, dataDir: string): string {
+  const { manifest, times, isCounted, hasKeyFile } = restored;
+  const key =
+    manifest.keyEncryptionKey === null || hasKeyFile
+      ? []
+      : [
+          `The key-encryption key is not in the backup: its cards need the one called ${manifest.keyEncryptionKey}. Bring it before the gateway starts (with TOLLGATE_KEY_PROVIDER file, as ${dataDir}/key-encryption-key).`,
+        ];
+  const again = [
+    ...(times > 1
+      ? [`It is the ${times}th time that this backup was brought back: everything has moved further.`]
+      : []),
+    ...(isCounted
+      ? []
+      : [
+          'That it was brought back could not be noted beside the backup: should it be brought back again, say by how far to move with --ahead.',
+        ]),
+  ];
+  return [
+    `Restored into ${dataDir}, as of ${manifest.taken}.`,
+    ...again,
+    ...revivedLines(restored),
+    ...key,
+  ].join('\n');
+}
+
+/** One line for each thing. */
+export function revivedLines({ lostSeconds, moved, terminals, revived }: Guarded): string[] {
+  const { inDoubt, reversals, debits, endpoints, deliveries, users, closedDay } = revived;
+  return [
+    `What came after it is lost here: ${duration(lostSeconds)}. Acquirers, banks and clients know of it; \`tollgate settlement reconcile\` shows payments that are missing.`,
+    ...moved.map(
+      ({ organisation, fromAudit, toAudit, fromCustomer, toCustomer, fromToken, toToken }) =>
+        `Organisation ${organisation}: the next audit is ${toAudit} (was ${fromAudit}), the next customer ${toCustomer} (was ${fromCustomer}), the next token ${toToken} (was ${fromToken}).`,
+    ),
+    ...(terminals > 0 ? [`STANs of ${terminals} terminals have moved.`] : []),
+    ...inDoubt.map(
+      ({ acquirer, transactions, amountCents, oldest }) =>
+        `In doubt again: ${transactions} transactions at ${acquirer}, ${money(amountCents)}, the oldest of ${oldest.toISOString()}. The gateway asks about them, and reverses what a link without an inquiry cannot confirm, also if the client was told "approved" meanwhile: look at \`tollgate transaction in-doubt\` first.`,
+    ),
+    ...(reversals > 0 ? [`${reversals} reversals are repeated until they are acknowledged.`] : []),
+    ...debits.map(
+      ({ merchant, items, amountCents, lastFile }) =>
+        `Merchant ${merchant}: ${items} direct debits wait for the bank again, ${money(amountCents)}. If a file after number ${lastFile} was lodged, they are in it: do not export them again before you have asked the bank.`,
+    ),
+    ...(endpoints > 0
+      ? [
+          `Webhooks of ${endpoints} endpoints are sent again from where they were (${deliveries} wait), under the IDs that they had.`,
+        ]
+      : []),
+    `${users} users can log in: secrets that were replaced, and users that were revoked, since then work again. Rotate and revoke them.`,
+    'Customers and tokens that were deleted since then are there again, with their cards: delete them. Settings, routes and surcharges are as they were.',
+    closedDay === null
+      ? 'No settlement day is closed.'
+      : `Settlement is closed up to ${closedDay}: later days are closed anew, without what is lost.`,
+  ];
+}
+
+function duration(seconds: number): string {
+  if (seconds < 120) return `${seconds} seconds`;
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} minutes`;
+  return seconds < 172_800 ? `${Math.round(seconds / 3_600)} hours` : `${Math.round(seconds / 86_400)} days`;
+}
+
+function money(cents: number): string {
+  return (cents / CENTS).toFixed(2);
+}

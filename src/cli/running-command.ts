@@ -1,0 +1,58 @@
+// The command that runs: which task of the operators' table it is, and what it names.
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Command } from 'commander';
+import { isTask, type NamedThings, type Task } from '../admin/operator-roles.js';
+
+const RUNNING = new AsyncLocalStorage<Command>();
+
+/** Does the work of a command, which can be asked for from within. */
+export function asCommand<Result>(command: Command, work: () => Promise<Result>): Promise<Result> {
+  return RUNNING.run(command, work);
+}
+
+export function runningTask(): { readonly task: Task; readonly named: NamedThings } {
+  const command = RUNNING.getStore();
+  if (command === undefined) throw new Error('no command is running');
+  const task = wordsOf(command);
+  // A new command is put into the table of `admin/operator-roles.ts`.
+  if (!isTask(task)) throw new Error(`nobody has said which operators may use “${task}”`);
+  return { task, named: namedIn(command) };
+}
+
+/** Without the name of the program: `merchant suspend`. */
+export function wordsOf(command: Command): string {
+  const { parent } = command;
+  return parent?.parent ? `${wordsOf(parent)} ${command.name()}` : command.name();
+}
+
+type Kind = keyof NamedThings;
+
+const OPTIONS: Readonly<Record<string, Kind>> = {
+  organisation: 'organisations',
+  merchant: 'merchants',
+  merchantId: 'merchants',
+  grant: 'merchants',
+};
+
+/** By the group of commands. */
+const ARGUMENTS: Readonly<Record<string, Kind>> = {
+  'merchant <id>': 'merchants',
+  'user <username>': 'users',
+  'user <merchant>': 'merchants',
+  'webhook <id>': 'endpoints',
+  'operator <name>': 'operators',
+};
+
+function namedIn(command: Command): NamedThings {
+  const named: { [Each in Kind]?: unknown[] } = {};
+  const add = (kind: Kind | undefined, given: unknown) => {
+    if (kind === undefined || given === undefined) return;
+    named[kind] = [...(named[kind] ?? []), ...(Array.isArray(given) ? given : [given])];
+  };
+  for (const [option, given] of Object.entries(command.opts())) add(OPTIONS[option], given);
+  // What is added has only a name yet.
+  if (command.name() !== 'add')
+    for (const [place, argument] of command.registeredArguments.entries())
+      add(ARGUMENTS[`${command.parent?.name()} <${argument.name()}>`], command.processedArgs[place]);
+  return named as NamedThings;
+}

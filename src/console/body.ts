@@ -1,0 +1,73 @@
+// What a request brings along: JSON or a file, never more than its route takes, and read only after it is clear who sends it.
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { Problem } from '../api/problems.js';
+import { RefusedRequest } from '../api/problems.js';
+import type { Check } from '../api/validation.js';
+import { ConsoleProblem } from './problems.js';
+import type { UploadedFile } from './route.js';
+
+/** Nothing that is typed into a form is longer. */
+export const JSON_BYTES = 64 * 1024;
+
+/** Forms of other pages can send neither of these types without asking first. */
+const JSON_TYPE = /^application\/json *(; *charset=utf-8 *)?$/i;
+const FILE_TYPE = /^application\/octet-stream$/i;
+
+export async function readJson(request: IncomingMessage, check: Check): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of within(request, JSON_BYTES)) chunks.push(chunk);
+  const text = Buffer.concat(chunks).toString('utf8');
+  const type = request.headers['content-type'];
+  if (type === undefined ? text !== '' : !JSON_TYPE.test(type))
+    throw new ConsoleProblem('unsupported_media_type');
+  const body = text === '' ? {} : parsed(text);
+  // The database takes no such character, in no text.
+  if (text.includes('\\u0000') || text.includes('\0')) throw new ConsoleProblem('field_charset', ['body']);
+  const [first, ...rest] = check(body);
+  if (first !== undefined) throw new RefusedRequest([first, ...rest] as [Problem, ...Problem[]]);
+  return body;
+}
+
+/** Puts the file on the disk while `work` goes on. */
+export async function withFile<Result>(
+  request: IncomingMessage,
+  mostBytes: number,
+  work: (file: UploadedFile) => Promise<Result>,
+): Promise<Result> {
+  if (!FILE_TYPE.test(request.headers['content-type'] ?? ''))
+    throw new ConsoleProblem('unsupported_media_type');
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-upload-'));
+  try {
+    const path = join(folder, 'file');
+    const file = createWriteStream(path, { mode: 0o600 });
+    await pipeline(within(request, mostBytes), file);
+    return await work({ path, bytes: file.bytesWritten });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function* within(request: IncomingMessage, mostBytes: number): AsyncGenerator<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > mostBytes) throw new ConsoleProblem('body_too_large');
+  if ((request.headers['content-encoding'] ?? 'identity') !== 'identity')
+    throw new ConsoleProblem('unsupported_media_type');
+  let bytes = 0;
+  for await (const chunk of request) {
+    bytes += (chunk as Buffer).length;
+    if (bytes > mostBytes) throw new ConsoleProblem('body_too_large');
+    yield chunk as Buffer;
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ConsoleProblem('malformed_json');
+  }
+}

@@ -1,0 +1,45 @@
+// The fence of an operator who is limited to an organisation: whatever a request names as `organisation` or `merchant` lies inside it.
+import { organisationOfMerchant } from '../admin/fence.js';
+import { MAX_INTEGER } from '../api/limits.js';
+import type { Queryable } from '../postgres/database.js';
+import type { MerchantId, OrganisationId } from '../values/ids.js';
+import { ConsoleProblem } from './problems.js';
+
+export interface Named {
+  readonly params: object;
+  readonly query: URLSearchParams;
+  readonly body: unknown;
+}
+
+/** What lies outside is not there. */
+export async function checkFence(
+  database: Queryable,
+  fence: OrganisationId | undefined,
+  named: Named,
+): Promise<void> {
+  if (fence === undefined) return;
+  for (const organisation of valuesOf(named, 'organisation'))
+    if (numberIn(organisation) !== fence) throw new ConsoleProblem('not_found');
+  for (const merchant of valuesOf(named, 'merchant')) {
+    const owner = await organisationOfMerchant(database, numberIn(merchant) as MerchantId);
+    if (owner !== fence) throw new ConsoleProblem('not_found');
+  }
+}
+
+/** An ID that stands in a path or a query; what is none leads to nothing. */
+export function numberIn(value: unknown): number {
+  const isNumber = typeof value === 'number' || (typeof value === 'string' && /^[0-9]{1,12}$/.test(value));
+  const number = isNumber ? Number(value) : Number.NaN;
+  if (!Number.isSafeInteger(number) || number < 1 || number > MAX_INTEGER)
+    throw new ConsoleProblem('not_found');
+  return number;
+}
+
+/** In the path, the query, and at the top of the body. */
+function valuesOf({ params, query, body }: Named, name: 'organisation' | 'merchant'): unknown[] {
+  const inObject = [params, body].flatMap((from) => {
+    const value = (from as Record<string, unknown> | null)?.[name];
+    return Array.isArray(value) ? value : [value];
+  });
+  return [...inObject, ...query.getAll(name)].filter((value) => value !== undefined && value !== null);
+}

@@ -1,0 +1,193 @@
+// What the page and the gateway say to each other: the answer and the body of each route, as types. The page imports this file and
+// nothing else of src/. Paths are below `/console/api`.
+import type { AcquirerDetails, ListedAcquirer } from '../admin/acquirers.js';
+import type { CustomerDetails, CustomerPage, FoundToken } from '../admin/customer-search.js';
+import type { DirectDebitStatus } from '../admin/directdebit.js';
+import type { Doubt } from '../admin/doubts.js';
+import type { JournalView } from '../admin/journal.js';
+import type { KeyStatus } from '../admin/keys.js';
+import type { LiveFigures } from '../admin/live.js';
+import type { MerchantView } from '../admin/merchants.js';
+import type { OperatorRequest } from '../admin/operator-request.js';
+import type { Task } from '../admin/operator-roles.js';
+import type { OperatorView } from '../admin/operators.js';
+import type { ListedOrganisation } from '../admin/organisations.js';
+import type { Outward } from '../admin/outward.js';
+import type { RouteView } from '../admin/routes.js';
+import type { shownReconciliation } from '../admin/settlements.js';
+import type { SurchargeView } from '../admin/surcharges.js';
+import type { Today } from '../admin/today.js';
+import type { TransactionLife } from '../admin/transaction-life.js';
+import type { TransactionFilter, TransactionPage } from '../admin/transaction-search.js';
+import type { UserView } from '../admin/user-change.js';
+import type { WebhookView } from '../admin/webhooks.js';
+import type { OperatorRole, SessionStage, SignInMethod } from '../merchants/operator.js';
+import type { SettlementReport } from '../settlement/report.js';
+import type {
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+} from '../sign-in/passkeys.js';
+import type { Mode } from '../values/mode.js';
+import type { AttemptView } from '../webhooks/attempts.js';
+
+export type { PasskeyView } from '../admin/enrolment.js';
+export type { Task } from '../admin/operator-roles.js';
+export type { OperatorView, OperatorWithLink } from '../admin/operators.js';
+export type { Outward } from '../admin/outward.js';
+export type { SessionView } from '../admin/sessions.js';
+export type { ActionRoutes, DirectEntryBody, ExportAnswer, RequestAnswer } from './action-interface.js';
+export type { ErrorBody } from './problems.js';
+
+/** `GET /sign-in`, for whoever is not signed in. */
+export interface SignInAnswer {
+  readonly version: string;
+  readonly demo: boolean;
+  /** Whether the page has a name that passkeys can belong to: an address is none. */
+  readonly passkeys: boolean;
+  /** What the identity provider is called; null where there is none. */
+  readonly provider: string | null;
+}
+
+/** `POST /sign-in/passkey/options` and `/re-authenticate/passkey/options`: for `navigator.credentials.get`. */
+export type PasskeyRequest = PublicKeyCredentialRequestOptionsJSON;
+
+/** `POST /enrol/passkey/options` and `/passkeys/options`: for `navigator.credentials.create`. */
+export type PasskeyCreation = PublicKeyCredentialCreationOptionsJSON;
+
+/** `POST /enrol/codes`: what an authenticator app is given. */
+export interface NewCodes {
+  /** Comes back with `POST /enrol/password`. */
+  readonly sealed: string;
+  /** To be typed in. */
+  readonly secret: string;
+  /** To be shown as a picture. */
+  readonly uri: string;
+}
+
+/** `POST /sign-in/link`. */
+export interface LinkBody {
+  readonly name: string;
+  /** Behind the colon of the link. */
+  readonly token: string;
+}
+
+/** `enrolling`: now a passkey, or a password and a code, have to be set. */
+export interface LinkAnswer {
+  readonly stage: SessionStage;
+}
+
+/** `GET /session`. */
+export interface SessionAnswer {
+  readonly operator: string;
+  readonly role: OperatorRole;
+  /** Null: of the whole installation. */
+  readonly organisation: number | null;
+  /** Live as soon as one merchant is that this operator can see. */
+  readonly mode: Mode;
+  readonly demo: boolean;
+  readonly version: string;
+  /** The server's clock. */
+  readonly now: string;
+  readonly method: SignInMethod;
+  readonly ends_at: string;
+  /** What the operator may do, in the words of commands: the page offers nothing else. */
+  readonly tasks: readonly Task[];
+  /** Whether routes for money and keys can be called without proving again who one is. */
+  readonly recent: boolean;
+}
+
+/** As it stands in an address: everything is text there, and what is not asked for is left out. */
+export type TransactionsQuery = Outward<TransactionFilter> & {
+  /** The search box: an audit, correlation ID, reference, last four, amount, virtual PAN or customer. */
+  readonly q?: string;
+  /** 1 to 100. */
+  readonly limit?: number;
+  /** `next` of the page before. */
+  readonly after?: string;
+};
+
+/** A page as it is answered: where the next one goes on is one text. */
+type Paged<Page> = Omit<Outward<Page>, 'end'> & {
+  /** For `after`, if there may be more. */
+  readonly next: string | null;
+};
+
+export type TransactionsAnswer = Paged<TransactionPage>;
+export type TransactionLine = TransactionsAnswer['results'][number];
+export type TransactionAnswer = Outward<TransactionLife>;
+export type TimelineStep = TransactionAnswer['timeline'][number];
+export type TodayAnswer = Outward<Today>;
+/** The data of each event of the stream. */
+export type LiveEvent = Outward<LiveFigures>;
+/** Of a void, refund or completion, and of what waits for a second operator. */
+export type OperatorRequestAnswer = Outward<OperatorRequest>;
+/** `POST /settlement/reconcile`. */
+export type ReconciliationAnswer = Outward<ReturnType<typeof shownReconciliation>>;
+export type DoubtLine = Outward<Doubt>;
+export type CustomersAnswer = Paged<CustomerPage>;
+export type CustomerAnswer = Outward<CustomerDetails>;
+
+export interface CustomersQuery {
+  readonly organisation?: number;
+  readonly merchant?: number;
+  /** A part of the name or of the reference; or the number of a customer; or a virtual PAN. */
+  readonly q?: string;
+  readonly limit?: number;
+  readonly after?: string;
+}
+
+/** What can be read. Path parameters are `:organisation` and so on. Lists of administration are what the CLI prints with `--json`. */
+export interface ReadRoutes {
+  'GET /today': {
+    /** A day in Sydney; today by default. */
+    query: { date?: string; organisation?: number; mode?: 'test' | 'live'; transaction_type?: string };
+    answer: TodayAnswer;
+  };
+  /** Server-sent events, one each second. */
+  'GET /live': { query: { organisation?: number; mode?: 'test' | 'live' }; answer: LiveEvent };
+  'GET /transactions': { query: TransactionsQuery; answer: TransactionsAnswer };
+  /** A file: exactly the filter, without `limit` and `after`. */
+  'GET /transactions.csv': { query: TransactionsQuery; answer: string };
+  'GET /transactions/:organisation/:audit': { query: Record<string, never>; answer: TransactionAnswer };
+  'GET /in-doubt': {
+    query: { organisation?: number; merchant?: number; limit?: number };
+    answer: DoubtLine[];
+  };
+  'GET /customers': { query: CustomersQuery; answer: CustomersAnswer };
+  /** Its payments are `GET /transactions` with `organisation` and `customer_id`. */
+  'GET /customers/:organisation/:id': { query: Record<string, never>; answer: CustomerAnswer };
+  'GET /tokens': { query: { virtual_pan: string; organisation?: number }; answer: Outward<FoundToken>[] };
+  'GET /organisations': { query: Record<string, never>; answer: Outward<ListedOrganisation>[] };
+  'GET /merchants': { query: { organisation?: number }; answer: Outward<MerchantView>[] };
+  'GET /users': { query: { organisation?: number }; answer: Outward<UserView>[] };
+  'GET /routes': { query: { merchant: number }; answer: Outward<RouteView>[] };
+  'GET /acquirers': { query: Record<string, never>; answer: Outward<ListedAcquirer>[] };
+  'GET /acquirers/:name': { query: Record<string, never>; answer: Outward<AcquirerDetails> };
+  'GET /surcharges': { query: { merchant: number }; answer: Outward<SurchargeView>[] };
+  'GET /webhooks': { query: { merchant?: number }; answer: Outward<WebhookView>[] };
+  'GET /webhooks/:id/deliveries': { query: { limit?: number }; answer: Outward<AttemptView>[] };
+  'GET /keys': { query: Record<string, never>; answer: Outward<KeyStatus>[] };
+  'GET /journal': {
+    query: {
+      organisation?: number;
+      merchant?: number;
+      token?: number;
+      user?: string;
+      action?: string;
+      from?: string;
+      until?: string;
+      limit?: number;
+    };
+    answer: Outward<JournalView>[];
+  };
+  'GET /operators': { query: Record<string, never>; answer: Outward<OperatorView>[] };
+  'GET /directdebit': { query: { merchant?: number }; answer: Outward<DirectDebitStatus>[] };
+  'GET /settlement': { query: { date: string; merchant?: number }; answer: Outward<SettlementReport> };
+}
+
+export type Answer<Route extends keyof ReadRoutes> = ReadRoutes[Route] extends { answer: infer Given }
+  ? Given
+  : never;
+export type Query<Route extends keyof ReadRoutes> = ReadRoutes[Route] extends { query: infer Asked }
+  ? Asked
+  : never;

@@ -1,0 +1,21 @@
+// What a route names otherwise than by its organisation or merchant: a user, an endpoint, an operator. Whose it is, is looked up.
+import { type NamedThings, permit, type Task } from '../admin/operator-roles.js';
+import { Refusal } from '../values/refusal.js';
+import { ConsoleProblem } from './problems.js';
+import type { Call } from './route.js';
+
+/** What lies outside the operator's organisation is not there. */
+export async function checkNamed(
+  { database, operator }: Pick<Call, 'database' | 'operator'>,
+  task: Task,
+  named: NamedThings,
+): Promise<void> {
+  const { name, role, organisation = null } = operator;
+  await permit(database, { name, role, organisationId: organisation }, task, named).catch(
+    (error: unknown) => {
+      if (error instanceof Refusal && error.code === 'operator_of_another_organisation')
+        throw new ConsoleProblem('not_found');
+      throw error;
+    },
+  );
+}

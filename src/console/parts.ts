@@ -1,0 +1,50 @@
+// What the console works with: given to it where the gateway is put together.
+import type { Logger } from 'pino';
+import type { RequestMeans } from '../admin/operator-requests.js';
+import type { WebhookMeans } from '../admin/webhooks.js';
+import type { ClientAddresses } from '../http/client-address.js';
+import type { CredentialKey } from '../merchants/credentials.js';
+import type { Database } from '../postgres/database.js';
+import type { Challenges } from '../sign-in/challenges.js';
+import type { Passwords } from '../sign-in/password.js';
+import type { IdentityProvider } from '../sign-in/provider.js';
+import type { TotpSeals } from '../sign-in/totp.js';
+import type { KeyProvider } from '../vault/key-provider.js';
+import type { KeyRotations } from './key-rotation.js';
+import type { Latency } from './latency.js';
+import type { Live } from './live.js';
+
+export interface ConsoleParts {
+  /** With the rights of operators' commands. Routes are given one that knows where the request comes from. */
+  readonly database: Database;
+  /** Operators and their sessions are sealed under it. */
+  readonly key: CredentialKey;
+  readonly journalKey: Buffer;
+  readonly provider: KeyProvider;
+  /** For voids, refunds and completions. */
+  readonly requests: RequestMeans;
+  /** How long a link is waited for. */
+  readonly acquirerDeadlineMs: number;
+  readonly webhooks: Omit<WebhookMeans, 'provider'>;
+  readonly rotations: KeyRotations;
+  /** How operators prove who they are. */
+  readonly passwords: Passwords;
+  readonly totp: TotpSeals;
+  readonly challenges: Challenges;
+  /** Undefined where the settings name none. */
+  readonly identityProvider: IdentityProvider | undefined;
+  /** Of the program. */
+  readonly version: string;
+  /** Whether the link of the demo's operator signs in. */
+  readonly demo: boolean;
+  /** Where browsers find the console, without a slash at its end, if that is not where it listens. */
+  readonly publicUrl: string | undefined;
+  /** Whether it listens on loopback alone. */
+  readonly onLoopback: boolean;
+  readonly clientAddresses: ClientAddresses;
+  /** Of acquirers, as the gateways count it. */
+  readonly latency: Latency;
+  /** What pages that watch are told. */
+  readonly live: Live;
+  readonly log: Pick<Logger, 'error' | 'warn' | 'info'>;
+}

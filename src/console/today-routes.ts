@@ -1,0 +1,41 @@
+// Routes about the day: its figures, and what is told each second while a page is open.
+
+import type { LiveFigures } from '../admin/live.js';
+import { outward } from '../admin/outward.js';
+import { showToday } from '../admin/today.js';
+import { Type } from '../api/typebox.js';
+import { TRANSACTION_TYPES } from '../transactions/transaction.js';
+import { DAY_PATTERN } from '../values/period.js';
+import type { LiveEvent, TodayAnswer } from './interface.js';
+import { queryReader } from './query.js';
+import { EventStream, type Route, route } from './route.js';
+import { Scope } from './scope.js';
+
+const readToday = queryReader(
+  Type.Object({
+    organisation: Scope.organisation,
+    mode: Scope.mode,
+    date: Type.Optional(Type.String({ pattern: DAY_PATTERN, format: 'calendar-day' })),
+    transaction_type: Type.Optional(Type.Enum([...TRANSACTION_TYPES])),
+  }),
+);
+const readLive = queryReader(Type.Object({ organisation: Scope.organisation, mode: Scope.mode }));
+
+export const TODAY_ROUTES: readonly Route[] = [
+  route(
+    { method: 'GET', path: '/today', task: 'transaction figures' },
+    async ({ query, database, fence, parts }): Promise<TodayAnswer> => {
+      const { organisation, mode, date, transaction_type: transactionType } = readToday(query);
+      const wish = { organisation: fence ?? organisation, mode, date, transactionType };
+      return outward(await showToday(database, wish, await parts.latency.read()));
+    },
+  ),
+  route({ method: 'GET', path: '/live', task: 'transaction figures' }, ({ query, fence, parts, signal }) => {
+    const { organisation, mode } = readLive(query);
+    return new EventStream(events(parts.live.figures({ organisation: fence ?? organisation, mode }, signal)));
+  }),
+];
+
+async function* events(figures: AsyncIterable<LiveFigures>): AsyncGenerator<LiveEvent> {
+  for await (const moment of figures) yield outward(moment);
+}

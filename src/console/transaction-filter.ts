@@ -1,0 +1,35 @@
+// The filter of transactions as it stands in an address of the console: the same for the list, the file and every number's link.
+
+import type { SearchScope } from '../admin/transaction-search.js';
+import { filterOf, HistoryQuery } from '../api/history.js';
+import { RestrictedText } from '../api/schemas.js';
+import { type Static, Type } from '../api/typebox.js';
+import type { HistoryFilter } from '../transactions/history.js';
+import type { OrganisationId } from '../values/ids.js';
+import { refuse } from '../values/refusal.js';
+import { Scope } from './scope.js';
+
+const { merchant_id: _merchant, limit: _limit, after: _after, ...filters } = HistoryQuery.properties;
+
+export const TransactionFilterQuery = {
+  ...Scope,
+  ...filters,
+  currency: Type.Optional(Type.String({ pattern: '^[A-Z]{3}$' })),
+  acquirer: Type.Optional(RestrictedText(1, 64, 'The name of its link.')),
+  response_code: Type.Optional(RestrictedText(0, 32, 'As the acquirer sent it; empty: none.')),
+};
+
+const Filter = Type.Object(TransactionFilterQuery);
+
+export function scopeOf(query: Static<typeof Filter>, fence: OrganisationId | undefined): SearchScope {
+  return { organisation: fence ?? query.organisation, merchant: query.merchant, mode: query.mode };
+}
+
+export function historyFilterOf(query: Static<typeof Filter>): HistoryFilter {
+  const filter = filterOf(query);
+  const { fromMs, beforeMs } = filter;
+  if (fromMs !== undefined && beforeMs !== undefined && fromMs >= beforeMs)
+    refuse('period_ends_before_it_begins');
+  const { currency, acquirer, response_code: responseCode } = query;
+  return { ...filter, currency, acquirer, responseCode };
+}

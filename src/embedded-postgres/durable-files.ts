@@ -1,0 +1,71 @@
+// Files that are on the disk itself when they count as written, and what was written, by its checksum.
+import { createHash } from 'node:crypto';
+import { type FileHandle, open } from 'node:fs/promises';
+
+export interface Copied {
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+const CHUNK_BYTES = 1024 * 1024;
+
+/** Copies what the file holds, up to so many bytes, into a new file. */
+export async function copyDurably(from: FileHandle, path: string, atMostBytes: number): Promise<Copied> {
+  const hash = createHash('sha256');
+  const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, Math.max(1, atMostBytes)));
+  const to = await open(path, 'wx', 0o600);
+  try {
+    let bytes = 0;
+    while (bytes < atMostBytes) {
+      const { bytesRead } = await from.read(chunk, 0, Math.min(chunk.length, atMostBytes - bytes), bytes);
+      if (bytesRead === 0) break;
+      hash.update(chunk.subarray(0, bytesRead));
+      await to.writeFile(chunk.subarray(0, bytesRead));
+      bytes += bytesRead;
+    }
+    await to.sync();
+    return { bytes, sha256: hash.digest('hex') };
+  } finally {
+    await to.close();
+  }
+}
+
+export async function writeDurably(path: string, content: Buffer): Promise<Copied> {
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await file.writeFile(content);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return { bytes: content.length, sha256: createHash('sha256').update(content).digest('hex') };
+}
+
+/** Waiting for the disk takes most of the time: many files at once wait for it together. */
+const AT_ONCE = 16;
+
+/** The first failure ends it, once those that were begun have ended. */
+export async function forEachFile<File>(
+  files: readonly File[],
+  work: (file: File) => Promise<void>,
+): Promise<void> {
+  const left = [...files].reverse();
+  const lane = async () => {
+    for (let file = left.pop(); file !== undefined; file = left.pop()) await work(file);
+  };
+  const lanes = Array.from({ length: AT_ONCE }, () =>
+    lane().catch((error) => {
+      left.length = 0;
+      throw error;
+    }),
+  );
+  const failed = (await Promise.allSettled(lanes)).find(({ status }) => status === 'rejected');
+  if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+}
+
+/** What was made, renamed or removed in a folder stays so. */
+export async function syncFolder(path: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(path, 'r');
+  await handle.sync().finally(() => handle.close());
+}

@@ -1,0 +1,13 @@
+import type { Statement } from '../postgres/database.js';
+
+/**
+ * Past every position that can have been given: a hundred thousand for each second of this day so far. Readers go on from where they
+ * are and get everything that is new. Whatever has no position yet gets one.
+ */
+export const MOVE_POSITIONS: Statement = {
+  name: '',
+  text: `
+    UPDATE event_sequencer SET lineage = '', seen = '1:1:', day = event_day(),
+      position = greatest(event_positions_begin(position, day) + $1::bigint * 1000000,
+        event_day() * 10000000000 + floor(extract(epoch FROM now()))::bigint % 86400 * 100000 + $1::bigint * 1000000)`,
+};

@@ -1,0 +1,77 @@
+// Who may call a gateway: users under the key that they are sealed with, and what is said when the database holds one that is not as it
+// was sealed.
+import { hostname } from 'node:os';
+import type { Logger } from 'pino';
+import { Tally } from '../http/tally.js';
+import { ChainKey } from '../journal/blocks.js';
+import { givePen, JournalPen } from '../journal/pen.js';
+import { Callers } from '../merchants/callers.js';
+import { CredentialKey } from '../merchants/credentials.js';
+import { isUndefined, type Queryable } from '../postgres/database.js';
+import { makeInstallationKey, openInstallationKey } from '../vault/installation-keys.js';
+import { type KeyProvider, KeyUnavailable } from '../vault/key-provider.js';
+import type { Databases } from './databases.js';
+import { openKeyProvider } from './key-encryption.js';
+import type { Settings } from './settings.js';
+import type { Vault } from './vault.js';
+
+/** Users that have a line of their own in the log within a second. */
+const MOST_TOLD = 10;
+
+/** `onBroken`: told of every user that is not as it was sealed last. */
+export async function openCallers(
+  { vital }: Databases,
+  { provider }: Vault,
+  log: Logger,
+  onBroken: () => void,
+): Promise<Callers> {
+  const broken = new Tally<{ readonly username: string; readonly how: string }>(
+    MOST_TOLD,
+    ({ username, how }, count) =>
+      log.error({ username, how, count }, 'a user is not as it was sealed: refused'),
+    (count) => log.error({ count }, 'further users are not as they were sealed'),
+  );
+  const key = new CredentialKey(await openInstallationKey(vital, provider, 'credentials'));
+  return new Callers(vital, key, {
+    onBrokenSeal: (username, how) => {
+      onBroken();
+      broken.add(`${username} ${how}`, { username, how });
+    },
+    onPutBack: (username) => {
+      onBroken();
+      log.error({ username }, 'a user is as it was before a change');
+    },
+  });
+}
+
+/** The key of the journal, for a process that serves: whatever it writes is marked, and it takes its turn at the chain. */
+export async function openJournal(databases: Databases, { provider }: Vault): Promise<ChainKey> {
+  const key = await openInstallationKey(databases.others, provider, 'journal');
+  const pen = new JournalPen(key);
+  for (const database of databases.all) givePen(database, pen);
+  return new ChainKey(key);
+}
+
+/** For what an operator does with the journal, and for marking what is done. Makes the key where there is none. */
+export async function journalKey(database: Queryable, provider: KeyProvider): Promise<Buffer> {
+  return makeInstallationKey(database, provider, 'journal');
+}
+
+/**
+ * For a command that may have to do without the key, or works on the schema of an earlier release. What it writes then has no mark, and
+ * is found by whoever holds the journal against its chain.
+ */
+export async function penIfAtHand(settings: Settings, database: Queryable): Promise<JournalPen | undefined> {
+  try {
+    const provider = await openKeyProvider(settings, database);
+    return new JournalPen(await journalKey(database, provider), hostname());
+  } catch (error) {
+    if (error instanceof KeyUnavailable || isUndefined(error)) return undefined;
+    throw error;
+  }
+}
+
+/** For what an operator does with users. Makes the key where there is none. */
+export async function credentialKey(database: Queryable, provider: KeyProvider): Promise<CredentialKey> {
+  return new CredentialKey(await makeInstallationKey(database, provider, 'credentials'));
+}

@@ -1,0 +1,124 @@
+// The console of a gateway: its own few sessions on the database, with the rights of operators' commands, and what it works with.
+import type { Logger } from 'pino';
+import { KeyRotations } from '../console/key-rotation.js';
+import { Latency } from '../console/latency.js';
+import { Live } from '../console/live.js';
+import { PageFiles } from '../console/page-files.js';
+import { ROUTES } from '../console/routes.js';
+import { ConsoleSite } from '../console/site.js';
+import { ClientAddresses } from '../http/client-address.js';
+import { givePen, JournalPen } from '../journal/pen.js';
+import type { CredentialKey } from '../merchants/credentials.js';
+import type { Figures } from '../operators/metrics.js';
+import { Database } from '../postgres/database.js';
+import { Challenges } from '../sign-in/challenges.js';
+import { Passwords } from '../sign-in/password.js';
+import type { IdentityProvider } from '../sign-in/provider.js';
+import { TotpSeals } from '../sign-in/totp.js';
+import { isLoopback, Networks } from '../values/network.js';
+import { readNetworks } from '../webhooks/addresses.js';
+import { credentialKey, journalKey } from './callers.js';
+import { reasonOf } from './connection.js';
+import { openKeyProvider } from './key-encryption.js';
+import { operatorsPayments } from './operators-payments.js';
+import { PROGRAM_VERSION } from './program.js';
+import type { Settings } from './settings.js';
+import type { ConsoleSettings } from './watching-settings.js';
+
+/** Operators wait in turns rather than take sessions from payments. */
+const SESSIONS = 4;
+
+export interface OpenConsole {
+  readonly site: ConsoleSite;
+  /** With the rights of operators' commands. */
+  readonly database: Database;
+  readonly key: CredentialKey;
+  close(): Promise<void>;
+}
+
+export interface ConsoleStart {
+  readonly settings: Settings;
+  /** The login of operators' commands. */
+  readonly operatingUrl: string;
+  /** The login that payments are made under. */
+  readonly servingUrl: string;
+  readonly log: Logger;
+  /** What the gateways have counted. */
+  readonly figures: () => Promise<readonly Figures[]>;
+}
+
+/** Undefined where the settings want none. */
+export async function openConsole({
+  settings,
+  operatingUrl,
+  servingUrl,
+  log,
+  figures,
+}: ConsoleStart): Promise<OpenConsole | undefined> {
+  const { console: wanted, demo, databaseTimeoutMs, trustedProxies } = settings;
+  if (wanted === undefined) return undefined;
+  const database = new Database(operatingUrl, {
+    maxConnections: SESSIONS,
+    applicationName: 'tollgate-console',
+    answerLimitMs: Math.max(databaseTimeoutMs, 10_000),
+  });
+  try {
+    const provider = await openKeyProvider(settings, database);
+    const ofJournal = await journalKey(database, provider);
+    givePen(database, new JournalPen(ofJournal));
+    const key = await credentialKey(database, provider);
+    const parts = {
+      database,
+      key,
+      journalKey: ofJournal,
+      provider,
+      requests: {
+        pipeline: operatorsPayments({ settings, databaseUrl: servingUrl, log }),
+        fourEyesAboveCents: settings.fourEyesAboveCents,
+      },
+      acquirerDeadlineMs: settings.acquirerDeadlineMs,
+      webhooks: { networks: readNetworks(settings.webhookNetworks), timeoutMs: settings.webhookTimeoutMs },
+      rotations: new KeyRotations((error) =>
+        log.error({ reason: reasonOf(error) }, 'a rotation of keys that an operator has begun failed'),
+      ),
+      passwords: new Passwords(key),
+      totp: new TotpSeals(key),
+      challenges: new Challenges(key),
+      identityProvider: await providerOf(wanted, key),
+      version: PROGRAM_VERSION,
+      demo,
+      publicUrl: wanted.publicUrl,
+      onLoopback: isLoopback(wanted.host),
+      clientAddresses: new ClientAddresses(Networks.read(trustedProxies ?? '')),
+      latency: new Latency(figures),
+      live: new Live(database, (error) => {
+        const { name, code } = error as { name?: string; code?: string };
+        log.warn({ name, code }, 'consoles that watch are told nothing');
+      }),
+      log,
+    };
+    const site = new ConsoleSite(parts, await PageFiles.read(), ROUTES);
+    return {
+      site,
+      database,
+      key,
+      close: async () => {
+        site.close();
+        await database.close();
+      },
+    };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** Loaded only where it is wanted. */
+async function providerOf(
+  { identityProvider }: ConsoleSettings,
+  key: CredentialKey,
+): Promise<IdentityProvider | undefined> {
+  if (identityProvider === undefined) return undefined;
+  const { IdentityProvider } = await import('../sign-in/provider.js');
+  return new IdentityProvider(identityProvider, key);
+}

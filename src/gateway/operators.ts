@@ -1,0 +1,58 @@
+// The operators' listener of a gateway: what is served on it, from before the gateway starts until after it has stopped.
+import type { Certificate } from '../http/certificate.js';
+import { listenForOperators, type OperatorsListener, type Site } from '../operators/listener.js';
+import type { Figures } from '../operators/metrics.js';
+import { metricsPage } from '../operators/metrics-page.js';
+import { isLoopback } from '../values/network.js';
+import type { Gateway } from './gateway.js';
+import type { Settings } from './settings.js';
+
+export interface Operators extends Pick<OperatorsListener, 'url' | 'close'> {
+  /** Whose figures are shown from now on. */
+  show(gateway: Pick<Gateway, 'figures' | 'certificate'>): void;
+  /** The console, from now on. */
+  serve(site: Site): void;
+  /** Where it speaks TLS, from the next handshake on. */
+  useCertificate(certificate: Certificate): void;
+}
+
+/** Nothing where the settings want none. Outside loopback it shows the gateway's certificate, where there is one. */
+export async function openOperators(
+  { console: wanted }: Pick<Settings, 'console'>,
+  certificate: Certificate | undefined,
+): Promise<Operators | undefined> {
+  if (wanted === undefined) return undefined;
+  const { host, port, metricsToken, publicUrl } = wanted;
+  let served: Site | undefined;
+  let shown: Pick<Gateway, 'figures' | 'certificate'> | undefined;
+  const gather = async () =>
+    shown === undefined ? [] : [...(await shown.figures()), certificateFigures(shown.certificate())];
+  const listener = await listenForOperators({
+    host,
+    port,
+    certificate: isLoopback(host) ? undefined : certificate?.pair,
+    pages: [metricsPage(gather, metricsToken)],
+    site: () => served,
+    publicHost: publicUrl && new URL(publicUrl).hostname,
+  });
+  return {
+    url: listener.url,
+    show(gateway) {
+      shown = gateway;
+    },
+    serve(site) {
+      served = site;
+    },
+    useCertificate: ({ pair }) => listener.useCertificate(pair),
+    close: () => listener.close(),
+  };
+}
+
+/** The first process has it, however many workers show it. */
+function certificateFigures(certificate: Certificate | undefined): Figures {
+  if (certificate === undefined) return {};
+  return {
+    certificateExpires: [[[], certificate.expiresAtMs / 1_000]],
+    certificateIssued: [[[], certificate.validFromMs / 1_000]],
+  };
+}

@@ -1,0 +1,7 @@
+// Which program this is.
+import { readFileSync } from 'node:fs';
+
+/** As package.json has it. */
+export const PROGRAM_VERSION: string = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+).version;

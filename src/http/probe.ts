@@ -1,0 +1,75 @@
+// Asks a gateway on this machine whether it lives, or whether it can take requests: for health checks and for whoever starts it.
+import { get } from 'node:http';
+import { get as getByTls } from 'node:https';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export type Question = 'ready' | 'live';
+
+/** The image's health check has five seconds, and has to start too. */
+const ANSWER_WITHIN_MS = 2_000;
+const PAUSE_MS = 200;
+/** Where a gateway that listens on every interface is reached from its own machine. */
+const FROM_HERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+interface Address {
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  readonly overTls: boolean;
+}
+
+/** Undefined for yes, otherwise why not. Asks again until the answer is yes or the time is up. */
+export async function probe(
+  { host, port, tls }: { host: string; port: number; tls?: object | undefined },
+  question: Question,
+  withinMs: number,
+): Promise<string | undefined> {
+  const untilMs = performance.now() + withinMs;
+  for (;;) {
+    const overTls = tls !== undefined;
+    const why = await ask({ host: FROM_HERE[host] ?? host, port, path: `/${question}z`, overTls });
+    if (why === undefined || performance.now() >= untilMs) return why;
+    await sleep(PAUSE_MS);
+  }
+}
+
+async function ask(address: Address): Promise<string | undefined> {
+  try {
+    const { status, body } = await answerOf(address);
+    return status === 200 ? undefined : (reasonIn(body) ?? `HTTP status ${status}`);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return code === 'ECONNREFUSED' ? 'nothing listens' : (code ?? message);
+  }
+}
+
+/** Nothing is sent that has to be kept secret, and the certificate is for another name than that of this machine. */
+const UNSEEN = { rejectUnauthorized: false };
+
+function answerOf({ overTls, ...address }: Address): Promise<{ status: number; body: string }> {
+  return new Promise((resolve, reject) => {
+    const request = (overTls ? getByTls : get)(
+      { ...address, ...UNSEEN, agent: false, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) },
+      (response) => {
+        let body = '';
+        response
+          .setEncoding('utf8')
+          .on('data', (text: string) => {
+            body += text;
+          })
+          .on('error', reject)
+          .on('end', () => resolve({ status: response.statusCode ?? 0, body }));
+      },
+    );
+    request.on('error', reject);
+  });
+}
+
+function reasonIn(body: string): string | undefined {
+  try {
+    const { reason } = JSON.parse(body) as { reason?: unknown };
+    return typeof reason === 'string' ? reason : undefined;
+  } catch {
+    return undefined;
+  }
+}

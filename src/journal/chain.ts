@@ -1,0 +1,148 @@
+// The chain of the journal: takes up what was committed, a moment later, in one block after the other. One process at a time does so;
+// nobody who writes an entry waits for it. Whatever ends on the way, a block is there whole or not at all.
+import type { Database, Queryable } from '../postgres/database.js';
+import { type ChainKey, spansOf } from './blocks.js';
+import {
+  ADD_BLOCK,
+  ADD_GAP,
+  CHAIN_IS_BEHIND,
+  CHAIN_STATE,
+  CHAINED_UP_TO,
+  CLOSE_GAPS,
+  GAPS,
+  LOCK_CHAIN,
+  NEXT_ENTRIES,
+  SPLIT_GAP,
+} from './chain.sql.js';
+
+export interface ChainReports {
+  /** Entries that nobody of ours has written. */
+  readonly onForeign: (ids: readonly number[]) => void;
+  /** The chain does not go on from where this process knew it: blocks were taken away or changed, or a failover has lost them. */
+  readonly onCut: (cut: { readonly number: number; readonly failover: boolean }) => void;
+}
+
+interface State {
+  readonly chainedUpTo: number;
+  readonly earlierUpTo: number;
+  readonly earlierServes: boolean;
+  readonly lineage: string;
+  readonly nowMs: number;
+  readonly number: number | null;
+  readonly hash: Buffer | null;
+  readonly remembered: Buffer | null;
+}
+
+interface NextEntries {
+  readonly ids: readonly string[];
+  readonly tags: Buffer;
+  readonly unmarked: readonly string[];
+}
+
+interface Gap {
+  readonly first: number;
+  readonly last: number;
+}
+
+export interface ChainEnd {
+  readonly number: number;
+  readonly hash: Buffer;
+}
+
+const MOST_ENTRIES = 5_000;
+
+export class JournalChain {
+  #known: (ChainEnd & { readonly lineage: string }) | undefined;
+
+  constructor(
+    private readonly database: Database,
+    private readonly key: ChainKey,
+    private readonly reports: ChainReports,
+  ) {}
+
+  /** Takes up everything that is there by now. Where another process is at it, that one does. */
+  async run(): Promise<void> {
+    for (;;) {
+      const { rows } = await this.database.query<{ behind: boolean }>(CHAIN_IS_BEHIND);
+      if (rows[0]?.behind !== true) return;
+      if (!(await this.database.transaction((connection) => this.#addBlock(connection)))) return;
+    }
+  }
+
+  /** False where there was nothing to do, or another does it. */
+  async #addBlock(connection: Queryable): Promise<boolean> {
+    const { rows: locks } = await connection.query<{ locked: boolean }>(LOCK_CHAIN);
+    if (!locks[0]?.locked) return false;
+    const { rows: states } = await connection.query<State>(CHAIN_STATE, [this.#known?.number ?? 0]);
+    const state = states[0] as State;
+    this.#compare(state);
+    const { rows } = await connection.query<NextEntries>(NEXT_ENTRIES, [state.chainedUpTo, MOST_ENTRIES]);
+    const [next] = rows;
+    if (next === undefined) return false;
+    const ids = next.ids.map(Number);
+    const unmarked = next.unmarked.map(Number);
+    const isEarlier = (id: number) => id <= state.earlierUpTo || state.earlierServes;
+    const block = {
+      number: (state.number ?? 0) + 1,
+      madeMs: state.nowMs,
+      spans: spansOf(ids),
+      tags: next.tags,
+      earlier: unmarked.filter(isEarlier),
+      foreign: unmarked.filter((id) => !isEarlier(id)),
+    };
+    const hash = this.key.hashOf(block, state.hash ?? undefined);
+    const { number, madeMs, spans, tags, earlier, foreign } = block;
+    await connection.query(ADD_BLOCK, [
+      number,
+      madeMs,
+      spans,
+      ids[0],
+      ids.at(-1),
+      tags,
+      earlier,
+      foreign,
+      hash,
+    ]);
+    await this.#noteGaps(connection, state.chainedUpTo, ids);
+    this.#known = { number, hash, lineage: state.lineage };
+    if (foreign.length > 0) this.reports.onForeign(foreign);
+    return true;
+  }
+
+  /** Ids that are missing may come later: what writes them is not committed yet. */
+  async #noteGaps(connection: Queryable, chainedUpTo: number, ids: readonly number[]): Promise<void> {
+    const { rows: gaps } = await connection.query<Gap>(GAPS);
+    for (const { first, last } of gaps) {
+      const filled = ids.filter((id) => id >= first && id <= last);
+      if (filled.length === 0) continue;
+      const left = holesBetween(first - 1, [...filled, last + 1]);
+      const ends = [left.map((hole) => hole.first), left.map((hole) => hole.last)];
+      await connection.query(SPLIT_GAP, [first, ...ends]);
+    }
+    for (const { first, last } of holesBetween(
+      chainedUpTo,
+      ids.filter((id) => id > chainedUpTo),
+    ))
+      await connection.query(ADD_GAP, [first, last]);
+    await connection.query(CHAINED_UP_TO, [ids.at(-1)]);
+    await connection.query(CLOSE_GAPS);
+  }
+
+  #compare({ remembered, lineage }: State): void {
+    const known = this.#known;
+    if (known === undefined || remembered?.equals(known.hash)) return;
+    this.reports.onCut({ number: known.number, failover: lineage !== known.lineage });
+    this.#known = undefined;
+  }
+}
+
+/** The runs of ids between these, after the first. */
+function holesBetween(after: number, ids: readonly number[]): Gap[] {
+  const holes: Gap[] = [];
+  let expected = after + 1;
+  for (const id of ids) {
+    if (id > expected) holes.push({ first: expected, last: id - 1 });
+    expected = id + 1;
+  }
+  return holes;
+}

@@ -1,0 +1,100 @@
+// What an entry of the journal says, and every action that there is.
+import type { Audit, CustomerId, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
+
+export type JournalAction =
+  | 'organisation.added'
+  | 'merchant.added'
+  | 'merchant.changed'
+  | 'merchant.suspended'
+  | 'merchant.resumed'
+  | 'user.added'
+  | 'user.granted'
+  | 'user.ungranted'
+  | 'user.limited'
+  | 'user.sealed'
+  | 'user.rotated'
+  | 'user.certificates_bound'
+  | 'user.revoked'
+  | 'surcharge.set'
+  | 'surcharge.off'
+  | 'directdebit.set'
+  | 'directdebit.exported'
+  | 'directdebit.returns_imported'
+  | 'directdebit.returned_late'
+  | 'transaction.void'
+  | 'transaction.refund'
+  | 'transaction.completion'
+  | 'transaction.ask_now'
+  | 'transaction.resolved'
+  | 'transaction.reversal_begun'
+  | 'transaction.rerouted'
+  | 'transaction.exported'
+  | 'settlement.exported'
+  | 'clock.advanced'
+  | 'clock.reset'
+  | 'customer.created'
+  | 'customer.updated'
+  | 'customer.deleted'
+  | 'token.created'
+  | 'token.updated'
+  | 'token.deleted'
+  | 'token.opened'
+  | 'webhook.added'
+  | 'webhook.rotated'
+  | 'webhook.disabled'
+  | 'webhook.enabled'
+  | 'webhook.removed'
+  | 'webhook.tested'
+  | 'webhook.replayed'
+  | 'acquirer.added'
+  | 'acquirer.changed'
+  | 'acquirer.removed'
+  | 'acquirer.tested'
+  | 'route.set'
+  | 'route.off'
+  | 'keys.made'
+  | 'keys.rotation_begun'
+  | 'keys.rotated'
+  | 'keys.rewrapped'
+  | 'keys.destroyed'
+  | 'operator.added'
+  | 'operator.link_made'
+  | 'operator.changed'
+  | 'operator.removed'
+  | 'operator.refused'
+  | 'operator.link_used'
+  | 'operator.enrolled'
+  | 'operator.signed_in'
+  | 'operator.sign_in_failed'
+  | 'operator.proved'
+  | 'operator.signed_out'
+  | 'approval.requested'
+  | 'approval.approved'
+  | 'approval.refused'
+  | 'journal.exported'
+  | 'journal.checkpoint_made'
+  | 'seal.broken'
+  | 'cards.review_begun'
+  | 'archive.written'
+  | 'archive.removed'
+  | 'gateway.backed_up'
+  | 'gateway.restored';
+
+export interface JournalEntry {
+  /** `user:NAME`, `operator:NAME`, `bank:simulated`, `gateway:resolver`, `gateway:routes` or `gateway:webhooks`. */
+  readonly actor: string;
+  readonly action: JournalAction;
+  readonly organisationId?: OrganisationId | undefined;
+  readonly merchantId?: MerchantId | undefined;
+  readonly customerId?: CustomerId | undefined;
+  readonly tokenId?: TokenId | undefined;
+  readonly audit?: Audit | undefined;
+  readonly correlationId?: string | undefined;
+  readonly detail?: string | undefined;
+  /** Where it was done from. */
+  readonly address?: string | undefined;
+}
+
+export interface MarkedJournalEntry extends JournalEntry {
+  readonly mark: Buffer | undefined;
+}

@@ -1,0 +1,274 @@
+// The journal held against its chain: which entry was changed, taken away or put in, by whom ever. It reads everything once, a page
+// at a time.
+import type { Queryable } from '../postgres/database.js';
+import { type Block, type ChainKey, countOf, TAG_BYTES } from './blocks.js';
+import {
+  BLOCKS_BY_NUMBER,
+  COPIED_ENTRIES,
+  ENTRIES_AFTER,
+  ENTRIES_BY_ID,
+  GAPS,
+  HANDED_OUT_IDS,
+  LINEAGE,
+  RECENT_BLOCKS,
+} from './chain.sql.js';
+import type { JournalPen, MarkedEntry } from './pen.js';
+import { type PlacedBlock, PlacedBlocks } from './placed-blocks.js';
+
+/** What is wrong, and with which entry or block. */
+export interface JournalProblem {
+  readonly entry?: number;
+  readonly block?: number;
+  readonly problem: string;
+}
+
+export interface Verification {
+  readonly blocks: number;
+  readonly entries: number;
+  /** Entries of a release that made no marks: nobody can say who wrote them. */
+  readonly earlier: number;
+  /** Entries that are not in the chain yet: of the last moment, or since the last gateway ended. */
+  readonly unchained: number;
+  /** The first ones. */
+  readonly problems: readonly JournalProblem[];
+  readonly problemCount: number;
+}
+
+export interface KnownBlock {
+  readonly number: number;
+  readonly hash: string;
+  /** Of the database when it was known. */
+  readonly lineage?: string;
+}
+
+/** A failover to a standby that had not got everything, or a restore: the end is gone, and whoever took it is none who forges. */
+const LOST = 'the database was promoted or restored since then, and has lost what came last';
+
+interface EntryRow extends MarkedEntry {
+  readonly id: number;
+  readonly mark: Buffer | null;
+  readonly digest: Buffer;
+}
+
+/** As the driver reads arrays of numbers. */
+interface BlockRow extends Omit<Block, 'spans' | 'earlier' | 'foreign'> {
+  readonly spans: readonly string[];
+  readonly earlier: readonly string[];
+  readonly foreign: readonly string[];
+  readonly hash: Buffer;
+}
+
+/** What an entry may be, and still be in no block. */
+interface Bounds {
+  /** The last id that was handed out. */
+  readonly lastId: number;
+  readonly chainedUpTo: number;
+  readonly earlierUpTo: number;
+  readonly gaps: readonly { readonly first: number; readonly last: number }[];
+}
+
+/** From where on it is looked at. What comes before is taken as it is. */
+interface Start {
+  readonly blockBefore: number;
+  readonly hash?: Buffer;
+  /** Blocks whose first entry comes after this one. */
+  readonly blocksFromId: number;
+  readonly afterId: number;
+}
+
+const THE_BEGINNING: Start = { blockBefore: 0, blocksFromId: 0, afterId: 0 };
+
+const BLOCKS_PAGE = 50;
+const ENTRIES_PAGE = 2_000;
+const MOST_SHOWN = 100;
+
+export class JournalVerification {
+  #blocks = 0;
+  #entries = 0;
+  #earlier = 0;
+  #unchained = 0;
+  #problemCount = 0;
+  readonly #problems: JournalProblem[] = [];
+
+  constructor(
+    private readonly database: Queryable,
+    private readonly key: ChainKey,
+    private readonly pen: JournalPen,
+    /** Of a checkpoint that was kept elsewhere. */
+    private readonly known?: KnownBlock,
+  ) {}
+
+  run(): Promise<Verification> {
+    return this.#runFrom(THE_BEGINNING);
+  }
+
+  /** Only the last blocks, with about so many entries, and what is in none yet. */
+  async runOnLast(entries: number): Promise<Verification> {
+    const { rows } = await this.database.query<Start>(RECENT_BLOCKS, [entries]);
+    return this.#runFrom(rows[0] ?? THE_BEGINNING);
+  }
+
+  async #runFrom(start: Start): Promise<Verification> {
+    await this.#checkBlocks(start);
+    await this.#checkEntries(start);
+    const { rows: copies } = await this.database.query<{ id: number }>(COPIED_ENTRIES, [start.afterId]);
+    for (const { id } of copies) this.#found({ entry: id, problem: 'inserted: a copy of another entry' });
+    return {
+      blocks: this.#blocks,
+      entries: this.#entries,
+      earlier: this.#earlier,
+      unchained: this.#unchained,
+      problems: this.#problems,
+      problemCount: this.#problemCount,
+    };
+  }
+
+  #found(problem: JournalProblem): void {
+    this.#problemCount += 1;
+    if (this.#problems.length < MOST_SHOWN) this.#problems.push(problem);
+  }
+
+  /** In the order of the chain: each must bind the one before it. */
+  async #checkBlocks({ blockBefore, hash: hashBefore }: Start): Promise<void> {
+    let last = blockBefore;
+    let before = hashBefore;
+    let knownIsThere = this.known === undefined;
+    for (;;) {
+      const { rows } = await this.database.query<BlockRow>(BLOCKS_BY_NUMBER, [last, BLOCKS_PAGE]);
+      for (const row of rows) {
+        const { number, hash } = row;
+        const block = blockOf(row);
+        if (number !== last + 1)
+          this.#found({
+            block: last + 1,
+            problem: `removed: blocks ${last + 1} to ${number - 1} are not there`,
+          });
+        else if (!this.key.hashOf(block, before).equals(hash))
+          this.#found({ block: number, problem: 'changed: it is not what was bound' });
+        if (countOf(block.spans) * TAG_BYTES !== block.tags.length)
+          this.#found({ block: number, problem: 'changed: it has more or fewer tags than entries' });
+        if (number === this.known?.number) {
+          knownIsThere = true;
+          if (hash.toString('hex') !== this.known.hash)
+            await this.#foundKnown('changed', 'the checkpoint knows another');
+        }
+        for (const id of block.foreign)
+          this.#found({ entry: id, problem: 'inserted: nobody of ours wrote it' });
+        this.#earlier += block.earlier.length;
+        this.#blocks += 1;
+        last = number;
+        before = hash;
+      }
+      // Blocks that are made from now on are looked at the next time.
+      if (rows.length < BLOCKS_PAGE) break;
+    }
+    if (!knownIsThere)
+      await this.#foundKnown('removed', 'the checkpoint knows it, and the chain ends before it');
+  }
+
+  /** Of the block that a checkpoint knows. */
+  async #foundKnown(how: string, what: string): Promise<void> {
+    const { number = 0, lineage = '' } = this.known ?? {};
+    const { rows } = await this.database.query<{ lineage: string }>(LINEAGE);
+    const isAnother = lineage !== '' && rows[0]?.lineage !== lineage;
+    const problem = isAnother ? `lost: ${what}; ${LOST}` : `${how}: ${what}`;
+    this.#found({ block: number, problem });
+  }
+
+  /** In the order of their ids. Blocks are read in the order of their first entries, and kept for as long as theirs can come. */
+  async #checkEntries({ blocksFromId, afterId }: Start): Promise<void> {
+    // In this order: a gap that is noticed in between lies behind what counts as taken up.
+    const handedOut = await this.#handedOut();
+    const { rows: gaps } = await this.database.query<Bounds['gaps'][number]>(GAPS);
+    let within = { ...handedOut, gaps };
+    const blocks = new PlacedBlocks(this.database, blocksFromId);
+    for (let after = afterId; ; ) {
+      const { rows } = await this.database.query<EntryRow>(ENTRIES_AFTER, [after, ENTRIES_PAGE]);
+      const lastRow = rows.at(-1);
+      // Entries are written meanwhile.
+      if (lastRow !== undefined && lastRow.id > within.lastId)
+        within = { ...within, lastId: (await this.#handedOut()).lastId };
+      const isLast = rows.length < ENTRIES_PAGE;
+      const end = isLast ? Number.POSITIVE_INFINITY : (lastRow as EntryRow).id;
+      const tags = this.#tagsBetween(await blocks.upTo(end), after, end);
+      for (const row of rows) {
+        this.#checkEntry(row, tags.get(row.id), within);
+        tags.delete(row.id);
+      }
+      await this.#checkMissing(tags, within);
+      if (isLast) return;
+      blocks.drop(end);
+      after = end;
+    }
+  }
+
+  async #handedOut(): Promise<Omit<Bounds, 'gaps'>> {
+    return (await this.database.query<Omit<Bounds, 'gaps'>>(HANDED_OUT_IDS)).rows[0] as Omit<Bounds, 'gaps'>;
+  }
+
+  /** Those that a block has and the page has not were removed; or they were committed, and taken up, after the page was read. */
+  async #checkMissing(tags: ReadonlyMap<number, Buffer>, within: Bounds): Promise<void> {
+    const missing = [...tags.keys()];
+    for (let at = 0; at < missing.length; at += ENTRIES_PAGE) {
+      const ids = missing.slice(at, at + ENTRIES_PAGE);
+      const { rows } = await this.database.query<EntryRow>(ENTRIES_BY_ID, [ids]);
+      const there = new Map(rows.map((row) => [row.id, row]));
+      for (const id of ids) {
+        const row = there.get(id);
+        if (row === undefined) this.#found({ entry: id, problem: 'removed' });
+        else this.#checkEntry(row, tags.get(id), within);
+      }
+    }
+  }
+
+  /** What the chain says of each entry after one id, up to another. */
+  #tagsBetween(blocks: readonly PlacedBlock[], after: number, upTo: number): Map<number, Buffer> {
+    const found = new Map<number, Buffer>();
+    for (const { spans, tags } of blocks) {
+      let place = 0;
+      for (let at = 0; at < spans.length; at += 2) {
+        const [first, last] = [spans[at] as number, spans[at + 1] as number];
+        for (let id = Math.max(first, after + 1); id <= Math.min(last, upTo); id += 1) {
+          if (found.has(id)) this.#found({ entry: id, problem: 'in more than one block' });
+          const from = (place + id - first) * TAG_BYTES;
+          found.set(id, tags.subarray(from, from + TAG_BYTES));
+        }
+        place += last - first + 1;
+      }
+    }
+    return found;
+  }
+
+  #checkEntry(row: EntryRow, tag: Buffer | undefined, bounds: Bounds): void {
+    this.#entries += 1;
+    const problem = this.#problemOf(row, tag, bounds);
+    if (problem !== undefined) this.#found({ entry: row.id, problem });
+    else if (tag === undefined) this.#unchained += 1;
+  }
+
+  #problemOf(
+    row: EntryRow,
+    tag: Buffer | undefined,
+    { lastId, chainedUpTo, earlierUpTo, gaps }: Bounds,
+  ): string | undefined {
+    const { id, mark, digest } = row;
+    if (tag !== undefined && !tag.equals(digest)) return 'changed';
+    // One that is in the chain without a mark was judged when it was taken up.
+    if (mark !== null && !this.pen.isMarked(row, mark)) return 'inserted or changed: its mark is not ours';
+    if (tag !== undefined) return undefined;
+    const isLate = id > chainedUpTo || gaps.some(({ first, last }) => id >= first && id <= last);
+    if (id > lastId || !isLate) return 'inserted: it is in no block';
+    return mark === null && id > earlierUpTo ? 'inserted: nobody of ours wrote it' : undefined;
+  }
+}
+
+function blockOf({ number, madeMs, spans, tags, earlier, foreign }: BlockRow): Block {
+  return {
+    number,
+    madeMs,
+    spans: spans.map(Number),
+    tags,
+    earlier: earlier.map(Number),
+    foreign: foreign.map(Number),
+  };
+}

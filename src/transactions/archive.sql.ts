@@ -1,0 +1,47 @@
+import type { Statement } from '../postgres/database.js';
+
+/**
+ * Nothing can be done with it any more: it is decided and settled, its card and that of its target are destroyed, and neither can be
+ * completed or voided. `t` is the transaction, `target` what it was done to, if anything.
+ */
+const FINISHED = `t.archived_at IS NULL AND t.status IN ('approved', 'declined', 'error', 'voided') AND t.resolve_at IS NULL
+        AND t.payment_details_sealed IS NULL AND target.payment_details_sealed IS NULL
+        AND (t.settlement_date IS NULL OR t.settlement_date <= (SELECT closed_day FROM gateway))
+        AND coalesce(greatest(t.completable_until, t.voidable_until, target.completable_until), '-infinity') < gateway_now()`;
+
+const WITH_TARGET = `
+      LEFT JOIN transaction target ON target.organisation_id = t.organisation_id AND target.audit = t.target_audit`;
+
+export const ORGANISATIONS_TO_ARCHIVE: Statement = {
+  name: '',
+  text: `SELECT id, (next_audit - 1)::float8 AS "lastAudit" FROM organisation ORDER BY id`,
+};
+
+/** A page of an organisation ($1), by audit after $2, of what was made before $3; at most $4. Nothing of it is secret. */
+export const FINISHED_TRANSACTIONS: Statement = {
+  name: '',
+  text: `
+    WITH page AS MATERIALIZED (
+      SELECT * FROM transaction WHERE organisation_id = $1 AND audit > $2 ORDER BY audit LIMIT $4
+    )
+    SELECT (SELECT max(audit) FROM page) AS "lastAudit",
+      (SELECT coalesce(json_agg((to_jsonb(t) - '{payment_details_sealed,payment_details_key_version,attestation}'::text[])
+          || jsonb_build_object('settlement_entries', coalesce((SELECT jsonb_agg(to_jsonb(e)) FROM settlement_entry e
+            WHERE e.settlement_date = t.settlement_date AND e.organisation_id = t.organisation_id
+              AND e.merchant_id = t.merchant_id AND e.audit = t.audit), '[]'))
+        ORDER BY t.audit), '[]')
+      FROM page t${WITH_TARGET}
+      WHERE t.created_at < to_timestamp($3::float8 / 1000) AND ${FINISHED}) AS transactions`,
+};
+
+/** Of those that an archive has, what only the archive keeps from now on. What has changed since then is left as it is. */
+export const STRIP_ARCHIVED: Statement = {
+  name: '',
+  text: `
+    UPDATE transaction SET kvps = NULL, prepared = NULL, archived_at = now()
+    FROM (
+      SELECT t.organisation_id, t.audit FROM transaction t${WITH_TARGET}
+      WHERE t.organisation_id = $1 AND t.audit = ANY ($2::integer[]) AND ${FINISHED}
+    ) finished
+    WHERE transaction.organisation_id = finished.organisation_id AND transaction.audit = finished.audit`,
+};

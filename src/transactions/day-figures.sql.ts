@@ -1,0 +1,135 @@
+import type { Statement } from '../postgres/database.js';
+
+/** Whether there are events that were not counted. */
+export const ANYTHING_TO_COUNT: Statement = {
+  name: 'anything-to-count',
+  text: `SELECT s.position > f.position AS any FROM event_sequencer s CROSS JOIN figures_progress f`,
+};
+
+/** One process at a time; until the transaction ends. */
+export const LOCK_FIGURES: Statement = {
+  name: 'lock-figures',
+  text: `SELECT pg_try_advisory_xact_lock(hashtext('tollgate figures')) AS locked`,
+};
+
+export const FIGURES_PROGRESS: Statement = {
+  name: 'figures-progress',
+  text: `
+    SELECT greatest(f.position, s.forgotten) AS position, s.position AS newest
+    FROM figures_progress f CROSS JOIN event_sequencer s`,
+};
+
+/** What the acquirer had said by then: see `past.ts`. */
+const CODE_OF_NEW = `CASE WHEN status IN ('unknown', 'pending') THEN '' WHEN status = 'approved' AND status_now = 'declined' THEN '00'
+        ELSE code_now END`;
+const CODE_OF_EARLIER = `CASE WHEN earlier IN ('unknown', 'pending') THEN '' WHEN earlier = 'approved' AND status_now = 'declined' THEN '00'
+        ELSE code_now END`;
+
+/**
+ * Counts the events of days $1, after position $2 and up to $3, so many at most ($4), and says how far it came. An event takes its
+ * transaction out from under the status that it was counted under, if it was, and puts it under the new one. What has undone an
+ * approval says so by its type; what else comes before another status is in `figures_undecided`.
+ */
+export const COUNT_EVENTS: Statement = {
+  name: 'count-events',
+  text: `
+    WITH taken AS MATERIALIZED (
+      SELECT position, created_at, organisation_id, subject, type FROM event_feed
+      WHERE slot = ANY ($1::smallint[]) AND position > $2::bigint AND position <= $3::bigint ORDER BY position LIMIT $4
+    ), told AS MATERIALIZED (
+      SELECT position, organisation_id, subject AS audit,
+        CASE WHEN type = 'directdebit.returned' THEN 'declined' ELSE split_part(type, '.', 2) END AS status,
+        type IN ('directdebit.returned', 'transaction.voided') AS undoes
+      FROM taken WHERE type = 'directdebit.returned' OR type LIKE 'transaction.%'
+    ), changed AS MATERIALIZED (
+      SELECT told.organisation_id, told.audit, told.status, made.*,
+        coalesce(lag(told.status) OVER of_subject, before.status, CASE WHEN told.undoes THEN 'approved' END) AS earlier,
+        lead(told.status) OVER of_subject IS NULL AS last
+      FROM told
+      -- Row by row: nobody knows beforehand how many there are, and a plan for many would read all that are stored.
+      CROSS JOIN LATERAL (
+        SELECT t.created_at, m.mode, t.currency, t.transaction_type, t.acquirer, t.amount_cents, t.status AS status_now,
+          CASE WHEN t.bank_account IS NULL THEN coalesce(t.card_type, '') ELSE 'bankaccount' END AS method,
+          left(coalesce(t.response_code, ''), 32) AS code_now
+        FROM transaction t JOIN merchant m ON m.id = t.merchant_id
+        WHERE t.organisation_id = told.organisation_id AND t.audit = told.audit OFFSET 0) made
+      LEFT JOIN LATERAL (
+        SELECT u.status FROM figures_undecided u
+        WHERE u.organisation_id = told.organisation_id AND u.audit = told.audit OFFSET 0) before ON true
+      WINDOW of_subject AS (PARTITION BY told.organisation_id, told.audit ORDER BY told.position)
+    ), counted AS MATERIALIZED (
+      SELECT organisation_id, created_at, mode, currency, transaction_type, status, acquirer, method,
+        ${CODE_OF_NEW} AS response_code, 1 AS count, amount_cents AS cents
+      FROM changed
+      UNION ALL
+      SELECT organisation_id, created_at, mode, currency, transaction_type, earlier, acquirer, method,
+        ${CODE_OF_EARLIER}, -1, -amount_cents
+      FROM changed WHERE earlier IS NOT NULL
+    ), by_minute AS (
+      INSERT INTO figures_by_minute AS f (organisation_id, minute, mode, currency, transaction_type, status, count, cents)
+      SELECT whose.id, at.minute, mode, currency, transaction_type, status, sum(count), sum(cents)
+      FROM counted CROSS JOIN LATERAL (SELECT date_bin('1 minute', created_at, 'epoch') AS minute) at
+      CROSS JOIN LATERAL (VALUES (organisation_id), (0)) whose(id)
+      WHERE at.minute >= (SELECT minutes_from FROM figures_progress)
+      GROUP BY whose.id, at.minute, mode, currency, transaction_type, status HAVING sum(count) <> 0 OR sum(cents) <> 0
+      ON CONFLICT (organisation_id, minute, mode, currency, transaction_type, status)
+      DO UPDATE SET count = f.count + excluded.count, cents = f.cents + excluded.cents
+    ), by_hour AS (
+      INSERT INTO figures_by_hour AS f (organisation_id, hour, mode, currency, transaction_type, status, acquirer, method,
+        response_code, count, cents)
+      SELECT whose.id, at.hour, mode, currency, transaction_type, status, acquirer, method, response_code, sum(count), sum(cents)
+      FROM counted CROSS JOIN LATERAL (SELECT date_bin('1 hour', created_at, 'epoch') AS hour) at
+      CROSS JOIN LATERAL (VALUES (organisation_id), (0)) whose(id)
+      WHERE at.hour >= (SELECT hours_from FROM figures_progress)
+      GROUP BY whose.id, at.hour, mode, currency, transaction_type, status, acquirer, method, response_code
+      HAVING sum(count) <> 0 OR sum(cents) <> 0
+      ON CONFLICT (organisation_id, hour, mode, currency, transaction_type, status, acquirer, method, response_code)
+      DO UPDATE SET count = f.count + excluded.count, cents = f.cents + excluded.cents
+    ), kept AS (
+      INSERT INTO figures_undecided AS u (organisation_id, audit, status, made_at)
+      SELECT organisation_id, audit, status, created_at FROM changed WHERE last AND status IN ('unknown', 'pending')
+      ON CONFLICT (organisation_id, audit) DO UPDATE SET status = excluded.status
+    ), left_behind AS (
+      DELETE FROM figures_undecided u USING changed
+      WHERE u.organisation_id = changed.organisation_id AND u.audit = changed.audit
+        AND changed.last AND changed.status NOT IN ('unknown', 'pending')
+    ), page AS (
+      SELECT count(*) < $4 AS all_taken, max(position) AS position, max(created_at) AS created_at FROM taken
+    )
+    UPDATE figures_progress SET
+      position = CASE WHEN page.all_taken THEN $3::bigint ELSE page.position END,
+      counted_until = CASE WHEN page.all_taken THEN gateway_now() ELSE page.created_at END
+    FROM page RETURNING page.all_taken AS "allTaken"`,
+};
+
+/** From when on figures are kept: whole days of the server's clock. It never goes back: what is gone is not counted anew. */
+export const MOVE_FIGURES_ENDS: Statement = {
+  name: 'move-figures-ends',
+  text: `
+    UPDATE figures_progress SET
+      minutes_from = greatest(minutes_from, date_bin('1 day', now(), 'epoch') - $1::integer * interval '1 day'),
+      hours_from = greatest(hours_from, date_bin('1 day', now(), 'epoch') - $2::integer * interval '1 day')
+    WHERE minutes_from < date_bin('1 day', now(), 'epoch') - $1::integer * interval '1 day'
+      OR hours_from < date_bin('1 day', now(), 'epoch') - $2::integer * interval '1 day'`,
+};
+
+export const FORGET_MINUTES: Statement = {
+  name: 'forget-minutes',
+  text: `
+    DELETE FROM figures_by_minute WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM figures_by_minute WHERE minute < (SELECT minutes_from FROM figures_progress) ORDER BY minute LIMIT $1))`,
+};
+
+export const FORGET_HOURS: Statement = {
+  name: 'forget-hours',
+  text: `
+    DELETE FROM figures_by_hour WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM figures_by_hour WHERE hour < (SELECT hours_from FROM figures_progress) ORDER BY hour LIMIT $1))`,
+};
+
+export const FORGET_UNDECIDED: Statement = {
+  name: 'forget-undecided',
+  text: `
+    DELETE FROM figures_undecided WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM figures_undecided WHERE made_at < (SELECT hours_from FROM figures_progress) ORDER BY made_at LIMIT $1))`,
+};

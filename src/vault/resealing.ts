@@ -1,0 +1,37 @@
+// A new account for a token that is there: sealed under a number of its own, past every one that the token had.
+import type { Queryable } from '../postgres/database.js';
+import type { CustomerId, TokenId } from '../values/ids.js';
+import { type Account, secretsOf } from './account.js';
+import { type SealOwner, tokenPlace } from './sealed-rows.js';
+import { type DataKey, seal } from './sealing.js';
+import { LOCK_TOKEN } from './tokens.sql.js';
+
+interface TokenBefore {
+  readonly virtualPan: string;
+  readonly version: number;
+  readonly sealVersion: number;
+}
+
+export interface Resealing {
+  readonly customerId: CustomerId;
+  readonly id: TokenId;
+  readonly account: Account;
+  readonly key: DataKey;
+}
+
+/** Locks the token; undefined where there is none. */
+export async function reseal(
+  connection: Queryable,
+  owner: SealOwner,
+  { customerId, id, account, key }: Resealing,
+): Promise<{ sealed: Buffer; sealVersion: number } | undefined> {
+  const values = [owner.organisationId, owner.merchantId, customerId, id];
+  const { rows } = await connection.query<TokenBefore>(LOCK_TOKEN, values);
+  const [before] = rows;
+  if (before === undefined) return undefined;
+  const { virtualPan, version } = before;
+  // One that was changed before seals had numbers has a higher version than seal.
+  const sealVersion = Math.max(before.sealVersion, version) + 1;
+  const place = tokenPlace(owner, { id, customerId, virtualPan, accountType: account.type, sealVersion });
+  return { sealed: seal(key, place, secretsOf(account)), sealVersion };
+}

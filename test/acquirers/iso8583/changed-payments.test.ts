@@ -1,0 +1,54 @@
+// Payments that somebody has changed in the database, where the acquirer wants the card number: what goes back to such a one is not sent.
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { TestGateway } from '../../../testkit/gateway.js';
+import { approved, GatewayAtHost } from './gateway-at-host.js';
+
+let at: GatewayAtHost;
+let gateway: TestGateway;
+beforeAll(async () => {
+  at = await GatewayAtHost.start();
+  gateway = at.gateway;
+});
+afterAll(() => at.stop());
+
+const broken = (audit: number) =>
+  gateway.sql(`SELECT actor FROM journal WHERE action = 'seal.broken' AND audit = $1`, [audit]);
+
+test.each([
+  ['a larger amount', 'amount_cents = 99999900'],
+  ['another currency', `currency = 'USD'`],
+])('a purchase is given %s, and refunded → nothing is sent, and it is journalled', async (_, change) => {
+  const audit = await approved(gateway.api.purchase({ amount: 1_000 }));
+  await gateway.sql(`UPDATE transaction SET ${change} WHERE audit = $1`, [audit]);
+  const sent = at.host.messages().length;
+  const currency = change.startsWith('currency') ? 'USD' : 'AUD';
+  const { status, body } = await gateway.api.refund(audit, 900, { currency });
+  expect([status, body.status.transaction_status_code, body.status.gateway_status_code]).toEqual([
+    201,
+    'error',
+    1,
+  ]);
+  expect(at.host.messages()).toHaveLength(sent);
+  await vi.waitUntil(async () => (await broken(audit)).length > 0);
+  expect(await broken(audit)).toEqual([{ actor: 'gateway:vault' }]);
+});
+
+test('the sealed card of another payment is put into a purchase, and it is refunded → nothing is sent', async () => {
+  const mine = await approved(gateway.api.purchase({ amount: 1_000 }));
+  const theirs = await approved(gateway.api.purchase({ pan: '5555555555554444', amount: 1_000 }));
+  await gateway.sql(
+    `UPDATE transaction t SET payment_details_sealed = other.payment_details_sealed
+     FROM transaction other WHERE t.audit = $1 AND other.audit = $2`,
+    [mine, theirs],
+  );
+  const sent = at.host.messages().length;
+  const { status, body } = await gateway.api.refund(mine, 1_000);
+  expect([status, body.status.transaction_status_code]).toEqual([201, 'error']);
+  expect(at.host.messages()).toHaveLength(sent);
+});
+
+test('a purchase that nobody has changed → refunded over the link', async () => {
+  const audit = await approved(gateway.api.purchase({ amount: 1_000 }));
+  await approved(gateway.api.refund(audit, 1_000));
+  expect(await broken(audit)).toEqual([]);
+});

@@ -1,0 +1,125 @@
+// Whom the embedded PostgreSQL lets in: three logins, none of them a superuser, each with its own rights.
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { openEmbeddedPostgres } from '../../src/embedded-postgres/server.js';
+import { Database } from '../../src/postgres/database.js';
+import { migrate } from '../../src/postgres/migrations.js';
+import {
+  newDirectory,
+  query,
+  removeUsedDirectory,
+  removeWhatWasMade,
+  usedDirectory,
+} from './data-directories.js';
+
+afterEach(removeWhatWasMade);
+afterEach(removeUsedDirectory);
+
+const REFUSED = { code: '42501' };
+
+async function migrated(url: string): Promise<void> {
+  const database = new Database(url, { maxConnections: 1, patient: true });
+  await migrate(database).finally(() => database.close());
+}
+
+describe('the logins', () => {
+  test('none of them is a superuser, reads a file, runs a program, or becomes somebody else', async () => {
+    const dataDir = await usedDirectory();
+    const { logins, url, stop } = await openEmbeddedPostgres({ dataDir });
+    await writeFile(join(dataDir, 'key-encryption-key'), 'a key');
+    await migrated(logins.migrating);
+    expect(new Set([url, ...Object.values(logins)].map((each) => new URL(each).password)).size).toBe(4);
+    for (const login of Object.values(logins)) {
+      const [found] = await query(
+        login,
+        'SELECT rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls FROM pg_roles WHERE rolname = session_user',
+      );
+      expect(Object.values(found as object)).toEqual([false, false, false, false, false]);
+      for (const statement of [
+        `SELECT pg_read_file('${join(dataDir, 'key-encryption-key')}')`,
+        `SELECT pg_ls_dir('/')`,
+        `COPY (SELECT 1) TO PROGRAM 'true'`,
+        `COPY journal FROM '/etc/passwd'`,
+        `SELECT lo_import('/etc/passwd')`,
+        'SET ROLE tollgate',
+        'SET SESSION AUTHORIZATION tollgate',
+        `ALTER ROLE tollgate PASSWORD 'mine'`,
+        'CREATE ROLE mine SUPERUSER LOGIN',
+        `ALTER SYSTEM SET archive_command = 'true'`,
+      ]) {
+        await expect(query(login, statement), statement).rejects.toMatchObject(REFUSED);
+      }
+    }
+    await stop();
+  });
+
+  test('who serves cannot let anybody in, send money elsewhere, or unsay anything; operators can do the first two', async () => {
+    const { logins, stop } = await openEmbeddedPostgres({ dataDir: await usedDirectory() });
+    await migrated(logins.migrating);
+    const settings = [
+      `INSERT INTO organisation (name) VALUES ('Mine')`,
+      `UPDATE merchant SET acquirer = 'mine'`,
+      `UPDATE acquirer SET host = 'mine'`,
+      'DELETE FROM route',
+      `UPDATE direct_entry SET trace_account = '1'`,
+      'DELETE FROM surcharge_rule',
+    ];
+    const never = [
+      `UPDATE journal SET actor = 'nobody'`,
+      'DELETE FROM journal',
+      'TRUNCATE journal',
+      'DELETE FROM token',
+      'DELETE FROM schema_migration',
+      'ALTER TABLE token DISABLE TRIGGER ALL',
+      'DROP TRIGGER token_is_kept ON token',
+      'SET session_replication_role = replica',
+      'CREATE TABLE mine (id integer)',
+      'SET ROLE tollgate_owner',
+    ];
+    for (const statement of [...settings, ...never])
+      await expect(query(logins.serving, statement), statement).rejects.toMatchObject(REFUSED);
+    for (const statement of settings) await query(logins.operating, statement);
+    for (const statement of never)
+      await expect(query(logins.operating, statement), statement).rejects.toMatchObject(REFUSED);
+    // What failovers are noticed by needs no more rights than these.
+    expect(await query(logins.serving, 'SELECT database_lineage() <> $$$$ AS known')).toEqual([
+      { known: true },
+    ]);
+    // Nothing to migrate is found by whoever may read.
+    await migrated(logins.serving);
+    await stop();
+  });
+
+  test('a data directory in which everything belongs to the superuser, as earlier releases left it → taken over', async () => {
+    const dataDir = await newDirectory();
+    const first = await openEmbeddedPostgres({ dataDir });
+    await migrated(first.logins.migrating);
+    await query(first.logins.operating, `INSERT INTO organisation (name) VALUES ('Kept')`);
+    // What the takeover has to make of it is undone, all of it.
+    await query(
+      first.url,
+      `REASSIGN OWNED BY tollgate_owner TO tollgate; DROP OWNED BY tollgate_owner, tollgate_serving, tollgate_operating;
+       ALTER DATABASE tollgate OWNER TO tollgate; ALTER SCHEMA public OWNER TO pg_database_owner;
+       DROP ROLE tollgate_serving; DROP ROLE tollgate_operating; DROP ROLE tollgate_owner`,
+    );
+    await first.stop();
+    const { logins, url, stop } = await openEmbeddedPostgres({ dataDir });
+    const others = `
+      SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'S')
+        AND pg_get_userbyid(relowner) <> 'tollgate_owner'
+      UNION ALL
+      SELECT proname FROM pg_proc p WHERE pronamespace = 'public'::regnamespace
+        AND pg_get_userbyid(proowner) <> 'tollgate_owner'
+        AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')`;
+    expect(await query(url, others)).toEqual([]);
+    expect(await query(logins.serving, 'SELECT name FROM organisation')).toEqual([{ name: 'Kept' }]);
+    await query(
+      logins.migrating,
+      'ALTER TABLE organisation ADD further text; CREATE TABLE further (id integer)',
+    );
+    await query(logins.serving, 'INSERT INTO further VALUES (1)');
+    await query(logins.operating, `UPDATE organisation SET further = 'more'`);
+    await stop();
+  });
+});

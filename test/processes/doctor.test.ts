@@ -1,0 +1,218 @@
+// `tollgate doctor`: what it finds in an installation that is well, and in one that is not; and that it changes nothing.
+import { chmod, mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { examine } from '../../src/gateway/doctor.js';
+import type { Finding } from '../../src/gateway/finding.js';
+import type { Json } from '../../testkit/client.js';
+import { dataDirectory, run } from '../../testkit/gateway-process.js';
+import { asEnvironment } from '../../testkit/project.js';
+import { type StandaloneGateway, startStandalone } from '../../testkit/standalone.js';
+
+let gateway: StandaloneGateway;
+let sql: pg.Client;
+
+beforeAll(async () => {
+  gateway = await startStandalone();
+  sql = new pg.Client(await gateway.databaseUrl());
+  await sql.connect();
+});
+afterAll(async () => {
+  await sql.end();
+  await gateway.stop();
+});
+
+const settings = () => ({ DATA_DIR: gateway.dataDir, PORT: String(gateway.port) });
+
+interface Report {
+  readonly code: 0 | 1;
+  readonly findings: readonly Finding[];
+}
+
+/** In this process, which is quicker than in one of its own. */
+async function doctor(more: Record<string, string> = {}): Promise<Report> {
+  const findings = await examine({ ...asEnvironment(settings()), ...more });
+  return { findings, code: findings.some(({ result }) => result === 'failed') ? 1 : 0 };
+}
+
+/** What it found, by check. */
+function byCheck({ findings }: Report): Record<string, Finding> {
+  return Object.fromEntries(findings.map((finding) => [finding.check, finding]));
+}
+
+/** Puts something wrong for as long as the doctor looks. */
+async function during(wrong: string, right: string): Promise<Report> {
+  await sql.query(wrong);
+  try {
+    return await doctor();
+  } finally {
+    await sql.query(right);
+  }
+}
+
+test('an installation that is well → nothing failed, and the only warnings are those of a beginner', async () => {
+  const report = await doctor();
+  const { code, findings } = report;
+  expect([code, findings.filter(({ result }) => result === 'failed')]).toEqual([0, []]);
+  // Of the machine that the tests run on nothing is expected.
+  const warnings = findings.filter(
+    ({ check, result }) => result === 'warning' && !/^(disk|inodes)$/.test(check),
+  );
+  expect(warnings.map(({ check }) => check)).toEqual(['backups']);
+  for (const { todo } of warnings) expect(todo).toBeTruthy();
+  const looked = [
+    'settings',
+    'disk',
+    'certificate',
+    'key-encryption key',
+    'gateway',
+    'database',
+    'clock',
+    'schema',
+  ];
+  expect(Object.keys(byCheck(report))).toEqual(expect.arrayContaining(looked));
+});
+
+test('for a program → JSON, and exit code 1 where something failed', async () => {
+  const well = await run(['doctor', '--json'], asEnvironment(settings()));
+  expect([well.code, well.stderr, JSON.parse(well.stdout)]).toEqual([
+    0,
+    '',
+    { failed: 0, warnings: expect.any(Number), findings: expect.any(Array) },
+  ]);
+  const ill = await run(['doctor', '--json'], asEnvironment({ ...settings(), PORT: '1' }));
+  expect([ill.code, JSON.parse(ill.stdout).failed]).toEqual([1, 1]);
+});
+
+test('for a person → a line each, and a sum at the end', async () => {
+  const { stdout } = await run(['doctor'], asEnvironment(settings()));
+  expect(stdout).toMatch(/^ok +settings +can be read; this is no production$/m);
+  expect(stdout).toMatch(/^warning +backups +none was ever made → `tollgate backup FOLDER`, every day$/m);
+  expect(stdout).toMatch(/\n0 failed, \d warnings\.\n$/);
+});
+
+test('nothing is changed, and no secret is shown', async () => {
+  const tables = `SELECT sum(n_tup_ins + n_tup_upd + n_tup_del) FILTER (WHERE relname NOT IN ('process', 'event_sequencer', 'card_review'))
+    FROM pg_stat_user_tables`;
+  const state = async () => [(await sql.query(tables)).rows, (await readdir(gateway.dataDir)).sort()];
+  const before = await state();
+  const shown = JSON.stringify(await doctor());
+  expect(await state()).toEqual(before);
+  const password = (await readFile(join(gateway.dataDir, 'postgres-password'), 'utf8')).trim();
+  for (const secret of [password, gateway.password]) expect(shown).not.toContain(secret);
+});
+
+const WRONGS: [string, string, string, string, Json][] = [
+  [
+    'the journal can be changed',
+    'ALTER TABLE journal DISABLE TRIGGER journal_append_only',
+    'ALTER TABLE journal ENABLE TRIGGER journal_append_only',
+    'journal',
+    { result: 'failed' },
+  ],
+  [
+    'a transaction waits for its acquirer',
+    `INSERT INTO transaction (organisation_id, audit, created_at, amount_cents, merchant_id, transaction_type, currency, correlation_id,
+       reference, acquirer, resolve_at) VALUES (9, 1, now() - interval '3 days', 1, 9, 'purchase', 'AUD', 'x', 'x', 'none', 'infinity')`,
+    'DELETE FROM transaction WHERE organisation_id = 9',
+    'in doubt',
+    { result: 'failed', found: '1 transactions, the oldest for 3 days' },
+  ],
+  [
+    'a reversal is not acknowledged',
+    `INSERT INTO acquirer_reversal (organisation_id, acquirer, reference, stan, begun_at) VALUES (9, 'none', 'x', 1, now() - interval '1 hour')`,
+    'DELETE FROM acquirer_reversal WHERE organisation_id = 9',
+    'reversals',
+    { result: 'warning' },
+  ],
+  [
+    'the clock is ahead',
+    'UPDATE gateway SET advanced_ms = 7200000',
+    'UPDATE gateway SET advanced_ms = 0',
+    'gateway’s clock',
+    { result: 'warning', found: 'is 2 hours ahead' },
+  ],
+  [
+    'a log is kept for a standby that is gone',
+    `SELECT pg_create_physical_replication_slot('gone', true)`,
+    `SELECT pg_drop_replication_slot('gone')`,
+    'replication slots',
+    { result: 'warning' },
+  ],
+  [
+    'a migration is missing',
+    `UPDATE schema_migration SET version = version + 9000 WHERE version = 21`,
+    `UPDATE schema_migration SET version = version - 9000 WHERE version = 9021`,
+    'schema',
+    { result: 'failed', found: expect.stringContaining('schema version 9021') },
+  ],
+  // Last: a gateway may have chained it before it is taken out again, and then it is missed.
+  [
+    'an entry of the journal was put in',
+    `INSERT INTO journal (actor, action) VALUES ('operator:nobody', 'user.added')`,
+    `SET session_replication_role = replica; DELETE FROM journal WHERE actor = 'operator:nobody';
+     SET session_replication_role = origin`,
+    'journal’s chain',
+    {
+      result: 'failed',
+      found: expect.stringMatching(/^1 problems in the last \d+ entries; entry \d+: inserted/),
+    },
+  ],
+];
+test.each(WRONGS)('%s → found', async (_, wrong, right, check, expected) => {
+  const ended = await during(wrong, right);
+  expect(byCheck(ended)[check]).toMatchObject(expected);
+  expect(ended.code).toBe(expected.result === 'failed' ? 1 : 0);
+});
+
+test('a misspelt setting → found with the right name, and exit code 1', async () => {
+  const ended = await doctor({ TOLLGATE_MAX_DELAY_MSEC: '5' });
+  expect(byCheck(ended).settings).toMatchObject({
+    result: 'failed',
+    found: expect.stringContaining('TOLLGATE_MAX_DELAY_MS?'),
+  });
+  expect(ended.code).toBe(1);
+});
+
+test('a key file that others can read → found', async () => {
+  const key = join(gateway.dataDir, 'key-encryption-key');
+  await chmod(key, 0o644);
+  const ended = await doctor();
+  await chmod(key, 0o600);
+  expect(byCheck(ended)['key-encryption key']).toMatchObject({
+    result: 'failed',
+    found: expect.stringContaining('mode 644'),
+  });
+});
+
+test('a key that is another one → found', async () => {
+  const ended = await doctor({ TOLLGATE_KEY_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64') });
+  expect(byCheck(ended)['key of this database']).toMatchObject({ result: 'failed' });
+});
+
+test('no gateway and no database → said, the rest is looked at, and nothing is made', async () => {
+  const empty = join(await dataDirectory(), 'nothing');
+  const ended = await doctor({ TOLLGATE_DATA_DIR: empty, TOLLGATE_PORT: '1' });
+  const found = byCheck(ended);
+  expect([ended.code, found.gateway?.result, found.database?.result]).toEqual([1, 'failed', 'failed']);
+  expect(found['everything in the database']).toMatchObject({ result: 'not checked' });
+  await expect(stat(empty)).rejects.toThrow('ENOENT');
+});
+
+test('a database of the operator’s own that does not answer → said', async () => {
+  const found = byCheck(await doctor({ DATABASE_URL: 'postgres://tollgate:secret@127.0.0.1:1/tollgate' }));
+  expect(found.database).toMatchObject({ result: 'failed', found: expect.stringContaining('ECONNREFUSED') });
+  expect(JSON.stringify(found)).not.toContain('secret');
+});
+
+test('PostgreSQL of the data directory is down → said, and it is not started', async () => {
+  const dataDir = await dataDirectory();
+  await mkdir(join(dataDir, 'postgres'));
+  const found = byCheck(await doctor({ TOLLGATE_DATA_DIR: dataDir }));
+  expect(found.database).toMatchObject({
+    result: 'failed',
+    found: expect.stringContaining('is not running'),
+  });
+  expect(await readdir(dataDir)).toEqual(['postgres']);
+});

@@ -1,0 +1,131 @@
+// The PostgreSQL that comes with the gateway ends under it, in several ways. It is started again by itself, once, whoever shares it.
+// Each test goes on where the one before it stopped.
+import { readdir, readFile, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { withLock } from '../../src/embedded-postgres/lock.js';
+import { client } from '../../testkit/client.js';
+import {
+  dataDirectory,
+  eventually,
+  type GatewayProcess,
+  postgresPid,
+  startGatewayProcess,
+} from '../../testkit/gateway-process.js';
+
+let dataDir: string;
+let gateways: readonly GatewayProcess[];
+let demo: { username: string; password: string };
+/** The audits of all purchases. */
+const paid: number[] = [];
+
+beforeAll(async () => {
+  dataDir = await dataDirectory();
+  const environment = { TOLLGATE_DATA_DIR: dataDir };
+  gateways = await Promise.all([startGatewayProcess(environment), startGatewayProcess(environment)]);
+  demo = JSON.parse(await readFile(join(dataDir, 'demo.json'), 'utf8'));
+});
+
+async function readiness({ origin }: GatewayProcess): Promise<string> {
+  const response = await fetch(`${origin}/readyz`);
+  const { reason = 'ready' } = (await response.json()) as { reason?: string };
+  return reason;
+}
+
+async function allAre(expected: string): Promise<void> {
+  for (const gateway of gateways)
+    await eventually(async () => ((await readiness(gateway)) === expected ? true : undefined));
+}
+
+async function allPay(): Promise<void> {
+  for (const { baseUrl } of gateways) {
+    const { status, body } = await client(baseUrl, demo).purchase();
+    expect([status, body.status?.transaction_status_code]).toEqual([201, 'approved']);
+    paid.push(body.audit);
+    for (const audit of paid)
+      expect((await client(baseUrl, demo).lookUp(audit)).body.status.transaction_status_code).toBe(
+        'approved',
+      );
+  }
+}
+
+/** How often each gateway has logged this, in order. */
+function logged(msg: string): number[] {
+  return gateways.map(({ output }) => output().split(`"msg":"${msg}"`).length - 1);
+}
+
+/** Servers of this data directory: not their sessions, which have another command line. */
+async function servers(): Promise<string[]> {
+  const mark = `tollgate.cluster=${join(dataDir, 'postgres')}`;
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const lines = await Promise.all(
+    pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
+  );
+  return pids.filter((_, at) => lines[at]?.split('\0').includes(mark));
+}
+
+const ENDED = 'PostgreSQL of the data directory has ended; starting it again';
+const RUNS = 'PostgreSQL of the data directory runs again';
+
+test('kill -9 of PostgreSQL → not ready and one line while it is down; then one new server, ready, and nothing is lost', async () => {
+  await allPay();
+  const before = await postgresPid(dataDir);
+  // Nobody can start it while this test holds the lock.
+  await withLock(
+    join(dataDir, 'postgres.lock'),
+    () => {},
+    async () => {
+      process.kill(before as number, 'SIGKILL');
+      await allAre('the database cannot be reached');
+      await eventually(async () => (logged(ENDED).every((times) => times === 1) ? true : undefined));
+      await eventually(async () =>
+        logged('database lost').every((times) => times === 1) ? true : undefined,
+      );
+      const { status, code } = await client((gateways[0] as GatewayProcess).baseUrl, demo).purchase();
+      expect([status, code]).toEqual([503, 'not_processed']);
+    },
+  );
+  await allAre('ready');
+  await allPay();
+  expect(await postgresPid(dataDir)).not.toBe(before);
+  if (process.platform === 'linux') expect(await servers()).toEqual([String(await postgresPid(dataDir))]);
+  await eventually(async () => (logged(RUNS).every((times) => times === 1) ? true : undefined));
+  expect([logged(ENDED), logged('database lost'), logged('database back')]).toEqual([
+    [1, 1],
+    [1, 1],
+    [1, 1],
+  ]);
+});
+
+test('PostgreSQL is shut down by hand → it runs again', async () => {
+  const before = await postgresPid(dataDir);
+  process.kill(before as number, 'SIGINT');
+  await eventually(async () => {
+    const pid = await postgresPid(dataDir);
+    return pid === undefined || pid === before ? undefined : pid;
+  });
+  await allAre('ready');
+  await allPay();
+});
+
+test('PostgreSQL cannot be started → the reason once, and it is tried again; once it can → it runs, without anybody’s help', async () => {
+  const control = join(dataDir, 'postgres', 'global', 'pg_control');
+  await rename(control, `${control}.away`);
+  process.kill((await postgresPid(dataDir)) as number, 'SIGKILL');
+  await eventually(async () =>
+    logged('PostgreSQL of the data directory cannot be started; tried again').every((times) => times >= 1)
+      ? true
+      : undefined,
+  );
+  await allAre('the database cannot be reached');
+  await rename(`${control}.away`, control);
+  await allAre('ready');
+  await allPay();
+});
+
+test('SIGTERM while PostgreSQL is down → every gateway ends with 0, and no server is left', async () => {
+  process.kill((await postgresPid(dataDir)) as number, 'SIGKILL');
+  const ended = await Promise.all(gateways.map((gateway) => gateway.stop()));
+  expect(ended.map(({ code }) => code)).toEqual([0, 0]);
+  if (process.platform === 'linux') expect(await servers()).toEqual([]);
+});

@@ -1,0 +1,166 @@
+// What production refuses to start with: each in one line that says what to do.
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { revokeUser } from '../../src/admin/users.js';
+import { connect, problemsOfEncryption } from '../../src/gateway/connection.js';
+import { makeDemo } from '../../src/gateway/demo.js';
+import { checkProduction } from '../../src/gateway/production.js';
+import { readSettings } from '../../src/gateway/settings.js';
+import { Database } from '../../src/postgres/database.js';
+import { makeCertificate } from '../../testkit/certificates.js';
+import { administer } from '../../testkit/database-server.js';
+import { credentialKeyOf, type TestDatabase, testDatabase } from '../../testkit/gateway.js';
+import { dataDirectory, type Environment, run } from '../../testkit/gateway-process.js';
+
+const KEY = Buffer.alloc(32, 7).toString('base64');
+const login = `tollgate_plain_${process.pid}`;
+let database: TestDatabase;
+let folder: string;
+let plain: string;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  await administer(database.url, `CREATE ROLE ${login} LOGIN NOSUPERUSER PASSWORD 'plain'`);
+  await administer(database.url, `GRANT pg_read_all_data TO ${login}`);
+  folder = await dataDirectory();
+  const url = new URL(database.url);
+  [url.username, url.password] = [login, 'plain'];
+  plain = url.href;
+});
+afterAll(async () => {
+  await administer(database.url, `DROP ROLE ${login}`);
+  await database.drop();
+});
+
+/** What it is refused for, as an ordinary user unless another is given. */
+async function refused(change: Environment, userId = 1_000): Promise<string[]> {
+  const settings = readSettings({
+    TOLLGATE_ENVIRONMENT: 'production',
+    DATABASE_URL: plain,
+    TOLLGATE_KEY_ENCRYPTION_KEY: KEY,
+    ...change,
+  });
+  return checkProduction(settings, userId).then(
+    () => [],
+    (error: Error) => error.message.split('\n'),
+  );
+}
+
+test.each(['127.0.0.1', '127.0.0.2', '::1', 'localhost'])(
+  'everything in order, on %s → starts',
+  async (host) => {
+    expect(await refused({ TOLLGATE_HOST: host })).toEqual([]);
+  },
+);
+
+test.each<[string, Environment, RegExp]>([
+  ['the demo', { TOLLGATE_DEMO: 'true' }, /^TOLLGATE_DEMO: .*; set it to false$/],
+  [
+    'the key file',
+    { TOLLGATE_KEY_ENCRYPTION_KEY: '' },
+    /^TOLLGATE_KEY_PROVIDER: .*; set it to environment or vault-transit$/,
+  ],
+  ['a point to crash at', { TOLLGATE_CRASH_AT: 'claimed' }, /^TOLLGATE_CRASH_AT is for tests; unset it$/],
+  [
+    'every address',
+    { TOLLGATE_HOST: '0.0.0.0' },
+    /^TOLLGATE_HOST: .* 0\.0\.0\.0 without TLS; set TOLLGATE_TLS_CERTIFICATE_FILE and TOLLGATE_TLS_KEY_FILE, or listen on 127\.0\.0\.1 and put a proxy that speaks TLS in front$/,
+  ],
+  ['every address of IPv6', { TOLLGATE_HOST: '::' }, /^TOLLGATE_HOST: /],
+  ['a name', { TOLLGATE_HOST: 'pay.example' }, /^TOLLGATE_HOST: /],
+  [
+    'no DATABASE_URL',
+    { DATABASE_URL: '', TOLLGATE_DEMO: 'false' },
+    /^DATABASE_URL: .*; set it to a server of your own$/,
+  ],
+  [
+    'a database that is away',
+    { DATABASE_URL: 'postgres://gateway:secret@127.0.0.1:1/gateway' },
+    /^DATABASE_URL: the database cannot be used \(connect ECONNREFUSED 127\.0\.0\.1:1\)$/,
+  ],
+])('%s → one line that says what to do', async (_, change, line) => {
+  expect(await refused(change)).toEqual([expect.stringMatching(line)]);
+});
+
+test('every address, with TLS → starts', async () => {
+  const { certificate, key } = makeCertificate();
+  const tls = { TOLLGATE_TLS_CERTIFICATE: certificate, TOLLGATE_TLS_KEY: key };
+  expect(await refused({ TOLLGATE_HOST: '0.0.0.0', ...tls })).toEqual([]);
+});
+
+test.each([
+  ['', true],
+  ['?sslmode=disable', true],
+  ['?sslmode=no-verify', true],
+  ['?sslmode=require&uselibpqcompat=true', true],
+  ['?sslmode=verify-full', false],
+  ['?ssl=true', false],
+])(
+  'a database elsewhere, with %s → refused: %s, for serving and for every command',
+  async (query, isRefused) => {
+    const line = /^DATABASE_URL: 192\.0\.2\.7:5432 would be reached without TLS.*; add sslmode=verify-full/;
+    const url = `postgres://gateway:secret@127.0.0.1:1,192.0.2.7:5432/gateway${query}`;
+    const settings = readSettings({ TOLLGATE_ENVIRONMENT: 'production', DATABASE_URL: url });
+    expect(problemsOfEncryption(settings)).toEqual(isRefused ? [expect.stringMatching(line)] : []);
+    if (!isRefused) return;
+    expect(await refused({ DATABASE_URL: url })).toEqual([expect.stringMatching(line)]);
+    await expect(connect(settings)).rejects.toThrow(line);
+  },
+);
+
+test('a database whose host stands elsewhere in its address → judged by where it leads', () => {
+  const unsafe = (url: string) =>
+    problemsOfEncryption(readSettings({ TOLLGATE_ENVIRONMENT: 'production', DATABASE_URL: url })).length > 0;
+  expect(unsafe('postgres://gateway@127.0.0.1/gateway?host=db.example')).toBe(true);
+  expect(unsafe('postgres://gateway@db.example/gateway?host=/run/postgresql')).toBe(false);
+  expect(unsafe('postgres://gateway@[::1]:5432/gateway')).toBe(false);
+});
+
+test('root → one line that says what to do', async () => {
+  expect(await refused({}, 0)).toEqual([
+    'the gateway runs as root; start it as a user that owns nothing else',
+  ]);
+});
+
+test('a superuser’s login → one line that says what to do', async () => {
+  await administer(database.url, `ALTER ROLE ${login} SUPERUSER`);
+  const lines = await refused({});
+  await administer(database.url, `ALTER ROLE ${login} NOSUPERUSER`);
+  expect(lines).toEqual([expect.stringMatching(`^DATABASE_URL: ${login} is a superuser; make a role `)]);
+});
+
+test('a database with the demo’s user → refused until it is revoked', async () => {
+  const own = await testDatabase();
+  const ours = new Database(own.url, { maxConnections: 1 });
+  const dataDir = await dataDirectory();
+  const key = await credentialKeyOf(ours, readSettings({ TOLLGATE_DATA_DIR: dataDir }));
+  await makeDemo(ours, key, dataDir);
+  const change = {
+    DATABASE_URL: Object.assign(new URL(plain), { pathname: new URL(own.url).pathname }).href,
+  };
+  expect(await refused(change)).toEqual([expect.stringMatching(/; run `tollgate user revoke demo`$/)]);
+  await revokeUser(ours, 'operator:test', key, 'demo');
+  expect(await refused(change)).toEqual([]);
+  await ours.close();
+  await own.drop();
+});
+
+test('serve with all of it → exit code 1, a line for each, and nothing is made', async () => {
+  const dataDir = join(folder, 'production');
+  const { code, stdout, stderr } = await run(['serve'], {
+    TOLLGATE_ENVIRONMENT: 'production',
+    TOLLGATE_DATA_DIR: dataDir,
+    TOLLGATE_HOST: '0.0.0.0',
+    TOLLGATE_PORT: '0',
+    TOLLGATE_CRASH_AT: 'received',
+  });
+  expect([code, stdout]).toEqual([1, '']);
+  const lines = stderr.trimEnd().split('\n');
+  expect(lines.filter((line) => !line.includes('root'))).toEqual(
+    ['TOLLGATE_DEMO', 'DATABASE_URL', 'TOLLGATE_KEY_PROVIDER', 'TOLLGATE_CRASH_AT', 'TOLLGATE_HOST'].map(
+      (name) => expect.stringMatching(`^tollgate: ${name}`),
+    ),
+  );
+  expect(await readdir(folder)).not.toContain('production');
+});

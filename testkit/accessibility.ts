@@ -1,0 +1,33 @@
+// What axe-core finds wrong with a page as it stands in the browser, in both colour schemes.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { PROJECT_ROOT } from './project.js';
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string }[];
+}
+
+const AXE = readFileSync(join(PROJECT_ROOT, 'node_modules', 'axe-core', 'axe.min.js'), 'utf8');
+const SCHEME_OF_PAGE = 'document.documentElement.dataset.mantineColorScheme';
+const SCHEMES = ['dark', 'light'] as const;
+
+/** A line for each kind of mistake. Colours are looked at in both schemes, the rest once. */
+export async function accessibilityMistakes(page: Page): Promise<string[]> {
+  // By the debugger: the page itself runs no script but its own.
+  await page.evaluate(AXE);
+  const before = await page.evaluate<string>(SCHEME_OF_PAGE);
+  const mistakes = await run(page, before, 'axe.run(document)');
+  const other = SCHEMES.find((scheme) => scheme !== before) as string;
+  const set = (scheme: string) => page.evaluate(`${SCHEME_OF_PAGE} = '${scheme}'`);
+  await set(other);
+  mistakes.push(...(await run(page, other, "axe.run(document, { runOnly: ['color-contrast'] })")));
+  await set(before);
+  return mistakes;
+}
+
+async function run(page: Page, scheme: string, program: string): Promise<string[]> {
+  const { violations } = (await page.evaluate(program)) as { readonly violations: readonly Violation[] };
+  return violations.map(({ id, nodes }) => `${scheme}: ${id} (${nodes.length}): ${nodes[0]?.html}`);
+}

@@ -1,0 +1,106 @@
+// Operators on the console of a test's gateway: each with a session, calling its interface as the page does.
+import { addOperator, hasOperators } from '../src/admin/operators.js';
+import { openSession } from '../src/admin/sessions.js';
+import type { OperatorRole, SessionStage } from '../src/merchants/operator.js';
+import { Database } from '../src/postgres/database.js';
+import { credentialKeyOf, type TestGateway } from './gateway.js';
+
+export interface ConsoleAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came.
+  readonly body: any;
+}
+
+export interface ConsoleClient {
+  readonly name: string;
+  /** What a browser would send. */
+  readonly cookie: string;
+  get(path: string, headers?: Record<string, string>): Promise<ConsoleAnswer>;
+  post(path: string, body?: unknown, headers?: Record<string, string>): Promise<ConsoleAnswer>;
+}
+
+export const COOKIE_NAME = '__Host-tollgate';
+
+/** Behind `/console/api`, as the console's own page would, unless the headers say otherwise. */
+export function consoleClient(url: string, cookie = '', name = ''): ConsoleClient {
+  const call = async (
+    method: string,
+    path: string,
+    body: string | Uint8Array<ArrayBuffer> | undefined,
+    headers: Record<string, string>,
+  ): Promise<ConsoleAnswer> => {
+    const response = await fetch(`${url}/console/api${path}`, {
+      method,
+      redirect: 'manual',
+      headers: { origin: url, ...(cookie !== '' && { cookie }), ...headers },
+      ...(body !== undefined && { body }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: isJson ? JSON.parse(text) : undefined,
+    };
+  };
+  return {
+    name,
+    cookie,
+    get: (path, headers = {}) => call('GET', path, undefined, headers),
+    post: (path, body = {}, headers = {}) =>
+      call(
+        'POST',
+        path,
+        body instanceof Uint8Array ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body),
+        {
+          'content-type': body instanceof Uint8Array ? 'application/octet-stream' : 'application/json',
+          ...headers,
+        },
+      ),
+  };
+}
+
+export interface SignedIn {
+  readonly role?: OperatorRole;
+  readonly organisation?: number;
+  readonly name?: string;
+  readonly stage?: SessionStage;
+  /** How long its session lasts; as long as any other unless it is said. */
+  readonly lastsMs?: number;
+}
+
+let count = 0;
+
+/** A new operator who is signed in, as after a sign-in by passkey a moment ago. */
+export async function signedIn(
+  gateway: Pick<TestGateway, 'databaseUrl' | 'settings' | 'credentialKey' | 'operatorsUrl'>,
+  options: SignedIn = {},
+): Promise<ConsoleClient> {
+  const { role = 'administrator', stage = 'signed_in', organisation, lastsMs } = options;
+  const name = options.name ?? `${role}-${process.pid}-${++count}`;
+  const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  try {
+    await credentialKeyOf(database, gateway.settings);
+    const key = gateway.credentialKey;
+    // The first one must be an administrator of the whole installation.
+    if (!(await hasOperators(database)))
+      await addOperator(database, 'operator:test', key, 'http://localhost', 'first', {
+        role: 'administrator',
+      });
+    await addOperator(database, 'operator:test', key, 'http://localhost', name, { role, organisation });
+    const token = await openSession(database, key, {
+      operator: name,
+      stage,
+      method: 'passkey',
+      address: '127.0.0.1',
+      agent: 'test',
+      ...(lastsMs !== undefined && { lastsMs }),
+    });
+    return consoleClient(gateway.operatorsUrl, `${COOKIE_NAME}=${token}`, name);
+  } finally {
+    await database.close();
+  }
+}
