@@ -75,7 +75,8 @@ describe.each([AS2805, ASCII87])('a hostile host, in $name', (dialect: Dialect) 
   test('sends half an answer, and then nothing more → unknown, and closed after two echoes without an answer', async () => {
     await at.another({
       deadlineMs: 60,
-      timings: { connectMs: 2_000, networkAnswerMs: 30, echoAfterMs: 100 },
+      // Long enough for a busy machine to sign on in, short enough to wait for twice.
+      timings: { connectMs: 5_000, networkAnswerMs: 1_000, echoAfterMs: 100 },
     });
     await at.line.open();
     at.host.network = (heard) => (heard.connection === 1 ? undefined : answering(heard, '00'));

@@ -110,7 +110,7 @@ describe.each([AS2805, ASCII87])('connections, in $name', (dialect: Dialect) => 
   });
 
   test('quiet → an echo; two that are not answered → closed, and connected anew', async () => {
-    await at.another({ timings: { connectMs: 2_000, networkAnswerMs: 50, echoAfterMs: 40 } });
+    await at.another({ timings: { connectMs: 5_000, networkAnswerMs: 1_000, echoAfterMs: 40 } });
     await at.line.open();
     const echoes = () => at.host.heard.filter(({ fields }) => fields.get(70) === '301');
     await soon(() => echoes().length >= 3);

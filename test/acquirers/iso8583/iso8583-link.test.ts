@@ -233,7 +233,7 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
       held.push(() => answer && host.send(answer, heard.connection));
       return undefined;
     };
-    const quick = linkTo(host.port, dialect, common, { deadlineMs: 100 });
+    const quick = linkTo(host.port, dialect, common, { deadlineMs: 1_000 });
     await quick.open();
     const [decided, reversed] = [cardPayment(CARD), cardPayment(CARD)];
     const numbers = [await prepare(quick, decided), await prepare(quick, reversed)];
