@@ -12,6 +12,7 @@ import {
   KVP_VALUE_MAX_LENGTH,
   RESTRICTED_PATTERN,
 } from '../values/text.js';
+import { formInWords } from './forms.js';
 import { type Location, type Problem, type ProblemCode, problem } from './problems.js';
 import { Compile, Format, Settings, type TObject, type TSchema } from './typebox.js';
 
@@ -69,7 +70,7 @@ export function checker(root: string, schema: TSchema | undefined): Check {
     const rest = crowded.reduce<unknown>((whole, { path }) => emptied(whole, path), value);
     if (compiled.Check(rest)) return tooMany;
     const [, errors] = compiled.Errors(rest);
-    const found = (errors as SchemaError[]).flatMap((error) => problemsOf(root, error));
+    const found = (errors as SchemaError[]).flatMap((error) => problemsOf(root, schema, error));
     const problems = distinct([...tooMany, ...found]);
     // What the schema refuses is refused, even if none of its errors could be put into words.
     return problems.length > 0 ? problems : [problem('field_format', [root])];
@@ -111,10 +112,16 @@ function tooManyEntries(at: Location, limit: number): Problem {
   return problem('field_too_long', at, `This field takes at most ${limit} entries.`);
 }
 
-function problemsOf(root: string, { keyword, schemaPath, instancePath, params }: SchemaError): Problem[] {
+function problemsOf(
+  root: string,
+  schema: TSchema,
+  { keyword, schemaPath, instancePath, params }: SchemaError,
+): Problem[] {
   // What is wrong with a key is said once, by the keyword `propertyNames` itself.
   if (schemaPath.endsWith('/propertyNames')) return [];
-  const at = [root, ...keysOf(instancePath)];
+  const keys = keysOf(instancePath);
+  const at = [root, ...keys.map(shownKey)];
+  const form = formInWords(schemaAt(schema, keys));
   const { limit, format, pattern, type, requiredProperties, propertyNames } = params as {
     limit?: number;
     format?: string;
@@ -127,7 +134,13 @@ function problemsOf(root: string, { keyword, schemaPath, instancePath, params }:
     case 'required':
       return (requiredProperties ?? []).map((name) => problem('field_missing', [...at, name]));
     case 'type':
-      return [problem('field_type', at, `This field must be of type ${type}.`)];
+      return [
+        problem(
+          'field_type',
+          at,
+          `This field must be of type ${type}${form === undefined ? '' : `: ${form}`}.`,
+        ),
+      ];
     case 'minLength':
       return [problem('field_too_short', at, `This field needs at least ${limit} characters.`)];
     case 'maxLength':
@@ -144,9 +157,9 @@ function problemsOf(root: string, { keyword, schemaPath, instancePath, params }:
         ),
       ];
     case 'pattern':
-      return [problem(CHARACTER_SETS.has(pattern ?? '') ? 'field_charset' : 'field_format', at)];
+      return [inWords(CHARACTER_SETS.has(pattern ?? '') ? 'field_charset' : 'field_format', at, form)];
     case 'format':
-      return [problem(FORMATS[format ?? '']?.code ?? 'field_format', at)];
+      return [inWords(FORMATS[format ?? '']?.code ?? 'field_format', at, form)];
     case 'propertyNames':
       return (propertyNames ?? []).map((name) => problemOfKey([...at, shownKey(name)], name));
     // Repeats what was reported at the places themselves.
@@ -154,8 +167,29 @@ function problemsOf(root: string, { keyword, schemaPath, instancePath, params }:
     case 'additionalProperties':
       return [];
     default:
-      return [problem('field_format', at)];
+      return [inWords('field_format', at, form)];
   }
+}
+
+/** With what the text should have been, where that is what is wrong. */
+function inWords(code: ProblemCode, at: Location, form: string | undefined): Problem {
+  if (form === undefined) return problem(code, at);
+  if (code === 'field_format') return problem(code, at, `This field must be ${form}.`);
+  return code === 'field_charset' ? problem(code, at, `This field takes only ${form}.`) : problem(code, at);
+}
+
+/** The schema of a place in what was sent. Whatever stands where no schema leads has nothing to say. */
+function schemaAt(schema: object, keys: readonly string[]): object {
+  return keys.reduce<object>((whole, key) => {
+    const { properties = {}, additionalProperties } = whole as {
+      properties?: Record<string, object>;
+      additionalProperties?: unknown;
+    };
+    if (Object.hasOwn(properties, key)) return properties[key] as object;
+    return typeof additionalProperties === 'object' && additionalProperties !== null
+      ? additionalProperties
+      : {};
+  }, schema);
 }
 
 function problemOfKey(at: Location, name: string): Problem {
@@ -172,7 +206,7 @@ function problemOfKey(at: Location, name: string): Problem {
 function keysOf(pointer: string): string[] {
   if (pointer === '') return [];
   const keys = pointer.slice(1).split('/');
-  return keys.map((key) => shownKey(key.replaceAll('~1', '/').replaceAll('~0', '~')));
+  return keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 /** Longer than any key that is allowed, prefix included. */

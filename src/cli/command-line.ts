@@ -1,6 +1,6 @@
 // The command line: every command, and how one is run and its errors are printed.
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { PROGRAM_VERSION } from '../values/program.js';
 import { addAcquirerCommands } from './acquirer.js';
 import { addArchiveCommand } from './archive.js';
 import { addBackupCommands } from './backup.js';
@@ -28,10 +28,6 @@ import { addUserCommands } from './user.js';
 import { addVaultCommands } from './vault.js';
 import { addWebhookCommands } from './webhook.js';
 
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-  version: string;
-};
-
 /** Runs one command, and returns the exit code with which it failed or printed only help; undefined if it has done its work. */
 export async function runCommand(words: readonly string[]): Promise<number | undefined> {
   try {
@@ -55,7 +51,7 @@ export async function runCommand(words: readonly string[]): Promise<number | und
 export function commands(): Command {
   const program = new Command('tollgate')
     .description('A payment gateway and customer vault that you run yourself.')
-    .version(version)
+    .version(PROGRAM_VERSION)
     // What is wrong with a command line is told in one line, like every other error: see `explain`.
     .configureOutput({ outputError: () => {} })
     .exitOverride()
@@ -73,7 +69,7 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addProbeCommand(program);
   addDoctorCommand(program);
   addMigrateCommand(program);
-  addBackupCommands(program, version);
+  addBackupCommands(program, PROGRAM_VERSION);
   addArchiveCommand(program);
   addOrganisationCommands(program);
   addMerchantCommands(program);

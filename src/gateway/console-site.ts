@@ -16,12 +16,12 @@ import { Passwords } from '../sign-in/password.js';
 import type { IdentityProvider } from '../sign-in/provider.js';
 import { TotpSeals } from '../sign-in/totp.js';
 import { isLoopback, Networks } from '../values/network.js';
+import { PROGRAM_VERSION } from '../values/program.js';
 import { readNetworks } from '../webhooks/addresses.js';
 import { credentialKey, journalKey } from './callers.js';
 import { reasonOf } from './connection.js';
 import { openKeyProvider } from './key-encryption.js';
 import { operatorsPayments } from './operators-payments.js';
-import { PROGRAM_VERSION } from './program.js';
 import type { Settings } from './settings.js';
 import type { ConsoleSettings } from './watching-settings.js';
 

@@ -3,7 +3,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Spans, TracedRequest } from '../http/spans.js';
-import { PROGRAM_VERSION } from './program.js';
+import { PROGRAM_VERSION, USER_AGENT } from '../values/program.js';
 
 export interface OtlpSettings {
   /** Where spans are posted to. */
@@ -102,7 +102,7 @@ export class SpanExport implements Spans {
     try {
       const response = await fetch(this.settings.url, {
         method: 'POST',
-        headers: { ...this.settings.headers, 'content-type': 'application/json' },
+        headers: { 'user-agent': USER_AGENT, ...this.settings.headers, 'content-type': 'application/json' },
         body: JSON.stringify(body),
         redirect: 'error',
         signal: AbortSignal.timeout(withinMs),

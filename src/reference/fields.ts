@@ -1,10 +1,6 @@
 // In charge of saying in words and tables what a JSON schema demands.
 
-import { CURSOR_PATTERN } from '../api/pages.js';
-import { ACCOUNT_NAME_PATTERN, ACCOUNT_NUMBER_PATTERN, BSB_PATTERN } from '../values/bank-account.js';
-import { AMOUNT_PATTERN } from '../values/money.js';
-import { DAY_PATTERN, INSTANT_OR_DAY_PATTERN } from '../values/period.js';
-import { CORRELATION_ID_PATTERN, KVP_KEY_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';
+import { patternInWords, rangeInWords } from '../api/forms.js';
 import { Html, html, joined, type Part, prose, table } from './html.js';
 
 type Limit = `${'min' | 'max'}${'Length' | 'Items' | 'Properties' | 'imum'}`;
@@ -52,27 +48,6 @@ const FORMATS: Readonly<Record<string, string>> = {
   'instant-or-day': 'must be in the calendar',
   date: 'a date, such as `2026-11-15`',
   'date-time': 'a date and time with offset, such as `2026-11-15T11:07:18.123+11:00`',
-};
-
-const PATTERNS: Readonly<Record<string, string>> = {
-  [RESTRICTED_PATTERN]: 'letters, digits, spaces and ASCII punctuation other than `"`, `\'` and `\\`',
-  [CORRELATION_ID_PATTERN]: 'letters, digits and `+` `-` `_` `:` `.` `,`',
-  [KVP_KEY_PATTERN]: '1 to 64 letters, digits, `_` and `.`, with or without `GATEWAY.REQUEST.KVP.` in front',
-  [AMOUNT_PATTERN]: '1 to 12 digits, without a leading zero',
-  [BSB_PATTERN]: 'three digits, a hyphen or none, three digits',
-  [ACCOUNT_NUMBER_PATTERN]: '2 to 9 digits, not all of them zero',
-  [ACCOUNT_NAME_PATTERN]:
-    'letters, digits, spaces and the punctuation that banks take: none of `"`, `\'`, `\\`, `<`, `>`, `{`, `|`, `}`, `~`, nor backticks',
-  [CURSOR_PATTERN]: 'letters, digits, `_` and `-`',
-  [DAY_PATTERN]: 'a date, such as `2026-11-15`',
-  [INSTANT_OR_DAY_PATTERN]:
-    'a date and time with offset, such as `2026-11-15T11:07:18.123+11:00`, or a date alone',
-};
-
-const CHARACTERS: Readonly<Record<string, string>> = {
-  '0-9': 'digit',
-  'A-Z': 'upper-case letter',
-  'a-z': 'lower-case letter',
 };
 
 /** The object that this schema refers to. */
@@ -174,28 +149,16 @@ function limits(schema: Schema): Html {
 function limitsOf(schema: Schema): string[] {
   const { pattern, format, default: fallback, examples = [] } = schema;
   return [
-    ...range(schema.minLength, schema.maxLength, 'character'),
-    ...range(schema.minimum, schema.maximum, ''),
-    ...range(schema.minItems, schema.maxItems, 'item'),
-    ...range(schema.minProperties, schema.maxProperties, 'entry'),
+    ...rangeInWords(schema.minLength, schema.maxLength, 'character'),
+    ...rangeInWords(schema.minimum, schema.maximum, ''),
+    ...rangeInWords(schema.minItems, schema.maxItems, 'item'),
+    ...rangeInWords(schema.minProperties, schema.maxProperties, 'entry'),
     ...choices(schema),
-    ...(pattern === undefined ? [] : [patternInWords(pattern)]),
+    ...(pattern === undefined ? [] : [patternInWords(pattern) ?? `matches \`${pattern}\``]),
     ...(format === undefined ? [] : [FORMATS[format] ?? `format \`${format}\``]),
     ...(fallback === undefined ? [] : [`default ${literal(fallback)}`]),
     ...(examples[0] === undefined ? [] : [`for example ${literal(examples[0])}`]),
   ];
-}
-
-function range(least: number | undefined, most: number | undefined, unit: string): string[] {
-  if (least === undefined && most === undefined) return [];
-  if (most === undefined) return [`at least ${counted(least ?? 0, unit)}`];
-  if (least === undefined) return [`at most ${counted(most, unit)}`];
-  return [least === most ? `exactly ${counted(most, unit)}` : `${least} to ${counted(most, unit)}`];
-}
-
-function counted(count: number, unit: string): string {
-  if (unit === '' || count === 1) return `${count} ${unit}`.trim();
-  return `${count} ${unit.replace(/y$/, 'ie')}s`;
 }
 
 function choices(schema: Schema): string[] {
@@ -209,14 +172,6 @@ function choices(schema: Schema): string[] {
 
 function literal(value: unknown): string {
   return `\`${typeof value === 'string' && value !== '' ? value : JSON.stringify(value)}\``;
-}
-
-function patternInWords(pattern: string): string {
-  const [, characters = '', least, most = least] =
-    /^\^\[([^\]]+)\]\{(\d+)(?:,(\d+))?\}\$$/.exec(pattern) ?? [];
-  const unit = CHARACTERS[characters];
-  if (unit !== undefined) return range(Number(least), Number(most), unit).join('');
-  return PATTERNS[pattern] ?? `matches \`${pattern}\``;
 }
 
 function keyLimits({ propertyNames }: Schema): string[] {

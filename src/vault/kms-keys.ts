@@ -1,4 +1,5 @@
 // Key-encryption keys in AWS KMS: Encrypt and Decrypt with an encryption context, and the key never leaves it.
+import { USER_AGENT } from '../values/program.js';
 import { type AwsCredentials, signed } from './aws-signature.js';
 import { type KeyProvider, KeyUnavailable, type WrappedKey } from './key-provider.js';
 
@@ -58,6 +59,7 @@ export class KmsKeys implements KeyProvider {
     try {
       response = await fetch(endpoint, {
         ...request,
+        headers: { ...request.headers, 'user-agent': USER_AGENT },
         signal: AbortSignal.timeout(TIMEOUT_MS),
         redirect: 'error',
       });

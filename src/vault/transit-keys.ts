@@ -1,5 +1,6 @@
 // Key-encryption keys in HashiCorp Vault: its Transit engine wraps and unwraps, and the key never leaves it.
 import { readFile } from 'node:fs/promises';
+import { USER_AGENT } from '../values/program.js';
 import { type KeyProvider, KeyUnavailable, type WrappedKey } from './key-provider.js';
 
 export interface TransitOptions {
@@ -128,6 +129,7 @@ export class TransitKeys implements KeyProvider {
           'x-vault-token': this.#token,
           'x-vault-request': 'true',
           'content-type': 'application/json',
+          'user-agent': USER_AGENT,
           ...(namespace !== undefined && { 'x-vault-namespace': namespace }),
         },
         ...(body && { body: JSON.stringify(body) }),

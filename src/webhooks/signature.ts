@@ -1,5 +1,6 @@
 // Signatures as Standard Webhooks 1.0.0 asks: who has the secret can tell that a webhook is ours, whole, and recent.
 import { createHmac, randomBytes } from 'node:crypto';
+import { USER_AGENT } from '../values/program.js';
 
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
@@ -10,7 +11,7 @@ export function makeSigningSecret(): string {
 }
 
 /** What every webhook has, beside its signature. */
-export const MESSAGE_HEADERS = { 'content-type': 'application/json', 'user-agent': 'tollgate' } as const;
+export const MESSAGE_HEADERS = { 'content-type': 'application/json', 'user-agent': USER_AGENT } as const;
 
 export interface SignedMessage {
   /** The same at each attempt: receivers know a repeated one by it. */

@@ -1,6 +1,6 @@
 // The fields of a payment apart from its card: what each may hold, and how a mistake in it is refused.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { paymentBody } from '../../testkit/client.js';
+import { type Json, paymentBody } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { ABSENT, bodyWith, PAYMENTS, refusedWithoutTrace, TARGETED } from '../../testkit/requests.js';
 
@@ -205,5 +205,47 @@ describe('objects of the body', () => {
       },
     });
     expect(answer.body.status.transaction_status_code).toBe('approved');
+  });
+});
+
+describe('what a field must look like → named in the message', () => {
+  const said = async (path: string, value: unknown) =>
+    (await purchase(path, value)).body.errors.map(({ error_message: message }: Json) => message);
+
+  test.each([
+    [
+      AMOUNT,
+      '19.95',
+      'This field must be cents as digits: 1 to 12 of them, without a leading zero, such as 1995.',
+    ],
+    [
+      AMOUNT,
+      1995,
+      'This field must be of type string: cents as digits: 1 to 12 of them, without a leading zero, such as 1995.',
+    ],
+    [`${CARD}.expiry_date`, '12/30', 'This field must be MMYY: month and year as four digits, such as 1230.'],
+    [`${CARD}.expiry_date`, '1313', 'This field must be MMYY: month and year as four digits, such as 1230.'],
+    [`${CARD}.cvv`, '12', 'This field must be 3 to 4 digits.'],
+    [`${CARD}.pan`, '4111 1111 1111 1111', 'This field must be 12 to 19 digits.'],
+    [CURRENCY, 'aud', 'This field must be a currency of ISO 4217: three upper-case letters, such as AUD.'],
+    [
+      REFERENCE,
+      'señor',
+      'This field takes only letters, digits, spaces and ASCII punctuation other than ", \' and \\.',
+    ],
+  ])('%s: %j → %s', async (path, value, message) => {
+    expect(await said(path, value)).toEqual([message]);
+  });
+
+  test.each([
+    ['last_four=12', 'This field must be exactly 4 digits.'],
+    [
+      'status=done',
+      'This field must be one of "unknown", "approved", "declined", "pending", "error", "voided".',
+    ],
+    ['settlement_date=2026-02-30', 'This field must be a day of the calendar, such as 2026-11-15.'],
+  ])('a list with %s → %s', async (query, message) => {
+    const { body } = await gateway.api.get(`/transactions/history?${query}`);
+    expect(body.errors.map(({ error_message: text }: Json) => text)).toEqual([message]);
   });
 });

@@ -4,6 +4,7 @@ import addFormats from 'ajv-formats';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Json } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { read } from '../../testkit/project-files.js';
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -26,11 +27,34 @@ describe('/v1/openapi.json', () => {
       Object.entries<Json>(methods).map(([method, operation]) => ({ path, method, operation })),
     );
 
+  test('every answer with a body has an example, which its schema takes', () => {
+    const ajv = new Ajv2020({ strict: false });
+    addFormats.default(ajv);
+    const closed = JSON.stringify(document).replaceAll(
+      '"additionalProperties":true',
+      '"additionalProperties":false',
+    );
+    ajv.addSchema(JSON.parse(closed), 'openapi');
+    for (const { operation } of operations()) {
+      for (const [status, { content }] of Object.entries<Json>(operation.responses)) {
+        if (content === undefined) continue;
+        const { schema, example } = content['application/json'];
+        const validate = ajv.compile({ $ref: `openapi${schema.$ref}` });
+        expect([operation.operationId, status, validate(example), validate.errors]).toEqual([
+          operation.operationId,
+          status,
+          true,
+          null,
+        ]);
+      }
+    }
+  });
+
   test('is OpenAPI 3.1 with title, version, server and credentials', () => {
     expect(document.openapi).toMatch(/^3\.1\.\d+$/);
     expect(document.info).toMatchObject({
       title: expect.any(String),
-      version: expect.stringMatching(/^1\.\d+\.\d+$/),
+      version: JSON.parse(read('package.json')).version,
     });
     expect(document.servers).toEqual([{ url: '/v1' }]);
     for (const requirement of document.security) {

@@ -1,8 +1,11 @@
 // Webhooks as a merchant's server gets them: signed, each event of the merchant, in order for its subject.
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { read } from '../../testkit/project-files.js';
 import { isGenuine, startReceiver, type WebhookReceiver } from '../../testkit/webhook-receiver.js';
 import { type TestWebhooks, until, WEBHOOK_SETTINGS, webhooksOf } from '../../testkit/webhooks.js';
+
+const { version: VERSION } = JSON.parse(read('package.json'));
 
 let gateway: TestGateway;
 let webhooks: TestWebhooks;
@@ -47,7 +50,10 @@ test('a purchase → its event, signed as the library of the standard wants it, 
     merchant: { id: 1 },
     version: 1,
   });
-  expect(got?.headers).toMatchObject({ 'content-type': 'application/json', 'user-agent': 'tollgate' });
+  expect(got?.headers).toMatchObject({
+    'content-type': 'application/json',
+    'user-agent': `tollgate/${VERSION}`,
+  });
   await until(async () => (await webhooks.attempts(id)).length === 1);
   expect(await webhooks.attempts(id)).toMatchObject([
     { event: got?.id, type: 'transaction.approved', attempt: 1, result: 'delivered', httpStatus: 204 },

@@ -1,0 +1,74 @@
+// What a text has to look like, in words: for the client that sent another one, and for the reference page.
+import { ACCOUNT_NAME_PATTERN, ACCOUNT_NUMBER_PATTERN, BSB_PATTERN } from '../values/bank-account.js';
+import { AMOUNT_PATTERN } from '../values/money.js';
+import { DAY_PATTERN, INSTANT_OR_DAY_PATTERN } from '../values/period.js';
+import { CORRELATION_ID_PATTERN, KVP_KEY_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';
+import { CURSOR_PATTERN } from './pages.js';
+
+const PATTERNS: Readonly<Record<string, string>> = {
+  [RESTRICTED_PATTERN]: 'letters, digits, spaces and ASCII punctuation other than `"`, `\'` and `\\`',
+  [CORRELATION_ID_PATTERN]: 'letters, digits and `+` `-` `_` `:` `.` `,`',
+  [KVP_KEY_PATTERN]: '1 to 64 letters, digits, `_` and `.`, with or without `GATEWAY.REQUEST.KVP.` in front',
+  [AMOUNT_PATTERN]: 'cents as digits: 1 to 12 of them, without a leading zero, such as `1995`',
+  [BSB_PATTERN]: 'three digits, a hyphen or none, three digits, such as `062-000`',
+  [ACCOUNT_NUMBER_PATTERN]: '2 to 9 digits, not all of them zero',
+  [ACCOUNT_NAME_PATTERN]:
+    'letters, digits, spaces and the punctuation that banks take: none of `"`, `\'`, `\\`, `<`, `>`, `{`, `|`, `}`, `~`, nor backticks',
+  [CURSOR_PATTERN]: 'letters, digits, `_` and `-`',
+  [DAY_PATTERN]: 'a date, such as `2026-11-15`',
+  [INSTANT_OR_DAY_PATTERN]:
+    'a date and time with offset, such as `2026-11-15T11:07:18.123+11:00`, or a date alone',
+};
+
+/** Where the format says more than the pattern beside it. */
+const FORMATS: Readonly<Record<string, string>> = {
+  'card-expiry': 'MMYY: month and year as four digits, such as `1230`',
+  'iso-4217': 'a currency of ISO 4217: three upper-case letters, such as `AUD`',
+  'calendar-day': 'a day of the calendar, such as `2026-11-15`',
+  'instant-or-day':
+    'a date and time with offset, such as `2026-11-15T11:07:18.123+11:00`, or a day of the calendar alone',
+};
+
+const CHARACTERS: Readonly<Record<string, string>> = {
+  '0-9': 'digit',
+  'A-Z': 'upper-case letter',
+  'a-z': 'lower-case letter',
+};
+
+/** As much of a schema as says what a text looks like. */
+interface TextSchema {
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly enum?: readonly unknown[];
+}
+
+/** Without mark-up, for a message. Undefined where there is nothing to say beyond the type. */
+export function formInWords({ pattern, format, enum: values }: TextSchema): string | undefined {
+  const words =
+    FORMATS[format ?? ''] ??
+    (values === undefined
+      ? patternInWords(pattern)
+      : `one of ${values.map((each) => `"${each}"`).join(', ')}`);
+  return words?.replaceAll('`', '');
+}
+
+/** Undefined of a pattern that nobody has put into words. */
+export function patternInWords(pattern = ''): string | undefined {
+  const [, characters = '', least, most = least] =
+    /^\^\[([^\]]+)\]\{(\d+)(?:,(\d+))?\}\$$/.exec(pattern) ?? [];
+  const unit = CHARACTERS[characters];
+  if (unit !== undefined) return rangeInWords(Number(least), Number(most), unit).join('');
+  return PATTERNS[pattern];
+}
+
+export function rangeInWords(least: number | undefined, most: number | undefined, unit: string): string[] {
+  if (least === undefined && most === undefined) return [];
+  if (most === undefined) return [`at least ${counted(least ?? 0, unit)}`];
+  if (least === undefined) return [`at most ${counted(most, unit)}`];
+  return [least === most ? `exactly ${counted(most, unit)}` : `${least} to ${counted(most, unit)}`];
+}
+
+function counted(count: number, unit: string): string {
+  if (unit === '' || count === 1) return `${count} ${unit}`.trim();
+  return `${count} ${unit.replace(/y$/, 'ie')}s`;
+}
