@@ -245,6 +245,12 @@ function forgetOldest(cache: Map<string, unknown>): void {
   }
 }
 
+/** The same caller, as though it had been granted test merchants only. */
+export function amongTestMerchants(caller: Caller): Caller {
+  const merchants = [...caller.merchants].filter(([, { mode }]) => mode === 'test');
+  return { ...caller, merchants: new Map(merchants) };
+}
+
 /** The merchant, if this caller may act for it; the same refusal whether that merchant exists or not. */
 export function permittedMerchant(caller: Caller, merchantId: number): Merchant {
   const merchant = caller.merchants.get(merchantId);

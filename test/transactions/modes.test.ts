@@ -5,7 +5,7 @@ import { addMerchant } from '../../src/admin/merchants.js';
 import { addUser } from '../../src/admin/users.js';
 import { Database } from '../../src/postgres/database.js';
 import { REAL_BANK } from '../../testkit/bank-day.js';
-import { type Client, TEST_MODE } from '../../testkit/client.js';
+import { type Client, paymentBody, TEST_MODE } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 import { vaultOf } from '../../testkit/vault-client.js';
@@ -169,5 +169,38 @@ describe('the database', () => {
     ['a clock that is moved', 'UPDATE gateway SET advanced_ms = 1', 'live_keeps_real_time'],
   ])('%s → refused', async (_, statement, constraint) => {
     await expect(gateway.sql(statement)).rejects.toMatchObject({ code: '23514', constraint });
+  });
+});
+
+describe('a request that says X-Test-Only', () => {
+  const headers = { 'x-test-only': 'true' };
+  const pay = (merchant: number, correlationId: string, extra = {}) =>
+    api.call('/transactions/purchase', { body: paymentBody({ merchant }), correlationId, headers: extra });
+
+  test('a purchase for a live merchant → 403 as for a stranger’s, no audit, and the link hears nothing', async () => {
+    const [before, asked] = [await stored(), link.requests.length];
+    const correlationId = crypto.randomUUID();
+    const { status, errors } = await pay(carded, correlationId, headers);
+    expect([status, errors]).toEqual([403, ['merchant_not_permitted body/merchant/id']]);
+    expect([await stored(), link.requests.length]).toEqual([before, asked]);
+    expect((await pay(carded, correlationId)).status).toBe(201);
+  });
+
+  test('a transaction, the list and the vault of a live merchant → not there', async () => {
+    const { audit } = (await pay(carded, crypto.randomUUID())).body;
+    const get = (path: string) => api.call(path, { headers });
+    expect((await get(`/transactions/${audit}`)).status).toBe(404);
+    expect((await api.lookUp(audit)).status).toBe(200);
+    const merchants = async (extra: object) => {
+      const { results } = (await api.call('/transactions/history', extra)).body;
+      return new Set(results.map(({ merchant }: { merchant: { id: number } }) => merchant.id));
+    };
+    expect(await merchants({})).toContain(carded);
+    expect(await merchants({ headers })).not.toContain(carded);
+    expect((await get('/customers')).status).toBe(403);
+  });
+
+  test('a purchase for a test merchant of the same user → as ever', async () => {
+    expect((await pay(1, crypto.randomUUID(), headers)).body.status.transaction_status_code).toBe('approved');
   });
 });
