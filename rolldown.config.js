@@ -17,9 +17,17 @@ const inPlace = {
   },
 };
 
-export default {
-  input: 'dist/cli/main.js',
-  output: { dir: `${PROGRAM}-${process.pid}` },
-  platform: 'node',
-  plugins: [inPlace],
-};
+export default [
+  {
+    input: 'dist/cli/main.js',
+    output: { dir: `${PROGRAM}-${process.pid}` },
+    platform: 'node',
+    plugins: [inPlace],
+  },
+  // The script of the reference page: one file that runs before the page is shown.
+  {
+    input: 'reference/main.ts',
+    output: { file: 'dist/reference/script.js', format: 'iife', minify: true },
+    platform: 'browser',
+  },
+];

@@ -1,4 +1,6 @@
 // The OpenAPI document, made from the same operations and schemas that serve.
+import { PROGRAM_VERSION } from '../values/program.js';
+import { EXAMPLES, exampleOfRefusal } from './examples.js';
 import { BASE_PATH } from './hal.js';
 import { Components } from './openapi-components.js';
 import { ANSWER_HEADERS, headersOfFaults, headersOfSuccess, type OpenApiHeader } from './openapi-headers.js';
@@ -28,7 +30,7 @@ export interface OpenApiParameter {
 export interface OpenApiResponse {
   readonly description: string;
   readonly headers?: Record<string, unknown>;
-  readonly content?: Record<string, { schema: unknown }>;
+  readonly content?: Record<string, { schema: unknown; example?: unknown }>;
 }
 
 export interface OpenApiDocument {
@@ -44,9 +46,6 @@ export interface OpenApiDocument {
     securitySchemes: Record<string, unknown>;
   };
 }
-
-/** The interface's own version, not the program's: its major number is the one in every address. */
-const VERSION = '1.0.0';
 
 const TAGS: Readonly<Record<Tag, string>> = {
   Transactions: 'Payments and what follows from them, looked up by audit or by correlation ID.',
@@ -94,7 +93,7 @@ export function openApiDocument<Services>(operations: readonly Operation<Service
     openapi: '3.1.0',
     info: {
       title: 'Tollgate',
-      version: VERSION,
+      version: PROGRAM_VERSION,
       description:
         'Payment gateway and customer vault. For a merchant’s backend server; never call it from a browser.',
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
@@ -140,14 +139,15 @@ function describe<Services>(operation: Operation<Services>, components: Componen
       },
     }),
     responses: {
-      ...successResponse(success, components),
-      ...(alsoSuccess !== undefined && successResponse(alsoSuccess, components)),
+      ...successResponse(operation.id, success, components),
+      ...(alsoSuccess !== undefined && successResponse(operation.id, alsoSuccess, components)),
       ...faultResponses(operation, components),
     },
   };
 }
 
 function successResponse(
+  id: string,
   { status, description, schema, located }: Operation<unknown>['success'],
   components: Components,
 ): Record<string, OpenApiResponse> {
@@ -155,7 +155,9 @@ function successResponse(
     [status]: {
       description,
       headers: headersOfSuccess(located === true),
-      ...(schema !== undefined && { content: { 'application/json': { schema: components.use(schema) } } }),
+      ...(schema !== undefined && {
+        content: { 'application/json': { schema: components.use(schema), example: EXAMPLES[id] } },
+      }),
     },
   };
 }
@@ -199,9 +201,40 @@ function faultResponses<Services>(
         {
           description: those.map((code) => `\`${code}\``).join(', '),
           headers: headersOfFaults(those),
-          content: { 'application/json': { schema: components.use(Errors) } },
+          content: {
+            'application/json': { schema: components.use(Errors), example: refusalOf(operation, those) },
+          },
         },
       ];
     }),
   );
+}
+
+/** The first of its status; of what can be wrong with a field, what can be wrong with one that the operation has. */
+function refusalOf<Services>(operation: Operation<Services>, [first]: readonly ProblemCode[]): unknown {
+  if (first === undefined) throw new Error('a status has no code');
+  if (first === 'unauthenticated') return exampleOfRefusal(first, ['header', 'Authorization']);
+  if (!OF_FIELDS.includes(first)) return exampleOfRefusal(first, []);
+  const { code, place } = wrongField(operation);
+  return exampleOfRefusal(code, place);
+}
+
+function wrongField<Services>({ method, creates, body, query, path }: Operation<Services>): {
+  code: ProblemCode;
+  place: readonly string[];
+} {
+  const [needed] = requiredIn(body);
+  const [asked] = requiredIn(query);
+  if (creates) return { code: 'field_missing', place: ['body', 'transaction', 'reference'] };
+  if (needed !== undefined) return { code: 'field_missing', place: ['body', needed] };
+  if (method !== 'GET') return { code: 'field_missing', place: ['header', 'X-Correlation-Id'] };
+  if (asked !== undefined) return { code: 'field_missing', place: ['query', asked] };
+  const [named] = requiredIn(path);
+  return named === undefined
+    ? { code: 'field_out_of_range', place: ['query', 'limit'] }
+    : { code: 'field_type', place: ['path', named] };
+}
+
+function requiredIn(schema: unknown): readonly string[] {
+  return (schema as { required?: readonly string[] } | undefined)?.required ?? [];
 }

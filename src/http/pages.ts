@@ -3,13 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import type { LinkReport } from '../acquirers/links.js';
 import { BASE_PATH } from '../api/hal.js';
 import { type AnswerServices, JSON_TYPE, send } from './answers.js';
+import { type DocumentName, type Documents, formFor } from './documents.js';
 import { FRONT_DOCUMENT, FRONT_PAGE, wantsPage } from './front-page.js';
-
-/** As bytes: to encode so long a text for every answer takes its time. */
-export interface Documents {
-  readonly openApi: Buffer;
-  readonly reference: Buffer;
-}
 
 export interface PageServices extends AnswerServices {
   readonly documents: Documents;
@@ -19,25 +14,39 @@ export interface PageServices extends AnswerServices {
   readonly links: () => readonly LinkReport[];
 }
 
-const PAGE_HEADERS = {
-  'content-type': 'text/html; charset=utf-8',
+const HTML_TYPE = 'text/html; charset=utf-8';
+const FRONT_HEADERS = {
+  'content-type': HTML_TYPE,
   'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
 };
+/** It takes its looks and its script from here, tries out operations here, and knows nobody else. */
+const REFERENCE_HEADERS = {
+  'content-type': HTML_TYPE,
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+};
+
+/** What it is, its type says. */
+const NOT_GUESSED = { 'x-content-type-options': 'nosniff' };
 
 export function addPages(app: FastifyInstance, services: PageServices): void {
   const { failedAnswers, documents, draining, notReady, links, requests } = services;
   const counted = (page: string) => ({ config: { figures: requests.of(page) } });
   app.get('/', counted('front'), (request, reply) => {
     const page = wantsPage(request.headers.accept);
-    reply.headers(page ? PAGE_HEADERS : { 'content-type': JSON_TYPE }).header('vary', 'accept');
+    reply.headers(page ? FRONT_HEADERS : { 'content-type': JSON_TYPE }).header('vary', 'accept');
     return send(services, request, reply, { status: 200 }, page ? FRONT_PAGE : FRONT_DOCUMENT);
   });
-  app.get(`${BASE_PATH}/openapi.json`, counted('openapi'), (request, reply) =>
-    send(services, request, reply.header('content-type', JSON_TYPE), { status: 200 }, documents.openApi),
-  );
-  app.get('/docs', counted('docs'), (request, reply) =>
-    send(services, request, reply.headers(PAGE_HEADERS), { status: 200 }, documents.reference),
-  );
+  const serve = (path: string, page: string, name: DocumentName, headers: Record<string, string>) =>
+    app.get(path, counted(page), (request, reply) => {
+      const form = formFor(documents[name], request.headers['accept-encoding'], reply);
+      return send(services, request, reply.headers({ ...NOT_GUESSED, ...headers }), { status: 200 }, form);
+    });
+  serve(`${BASE_PATH}/openapi.json`, 'openapi', 'openApi', { 'content-type': JSON_TYPE });
+  serve('/docs', 'docs', 'reference', REFERENCE_HEADERS);
+  serve('/docs/reference.css', 'docs', 'style', { 'content-type': 'text/css; charset=utf-8' });
+  serve('/docs/reference.js', 'docs', 'script', { 'content-type': 'text/javascript; charset=utf-8' });
   app.get('/livez', counted('livez'), (request, reply) =>
     send(services, request, reply.header('content-type', JSON_TYPE), { status: 200 }, '{"status":"live"}'),
   );

@@ -1,20 +1,41 @@
 // Composes the documents about the interface. The build does it once (`npm run build`), since it takes a tenth of the time in
-// which a gateway starts.
+// which a gateway starts, and to compress them takes longer.
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { openApiDocument } from '../api/openapi.js';
 import { OPERATIONS } from '../api/operations.js';
-import { COMPOSED, type Documents } from './composed.js';
+import type { DocumentName, Documents, ServedDocument } from '../http/documents.js';
+import { COMPOSED, formOf, SCRIPT } from './composed.js';
 import { referencePage } from './page.js';
+import { readTemplates } from './templates.js';
 
 export function composeDocuments(): Documents {
   const document = openApiDocument(OPERATIONS);
   return {
-    openApi: Buffer.from(JSON.stringify(document)),
-    reference: Buffer.from(referencePage(document)),
+    openApi: inEachForm(JSON.stringify(document)),
+    reference: inEachForm(referencePage(document)),
+    style: inEachForm(`${readTemplates().style.text}\n`),
+    script: inEachForm(readFileSync(SCRIPT, 'utf8')),
+  };
+}
+
+function inEachForm(text: string): ServedDocument {
+  const plain = Buffer.from(text);
+  return {
+    plain,
+    br: brotliCompressSync(plain, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
+    gzip: gzipSync(plain, { level: 9 }),
   };
 }
 
 export async function writeDocuments(): Promise<void> {
-  const { openApi, reference } = composeDocuments();
-  await Promise.all([writeFile(COMPOSED.openApi, openApi), writeFile(COMPOSED.reference, reference)]);
+  const documents = Object.entries(composeDocuments()) as [DocumentName, ServedDocument][];
+  await Promise.all(
+    documents.flatMap(([name, forms]) =>
+      (Object.keys(forms) as (keyof ServedDocument)[]).map((form) =>
+        writeFile(formOf(COMPOSED[name], form), forms[form]),
+      ),
+    ),
+  );
 }

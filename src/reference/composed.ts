@@ -1,12 +1,21 @@
-// What the documents about the interface are, and where the build leaves them.
+// Where the build leaves the documents about the interface.
+import type { DocumentName, ServedDocument } from '../http/documents.js';
 
-export interface Documents {
-  readonly openApi: Buffer;
-  readonly reference: Buffer;
-}
+/** Beside the compiled modules, whether it is one of those that asks or the whole program in one. */
+const FOLDER = new URL('../reference/', import.meta.url);
 
-/** Where the build leaves them: beside the compiled modules, whether it is one of those that asks or the whole program in one. */
-export const COMPOSED = {
-  openApi: new URL('../reference/openapi.json', import.meta.url),
-  reference: new URL('../reference/reference.html', import.meta.url),
+export const COMPOSED: Readonly<Record<DocumentName, URL>> = {
+  openApi: new URL('openapi.json', FOLDER),
+  reference: new URL('reference.html', FOLDER),
+  style: new URL('reference.css', FOLDER),
+  script: new URL('reference.js', FOLDER),
 };
+
+/** The page's script, as the build has bundled it: the sources are of no use to a browser. */
+export const SCRIPT = new URL('../../dist/reference/script.js', import.meta.url);
+
+const ENDINGS: Readonly<Record<keyof ServedDocument, string>> = { plain: '', br: '.br', gzip: '.gz' };
+
+export function formOf({ href }: URL, form: keyof ServedDocument): URL {
+  return new URL(href + ENDINGS[form]);
+}

@@ -1,6 +1,7 @@
 // The documents about the interface that the gateway serves: one for machines, one for people.
 import { readFile } from 'node:fs/promises';
-import { COMPOSED, type Documents } from './composed.js';
+import type { DocumentName, Documents, ServedDocument } from '../http/documents.js';
+import { COMPOSED, formOf } from './composed.js';
 
 let documents: Promise<Documents> | undefined;
 
@@ -11,13 +12,22 @@ export function referenceDocuments(): Promise<Documents> {
 
 async function readComposed(): Promise<Documents> {
   try {
-    const [openApi, reference] = await Promise.all([
-      readFile(COMPOSED.openApi),
-      readFile(COMPOSED.reference),
-    ]);
-    return { openApi, reference };
+    const names = Object.keys(COMPOSED) as DocumentName[];
+    const read = await Promise.all(
+      names.map(async (name) => [name, await readForms(COMPOSED[name])] as const),
+    );
+    return Object.fromEntries(read) as Record<DocumentName, ServedDocument>;
   } catch {
     // These are the sources, which nobody has built.
     return (await import('./compose.js')).composeDocuments();
   }
+}
+
+async function readForms(url: URL): Promise<ServedDocument> {
+  const [plain, br, gzip] = await Promise.all([
+    readFile(formOf(url, 'plain')),
+    readFile(formOf(url, 'br')),
+    readFile(formOf(url, 'gzip')),
+  ]);
+  return { plain, br, gzip };
 }

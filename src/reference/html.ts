@@ -42,7 +42,7 @@ export function codeBlock(title: string, text: string): Html {
   return html`<figure><figcaption>${title}</figcaption><pre tabindex="0"><code>${pieces}</code></pre></figure>`;
 }
 
-export function table(headings: readonly string[], rows: readonly (readonly Part[])[], kind = 'plain'): Html {
+export function table(headings: readonly Part[], rows: readonly (readonly Part[])[], kind = 'plain'): Html {
   return html`<table class="${kind}"><thead><tr>${headings.map((heading) => html`<th scope="col">${heading}</th>`)}</tr></thead>
 <tbody>${rows.map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>\n`)}</tbody></table>`;
 }

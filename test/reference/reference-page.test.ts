@@ -5,20 +5,10 @@ import { OPERATIONS } from '../../src/api/operations.js';
 import { PROBLEMS } from '../../src/api/problems.js';
 import { filled, Html } from '../../src/reference/html.js';
 import { referencePage } from '../../src/reference/page.js';
+import { textOf } from '../../testkit/page-text.js';
 
 const DOCUMENT = openApiDocument(OPERATIONS);
 const PAGE = referencePage(DOCUMENT);
-
-/** What a reader sees. */
-function textOf(page: string): string {
-  const body = page.slice(page.indexOf('<body>')).replaceAll(/<wbr>|<[^>]*>/g, '');
-  return body
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&quot;', '"')
-    .replaceAll('&#39;', "'")
-    .replaceAll('&amp;', '&');
-}
 
 function documentWith(
   operation: Partial<OpenApiOperation>,
@@ -109,11 +99,25 @@ describe('the page of the gateway itself', () => {
     expect(targets.filter((target) => !ids.includes(target))).toEqual([]);
   });
 
-  test('nothing is fetched and nothing is run', () => {
-    expect(PAGE).not.toMatch(
-      /<script|<iframe|<img|<link|<object|<embed|\son\w+=|\ssrc=|javascript:|@import|url\(/i,
+  test('its own style sheet and script are fetched, nothing else is, and nothing inside of it is run', () => {
+    const own = [
+      '<link rel="stylesheet" href="/docs/reference.css">',
+      '<script src="/docs/reference.js"></script>',
+    ];
+    for (const element of own) expect(PAGE.split(element)).toHaveLength(2);
+    const rest = own.reduce((page, element) => page.replace(element, ''), PAGE);
+    expect(rest).not.toMatch(
+      /<script|<style|<iframe|<img|<link|<object|<embed|\son\w+=|\sstyle=|\ssrc=|javascript:|@import|url\(/i,
     );
-    expect(PAGE).not.toMatch(/(?:href|action|content)="(?:https?:)?\/\//i);
+    expect(rest).not.toMatch(/(?:href|action|content)="(?:https?:)?\/\//i);
+  });
+
+  test('what needs a script is hidden until there is one', () => {
+    for (const [opening] of PAGE.matchAll(
+      /<(?:form id="search"|details class="try"|div id="credentials")[^>]*>/g,
+    ))
+      expect(opening).toMatch(/ hidden>$/);
+    expect(PAGE.split('<details class="try" hidden>')).toHaveLength(OPERATIONS.length + 1);
   });
 
   test('the introduction says how to recover, and that 2XX is no approval', () => {
@@ -165,7 +169,7 @@ describe('what the document says is shown as text', () => {
       tags: [{ name: EVIL, description: EVIL }],
       components: { ...operation.components, headers: { [EVIL]: { description: EVIL, schema: {} } } },
     });
-    expect(page).not.toContain('<script');
+    expect(page.replace('<script src="/docs/reference.js"></script>', '')).not.toContain('<script');
     expect(page).not.toContain("<b title='x'>");
     expect(page).toContain('&lt;b title=&#39;x&#39;&gt;&quot;&amp;&lt;/b&gt;&lt;script&gt;');
   });
@@ -267,7 +271,7 @@ test('a response with a schema of its own → its fields, to be unfolded', () =>
 test('the build takes templates and style sheet along → the built gateway shows the same page', async () => {
   const built = new URL('../../dist/reference/documents.js', import.meta.url).href;
   const { referenceDocuments } = (await import(built)) as typeof import('../../src/reference/documents.js');
-  expect((await referenceDocuments()).reference.toString()).toBe(PAGE);
+  expect((await referenceDocuments()).reference.plain.toString()).toBe(PAGE);
 });
 
 test('a template that leaves something open that nobody fills in → said before anything is served', () => {

@@ -1,0 +1,42 @@
+// Samples of a request, each as a reader would send it: by curl, and with the clients.
+import type { Entry } from './entries.js';
+import { codeBlock, type Html, html } from './html.js';
+
+interface Sample {
+  readonly language: string;
+  readonly title: string;
+  readonly text: string;
+}
+
+export function requestSamples(entry: Entry): Html {
+  const samples: readonly Sample[] = [{ language: 'curl', title: 'curl', text: curl(entry) }];
+  return html`<div class="samples">${samples.map(
+    ({ language, title, text }) => html`<div data-sample="${language}">${codeBlock(title, text)}</div>`,
+  )}</div>`;
+}
+
+/** Values that nobody can guess become shell variables named after their parameter. */
+function curl({ method, path, operation: { parameters, requestBody } }: Entry): string {
+  const needed = (place: string) => parameters.filter((each) => each.in === place && each.required);
+  const variable = (name: string) => `$${name.toUpperCase()}`;
+  const address = path.replaceAll(/\{(\w+)\}/g, (_, name) => variable(name));
+  const query = needed('query').map(({ name }) => `${name}=${variable(name)}`);
+  const json = requestBody?.content['application/json'];
+  // With -G curl makes the query from its data, and escapes it; where there is a body, that is the data.
+  const asData = json === undefined && query.length > 0;
+  const search = asData || query.length === 0 ? '' : `?${query.join('&')}`;
+  const verb = method === (json === undefined ? 'GET' : 'POST') ? '' : `-X ${method} `;
+  return [
+    `curl ${verb}${asData ? '-G ' : ''}"$BASE_URL${address}${search}"`,
+    '-u "demo:$PASSWORD"',
+    ...needed('header').map(({ name }) => `-H "${name}: $(uuidgen)"`),
+    ...(asData ? query.map((pair) => `--data-urlencode "${pair}"`) : []),
+    ...(json === undefined ? [] : ['-H "Content-Type: application/json"', `-d ${shellText(json.example)}`]),
+  ].join(' \\\n  ');
+}
+
+function shellText(example: unknown): string {
+  if (example === undefined) return '@body.json';
+  const json = JSON.stringify(example, null, 2).replaceAll('\n', '\n  ');
+  return `'${json.replaceAll("'", "'\\''")}'`;
+}
