@@ -1,8 +1,49 @@
-// Buttons that open a form: each dialogue is made anew when it opens, and is gone when it is closed.
+// Buttons that open a form: each dialogue is made anew when it opens, and is gone when it is closed. It stands above the page and not
+// beside its button: what it does may take away the row in which the button was, and what came of it is still to be read.
 import { Button } from '@mantine/core';
-import { type ReactNode, useState } from 'react';
+import { createContext, Fragment, type ReactNode, use, useEffect, useMemo, useState } from 'react';
+import { useLocation } from 'wouter';
 import type { Task } from '../../../src/console/interface.js';
 import { useSession } from '../session.js';
+
+type Dialogue = (close: () => void) => ReactNode;
+
+interface Open {
+  /** Of the button. */
+  readonly by: number;
+  readonly dialog: Dialogue;
+}
+
+interface Host {
+  show(open: Open): void;
+  /** As its button would show it now. */
+  renew(open: Open): void;
+}
+
+const HostContext = createContext<Host>({ show: () => {}, renew: () => {} });
+
+/** Where dialogues are shown. They close when another page is opened. */
+export function Dialogs({ children }: { readonly children: ReactNode }): ReactNode {
+  const [open, setOpen] = useState<Open>();
+  const [location] = useLocation();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it is about the change of the address
+  useEffect(() => setOpen(undefined), [location]);
+  const host = useMemo(
+    (): Host => ({
+      show: setOpen,
+      renew: (renewed) => setOpen((now) => (now?.by === renewed.by ? renewed : now)),
+    }),
+    [],
+  );
+  return (
+    <HostContext value={host}>
+      {children}
+      {open !== undefined && <Fragment key={open.by}>{open.dialog(() => setOpen(undefined))}</Fragment>}
+    </HostContext>
+  );
+}
+
+let buttons = 0;
 
 export function DialogButton({
   task,
@@ -18,23 +59,25 @@ export function DialogButton({
   readonly danger?: boolean;
   readonly small?: boolean;
   readonly primary?: boolean;
-  readonly dialog: (close: () => void) => ReactNode;
+  readonly dialog: Dialogue;
 }): ReactNode {
-  const [isOpen, setOpen] = useState(false);
+  const host = use(HostContext);
+  const [by] = useState(() => {
+    buttons += 1;
+    return buttons;
+  });
+  useEffect(() => host.renew({ by, dialog }), [host, by, dialog]);
   const { tasks } = useSession();
   if (task !== undefined && !tasks.includes(task)) return null;
   return (
-    <>
-      <Button
-        size={small ? 'compact-sm' : 'sm'}
-        variant={primary ? 'filled' : 'default'}
-        {...(danger && { c: 'var(--mantine-color-error)' })}
-        onClick={() => setOpen(true)}
-      >
-        {label}
-      </Button>
-      {isOpen && dialog(() => setOpen(false))}
-    </>
+    <Button
+      size={small ? 'compact-sm' : 'sm'}
+      variant={primary ? 'filled' : 'default'}
+      {...(danger && { c: 'var(--mantine-color-error)' })}
+      onClick={() => host.show({ by, dialog })}
+    >
+      {label}
+    </Button>
   );
 }
 

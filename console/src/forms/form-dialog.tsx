@@ -36,7 +36,9 @@ export function FormDialog<Answer>(props: FormDialogProps<Answer>): ReactNode {
     setSending(true);
     setError(undefined);
     try {
-      const shown = result?.(await send(bodyOf(fields, filled)));
+      // Not as the argument of what may be absent: then it would not be sent.
+      const answer = await send(bodyOf(fields, filled));
+      const shown = result?.(answer);
       if (shown === undefined || shown === null) close();
       else setOutcome(shown);
     } catch (refused) {

@@ -17,6 +17,8 @@ import { moment, money } from '../words.js';
 
 type Request = OperatorRequestAnswer;
 
+const AGAIN_MS = 5_000;
+
 const COLUMNS: readonly Column<Request>[] = [
   { key: 'request', title: 'Request', show: ({ request }) => request },
   {
@@ -71,6 +73,8 @@ export default function Approvals(): ReactNode {
   const query = useQuery({
     queryKey: ['approvals', all],
     queryFn: () => get<Request[]>(`/approvals?limit=100${all ? '&all=true' : ''}`),
+    // What is asked for is no transaction yet, of which the stream would tell.
+    refetchInterval: AGAIN_MS,
   });
   const mayAct = useMay('approval approve');
   const decide: Column<Request> = {

@@ -83,7 +83,7 @@ export function DeedDialog(props: DeedDialogProps): ReactNode {
       ) : (
         <form onSubmit={(event) => void submit(event)}>
           <Stack>
-            {isFixed && (
+            {isFixed && !isBusy && (
               <Alert variant="outline" title="This was sent before">
                 <p>Its answer did not come. To send it again repeats the same deed: it is not done twice.</p>
                 <Button size="compact-sm" variant="default" onClick={anew}>

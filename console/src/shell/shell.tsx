@@ -2,6 +2,7 @@
 import { type ReactNode, Suspense, useCallback, useEffect, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import { Acting } from '../acting.js';
+import { Dialogs } from '../forms/dialogs.js';
 import { LiveProvider, useLive } from '../live.js';
 import { ModeProvider, useMode } from '../mode.js';
 import { Notices } from '../notices.js';
@@ -24,7 +25,9 @@ export function Shell({
         <LiveProvider>
           <Notices>
             <Acting>
-              <Frame>{children}</Frame>
+              <Dialogs>
+                <Frame>{children}</Frame>
+              </Dialogs>
             </Acting>
           </Notices>
         </LiveProvider>

@@ -1,0 +1,97 @@
+// Operators in a real browser before a test's gateway: each in a browser of their own, signed in, with the interface beside it.
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
+import { newPerson, openPage, type Screen, startBrowser } from './browser.js';
+import { COOKIE_NAME, type ConsoleClient, type SignedIn, signedIn } from './console.js';
+import { type TestGateway, type TestGatewayOptions, testGateway } from './gateway.js';
+
+export interface OperatorAtConsole {
+  readonly page: Page;
+  readonly person: BrowserContext;
+  /** What the browser complained of. */
+  readonly complaints: string[];
+  /** The same session without a browser. */
+  readonly client: ConsoleClient;
+  readonly name: string;
+  /** Opens a page of the console by its path, and waits until it is there with everything that it shows. */
+  goTo(path: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ConsoleInBrowser {
+  readonly gateway: TestGateway;
+  readonly browser: Browser;
+  /** By a name: passkeys do not belong to addresses. */
+  readonly url: string;
+  open(options?: SignedIn & Screen & { readonly at?: string }): Promise<OperatorAtConsole>;
+  close(): Promise<void>;
+}
+
+/** One gateway and one browser for a test file. Close it in `afterAll`. */
+export async function consoleInBrowser(options: TestGatewayOptions = {}): Promise<ConsoleInBrowser> {
+  const [gateway, browser] = await Promise.all([testGateway(options), startBrowser()]);
+  const url = gateway.operatorsUrl.replace('127.0.0.1', 'localhost');
+  return {
+    gateway,
+    browser,
+    url,
+    open: ({ at = url, ...operator } = {}) => openConsoleAs(browser, gateway, at, operator),
+    close: async () => {
+      await browser.close();
+      await gateway.close();
+    },
+  };
+}
+
+async function openConsoleAs(
+  browser: Browser,
+  gateway: TestGateway,
+  url: string,
+  options: SignedIn & Screen,
+): Promise<OperatorAtConsole> {
+  const client = await signedIn(gateway, options);
+  const person = await newPerson(browser, options);
+  await giveSession(person, client);
+  const { page, complaints } = await openPage(person);
+  return {
+    page,
+    person,
+    complaints,
+    client,
+    name: client.name,
+    goTo: async (path) => {
+      await page.goto(`${url}${path}`);
+      await shown(page);
+    },
+    close: () => person.close(),
+  };
+}
+
+/** As after a sign-in. */
+export async function giveSession(person: BrowserContext, { cookie }: ConsoleClient): Promise<void> {
+  await person.addCookies([
+    {
+      name: COOKIE_NAME,
+      value: cookie.slice(COOKIE_NAME.length + 1),
+      domain: 'localhost',
+      path: '/',
+      secure: true,
+      httpOnly: true,
+      sameSite: 'Strict',
+    },
+  ]);
+}
+
+/** Waits until the page has its title, and nothing on it is still being loaded. */
+export async function shown(page: Page): Promise<void> {
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  for (;;) {
+    const loading = page.getByLabel('Loading').first();
+    if ((await loading.count()) === 0) return;
+    await loading.waitFor({ state: 'detached' });
+  }
+}
+
+/** The dialogue that is open, by its title. */
+export function dialogOf(page: Page, title: string | RegExp): Locator {
+  return page.getByRole('dialog', { name: title });
+}
