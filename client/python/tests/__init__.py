@@ -1,0 +1,1 @@
+"""Tests against a running gateway, whose address and user are in the environment; `test/client/python.test.ts` starts one."""

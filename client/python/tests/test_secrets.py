@@ -1,0 +1,63 @@
+"""Card numbers, CVVs and the password: in no log, no exception and no representation, whatever the other side answers."""
+
+import pickle
+import traceback
+import unittest
+from typing import Any
+
+from tollgate_client import BankAccount, Card, CardToStore, OutcomeUnknown, TollgateError
+from tollgate_client.gateway import payload_of
+
+from . import meddling_proxy as meddling
+from .meddling_proxy import MeddlingProxy
+from .scene import CVV, PAN, PASSWORD, KeptLog, client, order, pay
+
+SECRETS = (PAN, CVV, PASSWORD)
+
+
+class Secrets(unittest.TestCase):
+    def assert_none_in(self, *texts: str) -> None:
+        for text in texts:
+            for secret in SECRETS:
+                self.assertNotIn(secret, text)
+
+    def of(self, error: BaseException) -> list[str]:
+        """Everything that somebody could print of an exception, with the variables of every function that it went through."""
+        whole = traceback.TracebackException.from_exception(error, capture_locals=True)
+        inside = [
+            line
+            for frame in whole.stack
+            if "tollgate_client" in frame.filename
+            for line in (frame.locals or {}).values()
+        ]
+        return [str(error), repr(error), repr(vars(error)), "".join(traceback.format_exception(error)), *inside]
+
+    def test_nothing_shows_a_card(self) -> None:
+        with client() as gateway:
+            payment = pay(gateway, order())
+            self.assert_none_in(repr(gateway), str(gateway), repr(payment), str(payment), repr(payment.raw))
+        shown: list[Any] = [Card(PAN, "1239", CVV), CardToStore(PAN, "1239", "A"), payload_of({"pan": PAN})]
+        self.assert_none_in(*map(repr, shown), *map(str, shown), f"{shown}")
+        self.assertNotIn("123456789", repr(BankAccount("062-000", "123456789", "A Customer")))
+
+    def test_no_exception_shows_a_card_even_if_the_answer_repeats_it(self) -> None:
+        with MeddlingProxy(meddling.repeats_the_body) as proxy, client(proxy.base_url) as gateway:
+            with self.assertRaises(TollgateError) as refused:
+                pay(gateway, order(), kvps={"note": "x"})
+        self.assertNotIn(PAN, "".join(self.of(refused.exception)))
+
+    def test_no_exception_and_no_log_shows_a_card_or_the_password_after_a_lost_answer(self) -> None:
+        log = KeptLog()
+        faults = [meddling.lose_answer, meddling.garbage, meddling.page_of_a_proxy, meddling.cut_answer]
+        for fault in faults:
+            with MeddlingProxy(for_ever=fault) as proxy:
+                with client(proxy.base_url, observe=log, request_timeout_seconds=0.3) as gateway:
+                    with self.assertRaises(OutcomeUnknown) as unknown:
+                        pay(gateway, order(), outcome_timeout_seconds=1.5)
+            self.assert_none_in(*self.of(unknown.exception))
+        self.assertIn("no_answer", log.kinds())
+        self.assert_none_in(repr(log.lines))
+
+    def test_a_client_is_not_written_to_disk_with_its_password(self) -> None:
+        with client() as gateway, self.assertRaises(TypeError):
+            pickle.dumps(gateway)

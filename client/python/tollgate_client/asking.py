@@ -1,0 +1,115 @@
+"""Look-ups, lists, and changes that may be sent again: asked again and again until somebody answers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+from uuid import uuid4
+
+from .answers import Json, Unreadable
+from .errors import Cancelled, OutcomeUnknown, Refused, Unavailable
+from .gateway import TRY_AGAIN, Gateway
+from .limit import Cancelled as CancelledMeanwhile
+from .patience import Patience
+from .transport import NoAnswer, NotSent, Payload
+
+Body = TypeVar("Body")
+Read = Callable[[Json], Body]
+
+
+class Asking:
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    def ask(
+        self,
+        operation: str,
+        path: str,
+        read: Read[Body],
+        *,
+        query: Mapping[str, object] | None = None,
+        outcome_timeout_seconds: float | None = None,
+        cancel: threading.Event | None = None,
+        held_seconds: float | None = None,
+    ) -> Body:
+        """`held_seconds` is for how long the gateway is asked to hold its answer back; such a question has no end but `cancel`."""
+        timeout = self._gateway.settings.lookup_timeout_seconds + (held_seconds or 0)
+        limit = float("inf") if held_seconds else outcome_timeout_seconds
+        return self._until_answered(
+            operation, "GET", self._gateway.path(path, query), read, None, None, timeout, limit, cancel
+        )
+
+    def change(
+        self,
+        operation: str,
+        method: str,
+        path: str,
+        read: Read[Body],
+        *,
+        query: Mapping[str, object] | None = None,
+        body: Payload | None = None,
+        settled: Callable[[Refused], Body | None] | None = None,
+        outcome_timeout_seconds: float | None = None,
+        cancel: threading.Event | None = None,
+    ) -> Body:
+        """To do it twice is to do it once. `settled` says what a refusal means after a try of which nobody knows what became: the
+        result, or None where it is a refusal."""
+        timeout = self._gateway.settings.request_timeout_seconds
+        target = self._gateway.path(path, query)
+        limit = outcome_timeout_seconds
+        return self._until_answered(operation, method, target, read, body, settled, timeout, limit, cancel)
+
+    def _until_answered(
+        self,
+        operation: str,
+        method: str,
+        target: str,
+        read: Read[Body],
+        body: Payload | None,
+        settled: Callable[[Refused], Body | None] | None,
+        timeout: float,
+        limit: float | None,
+        cancel: threading.Event | None,
+    ) -> Body:
+        if cancel is not None and cancel.is_set():
+            raise Cancelled
+        settings = self._gateway.settings
+        correlation_id = str(uuid4())
+        limit = settings.outcome_timeout_seconds if limit is None else limit
+        patience = Patience(self._gateway, operation, correlation_id, cancel, limit)
+        doubt = False
+        while True:
+            retry_after = 0.0
+            try:
+                reply = self._gateway.ask(
+                    operation,
+                    method,
+                    target,
+                    patience.limit,
+                    timeout_seconds=timeout,
+                    body=body,
+                    correlation_id=correlation_id,
+                )
+                patience.last, retry_after = reply.in_words(), reply.retry_after_seconds
+                if reply.status < 300:
+                    return read(reply.body)
+                if reply.status < 500 and reply.status not in TRY_AGAIN:
+                    refused = reply.refusal()
+                    meant = settled(refused) if doubt and settled is not None else None
+                    if meant is None:
+                        raise refused
+                    return meant
+                doubt = doubt or not reply.not_processed
+            except NotSent as error:
+                patience.last = error.reason
+            except NoAnswer as error:
+                patience.last, doubt = error.reason, True
+            except (CancelledMeanwhile, Unreadable):
+                doubt = True
+            patience.wait(patience.last, at_least=retry_after)
+            if patience.end is None:
+                continue
+            if method == "GET":
+                raise Unavailable(patience.last)
+            raise OutcomeUnknown(correlation_id, patience.end, patience.last)
