@@ -76,14 +76,17 @@ describe.skipIf(!isThere)(`the Python client${skipped}`, () => {
     expect(output).toMatch(/^Ran [1-9]\d* tests? in [\d.]+s\s+OK$/m);
   });
 
-  test.concurrent.each(['docs/python.md', 'client/python/README.md'])('%s → its samples run', async (page) => {
-    const text = readFileSync(join(PROJECT_ROOT, page), 'utf8');
-    const samples = [...text.matchAll(/^```python\n([\s\S]*?)^```$/gm)].map(([, sample]) => sample);
-    expect(samples.length).toBeGreaterThan(0);
-    const script = join(folder, `${page.replaceAll('/', '-')}.py`);
-    await writeFile(script, samples.join('\n'));
-    expect(await python(['-W', 'error::SyntaxWarning', script])).toContain('approved');
-  });
+  test.concurrent.each(['docs/python.md', 'client/python/README.md'])(
+    '%s → its samples run',
+    async (page) => {
+      const text = readFileSync(join(PROJECT_ROOT, page), 'utf8');
+      const samples = [...text.matchAll(/^```python\n([\s\S]*?)^```$/gm)].map(([, sample]) => sample);
+      expect(samples.length).toBeGreaterThan(0);
+      const script = join(folder, `${page.replaceAll('/', '-')}.py`);
+      await writeFile(script, samples.join('\n'));
+      expect(await python(['-W', 'error::SyntaxWarning', script])).toContain('approved');
+    },
+  );
 
   test('the shop, begun by a process that is gone → goes on with what was only begun, and nothing is paid twice', async () => {
     const books = join(folder, 'books');
