@@ -7,7 +7,7 @@ import { expectNone, filesUnder, read } from '../testkit/project-files.js';
 const LONGEST_FILE_LINES = 300;
 
 /** Where files of ours lie. What tools make, and where it lies, is none of ours. */
-const CODE_FOLDERS = ['src', 'console/src', 'reference', 'test', 'testkit', 'proof', 'bench'];
+const CODE_FOLDERS = ['src', 'client/src', 'console/src', 'reference', 'test', 'testkit', 'proof', 'bench'];
 const MADE = ['.git', 'build', 'coverage', 'data', 'dist', 'node_modules'];
 /** The entry, which must run before anything is compiled, and what tools read. */
 const JAVASCRIPT = /^(bin\/tollgate\.js|(console\/)?\w+\.config\.js)$/;
@@ -54,6 +54,7 @@ test('there is no JavaScript but the entry and what tools read', () => {
   expectNone(
     ours
       .flatMap((entry) => (entry.isDirectory() ? filesUnder(entry.name) : [entry.name]))
+      .filter((path) => !/^client\/(dist|node_modules)\//.test(path))
       .filter((path) => /\.[cm]?js$/.test(path) && !JAVASCRIPT.test(path)),
     'Write TypeScript: proof/, bench/ and testkit/ are compiled by `npm run build:programs`.',
   );

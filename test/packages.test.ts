@@ -19,7 +19,7 @@ describe('packages', () => {
   const lock = JSON.parse(read('package-lock.json')) as { packages: Record<string, Locked> };
 
   test('package.json names exact versions', () => {
-    const versions = ['package.json', 'console/package.json'].flatMap((path) => {
+    const versions = ['package.json', 'client/package.json', 'console/package.json'].flatMap((path) => {
       const { dependencies, devDependencies, optionalDependencies, overrides } = JSON.parse(
         read(path),
       ) as Record<string, Record<string, string>>;

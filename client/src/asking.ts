@@ -1,0 +1,128 @@
+// Look-ups and lists: asked again and again until somebody answers. They change nothing, so that asking again does no harm.
+import { OutcomeUnknown, Refused, Unavailable } from './errors.js';
+import { Patience } from './patience.js';
+import { newCorrelationId } from './runtime.js';
+import type { Settings } from './settings.js';
+import { type Answered, type Call, inWords, type Transport, type Unanswered } from './transport.js';
+
+/** Of every call. */
+export interface CallOptions {
+  /** Cancels it. Of what creates or changes something this leaves the outcome unknown, once it was sent. */
+  readonly signal?: AbortSignal | undefined;
+  /** Instead of the client's. */
+  readonly outcomeTimeoutMs?: number | undefined;
+}
+
+export interface Question {
+  readonly operation: string;
+  readonly path: string;
+  readonly query?: object | undefined;
+  /** Longer than usual, where the gateway is asked to wait. */
+  readonly timeoutMs?: number;
+  /** Until it is cancelled. */
+  readonly isEndless?: boolean;
+}
+
+/** A change that may be sent again: to do it twice is to do it once. */
+export interface Change extends Pick<Call, 'method' | 'path' | 'query' | 'body'> {
+  readonly operation: string;
+  /** After a try of which nobody knows what became: what there is by now, or undefined. */
+  readonly find?: () => Promise<unknown>;
+  /** What a refusal means after such a try: the result, or undefined where it is a refusal. */
+  readonly settled?: (refusal: Refused) => Promise<{ readonly result: unknown } | undefined>;
+}
+
+export class Asking {
+  constructor(
+    private readonly settings: Settings,
+    private readonly transport: Transport,
+  ) {}
+
+  /** The body of the answer. */
+  async ask<Body>(question: Question, options: CallOptions = {}): Promise<Body> {
+    const { operation, path, query, timeoutMs = this.settings.lookupTimeoutMs, isEndless = false } = question;
+    const { signal, outcomeTimeoutMs } = options;
+    signal?.throwIfAborted();
+    const correlationId = await newCorrelationId();
+    const limitMs = isEndless ? Infinity : (outcomeTimeoutMs ?? this.settings.outcomeTimeoutMs);
+    const patience = new Patience(this.settings, { operation, correlationId }, signal, limitMs);
+    const call: Call = { operation, method: 'GET', path, query, correlationId, timeoutMs, signal };
+    for (;;) {
+      const result = await this.transport.exchange({
+        ...call,
+        timeoutMs: Math.min(timeoutMs, Math.max(patience.leftMs, 1)),
+      });
+      const success = successIn(result);
+      if (success !== undefined) return success.body as Body;
+      const refusal = refusalIn(result, correlationId);
+      if (refusal !== undefined) throw refusal;
+      patience.last = inWords(result);
+      await patience.wait(patience.last, { atLeastMs: retryAfterOf(result) });
+      if (patience.end === undefined) continue;
+      signal?.throwIfAborted();
+      throw new Unavailable(patience.last);
+    }
+  }
+
+  async change<Body>(change: Change, options: CallOptions = {}): Promise<Body> {
+    const { operation, method, path, query, body, find, settled } = change;
+    const { signal, outcomeTimeoutMs = this.settings.outcomeTimeoutMs } = options;
+    signal?.throwIfAborted();
+    const correlationId = await newCorrelationId();
+    const patience = new Patience(this.settings, { operation, correlationId }, signal, outcomeTimeoutMs);
+    const call = { operation, method, path, query, body, correlationId, signal };
+    let inDoubt = false;
+    for (;;) {
+      const timeoutMs = Math.min(this.settings.requestTimeoutMs, Math.max(patience.leftMs, 1));
+      const result = await this.transport.exchange({ ...call, timeoutMs });
+      const success = successIn(result);
+      if (success !== undefined) return success.body as Body;
+      const refusal = refusalIn(result, correlationId);
+      if (refusal !== undefined) {
+        const meant = inDoubt ? await settled?.(refusal) : undefined;
+        if (meant !== undefined) return meant.result as Body;
+        throw refusal;
+      }
+      inDoubt ||= mayHaveHappened(result);
+      patience.last = inWords(result);
+      await patience.wait(patience.last, { atLeastMs: retryAfterOf(result) });
+      if (patience.end !== undefined) {
+        throw new OutcomeUnknown(correlationId, { reason: patience.end, last: patience.last });
+      }
+      const found = inDoubt ? await find?.() : undefined;
+      if (found !== undefined) return found as Body;
+    }
+  }
+}
+
+/** A success without a body that can be read is none: somebody has cut it, or it is not the gateway's. */
+function successIn(result: Answered | Unanswered): Answered | undefined {
+  if (result.kind !== 'answered') return undefined;
+  const { status, body } = result;
+  return status === 204 || ((status === 200 || status === 201) && body !== undefined) ? result : undefined;
+}
+
+/** The gateway's own "no". Told to wait, or told by somebody else, it is none. */
+export function refusalIn(result: Answered | Unanswered, correlationId: string): Refused | undefined {
+  if (result.kind !== 'answered' || result.problems.length === 0) return undefined;
+  const { status, problems, audit } = result;
+  if (status < 400 || status >= 500 || status === 429) return undefined;
+  return new Refused(status, problems, correlationId, audit);
+}
+
+/** The gateway's word that this request was not processed, and will not be. */
+export function isNotProcessed(result: Answered | Unanswered): boolean {
+  if (result.kind === 'unanswered') return result.reason === 'not_connected';
+  const says = (code: string) => result.problems.some(({ error_code }) => error_code === code);
+  return (
+    (result.status === 503 && says('not_processed')) || (result.status === 429 && says('too_many_requests'))
+  );
+}
+
+function mayHaveHappened(result: Answered | Unanswered): boolean {
+  return !isNotProcessed(result);
+}
+
+export function retryAfterOf(result: Answered | Unanswered): number {
+  return result.kind === 'answered' ? result.retryAfterMs : 0;
+}
