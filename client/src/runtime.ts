@@ -15,7 +15,7 @@ export async function newCorrelationId(): Promise<string> {
 }
 
 /** As the gateway reads a user name and a secret. */
-export function basicAuthorization(username: string, password: string): string {
+export function basicCredentials(username: string, password: string): string {
   const bytes = new TextEncoder().encode(`${username}:${password}`);
   return `Basic ${btoa(String.fromCharCode(...bytes))}`;
 }

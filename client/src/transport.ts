@@ -1,6 +1,6 @@
 // One request over HTTP, and what came of it. No answer is a thing of its own: it says nothing about what happened.
 import { type Observed, tell } from './observed.js';
-import { basicAuthorization } from './runtime.js';
+import { basicCredentials } from './runtime.js';
 import type { Settings } from './settings.js';
 import type { Errors, Problem } from './wire.js';
 
@@ -47,11 +47,11 @@ const LONGEST_RETRY_AFTER_MS = 60_000;
 
 export class Transport {
   readonly #settings: Settings;
-  readonly #authorization: string;
+  readonly #credentials: string;
 
   constructor(settings: Settings) {
     this.#settings = settings;
-    this.#authorization = basicAuthorization(settings.username, settings.password);
+    this.#credentials = basicCredentials(settings.username, settings.password);
   }
 
   async exchange(call: Call): Promise<Answered | Unanswered> {
@@ -76,7 +76,7 @@ export class Transport {
     return {
       method,
       headers: {
-        authorization: this.#authorization,
+        Authorization: this.#credentials,
         'x-correlation-id': correlationId,
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...(traceparent !== undefined && { traceparent }),
