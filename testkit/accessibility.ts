@@ -12,6 +12,7 @@ interface Violation {
 const AXE = readFileSync(join(PROJECT_ROOT, 'node_modules', 'axe-core', 'axe.min.js'), 'utf8');
 const SCHEME_OF_PAGE = 'document.documentElement.dataset.mantineColorScheme';
 const SCHEMES = ['dark', 'light'] as const;
+const contrastOf = (part: string) => `axe.run(${part}, { runOnly: ['color-contrast'] })`;
 
 /** A line for each kind of mistake. Colours are looked at in both schemes, the rest once. */
 export async function accessibilityMistakes(page: Page): Promise<string[]> {
@@ -22,8 +23,21 @@ export async function accessibilityMistakes(page: Page): Promise<string[]> {
   const other = SCHEMES.find((scheme) => scheme !== before) as string;
   const set = (scheme: string) => page.evaluate(`${SCHEME_OF_PAGE} = '${scheme}'`);
   await set(other);
-  mistakes.push(...(await run(page, other, "axe.run(document, { runOnly: ['color-contrast'] })")));
+  mistakes.push(...(await run(page, other, contrastOf('document'))));
   await set(before);
+  return mistakes;
+}
+
+/** The same of a page, or of a part of it, that follows what the browser says of the scheme, instead of having one of its own. */
+export async function mistakesInBothSchemes(page: Page, within = ''): Promise<string[]> {
+  await page.evaluate(AXE);
+  const mistakes: string[] = [];
+  for (const scheme of SCHEMES) {
+    await page.emulateMedia({ colorScheme: scheme });
+    const part = within === '' ? 'document' : `'${within}'`;
+    const program = scheme === 'light' ? `axe.run(${part})` : contrastOf(part);
+    mistakes.push(...(await run(page, scheme, program)));
+  }
   return mistakes;
 }
 
