@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeSigningSecret, signatureHeaders } from '../../src/webhooks/signature.js';
+import { makeCertificate } from '../../testkit/certificates.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { environmentWithoutSettings, PROJECT_ROOT } from '../../testkit/project.js';
 
@@ -18,6 +19,13 @@ const skipped = isThere ? '' : ' (skipped: there is no python3 of 3.10 or later)
 const MODULES = readdirSync(join(PYTHON_CLIENT, 'tests'))
   .filter((name) => /^test_\w+\.py$/.test(name))
   .map((name) => name.replace(/\.py$/, ''));
+
+test('the Python client → has the version of the program', () => {
+  const { version } = JSON.parse(readFileSync(join(PROJECT_ROOT, 'package.json'), 'utf8'));
+  const [, own] =
+    /^version = "(.*)"$/m.exec(readFileSync(join(PYTHON_CLIENT, 'pyproject.toml'), 'utf8')) ?? [];
+  expect(own).toBe(version);
+});
 
 describe.skipIf(!isThere)(`the Python client${skipped}`, () => {
   let gateway: TestGateway;
@@ -69,10 +77,27 @@ describe.skipIf(!isThere)(`the Python client${skipped}`, () => {
     return path;
   }
 
+  async function tlsFiles(): Promise<Record<string, string>> {
+    const { certificate, key } = makeCertificate();
+    const paths = {
+      TOLLGATE_TEST_CERTIFICATE: join(folder, 'certificate.pem'),
+      TOLLGATE_TEST_KEY: join(folder, 'key.pem'),
+    };
+    await writeFile(paths.TOLLGATE_TEST_CERTIFICATE, certificate);
+    await writeFile(paths.TOLLGATE_TEST_KEY, key);
+    return paths;
+  }
+
   // At once: they mostly wait.
   test.concurrent.each(MODULES)('%s → passes', async (module) => {
-    const webhook = module === 'test_webhooks' ? { TOLLGATE_TEST_WEBHOOK: await signedWebhook() } : {};
-    const output = await python(['-W', 'error', '-m', 'unittest', `tests.${module}`], webhook);
+    const given: Readonly<Record<string, () => Promise<Record<string, string>>>> = {
+      test_webhooks: async () => ({ TOLLGATE_TEST_WEBHOOK: await signedWebhook() }),
+      test_tls: tlsFiles,
+    };
+    const output = await python(
+      ['-W', 'error', '-m', 'unittest', `tests.${module}`],
+      await given[module]?.(),
+    );
     expect(output).toMatch(/^Ran [1-9]\d* tests? in [\d.]+s\s+OK$/m);
   });
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import ssl
 import threading
 import time
 from collections.abc import Callable
@@ -93,6 +94,16 @@ def page_of_a_proxy(exchange: Exchange) -> None:
     exchange.answer((502, {"Content-Type": "text/html"}, b"<html>Bad gateway</html>"))
 
 
+def nested(exchange: Exchange) -> None:
+    exchange.forward()
+    exchange.answer((201, {"Content-Type": "application/json"}, b"[" * 200_000))
+
+
+def strange_problems(exchange: Exchange) -> None:
+    exchange.forward()
+    exchange.answer((422, {"Content-Type": "application/json"}, b'{"errors": [{"error_code": "x", "location": 5}]}'))
+
+
 def another_answer(exchange: Exchange) -> None:
     """As if it were this one's."""
     status, headers, body = exchange.forward()
@@ -134,23 +145,42 @@ def repeats_the_body(exchange: Exchange) -> None:
 class MeddlingProxy:
     """Use it with `with`. Faults are for requests of their method, in order; what has none is passed on."""
 
-    def __init__(self, *faults: Fault, method: str = "POST", for_ever: Fault | None = None) -> None:
+    def __init__(
+        self,
+        *faults: Fault,
+        method: str = "POST",
+        for_ever: Fault | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         waiting = list(faults)
         lock = threading.Lock()
         gone = threading.Event()
         self.seen: list[tuple[str, str, str]] = []
         #: When each of them came, by the same clock that the client goes by.
         self.times: list[float] = []
-        seen, times = self.seen, self.times
+        #: Where they came from.
+        self.connections: set[Any] = set()
+        seen, times, connections = self.seen, self.times, self.connections
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+
+            def setup(self) -> None:
+                # In the connection's own thread, since a client may take its time.
+                if tls is not None:
+                    self.request = tls.wrap_socket(self.request, server_side=True)
+                super().setup()
+
+            def finish(self) -> None:
+                super().finish()
+                self.request.close()
 
             def handle_request(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 with lock:
                     seen.append((self.command, self.path, self.headers.get("X-Correlation-Id", "")))
                     times.append(time.monotonic())
+                    connections.add(self.client_address)
                     fault = for_ever
                     if self.command == method and waiting:
                         fault = waiting.pop(0)
@@ -168,10 +198,15 @@ class MeddlingProxy:
             def log_message(self, *_: Any) -> None:
                 pass
 
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+            # Whoever gives a request up breaks its connection.
+            handle_error = lambda *_: None
+
         self._gone = gone
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.base_url = f"http://127.0.0.1:{self._server.server_address[1]}{urlsplit(BASE_URL).path}"
+        self._server = Server(("127.0.0.1", 0), Handler)
+        scheme = "http" if tls is None else "https"
+        self.base_url = f"{scheme}://127.0.0.1:{self._server.server_address[1]}{urlsplit(BASE_URL).path}"
 
     def __enter__(self) -> MeddlingProxy:
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()

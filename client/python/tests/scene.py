@@ -53,3 +53,10 @@ def booked(reference: str) -> list[Transaction]:
     """What the gateway has under a reference, whatever stands between."""
     with client() as gateway:
         return list(gateway.history(reference=reference))
+
+
+def booked_reference(audit: int) -> str:
+    with client() as gateway:
+        details = gateway.transaction(audit).transaction
+        assert details is not None
+        return details.reference

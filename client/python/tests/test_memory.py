@@ -4,6 +4,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 import uuid
 from pathlib import Path
@@ -13,7 +14,7 @@ from tollgate_client import Begun, OutcomeUnknown, Recovered, Refused, Transacti
 
 from . import meddling_proxy as meddling
 from .meddling_proxy import MeddlingProxy
-from .scene import KeptLog, booked, client, order, pay
+from .scene import KeptLog, booked, booked_reference, client, order, pay
 
 PROJECT = Path(__file__).parent.parent
 
@@ -105,6 +106,20 @@ class Memory(unittest.TestCase):
         with client(memory=self.memory()) as gateway:
             pay(gateway, self.reference, before_send=lambda _: seen.append(list(gateway.recover_all())))
         self.assertEqual(seen, [[]])
+
+    def test_where_another_order_has_its_id_it_was_refused_and_the_others_are_recovered_all_the_same(self) -> None:
+        memory = self.memory()
+        with client() as gateway:
+            pay(gateway, order(), correlation_id=self.mine)
+            paid = pay(gateway, order())
+        memory.begin(Begun(self.mine, "purchase", 1, self.reference, 1995, "AUD", None, time.time()))
+        reference = booked_reference(paid.audit)
+        memory.begin(Begun(paid.correlation_id, "purchase", 1, reference, 1995, "AUD", None, time.time()))
+        with client(memory=memory) as gateway:
+            first, second = gateway.recover_all()
+        assert isinstance(first, Refused) and isinstance(second, Recovered)
+        self.assertTrue(first.has("correlation_id_already_used"))
+        self.assertEqual((second.kind, list(memory.open())), ("decided", []))
 
     def test_an_old_note_whose_search_is_empty_is_not_taken_for_unpaid(self) -> None:
         """After a day the gateway's search forgets what was paid."""

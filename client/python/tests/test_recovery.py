@@ -1,5 +1,6 @@
 """A payment whose request or answer is lost, late, cut, repeated or replaced: its outcome is found, and it is charged once."""
 
+import os
 import threading
 import unittest
 import uuid
@@ -23,6 +24,8 @@ FAULTS: dict[str, list[Fault]] = {
     "a repeated request and a lost answer": [meddling.repeat_and_lose],
     "a page of a proxy instead of an answer": [meddling.page_of_a_proxy],
     "something that is not even an error": [meddling.garbage],
+    "an answer that no program should read": [meddling.nested],
+    "problems that are none": [meddling.strange_problems],
     "the answer to another request": [meddling.another_answer],
     "an answer that never ends": [meddling.trickle],
     "a request that arrives when nobody waits for it": [meddling.hold(LATE_SECONDS)],
@@ -194,6 +197,18 @@ class Recovery(unittest.TestCase):
 
         with client(observe=broken) as gateway:
             self.assertTrue(pay(gateway, order()).approved)
+
+    @unittest.skipUnless(hasattr(os, "fork"), "this system has no fork")
+    def test_after_a_fork_nobody_gets_anothers_answer(self) -> None:
+        with client() as gateway:
+            references = [order(), order()]
+            pay(gateway, order())
+            child = os.fork()
+            if child == 0:
+                os._exit(0 if pay(gateway, references[0]).approved else 1)
+            self.assertTrue(pay(gateway, references[1]).approved)
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+        self.assertEqual([len(booked(reference)) for reference in references], [1, 1])
 
     def test_many_threads_share_one_client(self) -> None:
         with client() as gateway, ThreadPoolExecutor(8) as pool:

@@ -12,6 +12,7 @@ Json = Mapping[str, Any]
 #: `gateway_status_code` of what is not known yet, and of every code that this version does not know.
 UNKNOWN_GATEWAY_STATUS = -99
 _KNOWN_GATEWAY_STATUSES = (0, 1, 2, 3)
+_LONGEST_NUMBER = 40
 
 
 class Unreadable(Exception):
@@ -191,7 +192,7 @@ def _read_details(body: object) -> TransactionDetails:
         reference=_text(details.get("reference")),
         transaction_type=TransactionType(_text(details.get("transaction_type"))),
         target_audit=None if target is None else _integer(target),
-        amount_details=AmountDetails(_cents(amount.get("total_amount")), _text(amount.get("currency"))),
+        amount_details=AmountDetails(_digits(amount.get("total_amount")), _text(amount.get("currency"))),
         payment_method=_object(details.get("payment_method", {})),
         directdebit_mode=_text_or_none(details.get("directdebit_mode")),
     )
@@ -206,7 +207,7 @@ def read_token(body: object) -> Token:
     whole = _object(body)
     return Token(
         # The specification's samples show it as a text.
-        id=int(whole["id"]) if str(whole.get("id", "")).isdecimal() else _integer(None),
+        id=_digits(whole.get("id")) if isinstance(whole.get("id"), str) else _integer(whole.get("id")),
         virtual_pan=_text(whole.get("virtual_pan")),
         preferred_name=_text(whole.get("preferred_name")),
         active=whole.get("active") is True,
@@ -278,8 +279,8 @@ def _integer(value: object) -> int:
     return value
 
 
-def _cents(value: object) -> int:
+def _digits(value: object) -> int:
     text = _text(value)
-    if not (text.isascii() and text.isdecimal()):
+    if not (text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER):
         raise Unreadable
     return int(text)

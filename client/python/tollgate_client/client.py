@@ -12,7 +12,7 @@ from urllib.parse import quote
 from .answers import Event, Transaction, read_event, read_search, read_transaction
 from .asking import Asking
 from .creation import BeforeSend
-from .errors import Cancelled, OutcomeUnknown, Unavailable
+from .errors import Cancelled, OutcomeUnknown, Refused, Unavailable
 from .gateway import Gateway
 from .memory import Begun, Ending, Memory
 from .observed import Observe
@@ -228,14 +228,20 @@ class Tollgate(Payments):
         cancel: threading.Event | None = None,
     ) -> Recovered:
         """What became of an operation of a process that has ended since; of one that may still be running it is not to be asked. Nothing is
-        sent again: without the card it could not be. Raises `OutcomeUnknown` when its time is up."""
+        sent again: without the card it could not be. Raises `OutcomeUnknown` when its time is up, and `Refused` where another operation's
+        transaction has its correlation ID."""
         settings = self._gateway.settings
         limit = settings.outcome_timeout_seconds if outcome_timeout_seconds is None else outcome_timeout_seconds
         patience = Patience(self._gateway, begun.operation, begun.correlation_id, cancel, limit)
         search = Search(self._gateway, begun, patience)
         # Whatever that process has sent, it sent before this client was made.
         search.may_arrive_until(self._made_at + settings.request_timeout_seconds)
-        found = search.outcome(None)
+        try:
+            found = search.outcome(None)
+        except Refused as refused:
+            # Another operation's transaction has its ID, so that this one was refused.
+            self._creations.refuse(begun, refused)
+            raise
         if found is not None:
             self._creations.end(begun, Ending("decided", found.audit, found.outcome.value))
             return Recovered("decided", begun, found)
@@ -246,12 +252,12 @@ class Tollgate(Payments):
 
     def recover_all(
         self, *, outcome_timeout_seconds: float | None = None, cancel: threading.Event | None = None
-    ) -> Iterator[Recovered | OutcomeUnknown]:
+    ) -> Iterator[Recovered | OutcomeUnknown | Refused]:
         """Everything that the memory has open, but for what this client has under way itself."""
         for begun in list(self._memory.open()) if self._memory is not None else ():
             if self._creations.is_under_way(begun.correlation_id):
                 continue
             try:
                 yield self.recover(begun, outcome_timeout_seconds=outcome_timeout_seconds, cancel=cancel)
-            except OutcomeUnknown as unknown:
-                yield unknown
+            except (OutcomeUnknown, Refused) as error:
+                yield error

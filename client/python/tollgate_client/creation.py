@@ -78,12 +78,15 @@ class Creations:
             self.end(begun, Ending("decided", created.audit, created.outcome.value))
             return created
         except Refused as refused:
-            codes = tuple(problem.error_code for problem in refused.problems)
-            self.end(begun, Ending("refused", error_codes=codes))
+            self.refuse(begun, refused)
             raise
         finally:
             with self._lock:
                 self._under_way.discard(correlation_id)
+
+    def refuse(self, begun: Begun, refused: Refused) -> None:
+        codes = tuple(problem.error_code for problem in refused.problems)
+        self.end(begun, Ending("refused", error_codes=codes))
 
     def end(self, begun: Begun, ending: Ending) -> None:
         """An outcome is an outcome, whether the memory can store it or not."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 import uuid
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from .transport import Answer, NoAnswer, NotSent, Payload, Transport
 LONGEST_RETRY_AFTER_SECONDS = 60.0
 # Certainly not processed, and worth another try: one that did not arrive whole in time, and too many requests.
 TRY_AGAIN = (408, 429)
+_AUDIT = re.compile("[1-9][0-9]{0,9}")
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ def _read_reply(answer: Answer, correlation_id: str) -> Reply:
         raise NoAnswer(f"{answer.status} to another request")
     try:
         body: Any = json.loads(answer.body) if answer.body else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         body = None
     problems = _problems(body) if answer.status >= 400 else ()
     is_ours = isinstance(body, dict) and (200 <= answer.status < 300 or answer.status >= 400 and problems)
@@ -139,16 +141,22 @@ def _read_reply(answer: Answer, correlation_id: str) -> Reply:
 
 def _problems(body: object) -> tuple[Problem, ...]:
     errors = body.get("errors") if isinstance(body, dict) else None
-    if not isinstance(errors, list) or not all(isinstance(error, dict) for error in errors):
+    if not isinstance(errors, list) or not all(_is_problem(error) for error in errors):
         return ()
     return tuple(
         Problem(
-            without_card_numbers(str(error.get("error_code", ""))),
+            without_card_numbers(error["error_code"]),
             without_card_numbers(str(error.get("error_message", ""))),
-            tuple(without_card_numbers(str(part)) for part in error.get("location") or ()),
+            tuple(without_card_numbers(str(part)) for part in error["location"]),
         )
         for error in errors
     )
+
+
+def _is_problem(error: object) -> bool:
+    if not isinstance(error, dict):
+        return False
+    return isinstance(error.get("error_code"), str) and isinstance(error.get("location"), list)
 
 
 def _audit_named(body: Json, location: str | None) -> int | None:
@@ -158,7 +166,7 @@ def _audit_named(body: Json, location: str | None) -> int | None:
     except Unreadable:
         named = location or ""
     last = named.rpartition("/")[2]
-    return int(last) if "/transactions/" in named and last.isascii() and last.isdecimal() else None
+    return int(last) if "/transactions/" in named and _AUDIT.fullmatch(last) else None
 
 
 def _seconds(text: str | None) -> float:

@@ -168,9 +168,9 @@ class Transport:
         except TimeoutError:
             connection.http.close()
             raise NoAnswer("timeout") from None
-        except (OSError, http.client.HTTPException):
+        except Exception:
             connection.http.close()
-            # The error itself goes no further: it may quote what came.
+            # Whatever it was, the request may have arrived. The error itself goes no further: it may quote what came.
             raise NoAnswer("broken") from None
         except BaseException:
             connection.http.close()
@@ -191,7 +191,9 @@ class Transport:
         while True:
             with self._lock:
                 if self._process != os.getpid():
-                    # After a fork both processes would read each other's answers.
+                    # After a fork both processes would read each other's answers. This closes only what is this one's.
+                    for inherited in self._idle:
+                        inherited.http.close()
                     self._idle, self._process = [], os.getpid()
                 if not self._idle:
                     return None

@@ -51,7 +51,7 @@ def verify_webhook(
         raise WebhookRejected("wrong_signature")
     try:
         event = read_event(json.loads(body))
-    except (ValueError, Unreadable):
+    except (ValueError, RecursionError, Unreadable):
         raise WebhookRejected("not_an_event") from None
     if event.id != message_id:
         raise WebhookRejected("not_an_event")
