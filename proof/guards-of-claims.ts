@@ -47,6 +47,13 @@ export const CLAIM_GUARDS: readonly Guard[] = [
     tests: [[CORRELATION_IDS, 'repeated with']],
   },
   {
+    name: 'correlation ID: a batch that fails because one is taken is claimed again without it',
+    file: 'src/transactions/claim.ts',
+    find: "if (!isUniqueViolation(error, 'correlation_id_once')) throw error;",
+    replace: 'if (isUniqueViolation(error)) throw error;',
+    tests: [[CORRELATION_IDS, 'repeated with']],
+  },
+  {
     name: 'correlation ID: a payment that lost it is not sent to the acquirer',
     file: CREATE,
     find: 'if (holder !== audit) throw correlationIdTaken(holder);',

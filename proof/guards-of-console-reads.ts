@@ -32,7 +32,7 @@ export const CONSOLE_READ_GUARDS: readonly Guard[] = [
   {
     name: 'figures: what lies before the days that are kept is not counted',
     file: COUNTING,
-    find: 'WHERE at.minute >= (SELECT minutes_from FROM figures_progress)',
+    find: 'WHERE minute >= (SELECT minutes_from FROM figures_progress)',
     replace: 'WHERE true',
     tests: [[FIGURES, 'days that are over']],
   },

@@ -37,7 +37,9 @@ export function columns<Entry>(
   const arrays = all.map(({ array }, index) => array(`$${after + index + 1}`)).join(', ');
   return {
     arrays,
-    rows: `unnest(${arrays}) AS ${alias}(${names.join(', ')})`,
+    // In the list of a SELECT, where they are read in step: in FROM each array would be put aside first, in a store of its own, which
+    // costs a short batch more than all the rest of its statement.
+    rows: `(SELECT ${all.map(({ array }, index) => `unnest(${array(`$${after + index + 1}`)}) AS ${names[index]}`).join(', ')}) AS ${alias}`,
     places: `unnest(${arrays}) WITH ORDINALITY AS ${alias}(${names.join(', ')}, place)`,
     last: after + all.length,
     encode: (entries) => all.map((column) => column.encode(entries)),

@@ -2,7 +2,7 @@
 
 import { openPenOf } from '../journal/pen.js';
 import { Batcher } from '../postgres/batcher.js';
-import type { Database } from '../postgres/database.js';
+import { type Database, isUniqueViolation } from '../postgres/database.js';
 import type { ShownBankAccount } from '../values/bank-account.js';
 import type { Histogram } from '../values/histogram.js';
 import type { Audit } from '../values/ids.js';
@@ -14,6 +14,7 @@ import {
   CLAIM_DIRECT_WITH_TOKENS,
   CLAIM_TARGETED,
   CLAIM_TARGETED_BY_OPERATORS,
+  CLAIM_UNTAKEN,
   HOLDERS_OF_CORRELATION_IDS,
   OPENED,
   TAKEN,
@@ -31,7 +32,11 @@ export interface BatchOptions {
   readonly lanes: number;
 }
 
+/** Clients that repeat what they sent come in crowds: after one of them, claims are ready for the next for so long. */
+const READY_FOR_REPEATS_MS = 10_000;
+
 export class Claims {
+  #readyForRepeatsUntilMs = 0;
   readonly #direct: Batcher<DirectClaim, boolean>;
   readonly #holders: Batcher<DirectClaim, Audit | undefined>;
   readonly #targeted: Batcher<TargetedClaim, Intent | undefined>;
@@ -75,7 +80,7 @@ export class Claims {
     const openers = claims.filter((claim) => claim.tokenId !== undefined);
     const values = [this.process.id, earliestEpoch(claims), ...ASKED.encode(claims)];
     const { rows } = await (openers.length === 0
-      ? this.database.query<Key>(CLAIM_DIRECT, values)
+      ? this.#insertDirect(values)
       : this.database.query<Key>(CLAIM_DIRECT_WITH_TOKENS, [
           ...values,
           ...OPENED.encode(this.#marked(openers)),
@@ -83,6 +88,19 @@ export class Claims {
     if (rows.length === claims.length) return unsorted.map(() => true);
     const won = new Set(rows.map(key));
     return unsorted.map((claim) => won.has(key(claim)));
+  }
+
+  async #insertDirect(values: readonly unknown[]): Promise<{ readonly rows: readonly Key[] }> {
+    if (performance.now() < this.#readyForRepeatsUntilMs)
+      return this.database.query<Key>(CLAIM_UNTAKEN, values);
+    try {
+      return await this.database.query<Key>(CLAIM_DIRECT, values);
+    } catch (error) {
+      // Nothing of the batch was stored.
+      if (!isUniqueViolation(error, 'correlation_id_once')) throw error;
+      this.#readyForRepeatsUntilMs = performance.now() + READY_FOR_REPEATS_MS;
+      return this.database.query<Key>(CLAIM_UNTAKEN, values);
+    }
   }
 
   #marked(openers: readonly DirectClaim[]): OpenedToken[] {

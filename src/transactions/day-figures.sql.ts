@@ -25,60 +25,78 @@ const CODE_OF_NEW = `CASE WHEN status IN ('unknown', 'pending') THEN '' WHEN sta
 const CODE_OF_EARLIER = `CASE WHEN earlier IN ('unknown', 'pending') THEN '' WHEN earlier = 'approved' AND status_now = 'declined' THEN '00'
         ELSE code_now END`;
 
+/** Of the transaction that an event is about. Row by row (`OFFSET 0`): a plan for many would read all that are stored. */
+const MADE = `
+      SELECT date_bin('1 minute', t.created_at, 'epoch') AS minute, t.created_at, t.currency, t.transaction_type, t.acquirer,
+        t.amount_cents, t.status AS status_now,
+        CASE WHEN t.bank_account IS NULL THEN coalesce(t.card_type, '') ELSE 'bankaccount' END AS method,
+        left(coalesce(t.response_code, ''), 32) AS code_now
+      FROM transaction t WHERE t.organisation_id = told.organisation_id AND t.audit = told.audit OFFSET 0`;
+
+/** A first event that decides: there is nothing before it, and what comes after it says so by its type. */
+const DECIDES_AT_ONCE = `version = 1 AND type IN ('transaction.approved', 'transaction.declined', 'transaction.error')`;
+
 /**
  * Counts the events of days $1, after position $2 and up to $3, so many at most ($4), and says how far it came. An event takes its
  * transaction out from under the status that it was counted under, if it was, and puts it under the new one. What has undone an
- * approval says so by its type; what else comes before another status is in `figures_undecided`.
+ * approval says so by its type; what else comes before another status is in `figures_undecided`. Nearly all are decided at once:
+ * those are added up before anything else is done with them.
  */
 export const COUNT_EVENTS: Statement = {
   name: 'count-events',
   text: `
     WITH taken AS MATERIALIZED (
-      SELECT position, created_at, organisation_id, subject, type FROM event_feed
+      SELECT position, created_at, organisation_id, merchant_id, subject AS audit, version, type FROM event_feed
       WHERE slot = ANY ($1::smallint[]) AND position > $2::bigint AND position <= $3::bigint ORDER BY position LIMIT $4
+    ), decided AS (
+      SELECT organisation_id, merchant_id, minute, currency, transaction_type, status, acquirer, method,
+        ${CODE_OF_NEW} AS response_code, count(*) AS count, sum(amount_cents) AS cents
+      FROM (
+        SELECT told.organisation_id, told.merchant_id, split_part(told.type, '.', 2) AS status, made.*
+        FROM taken told CROSS JOIN LATERAL (${MADE}) made
+        WHERE ${DECIDES_AT_ONCE}) first
+      GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
     ), told AS MATERIALIZED (
-      SELECT position, organisation_id, subject AS audit,
+      SELECT position, organisation_id, merchant_id, audit,
         CASE WHEN type = 'directdebit.returned' THEN 'declined' ELSE split_part(type, '.', 2) END AS status,
         type IN ('directdebit.returned', 'transaction.voided') AS undoes
-      FROM taken WHERE type = 'directdebit.returned' OR type LIKE 'transaction.%'
+      FROM taken
+      WHERE (type = 'directdebit.returned' OR type LIKE 'transaction.%') AND NOT (${DECIDES_AT_ONCE})
     ), changed AS MATERIALIZED (
-      SELECT told.organisation_id, told.audit, told.status, made.*,
+      SELECT told.organisation_id, told.merchant_id, told.audit, told.status, made.*,
         coalesce(lag(told.status) OVER of_subject, before.status, CASE WHEN told.undoes THEN 'approved' END) AS earlier,
         lead(told.status) OVER of_subject IS NULL AS last
-      FROM told
-      -- Row by row: nobody knows beforehand how many there are, and a plan for many would read all that are stored.
-      CROSS JOIN LATERAL (
-        SELECT t.created_at, m.mode, t.currency, t.transaction_type, t.acquirer, t.amount_cents, t.status AS status_now,
-          CASE WHEN t.bank_account IS NULL THEN coalesce(t.card_type, '') ELSE 'bankaccount' END AS method,
-          left(coalesce(t.response_code, ''), 32) AS code_now
-        FROM transaction t JOIN merchant m ON m.id = t.merchant_id
-        WHERE t.organisation_id = told.organisation_id AND t.audit = told.audit OFFSET 0) made
+      FROM told CROSS JOIN LATERAL (${MADE}) made
       LEFT JOIN LATERAL (
         SELECT u.status FROM figures_undecided u
         WHERE u.organisation_id = told.organisation_id AND u.audit = told.audit OFFSET 0) before ON true
       WINDOW of_subject AS (PARTITION BY told.organisation_id, told.audit ORDER BY told.position)
     ), counted AS MATERIALIZED (
-      SELECT organisation_id, created_at, mode, currency, transaction_type, status, acquirer, method,
-        ${CODE_OF_NEW} AS response_code, 1 AS count, amount_cents AS cents
-      FROM changed
-      UNION ALL
-      SELECT organisation_id, created_at, mode, currency, transaction_type, earlier, acquirer, method,
-        ${CODE_OF_EARLIER}, -1, -amount_cents
-      FROM changed WHERE earlier IS NOT NULL
+      SELECT each.*, m.mode
+      FROM (
+        SELECT * FROM decided
+        UNION ALL
+        SELECT organisation_id, merchant_id, minute, currency, transaction_type, status, acquirer, method,
+          ${CODE_OF_NEW}, 1, amount_cents
+        FROM changed
+        UNION ALL
+        SELECT organisation_id, merchant_id, minute, currency, transaction_type, earlier, acquirer, method,
+          ${CODE_OF_EARLIER}, -1, -amount_cents
+        FROM changed WHERE earlier IS NOT NULL) each
+      JOIN merchant m ON m.id = each.merchant_id
     ), by_minute AS (
       INSERT INTO figures_by_minute AS f (organisation_id, minute, mode, currency, transaction_type, status, count, cents)
-      SELECT whose.id, at.minute, mode, currency, transaction_type, status, sum(count), sum(cents)
-      FROM counted CROSS JOIN LATERAL (SELECT date_bin('1 minute', created_at, 'epoch') AS minute) at
-      CROSS JOIN LATERAL (VALUES (organisation_id), (0)) whose(id)
-      WHERE at.minute >= (SELECT minutes_from FROM figures_progress)
-      GROUP BY whose.id, at.minute, mode, currency, transaction_type, status HAVING sum(count) <> 0 OR sum(cents) <> 0
+      SELECT whose.id, minute, mode, currency, transaction_type, status, sum(count), sum(cents)
+      FROM counted CROSS JOIN LATERAL (VALUES (organisation_id), (0)) whose(id)
+      WHERE minute >= (SELECT minutes_from FROM figures_progress)
+      GROUP BY whose.id, minute, mode, currency, transaction_type, status HAVING sum(count) <> 0 OR sum(cents) <> 0
       ON CONFLICT (organisation_id, minute, mode, currency, transaction_type, status)
       DO UPDATE SET count = f.count + excluded.count, cents = f.cents + excluded.cents
     ), by_hour AS (
       INSERT INTO figures_by_hour AS f (organisation_id, hour, mode, currency, transaction_type, status, acquirer, method,
         response_code, count, cents)
       SELECT whose.id, at.hour, mode, currency, transaction_type, status, acquirer, method, response_code, sum(count), sum(cents)
-      FROM counted CROSS JOIN LATERAL (SELECT date_bin('1 hour', created_at, 'epoch') AS hour) at
+      FROM counted CROSS JOIN LATERAL (SELECT date_bin('1 hour', minute, 'epoch') AS hour) at
       CROSS JOIN LATERAL (VALUES (organisation_id), (0)) whose(id)
       WHERE at.hour >= (SELECT hours_from FROM figures_progress)
       GROUP BY whose.id, at.hour, mode, currency, transaction_type, status, acquirer, method, response_code
