@@ -1,26 +1,36 @@
 // After the compiler: the program and all that it is made of becomes a few files. To find, read and link the several hundred that
 // they are in the sources and in node_modules took most of the time in which a command starts.
-import { mkdirSync, renameSync, rmdirSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const PROGRAM = 'dist/program';
 
-/** Puts each file into its place at one go, the first one last: whoever starts meanwhile has a whole program, old or new. */
+/** Puts each file into its place at one go, what names the first one last: whoever starts meanwhile has a whole program, old or new. */
 const inPlace = {
   name: 'in-place',
   writeBundle({ dir }, files) {
     mkdirSync(PROGRAM, { recursive: true });
+    const names = Object.keys(files);
     const main = Object.values(files).find(({ isEntry }) => isEntry).fileName;
-    const parts = Object.keys(files).filter((name) => name !== main);
-    for (const name of [...parts, main]) renameSync(join(dir, name), join(PROGRAM, name));
+    writeFileSync(join(dir, 'files.json'), JSON.stringify({ main, names }));
+    for (const name of [...names, 'files.json']) renameSync(join(dir, name), join(PROGRAM, name));
     rmdirSync(dir);
+    const remember = "import('./bin/program.js').then((it) => it.rememberCompiled())";
+    execFileSync(process.execPath, ['-e', remember], { stdio: 'inherit' });
   },
 };
 
 export default [
   {
     input: 'dist/cli/main.js',
-    output: { dir: `${PROGRAM}-${process.pid}` },
+    // As scripts, since of modules Node 20 cannot keep what it has compiled (bin/program.js). A name stands for one content only.
+    output: {
+      dir: `${PROGRAM}-${process.pid}`,
+      format: 'cjs',
+      entryFileNames: '[name]-[hash].cjs',
+      chunkFileNames: '[name]-[hash].cjs',
+    },
     platform: 'node',
     plugins: [inPlace],
   },

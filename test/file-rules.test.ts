@@ -10,7 +10,7 @@ const LONGEST_FILE_LINES = 300;
 const CODE_FOLDERS = ['src', 'client/src', 'console/src', 'reference', 'test', 'testkit', 'proof', 'bench'];
 const MADE = ['.git', 'build', 'coverage', 'data', 'dist', 'node_modules'];
 /** The entry, which must run before anything is compiled, and what tools read. */
-const JAVASCRIPT = /^(bin\/tollgate\.js|(console\/)?\w+\.config\.js)$/;
+const JAVASCRIPT = /^(bin\/(tollgate|program)\.js|(console\/)?\w+\.config\.js)$/;
 const CODE = CODE_FOLDERS.flatMap(filesUnder).filter((path) => /\.tsx?$/.test(path));
 
 test('no file has a name that says nothing', () => {

@@ -58,16 +58,20 @@ export type Check = (value: unknown) => Problem[];
 
 const NOTHING: Check = () => [];
 
-/** Compiles a schema into a check whose problems are located under `root` (`body`, `query`, …). */
+/**
+ * A check by a schema, whose problems are located under `root` (`body`, `query`, …). It is compiled when it is first needed: all
+ * of them would be a good part of what a start takes.
+ */
 export function checker(root: string, schema: TSchema | undefined): Check {
   if (schema === undefined) return NOTHING;
-  const compiled = Compile(schema);
+  let compiled: ReturnType<typeof Compile> | undefined;
   const maps = mapsOf(schema);
   return (value) => {
     if (value === undefined) return [problem('field_missing', [root])];
     const crowded = maps.filter(({ path, limit }) => entriesAt(value, path) > limit);
     const tooMany = crowded.map(({ path, limit }) => tooManyEntries([root, ...path], limit));
     const rest = crowded.reduce<unknown>((whole, { path }) => emptied(whole, path), value);
+    compiled ??= Compile(schema);
     if (compiled.Check(rest)) return tooMany;
     const [, errors] = compiled.Errors(rest);
     const found = (errors as SchemaError[]).flatMap((error) => problemsOf(root, schema, error));

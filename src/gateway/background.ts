@@ -19,7 +19,7 @@ import { Sweep } from '../transactions/sweep.js';
 import type { KeyRenewal } from '../vault/renewal.js';
 import type { DatabaseWatch } from './database-watch.js';
 import type { Databases } from './databases.js';
-import { overwriteGarbage } from './garbage.js';
+import { keepGarbageYoung, overwriteGarbage } from './garbage.js';
 import { Loop } from './loop.js';
 import type { Settings } from './settings.js';
 import type { Vault } from './vault.js';
@@ -145,6 +145,7 @@ export class Background {
   }
 
   start(): void {
+    keepGarbageYoung();
     for (const loop of this.#all) loop.start();
   }
 

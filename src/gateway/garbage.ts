@@ -10,8 +10,13 @@ const ARRAY_BYTES = 64;
 /** Both halves of the young memory are gone through; what is alive stands in between. */
 const ENOUGH = 1.25;
 
-// A page of young memory on which most is alive would be made old as a whole, and what lies dead in between would stay there.
-setFlagsFromString('--no-page-promotion');
+/**
+ * Before the first request: a page of young memory on which most is alive would be made old as a whole, and what lies dead in between
+ * would stay there. Not before the program is loaded: V8 takes nothing that was compiled under other flags (bin/program.js).
+ */
+export function keepGarbageYoung(): void {
+  setFlagsFromString('--no-page-promotion');
+}
 
 const kept: unknown[] = new Array(64).fill(undefined);
 
