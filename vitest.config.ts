@@ -42,6 +42,7 @@ export default defineConfig({
     // Nothing is shown by how long a test takes: these only end what hangs, also on a machine that others starve.
     testTimeout: 150_000,
     hookTimeout: 150_000,
+    expect: { poll: { timeout: 20_000 } },
     // Two cores, and every file runs gateways of its own: more at once only makes them slow.
     maxWorkers: 4,
   },

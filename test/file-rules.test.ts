@@ -1,5 +1,6 @@
 // The rules for files: their names, their length, how they begin, and that they are TypeScript.
 import { readdirSync } from 'node:fs';
+import { parseAst } from 'rolldown/parseAst';
 import { test } from 'vitest';
 import { PROJECT_ROOT } from '../testkit/project.js';
 import { expectNone, filesUnder, read } from '../testkit/project-files.js';
@@ -9,7 +10,7 @@ const LONGEST_FILE_LINES = 300;
 /** Where files of ours lie. What tools make, and where it lies, is none of ours. */
 const CODE_FOLDERS = ['src', 'client/src', 'console/src', 'reference', 'test', 'testkit', 'proof', 'bench'];
 const MADE = ['.git', 'build', 'coverage', 'data', 'dist', 'node_modules'];
-/** The entry, which must run before anything is compiled, and what tools read. */
+/** The entry and what loads the program, which must run before anything is compiled, and what tools read. */
 const JAVASCRIPT = /^(bin\/(tollgate|program)\.js|(console\/)?\w+\.config\.js)$/;
 const CODE = CODE_FOLDERS.flatMap(filesUnder).filter((path) => /\.tsx?$/.test(path));
 
@@ -57,6 +58,38 @@ test('there is no JavaScript but the entry and what tools read', () => {
       .filter((path) => !/^client\/(dist|node_modules)\//.test(path))
       .filter((path) => /\.[cm]?js$/.test(path) && !JAVASCRIPT.test(path)),
     'Write TypeScript: proof/, bench/ and testkit/ are compiled by `npm run build:programs`.',
+  );
+});
+
+interface Node {
+  readonly type?: string;
+  readonly [member: string]: unknown;
+}
+
+function callsIn(tree: unknown): Node[] {
+  const calls: Node[] = [];
+  const left = [tree];
+  while (left.length > 0) {
+    const node = left.pop() as Node;
+    if (typeof node !== 'object' || node === null) continue;
+    if (node.type === 'CallExpression') calls.push(node);
+    left.push(...Object.values(node));
+  }
+  return calls;
+}
+
+test('no test waits with `vi` for as short as vitest does by itself', () => {
+  const isWait = ({ callee, arguments: given }: Node, text: string) => {
+    const { start, end } = callee as { start: number; end: number };
+    return /^vi\s*\.wait(For|Until)$/.test(text.slice(start, end)) && (given as unknown[]).length < 2;
+  };
+  expectNone(
+    [...filesUnder('test'), ...filesUnder('testkit')]
+      .filter((path) => /\.ts$/.test(path) && /vi\s*\.wait/.test(read(path)))
+      .filter((path) =>
+        callsIn(parseAst(read(path), { lang: 'ts' })).some((call) => isWait(call, read(path))),
+      ),
+    'A second is not enough where others work, too: give it { timeout: 20_000 }.',
   );
 });
 

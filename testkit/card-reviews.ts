@@ -14,7 +14,9 @@ type OnDatabase = Pick<TestGateway, 'sql'>;
 /** Has every merchant's cards looked at now. */
 async function begin({ sql }: OnDatabase): Promise<void> {
   // The rows of merchants are made when a gateway starts.
-  await vi.waitFor(async () => expect(await sql('SELECT FROM card_review LIMIT 1')).toHaveLength(1));
+  await vi.waitFor(async () => expect(await sql('SELECT FROM card_review LIMIT 1')).toHaveLength(1), {
+    timeout: 20_000,
+  });
   await sql(`UPDATE card_review SET next_at = '-infinity'`);
 }
 

@@ -137,7 +137,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   if (shareWith) await copyFile(join(dirname(shareWith.ledgerPath), KEY_FILE), join(dataDir, KEY_FILE));
   const environment = Object.fromEntries(
     Object.entries({
-      ACQUIRER_DEADLINE_MS: '400',
+      ACQUIRER_DEADLINE_MS: '1500',
       // A machine that is busy with many tests is slow: its database is not gone, and the gateway has not too much to do.
       DATABASE_TIMEOUT_MS: '15000',
       MAX_DELAY_MS: '3000',

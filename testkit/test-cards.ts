@@ -55,5 +55,5 @@ export const LOST_ANSWER_CARD = cardWithFault('03');
 export const LATE_ANSWER_CARD = cardWithFault('04');
 /** 05: approved, but the answer cannot be read. */
 export const UNREADABLE_ANSWER_CARD = cardWithFault('05');
-/** 06: approved, after two seconds. */
+/** 06: approved, after two seconds, or as many milliseconds as TOLLGATE_SIMULATOR_SLOW_MS says. */
 export const SLOW_CARD = cardWithFault('06');

@@ -7,18 +7,23 @@ import { Simulator } from './simulator/simulator.js';
 
 export interface LinkSettings {
   readonly simulatorLedger: string;
+  readonly simulatorSlowMs: number;
   readonly acquirerDeadlineMs: number;
 }
 
 /** For those who want to know the links, and open none. */
-const NOWHERE: LinkSettings = { simulatorLedger: '', acquirerDeadlineMs: 0 };
+const NOWHERE: LinkSettings = { simulatorLedger: '', simulatorSlowMs: 0, acquirerDeadlineMs: 0 };
 
 /** Made and not opened, which touches nothing. A further link is a folder beside this file and a line here. */
 export function makeLinks(
-  { simulatorLedger, acquirerDeadlineMs: deadlineMs }: LinkSettings,
+  { simulatorLedger, simulatorSlowMs: slowMs, acquirerDeadlineMs: deadlineMs }: LinkSettings,
   ledger = new SimulatorLedger(simulatorLedger),
 ): AcquirerLink[] {
-  return [new Simulator({ ledger, deadlineMs }), DirectDebit.toOwnBank(), DirectDebit.toSimulatedBank()];
+  return [
+    new Simulator({ ledger, deadlineMs, slowMs }),
+    DirectDebit.toOwnBank(),
+    DirectDebit.toSimulatedBank(),
+  ];
 }
 
 /** The links for cards that need not be added by anybody. */

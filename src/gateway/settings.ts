@@ -62,6 +62,7 @@ export interface Settings {
   readonly failedLogInsPerSecond: number;
   readonly searchTimeoutMs: number;
   readonly simulatorLedger: string;
+  readonly simulatorSlowMs: number;
   readonly keyEncryption: KeyEncryption;
   /** While another provider takes its place: who has wrapped what is there. */
   readonly previousKeyEncryption: KeyEncryption | undefined;
@@ -133,6 +134,7 @@ function readAll(variables: Variables): Omit<Settings, 'openSecrets'> {
     simulatorLedger: resolve(
       variables.text('TOLLGATE_SIMULATOR_LEDGER') ?? `${dataDir}/simulator-ledger.ndjson`,
     ),
+    simulatorSlowMs: integer('SIMULATOR_SLOW_MS', 2_000, 1, 120_000),
     keyEncryption: readKeyEncryption(variables),
     previousKeyEncryption: readPreviousKeyEncryption(variables),
     dataKeyLimits: {

@@ -196,10 +196,13 @@ describe('search by correlation ID', () => {
     const [waiting] = (await api.search('debit')).body.results;
     expect(waiting?.status.transaction_status_code).toBe('pending');
     await advance('9d');
-    await vi.waitFor(async () => {
-      const { status } = (await api.lookUp(body.audit)).body;
-      expect(status.transaction_status_code).toBe('approved');
-    });
+    await vi.waitFor(
+      async () => {
+        const { status } = (await api.lookUp(body.audit)).body;
+        expect(status.transaction_status_code).toBe('approved');
+      },
+      { timeout: 20_000 },
+    );
     expect(audits(await api.search('debit'))).toEqual([body.audit]);
     await advance('25h');
     expect(audits(await api.search('debit'))).toEqual([]);

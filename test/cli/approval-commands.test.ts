@@ -35,7 +35,7 @@ afterAll(() => gateway.close());
 const environment = (name: string, more: Readonly<Record<string, string>> = {}) => ({
   DATABASE_URL: gateway.databaseUrl,
   TOLLGATE_DATA_DIR: gateway.dataDir,
-  TOLLGATE_ACQUIRER_DEADLINE_MS: '400',
+  TOLLGATE_ACQUIRER_DEADLINE_MS: '1500',
   TOLLGATE_DATABASE_TIMEOUT_MS: '15000',
   TOLLGATE_OPERATOR: name,
   TOLLGATE_FOUR_EYES_ABOVE: '1000',

@@ -19,7 +19,7 @@ afterAll(() => gateway.close());
 const environment = (more: Readonly<Record<string, string>> = {}) => ({
   DATABASE_URL: gateway.databaseUrl,
   TOLLGATE_DATA_DIR: gateway.dataDir,
-  TOLLGATE_ACQUIRER_DEADLINE_MS: '400',
+  TOLLGATE_ACQUIRER_DEADLINE_MS: '1500',
   TOLLGATE_DATABASE_TIMEOUT_MS: '15000',
   ...more,
 });

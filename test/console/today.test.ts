@@ -223,7 +223,9 @@ describe('live', () => {
   test('a session that ends → its stream ends', async () => {
     const short = await signedIn(gateway, { role: 'viewer' });
     const ended = watch(short, '/live', () => false).catch(() => []);
-    await vi.waitFor(async () => expect((await short.post('/sign-out')).status).toBe(204));
+    await vi.waitFor(async () => expect((await short.post('/sign-out')).status).toBe(204), {
+      timeout: 20_000,
+    });
     await ended;
   });
 

@@ -69,7 +69,7 @@ const SESSIONS = [...read('src/gateway/databases.ts').matchAll(/#add\('[^']+', \
 const PREAUTHORISATION_DAYS = Number(
   /preauthorisation_days integer NOT NULL DEFAULT (\d+)/.exec(read('migrations/0001_gateway.sql'))?.[1],
 );
-const { correlationIdHours, acquirerDeadlineMs, host, port } = readSettings({});
+const { correlationIdHours, acquirerDeadlineMs, simulatorSlowMs, host, port } = readSettings({});
 const BODY_KIB = BODY_LIMIT_BYTES / 1024;
 const AMOUNT_DIGITS = String(MAX_AMOUNT_CENTS).length;
 const BANK_DIGITS = lengthsOf(ACCOUNT_NUMBER_PATTERN);
@@ -154,11 +154,7 @@ const SAID: readonly (readonly [page: string, words: string, ...numbers: number[
   ['docs/decisions.md', 'Only if more than # wait', constantIn(WAITING_FILE, 'MOST_WAITING_IN_ALL')],
   ['docs/decisions.md', 'is what is past # on one connection', constantIn(WAITING_FILE, 'ENOUGH_WAITING')],
   ['docs/decisions.md', 'cached for up to # seconds', seconds('src/merchants/callers.ts', 'STALE_MS')],
-  [
-    'docs/decisions.md',
-    'answered after # seconds',
-    seconds('src/acquirers/simulator/simulator.ts', 'SLOW_MS'),
-  ],
+  ['docs/decisions.md', 'answered after # seconds', simulatorSlowMs / 1_000],
   ['docs/operations.md', 'A burst of # seconds', seconds('src/transactions/room.ts', 'BURST_MS')],
   ['docs/operations.md', 'It uses up to # connections for each process', SESSIONS],
   ['docs/operations.md', 'moves them by # itself', constantIn(REGISTRY_FILE, 'AHEAD')],
@@ -213,7 +209,7 @@ const SAID: readonly (readonly [page: string, words: string, ...numbers: number[
   ['src/reference/template/introduction.html', 'for # hours after it was last decided', correlationIdHours],
   ['src/reference/template/introduction.html', 'within those # hours', correlationIdHours],
   ['README.md', 'After # seconds the gateway', acquirerDeadlineMs / 1_000],
-  ['README.md', 'approved after # seconds', seconds('src/acquirers/simulator/simulator.ts', 'SLOW_MS')],
+  ['README.md', 'approved after # seconds', simulatorSlowMs / 1_000],
   ['README.md', `http://${host}:#/v1`, port],
 ];
 

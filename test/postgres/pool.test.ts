@@ -1,4 +1,5 @@
 // Sessions that are shared: whoever waits for one has it when it becomes free, or hears that it did not in time.
+import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Database } from '../../src/postgres/database.js';
 import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
@@ -30,8 +31,12 @@ test('the process stands still for longer than one waits for a session → it ha
 });
 
 test('the only session is kept for longer → unavailable, and the next one has it again', async () => {
-  const kept = database.query({ name: '', text: 'SELECT pg_sleep(4.5)' });
+  const other = new pg.Client({ connectionString: own.url });
+  await other.connect();
+  await other.query('SELECT pg_advisory_lock(1)');
+  const kept = database.query({ name: '', text: 'SELECT pg_advisory_lock(1)' });
   await expect(database.query(ONE)).rejects.toThrow('not available');
+  await other.end();
   await kept;
   expect((await database.query(ONE)).rows).toEqual([{ one: 1 }]);
 });

@@ -73,6 +73,8 @@ async function gateway(): Promise<Scene> {
     TOLLGATE_PORT: '0',
     TOLLGATE_DATABASE_TIMEOUT_MS: '2000',
     TOLLGATE_RESOLVER_INTERVAL_MS: '50',
+    // No failover of ours takes longer.
+    TOLLGATE_SIMULATOR_SLOW_MS: '6000',
     // Everybody here works with the same sealed rows.
     TOLLGATE_KEY_ENCRYPTION_KEY: SEALING,
   });

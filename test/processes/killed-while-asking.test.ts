@@ -24,7 +24,7 @@ let unheardAttempts: Attempt[];
 
 beforeAll(async () => {
   shared = await installation();
-  const first = await shared.start({ ACQUIRER_DEADLINE_MS: '3000' });
+  const first = await shared.start({ ACQUIRER_DEADLINE_MS: '3000', SIMULATOR_SLOW_MS: '1' });
   const prepareAll = (pan: string) =>
     Promise.all(OPERATIONS.map((operation) => prepare(first.api, operation, pan)));
   [chargedAttempts, unheardAttempts] = await Promise.all([
@@ -40,7 +40,7 @@ beforeAll(async () => {
     const audit = await claimed(killed.api, attempt);
     await eventually(async () => (await shared.ledgerOf(audit))[0]);
   }
-  // All at once, since the acquirer hears of them two seconds after they were sent.
+  // All at once, since the acquirer hears of them some seconds after they were sent.
   answers.push(...unheardAttempts.map((attempt) => expect(send(killed.api, attempt)).rejects.toThrow()));
   await eventually(async () => (await shared.sql(IN_DOUBT)).length === 2 * OPERATIONS.length || undefined);
   await killed.crash();

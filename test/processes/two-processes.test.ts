@@ -71,7 +71,7 @@ test('refund, eighty of a twentieth at once → exactly twenty are accepted', as
 test('one waits for its acquirer longer than the dead are waited for → a third leaves that alone until the one is killed, and then resolves it', async () => {
   const [waiting] = gateways;
   // It looks as often as it can, and takes a process for dead sooner than the slow card is answered.
-  const eager = await shared.start({ PROCESS_TIMEOUT_MS: '1900', RESOLVER_INTERVAL_MS: '10' });
+  const eager = await shared.start({ PROCESS_TIMEOUT_MS: '4000', RESOLVER_INTERVAL_MS: '10' });
   const slow = await prepare(waiting.api, 'purchase', SLOW_CARD);
   const answer = send(waiting.api, slow);
   // Asked of the process that has it: an empty answer of another would have it refused.

@@ -220,6 +220,7 @@ test('the connection breaks while the answer is stored → the process keeps the
 test('whatever was held up or broken off → the acquirer has the same books', async () => {
   await vi.waitUntil(
     async () => (await gateway.sql(`SELECT FROM transaction WHERE status = 'unknown'`)).length === 0,
+    { timeout: 20_000 },
   );
   await expectBooksToAgree(gateway, async () => acquirer.entries);
 });

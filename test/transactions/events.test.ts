@@ -46,16 +46,18 @@ test.each([
 test('purchase in doubt that the acquirer knows → unknown, and approved once the resolver has asked', async () => {
   acquirer.nextFindings(() => answered('00'));
   const audit = await inDoubt();
-  await vi.waitFor(async () =>
-    expect(await told(audit)).toEqual(['transaction.unknown', 'transaction.approved']),
+  await vi.waitFor(
+    async () => expect(await told(audit)).toEqual(['transaction.unknown', 'transaction.approved']),
+    { timeout: 20_000 },
   );
 });
 
 test('purchase in doubt that is reversed → unknown, and error once the reversal is confirmed', async () => {
   acquirer.nextFindings(() => ({ kind: 'not_seen' }));
   const audit = await inDoubt();
-  await vi.waitFor(async () =>
-    expect(await told(audit)).toEqual(['transaction.unknown', 'transaction.error']),
+  await vi.waitFor(
+    async () => expect(await told(audit)).toEqual(['transaction.unknown', 'transaction.error']),
+    { timeout: 20_000 },
   );
 });
 

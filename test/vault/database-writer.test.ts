@@ -52,7 +52,7 @@ async function expectUnusable({ id, virtualPan }: NewToken): Promise<void> {
   expect([answer.status, answer.body.errors?.[0].error_code]).toEqual([422, 'token_not_usable']);
   expect(answer.body.audit).toBeUndefined();
   expect(await charges()).toBe(before);
-  await vi.waitUntil(async () => (await journalled(`token ${id}`)).length > 0);
+  await vi.waitUntil(async () => (await journalled(`token ${id}`)).length > 0, { timeout: 20_000 });
   expect(await journalled(`token ${id}`)).toEqual([{ actor: 'gateway:vault' }]);
   const lines = gateway
     .logged()

@@ -8,7 +8,6 @@ import type { Behaviour, LedgerEntry, SimulatorLedger } from './ledger.js';
 import { approves, decision, responseMessage } from './response-codes.js';
 
 const LATE_BY_MS = 2_000;
-const SLOW_MS = 2_000;
 
 /** A promise of its own for each request: a shared one would keep every request that ever waited for it. */
 const never = () => new Promise<never>(() => {});
@@ -78,6 +77,8 @@ export interface SimulatorOptions {
   readonly ledger: SimulatorLedger;
   /** How long the gateway waits: a late answer comes after that. */
   readonly deadlineMs: number;
+  /** After which the slow card is answered. */
+  readonly slowMs: number;
 }
 
 export class Simulator implements AcquirerLink {
@@ -86,10 +87,12 @@ export class Simulator implements AcquirerLink {
   readonly simulated = true;
   readonly #ledger: SimulatorLedger;
   readonly #deadlineMs: number;
+  readonly #slowMs: number;
 
-  constructor({ ledger, deadlineMs }: SimulatorOptions) {
+  constructor({ ledger, deadlineMs, slowMs }: SimulatorOptions) {
     this.#ledger = ledger;
     this.#deadlineMs = deadlineMs;
+    this.#slowMs = slowMs;
   }
 
   open(): Promise<void> {
@@ -133,7 +136,7 @@ export class Simulator implements AcquirerLink {
         await process();
         return { kind: 'unknown', reason: 'unreadable' };
       case '06':
-        await sleep(SLOW_MS);
+        await sleep(this.#slowMs);
         return process();
       default:
         return process();
