@@ -100,7 +100,7 @@ test('two links of one name → the later one has its place', () => {
 });
 
 test('the registry → a simulator and two banks, each under a name of its own; the simulated ones are test', () => {
-  const links = makeLinks({ simulatorLedger: '/nowhere/at/all', acquirerDeadlineMs: 1 });
+  const links = makeLinks({ simulatorLedger: '/nowhere/at/all', simulatorSlowMs: 0, acquirerDeadlineMs: 1 });
   expect(links.map(({ name, mode }) => [name, mode])).toEqual([
     ['simulator', 'test'],
     ['directdebit', 'of_merchant'],
