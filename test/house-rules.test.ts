@@ -21,6 +21,7 @@ const FOLDERS = [
   'webhooks',
   'sign-in',
   'admin',
+  'demo',
   'api',
   'http',
   'operators',

@@ -116,6 +116,8 @@ export function start(
         ...environmentWithoutSettings(),
         NODE_ENV: 'production',
         TOLLGATE_CONSOLE_PORT: '0',
+        // Made-up trade is for those who look at it.
+        TOLLGATE_DEMO_DAYS: '0',
         ...environment,
       },
       stdio: ['ignore', 'pipe', 'pipe', ...(onMessage ? (['ipc'] as const) : [])],

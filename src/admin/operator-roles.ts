@@ -139,6 +139,8 @@ const TASKS = {
   'journal key': can('viewer', 'nobody'),
 
   'event status': can('viewer', 'nobody'),
+
+  'demo fill': can('administrator', 'installation'),
 } as const satisfies Record<string, Permission>;
 
 export type Task = keyof typeof TASKS;

@@ -6,6 +6,7 @@ import { addArchiveCommand } from './archive.js';
 import { addBackupCommands } from './backup.js';
 import { addCardCommands } from './cards.js';
 import { addClockCommands } from './clock.js';
+import { addDemoCommands } from './demo.js';
 import { addDirectDebitCommands } from './directdebit.js';
 import { addDoctorCommand } from './doctor.js';
 import { explain } from './errors.js';
@@ -89,5 +90,6 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addOperatorCommands(program);
   addJournalCommand(program);
   addEventCommands(program);
+  addDemoCommands(program);
   return program;
 }

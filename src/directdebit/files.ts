@@ -104,7 +104,7 @@ export class DirectDebitFiles {
         atMs,
         processingDay,
         clearedAtMs,
-        JSON.stringify(settingsOf(entry, simulated)),
+        JSON.stringify(settingsOfFile(entry, simulated)),
         MOST_CENTS,
         !toBeWritten,
         simulated,
@@ -227,7 +227,7 @@ export class DirectDebitFiles {
 }
 
 /** What the file says of its merchant: of a test merchant that it is a test, and of a simulated one no bank that exists. */
-function settingsOf(entry: DirectEntry, simulated: boolean): DirectEntrySettings {
+export function settingsOfFile(entry: DirectEntry, simulated: boolean): DirectEntrySettings {
   const { mode, bank, userName, userId, description, traceBsb, traceAccount, remitter } = entry;
   const marked = (text: string, width: number) =>
     mode === 'live' ? text : `TEST ${text.replace(/^TEST( +|$)/, '')}`.slice(0, width).trimEnd();

@@ -12,7 +12,7 @@ import type { Lodged } from './lodgement-reference.js';
 import { FIND_RETURNED, LISTED, RETURN_ITEMS, RETURN_REFUNDS, SENT_BACK } from './returns.sql.js';
 
 /** What the banks mean by their return codes. */
-const MEANINGS: Readonly<Record<number, string>> = {
+export const RETURN_MEANINGS: Readonly<Record<number, string>> = {
   1: 'Invalid BSB number',
   2: 'Payment stopped',
   3: 'Account closed',
@@ -101,7 +101,7 @@ async function decline(
 ): Promise<Declined[]> {
   if (returns.length === 0) return [];
   const listed = returns.map(({ organisationId, audit, code }) => {
-    return { organisationId, audit, code, message: MEANINGS[code] ?? 'Returned' };
+    return { organisationId, audit, code, message: RETURN_MEANINGS[code] ?? 'Returned' };
   });
   const { rows } = await connection.query<Declined>(statement, [...calendar, ...LISTED.encode(listed)]);
   return rows;

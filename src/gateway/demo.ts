@@ -6,13 +6,12 @@ import { addOperator, linkOperator, listOperators } from '../admin/operators.js'
 import { addOrganisation } from '../admin/organisations.js';
 import { setSurcharges } from '../admin/surcharges.js';
 import { addUser, isSecretOf, listUsers } from '../admin/users.js';
+import { DEMO_ORGANISATION, DEMO_USERNAME } from '../demo/organisation.js';
 import { type CredentialKey, makeSecret } from '../merchants/credentials.js';
 import type { Database, Queryable } from '../postgres/database.js';
 import { Refusal } from '../values/refusal.js';
 import { LOCK_DEMO } from './demo.sql.js';
 
-export const DEMO_USERNAME = 'demo';
-export const DEMO_ORGANISATION = 'Demo';
 const DEMO_OPERATOR = 'operator:demo';
 
 export interface Demo {

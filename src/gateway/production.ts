@@ -1,9 +1,9 @@
 // What a gateway for real payments must not be started with. Every problem at once, each in a line that says what to do.
 import { url as debuggerAddress } from 'node:inspector';
+import { DEMO_ORGANISATION, DEMO_USERNAME } from '../demo/organisation.js';
 import { Database } from '../postgres/database.js';
 import { isLoopback } from '../values/network.js';
 import { loginsOf, problemsOfEncryption, reasonOf } from './connection.js';
-import { DEMO_ORGANISATION, DEMO_USERNAME } from './demo.js';
 import { DEMO_USER, LOGIN } from './production.sql.js';
 import { type Settings, SettingsError } from './settings.js';
 

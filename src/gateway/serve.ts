@@ -13,6 +13,7 @@ import { connect, type Logins, type Progress, SILENT, unsafeDatabases } from './
 import { type OpenConsole, openConsole } from './console-site.js';
 import { consoleUrlOf } from './console-url.js';
 import { demoAt, demoCurl, demoLink, demoWorks, makeDemo } from './demo.js';
+import { makeHistory } from './demo-history.js';
 import { type Gateway, startGateway } from './gateway.js';
 import { checkKey, openKeyProvider } from './key-encryption.js';
 import { type Log, makeLog } from './log.js';
@@ -92,6 +93,7 @@ async function runPrimary(
     const consoleUrl = operators && consoleUrlOf(settings, operators.url);
     await announce(settings, gateway, { demoWorks, log, site, consoleUrl });
     if (operators !== undefined) log.info({ url: operators.url }, 'listening for operators');
+    stack.opened(makeHistory(settings, connection.logins.operating, log), (history) => history);
   });
   log.info({ signal: await stop }, 'stopping');
   await stack.close();

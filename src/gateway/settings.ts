@@ -34,6 +34,8 @@ export interface Settings {
   /** Where spans are sent. Undefined: nowhere. */
   readonly otlp: OtlpSettings | undefined;
   readonly demo: boolean;
+  /** How many days of made-up trade the demo has from the beginning. */
+  readonly demoDays: number;
   readonly logLevel: string;
   /** Who runs a command, by name. */
   readonly operator: string | undefined;
@@ -108,6 +110,7 @@ function readAll(variables: Variables): Omit<Settings, 'openSecrets'> {
     demo:
       variables.choice('TOLLGATE_DEMO', ['true', 'false'], databaseUrl === undefined ? 'true' : 'false') ===
       'true',
+    demoDays: integer('DEMO_DAYS', 9, 0, 120),
     operator: variables.text('TOLLGATE_OPERATOR'),
     fourEyesAboveCents: readFourEyes(variables),
     logLevel: variables.choice('TOLLGATE_LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent'], 'info'),

@@ -32,6 +32,7 @@ export type JournalAction =
   | 'settlement.exported'
   | 'clock.advanced'
   | 'clock.reset'
+  | 'demo.filled'
   | 'customer.created'
   | 'customer.updated'
   | 'customer.deleted'

@@ -69,7 +69,7 @@ const FOR_SETTLEMENT = `t.transaction_type, t.target_audit, t.amount_cents, t.cu
         t.bank_account IS NOT NULL AS direct_debit, t.settlement_date`;
 
 /** Followed by rows. Entries are never changed: what is undone later is another entry. */
-const INTO_SETTLEMENT = `
+export const INTO_SETTLEMENT = `
       INSERT INTO settlement_entry (organisation_id, merchant_id, audit, target_audit, settlement_date, transaction_type,
         payment_method, card_type, currency, acquirer, amount_cents)`;
 

@@ -54,6 +54,11 @@ const REFUSALS = {
       : `organisation ${organisation} has no merchants`,
   several_organisations: () => 'there are several organisations; name one of them, or a merchant',
 
+  demo_absent: () =>
+    'this is no demo: only an installation that `serve` has made as one is filled with made-up trade',
+  demo_has_live_merchants: () =>
+    'there is a live merchant here: made-up trade has no place beside real payments',
+
   transaction_not_found: ({ audit }: { audit: number }) => `there is no transaction ${audit}`,
   audit_in_several_organisations: ({
     audit,

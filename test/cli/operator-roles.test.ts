@@ -151,6 +151,7 @@ const LINES: Readonly<Record<Task, string>> = {
   'journal list': 'journal list --merchant 1',
   'journal key': 'journal key',
   'event status': 'event status',
+  'demo fill': 'demo fill',
 };
 
 const TASKS = Object.keys(LINES) as Task[];

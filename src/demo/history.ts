@@ -1,0 +1,151 @@
+// The demo's history: days of trade that have never been, stored as if they had, so that a newcomer's console has something to show.
+// Transactions, events, settlement, direct debits, vault and the simulated acquirer's ledger agree about it.
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { type LedgerEntry, SimulatorLedger } from '../acquirers/simulator/ledger.js';
+import { addTradedDebits, type TradedDebit } from '../directdebit/traded-items.js';
+import { journal } from '../journal/journal.js';
+import type { CredentialKey } from '../merchants/credentials.js';
+import type { Database } from '../postgres/database.js';
+import { acquirerReferences } from '../transactions/acquirer-reference.js';
+import { REVIEW_CARDS_AGAIN } from '../transactions/card-destruction.sql.js';
+import { gatewayTime } from '../transactions/gateway-clock.js';
+import { addTraded, reserveAudits, type Settled, type Told, tradedSoFar } from '../transactions/traded.js';
+import type { Audit } from '../values/ids.js';
+import { settlementCutOff } from '../values/settlement.js';
+import type { KeyProvider } from '../vault/key-provider.js';
+import { DataKeys } from '../vault/keys.js';
+import type { Draft } from './draft.js';
+import { HISTORY_INSTALLATION, LOCK_HISTORY } from './history.sql.js';
+import { ledgerEntries } from './ledger-entries.js';
+import { members } from './members.js';
+import { checkDemo, historyOwner } from './organisation.js';
+import { type RowParts, rowOf } from './rows.js';
+import { tradeIn } from './trade.js';
+import { underWay } from './under-way.js';
+import { windowsOf } from './windows.js';
+
+export interface HistoryWish {
+  readonly provider: KeyProvider;
+  readonly key: CredentialKey;
+  /** The simulated acquirer's file. */
+  readonly ledger: string;
+  /** How many days back. */
+  readonly days: number;
+  /** Whether some are in doubt at the end, and some wait for the bank. */
+  readonly unfinished: boolean;
+}
+
+export interface FilledHistory {
+  /** Settlement days of which something was filled. */
+  readonly days: number;
+  readonly transactions: number;
+  readonly events: number;
+  readonly customers: number;
+  readonly inDoubt: number;
+}
+
+const SEALED_AT_ONCE = 250;
+
+/** What is there already stays as it is: it can be done again, and killed. */
+export async function fillHistory(
+  database: Database,
+  operator: string,
+  wish: HistoryWish,
+): Promise<FilledHistory> {
+  await checkDemo(database);
+  const keys = new DataKeys(database, wish.provider);
+  const owner = await historyOwner(database, operator, wish.key);
+  const { added, tokenOf } = await members(database, keys, owner);
+  const ledger = await SimulatorLedger.open(wish.ledger);
+  try {
+    const { organisationId } = owner;
+    const { rows } = await database.query<{ installation: string }>(HISTORY_INSTALLATION);
+    const referenceOf = acquirerReferences(rows[0] as { installation: string });
+    const filled = await database.transaction(async (connection) => {
+      await connection.query(LOCK_HISTORY);
+      const nowMs = await gatewayTime(connection);
+      const { days, newestMs, inDoubt } = await tradedSoFar(connection, organisationId);
+      const windows = windowsOf(nowMs, wish.days, { days, newestMs: newestMs ?? undefined });
+      const made = tradeIn({ windows, nowMs });
+      const open = windows.at(-1);
+      if (wish.unfinished && !inDoubt && open !== undefined) made.push(...underWay(open, nowMs));
+      const drafts = made.filter(({ shop }) => owner.merchants.has(shop.kind));
+      // Apart from the transaction: should it fail, nobody gets these audits again, under which the acquirer may know something.
+      const first = drafts.length === 0 ? 0 : await reserveAudits(database, organisationId, drafts.length);
+      const audits = new Map(drafts.map((draft, index) => [draft, (first + index) as Audit]));
+      const parts: RowParts = { owner, keys, tokenOf, audits };
+      const traded = [];
+      for (const [index, draft] of drafts.entries()) {
+        traded.push({ draft, row: await rowOf(draft, parts) });
+        // A payment that comes meanwhile does not wait for all of them.
+        if (index % SEALED_AT_ONCE === 0) await yieldToOthers();
+      }
+      const told = traded.flatMap(({ draft, row }) =>
+        draft.told.map(({ type, atMs }, index): Told => ({ ...row, version: index + 1, type, atMs })),
+      );
+      const settled = traded.flatMap(({ draft, row }) =>
+        draft.settles.map((settles): Settled => ({ traded: row, ...settles })),
+      );
+      await addTraded(
+        connection,
+        traded.map(({ row }) => row),
+        told,
+        settled,
+      );
+      const debits = traded.flatMap(({ draft, row }) => debitOf(draft, row));
+      for (const merchantId of owner.merchants.values())
+        await addTradedDebits(
+          connection,
+          debits.filter((debit) => debit.merchantId === merchantId),
+        );
+      for (const merchantId of owner.merchants.values())
+        await connection.query(REVIEW_CARDS_AGAIN, [merchantId]);
+      const detail = `${drafts.length} transactions on ${windows.length} days`;
+      if (drafts.length > 0)
+        await journal(connection, { actor: operator, action: 'demo.filled', organisationId, detail });
+      // Last: should the commit fail, the ledger knows more than the gateway, under references that are never used.
+      await append(
+        ledger,
+        drafts.flatMap((draft) =>
+          ledgerEntries(draft, (each) => referenceOf(organisationId, audits.get(each) as Audit)),
+        ),
+      );
+      return {
+        days: windows.length,
+        transactions: drafts.length,
+        events: told.length,
+        inDoubt: drafts.filter(({ status }) => status === 'unknown').length,
+      };
+    });
+    await keys.recordSeals();
+    return { ...filled, customers: added };
+  } finally {
+    ledger.close();
+  }
+}
+
+function debitOf(
+  { item }: Draft,
+  row: Pick<TradedDebit, 'organisationId' | 'merchantId' | 'audit' | 'amountCents'>,
+): TradedDebit[] {
+  if (item === undefined) return [];
+  const { organisationId, merchantId, audit, amountCents } = row;
+  const { day, state, returnCode, nextMs } = item;
+  return [
+    {
+      organisationId,
+      merchantId,
+      audit,
+      amountCents,
+      day,
+      closesMs: settlementCutOff(day),
+      state,
+      returnCode,
+      nextMs,
+    },
+  ];
+}
+
+async function append(ledger: SimulatorLedger, entries: readonly LedgerEntry[]): Promise<void> {
+  await Promise.all(entries.map((entry) => ledger.append(entry)));
+}

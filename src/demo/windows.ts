@@ -1,0 +1,58 @@
+// Which parts of the past the demo's history fills. A settlement day that is closed and has anything in it stays as it is; the
+// open one is filled up to now, from where it was filled before.
+import { previousBusinessDay } from '../values/business-days.js';
+import { settlementCutOff, settlementDay } from '../values/settlement.js';
+import { sydneyTimestamp } from '../values/sydney.js';
+
+const DAY_MS = 86_400_000;
+/** A payment so close to the close of a day could be decided after it. */
+export const BEFORE_CLOSE_MS = 20_000;
+
+/** A settlement day, or the part of it that is to be filled. */
+export interface Window {
+  readonly day: string;
+  /** The close of the day before. */
+  readonly opensMs: number;
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+export interface Wanted {
+  readonly windows: readonly Window[];
+  /** The gateway's time. */
+  readonly nowMs: number;
+}
+
+/** What is there already. */
+export interface Filled {
+  /** Settlement days with anything in them. */
+  readonly days: readonly string[];
+  /** When the newest transaction was made. */
+  readonly newestMs: number | undefined;
+}
+
+/** The oldest first. */
+export function windowsOf(nowMs: number, days: number, { days: filled, newestMs }: Filled): Window[] {
+  const windows: Window[] = [];
+  const today = settlementDay(nowMs);
+  for (let day = today; ; day = previousBusinessDay(day)) {
+    const opensMs = settlementCutOff(previousBusinessDay(day));
+    const untilMs = Math.min(settlementCutOff(day), nowMs);
+    if (untilMs <= nowMs - days * DAY_MS) return windows.reverse();
+    if (day === today)
+      windows.push({ day, opensMs, fromMs: Math.max(opensMs, (newestMs ?? 0) + 1), untilMs });
+    else if (!filled.includes(day)) windows.push({ day, opensMs, fromMs: opensMs, untilMs });
+  }
+}
+
+/** Whether something can happen then: within a part that is being filled. What is there already stays as it is. */
+export function isOpen({ windows }: Wanted, atMs: number): boolean {
+  return windows.some(({ fromMs, untilMs }) => atMs >= fromMs && atMs < untilMs - BEFORE_CLOSE_MS);
+}
+
+/** Of a week in Sydney; Monday is 0. */
+export function hourIn(instantMs: number): { readonly weekday: number; readonly hour: number } {
+  const sydney = sydneyTimestamp(instantMs);
+  const weekday = (new Date(`${sydney.slice(0, 10)}T00:00:00Z`).getUTCDay() + 6) % 7;
+  return { weekday, hour: Number(sydney.slice(11, 13)) };
+}

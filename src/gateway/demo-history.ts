@@ -1,0 +1,35 @@
+// The demo's history, made while the gateway serves already: a newcomer's first purchase waits for none of it.
+import type { Logger } from 'pino';
+import { fillHistory } from '../demo/history.js';
+import { givePen, JournalPen } from '../journal/pen.js';
+import { Database } from '../postgres/database.js';
+import { Refusal } from '../values/refusal.js';
+import { credentialKey, journalKey } from './callers.js';
+import { openKeyProvider } from './key-encryption.js';
+import type { Settings } from './settings.js';
+
+const ACTOR = 'operator:demo';
+
+/** Ends when it is made, or could not be. That is no reason not to serve. */
+export async function makeHistory(settings: Settings, url: string, log: Logger): Promise<void> {
+  const { demo, demoDays: days, simulatorLedger: ledger } = settings;
+  if (!demo || days === 0) return;
+  const database = new Database(url, { maxConnections: 2, applicationName: 'tollgate-demo', patient: true });
+  try {
+    const provider = await openKeyProvider(settings, database);
+    givePen(database, new JournalPen(await journalKey(database, provider)));
+    const key = await credentialKey(database, provider);
+    // Nothing that goes on by itself: whoever moves the demo's clock can move it back.
+    const filled = await fillHistory(database, ACTOR, { provider, key, ledger, days, unfinished: false });
+    const { transactions, customers } = filled;
+    if (transactions > 0) log.info({ transactions, customers }, 'demo filled with made-up trade');
+  } catch (error) {
+    if (error instanceof Refusal) log.info({ reason: error.message }, 'demo not filled with made-up trade');
+    else {
+      const { name, code } = error as { name?: string; code?: string };
+      log.warn({ name, code }, 'demo not filled with made-up trade');
+    }
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,135 @@
+import { INTO_EVENTS } from '../events/events.sql.js';
+import {
+  bigint,
+  columns,
+  date,
+  float,
+  integer,
+  json,
+  optionalBytes,
+  optionalText,
+  smallint,
+  text,
+} from '../postgres/columns.js';
+import type { Statement } from '../postgres/database.js';
+import { INTO_SETTLEMENT } from './status.sql.js';
+import type { Settled, Told, Traded } from './traded.js';
+
+/** Nobody else gives out these audits. */
+export const RESERVE_AUDITS: Statement = {
+  name: '',
+  text: `
+    UPDATE organisation SET next_audit = next_audit + $2 WHERE id = $1
+    RETURNING (next_audit - $2)::integer AS first`,
+};
+
+/** Until the end of the transaction no settlement day closes. */
+export const HOLD_SETTLEMENT_DAYS: Statement = {
+  name: '',
+  text: `SELECT pg_advisory_xact_lock_shared(hashtext('tollgate settlement'))`,
+};
+
+/** Which settlement days of an organisation have anything in them, and when its newest transaction was made. */
+export const TRADED_SO_FAR: Statement = {
+  name: '',
+  text: `
+    SELECT ARRAY(SELECT DISTINCT settlement_date::text FROM settlement_entry WHERE organisation_id = $1) AS days,
+      (SELECT round(extract(epoch FROM max(created_at)) * 1000)::bigint FROM transaction WHERE organisation_id = $1) AS "newestMs",
+      EXISTS (SELECT FROM transaction WHERE organisation_id = $1 AND resolve_at IS NOT NULL) AS "inDoubt"`,
+};
+
+export const TRADED = columns<Traded>('traded', {
+  organisation_id: integer(({ organisationId }) => organisationId),
+  merchant_id: integer(({ merchantId }) => merchantId),
+  audit: integer(({ audit }) => audit),
+  target_audit: integer(({ targetAudit }) => targetAudit),
+  transaction_type: text(({ transactionType }) => transactionType),
+  correlation_id: text(({ correlationId }) => correlationId),
+  reference: text(({ reference }) => reference),
+  created_ms: float(({ createdMs }) => createdMs),
+  decided_ms: float(({ decidedMs }) => decidedMs),
+  amount_cents: bigint(({ amountCents }) => amountCents),
+  currency: text(({ currency }) => currency),
+  acquirer: text(({ acquirer }) => acquirer),
+  card_mask: optionalText(({ cardMask }) => cardMask),
+  card_type: optionalText(({ cardType }) => cardType),
+  bank_account: json(({ bankAccount }) => bankAccount),
+  token_id: integer(({ tokenId }) => tokenId),
+  user_id: integer(({ userId }) => userId),
+  status: text(({ status }) => status),
+  gateway_status_code: smallint(({ gatewayStatusCode }) => gatewayStatusCode),
+  response_code: optionalText(({ responseCode }) => responseCode),
+  response_message: optionalText(({ responseMessage }) => responseMessage),
+  authorisation_code: optionalText(({ authorisationCode }) => authorisationCode),
+  preauthorisation_code: optionalText(({ preauthorisationCode }) => preauthorisationCode),
+  settlement_date: date(({ settlementDate }) => settlementDate),
+  voidable_until_ms: float(({ voidableUntilMs }) => voidableUntilMs),
+  completable_until_ms: float(({ completableUntilMs }) => completableUntilMs),
+  refunded_cents: bigint(({ refundedCents }) => refundedCents),
+  completed_cents: bigint(({ completedCents }) => completedCents),
+  completed_by: integer(({ completedBy }) => completedBy),
+  voided_by: integer(({ voidedBy }) => voidedBy),
+  resolve_attempts: integer(({ resolveAttempts }) => resolveAttempts),
+  resolve_at_ms: float(({ resolveAtMs }) => resolveAtMs),
+  version: integer(({ version }) => version),
+  sealed: optionalBytes(({ sealed }) => sealed),
+  key_version: integer(({ keyVersion }) => keyVersion),
+  attestation: optionalBytes(({ attestation }) => attestation),
+});
+
+export const ADD_TRADED: Statement = {
+  name: '',
+  text: `
+    INSERT INTO transaction (organisation_id, merchant_id, audit, target_audit, transaction_type, correlation_id, reference,
+      created_at, decided_at, amount_cents, currency, acquirer, card_mask, card_type, bank_account, token_id, user_id, status,
+      gateway_status_code, response_code, response_message, authorisation_code, preauthorisation_code, settlement_date,
+      voidable_until, completable_until, refunded_cents, completed_cents, completed_by, voided_by, resolve_attempts, resolve_at,
+      version, payment_details_sealed, payment_details_key_version, attestation)
+    SELECT organisation_id, merchant_id, audit, target_audit, transaction_type, correlation_id, reference,
+      to_timestamp(created_ms / 1000), to_timestamp(decided_ms / 1000), amount_cents, currency, acquirer, card_mask, card_type,
+      bank_account::json, token_id, user_id, status, gateway_status_code, response_code, response_message, authorisation_code,
+      preauthorisation_code, settlement_date, to_timestamp(voidable_until_ms / 1000), to_timestamp(completable_until_ms / 1000),
+      refunded_cents, completed_cents, completed_by, voided_by, resolve_attempts, to_timestamp(resolve_at_ms / 1000), version,
+      decode(sealed, 'base64'), key_version, decode(attestation, 'base64')
+    FROM ${TRADED.rows}`,
+};
+
+export const TOLD = columns<Told>('told', {
+  organisation_id: integer(({ organisationId }) => organisationId),
+  merchant_id: integer(({ merchantId }) => merchantId),
+  audit: integer(({ audit }) => audit),
+  version: integer(({ version }) => version),
+  type: text(({ type }) => type),
+  at_ms: float(({ atMs }) => atMs),
+  user_id: integer(({ userId }) => userId),
+});
+
+/** In the order in which it happened, which is the order of the feed. */
+export const TELL_TRADED: Statement = {
+  name: '',
+  text: `${INTO_EVENTS}
+    SELECT organisation_id, merchant_id, audit, version, type, to_timestamp(at_ms / 1000), user_id
+    FROM ${TOLD.rows} ORDER BY at_ms, audit, version`,
+};
+
+export const SETTLED = columns<Settled>('settled', {
+  organisation_id: integer(({ traded }) => traded.organisationId),
+  merchant_id: integer(({ traded }) => traded.merchantId),
+  audit: integer(({ traded }) => traded.audit),
+  target_audit: integer(({ traded }) => traded.targetAudit),
+  settlement_date: date(({ day }) => day),
+  transaction_type: text(({ type }) => type),
+  payment_method: text(({ traded }) => (traded.bankAccount === undefined ? 'creditcard' : 'bankaccount')),
+  card_type: optionalText(({ traded }) => traded.cardType),
+  currency: text(({ traded }) => traded.currency),
+  acquirer: text(({ traded }) => traded.acquirer),
+  amount_cents: bigint(({ cents }) => cents),
+});
+
+export const SETTLE_TRADED: Statement = {
+  name: '',
+  text: `${INTO_SETTLEMENT}
+    SELECT organisation_id, merchant_id, audit, target_audit, settlement_date, transaction_type, payment_method,
+      coalesce(card_type, ''), currency, acquirer, amount_cents
+    FROM ${SETTLED.rows}`,
+};

@@ -1,0 +1,95 @@
+// Transactions of the past, for the demo alone: stored as they have ended, with their events and what they settled. Nothing of it goes to
+// an acquirer. Whoever calls this keeps to days on which nothing has settled, or to the open one.
+import type { Queryable } from '../postgres/database.js';
+import type { Audit, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
+import {
+  ADD_TRADED,
+  HOLD_SETTLEMENT_DAYS,
+  RESERVE_AUDITS,
+  SETTLE_TRADED,
+  SETTLED,
+  TELL_TRADED,
+  TOLD,
+  TRADED,
+  TRADED_SO_FAR,
+} from './traded.sql.js';
+import type { Transaction } from './transaction.js';
+
+export interface Traded extends Omit<Transaction, 'kvps' | 'pricing' | 'prepared'> {
+  readonly decidedMs: number | undefined;
+  readonly tokenId: TokenId | undefined;
+  readonly userId: number;
+  readonly completedCents: number;
+  readonly resolveAttempts: number;
+  readonly resolveAtMs: number | undefined;
+  readonly version: number;
+  readonly sealed: Buffer | undefined;
+  readonly keyVersion: number | undefined;
+  readonly attestation: Buffer | undefined;
+}
+
+/** An event. */
+export interface Told {
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
+  readonly audit: Audit;
+  readonly version: number;
+  readonly type: string;
+  readonly atMs: number;
+  readonly userId: number;
+}
+
+/** An entry of the settlement. */
+export interface Settled {
+  readonly traded: Traded;
+  readonly day: string;
+  readonly type: string;
+  readonly cents: number;
+}
+
+export interface TradedSoFar {
+  readonly days: readonly string[];
+  readonly newestMs: number | null;
+  readonly inDoubt: boolean;
+}
+
+const BATCH = 500;
+
+/** Keeps settlement days open until the end of the transaction, and says what there is. */
+export async function tradedSoFar(
+  connection: Queryable,
+  organisationId: OrganisationId,
+): Promise<TradedSoFar> {
+  await connection.query(HOLD_SETTLEMENT_DAYS);
+  const { rows } = await connection.query<TradedSoFar>(TRADED_SO_FAR, [organisationId]);
+  return rows[0] as TradedSoFar;
+}
+
+/** The first of so many audits in a row. */
+export async function reserveAudits(
+  connection: Queryable,
+  organisationId: OrganisationId,
+  count: number,
+): Promise<number> {
+  const { rows } = await connection.query<{ first: number }>(RESERVE_AUDITS, [organisationId, count]);
+  return (rows[0] as { first: number }).first;
+}
+
+export async function addTraded(
+  connection: Queryable,
+  traded: readonly Traded[],
+  told: readonly Told[],
+  settled: readonly Settled[],
+): Promise<void> {
+  for (const batch of batches(traded)) await connection.query(ADD_TRADED, TRADED.encode(batch));
+  // Numbers are given as they come: what happened first is to have the lower one, across batches, too.
+  const inOrder = [...told].sort(
+    (one, other) => one.atMs - other.atMs || one.audit - other.audit || one.version - other.version,
+  );
+  for (const batch of batches(inOrder)) await connection.query(TELL_TRADED, TOLD.encode(batch));
+  for (const batch of batches(settled)) await connection.query(SETTLE_TRADED, SETTLED.encode(batch));
+}
+
+function* batches<Entry>(entries: readonly Entry[]): Generator<readonly Entry[]> {
+  for (let from = 0; from < entries.length; from += BATCH) yield entries.slice(from, from + BATCH);
+}
