@@ -24,6 +24,7 @@ export const TABLE_OWNERS: Readonly<Record<string, string | readonly string[]>> 
   card_held: 'transactions',
   card_of_deleted_customer: 'transactions',
   settlement_entry: 'transactions',
+  settlement_difference: 'settlement',
   figures_by_minute: 'transactions',
   figures_by_hour: 'transactions',
   figures_undecided: 'transactions',

@@ -18,6 +18,9 @@ const Transactions = lazy(async () => ({ default: (await import('./pages/payment
 const Account = lazy(async () => ({ default: (await import('./pages/administration.js')).Account }));
 const Acquirers = lazy(async () => ({ default: (await import('./pages/administration.js')).Acquirers }));
 const DirectDebit = lazy(async () => ({ default: (await import('./pages/administration.js')).DirectDebit }));
+const Installation = lazy(async () => ({
+  default: (await import('./pages/administration.js')).Installation,
+}));
 const Journal = lazy(async () => ({ default: (await import('./pages/administration.js')).Journal }));
 const Keys = lazy(async () => ({ default: (await import('./pages/administration.js')).Keys }));
 const Merchants = lazy(async () => ({ default: (await import('./pages/administration.js')).Merchants }));
@@ -66,6 +69,7 @@ function Pages(): ReactNode {
       <Route path="/surcharges" component={Surcharges} />
       <Route path="/webhooks/:id?" component={Webhooks} />
       <Route path="/keys" component={Keys} />
+      <Route path="/clock-and-cards" component={Installation} />
       <Route path="/journal" component={Journal} />
       <Route path="/operators" component={Operators} />
       <Route path="/account" component={Account} />

@@ -103,6 +103,9 @@ const TASKS = {
 
   'settlement show': can('viewer', 'organisation'),
   'settlement reconcile': can('operator', 'installation'),
+  // The files of acquirers are of all organisations.
+  'settlement differences': can('viewer', 'installation'),
+  'settlement looked-at': can('operator', 'installation'),
 
   'webhook add': can('administrator', 'organisation'),
   'webhook rotate': can('administrator', 'organisation'),
@@ -139,6 +142,10 @@ const TASKS = {
   'journal key': can('viewer', 'nobody'),
 
   'event status': can('viewer', 'nobody'),
+
+  // Reads, and counts what is not counted yet: every gateway does so by itself.
+  'figures check': can('viewer', 'installation'),
+  'figures rebuild': can('operator', 'installation'),
 
   'demo fill': can('administrator', 'installation'),
 } as const satisfies Record<string, Permission>;

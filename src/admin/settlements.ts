@@ -3,6 +3,7 @@ import { open, rm } from 'node:fs/promises';
 import { journal } from '../journal/journal.js';
 import { ONE_MOMENT, type Queryable } from '../postgres/database.js';
 import { closeSettlementDays } from '../settlement/closing.js';
+import { keepDifferences } from '../settlement/differences.js';
 import { CSV_HEADER, csvLine, type EntryFilter, settlementEntries } from '../settlement/entries.js';
 import { type ReconcileWish, reconcile } from '../settlement/reconcile.js';
 import type { Reconciliation } from '../settlement/reconciliation.js';
@@ -90,11 +91,11 @@ async function writeCsv(
 }
 
 /** The counts, and behind them what they count, under names of their own. */
-export function shownReconciliation({ listed, ...counts }: Reconciliation) {
+export function shownReconciliation({ listed, differentAbout: _, ...counts }: Reconciliation) {
   return {
     ...counts,
     missingHereLines: listed.missingHere,
-    missingThereTransactions: listed.missingThere,
+    missingThereTransactions: listed.missingThere.map(({ organisationId: _, ...missing }) => missing),
     differentLines: listed.different,
     wrongLines: listed.wrong,
   };
@@ -103,4 +104,21 @@ export function shownReconciliation({ listed, ...counts }: Reconciliation) {
 export async function reconcileSettlement(database: Queryable, wish: ReconcileWish): Promise<Reconciliation> {
   await closeSettlementDays(database, await gatewayTime(database));
   return reconcile(database, wish);
+}
+
+/** The same, and what it finds is kept, for somebody to work through. */
+export async function reconcileAndKeep(
+  database: Queryable,
+  operator: string,
+  wish: ReconcileWish,
+): Promise<Reconciliation> {
+  const found = await reconcileSettlement(database, wish);
+  const { acquirer, date, lines, matched } = found;
+  await database.transaction(async (connection) => {
+    await keepDifferences(connection, operator, found);
+    const open = found.missingHere + found.missingThere + found.different + found.wrong;
+    const detail = `${date}, ${acquirer}: ${matched} of ${lines} lines match, ${open} differences`;
+    await journal(connection, { actor: operator, action: 'settlement.reconciled', detail });
+  });
+  return found;
 }

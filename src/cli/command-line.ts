@@ -11,6 +11,7 @@ import { addDirectDebitCommands } from './directdebit.js';
 import { addDoctorCommand } from './doctor.js';
 import { explain } from './errors.js';
 import { addEventCommands } from './event.js';
+import { addFigureCommands } from './figures.js';
 import { addJournalCommand } from './journal.js';
 import { addKeyCommands } from './keys.js';
 import { addMerchantCommands } from './merchant.js';
@@ -90,6 +91,7 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addOperatorCommands(program);
   addJournalCommand(program);
   addEventCommands(program);
+  addFigureCommands(program);
   addDemoCommands(program);
   return program;
 }

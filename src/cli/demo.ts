@@ -30,16 +30,16 @@ export function addDemoCommands(program: Command): void {
       ),
     async ({ days }: { days: number }) => {
       const { demo: isDemo, environment, simulatorLedger: ledger } = readSettings();
-      if (!isDemo || environment === 'production') refuse('demo_absent');
-      const filled = await operateWithKey(async (database, operator, provider) =>
-        fillHistory(database, operator, {
+      const filled = await operateWithKey(async (database, operator, provider) => {
+        if (!isDemo || environment === 'production') refuse('demo_absent');
+        return fillHistory(database, operator, {
           provider,
           key: await credentialKey(database, provider),
           ledger,
           days,
           unfinished: true,
-        }),
-      );
+        });
+      });
       return { value: filled, sentence: sentenceOn(filled) };
     },
   );

@@ -1,7 +1,13 @@
 // `tollgate settlement`: what a day comes to, and an acquirer's file held against it.
 import { type Command, InvalidArgumentError } from 'commander';
 import {
-  reconcileSettlement,
+  type DifferencesWish,
+  type DifferenceView,
+  listDifferences,
+  lookAtDifference,
+} from '../admin/differences.js';
+import {
+  reconcileAndKeep,
   type SettlementWish,
   shownReconciliation,
   showSettlement,
@@ -9,7 +15,7 @@ import {
 import { isOpen, type Reconciliation } from '../settlement/reconciliation.js';
 import type { SettlementReport } from '../settlement/report.js';
 import { isDay } from '../values/period.js';
-import { id } from './arguments.js';
+import { id, wholeNumber } from './arguments.js';
 import { operate } from './operator.js';
 import { type Output, printing } from './output.js';
 
@@ -47,14 +53,63 @@ export function addSettlementCommands(program: Command): void {
       const progress = (lines: number) => {
         if (process.stderr.isTTY) process.stderr.write(`\r${lines} lines`);
       };
-      const result = await operate((database) =>
-        reconcileSettlement(database, { path, acquirer, date, progress }),
+      const result = await operate((database, operator) =>
+        reconcileAndKeep(database, operator, { path, acquirer, date, progress }),
       );
       if (process.stderr.isTTY) process.stderr.write('\n');
       if (isOpen(result)) process.exitCode = 1;
       return { value: shownReconciliation(result), sentence: sentencesOn(result).join('\n') };
     },
   );
+  printing(
+    settlement
+      .command('differences')
+      .description(
+        'list what reconciling has found and nobody has looked at, with what it may mean and what to do',
+      )
+      .option('--date <day>', 'only of this settlement day', day)
+      .option('--acquirer <name>', 'only of this link')
+      .option('--all', 'also those that somebody has looked at, and those that are gone')
+      .option('--limit <count>', 'so many at most', (text: string) => wholeNumber(text, 10_000)),
+    async (wish: DifferencesWish) => {
+      const differences = await operate((database) => listDifferences(database, wish));
+      return { value: differences, sentence: differences.map(inWords).join('\n') || 'None.' };
+    },
+  );
+  printing(
+    settlement
+      .command('looked-at')
+      .argument('<difference>', 'its number, as `settlement differences` shows it', id)
+      .description('mark a difference as looked at')
+      .requiredOption('--note <text>', 'what came of it'),
+    async (difference: number, { note }: { note: string }) => {
+      const value = await operate((database, operator) =>
+        lookAtDifference(database, operator, difference, note),
+      );
+      return { value, sentence: `Difference ${difference} is marked as looked at.` };
+    },
+  );
+}
+
+function inWords(difference: DifferenceView): string {
+  const {
+    id: number,
+    date,
+    acquirer,
+    kind,
+    reference,
+    there,
+    here,
+    meaning,
+    todo,
+    looked,
+    lookedBy,
+    note,
+    gone,
+  } = difference;
+  const said = [there && `there ${there}`, here && `here ${here}`].filter((part) => part !== '').join(', ');
+  const ended = looked === null ? (gone === null ? '' : ' Gone.') : ` Looked at by ${lookedBy}: ${note}.`;
+  return `${number}: ${date}, ${acquirer}, ${kind.replace('_', ' ')}, ${reference}: ${said}.${ended}\n   ${meaning}\n   ${todo}`;
 }
 
 function shown({ date, closed, lines, net }: SettlementReport): Output {

@@ -1,6 +1,7 @@
 // What the page sends to routes that do something, and what it is answered, as types. A part of `interface.ts`.
 import type { AcquirerTrial, AcquirerView } from '../admin/acquirers.js';
 import type { CardStatus } from '../admin/cards.js';
+import type { DifferenceView } from '../admin/differences.js';
 import type { DirectEntryView } from '../admin/direct-entry.js';
 import type { ListedFile } from '../admin/directdebit.js';
 import type { AskedNow } from '../admin/doubts.js';
@@ -160,6 +161,12 @@ export interface ActionRoutes {
   }; // !
   'POST /operators/:name/link': { body: Nothing; answer: Outward<OperatorWithLink> }; // !
   'POST /operators/:name/remove': { body: Nothing; answer: Outward<OperatorView> }; // !
+  /** `organisation`: null for the whole installation. Signs the operator out. ! */
+  'POST /operators/:name/set': {
+    body: { role?: OperatorRole; organisation?: number | null };
+    answer: Outward<OperatorView>;
+  };
+  'POST /operators/:name/sign-out': { body: Nothing; answer: { name: string; ended: number } }; // !
 
   'POST /acquirers': {
     body: { name: string; address: string; test?: boolean } & LinkSettings;
@@ -191,6 +198,11 @@ export interface ActionRoutes {
   'GET /settlement.csv': { body: Nothing; answer: string };
   /** The acquirer's file as the body; query: `date`, `acquirer`. */
   'POST /settlement/reconcile': { body: Blob; answer: Outward<ReturnType<typeof shownReconciliation>> };
+
+  'POST /settlement/differences/:difference/looked-at': {
+    body: { note: string };
+    answer: Outward<DifferenceView>;
+  };
 
   'POST /keys/rotate': { body: OfMerchant; answer: Outward<KeyRotation> }; // !
   /** How far it is; it goes on when the page is closed. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setDirectEntry, showDirectEntry } from '../admin/direct-entry.js';
 import { exportDirectDebits, importDirectDebitReturns, listDirectDebitFiles } from '../admin/directdebit.js';
 import { outward } from '../admin/outward.js';
-import { reconcileSettlement, shownReconciliation, showSettlement } from '../admin/settlements.js';
+import { reconcileAndKeep, shownReconciliation, showSettlement } from '../admin/settlements.js';
 import { Type } from '../api/typebox.js';
 import { isDay } from '../values/period.js';
 import { refuse } from '../values/refusal.js';
@@ -138,9 +138,9 @@ const SETTLEMENT: readonly Route[] = [
   ),
   fileRoute(
     { path: '/settlement/reconcile', task: 'settlement reconcile', fileBytes: MOST_BYTES },
-    async ({ database, query, body }) => {
+    async ({ database, actor, query, body }) => {
       const [date, acquirer] = [dayIn(query), query.get('acquirer') ?? ''];
-      const result = await reconcileSettlement(database, { path: body.path, acquirer, date });
+      const result = await reconcileAndKeep(database, actor, { path: body.path, acquirer, date });
       return outward(shownReconciliation(result));
     },
   ),

@@ -1,7 +1,10 @@
 // What the page and the gateway say to each other: the answer and the body of each route, as types. The page imports this file and
 // nothing else of src/. Paths are below `/console/api`.
 import type { AcquirerDetails, ListedAcquirer } from '../admin/acquirers.js';
+import type { CardStatus } from '../admin/cards.js';
 import type { CustomerDetails, CustomerPage, FoundToken } from '../admin/customer-search.js';
+import type { DifferenceView, OpenDay } from '../admin/differences.js';
+import type { DirectEntryView } from '../admin/direct-entry.js';
 import type { DirectDebitStatus } from '../admin/directdebit.js';
 import type { Doubt } from '../admin/doubts.js';
 import type { JournalView } from '../admin/journal.js';
@@ -14,6 +17,7 @@ import type { OperatorView } from '../admin/operators.js';
 import type { ListedOrganisation } from '../admin/organisations.js';
 import type { Outward } from '../admin/outward.js';
 import type { RouteView } from '../admin/routes.js';
+import type { SessionView } from '../admin/sessions.js';
 import type { shownReconciliation } from '../admin/settlements.js';
 import type { SurchargeView } from '../admin/surcharges.js';
 import type { Today } from '../admin/today.js';
@@ -182,7 +186,19 @@ export interface ReadRoutes {
   };
   'GET /operators': { query: Record<string, never>; answer: Outward<OperatorView>[] };
   'GET /directdebit': { query: { merchant?: number }; answer: Outward<DirectDebitStatus>[] };
+  'GET /directdebit/:merchant/settings': { query: Record<string, never>; answer: Outward<DirectEntryView> };
   'GET /settlement': { query: { date: string; merchant?: number }; answer: Outward<SettlementReport> };
+  /** Those that are open, unless `all` is `true`; `days` has every day on which something is. */
+  'GET /settlement/differences': {
+    query: { date?: string; acquirer?: string; all?: string };
+    answer: { differences: Outward<DifferenceView>[]; days: Outward<OpenDay>[] };
+  };
+  'GET /operators/:name/sessions': {
+    query: Record<string, never>;
+    answer: Omit<Outward<SessionView>, 'current'>[];
+  };
+  'GET /clock': { query: Record<string, never>; answer: { now: string; advanced_ms: number } };
+  'GET /cards': { query: { merchant?: number }; answer: Outward<CardStatus> };
 }
 
 export type Answer<Route extends keyof ReadRoutes> = ReadRoutes[Route] extends { answer: infer Given }

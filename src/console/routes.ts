@@ -1,12 +1,14 @@
 // All routes of the console. A subject has a file of its own, and a line here.
 import { ACQUIRER_ROUTES } from './acquirer-routes.js';
 import { CUSTOMER_ROUTES } from './customers-routes.js';
+import { DIFFERENCE_ROUTES } from './difference-routes.js';
 import { DIRECT_DEBIT_ROUTES } from './directdebit-routes.js';
 import { ENROLMENT_ROUTES } from './enrolment-routes.js';
 import { INSTALLATION_ROUTES } from './installation-routes.js';
 import { LISTING_ROUTES } from './listing-routes.js';
 import { MERCHANT_ROUTES } from './merchant-routes.js';
 import { MONEY_ROUTES } from './money-routes.js';
+import { OPERATOR_ROUTES } from './operator-routes.js';
 import { PROVIDER_ROUTES } from './provider-routes.js';
 import type { Route } from './route.js';
 import { SESSION_ROUTES } from './session-routes.js';
@@ -24,7 +26,9 @@ export const ROUTES: readonly Route[] = [
   ...MERCHANT_ROUTES,
   ...USER_ROUTES,
   ...ACQUIRER_ROUTES,
+  ...OPERATOR_ROUTES,
   ...DIRECT_DEBIT_ROUTES,
+  ...DIFFERENCE_ROUTES,
   ...INSTALLATION_ROUTES,
   ...ENROLMENT_ROUTES,
   ...PROVIDER_ROUTES,

@@ -16,7 +16,13 @@ import {
 import { AuditSet } from './audit-set.js';
 import { type CsvLine, csvLines } from './csv-lines.js';
 import { CLOSED_DAY, FIND_LISTED, LISTED, SETTLED_OVER_ACQUIRER } from './reconcile.sql.js';
-import { type Different, Listed, type MissingThere, type Reconciliation } from './reconciliation.js';
+import {
+  type About,
+  type Different,
+  Listed,
+  type MissingThere,
+  type Reconciliation,
+} from './reconciliation.js';
 import { RetrievalReferences } from './retrieval-references.js';
 
 export interface ReconcileWish {
@@ -81,6 +87,7 @@ class Work {
   readonly #missingHere = new Listed<AcquirerLine>();
   readonly #missingThere = new Listed<MissingThere>();
   readonly #different = new Listed<Different>();
+  readonly #about = new Listed<About>();
   readonly #wrong = new Listed<{ readonly line: number; readonly reason: WrongLine }>();
   #lines = 0;
   #matched = 0;
@@ -180,17 +187,19 @@ class Work {
       ...LISTED.encode(own),
     ]);
     const found = new Map(rows.map((row) => [row.place, row]));
-    for (const [index, { line }] of own.entries()) {
+    for (const [index, { line, organisationId, audit }] of own.entries()) {
       const row = found.get(index + 1);
       if (row === undefined) this.#missingHere.add(line);
       else if (agrees(row, line)) this.#matched += 1;
-      else
+      else {
+        this.#about.add({ organisationId, merchantId: row.merchantId, audit });
         this.#different.add({
           line: line.line,
           reference: line.reference,
           there: inWords(line),
           here: this.#hereInWords(row),
         });
+      }
     }
   }
 
@@ -245,7 +254,7 @@ class Work {
     prepared,
   }: SettledRow): MissingThere {
     const reference = listedReference(prepared) ?? `${this.installation}-${organisationId}-${audit}`;
-    return { merchant: merchantId, audit, reference, transactionType, amountCents, currency };
+    return { organisationId, merchant: merchantId, audit, reference, transactionType, amountCents, currency };
   }
 
   result(closed: boolean): Reconciliation {
@@ -259,6 +268,7 @@ class Work {
       missingThere: this.#missingThere.count,
       different: this.#different.count,
       wrong: this.#wrong.count,
+      differentAbout: this.#about.first,
       listed: {
         missingHere: this.#missingHere.first.toSorted((one, other) => one.line - other.line),
         missingThere: this.#missingThere.first,

@@ -1,9 +1,10 @@
 // What holding an acquirer's file against a day has found: everything counted, and the first of each kind listed.
-import type { Audit, MerchantId } from '../values/ids.js';
+import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 import type { AcquirerLine, WrongLine } from './acquirer-line.js';
 
 /** What settles here and is not in the file. */
 export interface MissingThere {
+  readonly organisationId: OrganisationId;
   readonly merchant: MerchantId;
   readonly audit: Audit;
   readonly reference: string;
@@ -19,6 +20,13 @@ export interface Different {
   readonly here: string;
 }
 
+/** A transaction that a line of a file is about. */
+export interface About {
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
+  readonly audit: Audit;
+}
+
 export interface Reconciliation {
   readonly acquirer: string;
   readonly date: string;
@@ -30,6 +38,8 @@ export interface Reconciliation {
   readonly missingThere: number;
   readonly different: number;
   readonly wrong: number;
+  /** Which transactions the different lines are about, as they are listed. */
+  readonly differentAbout: readonly About[];
   /** Of each the first ones, as many as fit. */
   readonly listed: {
     readonly missingHere: AcquirerLine[];

@@ -15,7 +15,7 @@ export const LOCK_FIGURES: Statement = {
 export const FIGURES_PROGRESS: Statement = {
   name: 'figures-progress',
   text: `
-    SELECT greatest(f.position, s.forgotten) AS position, s.position AS newest
+    SELECT greatest(f.position, s.forgotten) AS position, s.position AS newest, s.forgotten AS first
     FROM figures_progress f CROSS JOIN event_sequencer s`,
 };
 

@@ -50,6 +50,14 @@ export class DayFigures {
     });
   }
 
+  /** Up to which position events are counted, of those that are kept. */
+  async progress(): Promise<{ first: number; position: number; newest: number }> {
+    const { rows } = await this.database.query<{ first: number; position: number; newest: number }>(
+      FIGURES_PROGRESS,
+    );
+    return rows[0] as { first: number; position: number; newest: number };
+  }
+
   /** Removes what is old, a little at a time. */
   async forget(): Promise<void> {
     const minutes = Math.min(MINUTES_KEPT_DAYS, this.keptDays);

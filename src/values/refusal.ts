@@ -54,6 +54,10 @@ const REFUSALS = {
       : `organisation ${organisation} has no merchants`,
   several_organisations: () => 'there are several organisations; name one of them, or a merchant',
 
+  difference_not_found: ({ difference }: { difference: number }) => `there is no difference ${difference}`,
+  difference_looked_at: ({ difference, by }: { difference: number; by: string }) =>
+    `${by} has looked at difference ${difference} already`,
+
   demo_absent: () =>
     'this is no demo: only an installation that `serve` has made as one is filled with made-up trade',
   demo_has_live_merchants: () =>

@@ -151,6 +151,10 @@ const LINES: Readonly<Record<Task, string>> = {
   'journal list': 'journal list --merchant 1',
   'journal key': 'journal key',
   'event status': 'event status',
+  'figures check': 'figures check',
+  'figures rebuild': 'figures rebuild',
+  'settlement differences': 'settlement differences',
+  'settlement looked-at': 'settlement looked-at 1 --note seen',
   'demo fill': 'demo fill',
 };
 

@@ -2,6 +2,7 @@
 export { default as Account } from './account.js';
 export { default as Acquirers } from './acquirers.js';
 export { default as DirectDebit } from './direct-debit.js';
+export { default as Installation } from './installation.js';
 export { default as Journal } from './journal.js';
 export { default as Keys } from './keys.js';
 export { default as Merchants } from './merchants.js';

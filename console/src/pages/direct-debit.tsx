@@ -11,13 +11,14 @@ import { FileDrop } from '../forms/file-drop.js';
 import { FormDialog } from '../forms/form-dialog.js';
 import type { Column } from '../lists/column.js';
 import { List } from '../lists/list.js';
-import { Mark, ModeMark } from '../marks.js';
+import { Mark } from '../marks.js';
 import { useMode } from '../mode.js';
 import { useNotify } from '../notices.js';
 import { useMay } from '../session.js';
 import { Page, Section } from '../shell/page.js';
 import { Failure } from '../states.js';
 import { count, moment, money } from '../words.js';
+import { BankSettings } from './bank-settings.js';
 import { AllFacts } from './facts.js';
 
 type Status = Answer<'GET /directdebit'>[number];
@@ -32,7 +33,6 @@ const COLUMNS: readonly Column<Status>[] = [
     sortBy: ({ merchant }) => merchant,
   },
   { key: 'bank', title: 'Bank', show: ({ bank, simulated }) => (simulated ? 'simulated' : (bank ?? '–')) },
-  { key: 'mode', title: 'Mode', show: ({ mode }) => <ModeMark mode={mode} />, wide: true },
   {
     key: 'waiting',
     title: 'Waiting',
@@ -55,6 +55,12 @@ const COLUMNS: readonly Column<Status>[] = [
   { key: 'files', title: 'Files', number: true, show: ({ files }) => count(files) },
 ];
 
+const BANK: Column<Status> = {
+  key: 'settings',
+  title: 'Settings',
+  show: ({ merchant }) => <BankSettings merchant={merchant} />,
+};
+
 /** As `tollgate directdebit files` lists it. */
 interface DebitFile {
   readonly merchant: number;
@@ -72,6 +78,7 @@ export default function DirectDebit(): ReactNode {
   const query = useRead('GET /directdebit');
   const mode = useMode();
   const mayExport = useMay('directdebit export');
+  const maySet = useMay('directdebit set');
   const mayImport = useMay('directdebit import-returns');
   const act = useAct();
   const make: Column<Status> = {
@@ -107,11 +114,10 @@ export default function DirectDebit(): ReactNode {
       <List
         caption="Merchants"
         query={query}
-        columns={mayExport ? [...COLUMNS, make] : COLUMNS}
+        columns={[...COLUMNS, ...(mayExport ? [make] : []), ...(maySet ? [BANK] : [])]}
         keyOf={({ merchant }) => merchant}
         only={(status) => status.mode === mode}
         empty="No merchant takes direct debits"
-        emptyAdvice="Give a merchant its direct entry settings with the command line."
       />
       <Files merchants={(query.data ?? []).filter((status) => status.mode === mode && status.files > 0)} />
       {mayImport && <Returns />}

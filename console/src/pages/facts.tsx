@@ -1,6 +1,6 @@
 // Facts about one thing, name by name. What is not known is left out.
 import { Fragment, type ReactNode } from 'react';
-import { spaced } from '../words.js';
+import { moment, spaced } from '../words.js';
 
 export function Facts({ facts }: { readonly facts: Readonly<Record<string, ReactNode>> }): ReactNode {
   const known = Object.entries(facts).filter(
@@ -27,15 +27,18 @@ export function AllFacts({ of }: { readonly of: object }): ReactNode {
   );
 }
 
+const A_MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
+
 /** Of whatever the gateway tells, as text. */
 export function textOf(value: unknown): string | undefined {
   if (value === null || value === undefined || value === '') return undefined;
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (Array.isArray(value)) return value.map(textOf).join(', ');
+  if (typeof value === 'string' && A_MOMENT.test(value)) return moment(value);
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 export function nameOf(member: string): string {
   const words = spaced(member);
-  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
+  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`.replace(/\b[Ii]d\b/, 'ID');
 }

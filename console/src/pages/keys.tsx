@@ -16,6 +16,7 @@ import { Mark } from '../marks.js';
 import { Page, Section } from '../shell/page.js';
 import { count, moment } from '../words.js';
 import { AllFacts } from './facts.js';
+import { Destroy, Rewrap } from './key-deeds.js';
 
 type Key = Answer<'GET /keys'>[number];
 
@@ -39,6 +40,12 @@ export default function Keys(): ReactNode {
     { key: 'created', title: 'Made', show: ({ created_at }) => moment(created_at), wide: true },
     { key: 'holds', title: 'Holds', number: true, show: (key) => count(heldBy(key)), sortBy: heldBy },
     { key: 'due', title: 'Due', show: ({ due }) => due ?? '–', wide: true },
+    {
+      key: 'destroy',
+      title: 'Destroy',
+      show: (key) => (key.seals || heldBy(key) > 0 ? '–' : <Destroy of={key} />),
+      wide: true,
+    },
     {
       key: 'kek',
       title: 'Wrapped by',
@@ -139,6 +146,7 @@ function Actions(): ReactNode {
           </FormDialog>
         )}
       />
+      <Rewrap />
       <DialogButton
         task="keys rotate"
         label="Rotate"

@@ -12,10 +12,9 @@ import { Mark } from '../marks.js';
 import { useMay, useSession } from '../session.js';
 import { Page } from '../shell/page.js';
 import { moment } from '../words.js';
+import { OPERATOR_ROLES, Rights, Sessions } from './operator-rights.js';
 
 type OperatorLine = Answer<'GET /operators'>[number];
-
-const ROLES = ['viewer', 'operator', 'administrator'];
 
 const COLUMNS: readonly Column<OperatorLine>[] = [
   { key: 'name', title: 'Name', show: ({ name }) => name, sortBy: ({ name }) => name },
@@ -37,7 +36,7 @@ function stateOf({ removed, sealed }: OperatorLine): string {
 }
 
 const RIGHTS: readonly Field[] = [
-  { name: 'role', label: 'Role', kind: 'choice', required: true, choices: ROLES },
+  { name: 'role', label: 'Role', kind: 'choice', required: true, choices: OPERATOR_ROLES },
   {
     name: 'organisation',
     label: 'Organisation',
@@ -120,6 +119,7 @@ function Change({ operator }: { readonly operator: OperatorLine }): ReactNode {
           </FormDialog>
         )}
       />{' '}
+      {name !== self && <Rights operator={operator} />} <Sessions name={name} />{' '}
       {name !== self && (
         <DialogButton
           label="Remove"

@@ -47,7 +47,7 @@ export function Differences({ found }: { readonly found: ReconciliationAnswer })
     <div role="status">
       <p>
         {count(lines)} lines, {count(matched)} matched.{' '}
-        {all === 0 ? 'Both sides agree.' : `${count(all)} to work through:`}
+        {all === 0 ? 'Both sides agree.' : `${count(all)} to work through, above with what to do about each:`}
         {!found.closed && ' The day is still open, more may come.'}
       </p>
       {found.different_lines.length > 0 && (

@@ -15,6 +15,7 @@ import { useMay } from '../session.js';
 import { Page, Section } from '../shell/page.js';
 import { Empty, Failure, Shown } from '../states.js';
 import { count, dayOf, daysLater, money, spaced } from '../words.js';
+import { OpenDifferences } from './differences.js';
 import { useMerchantChoice } from './merchant-choice.js';
 import { Differences } from './settlement-differences.js';
 
@@ -106,6 +107,7 @@ export default function Settlement(): ReactNode {
         </>
       }
     >
+      <OpenDifferences date={date} show={show} />
       <Shown query={query}>
         {({ lines, net }) =>
           lines.length === 0 ? (

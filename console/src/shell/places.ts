@@ -27,6 +27,7 @@ export const PLACES: readonly PlaceOnPage[] = [
   { path: '/surcharges', name: 'Surcharges', group: 'Set-up', key: 'p', task: 'surcharge show' },
   { path: '/webhooks', name: 'Webhooks', group: 'Set-up', key: 'w', task: 'webhook list' },
   { path: '/keys', name: 'Keys', group: 'Control', key: 'k', task: 'keys status' },
+  { path: '/clock-and-cards', name: 'Clock and cards', group: 'Control', key: 'n', task: 'clock show' },
   { path: '/journal', name: 'Journal', group: 'Control', key: 'j', task: 'journal list' },
   { path: '/operators', name: 'Operators', group: 'Control', key: 'o', task: 'operator list' },
 ];

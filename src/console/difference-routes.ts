@@ -1,0 +1,37 @@
+// Routes for the differences of settlement: which are open, and that somebody has looked at one.
+import { listDifferences, lookAtDifference, openDays } from '../admin/differences.js';
+import { outward } from '../admin/outward.js';
+import { Type } from '../api/typebox.js';
+import { isDay } from '../values/period.js';
+import { numberIn } from './fence.js';
+import { TEXT } from './fields.js';
+import { ConsoleProblem } from './problems.js';
+import { type Route, route } from './route.js';
+
+const LISTED = 500;
+
+export const DIFFERENCE_ROUTES: readonly Route[] = [
+  route(
+    { method: 'GET', path: '/settlement/differences', task: 'settlement differences' },
+    async ({ database, query }) => {
+      const date = query.get('date') || undefined;
+      if (date !== undefined && !isDay(date)) throw new ConsoleProblem('field_format', ['query', 'date']);
+      const all = query.get('all') === 'true';
+      const [differences, days] = await Promise.all([
+        listDifferences(database, { date, acquirer: query.get('acquirer') || undefined, all, limit: LISTED }),
+        openDays(database),
+      ]);
+      return outward({ differences, days });
+    },
+  ),
+  route(
+    {
+      method: 'POST',
+      path: '/settlement/differences/:difference/looked-at',
+      task: 'settlement looked-at',
+      body: Type.Object({ note: TEXT }),
+    },
+    async ({ database, actor, params, body }) =>
+      outward(await lookAtDifference(database, actor, numberIn(params.difference), body.note)),
+  ),
+];

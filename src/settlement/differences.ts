@@ -1,0 +1,190 @@
+// Differences between an acquirer's files and our days, kept until somebody has looked at them: what was found, what each may mean and
+// what to do about it.
+import type { Queryable } from '../postgres/database.js';
+import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
+import { DIFFERENCES_GONE, FOUND, KEEP_DIFFERENCES } from './differences.sql.js';
+import type { Reconciliation } from './reconciliation.js';
+
+export type DifferenceKind = 'missing_here' | 'missing_there' | 'different' | 'wrong';
+
+export interface FoundDifference {
+  readonly kind: DifferenceKind;
+  readonly reference: string;
+  /** What the file says, in words. */
+  readonly there: string;
+  /** What the gateway says, in words. */
+  readonly here: string;
+  readonly organisationId?: OrganisationId | undefined;
+  readonly merchantId?: MerchantId | undefined;
+  readonly audit?: Audit | undefined;
+}
+
+export interface Difference {
+  readonly id: number;
+  readonly date: string;
+  readonly acquirer: string;
+  readonly kind: DifferenceKind;
+  readonly reference: string;
+  readonly there: string;
+  readonly here: string;
+  readonly organisationId: OrganisationId | null;
+  readonly merchantId: MerchantId | null;
+  readonly audit: Audit | null;
+  readonly found: Date;
+  readonly foundBy: string;
+  /** Since a later file for the day has not had it. */
+  readonly gone: Date | null;
+  readonly looked: Date | null;
+  readonly lookedBy: string | null;
+  readonly note: string | null;
+}
+
+const BATCH = 2_000;
+
+/** What is listed of them is kept. Where all are, those that were found before and are not among them are gone. */
+export async function keepDifferences(
+  connection: Queryable,
+  operator: string,
+  found: Reconciliation,
+): Promise<void> {
+  const { date, acquirer } = found;
+  const differences = differencesIn(found);
+  const kept: number[] = [];
+  for (let from = 0; from < differences.length; from += BATCH) {
+    const batch = FOUND.encode(differences.slice(from, from + BATCH));
+    const { rows } = await connection.query<{ id: number }>(KEEP_DIFFERENCES, [
+      date,
+      acquirer,
+      operator,
+      ...batch,
+    ]);
+    kept.push(...rows.map(({ id }) => id));
+  }
+  const all = found.missingHere + found.missingThere + found.different + found.wrong;
+  if (differences.length === all)
+    await connection.query(DIFFERENCES_GONE, [date, acquirer, `{${kept.join()}}`]);
+}
+
+function differencesIn({ listed, differentAbout }: Reconciliation): FoundDifference[] {
+  return [
+    ...listed.missingHere.map(
+      (line): FoundDifference => ({
+        kind: 'missing_here',
+        reference: line.reference,
+        there: inWords(line),
+        here: '',
+      }),
+    ),
+    ...listed.missingThere.map(
+      (missing): FoundDifference => ({
+        kind: 'missing_there',
+        reference: missing.reference,
+        there: '',
+        here: inWords(missing),
+        organisationId: missing.organisationId,
+        merchantId: missing.merchant,
+        audit: missing.audit,
+      }),
+    ),
+    ...listed.different.map(
+      ({ reference, there, here }, place): FoundDifference => ({
+        kind: 'different',
+        reference,
+        there,
+        here,
+        ...differentAbout[place],
+      }),
+    ),
+    ...listed.wrong.map(
+      ({ line, reason }): FoundDifference => ({
+        kind: 'wrong',
+        reference: `line ${line}`,
+        there: reason,
+        here: '',
+      }),
+    ),
+  ];
+}
+
+function inWords(said: { transactionType: string; amountCents: number; currency: string }): string {
+  return `${said.transactionType} ${said.amountCents} ${said.currency}`;
+}
+
+export interface Advice {
+  /** What it may mean. */
+  readonly meaning: string;
+  /** What to do about it. */
+  readonly todo: string;
+}
+
+export function adviceOn({
+  kind,
+  there,
+  here,
+  acquirer,
+}: Pick<Difference, 'kind' | 'there' | 'here' | 'acquirer'>): Advice {
+  switch (kind) {
+    case 'missing_here':
+      return {
+        meaning:
+          'The acquirer settles something that the gateway does not know: a payment by another system under the same merchant number, or one that this database has lost.',
+        todo: 'Ask the acquirer for the card and the time of this reference. If it was yours and nobody wants it, have it refunded there.',
+      };
+    case 'missing_there':
+      return {
+        meaning:
+          'The gateway has it as approved, and the acquirer does not settle it on this day: its cut-off may be another, or it was never captured.',
+        todo: 'Hold the next day’s file against the next day. If it is not there either, ask the acquirer about the reference: the merchant has not been paid.',
+      };
+    case 'wrong':
+      return there === 'listed before'
+        ? {
+            meaning: 'The file has the same line twice. One of them is counted.',
+            todo: 'Ask the acquirer whether it pays, or takes, the amount twice.',
+          }
+        : {
+            meaning: 'The line cannot be read, and nothing was held against it.',
+            todo: 'Ask the acquirer for the file anew, and reconcile again.',
+          };
+    case 'different':
+      return adviceOnDifferent(there, here, acquirer);
+  }
+}
+
+function adviceOnDifferent(there: string, here: string, acquirer: string): Advice {
+  if (here.startsWith('went to '))
+    return {
+      meaning: `This payment ${here}, and ${acquirer} lists it all the same.`,
+      todo: 'Check that it is the right file. If it is, both may have charged the customer: ask both, and have one of them refund.',
+    };
+  if (here.includes('settlement date ') || here.includes('does not settle on this day')) {
+    const refused = /^(declined|error|unknown)/.test(here);
+    return refused
+      ? {
+          meaning:
+            'The acquirer settles what the gateway has as not approved: the customer may have been charged for nothing.',
+          todo: 'Ask the acquirer what it did under this reference, and have it reversed or refunded there.',
+        }
+      : {
+          meaning: 'Both know it, on different days: the acquirer closes its day at another time.',
+          todo: 'Look at it again with the file of the other day. It needs nothing else if the amounts agree.',
+        };
+  }
+  const [kindThere, amountThere] = there.split(' ');
+  const [kindHere, amountHere] = here.split(' ');
+  if (kindThere !== kindHere)
+    return {
+      meaning: `It is a ${kindThere} there and a ${kindHere} here.`,
+      todo: 'Ask the acquirer how it was booked: the money may have gone the other way.',
+    };
+  if (amountThere !== amountHere)
+    return {
+      meaning:
+        'The amounts differ: a fee or a conversion may have been taken off, or the amount was changed there.',
+      todo: 'Ask the acquirer for the amount that the customer was charged, and refund or collect the rest.',
+    };
+  return {
+    meaning: 'The currencies differ.',
+    todo: 'Ask the acquirer in which currency the customer was charged.',
+  };
+}
