@@ -1,7 +1,8 @@
 // Differences of settlement as the operator works through them: which are open, what each may mean, and that somebody has looked at one.
 import { journal } from '../journal/journal.js';
 import type { Queryable } from '../postgres/database.js';
-import { type Advice, adviceOn, type Difference } from '../settlement/differences.js';
+import type { Difference } from '../settlement/difference.js';
+import { type Advice, adviceOn } from '../settlement/differences.js';
 import {
   DIFFERENCES,
   FIND_DIFFERENCE,

@@ -2,14 +2,16 @@
 // Transactions, events, settlement, direct debits, vault and the simulated acquirer's ledger agree about it.
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { type LedgerEntry, SimulatorLedger } from '../acquirers/simulator/ledger.js';
-import { addTradedDebits, type TradedDebit } from '../directdebit/traded-items.js';
+import type { TradedDebit } from '../directdebit/traded-debit.js';
+import { addTradedDebits } from '../directdebit/traded-items.js';
 import { journal } from '../journal/journal.js';
 import type { CredentialKey } from '../merchants/credentials.js';
 import type { Database } from '../postgres/database.js';
 import { acquirerReferences } from '../transactions/acquirer-reference.js';
 import { REVIEW_CARDS_AGAIN } from '../transactions/card-destruction.sql.js';
 import { gatewayTime } from '../transactions/gateway-clock.js';
-import { addTraded, reserveAudits, type Settled, type Told, tradedSoFar } from '../transactions/traded.js';
+import { addTraded, reserveAudits, tradedSoFar } from '../transactions/traded.js';
+import type { Settled, Told } from '../transactions/traded-transaction.js';
 import type { Audit } from '../values/ids.js';
 import { settlementCutOff } from '../values/settlement.js';
 import type { KeyProvider } from '../vault/key-provider.js';

@@ -1,7 +1,7 @@
 // From a transaction of the demo's history to the row that it is stored as, with its card or account sealed where it would still be.
 import { attestedWords } from '../transactions/attestation.js';
 import { paymentDetailsPlace } from '../transactions/payment-details.js';
-import type { Traded } from '../transactions/traded.js';
+import type { Traded } from '../transactions/traded-transaction.js';
 import type { Audit, MerchantId } from '../values/ids.js';
 import { cents } from '../values/money.js';
 import { bankSecrets, cardSecrets } from '../vault/account.js';

@@ -1,6 +1,6 @@
 import { bigint, columns, date, float, integer, smallint, text } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
-import type { TradedFile, TradedItem } from './traded-items.js';
+import type { TradedFile, TradedItem } from './traded-debit.js';
 
 export const NEXT_FILE_NUMBER: Statement = {
   name: '',

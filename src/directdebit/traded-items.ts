@@ -1,9 +1,8 @@
 // Direct debits of the past, for the demo alone: the files that the simulated bank took, and what became of their items.
 import type { Queryable } from '../postgres/database.js';
-import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
-import type { DirectEntrySettings } from './aba-line.js';
 import { directEntryOf } from './direct-entry.js';
 import { settingsOfFile } from './files.js';
+import type { TradedDebit, TradedFile, TradedItem } from './traded-debit.js';
 import {
   ADD_TRADED_FILES,
   ADD_TRADED_ITEMS,
@@ -11,43 +10,6 @@ import {
   TRADED_FILES,
   TRADED_ITEMS,
 } from './traded-items.sql.js';
-
-/** What became of an item, and in the file of which day. */
-export interface TradedDebit {
-  readonly organisationId: OrganisationId;
-  readonly merchantId: MerchantId;
-  readonly audit: Audit;
-  readonly amountCents: number;
-  readonly day: string;
-  /** The close of that day. */
-  readonly closesMs: number;
-  readonly state: 'waiting' | 'filed' | 'cleared' | 'returned';
-  readonly returnCode: number | undefined;
-  readonly nextMs: number | undefined;
-}
-
-export interface TradedFile {
-  readonly organisationId: OrganisationId;
-  readonly merchantId: MerchantId;
-  readonly number: number;
-  readonly madeMs: number;
-  readonly processingDay: string;
-  readonly settings: DirectEntrySettings;
-  readonly items: number;
-  readonly debitCents: number;
-}
-
-export interface TradedItem {
-  readonly organisationId: OrganisationId;
-  readonly merchantId: MerchantId;
-  readonly audit: Audit;
-  readonly fileNumber: number | undefined;
-  readonly line: number | undefined;
-  readonly state: TradedDebit['state'];
-  readonly returnCode: number | undefined;
-  readonly simulatedReturn: number | undefined;
-  readonly nextMs: number | undefined;
-}
 
 /** Those of one merchant, in the order of their audits. */
 export async function addTradedDebits(connection: Queryable, debits: readonly TradedDebit[]): Promise<void> {

@@ -1,6 +1,6 @@
 import { columns, integer, optionalText, text } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
-import type { FoundDifference } from './differences.js';
+import type { FoundDifference } from './difference.js';
 
 /** After the day, the acquirer and who has found them. */
 export const FOUND = columns<FoundDifference>(

@@ -1,43 +1,9 @@
 // Differences between an acquirer's files and our days, kept until somebody has looked at them: what was found, what each may mean and
 // what to do about it.
 import type { Queryable } from '../postgres/database.js';
-import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
+import type { Difference, FoundDifference } from './difference.js';
 import { DIFFERENCES_GONE, FOUND, KEEP_DIFFERENCES } from './differences.sql.js';
 import type { Reconciliation } from './reconciliation.js';
-
-export type DifferenceKind = 'missing_here' | 'missing_there' | 'different' | 'wrong';
-
-export interface FoundDifference {
-  readonly kind: DifferenceKind;
-  readonly reference: string;
-  /** What the file says, in words. */
-  readonly there: string;
-  /** What the gateway says, in words. */
-  readonly here: string;
-  readonly organisationId?: OrganisationId | undefined;
-  readonly merchantId?: MerchantId | undefined;
-  readonly audit?: Audit | undefined;
-}
-
-export interface Difference {
-  readonly id: number;
-  readonly date: string;
-  readonly acquirer: string;
-  readonly kind: DifferenceKind;
-  readonly reference: string;
-  readonly there: string;
-  readonly here: string;
-  readonly organisationId: OrganisationId | null;
-  readonly merchantId: MerchantId | null;
-  readonly audit: Audit | null;
-  readonly found: Date;
-  readonly foundBy: string;
-  /** Since a later file for the day has not had it. */
-  readonly gone: Date | null;
-  readonly looked: Date | null;
-  readonly lookedBy: string | null;
-  readonly note: string | null;
-}
 
 const BATCH = 2_000;
 

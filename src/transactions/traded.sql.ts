@@ -13,7 +13,7 @@ import {
 } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
 import { INTO_SETTLEMENT } from './status.sql.js';
-import type { Settled, Told, Traded } from './traded.js';
+import type { Settled, Told, Traded } from './traded-transaction.js';
 
 /** Nobody else gives out these audits. */
 export const RESERVE_AUDITS: Statement = {

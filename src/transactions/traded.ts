@@ -1,7 +1,7 @@
 // Transactions of the past, for the demo alone: stored as they have ended, with their events and what they settled. Nothing of it goes to
 // an acquirer. Whoever calls this keeps to days on which nothing has settled, or to the open one.
 import type { Queryable } from '../postgres/database.js';
-import type { Audit, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
+import type { OrganisationId } from '../values/ids.js';
 import {
   ADD_TRADED,
   HOLD_SETTLEMENT_DAYS,
@@ -13,39 +13,7 @@ import {
   TRADED,
   TRADED_SO_FAR,
 } from './traded.sql.js';
-import type { Transaction } from './transaction.js';
-
-export interface Traded extends Omit<Transaction, 'kvps' | 'pricing' | 'prepared'> {
-  readonly decidedMs: number | undefined;
-  readonly tokenId: TokenId | undefined;
-  readonly userId: number;
-  readonly completedCents: number;
-  readonly resolveAttempts: number;
-  readonly resolveAtMs: number | undefined;
-  readonly version: number;
-  readonly sealed: Buffer | undefined;
-  readonly keyVersion: number | undefined;
-  readonly attestation: Buffer | undefined;
-}
-
-/** An event. */
-export interface Told {
-  readonly organisationId: OrganisationId;
-  readonly merchantId: MerchantId;
-  readonly audit: Audit;
-  readonly version: number;
-  readonly type: string;
-  readonly atMs: number;
-  readonly userId: number;
-}
-
-/** An entry of the settlement. */
-export interface Settled {
-  readonly traded: Traded;
-  readonly day: string;
-  readonly type: string;
-  readonly cents: number;
-}
+import type { Settled, Told, Traded } from './traded-transaction.js';
 
 export interface TradedSoFar {
   readonly days: readonly string[];

@@ -1,5 +1,7 @@
 // What an operator can be refused: every code, what it names, and one plain sentence. The sentences know neither the
 // command line nor a page; whoever shows one may add what to do there, by its code.
+import { DEMO_REFUSALS } from './demo-refusals.js';
+import { SETTLEMENT_REFUSALS } from './settlement-refusals.js';
 import { SIGN_IN_REFUSALS } from './sign-in-refusals.js';
 
 /** A field that was given wrongly, and what it takes. */
@@ -38,6 +40,8 @@ export type WebhookUrlProblem = keyof typeof WEBHOOK_URL_PROBLEMS;
 
 const REFUSALS = {
   ...SIGN_IN_REFUSALS,
+  ...DEMO_REFUSALS,
+  ...SETTLEMENT_REFUSALS,
   organisation_not_found: ({ organisation }: { organisation: number }) =>
     `there is no organisation ${organisation}`,
   merchant_not_found: ({ merchant }: { merchant: number }) => `there is no merchant ${merchant}`,
@@ -53,15 +57,6 @@ const REFUSALS = {
       ? 'there are no merchants yet'
       : `organisation ${organisation} has no merchants`,
   several_organisations: () => 'there are several organisations; name one of them, or a merchant',
-
-  difference_not_found: ({ difference }: { difference: number }) => `there is no difference ${difference}`,
-  difference_looked_at: ({ difference, by }: { difference: number; by: string }) =>
-    `${by} has looked at difference ${difference} already`,
-
-  demo_absent: () =>
-    'this is no demo: only an installation that `serve` has made as one is filled with made-up trade',
-  demo_has_live_merchants: () =>
-    'there is a live merchant here: made-up trade has no place beside real payments',
 
   transaction_not_found: ({ audit }: { audit: number }) => `there is no transaction ${audit}`,
   audit_in_several_organisations: ({

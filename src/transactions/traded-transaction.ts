@@ -1,0 +1,35 @@
+// A transaction of the past, as the demo makes it up: the row, its events and what it settled.
+import type { Audit, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
+import type { Transaction } from './transaction.js';
+
+export interface Traded extends Omit<Transaction, 'kvps' | 'pricing' | 'prepared'> {
+  readonly decidedMs: number | undefined;
+  readonly tokenId: TokenId | undefined;
+  readonly userId: number;
+  readonly completedCents: number;
+  readonly resolveAttempts: number;
+  readonly resolveAtMs: number | undefined;
+  readonly version: number;
+  readonly sealed: Buffer | undefined;
+  readonly keyVersion: number | undefined;
+  readonly attestation: Buffer | undefined;
+}
+
+/** An event. */
+export interface Told {
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
+  readonly audit: Audit;
+  readonly version: number;
+  readonly type: string;
+  readonly atMs: number;
+  readonly userId: number;
+}
+
+/** An entry of the settlement. */
+export interface Settled {
+  readonly traded: Traded;
+  readonly day: string;
+  readonly type: string;
+  readonly cents: number;
+}
