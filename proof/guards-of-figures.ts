@@ -25,8 +25,8 @@ export const FIGURE_GUARDS: readonly Guard[] = [
   {
     name: 'metrics: not on the merchants’ port',
     file: 'src/http/pages.ts',
-    find: "  app.get('/docs', ",
-    replace: "  app.get('/metrics', (_request, reply) => reply.send('tollgate_up 1'));\n  app.get('/docs', ",
+    find: "  app.get('/livez', ",
+    replace: "  app.get('/metrics', (_request, reply) => reply.send('tollgate_up 1'));\n  app.get('/livez', ",
     tests: [[METRICS, 'the merchants’ port has no metrics']],
   },
   {
