@@ -143,7 +143,16 @@ export function showToday(
           ? daySeries((await read.hours(before)).map(asMinute), before, HOUR_MS)
           : null,
       },
-      statuses: statusesOf(hours, keptBefore.minutes ? within(minutesBefore, soFar) : undefined, filter),
+      // Minutes are kept for less long; of a day that is over, whole hours say the same.
+      statuses: statusesOf(
+        hours,
+        keptBefore.minutes
+          ? within(minutesBefore, soFar)
+          : keptBefore.hours
+            ? hoursBefore.map(asMinute)
+            : undefined,
+        filter,
+      ),
       volumes: volumesOf(hours, keptBefore.hours ? hoursBefore : undefined, filter),
       acquirers: ratesOf(hours, hoursBefore, 'acquirer', filter, (acquirer) => ({ acquirer })),
       cardTypes: ratesOf(hours, hoursBefore, 'method', filter, (method) =>

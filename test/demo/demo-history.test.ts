@@ -114,14 +114,16 @@ test('what was filled → is as good as any other: cards open, tokens are journa
 
 test('demo fill again, and for more days → what has settled stays as it is, and only days without trade are filled', async () => {
   const before = await closedDays();
-  expect(before.length).toBeGreaterThan(2);
+  const days = before.map(({ settlement_date }) => settlement_date);
+  expect(days.length).toBeGreaterThan(0);
+  // A day may close meanwhile.
+  const asBefore = async () =>
+    (await closedDays()).filter(({ settlement_date }) => days.includes(settlement_date));
   await json('demo fill --days 6');
-  expect(await closedDays()).toEqual(before);
-  const further = await json('demo fill --days 12');
-  expect(further).toMatchObject({ customers: 0 });
-  const after = await closedDays();
-  expect(after.length).toBeGreaterThan(before.length);
-  expect(after.slice(-before.length)).toEqual(before);
+  expect(await asBefore()).toEqual(before);
+  expect(await json('demo fill --days 20')).toMatchObject({ customers: 0 });
+  expect((await closedDays()).length).toBeGreaterThan(days.length + 2);
+  expect(await asBefore()).toEqual(before);
   await expect(one(`count(*)::integer FROM journal WHERE action = 'demo.filled'`)).resolves.toBeGreaterThan(
     1,
   );

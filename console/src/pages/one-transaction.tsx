@@ -137,10 +137,7 @@ function Life({ life }: { readonly life: TransactionAnswer }): ReactNode {
   const left = (cents: number | null) => (cents === null ? null : money(cents, currency));
   const further = Object.entries(transaction as Record<string, unknown>)
     .filter(([name]) => !SAID_ABOVE.includes(name))
-    .map(([name, value]) => [
-      nameOf(name),
-      name.endsWith('timestamp') ? moment(textOf(value)) : textOf(value),
-    ]);
+    .map(([name, value]) => [nameOf(name), textOf(value)]);
   return (
     <div className="columns">
       <div>

@@ -46,7 +46,8 @@ export const TRANSACTION_COLUMNS: readonly Column<TransactionLine>[] = [
   { key: 'acquirer', title: 'Acquirer', show: ({ acquirer }) => acquirer, wide: true },
   { key: 'merchant', title: 'Merchant', show: ({ merchant }) => merchant, wide: true },
   { key: 'organisation', title: 'Organisation', show: ({ organisation }) => organisation, extra: true },
-  { key: 'mode', title: 'Mode', show: ({ mode }) => <ModeMark mode={mode} />, wide: true },
+  // The header says it of everything that is shown.
+  { key: 'mode', title: 'Mode', show: ({ mode }) => <ModeMark mode={mode} />, extra: true },
   { key: 'settlement', title: 'Settles', show: ({ settlement_date }) => settlement_date ?? '–', extra: true },
   {
     key: 'correlation',
