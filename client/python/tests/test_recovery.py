@@ -1,6 +1,7 @@
 """A payment whose request or answer is lost, late, cut, repeated or replaced: its outcome is found, and it is charged once."""
 
 import os
+import socket
 import threading
 import unittest
 import uuid
@@ -110,6 +111,23 @@ class Recovery(unittest.TestCase):
         with client() as gateway:
             found = gateway.search(mine)
         self.assertTrue(found is not None and found.approved)
+
+    def test_cancelling_ends_it_while_it_connects(self) -> None:
+        with socket.socket() as full:
+            full.bind(("127.0.0.1", 0))
+            full.listen(0)
+            # Nobody accepts: further connections wait, too.
+            waiting = [socket.socket() for _ in range(4)]
+            for each in waiting:
+                each.setblocking(False)
+                each.connect_ex(full.getsockname())
+            cancel, port = threading.Event(), full.getsockname()[1]
+            with client(f"http://127.0.0.1:{port}/v1", request_timeout_seconds=600) as gateway:
+                threading.Timer(0.5, cancel.set).start()
+                with self.assertRaisesRegex(OutcomeUnknown, "cancelled"):
+                    pay(gateway, order(), cancel=cancel)
+            for each in waiting:
+                each.close()
 
     def test_cancelled_before_anything_was_sent_nothing_happens(self) -> None:
         cancel = threading.Event()

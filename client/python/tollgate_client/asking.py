@@ -8,11 +8,12 @@ from typing import TypeVar
 from uuid import uuid4
 
 from .answers import Json, Unreadable
+from .connecting import NotSent
 from .errors import Cancelled, OutcomeUnknown, Refused, Unavailable
 from .gateway import TRY_AGAIN, Gateway
 from .limit import Cancelled as CancelledMeanwhile
 from .patience import Patience
-from .transport import NoAnswer, NotSent, Payload
+from .transport import NoAnswer, Payload
 
 Body = TypeVar("Body")
 Read = Callable[[Json], Body]

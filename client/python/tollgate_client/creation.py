@@ -16,6 +16,7 @@ import uuid
 from collections.abc import Callable
 
 from .answers import Created, Transaction, Unreadable, as_created, read_transaction
+from .connecting import NotSent
 from .errors import Cancelled as CancelledByCaller
 from .errors import Refused
 from .gateway import TRY_AGAIN, Gateway, Reply
@@ -25,7 +26,7 @@ from .observed import Observed
 from .orders import Order, check_correlation_id
 from .patience import Patience
 from .recovery import Search
-from .transport import NoAnswer, NotSent, Payload
+from .transport import NoAnswer, Payload
 
 #: Is called before anything is sent: the place to store the correlation ID with the order. If it raises, nothing is sent.
 BeforeSend = Callable[[Begun], None]

@@ -12,11 +12,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from .answers import Json, Unreadable, read_links
+from .connecting import NotSent
 from .errors import Problem, Refused, without_card_numbers
 from .limit import Cancelled, Limit
 from .observed import Observe, Observed
 from .settings import Settings
-from .transport import Answer, NoAnswer, NotSent, Payload, Transport
+from .transport import Answer, NoAnswer, Payload, Transport
 
 LONGEST_RETRY_AFTER_SECONDS = 60.0
 # Certainly not processed, and worth another try: one that did not arrive whole in time, and too many requests.

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 
 from .answers import Transaction, Unreadable, read_search, read_transaction
+from .connecting import NotSent
 from .errors import OutcomeUnknown, Problem, Refused
 from .gateway import Gateway
 from .limit import Cancelled
 from .memory import Begun
 from .patience import Patience
-from .transport import NoAnswer, NotSent
+from .transport import NoAnswer
 
 ORIGINAL_AMOUNT = "GATEWAY.REQUEST.KVP.SURCHARGE.ORIGINAL_AMOUNT"
 

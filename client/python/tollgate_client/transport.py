@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+from .connecting import NotSent, connected_socket
 from .limit import Cancelled, Limit
 
 # The gateway keeps a connection for longer, but what stands between may not.
@@ -25,14 +26,6 @@ IDLE_SECONDS = 4.0
 # A page of a hundred transactions, each with a hundred KVPs, has 11 MB.
 LONGEST_BODY_BYTES = 64 * 1024 * 1024
 _THIS_MACHINE = re.compile(r"localhost|127(\.[0-9]+){3}|::1")
-
-
-class NotSent(Exception):
-    """There was no connection: not a byte of the request has left."""
-
-    def __init__(self, reason: str = "not_connected") -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 class NoAnswer(Exception):
@@ -208,13 +201,7 @@ class Transport:
             self._idle.append(connection)
 
     def _connect(self, limit: Limit) -> _Connection:
-        left = limit.left()
-        if left == 0:
-            raise NotSent("timeout")
-        try:
-            sock = socket.create_connection((self._host, self._port), timeout=left)
-        except OSError:
-            raise NotSent from None
+        sock = connected_socket(self._host, self._port, limit)
         try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._tls is not None:
