@@ -46,6 +46,16 @@ class Secrets(unittest.TestCase):
                 pay(gateway, order(), kvps={"note": "x"})
         self.assertNotIn(PAN, "".join(self.of(refused.exception)))
 
+    def test_a_card_number_that_stands_in_the_wrong_place_is_not_stored_or_told(self) -> None:
+        told: list[object] = []
+        spaced = " ".join(PAN[start : start + 4] for start in range(0, 16, 4))
+        for wrong in ({"reference": f"order {spaced}"}, {"reference": order(), "correlation_id": f"a-{PAN}"}):
+            with client(observe=told.append, before_send=told.append) as gateway:
+                with self.assertRaises(ValueError) as refused:
+                    pay(gateway, **wrong)
+            self.assertNotIn(PAN, str(refused.exception))
+        self.assertEqual(told, [])
+
     def test_no_exception_and_no_log_shows_a_card_or_the_password_after_a_lost_answer(self) -> None:
         log = KeptLog()
         faults = [meddling.lose_answer, meddling.garbage, meddling.page_of_a_proxy, meddling.cut_answer]

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 
 from .gateway import payload_of
 from .memory import Begun
-from .payment_methods import PaymentMethod
+from .payment_methods import Card, PaymentMethod
 from .transport import Payload
 
+_CARD_NUMBER = re.compile("[0-8][0-9]{11,18}")
+_BETWEEN_DIGITS = re.compile("[^0-9a-zA-Z]")
 _CORRELATION_ID = re.compile(r"[a-zA-Z0-9+\-_:.,]{1,128}")
 
 
@@ -26,6 +28,7 @@ class Order:
     target_audit: int | None = None
 
     def begun(self, correlation_id: str, merchant_id: int) -> Begun:
+        self._check_texts(correlation_id)
         return Begun(
             correlation_id,
             self.operation,
@@ -36,6 +39,15 @@ class Order:
             self.target_audit,
             begun_at=time.time(),
         )
+
+    def _check_texts(self, correlation_id: str) -> None:
+        """What was begun is stored, and told: a card number in it would be, too. A virtual PAN, which begins with 9, is none."""
+        pan = self.payment_method.pan if isinstance(self.payment_method, Card) else ""
+        if not _CARD_NUMBER.fullmatch(pan):
+            return
+        for text in (self.reference, correlation_id, str(self.amount_cents)):
+            if pan in _BETWEEN_DIGITS.sub("", text):
+                raise ValueError("the card number stands where it does not belong: in the reference, the amount or the ID")
 
     def payload(self, merchant_id: int, kvps: Mapping[str, str] | None) -> Payload:
         transaction: dict[str, object] = {"reference": self.reference}
