@@ -11,6 +11,7 @@ import { Chance, seedOf } from '../testkit/chance.js';
 import { type Ended, leaveNothingBehind } from '../testkit/gateway-process.js';
 import { leaveNothing } from '../testkit/installation.js';
 import { HostProcess } from '../testkit/iso8583-host/host-process.js';
+import { copyPreparedCluster } from '../testkit/prepared-cluster.js';
 import { programOptions } from '../testkit/program-options.js';
 import { say } from '../testkit/report.js';
 import { type GivenIds, Life } from './life-of-a-backup.js';
@@ -19,11 +20,14 @@ import { verdict } from './verdict.js';
 const values = programOptions({
   // How long is traded before the backup, after it, and in each life that it is brought back to.
   seconds: { type: 'string', default: '20' },
+  // At once, for each of two merchants.
+  traders: { type: 'string', default: '6' },
   seed: { type: 'string' },
 });
 const seed = seedOf(values.seed);
 const random = new Chance(seed);
 const tradeMs = Number(values.seconds) * 1_000;
+const traders = Number(values.traders);
 say(`backup: seed ${seed}`);
 
 const folder = await mkdtemp(join(tmpdir(), 'tollgate-backups-'));
@@ -41,7 +45,8 @@ const broken = {
   'a restored gateway serves': [] as string[],
 };
 
-const first = await Life.begin(ledger);
+const first = await Life.begin(ledger, traders);
+await copyPreparedCluster(first.dataDir);
 await first.start();
 const tenants = await first.tenants();
 const [simulated, , overHost] = tenants.merchants as [number, number, number];
@@ -75,7 +80,7 @@ const given: { audits: number[]; ids: GivenIds }[] = [
 let [restored, agreed] = [0, 0];
 for (const name of ['second', 'third']) {
   say(`… the ${name} life`);
-  const life = await Life.begin(ledger);
+  const life = await Life.begin(ledger, traders);
   const ended = await life.restore(backup, first);
   if (ended.code !== 0) throw new Error(`no restore: ${ended.stderr}`);
   await life.start();
@@ -168,7 +173,7 @@ async function disturbed(what: 'backup' | 'postgres' | 'gateway', to: string): P
   if (what === 'gateway' && ended.code !== 0)
     promise.push(`the gateway was killed, and the backup failed: ${ended.stderr}`);
   if (isWhole) return;
-  const life = await Life.begin(ledger);
+  const life = await Life.begin(ledger, traders);
   const { code, stderr } = await life.command('restore', to);
   if (code !== 1 || !stderr.includes('no complete backup'))
     promise.push(`${what}: half a backup was restored: ${stderr}`);

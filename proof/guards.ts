@@ -21,6 +21,8 @@ const COPIED = [
   'docs',
   'migrations',
   'proof',
+  'README.md',
+  'reference',
   'src',
   'test',
   'testkit',

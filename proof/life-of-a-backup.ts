@@ -41,21 +41,23 @@ export type GivenIds = readonly string[];
 export class Life {
   readonly dataDir: string;
   readonly #ledger: string;
+  readonly #traders: number;
   #gateway: GatewayProcess | undefined;
   #called: { baseUrl: string | undefined }[] = [{ baseUrl: undefined }];
   #shops: Shop[] = [];
   readonly #answeredMs = new Map<Attempt, number>();
 
-  private constructor(dataDir: string, ledger: string) {
+  private constructor(dataDir: string, ledger: string, traders: number) {
     this.dataDir = dataDir;
     this.#ledger = ledger;
+    this.#traders = traders;
   }
 
-  /** With the books of the simulated acquirer in this file. */
-  static async begin(ledger: string): Promise<Life> {
+  /** With the books of the simulated acquirer in this file, and so many traders for each merchant. */
+  static async begin(ledger: string, traders: number): Promise<Life> {
     const dataDir = await dataDirectory('tollgate-life-');
     process.once('exit', () => leaveNothing(dataDir));
-    return new Life(dataDir, ledger);
+    return new Life(dataDir, ledger, traders);
   }
 
   get environment(): Record<string, string> {
@@ -136,7 +138,8 @@ export class Life {
         });
         this.#shops.push(shop);
         const { virtualPans } = tenants;
-        return tradeTogether(6, { shop, random: random.fork(), virtualPans, faultPercent: 5, isOver });
+        const shared = { shop, random: random.fork(), virtualPans, faultPercent: 5, isOver };
+        return tradeTogether(this.#traders, shared);
       }),
     );
   }

@@ -37,6 +37,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const database = new Database(databaseUrl(adminUrl, template), { maxConnections: 1 });
   await migrate(database);
   await database.close();
+  // The first session writes down what every session of a database has to read from its catalogue: the clones have it then, too.
+  await administer(databaseUrl(adminUrl, template), 'SELECT 1');
 
   project.provide('adminUrl', adminUrl);
   project.provide('template', template);

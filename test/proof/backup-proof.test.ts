@@ -3,7 +3,14 @@ import { expect, test } from 'vitest';
 import { runProof } from './program.js';
 
 test('backed up under load while backups, gateway and PostgreSQL are killed, restored twice → nothing acknowledged is missing, nothing is given out twice', async () => {
-  const { code, output } = await runProof('backup', ['--seconds', '2', '--seed', '20261116']);
+  const { code, output } = await runProof('backup', [
+    '--seconds',
+    '2',
+    '--traders',
+    '2',
+    '--seed',
+    '20261116',
+  ]);
   expect(output).toMatch(/^backup: seed 20261116, \d+ orders .* restored twice .*; 0 promises broken$/m);
   expect(code).toBe(0);
 }, 180_000);
