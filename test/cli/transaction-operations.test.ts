@@ -12,7 +12,7 @@ import { cardAnsweredLaterWith, cardWithFaultLater } from '../../testkit/test-ca
 let gateway: TestGateway;
 
 beforeAll(async () => {
-  gateway = await testGateway({ settings: { PROCESS_TIMEOUT_MS: '1500' } });
+  gateway = await testGateway({ settings: { PROCESS_TIMEOUT_MS: '3000' } });
 });
 afterAll(() => gateway.close());
 
