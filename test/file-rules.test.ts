@@ -8,7 +8,17 @@ import { expectNone, filesUnder, read } from '../testkit/project-files.js';
 const LONGEST_FILE_LINES = 300;
 
 /** Where files of ours lie. What tools make, and where it lies, is none of ours. */
-const CODE_FOLDERS = ['src', 'client/src', 'console/src', 'reference', 'test', 'testkit', 'proof', 'bench'];
+const CODE_FOLDERS = [
+  'src',
+  'client/src',
+  'console/src',
+  'examples',
+  'reference',
+  'test',
+  'testkit',
+  'proof',
+  'bench',
+];
 const MADE = ['.git', 'build', 'coverage', 'data', 'dist', 'node_modules'];
 /** The entry and what loads the program, which must run before anything is compiled, and what tools read. */
 const JAVASCRIPT = /^(bin\/(tollgate|program)\.js|(console\/)?\w+\.config\.js)$/;

@@ -26,7 +26,7 @@ const unwanted: readonly (readonly [RegExp, RegExp?])[] = [
 
 test('words are spelt as in Britain', () => {
   const written = [
-    ...['src', 'client/src', 'migrations', 'docs'].flatMap(filesUnder),
+    ...['src', 'client/src', 'examples', 'migrations', 'docs'].flatMap(filesUnder),
     ...readdirSync(PROJECT_ROOT).filter((name) => name.endsWith('.md')),
   ];
   expectNone(

@@ -56,6 +56,7 @@ export class Installation<Database extends InstalledDatabase = KillableDatabase>
   readonly database: Database;
   /** Of a user of `merchantId`, which has the vault. */
   authorization = '';
+  credentials = { username: '', password: '' };
   merchantId = 0;
 
   private constructor(directory: string, settings: Settings, database: Database, databaseUrl: string) {
@@ -119,6 +120,7 @@ export class Installation<Database extends InstalledDatabase = KillableDatabase>
     const gateway = await this.startedGateway({ DEMO: 'true' });
     const demo = JSON.parse(await readFile(join(this.#directory, 'demo.json'), 'utf8'));
     this.authorization = basicAuthorization(demo);
+    this.credentials = { username: demo.username, password: demo.password };
     [this.merchantId] = demo.merchants;
     await this.#buyBeforeEverything(gateway.baseUrl, isInRealTime);
     await work(gateway.baseUrl);

@@ -16,7 +16,7 @@ import { Search } from './recovery.js';
 import { newCorrelationId } from './runtime.js';
 import type { Settings } from './settings.js';
 import { type Answered, type Call, inWords, type Transport, type Unanswered } from './transport.js';
-import type { CreatedTransaction, TransactionDetails } from './wire.js';
+import type { CreatedTransaction, PaymentMethod, TransactionDetails } from './wire.js';
 
 export interface CreateOptions extends CallOptions {
   /** A new UUID unless given. The same operation under the same ID cannot happen twice. */
@@ -45,6 +45,7 @@ export interface Creation {
     readonly transaction: {
       readonly reference: string;
       readonly amount_details?: { readonly total_amount: string; readonly currency: string };
+      readonly payment_method?: PaymentMethod;
     };
   };
 }
@@ -67,6 +68,11 @@ export class Creations {
     const { correlationId } = begun;
     if (!CORRELATION_ID.test(correlationId)) {
       throw new TypeError('a correlation ID has 1 to 128 letters, digits and + - _ : . ,');
+    }
+    if (holdsCard(begun, creation)) {
+      throw new TypeError(
+        'the card number stands where it does not belong: in the reference, the amount or the ID',
+      );
     }
     if (this.underWay.has(correlationId)) {
       throw new TypeError('this correlation ID is being used by another call of this client');
@@ -152,6 +158,18 @@ function begunOf({ operation, body, targetAudit }: Creation, correlationId: stri
     ...(targetAudit !== undefined && { targetAudit }),
     begunAt: new Date().toISOString(),
   };
+}
+
+/** What was begun is stored, and told: a card number in it would be, too. A virtual PAN, which begins with 9, is none. */
+function holdsCard(begun: Begun, { body }: Creation): boolean {
+  const method = body.transaction.payment_method;
+  const { pan = '' } = (method !== undefined && 'creditcard' in method ? method.creditcard : undefined) ?? {};
+  if (!/^[0-8]\d{11}/.test(pan)) return false;
+  return Object.values(begun).some((text) =>
+    String(text)
+      .replaceAll(/[^\da-z]/gi, '')
+      .includes(pan),
+  );
 }
 
 export function endingOf({ problems }: Refused): Ending {

@@ -1,0 +1,139 @@
+// The shop's own books: a file of JSON lines, the last line of an order counts. A line is on the disk before anything that depends on
+// it happens, so that the shop may be killed at any moment. They are the memory of the client, too.
+import { type FileHandle, open, readFile } from 'node:fs/promises';
+import type { Begun, Ending, Event, Memory } from 'tollgate-client';
+
+/** `returned`: the bank took back a direct debit, after which the customer owes the money again. */
+export type State = 'begun' | 'paid' | 'pending' | 'declined' | 'returned' | 'voided' | 'refused' | 'unknown';
+
+export interface Order {
+  readonly order: number;
+  /** One for the order, whatever happens. */
+  readonly correlationId: string;
+  readonly amountCents: number;
+  readonly state: State;
+  readonly audit?: number;
+  /** What the client wants to know again after a restart. It holds no card. */
+  readonly begun?: Begun;
+  /** Of the newest event about it, and that event. */
+  readonly version?: number;
+  readonly event?: string;
+}
+
+const STATES: Readonly<Record<string, State>> = {
+  approved: 'paid',
+  pending: 'pending',
+  declined: 'declined',
+  error: 'declined',
+  voided: 'voided',
+};
+
+const STATES_BY_EVENT: Readonly<Record<string, State>> = {
+  'transaction.approved': 'paid',
+  'transaction.declined': 'declined',
+  'transaction.error': 'declined',
+  'transaction.pending': 'pending',
+  'transaction.voided': 'voided',
+  'directdebit.returned': 'returned',
+};
+
+export class Books implements Memory {
+  readonly orders = new Map<number, Order>();
+  readonly #numbers = new Map<string, number>();
+  readonly #file: FileHandle;
+  #waiting: string[] = [];
+  #writing: Promise<void> = Promise.resolve();
+
+  private constructor(
+    file: FileHandle,
+    /** What the gateway is told as the reference of an order. */
+    private readonly referenceOf: (order: number) => string,
+  ) {
+    this.#file = file;
+  }
+
+  static async open(path: string, referenceOf: (order: number) => string): Promise<Books> {
+    const text = await readFile(path, 'utf8').catch(() => '');
+    const books = new Books(await open(path, 'a'), referenceOf);
+    for (const line of text.split('\n')) {
+      const order = orderIn(line);
+      if (order !== undefined) books.take(order);
+    }
+    // What was being written when the shop was killed is half a line, of something that has not happened.
+    if (text !== '' && !text.endsWith('\n')) await books.#append('\n');
+    return books;
+  }
+
+  byReference(reference: string): Order | undefined {
+    const number = Number(/(\d+)$/.exec(reference)?.[1] ?? -1);
+    return this.referenceOf(number) === reference ? this.orders.get(number) : undefined;
+  }
+
+  /** Not yet on the disk. */
+  take(order: Order): void {
+    this.orders.set(order.order, order);
+    this.#numbers.set(order.correlationId, order.order);
+  }
+
+  async write(order: Order): Promise<void> {
+    this.take(order);
+    await this.#append(`${JSON.stringify(order)}\n`);
+  }
+
+  async begin(begun: Begun): Promise<void> {
+    const order = this.byReference(begun.reference);
+    if (order === undefined) throw new Error(`the books have no order for ${begun.reference}`);
+    await this.write({ ...order, state: 'begun', begun: order.begun ?? begun });
+  }
+
+  async end(correlationId: string, ending: Ending): Promise<void> {
+    const order = this.orders.get(this.#numbers.get(correlationId) ?? -1);
+    // A webhook may have said more than the answer, which was on its way meanwhile.
+    if (order === undefined || order.version !== undefined || ending.kind === 'not_processed') return;
+    const state = ending.kind === 'refused' ? 'refused' : (STATES[ending.outcome] ?? 'unknown');
+    await this.write({ ...order, state, ...(ending.kind === 'decided' && { audit: ending.audit }) });
+  }
+
+  open(): Begun[] {
+    return [...this.orders.values()]
+      .filter(({ state }) => state === 'begun' || state === 'unknown')
+      .flatMap(({ begun }) => begun ?? []);
+  }
+
+  /** Once for each event, and never back to an older one: the line has both what was done and which event said so. */
+  async apply({ id, type, version, data }: Event): Promise<void> {
+    const order = this.byReference(data.transaction?.reference ?? '');
+    const state = STATES_BY_EVENT[type];
+    const isPayment = data.transaction?.transaction_type === 'purchase';
+    if (order === undefined || state === undefined || !isPayment || version <= (order.version ?? 0)) return;
+    const { audit = order.audit } = data;
+    await this.write({ ...order, state, version, event: id, ...(audit !== undefined && { audit }) });
+  }
+
+  async close(): Promise<void> {
+    await this.#writing;
+    await this.#file.close();
+  }
+
+  /** Lines that come while others are being written are written together. */
+  #append(line: string): Promise<void> {
+    this.#waiting.push(line);
+    const written = this.#writing.then(async () => {
+      const lines = this.#waiting.splice(0);
+      if (lines.length === 0) return;
+      await this.#file.appendFile(lines.join(''));
+      await this.#file.datasync();
+    });
+    this.#writing = written.catch(() => {});
+    return written;
+  }
+}
+
+function orderIn(line: string): Order | undefined {
+  try {
+    const order = JSON.parse(line) as Order;
+    return typeof order.order === 'number' ? order : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,64 @@
+// The shop: takes orders, and sees each of them through to an outcome that it knows, across restarts of its own.
+import { OutcomeUnknown, type PaymentMethod, Refused, type Tollgate } from 'tollgate-client';
+import type { Books, Order } from './books.js';
+
+export interface Basket {
+  readonly order: number;
+  readonly amountCents: number;
+  /** From the checkout. A shop with a vault keeps a virtual PAN with the order instead. */
+  readonly paymentMethod: PaymentMethod;
+}
+
+export interface ShopOptions {
+  readonly tollgate: Tollgate;
+  readonly books: Books;
+  readonly merchantId: number;
+  readonly referenceOf: (order: number) => string;
+}
+
+export class Shop {
+  constructor(private readonly options: ShopOptions) {}
+
+  /** What an earlier process has begun and not ended. What stays begun was not processed: it is to be placed again. */
+  async recover(): Promise<void> {
+    // The client tells the books what it finds.
+    for await (const _found of this.options.tollgate.recoverAll()) {
+    }
+  }
+
+  /** Whether the order has an outcome that will not change by itself, or one that a webhook will bring. */
+  isDone(number: number): boolean {
+    const state = this.options.books.orders.get(number)?.state;
+    return state !== undefined && state !== 'begun' && state !== 'unknown';
+  }
+
+  async place({ order: number, amountCents, paymentMethod }: Basket): Promise<void> {
+    const { tollgate, books, merchantId, referenceOf } = this.options;
+    const order: Order = books.orders.get(number) ?? {
+      order: number,
+      correlationId: crypto.randomUUID(),
+      amountCents,
+      state: 'begun',
+    };
+    books.take(order);
+    const body = {
+      merchant: { id: merchantId },
+      transaction: {
+        reference: referenceOf(number),
+        amount_details: { total_amount: String(amountCents), currency: 'AUD' },
+        payment_method: paymentMethod,
+      },
+    };
+    while (!this.isDone(number)) {
+      try {
+        // The books have the correlation ID before anything is sent, and the outcome before this returns.
+        await tollgate.purchase(body, { correlationId: order.correlationId });
+      } catch (error) {
+        if (error instanceof Refused) return;
+        // Not a failure: it is asked about again, under the same correlation ID.
+        if (!(error instanceof OutcomeUnknown)) throw error;
+        await books.write({ ...(books.orders.get(number) as Order), state: 'unknown' });
+      }
+    }
+  }
+}
