@@ -58,6 +58,17 @@ test('what was compiled is gone, cut short, or of another version → the progra
   expect(await node(folder, 'bin/tollgate.js', '--version')).toEqual({ stdout: `${version}\n`, stderr: '' });
 });
 
+test('a program that imports a module of Node’s later on → has it', async () => {
+  const folder = await checkout({ isBuilt: false });
+  const main = `exports.main = async () => process.stdout.write(typeof (await import('node:https')).request);`;
+  await writeFile(join(folder, 'dist/program/main.cjs'), main);
+  await writeFile(
+    join(folder, 'dist/program/files.json'),
+    JSON.stringify({ main: 'main.cjs', names: ['main.cjs'] }),
+  );
+  expect((await node(folder, 'bin/tollgate.js')).stdout).toBe('function');
+});
+
 test('a checkout that was never built → one line that says so', async () => {
   const folder = await checkout({ isBuilt: false });
   await expect(node(folder, 'bin/tollgate.js', '--version')).rejects.toMatchObject({
