@@ -60,13 +60,19 @@ export class Chance {
   }
 
   digits(count: number): string {
-    return Array.from({ length: count }, () => this.between(0, 9)).join('');
+    let digits = '';
+    while (digits.length < count) digits += String(Math.floor(this.next() * 1_000_000)).padStart(6, '0');
+    return digits.slice(0, count);
   }
 
   /** In the form of a UUID. */
   uuid(): string {
-    const hex = (count: number) =>
-      Array.from({ length: count }, () => this.between(0, 15).toString(16)).join('');
-    return `${hex(8)}-${hex(4)}-4${hex(3)}-${this.one(['8', '9', 'a', 'b'])}${hex(3)}-${hex(12)}`;
+    const eight = () =>
+      Math.floor(this.next() * 2 ** 32)
+        .toString(16)
+        .padStart(8, '0');
+    const [first, second, third, fourth] = [eight(), eight(), eight(), eight()];
+    const variant = this.one(['8', '9', 'a', 'b']);
+    return `${first}-${second.slice(0, 4)}-4${second.slice(5)}-${variant}${third.slice(1, 4)}-${third.slice(4)}${fourth}`;
   }
 }

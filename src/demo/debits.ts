@@ -16,7 +16,7 @@ const RETURNED_AFTER_DAYS = 1;
 
 export function* collectFees(shop: Shop, window: Window, wanted: Wanted): Generator<Draft> {
   if (shop.kind !== FEES.kind) return;
-  for (let hourMs = window.opensMs; hourMs < settlementCutOff(window.day); hourMs += HOUR_MS) {
+  for (let hourMs = window.opensMs; hourMs < window.closesMs; hourMs += HOUR_MS) {
     const { weekday, hour } = hourIn(hourMs);
     if (hour !== FEES.hour || !FEES.weekdays.some((day) => day === weekday)) continue;
     for (let number = 0; number < FEES.count; number += 1) {

@@ -53,14 +53,22 @@ export type Begun = Pick<Draft, 'shop' | 'type' | 'createdMs' | 'amountCents' | 
   readonly target?: Draft;
 };
 
+const SUFFIXES = {
+  purchase: '',
+  preauthorisation: '-H',
+  completion: '-C',
+  refund: '-R',
+  void: '-V',
+} as const;
+
 export function begin(chance: Chance, begun: Begun): Draft {
-  const { shop, type } = begun;
-  const suffix = { purchase: '', preauthorisation: '-H', completion: '-C', refund: '-R', void: '-V' }[type];
+  const { shop, type, target } = begun;
+  const reference =
+    target === undefined
+      ? `${shop.prefix}-${chance.between(100_000, 999_999)}${SUFFIXES[type]}`
+      : `${target.reference.replace(/-[HC]$/, '')}${SUFFIXES[type]}`;
   return {
-    ...begun,
-    reference: begun.target
-      ? `${begun.target.reference.replace(/-[HC]$/, '')}${suffix}`
-      : `${shop.prefix}-${chance.between(100_000, 999_999)}${suffix}`,
+    reference,
     correlationId: chance.uuid(),
     status: 'unknown',
     gatewayStatusCode: -99,
@@ -68,6 +76,7 @@ export function begin(chance: Chance, begun: Begun): Draft {
     resolveAttempts: 0,
     told: [],
     settles: [],
+    ...begun,
   };
 }
 

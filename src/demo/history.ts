@@ -46,7 +46,8 @@ export interface FilledHistory {
   readonly inDoubt: number;
 }
 
-const SEALED_AT_ONCE = 250;
+/** How much is done before others get their turn. */
+const AT_ONCE = 100;
 
 /** What is there already stays as it is: it can be done again, and killed. */
 export async function fillHistory(
@@ -68,7 +69,7 @@ export async function fillHistory(
       const nowMs = await gatewayTime(connection);
       const { days, newestMs, inDoubt } = await tradedSoFar(connection, organisationId);
       const windows = windowsOf(nowMs, wish.days, { days, newestMs: newestMs ?? undefined });
-      const made = tradeIn({ windows, nowMs });
+      const made = await tradeIn({ windows, nowMs });
       const open = windows.at(-1);
       if (wish.unfinished && !inDoubt && open !== undefined) made.push(...underWay(open, nowMs));
       const drafts = made.filter(({ shop }) => owner.merchants.has(shop.kind));
@@ -80,7 +81,7 @@ export async function fillHistory(
       for (const [index, draft] of drafts.entries()) {
         traded.push({ draft, row: await rowOf(draft, parts) });
         // A payment that comes meanwhile does not wait for all of them.
-        if (index % SEALED_AT_ONCE === 0) await yieldToOthers();
+        if (index % AT_ONCE === 0) await yieldToOthers();
       }
       const told = traded.flatMap(({ draft, row }) =>
         draft.told.map(({ type, atMs }, index): Told => ({ ...row, version: index + 1, type, atMs })),
@@ -149,5 +150,6 @@ function debitOf(
 }
 
 async function append(ledger: SimulatorLedger, entries: readonly LedgerEntry[]): Promise<void> {
-  await Promise.all(entries.map((entry) => ledger.append(entry)));
+  for (let from = 0; from < entries.length; from += AT_ONCE)
+    await Promise.all(entries.slice(from, from + AT_ONCE).map((entry) => ledger.append(entry)));
 }

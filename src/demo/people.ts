@@ -68,8 +68,16 @@ export interface Person {
   readonly account: BankAccount;
 }
 
+const KNOWN = new Map<string, Person>();
+
 /** The customer of a shop with this number, the same each time. */
 export function personOf(shop: string, number: number): Person {
+  const known = KNOWN.get(`${shop}/${number}`) ?? makeUp(shop, number);
+  KNOWN.set(`${shop}/${number}`, known);
+  return known;
+}
+
+function makeUp(shop: string, number: number): Person {
   const chance = new Chance(`${shop}/person/${number}`);
   const name = `${chance.one(FIRST)} ${chance.one(LAST)}`;
   return {

@@ -1,7 +1,7 @@
 // The trade of the demo's history: believable days of three merchants, made up from seeds. What it makes follows the rules of the
 // gateway: what settles when, what a void undoes, how a direct debit goes.
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { responseMessage } from '../acquirers/simulator/response-codes.js';
-import { settlementCutOff, settlementDay } from '../values/settlement.js';
 import { Chance } from './chance.js';
 import { collectFees } from './debits.js';
 import { become, begin, type Draft, type DraftMethod } from './draft.js';
@@ -17,23 +17,26 @@ import {
   type Shop,
   VOIDED,
 } from './shops.js';
-import { BEFORE_CLOSE_MS, hourIn, isOpen, type Wanted, type Window } from './windows.js';
+import { BEFORE_CLOSE_MS, dayAt, hourIn, isOpen, type Wanted, type Window } from './windows.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** In the order in which they were made. */
-export function tradeIn(wanted: Wanted): Draft[] {
-  const drafts = wanted.windows.flatMap((window) =>
-    SHOPS.flatMap((shop) => [...dayOf(shop, window, wanted), ...collectFees(shop, window, wanted)]),
-  );
+export async function tradeIn(wanted: Wanted): Promise<Draft[]> {
+  const drafts: Draft[] = [];
+  for (const window of wanted.windows) {
+    for (const shop of SHOPS)
+      drafts.push(...dayOf(shop, window, wanted), ...collectFees(shop, window, wanted));
+    // A payment that comes meanwhile does not wait for all of them.
+    await yieldToOthers();
+  }
   return drafts.sort((one, other) => one.createdMs - other.createdMs);
 }
 
 function* dayOf(shop: Shop, window: Window, wanted: Wanted): Generator<Draft> {
   const chance = new Chance(`${shop.kind}/${window.day}`);
-  const closesMs = settlementCutOff(window.day);
-  for (let hourMs = window.opensMs; hourMs < closesMs; hourMs += HOUR_MS) {
+  for (let hourMs = window.opensMs; hourMs < window.closesMs; hourMs += HOUR_MS) {
     const { weekday, hour } = hourIn(hourMs);
     const average = (shop.hours[hour] ?? 0) * (shop.weekdays[weekday] ?? 1) * (0.75 + chance.next() * 0.5);
     for (let left = chance.count(average); left > 0; left -= 1) {
@@ -55,7 +58,7 @@ function* payment(chance: Chance, shop: Shop, createdMs: number, wanted: Wanted)
   );
   const draft = begin(chance, { shop, type, createdMs, amountCents, method: methodOf(chance, shop) });
   yield draft;
-  answer(chance, draft);
+  answer(chance, draft, wanted);
   if (draft.status !== 'approved') return;
   if (type === 'preauthorisation') yield* afterHold(chance, draft, wanted);
   else yield* afterPayment(chance, draft, wanted);
@@ -68,7 +71,7 @@ export function methodOf(chance: Chance, shop: Shop): DraftMethod {
 }
 
 /** What the acquirer said, and how long it took. */
-function answer(chance: Chance, draft: Draft): void {
+function answer(chance: Chance, draft: Draft, wanted: Wanted): void {
   const atMs = draft.createdMs + chance.between(90, 900);
   if (chance.happens(NOT_SENT)) {
     draft.gatewayStatusCode = 1;
@@ -85,12 +88,12 @@ function answer(chance: Chance, draft: Draft): void {
     become(draft, 'unknown', draft.createdMs + 10_000);
     draft.resolveAttempts = 1;
     const foundMs = draft.createdMs + chance.between(11_000, 14_000);
-    if (chance.happens(0.7)) approve(chance, draft, foundMs);
+    if (chance.happens(0.7)) approve(chance, draft, foundMs, wanted);
     else {
       draft.gatewayStatusCode = 2;
       become(draft, 'error', foundMs);
     }
-  } else approve(chance, draft, atMs);
+  } else approve(chance, draft, atMs, wanted);
 }
 
 function say(draft: Draft, code: string): void {
@@ -98,15 +101,15 @@ function say(draft: Draft, code: string): void {
   draft.responseMessage = responseMessage(code);
 }
 
-function approve(chance: Chance, draft: Draft, atMs: number): void {
+function approve(chance: Chance, draft: Draft, atMs: number, wanted: Wanted): void {
   const { type, amountCents, target, createdMs } = draft;
-  const day = settlementDay(atMs);
+  const { day, closesMs } = dayAt(wanted, atMs);
   draft.gatewayStatusCode = 0;
   say(draft, '00');
   draft.authorisationCode = chance.digits(6);
   draft.settlementDate = day;
   if (type === 'preauthorisation') draft.completableUntilMs = createdMs + 7 * DAY_MS;
-  draft.voidableUntilMs = draft.completableUntilMs ?? settlementCutOff(day);
+  draft.voidableUntilMs = draft.completableUntilMs ?? closesMs;
   become(draft, 'approved', atMs);
   if (type === 'purchase' || type === 'completion') draft.settles.push({ day, type, cents: amountCents });
   if (type === 'refund') draft.settles.push({ day, type, cents: -amountCents });
@@ -144,7 +147,7 @@ function* afterPayment(chance: Chance, draft: Draft, wanted: Wanted): Generator<
     say(refund, '05');
     become(refund, 'declined', atMs + 300);
   } else {
-    approve(chance, refund, atMs + chance.between(90, 700));
+    approve(chance, refund, atMs + chance.between(90, 700), wanted);
     draft.refundedCents += refund.amountCents;
   }
   yield refund;
@@ -154,7 +157,7 @@ function* voided(chance: Chance, draft: Draft, wanted: Wanted, atMs: number): Ge
   const undoing = follow(chance, wanted, 'void', draft, { atMs });
   if (undoing === undefined) return;
   const doneMs = atMs + chance.between(90, 700);
-  approve(chance, undoing, doneMs);
+  approve(chance, undoing, doneMs, wanted);
   draft.voidedBy = undoing;
   become(draft, 'voided', doneMs);
   yield undoing;
@@ -170,7 +173,7 @@ function* afterHold(chance: Chance, hold: Draft, wanted: Wanted): Generator<Draf
     : Math.round(hold.amountCents * (0.5 + chance.next() / 2));
   const completion = follow(chance, wanted, 'completion', hold, { atMs, amountCents });
   if (completion === undefined) return;
-  approve(chance, completion, atMs + chance.between(90, 900));
+  approve(chance, completion, atMs + chance.between(90, 900), wanted);
   hold.completedBy = completion;
   yield completion;
 }

@@ -11,8 +11,9 @@ export const BEFORE_CLOSE_MS = 20_000;
 /** A settlement day, or the part of it that is to be filled. */
 export interface Window {
   readonly day: string;
-  /** The close of the day before. */
+  /** The close of the day before, and its own. */
   readonly opensMs: number;
+  readonly closesMs: number;
   readonly fromMs: number;
   readonly untilMs: number;
 }
@@ -37,12 +38,20 @@ export function windowsOf(nowMs: number, days: number, { days: filled, newestMs 
   const today = settlementDay(nowMs);
   for (let day = today; ; day = previousBusinessDay(day)) {
     const opensMs = settlementCutOff(previousBusinessDay(day));
-    const untilMs = Math.min(settlementCutOff(day), nowMs);
+    const closesMs = settlementCutOff(day);
+    const untilMs = Math.min(closesMs, nowMs);
     if (untilMs <= nowMs - days * DAY_MS) return windows.reverse();
     if (day === today)
-      windows.push({ day, opensMs, fromMs: Math.max(opensMs, (newestMs ?? 0) + 1), untilMs });
-    else if (!filled.includes(day)) windows.push({ day, opensMs, fromMs: opensMs, untilMs });
+      windows.push({ day, opensMs, closesMs, fromMs: Math.max(opensMs, (newestMs ?? 0) + 1), untilMs });
+    else if (!filled.includes(day)) windows.push({ day, opensMs, closesMs, fromMs: opensMs, untilMs });
   }
+}
+
+/** The settlement day of something that happens within one that is being filled. To ask the calendar each time would take long. */
+export function dayAt({ windows }: Wanted, atMs: number): Pick<Window, 'day' | 'closesMs'> {
+  const window = windows.find(({ opensMs, closesMs }) => atMs >= opensMs && atMs < closesMs);
+  if (window === undefined) throw new Error('nothing happens outside of the days that are filled');
+  return window;
 }
 
 /** Whether something can happen then: within a part that is being filled. What is there already stays as it is. */
