@@ -1,4 +1,4 @@
-// What axe-core finds wrong with a page as it stands in the browser, in both colour schemes.
+// What axe-core finds wrong with a page as it stands in the browser: in both colour schemes, at the width of a desk and of a telephone.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -12,39 +12,54 @@ interface Violation {
 const AXE = readFileSync(join(PROJECT_ROOT, 'node_modules', 'axe-core', 'axe.min.js'), 'utf8');
 const SCHEME_OF_PAGE = 'document.documentElement.dataset.mantineColorScheme';
 const SCHEMES = ['dark', 'light'] as const;
-/** What is right is not described: that takes axe-core as long as to look for what is wrong. */
-const ONLY_MISTAKES = "resultTypes: ['violations'], selectors: false";
-const everythingOf = (part: string) => `axe.run(${part}, { ${ONLY_MISTAKES} })`;
-const contrastOf = (part: string) => `axe.run(${part}, { ${ONLY_MISTAKES}, runOnly: ['color-contrast'] })`;
+const WIDE = { width: 1280, height: 900 };
+const NARROW = { width: 390, height: 800 };
+/** What is right is not described: that takes axe-core as long as to look for what is wrong. The page's styles are there already. */
+const CHEAPLY = { resultTypes: ['violations'], selectors: false, preload: false, elementRef: false };
+const CONTRAST = { ...CHEAPLY, runOnly: ['color-contrast'] };
 
-/** A line for each kind of mistake. Colours are looked at in both schemes, the rest once. */
-export async function accessibilityMistakes(page: Page): Promise<string[]> {
+/**
+ * A line for each kind of mistake. The page is not loaded anew: another scheme changes colours only, which are looked at again; another width
+ * changes what is seen. `part` is a selector, where the rest has been looked at before.
+ */
+export async function accessibilityMistakes(page: Page, part = 'html'): Promise<string[]> {
   // By the debugger: the page itself runs no script but its own.
-  await page.evaluate(AXE);
+  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(AXE);
+  const mistakes: string[] = [];
+  for (const size of [WIDE, NARROW]) {
+    await page.setViewportSize(size);
+    mistakes.push(...(await inBothSchemes(page, part)).map((words) => `${size.width} px, ${words}`));
+    const tooWide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+    if (tooWide > 0) mistakes.push(`${size.width} px: ${tooWide} pixels too wide`);
+  }
+  await page.setViewportSize(WIDE);
+  return mistakes;
+}
+
+async function inBothSchemes(page: Page, part: string): Promise<string[]> {
   const before = await page.evaluate<string>(SCHEME_OF_PAGE);
-  const mistakes = await run(page, before, everythingOf('document'));
+  const mistakes = await run(page, part, before, CHEAPLY);
   const other = SCHEMES.find((scheme) => scheme !== before) as string;
   const set = (scheme: string) => page.evaluate(`${SCHEME_OF_PAGE} = '${scheme}'`);
   await set(other);
-  mistakes.push(...(await run(page, other, contrastOf('document'))));
+  mistakes.push(...(await run(page, part, other, CONTRAST)));
   await set(before);
   return mistakes;
 }
 
 /** The same of a page, or of a part of it, that follows what the browser says of the scheme, instead of having one of its own. */
-export async function mistakesInBothSchemes(page: Page, within = ''): Promise<string[]> {
+export async function mistakesInBothSchemes(page: Page, within = 'html'): Promise<string[]> {
   await page.evaluate(AXE);
   const mistakes: string[] = [];
   for (const scheme of SCHEMES) {
     await page.emulateMedia({ colorScheme: scheme });
-    const part = within === '' ? 'document' : `'${within}'`;
-    const program = scheme === 'light' ? everythingOf(part) : contrastOf(part);
-    mistakes.push(...(await run(page, scheme, program)));
+    mistakes.push(...(await run(page, within, scheme, scheme === 'light' ? CHEAPLY : CONTRAST)));
   }
   return mistakes;
 }
 
-async function run(page: Page, scheme: string, program: string): Promise<string[]> {
+async function run(page: Page, part: string, scheme: string, options: object): Promise<string[]> {
+  const program = `axe.run(${JSON.stringify(part)}, ${JSON.stringify(options)})`;
   const { violations } = (await page.evaluate(program)) as { readonly violations: readonly Violation[] };
   return violations.map(({ id, nodes }) => `${scheme}: ${id} (${nodes.length}): ${nodes[0]?.html}`);
 }

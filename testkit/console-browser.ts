@@ -95,3 +95,30 @@ export async function shown(page: Page): Promise<void> {
 export function dialogOf(page: Page, title: string | RegExp): Locator {
   return page.getByRole('dialog', { name: title });
 }
+
+/** A row of a list by what stands in it. */
+export function rowOf(page: Page, list: string, words: string): Locator {
+  return page.getByRole('region', { name: list, exact: true }).getByRole('row').filter({ hasText: words });
+}
+
+/**
+ * Fills in the form that is open, by the labels of its fields, and sends it. Returns the dialogue when that was answered: it is closed, or
+ * shows an outcome, or what is wrong.
+ */
+export async function fillIn(
+  page: Page,
+  title: string | RegExp,
+  fields: Readonly<Record<string, string | boolean>> = {},
+): Promise<Locator> {
+  const dialog = dialogOf(page, title);
+  for (const [label, value] of Object.entries(fields)) {
+    // Behind the name of what must be filled in stands an asterisk.
+    const field = dialog.getByLabel(new RegExp(`^${label}( \\*)?$`));
+    if (typeof value === 'boolean') await field.setChecked(value);
+    else if ((await field.and(dialog.locator('select')).count()) > 0) await field.selectOption(value);
+    else await field.fill(value);
+  }
+  await dialog.locator('button[type=submit]').click();
+  await dialog.locator('button[type=submit][data-loading]').waitFor({ state: 'detached' });
+  return dialog;
+}

@@ -45,11 +45,14 @@ export function Acting({ children }: { readonly children: ReactNode }): ReactNod
     };
     return {
       act: async <Answer,>(path: string, body: object | Blob = {}) => {
-        const answer = await proved(() =>
-          body instanceof Blob ? postFile<Answer>(path, body) : post<Answer>(path, body),
-        );
-        void readAgain();
-        return answer;
+        try {
+          return await proved(() =>
+            body instanceof Blob ? postFile<Answer>(path, body) : post<Answer>(path, body),
+          );
+        } finally {
+          // Also after a refusal: somebody else may have been faster.
+          void readAgain();
+        }
       },
       save: async (path) => keep(await proved(() => getFile(path))),
     };
@@ -67,5 +70,6 @@ function keep({ name, content }: Saved): void {
   link.href = URL.createObjectURL(content);
   link.download = name;
   link.click();
-  URL.revokeObjectURL(link.href);
+  // Some browsers begin to read it only afterwards.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

@@ -41,6 +41,7 @@ function watch(mode: Mode, set: (change: (live: Live) => Live) => void): () => v
   let timer: ReturnType<typeof setTimeout> | undefined;
   let changed: number | undefined;
   let readAtMs = 0;
+  let wasLost = false;
 
   const onFigures = ({ data }: MessageEvent<string>) => {
     const figures = JSON.parse(data) as LiveEvent;
@@ -54,11 +55,17 @@ function watch(mode: Mode, set: (change: (live: Live) => Live) => void): () => v
 
   const connect = () => {
     source = new EventSource(addressOf('/live', {}, { mode }));
-    source.onopen = () => set((live) => ({ ...live, isConnected: true }));
+    source.onopen = () => {
+      set((live) => ({ ...live, isConnected: true }));
+      // What could not be read meanwhile, and what has happened.
+      if (wasLost) void readAgainWhatIsShort();
+      wasLost = false;
+    };
     source.onmessage = onFigures;
     source.addEventListener('figures', onFigures);
     source.addEventListener('signed_out', () => void QUERIES.invalidateQueries({ queryKey: ['session'] }));
     source.onerror = () => {
+      wasLost = true;
       set((live) => ({ ...live, isConnected: false }));
       // Refused outright: browsers do not come back from that by themselves.
       if (source.readyState !== EventSource.CLOSED) return;

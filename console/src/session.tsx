@@ -41,14 +41,18 @@ export function useMay(task: Task): boolean {
   return useSession().tasks.includes(task);
 }
 
-/** Nothing of whoever was signed in before is shown. */
-export async function signedIn(): Promise<void> {
+/** Nothing of whoever was signed in before is shown. The session itself stays: the page looks at it. */
+function forget(): void {
   QUERIES.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== KEY[0] });
+}
+
+export async function signedIn(): Promise<void> {
+  forget();
   await QUERIES.invalidateQueries({ queryKey: KEY });
 }
 
 export async function signOut(everywhere: boolean): Promise<void> {
   await post(everywhere ? '/sign-out-everywhere' : '/sign-out');
-  QUERIES.clear();
   QUERIES.setQueryData(KEY, null);
+  forget();
 }

@@ -87,6 +87,19 @@ export function dayOf(ms: number): string {
   return DAY.format(ms);
 }
 
+export function isDay(text: string): boolean {
+  const date = new Date(`${text}T12:00:00Z`);
+  return (
+    /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)
+  );
+}
+
+/** The last second of a day in Sydney, which is ten or eleven hours ahead. */
+export function endOfDay(day: string): string {
+  const ends = [10, 11].map((hours) => `${day}T23:59:59+${hours}:00`);
+  return ends.find((end) => clock(Date.parse(end)) === '23:59:59') ?? `${day}T23:59:59Z`;
+}
+
 export function daysLater(day: string, days: number): string {
   return new Date(Date.parse(`${day}T12:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
 }

@@ -3,6 +3,7 @@ import { journal } from '../journal/journal.js';
 import type { Queryable } from '../postgres/database.js';
 import { makeDue } from '../transactions/asking-now.js';
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
+import type { Mode } from '../values/mode.js';
 import { refuse } from '../values/refusal.js';
 import { sydneyTimestamp } from '../values/sydney.js';
 import { checkMerchant } from './merchants.js';
@@ -77,10 +78,20 @@ export async function askNow(
 /** The oldest first. */
 export async function listDoubts(
   database: Queryable,
-  { merchant, organisation, limit }: TransactionScope & { readonly limit: number },
+  {
+    merchant,
+    organisation,
+    mode,
+    limit,
+  }: TransactionScope & { readonly mode?: Mode | undefined; readonly limit: number },
 ): Promise<Doubt[]> {
   await checkMerchant(database, merchant);
-  const { rows } = await database.query<DoubtRow>(IN_DOUBT, [merchant ?? null, limit, organisation ?? null]);
+  const { rows } = await database.query<DoubtRow>(IN_DOUBT, [
+    merchant ?? null,
+    limit,
+    organisation ?? null,
+    mode ?? null,
+  ]);
   return rows.map(({ createdMs, nextMs, state, attempts, process, ...rest }) => ({
     since: sydneyTimestamp(createdMs),
     ...rest,

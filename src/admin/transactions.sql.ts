@@ -66,5 +66,6 @@ export const IN_DOUBT: Statement = {
       WHERE one.organisation_id = doubts.organisation_id AND one.audit = doubts.audit OFFSET 0
     ) t
     WHERE ($1::integer IS NULL OR t.merchant_id = $1) AND ($3::integer IS NULL OR t.organisation_id = $3)
+      AND ($4::text IS NULL OR $4 = (SELECT m.mode FROM merchant m WHERE m.id = t.merchant_id))
     ORDER BY t.created_at, t.organisation_id, t.audit LIMIT $2`,
 };

@@ -154,7 +154,7 @@ export interface ReadRoutes {
   'GET /transactions.csv': { query: TransactionsQuery; answer: string };
   'GET /transactions/:organisation/:audit': { query: Record<string, never>; answer: TransactionAnswer };
   'GET /in-doubt': {
-    query: { organisation?: number; merchant?: number; limit?: number };
+    query: { organisation?: number; merchant?: number; mode?: 'test' | 'live'; limit?: number };
     answer: DoubtLine[];
   };
   'GET /customers': { query: CustomersQuery; answer: CustomersAnswer };

@@ -102,6 +102,8 @@ export type RouteOptions<Path extends string = string, Body extends TSchema = TS
 interface Further {
   /** For money and keys: the operator has proved who they are within the last five minutes. */
   readonly recent?: boolean;
+  /** A page asks for it by itself: nobody stays signed in by it. */
+  readonly background?: boolean;
   /** Takes a file instead of JSON, of this many bytes at most. */
   readonly fileBytes?: number;
 }

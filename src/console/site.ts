@@ -101,8 +101,10 @@ export class ConsoleSite {
       signal: gone.signal,
       session,
     };
-    if (session !== undefined && !session.seenLately && request.headers[BACKGROUND_HEADER] === undefined)
-      await seeSession(database, session);
+    const isByItself =
+      request.headers[BACKGROUND_HEADER] !== undefined ||
+      ('background' in match.route.options && match.route.options.background === true);
+    if (session !== undefined && !session.seenLately && !isByItself) await seeSession(database, session);
     await this.#withBody(match, request, async (body) => {
       const result = await run(match.route, { ...call, body }, operator);
       await this.#send(result, call, request, response);

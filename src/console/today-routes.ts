@@ -30,10 +30,14 @@ export const TODAY_ROUTES: readonly Route[] = [
       return outward(await showToday(database, wish, await parts.latency.read()));
     },
   ),
-  route({ method: 'GET', path: '/live', task: 'transaction figures' }, ({ query, fence, parts, signal }) => {
-    const { organisation, mode } = readLive(query);
-    return new EventStream(events(parts.live.figures({ organisation: fence ?? organisation, mode }, signal)));
-  }),
+  route(
+    { method: 'GET', path: '/live', task: 'transaction figures', background: true },
+    ({ query, fence, parts, signal }) => {
+      const { organisation, mode } = readLive(query);
+      const scope = { organisation: fence ?? organisation, mode };
+      return new EventStream(events(parts.live.figures(scope, signal)));
+    },
+  ),
 ];
 
 async function* events(figures: AsyncIterable<LiveFigures>): AsyncGenerator<LiveEvent> {

@@ -28,9 +28,7 @@ const readList = queryReader(
   }),
 );
 const readFile = queryReader(Type.Object(TransactionFilterQuery));
-const readDoubts = queryReader(
-  Type.Object({ organisation: Scope.organisation, merchant: Scope.merchant, limit: Limit }),
-);
+const readDoubts = queryReader(Type.Object({ ...Scope, limit: Limit }));
 
 export const TRANSACTION_ROUTES: readonly Route[] = [
   route(
@@ -65,8 +63,8 @@ export const TRANSACTION_ROUTES: readonly Route[] = [
   route(
     { method: 'GET', path: '/in-doubt', task: 'transaction in-doubt' },
     async ({ query, database, fence }): Promise<DoubtLine[]> => {
-      const { organisation, merchant, limit = PAGE_LIMIT } = readDoubts(query);
-      const wish = { organisation: fence ?? organisation, merchant, limit };
+      const { organisation, merchant, mode, limit = PAGE_LIMIT } = readDoubts(query);
+      const wish = { organisation: fence ?? organisation, merchant, mode, limit };
       return (await briefly(database, (connection) => listDoubts(connection, wish))).map(outward);
     },
   ),

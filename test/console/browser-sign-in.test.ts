@@ -1,51 +1,107 @@
-// The console in a real browser: the demo's link signs in, and every page opens, without a complaint of the browser or of axe-core.
-import type { Browser, BrowserContext } from 'playwright-core';
+// Signing in to the console in a real browser: by the demo's link, by a passkey of a device, by a password and a code; the proof before
+// money moves; and what becomes of a page whose session ends.
+import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { PLACES } from '../../console/src/shell/places.js';
 import { demoLink } from '../../src/gateway/demo.js';
 import { Database } from '../../src/postgres/database.js';
-import { accessibilityMistakes } from '../../testkit/accessibility.js';
-import { inBrowser, newPerson, openPage, startBrowser, WHY_NO_BROWSER } from '../../testkit/browser.js';
-import { credentialKeyOf, type TestGateway, testGateway } from '../../testkit/gateway.js';
+import { inBrowser, newPerson, openPage, type Seen, WHY_NO_BROWSER } from '../../testkit/browser.js';
+import {
+  type ConsoleInBrowser,
+  consoleInBrowser,
+  dialogOf,
+  fillIn,
+  rowOf,
+  shown,
+} from '../../testkit/console-browser.js';
+import { credentialKeyOf } from '../../testkit/gateway.js';
+import { codesOf, PASSWORD, type SignInDesk, signInDesk } from '../../testkit/sign-in-desk.js';
 
-describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the console in a browser'), () => {
-  let gateway: TestGateway;
-  let browser: Browser;
-  let url: string;
+describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a browser'), () => {
+  let desk: ConsoleInBrowser;
+  let people: SignInDesk;
 
   beforeAll(async () => {
-    gateway = await testGateway({ settings: { DEMO: 'true' } });
-    url = gateway.operatorsUrl.replace('127.0.0.1', 'localhost');
-    browser = await startBrowser();
+    desk = await consoleInBrowser({ settings: { DEMO: 'true' } });
+    people = await signInDesk(desk.gateway);
   });
   afterAll(async () => {
-    await browser?.close();
-    await gateway?.close();
+    await people?.close();
+    await desk?.close();
   });
 
-  async function newLink(): Promise<string> {
-    const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  async function newDemoLink(): Promise<string> {
+    const database = new Database(desk.gateway.databaseUrl, { maxConnections: 1 });
     try {
-      const key = await credentialKeyOf(database, gateway.settings);
-      return (await demoLink(database, key, url)) as string;
+      const key = await credentialKeyOf(database, desk.gateway.settings);
+      return (await demoLink(database, key, desk.url)) as string;
     } finally {
       await database.close();
     }
   }
 
-  async function signedIn(person: BrowserContext) {
+  const today = (page: Page) => page.getByRole('heading', { level: 1, name: 'Today' }).waitFor();
+  const gate = (page: Page) => page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+
+  async function signOut(page: Page, name: string, words = 'Sign out'): Promise<void> {
+    await page.getByRole('banner').getByRole('button', { name }).click();
+    await page.getByRole('menuitem', { name: words, exact: true }).click();
+    await gate(page);
+  }
+
+  /** A browser on a device that has passkeys, and whose owner can be told to refuse. */
+  async function withDevice(person: BrowserContext) {
     const seen = await openPage(person);
-    await seen.page.goto(await newLink());
-    await seen.page.getByRole('heading', { level: 1, name: 'Today' }).waitFor();
-    return seen;
+    const debug = await person.newCDPSession(seen.page);
+    await debug.send('WebAuthn.enable');
+    const { authenticatorId } = await debug.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+      },
+    });
+    const verifies = (isUserVerified: boolean) =>
+      debug.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified });
+    return { ...seen, verifies };
+  }
+
+  async function enrolWithPasskey(page: Page, name: string): Promise<void> {
+    const { token } = await people.add(name);
+    await page.goto(`${desk.url}/sign-in#${name}:${token}`);
+    await page.getByRole('heading', { level: 1, name: 'How will you sign in?' }).waitFor();
+    await page.getByRole('button', { name: 'Set a passkey' }).click();
+    await today(page);
+  }
+
+  const provedLongAgo = (name: string) =>
+    desk.gateway.sql(
+      `UPDATE operator_session SET proved_at = now() - interval '6 minutes' WHERE operator = $1`,
+      [name],
+    );
+
+  async function refundForm(page: Page, amount: string) {
+    const { audit } = (await desk.gateway.api.purchase({ amount: 2_000 })).body;
+    await page.goto(`${desk.url}/transactions/1/${audit}`);
+    await page.getByRole('button', { name: 'Refund' }).click();
+    const form = dialogOf(page, `Refund transaction ${audit}`);
+    await form.getByLabel('Amount in AUD').fill(amount);
+    await form.getByLabel('Reason').fill('came back');
+    await form.locator('button[type=submit]').click();
+    const refunds = () =>
+      desk.gateway.sql('SELECT status FROM transaction WHERE organisation_id = 1 AND target_audit = $1', [
+        audit,
+      ]);
+    return { form, refunds, proof: dialogOf(page, 'Prove that it is you') };
   }
 
   test('the demo’s link → signs in once, shows mode, version and clock, and is gone from the address', async () => {
-    const person = await newPerson(browser);
+    const person = await newPerson(desk.browser);
     const { page, complaints } = await openPage(person);
-    const link = await newLink();
+    const link = await newDemoLink();
     await page.goto(link);
-    await page.getByRole('heading', { level: 1, name: 'Today' }).waitFor();
+    await today(page);
     expect(new URL(page.url()).pathname + new URL(page.url()).hash).toBe('/');
     const header = await page.getByRole('banner').innerText();
     expect(header).toMatch(/TEST/);
@@ -54,45 +110,164 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the console in a browse
     expect(complaints).toEqual([]);
     await person.close();
 
-    const another = await newPerson(browser);
+    const another = await newPerson(desk.browser);
     const { page: second } = await openPage(another);
     await second.goto(link);
     await second.getByText('This link was used already').waitFor();
     await another.close();
   });
 
-  test('a page that was asked for before signing in → is the one that is shown afterwards', async () => {
-    const person = await newPerson(browser);
-    const { page } = await signedIn(person);
-    await page.goto(`${url}/transactions?status=declined&mode=test`);
-    await page.getByRole('heading', { level: 1, name: 'Transactions' }).waitFor();
-    await person.clearCookies();
-    await page.reload();
-    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
-    expect(page.url()).toContain('/transactions?status=declined&mode=test');
-    await person.close();
+  describe('by a passkey', () => {
+    let person: BrowserContext;
+    let device: Seen & { verifies(isUserVerified: boolean): Promise<unknown> };
+
+    beforeAll(async () => {
+      person = await newPerson(desk.browser);
+      device = await withDevice(person);
+      await enrolWithPasskey(device.page, 'petra');
+    });
+    afterAll(() => person?.close());
+
+    test('set by the link, then used → signed in; without its owner’s finger → told so, and nobody is in', async () => {
+      const { page, verifies, complaints } = device;
+      await signOut(page, 'petra');
+      await verifies(false);
+      await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+      await page.getByRole('alert').waitFor();
+      expect((await page.request.get(`${desk.url}/console/api/session`)).status()).toBe(401);
+      await verifies(true);
+      await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+      await today(page);
+      await page.getByRole('banner').getByRole('button', { name: 'petra' }).waitFor();
+      expect(complaints).toEqual([]);
+    });
+
+    test('the proof before money moves → the refund goes on after it, once; given up → nothing is done', async () => {
+      const { page } = device;
+      await provedLongAgo('petra');
+      const { form, refunds, proof } = await refundForm(page, '5.00');
+      await proof.getByRole('button', { name: 'Cancel' }).click();
+      await form.getByText('Prove again who you are').waitFor();
+      expect(await refunds()).toEqual([]);
+      await form.locator('button[type=submit]').click();
+      await proof.getByRole('button', { name: 'Use a passkey', exact: true }).click();
+      await form.getByText(/New transaction \d+/).waitFor();
+      expect(await refunds()).toEqual([{ status: 'approved' }]);
+    });
+
+    test('a session that nobody uses for half an hour → asks to sign in on the spot, and the same view is there afterwards', async () => {
+      const { page } = device;
+      const view = `${desk.url}/transactions?status=declined&mode=test`;
+      await page.goto(view);
+      await shown(page);
+      await desk.gateway.sql(
+        `UPDATE operator_session SET seen_at = now() - interval '31 minutes' WHERE operator = 'petra'`,
+      );
+      await gate(page);
+      expect(page.url()).toBe(view);
+      await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+      await page.getByRole('heading', { level: 1, name: 'Transactions' }).waitFor();
+      expect(page.url()).toBe(view);
+      expect(await page.getByLabel('Status').inputValue()).toBe('declined');
+    });
+
+    test('a session that ends while a refund is filled in → nothing is done until they are signed in again', async () => {
+      const { page } = device;
+      const { audit } = (await desk.gateway.api.purchase({ amount: 2_000 })).body;
+      await page.goto(`${desk.url}/transactions/1/${audit}`);
+      await page.getByRole('button', { name: 'Refund' }).click();
+      const form = dialogOf(page, `Refund transaction ${audit}`);
+      await form.getByLabel('Reason').fill('came back');
+      await desk.gateway.sql(`DELETE FROM operator_session WHERE operator = 'petra'`);
+      await form
+        .locator('button[type=submit]')
+        .click({ timeout: 1_000 })
+        .catch(() => {});
+      await gate(page);
+      await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+      await page.getByRole('heading', { level: 1, name: `Transaction ${audit}` }).waitFor();
+      expect(await page.getByRole('dialog').count()).toBe(0);
+      expect((await desk.gateway.api.lookUp(audit)).body.kvps['GATEWAY.RESPONSE.KVP.REFUNDABLE_AMOUNT']).toBe(
+        '2000',
+      );
+    });
+
+    test('what the page reads by itself → keeps nobody signed in; what the operator does → does', async () => {
+      const { page } = device;
+      await page.goto(`${desk.url}/transactions?mode=test`);
+      await shown(page);
+      await page.getByRole('banner').click();
+      await page.getByRole('link', { name: 'In doubt' }).click();
+      await shown(page);
+      await desk.gateway.sql(
+        `UPDATE operator_session SET seen_at = now() - interval '10 minutes' WHERE operator = 'petra'`,
+      );
+      const isFresh = async () => {
+        const [row] = await desk.gateway.sql<{ fresh: boolean }>(
+          `SELECT bool_or(seen_at > now() - interval '5 minutes') AS fresh FROM operator_session WHERE operator = 'petra'`,
+        );
+        return row?.fresh;
+      };
+      // It reads what is in doubt every few seconds.
+      for (let times = 0; times < 2; times += 1)
+        await page.waitForResponse((response) => response.url().includes('/in-doubt'));
+      expect(await isFresh()).toBe(false);
+      await page.getByRole('link', { name: 'Approvals' }).click();
+      await shown(page);
+      await expect.poll(isFresh).toBe(true);
+    });
+
+    test('the account → lists the passkey and the session; the same device a second time is told that it has one', async () => {
+      const { page } = device;
+      await page.goto(`${desk.url}/account`);
+      await shown(page);
+      await rowOf(page, 'Passkeys', 'This device').waitFor();
+      await rowOf(page, 'Sessions', 'this one').waitFor();
+      await page.getByRole('button', { name: 'Add a passkey' }).click();
+      const form = await fillIn(page, 'Add a passkey', { 'What to call it': 'Once more' });
+      await form.getByRole('alert').waitFor();
+      expect(await people.entriesOf('petra')).not.toContainEqual(
+        expect.objectContaining({ detail: expect.stringContaining('Once more') }),
+      );
+    });
   });
 
-  test('every page → opens, runs nothing foreign, and has no mistake that axe-core finds in either scheme, and fits 390 pixels', async () => {
-    await gateway.api.purchase();
-    const person = await newPerson(browser);
-    const { page, complaints } = await signedIn(person);
-    const wrong: string[] = [];
-    for (const { path, name } of PLACES) {
-      await page.goto(`${url}${path}`);
-      await page.getByRole('heading', { level: 1, name }).waitFor();
-      await page.getByLabel('Loading').first().waitFor({ state: 'detached' });
-      const alerts = await page.getByRole('alert').allInnerTexts();
-      const mistakes = await accessibilityMistakes(page);
-      await page.setViewportSize({ width: 390, height: 800 });
-      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-      await page.setViewportSize({ width: 1280, height: 900 });
-      wrong.push(
-        ...[...alerts, ...mistakes, ...complaints.splice(0)].map((words) => `${name}: ${words}`),
-        ...(overflow > 0 ? [`${name}: ${overflow} pixels too wide at 390`] : []),
-      );
-    }
-    expect(wrong).toEqual([]);
-    await person.close();
+  describe('by a password and a code', () => {
+    test('set by the link, then used → signed in; with a wrong code → told so; the proof takes them, too', async () => {
+      const person = await newPerson(desk.browser);
+      const { page, complaints } = await openPage(person);
+      const { token } = await people.add('paul');
+      await page.goto(`${desk.url}/sign-in#paul:${token}`);
+      await page.getByRole('button', { name: 'Set a password and codes instead' }).click();
+      await page.getByLabel(/^Password/).fill(PASSWORD);
+      const codes = codesOf(await page.locator('code.secret').innerText());
+      await page.getByLabel(/^Code/).fill(codes.next());
+      await page.getByRole('button', { name: 'Set password and codes' }).click();
+      await today(page);
+      await signOut(page, 'paul', 'Sign out everywhere');
+
+      await page.getByRole('button', { name: 'Sign in with a password and a code' }).click();
+      await page.getByLabel(/^Name/).fill('paul');
+      await page.getByLabel(/^Password/).fill(PASSWORD);
+      // Each works once.
+      await page.getByLabel(/^Code/).fill(codes.again());
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+      await page.getByRole('alert').waitFor();
+      await page.getByLabel(/^Code/).fill(codes.next().replace(/^.../, '$& '));
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+      await today(page);
+
+      await provedLongAgo('paul');
+      const { form, refunds, proof } = await refundForm(page, '1.00');
+      await proof.getByLabel(/^Password/).fill(PASSWORD);
+      await proof.getByLabel(/^Code/).fill(codes.again());
+      await proof.getByRole('button', { name: 'Prove' }).click();
+      await proof.getByRole('alert').waitFor();
+      expect(await refunds()).toEqual([]);
+      await proof.getByRole('button', { name: 'Cancel' }).click();
+      await form.getByText('Prove again who you are').waitFor();
+      expect(complaints).toEqual([]);
+      await person.close();
+    });
   });
 });

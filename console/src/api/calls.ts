@@ -79,13 +79,35 @@ async function call<Answer>(address: string, request: RequestInit): Promise<Answ
   })) as Answer;
 }
 
-async function answered(address: string, request: RequestInit): Promise<Response> {
-  const response = await fetch(address, { ...request, credentials: 'same-origin' }).catch(
-    (error: unknown) => {
-      if (error instanceof DOMException && error.name === 'AbortError') throw error;
-      throw unreachable();
+/** Whether the operator has done something since the last request that told the gateway so. */
+let isTouched = true;
+for (const kind of ['pointerdown', 'keydown'])
+  addEventListener(
+    kind,
+    () => {
+      isTouched = true;
     },
+    { capture: true, passive: true },
   );
+
+/** What the page asks by itself keeps nobody signed in. */
+function byWhom(method: string | undefined): Record<string, string> {
+  if (method === undefined && !isTouched) return { 'tollgate-background': 'true' };
+  isTouched = false;
+  return {};
+}
+
+async function answered(address: string, request: RequestInit): Promise<Response> {
+  const { method, headers } = request;
+  const said = {
+    ...request,
+    headers: { ...headers, ...byWhom(method) },
+    credentials: 'same-origin',
+  } as const;
+  const response = await fetch(address, said).catch((error: unknown) => {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    throw unreachable();
+  });
   if (response.ok) return response;
   const problem = await problemOf(response);
   if (problem.code === 'not_signed_in') signedOut();

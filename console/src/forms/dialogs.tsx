@@ -74,6 +74,7 @@ export function DialogButton({
       size={small ? 'compact-sm' : 'sm'}
       variant={primary ? 'filled' : 'default'}
       {...(danger && { c: 'var(--mantine-color-error)' })}
+      aria-haspopup="dialog"
       onClick={() => host.show({ by, dialog })}
     >
       {label}

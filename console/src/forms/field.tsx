@@ -1,12 +1,13 @@
 // A field of a form: what it is called, how it is filled in, and what of it is sent.
 import { Checkbox, NativeSelect, PasswordInput, Textarea, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { DayInput } from './day-input.js';
 
 export interface Field {
   /** As the interface calls it. */
   readonly name: string;
   readonly label: string;
-  readonly kind?: 'text' | 'secret' | 'lines' | 'number' | 'date' | 'moment' | 'choice' | 'flag' | 'list';
+  readonly kind?: 'text' | 'secret' | 'lines' | 'number' | 'date' | 'choice' | 'flag' | 'list';
   readonly required?: boolean;
   readonly description?: string;
   readonly choices?: readonly (string | { readonly value: string; readonly label: string })[];
@@ -36,13 +37,10 @@ export function bodyOf(fields: readonly Field[], filled: Filled): Record<string,
     if (text === '') return [];
     if (kind === 'number') return [[name, Number(text)]];
     if (kind === 'list') return [[name, text.split(/[\s,]+/).filter((part) => part !== '')]];
-    if (kind === 'moment') return [[name, new Date(text).toISOString()]];
     return [[name, text]];
   });
   return Object.fromEntries(sent);
 }
-
-const TYPES = { number: 'number', date: 'date', moment: 'datetime-local' } as const;
 
 export function FieldInput({
   field,
@@ -86,10 +84,11 @@ export function FieldInput({
         visibilityToggleButtonProps={{ 'aria-label': `Show ${label}` }}
       />
     );
+  if (kind === 'date') return <DayInput {...common} choose={set} />;
   return (
     <TextInput
       {...common}
-      type={kind in TYPES ? TYPES[kind as keyof typeof TYPES] : 'text'}
+      type={kind === 'number' ? 'number' : 'text'}
       autoComplete="off"
       onChange={(event) => set(event.currentTarget.value)}
     />

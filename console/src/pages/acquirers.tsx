@@ -1,7 +1,7 @@
 // Acquirers: the links to them, how they do, and to add, change, try and remove one.
 import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { Link } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import type { Answer } from '../../../src/console/interface.js';
 import { useAct } from '../acting.js';
 import { useRead } from '../api/queries.js';
@@ -159,6 +159,7 @@ interface Trial {
 
 function Change({ acquirer }: { readonly acquirer: Answer<'GET /acquirers/:name'> }): ReactNode {
   const act = useAct();
+  const [, navigate] = useLocation();
   const { name } = acquirer;
   return (
     <>
@@ -201,7 +202,10 @@ function Change({ acquirer }: { readonly acquirer: Answer<'GET /acquirers/:name'
             title={`Remove ${name}`}
             submit="Remove for good"
             danger
-            send={() => act(`/acquirers/${name}/remove`)}
+            send={async () => {
+              await act(`/acquirers/${name}/remove`);
+              navigate('/acquirers');
+            }}
             close={close}
           >
             <p>It is refused while a merchant pays over it, or something over it is in doubt.</p>

@@ -14,6 +14,7 @@ import { Mark } from '../marks.js';
 import { useMay, useSession } from '../session.js';
 import { Page } from '../shell/page.js';
 import { moment, money } from '../words.js';
+import { useIsOfMode } from './merchant-choice.js';
 
 type Request = OperatorRequestAnswer;
 
@@ -76,6 +77,7 @@ export default function Approvals(): ReactNode {
     // What is asked for is no transaction yet, of which the stream would tell.
     refetchInterval: AGAIN_MS,
   });
+  const isOfMode = useIsOfMode();
   const mayAct = useMay('approval approve');
   const decide: Column<Request> = {
     key: 'decide',
@@ -94,6 +96,7 @@ export default function Approvals(): ReactNode {
       <List
         caption="Requests"
         query={query}
+        only={({ merchant }) => isOfMode?.(merchant) ?? false}
         columns={mayAct ? [...COLUMNS, decide] : COLUMNS}
         keyOf={({ request }) => request}
         empty="Nothing waits for approval"

@@ -7,6 +7,7 @@ import type { Column } from '../lists/column.js';
 import { transactionAt } from '../lists/filtered.js';
 import { List } from '../lists/list.js';
 import { Mark, When } from '../marks.js';
+import { useMode } from '../mode.js';
 import { useMay } from '../session.js';
 import { Page } from '../shell/page.js';
 import { count, moment } from '../words.js';
@@ -51,7 +52,8 @@ const ASK: Column<DoubtLine> = {
 };
 
 export default function InDoubt(): ReactNode {
-  const query = useRead('GET /in-doubt', { query: { limit: 100 } }, { everyMs: AGAIN_MS });
+  const mode = useMode();
+  const query = useRead('GET /in-doubt', { query: { mode, limit: 100 } }, { everyMs: AGAIN_MS });
   const columns = useMay('transaction ask') ? [...COLUMNS, ASK] : COLUMNS;
   return (
     <Page title="In doubt">

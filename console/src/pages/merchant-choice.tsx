@@ -9,7 +9,20 @@ import { useSession } from '../session.js';
 export interface ChosenMerchant {
   /** Undefined where there is none to choose, or not yet. */
   readonly merchant: number | undefined;
+  /** Not before one is chosen, for those who have to. */
+  readonly isChosen: boolean;
+  /** There is none that could be chosen. */
+  readonly isNone: boolean;
   readonly chooser: ReactNode;
+}
+
+/** Whether a merchant is of the mode that is shown; undefined as long as that is not known. */
+export function useIsOfMode(): ((merchant: number) => boolean) | undefined {
+  const mode = useMode();
+  const { data } = useRead('GET /merchants');
+  if (data === undefined) return undefined;
+  const own = new Set(data.filter((merchant) => merchant.mode === mode).map(({ id }) => id));
+  return (merchant) => own.has(merchant);
 }
 
 /** `all`: those of the whole installation need not choose. */
@@ -38,5 +51,6 @@ export function useMerchantChoice(all?: 'all'): ChosenMerchant {
       onChange={(event) => choose(event.currentTarget.value)}
     />
   );
-  return { merchant, chooser };
+  const isChosen = mayLeaveOut || merchant !== undefined;
+  return { merchant, isChosen, isNone: !isChosen && merchants.data !== undefined, chooser };
 }

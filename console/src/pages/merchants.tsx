@@ -10,7 +10,7 @@ import type { Column } from '../lists/column.js';
 import { List } from '../lists/list.js';
 import { Mark, ModeMark } from '../marks.js';
 import { useMode } from '../mode.js';
-import { useMay } from '../session.js';
+import { useMay, useSession } from '../session.js';
 import { Page, Section } from '../shell/page.js';
 import { moment } from '../words.js';
 
@@ -87,7 +87,8 @@ export default function Merchants(): ReactNode {
 
 function AddMerchant(): ReactNode {
   const act = useAct();
-  const organisations = useRead('GET /organisations');
+  const { organisation: own } = useSession();
+  const organisations = useRead('GET /organisations', {}, { when: own === null });
   const choices = (organisations.data ?? []).map(({ id, name }) => ({
     value: String(id),
     label: `${name} (${id})`,
@@ -101,12 +102,22 @@ function AddMerchant(): ReactNode {
           title="Add a merchant"
           submit="Add the merchant"
           fields={[
-            { name: 'organisation', label: 'Organisation', kind: 'choice', required: true, choices },
+            ...(own === null
+              ? [
+                  {
+                    name: 'organisation',
+                    label: 'Organisation',
+                    kind: 'choice',
+                    required: true,
+                    choices,
+                  } as const,
+                ]
+              : []),
             ...SETTINGS(),
             { name: 'live', label: 'Live: real money, for good', kind: 'flag' },
           ]}
           send={({ organisation, ...body }) =>
-            act('/merchants', { organisation: Number(organisation), ...body })
+            act('/merchants', { organisation: own ?? Number(organisation), ...body })
           }
           close={close}
         />

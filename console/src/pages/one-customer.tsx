@@ -1,5 +1,6 @@
 // One customer: tokens, payments and journal; and to deactivate or delete them.
 import type { ReactNode } from 'react';
+import { useLocation } from 'wouter';
 import type { CustomerAnswer } from '../../../src/console/interface.js';
 import { useAct } from '../acting.js';
 import { useRead } from '../api/queries.js';
@@ -10,7 +11,7 @@ import { DataTable } from '../lists/data-table.js';
 import { Mark, ModeMark } from '../marks.js';
 import { useMay } from '../session.js';
 import { Page, Section } from '../shell/page.js';
-import { Empty, Shown } from '../states.js';
+import { Empty, Failure, Shown } from '../states.js';
 import { count } from '../words.js';
 import { Facts } from './facts.js';
 import { JOURNAL_COLUMNS } from './journal-columns.js';
@@ -27,6 +28,7 @@ export default function OneCustomer({
   const { organisation, id } = params;
   const query = useRead('GET /customers/:organisation/:id', { params: { organisation, id } });
   const act = useAct();
+  const [, navigate] = useLocation();
   return (
     <Page
       title={`Customer ${id}`}
@@ -42,7 +44,10 @@ export default function OneCustomer({
                 title={`Delete customer ${id}`}
                 submit="Delete for good"
                 danger
-                send={() => act(`/customers/${organisation}/${id}/delete`)}
+                send={async () => {
+                  await act(`/customers/${organisation}/${id}/delete`);
+                  navigate('/customers');
+                }}
                 close={close}
               >
                 <p>
@@ -161,7 +166,8 @@ function Payments({
   const rows = query.data?.pages.flatMap(({ results }) => results) ?? [];
   return (
     <Section title="Payments">
-      {rows.length === 0 ? (
+      {query.isError && <Failure error={query.error} again={() => void query.refetch()} />}
+      {rows.length === 0 && !query.isError ? (
         <Empty title={query.isPending ? 'Looking for payments' : 'No payments yet'} />
       ) : (
         <DataTable

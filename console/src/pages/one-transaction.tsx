@@ -71,7 +71,7 @@ function Actions({ life }: { readonly life: TransactionAnswer }): ReactNode {
           action === 'ask' ? (
             <AskNow key={action} organisation={organisation} audit={audit} />
           ) : (
-            <Button key={action} variant="default" onClick={() => setOpen(action)}>
+            <Button key={action} variant="default" aria-haspopup="dialog" onClick={() => setOpen(action)}>
               {DEED_WORDS[action].title}
             </Button>
           ),
@@ -137,7 +137,11 @@ function Life({ life }: { readonly life: TransactionAnswer }): ReactNode {
   const left = (cents: number | null) => (cents === null ? null : money(cents, currency));
   const further = Object.entries(transaction as Record<string, unknown>)
     .filter(([name]) => !SAID_ABOVE.includes(name))
-    .map(([name, value]) => [nameOf(name), textOf(value)]);
+    .map(([name, value]) =>
+      name.endsWith('_cents') && typeof value === 'number'
+        ? [nameOf(name.slice(0, -'_cents'.length)), money(value, currency)]
+        : [nameOf(name), textOf(value)],
+    );
   return (
     <div className="columns">
       <div>

@@ -6,6 +6,7 @@ import type { Answer, ReconciliationAnswer } from '../../../src/console/interfac
 import { useAct } from '../acting.js';
 import { addressOf } from '../api/calls.js';
 import { useRead } from '../api/queries.js';
+import { DayInput } from '../forms/day-input.js';
 import { FileDrop } from '../forms/file-drop.js';
 import type { Column } from '../lists/column.js';
 import { DataTable } from '../lists/data-table.js';
@@ -16,7 +17,7 @@ import { Page, Section } from '../shell/page.js';
 import { Empty, Failure, Shown } from '../states.js';
 import { count, dayOf, daysLater, money, spaced } from '../words.js';
 import { OpenDifferences } from './differences.js';
-import { useMerchantChoice } from './merchant-choice.js';
+import { useIsOfMode, useMerchantChoice } from './merchant-choice.js';
 import { Differences } from './settlement-differences.js';
 
 type Report = Answer<'GET /settlement'>;
@@ -64,8 +65,13 @@ export default function Settlement(): ReactNode {
   const [search, setSearch] = useSearchParams();
   const { aheadMs } = useLive();
   const date = search.get('date') ?? dayOf(Date.now() + aheadMs);
-  const { merchant, chooser } = useMerchantChoice('all');
-  const query = useRead('GET /settlement', { query: { date, merchant } }, { keepPrevious: true });
+  const { merchant, isChosen, isNone, chooser } = useMerchantChoice('all');
+  const isOfMode = useIsOfMode();
+  const query = useRead(
+    'GET /settlement',
+    { query: { date, merchant } },
+    { keepPrevious: true, when: isChosen && isOfMode !== undefined },
+  );
   const mayAct = useMay('settlement reconcile');
   const show = (day: string) =>
     setSearch((before) => {
@@ -87,12 +93,7 @@ export default function Settlement(): ReactNode {
           <Button variant="default" onClick={() => show(daysLater(date, -1))} aria-label="The day before">
             ‹
           </Button>
-          <TextInput
-            type="date"
-            aria-label="Settlement day"
-            value={date}
-            onChange={({ currentTarget: { value } }) => value !== '' && show(value)}
-          />
+          <DayInput aria-label="Settlement day" value={date} choose={(day) => day !== '' && show(day)} />
           <Button variant="default" onClick={() => show(daysLater(date, 1))} aria-label="The day after">
             ›
           </Button>
@@ -108,34 +109,39 @@ export default function Settlement(): ReactNode {
       }
     >
       <OpenDifferences date={date} show={show} />
-      <Shown query={query}>
-        {({ lines, net }) =>
-          lines.length === 0 ? (
-            <Empty title="Nothing settles on this day">
-              Choose another day. Payments after the cut-off settle on the next business day.
-            </Empty>
-          ) : (
-            <>
-              <Section title="Net by merchant">
-                <DataTable
-                  caption="Net"
-                  columns={NET}
-                  rows={net}
-                  keyOf={({ merchant_id, currency }) => `${merchant_id} ${currency}`}
-                />
-              </Section>
-              <Section title="Lines">
-                <DataTable
-                  caption="Lines"
-                  columns={LINES}
-                  rows={lines}
-                  keyOf={(line) => Object.values(line).join(' ')}
-                />
-              </Section>
-            </>
-          )
-        }
-      </Shown>
+      {isNone && <Empty title="No merchant to choose">Look at the other mode.</Empty>}
+      {isChosen && (
+        <Shown query={query}>
+          {(report) => {
+            const shown = ({ merchant_id }: Line | Net) => isOfMode?.(merchant_id) ?? false;
+            const [lines, net] = [report.lines.filter(shown), report.net.filter(shown)];
+            return lines.length === 0 ? (
+              <Empty title="Nothing settles on this day">
+                Choose another day. Payments after the cut-off settle on the next business day.
+              </Empty>
+            ) : (
+              <>
+                <Section title="Net by merchant">
+                  <DataTable
+                    caption="Net"
+                    columns={NET}
+                    rows={net}
+                    keyOf={({ merchant_id, currency }) => `${merchant_id} ${currency}`}
+                  />
+                </Section>
+                <Section title="Lines">
+                  <DataTable
+                    caption="Lines"
+                    columns={LINES}
+                    rows={lines}
+                    keyOf={(line) => Object.values(line).join(' ')}
+                  />
+                </Section>
+              </>
+            );
+          }}
+        </Shown>
+      )}
       {mayAct && <Reconcile date={date} />}
     </Page>
   );

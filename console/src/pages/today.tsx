@@ -1,9 +1,10 @@
 // Today: how payments go, against the same day of the week before. Every number leads to its transactions.
-import { Button, TextInput } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { type ReactNode, useCallback } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import type { TodayAnswer } from '../../../src/console/interface.js';
 import { useRead } from '../api/queries.js';
+import { DayInput } from '../forms/day-input.js';
 import { transactionsAt } from '../lists/filtered.js';
 import { useLive } from '../live.js';
 import { StatusMark } from '../marks.js';
@@ -50,12 +51,10 @@ export default function Today(): ReactNode {
           >
             ‹
           </Button>
-          <TextInput
-            type="date"
+          <DayInput
             aria-label="Day"
             value={date}
-            max={today}
-            onChange={({ currentTarget: { value } }) => value !== '' && set('date', value)}
+            choose={(day) => day !== '' && day <= today && set('date', day)}
           />
           <Button
             variant="default"

@@ -1,6 +1,7 @@
 // The filters of transactions. They stand in the address, so that a view can be shared, saved and gone back to.
 import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
+import { DayInput } from '../forms/day-input.js';
 import { SearchBox } from '../lists/search-box.js';
 import { amountText, centsIn } from '../words.js';
 
@@ -43,7 +44,7 @@ export function filtersIn(search: URLSearchParams): Filters {
 interface TextFilter {
   readonly name: FilterName;
   readonly label: string;
-  readonly type?: 'date' | 'datetime-local';
+  readonly type?: 'date';
 }
 
 const CHOICES: readonly {
@@ -158,7 +159,7 @@ function TextFilterInput({
   readonly filters: Filters;
   apply(change: Filters): void;
 }): ReactNode {
-  const { name, label, type = 'text' } = filter;
+  const { name, label, type } = filter;
   const now = shownIn(filter, filters[name] ?? '');
   const [typed, setTyped] = useState(now);
   useEffect(() => setTyped(now), [now]);
@@ -167,16 +168,14 @@ function TextFilterInput({
     if (text === now || wrong) return;
     apply({ [name]: name === 'amount' && text !== '' ? String(centsIn(text)) : text.trim() });
   };
+  if (type === 'date')
+    return <DayInput label={label} value={now} choose={(day) => day !== now && apply({ [name]: day })} />;
   return (
     <TextInput
       label={label}
-      type={type}
       value={typed}
       error={wrong ? 'such as 12.50' : undefined}
-      onChange={({ currentTarget: { value } }) => {
-        setTyped(value);
-        if (type === 'date') done(value);
-      }}
+      onChange={({ currentTarget: { value } }) => setTyped(value)}
       onBlur={() => done(typed)}
       onKeyDown={(event) => event.key === 'Enter' && done(typed)}
     />

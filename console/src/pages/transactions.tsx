@@ -1,5 +1,5 @@
 // Transactions: one search box, every filter, and a list of any length.
-import { Button } from '@mantine/core';
+import { Button, Menu } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { type ReactNode, useCallback, useMemo } from 'react';
 import { Link, useSearchParams } from 'wouter';
@@ -44,16 +44,7 @@ export default function Transactions(): ReactNode {
         <>
           {chooser}
           <SavedViews search={searchOf(filters)} />
-          {filters.q === undefined && (
-            <Button
-              variant="default"
-              component="a"
-              href={addressOf('/transactions.csv', {}, filters)}
-              download
-            >
-              CSV
-            </Button>
-          )}
+          <AsFile filters={filters} understood={query.data?.pages[0]?.understood ?? []} />
           <Button variant="default" component={Link} href={`/transactions?mode=${mode}`}>
             Clear
           </Button>
@@ -63,6 +54,46 @@ export default function Transactions(): ReactNode {
       <TransactionFilters filters={filters} apply={apply} />
       <Found query={query} columns={chosen} />
     </Page>
+  );
+}
+
+type Meanings = TransactionsAnswer['understood'];
+
+/** A file of exactly the filter; of a text, everything that one of its meanings finds. */
+function AsFile({
+  filters,
+  understood,
+}: {
+  readonly filters: Filters;
+  readonly understood: Meanings;
+}): ReactNode {
+  const addressFor = (filter: object) => addressOf('/transactions.csv', {}, filter as Filters);
+  if (filters.q === undefined)
+    return (
+      <Button variant="default" component="a" href={addressFor(filters)} download>
+        CSV
+      </Button>
+    );
+  const files = understood.flatMap(({ as, filter }) => (filter === undefined ? [] : [{ as, filter }]));
+  if (files.length === 0) return null;
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <Button variant="default">CSV</Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {files.map(({ as, filter }) => (
+          <Menu.Item
+            key={JSON.stringify(filter)}
+            component="a"
+            href={addressFor({ mode: filters.mode, ...filter })}
+            download
+          >
+            By {spaced(as)}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
   );
 }
 
@@ -112,7 +143,7 @@ function Found({
 }
 
 /** What the text in the search box was taken for. */
-function Understood({ understood }: { readonly understood: TransactionsAnswer['understood'] }): ReactNode {
+function Understood({ understood }: { readonly understood: Meanings }): ReactNode {
   const mode = useMode();
   if (understood.length === 0) return null;
   return (
@@ -121,7 +152,7 @@ function Understood({ understood }: { readonly understood: TransactionsAnswer['u
       {understood.map(({ as, found, filter, words }) => {
         const said = `${spaced(as)}${words === undefined ? '' : ` ${words}`} (${count(found)})`;
         return (
-          <span key={as} className="mark">
+          <span key={`${as} ${words ?? ''}`} className="mark">
             {filter === undefined ? said : <Link href={transactionsAt({ mode, ...filter })}>{said}</Link>}
           </span>
         );

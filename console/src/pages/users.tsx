@@ -11,7 +11,7 @@ import { List } from '../lists/list.js';
 import { Mark } from '../marks.js';
 import { useMay } from '../session.js';
 import { Page } from '../shell/page.js';
-import { moment } from '../words.js';
+import { dayOf, endOfDay, moment } from '../words.js';
 
 type User = Answer<'GET /users'>[number];
 
@@ -69,12 +69,17 @@ const LIMITS = (user?: User): readonly Field[] => [
     initial: user?.from_addresses.join(' '),
     description: 'Networks such as 203.0.113.0/24; empty: from anywhere',
   },
-  { name: 'expires', label: 'Expires', kind: 'date', initial: user?.expires?.slice(0, 10) },
+  {
+    name: 'expires',
+    label: 'Expires',
+    kind: 'date',
+    initial: user?.expires && dayOf(Date.parse(user.expires)),
+  },
 ];
 
-/** The last moment of the day that was chosen. */
+/** Until the end of the day that was chosen. */
 function limitsIn({ expires, ...body }: Record<string, unknown>): Record<string, unknown> {
-  return expires === undefined ? body : { ...body, expires: `${expires}T23:59:59Z` };
+  return expires === undefined ? body : { ...body, expires: endOfDay(String(expires)) };
 }
 
 export default function Users(): ReactNode {

@@ -1,0 +1,174 @@
+// Every page of the console in a real browser, with every dialogue: what axe-core finds in both schemes and at both widths, and what each role
+// is offered there.
+import { randomUUID } from 'node:crypto';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PLACES } from '../../console/src/shell/places.js';
+import { accessibilityMistakes } from '../../testkit/accessibility.js';
+import { inBrowser, newPerson, openPage, WHY_NO_BROWSER } from '../../testkit/browser.js';
+import { type ConsoleClient, signedIn } from '../../testkit/console.js';
+import {
+  type ConsoleInBrowser,
+  consoleInBrowser,
+  giveSession,
+  shown,
+} from '../../testkit/console-browser.js';
+import { DECLINED_CARD } from '../../testkit/test-cards.js';
+import { vaultOf } from '../../testkit/vault-client.js';
+
+describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the pages of the console in a browser'), () => {
+  let desk: ConsoleInBrowser;
+  let ada: ConsoleClient;
+  /** Of things that are there: the path, and what its title begins with. */
+  let details: readonly (readonly [string, string])[];
+
+  beforeAll(async () => {
+    desk = await consoleInBrowser({ settings: { FOUR_EYES_ABOVE: '15000' } });
+    ada = await signedIn(desk.gateway);
+    details = await fill(desk, ada);
+  });
+  afterAll(() => desk?.close());
+
+  /** Without loading the page anew, as its own links do. */
+  async function go(page: Page, path: string, title: string): Promise<void> {
+    await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`);
+    await page.getByRole('heading', { level: 1, name: title }).waitFor();
+    await shown(page);
+  }
+
+  const groups = [...new Set(PLACES.map(({ group }) => group)), 'one thing'] as const;
+
+  test.each(groups)(
+    'every page and dialogue of %s → opens, runs nothing foreign, has no mistake that axe-core finds, and fits 390 pixels',
+    async (group) => {
+      const { page, complaints, goTo, close } = await desk.open();
+      const wrong: string[] = [];
+      const tell = (where: string, mistakes: readonly string[]) =>
+        wrong.push(...[...mistakes, ...complaints.splice(0)].map((words) => `${where}: ${words}`));
+      await goTo('/');
+      const places = PLACES.filter((place) => place.group === group);
+      const pages = [
+        ...places.map(({ path, name }) => [path, name] as const),
+        ...(group === 'one thing' ? [...details, ['/account', 'Sign-in and sessions'] as const] : []),
+      ];
+      for (const [path, title] of pages) {
+        await go(page, path, title);
+        tell(path, [
+          ...(await page.getByRole('alert').allInnerTexts()),
+          ...(await accessibilityMistakes(page)),
+        ]);
+        const buttons = page.locator('main button[aria-haspopup=dialog]');
+        for (const label of new Set(await buttons.allInnerTexts())) {
+          await page.getByRole('main').getByRole('button', { name: label, exact: true }).first().click();
+          await page.getByRole('dialog').waitFor();
+          tell(`${path} ${label}`, await accessibilityMistakes(page, '[role=dialog]'));
+          await page.keyboard.press('Escape');
+          await page.getByRole('dialog').waitFor({ state: 'detached' });
+        }
+      }
+      await page.keyboard.press('?');
+      await page.getByRole('dialog').waitFor();
+      tell('shortcuts', await accessibilityMistakes(page, '[role=dialog]'));
+      expect(wrong).toEqual([]);
+      await close();
+    },
+  );
+
+  test('signing in, and setting a passkey or a password → no mistake that axe-core finds', async () => {
+    const person = await newPerson(desk.browser);
+    const { page, complaints } = await openPage(person);
+    await page.goto(desk.url);
+    await page.getByRole('button', { name: 'Sign in with a password and a code' }).click();
+    const wrong = await accessibilityMistakes(page);
+    const { link } = (await ada.post('/operators', { name: 'new', role: 'viewer' })).body;
+    await page.goto('about:blank');
+    await page.goto(link.replace('127.0.0.1', 'localhost'));
+    await page.getByRole('heading', { level: 1, name: 'How will you sign in?' }).waitFor();
+    wrong.push(...(await accessibilityMistakes(page)));
+    await page.getByRole('button', { name: 'Set a password and codes instead' }).click();
+    await page.getByRole('button', { name: 'Set password and codes' }).waitFor();
+    wrong.push(...(await accessibilityMistakes(page)));
+    expect([...wrong, ...complaints]).toEqual([]);
+    await person.close();
+  });
+
+  describe('what is offered', () => {
+    /** The labels of what can be done on each page. */
+    async function offered(client: ConsoleClient): Promise<Record<string, string[]>> {
+      const person = await newPerson(desk.browser);
+      await giveSession(person, client);
+      const { page } = await openPage(person);
+      await page.goto(desk.url);
+      await shown(page);
+      const found: Record<string, string[]> = {};
+      const reachable = await page.getByRole('navigation').getByRole('link').allInnerTexts();
+      const places = PLACES.filter(({ name }) => reachable.some((link) => link.startsWith(name)));
+      for (const [path, title] of [...places.map(({ path, name }) => [path, name] as const), ...details]) {
+        await go(page, path, title);
+        expect([path, await page.getByRole('alert').allInnerTexts()]).toEqual([path, []]);
+        const doing = page.locator('main button[aria-haspopup=dialog], main .drop button');
+        const labels = [...new Set(await doing.allInnerTexts())].toSorted();
+        if (labels.length > 0) found[title] = labels;
+      }
+      await person.close();
+      return found;
+    }
+
+    const WORK = {
+      'Transaction 1': ['Refund'],
+      'Customer 1': ['Deactivate', 'Delete', 'Delete the customer'],
+      Approvals: ['Approve', 'Refuse'],
+      'Direct debit': ['Choose a file', 'Make a file'],
+      Settlement: ['Choose a file'],
+      Routes: ['Remove', 'Set a route'],
+      Keys: ['Verify'],
+    };
+
+    test('to a viewer → nothing but to verify the journal', async () => {
+      expect(await offered(await signedIn(desk.gateway, { role: 'viewer' }))).toEqual({
+        Journal: ['Verify'],
+      });
+    });
+
+    test('to an operator → the daily work, and nothing that says whom and what the gateway trusts', async () => {
+      expect(await offered(await signedIn(desk.gateway, { role: 'operator' }))).toEqual({
+        ...WORK,
+        'Endpoint 1': ['Disable', 'Replay', 'Test'],
+        Journal: ['Verify'],
+      });
+    });
+
+    test('to an operator of one organisation → its own, without what concerns all of them', async () => {
+      const { Keys, Settlement, ...ofOne } = WORK;
+      const own = await signedIn(desk.gateway, { role: 'operator', organisation: 1 });
+      expect(await offered(own)).toEqual({
+        ...ofOne,
+        'Direct debit': ['Make a file'],
+        'Endpoint 1': ['Disable', 'Replay', 'Test'],
+      });
+    });
+  });
+});
+
+/** Something of everything. Returns what has a page of its own. */
+async function fill({ gateway }: ConsoleInBrowser, ada: ConsoleClient) {
+  const { api } = gateway;
+  const { audit } = (await api.purchase({ amount: 20_000 })).body;
+  await api.refund(audit, 100);
+  await api.purchase({ pan: DECLINED_CARD });
+  await api.purchase({ bankAccount: {} });
+  const { customerId, virtualPan } = await vaultOf(api).newToken();
+  await api.purchase({ pan: virtualPan });
+  const webhook = await ada.post('/webhooks', { url: 'https://shop.example/hook', merchant: 1 });
+  await ada.post('/routes/1/set', { acquirer: 'simulator', card: 'amex', order: 2 });
+  await ada.post('/acquirers', { name: 'bank', address: '127.0.0.1:1', test: true });
+  await ada.post('/surcharges/1/set', { rules: [{ scope: 'card:amex', percent: '1' }] });
+  await ada.post(`/transactions/1/${audit}/refund`, { reason: 'large', key: randomUUID() });
+  expect([audit, customerId, webhook.body.id]).toEqual([1, 1, 1]);
+  return [
+    ['/transactions/1/1', 'Transaction 1'],
+    ['/transactions/1/3', 'Transaction 3'],
+    ['/customers/1/1', 'Customer 1'],
+    ['/webhooks/1', 'Endpoint 1'],
+  ] as const;
+}
