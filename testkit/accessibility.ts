@@ -48,12 +48,13 @@ async function inBothSchemes(page: Page, part: string): Promise<string[]> {
 }
 
 /** The same of a page, or of a part of it, that follows what the browser says of the scheme, instead of having one of its own. */
-export async function mistakesInBothSchemes(page: Page, within = 'html'): Promise<string[]> {
+export async function mistakesInBothSchemes(page: Page, within = ''): Promise<string[]> {
   await page.evaluate(AXE);
   const mistakes: string[] = [];
   for (const scheme of SCHEMES) {
     await page.emulateMedia({ colorScheme: scheme });
-    mistakes.push(...(await run(page, within, scheme, scheme === 'light' ? CHEAPLY : CONTRAST)));
+    const part = within === '' ? 'html' : within;
+    mistakes.push(...(await run(page, part, scheme, scheme === 'light' ? CHEAPLY : CONTRAST)));
   }
   return mistakes;
 }

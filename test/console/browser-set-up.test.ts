@@ -93,7 +93,8 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('setting up with a brows
     await row.getByText('03 Feb 2031, 23:59:59').waitFor();
 
     await press('Limits', row);
-    await fillIn(page, 'Limits of new-shop', { May: 'read' });
+    await fillIn(page, 'Limits of new-shop', { May: 'read', Expires: '' });
+    await row.getByText('never').waitFor();
     await eventually(async () => (await api.purchase()).status === 403 || undefined);
     await press('Merchants', row);
     await fillIn(page, 'Merchants of new-shop', { Merchant: '2' });
@@ -189,6 +190,13 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('setting up with a brows
     await theirs.goto(link);
     await theirs.getByRole('heading', { level: 1, name: 'How will you sign in?' }).waitFor();
     await person.close();
+    await press('Change the role', row);
+    await fillIn(page, 'What vera may do', { Role: 'operator' });
+    await row.getByText('operator').waitFor();
+    expect((await listed('/operators')).find(({ name }) => name === 'vera')).toMatchObject({
+      role: 'operator',
+      organisation: 1,
+    });
     await press('Remove', row);
     await fillIn(page, 'Remove vera');
     await row.getByText('removed').waitFor();

@@ -140,7 +140,10 @@ function Change({ merchant }: { readonly merchant: Merchant }): ReactNode {
             title={`Change ${name}`}
             submit="Save"
             fields={SETTINGS(merchant)}
-            send={(body) => act(`/merchants/${id}`, body)}
+            // An acquirer that was emptied is taken away.
+            send={(body) =>
+              act(`/merchants/${id}`, { ...(merchant.acquirer && { acquirer: null }), ...body })
+            }
             close={close}
           />
         )}

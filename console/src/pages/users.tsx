@@ -139,7 +139,8 @@ function Change({ user }: { readonly user: User }): ReactNode {
             title={`Limits of ${username}`}
             submit="Save"
             fields={LIMITS(user)}
-            send={(body) => act(path, limitsIn(body))}
+            // What was emptied is taken away.
+            send={(body) => act(path, { from_addresses: [], expires: null, ...limitsIn(body) })}
             close={close}
           />
         )}
