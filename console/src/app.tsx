@@ -1,5 +1,5 @@
 // The page: for those who are signed in the shell with one of its pages, for the others the gate. The address stays as it is.
-import { lazy, type ReactNode, useState } from 'react';
+import { lazy, type ReactNode, useEffect, useState } from 'react';
 import { Route, Switch } from 'wouter';
 import { useSessionQuery } from './session.js';
 import { Shell } from './shell/shell.js';
@@ -8,32 +8,40 @@ import { Gate } from './sign-in/gate.js';
 import { SignIn } from './sign-in/sign-in.js';
 import { Empty, Failure, Loading } from './states.js';
 
+const payments = () => import('./pages/payments.js');
+const administration = () => import('./pages/administration.js');
+
 const Today = lazy(() => import('./pages/today.js'));
-const Approvals = lazy(async () => ({ default: (await import('./pages/payments.js')).Approvals }));
-const Customers = lazy(async () => ({ default: (await import('./pages/payments.js')).Customers }));
-const InDoubt = lazy(async () => ({ default: (await import('./pages/payments.js')).InDoubt }));
-const OneCustomer = lazy(async () => ({ default: (await import('./pages/payments.js')).OneCustomer }));
-const OneTransaction = lazy(async () => ({ default: (await import('./pages/payments.js')).OneTransaction }));
-const Transactions = lazy(async () => ({ default: (await import('./pages/payments.js')).Transactions }));
-const Account = lazy(async () => ({ default: (await import('./pages/administration.js')).Account }));
-const Acquirers = lazy(async () => ({ default: (await import('./pages/administration.js')).Acquirers }));
-const DirectDebit = lazy(async () => ({ default: (await import('./pages/administration.js')).DirectDebit }));
+const Approvals = lazy(async () => ({ default: (await payments()).Approvals }));
+const Customers = lazy(async () => ({ default: (await payments()).Customers }));
+const InDoubt = lazy(async () => ({ default: (await payments()).InDoubt }));
+const OneCustomer = lazy(async () => ({ default: (await payments()).OneCustomer }));
+const OneTransaction = lazy(async () => ({ default: (await payments()).OneTransaction }));
+const Transactions = lazy(async () => ({ default: (await payments()).Transactions }));
+const Account = lazy(async () => ({ default: (await administration()).Account }));
+const Acquirers = lazy(async () => ({ default: (await administration()).Acquirers }));
+const DirectDebit = lazy(async () => ({ default: (await administration()).DirectDebit }));
 const Installation = lazy(async () => ({
-  default: (await import('./pages/administration.js')).Installation,
+  default: (await administration()).Installation,
 }));
-const Journal = lazy(async () => ({ default: (await import('./pages/administration.js')).Journal }));
-const Keys = lazy(async () => ({ default: (await import('./pages/administration.js')).Keys }));
-const Merchants = lazy(async () => ({ default: (await import('./pages/administration.js')).Merchants }));
-const Operators = lazy(async () => ({ default: (await import('./pages/administration.js')).Operators }));
-const Routes = lazy(async () => ({ default: (await import('./pages/administration.js')).Routes }));
-const Settlement = lazy(async () => ({ default: (await import('./pages/administration.js')).Settlement }));
-const Surcharges = lazy(async () => ({ default: (await import('./pages/administration.js')).Surcharges }));
-const Users = lazy(async () => ({ default: (await import('./pages/administration.js')).Users }));
-const Webhooks = lazy(async () => ({ default: (await import('./pages/administration.js')).Webhooks }));
+const Journal = lazy(async () => ({ default: (await administration()).Journal }));
+const Keys = lazy(async () => ({ default: (await administration()).Keys }));
+const Merchants = lazy(async () => ({ default: (await administration()).Merchants }));
+const Operators = lazy(async () => ({ default: (await administration()).Operators }));
+const Routes = lazy(async () => ({ default: (await administration()).Routes }));
+const Settlement = lazy(async () => ({ default: (await administration()).Settlement }));
+const Surcharges = lazy(async () => ({ default: (await administration()).Surcharges }));
+const Users = lazy(async () => ({ default: (await administration()).Users }));
+const Webhooks = lazy(async () => ({ default: (await administration()).Webhooks }));
 
 export function App(): ReactNode {
   const session = useSessionQuery();
   const [isEnrolling, setEnrolling] = useState(false);
+  const isSignedIn = session.data !== undefined && session.data !== null;
+  useEffect(() => {
+    // Whoever goes to another page while the gateway restarts finds it here.
+    if (isSignedIn) Promise.all([payments(), administration()]).catch(() => {});
+  }, [isSignedIn]);
   if (isEnrolling) return <Enrolment done={() => setEnrolling(false)} />;
   if (session.data === null) return <SignIn enrol={() => setEnrolling(true)} />;
   if (session.data !== undefined)

@@ -8,6 +8,7 @@ import { ModeProvider, useMode } from '../mode.js';
 import { Notices } from '../notices.js';
 import { type Session, SessionProvider } from '../session.js';
 import { Loading } from '../states.js';
+import { Boundary } from './boundary.js';
 import { Header } from './header.js';
 import { Navigation } from './navigation.js';
 import { ShortcutHelp, useShortcuts } from './shortcuts.js';
@@ -38,6 +39,7 @@ export function Shell({
 
 function Frame({ children }: { readonly children: ReactNode }): ReactNode {
   const mode = useMode();
+  const [location] = useLocation();
   const { isConnected } = useLive();
   const [isOpen, setOpen] = useState(false);
   const [isHelping, setHelping] = useState(false);
@@ -57,7 +59,9 @@ function Frame({ children }: { readonly children: ReactNode }): ReactNode {
             The connection to the gateway is lost. What you see may be old. The page connects again by itself.
           </p>
         )}
-        <Suspense fallback={<Loading />}>{children}</Suspense>
+        <Boundary at={location}>
+          <Suspense fallback={<Loading />}>{children}</Suspense>
+        </Boundary>
       </main>
       {isHelping && <ShortcutHelp close={() => setHelping(false)} />}
     </div>
