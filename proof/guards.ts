@@ -15,13 +15,15 @@ import { notRun, type RanTest, ranAs, type Verdict, verdictOn } from './guard-ve
 import { CONTROL, GUARDS } from './guards-list.js';
 
 const COPIED = [
+  'README.md',
   'bin',
   'build',
+  'client',
+  'console',
   'dist',
   'docs',
   'migrations',
   'proof',
-  'README.md',
   'reference',
   'src',
   'test',
