@@ -1,4 +1,5 @@
 // Samples of a request, each as a reader would send it: by curl, and with the clients.
+import { literal, PYTHON, TYPESCRIPT } from './client-samples.js';
 import type { Entry } from './entries.js';
 import { codeBlock, type Html, html } from './html.js';
 
@@ -9,7 +10,13 @@ interface Sample {
 }
 
 export function requestSamples(entry: Entry): Html {
-  const samples: readonly Sample[] = [{ language: 'curl', title: 'curl', text: curl(entry) }];
+  const { operationId, requestBody } = entry.operation;
+  const example = requestBody?.content['application/json']?.example;
+  const samples: readonly Sample[] = [
+    { language: 'curl', title: 'curl', text: curl(entry) },
+    { language: 'typescript', title: 'TypeScript', text: TYPESCRIPT[operationId]?.(literal(example)) },
+    { language: 'python', title: 'Python', text: PYTHON[operationId] },
+  ].filter((sample): sample is Sample => sample.text !== undefined);
   return html`<div class="samples">${samples.map(
     ({ language, title, text }) => html`<div data-sample="${language}">${codeBlock(title, text)}</div>`,
   )}</div>`;

@@ -1,0 +1,150 @@
+// How each operation is called with the clients for TypeScript and Python. A test runs all of them.
+
+/** `body` is the example of the operation. */
+export const TYPESCRIPT: Readonly<Record<string, (body: string) => string>> = {
+  createPurchase: (body) => `const payment = await tollgate.purchase(${body});
+console.log(payment.audit, payment.outcome);`,
+  createPreauthorisation: (body) => `const hold = await tollgate.preauthorisation(${body});
+console.log(hold.audit, hold.outcome);`,
+  createCompletion: (body) => `const completion = await tollgate.completion(audit, ${body});
+console.log(completion.audit, completion.outcome);`,
+  createRefund: (body) => `const refund = await tollgate.refund(audit, ${body});
+console.log(refund.audit, refund.outcome);`,
+  createStandaloneRefund: (body) => `const refund = await tollgate.standaloneRefund(${body});
+console.log(refund.audit, refund.outcome);`,
+  voidTransaction: (body) => `const undone = await tollgate.void(audit, ${body});
+console.log(undone.audit, undone.outcome);`,
+  lookUpTransaction: () => `const transaction = await tollgate.transaction(audit);
+console.log(transaction.outcome, transaction.transaction.amount_details);`,
+  searchTransactions: () => `const found = await tollgate.search({
+  merchant_id: 1,
+  correlation_id_lookup: correlationId,
+});
+console.log(found?.audit, found?.outcome);`,
+  listTransactions: () => `for await (const transaction of tollgate.history({ status: 'approved' })) {
+  console.log(transaction.audit, transaction.outcome);
+}`,
+  settlementOfDay: () => `const day = await tollgate.settlement('2026-11-16');
+console.log(day.closed, day.net);`,
+  searchCustomers: () => `for await (const customer of tollgate.customers.list({ name: 'Ada' })) {
+  console.log(customer.id, customer.reference);
+}`,
+  findOrCreateCustomer: (body) => `const customer = await tollgate.customers.create(${body});
+console.log(customer.id);`,
+  lookUpCustomer: () => `const customer = await tollgate.customers.get(customerId);
+console.log(customer.name);`,
+  updateCustomer: (body) => `const customer = await tollgate.customers.update(customerId, ${body});
+console.log(customer.name);`,
+  deleteCustomer: () => 'await tollgate.customers.delete(customerId);',
+  listTokens: () => `for await (const token of tollgate.tokens.list(customerId)) {
+  console.log(token.preferred_name, token.virtual_pan);
+}`,
+  createToken: (body) => `const token = await tollgate.tokens.create(customerId, ${body});
+console.log(token.virtual_pan);`,
+  lookUpToken: () => `const token = await tollgate.tokens.get(customerId, tokenId);
+console.log(token.active);`,
+  updateToken: (body) => `const token = await tollgate.tokens.update(customerId, tokenId, ${body});
+console.log(token.active);`,
+  deleteToken: () => 'await tollgate.tokens.delete(customerId, tokenId);',
+  listEvents: () => `for await (const { results, next } of tollgate.events({ wait: 0 }).pages()) {
+  for (const event of results) console.log(event.type, event.version);
+  // Store \`next\` with what you made of them, and go on from there.
+  console.log(next);
+}`,
+};
+
+const AMOUNT = `    amount_cents=1995,
+    currency="AUD",`;
+const CARD = `    payment_method=Card("4111111111111111", "1230", "123"),`;
+
+export const PYTHON: Readonly<Record<string, string>> = {
+  createPurchase: `payment = tollgate.purchase(
+    reference="order-1001",
+${AMOUNT}
+${CARD}
+)
+print(payment.audit, payment.outcome.value)`,
+  createPreauthorisation: `hold = tollgate.preauthorisation(
+    reference="order-1001",
+${AMOUNT}
+${CARD}
+)
+print(hold.audit, hold.outcome.value)`,
+  createCompletion: `completion = tollgate.completion(
+    audit,
+    reference="order-1001-completion",
+${AMOUNT}
+)
+print(completion.audit, completion.outcome.value)`,
+  createRefund: `refund = tollgate.refund(
+    audit,
+    reference="order-1001-refund",
+${AMOUNT}
+)
+print(refund.audit, refund.outcome.value)`,
+  createStandaloneRefund: `refund = tollgate.standalone_refund(
+    reference="order-1001",
+${AMOUNT}
+${CARD}
+)
+print(refund.audit, refund.outcome.value)`,
+  voidTransaction: `undone = tollgate.void(audit, reference="order-1001-void")
+print(undone.audit, undone.outcome.value)`,
+  lookUpTransaction: `transaction = tollgate.transaction(audit)
+print(transaction.outcome.value, transaction.transaction)`,
+  searchTransactions: `found = tollgate.search(correlation_id)
+print(found and found.outcome.value)`,
+  listTransactions: `for transaction in tollgate.history(status="approved"):
+    print(transaction.audit, transaction.outcome.value)`,
+  settlementOfDay: `day = tollgate.settlement("2026-11-16")
+print(day.closed, day.net)`,
+  searchCustomers: `for customer in tollgate.customers.list(name="Ada"):
+    print(customer.id, customer.reference)`,
+  findOrCreateCustomer: `customer = tollgate.customers.create(reference="customer-42", name="Ada Lovelace")
+print(customer.id)`,
+  lookUpCustomer: `customer = tollgate.customers.get(customer_id)
+print(customer.name)`,
+  updateCustomer: `customer = tollgate.customers.update(customer_id, name="Ada Lovelace")
+print(customer.name)`,
+  deleteCustomer: 'tollgate.customers.delete(customer_id)',
+  listTokens: `for token in tollgate.tokens.list(customer_id):
+    print(token.preferred_name, token.virtual_pan)`,
+  createToken: `token = tollgate.tokens.create(
+    customer_id,
+    preferred_name="Everyday card",
+    account=CardToStore("4111111111111111", "1230", "Ada Lovelace"),
+)
+print(token.virtual_pan)`,
+  lookUpToken: `token = tollgate.tokens.get(customer_id, token_id)
+print(token.active)`,
+  updateToken: `token = tollgate.tokens.update(customer_id, token_id, active=False)
+print(token.active)`,
+  deleteToken: 'tollgate.tokens.delete(customer_id, token_id)',
+  listEvents: `for page in tollgate.events(wait=0).pages():
+    for event in page.results:
+        print(event.type, event.version)
+    # Store page.next with what you made of them, and go on from there.
+    print(page.next)`,
+};
+
+/** As a developer writes it: keys without quotes where they can be, short objects in one line. */
+export function literal(value: unknown, indent = ''): string {
+  if (typeof value === 'string') return `'${value.replaceAll(/['\\]/g, '\\$&')}'`;
+  if (typeof value !== 'object' || value === null) return String(value);
+  const inside = `${indent}  `;
+  const members = (items: readonly string[], [open, close]: string, room: string) => {
+    const line = `${open}${room}${items.join(', ')}${room}${close}`;
+    const short = !line.includes('\n') && indent.length + line.length <= 60;
+    return short ? line : `${open}\n${items.map((item) => `${inside}${item},\n`).join('')}${indent}${close}`;
+  };
+  if (Array.isArray(value))
+    return members(
+      value.map((item) => literal(item, inside)),
+      '[]',
+      '',
+    );
+  const items = Object.entries(value).map(
+    ([name, member]) => `${/^[a-z_]+$/i.test(name) ? name : `'${name}'`}: ${literal(member, inside)}`,
+  );
+  return members(items, '{}', ' ');
+}
