@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 // What takes long, the longest first: begun last, one of them would keep one worker busy while the others have ended.
 const LONG = `
-  proof/backup-proof proof/crash processes/failover proof/settlement-proof http/tls console/browser reference/browser
+  proof/backup-proof proof/crash processes/failover proof/settlement-proof http/tls console/browser reference/browser docs/documented-commands
   console/hostile-routes console/password-sign-in directdebit/killed directdebit/large-files processes/workers transactions/settlement
   processes/backup processes/full-disk processes/data-directory proof/ api/isolation processes/certificates
   transactions/card-destruction transactions/faults embedded-postgres/ directdebit/directdebit-modes cli/clock cli/operator-roles
