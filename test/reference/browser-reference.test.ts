@@ -111,9 +111,19 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the reference page'), (
     },
   );
 
-  test('its address → stands in the samples, whatever the port', async () => {
+  test('samples → have the address of the gateway, and one language for all, also at the next visit', async () => {
     const page = await reference();
-    expect(await page.locator('#requests pre').innerText()).toContain(`BASE_URL=${gateway.baseUrl}`);
+    const shown = page.locator('#requests pre:visible');
+    expect(await shown.innerText()).toContain(`BASE_URL=${gateway.baseUrl}`);
+    await section(page, 'createRefund').getByRole('button', { name: 'Python' }).click();
+    expect(await shown.innerText()).toContain(`Tollgate(\n    "${gateway.baseUrl}"`);
+    await page.reload();
+    expect(await section(page, 'createRefund').locator('[data-sample]:visible').innerText()).toContain(
+      'tollgate.refund(',
+    );
+    expect(await page.locator('[data-choose="python"][aria-pressed="true"]').count()).toBe(
+      OPERATIONS.length + 1,
+    );
   });
 
   test('a search → leads to operations, guides, objects and errors, also into what is folded away', async () => {
