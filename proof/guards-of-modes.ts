@@ -26,6 +26,13 @@ export const MODE_GUARDS: readonly Guard[] = [
     ],
   },
   {
+    name: 'caller: with X-Test-Only no live merchant',
+    file: 'src/http/authentication.ts',
+    find: 'request.headers[TEST_ONLY_HEADER] === undefined ? caller : amongTestMerchants(caller)',
+    replace: 'caller',
+    tests: [[MODES, 'a purchase for a live merchant → 403 as for a stranger']],
+  },
+  {
     name: 'file: only what its bank has taken in',
     file: 'src/directdebit/files.sql.ts',
     find: "AND i.simulated = $10 AND i.state = 'waiting'",

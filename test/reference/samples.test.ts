@@ -1,5 +1,6 @@
 // The samples of the reference page are run: by curl, in TypeScript and in Python, each for every operation.
 import { execFile, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -58,7 +59,7 @@ test('every operation has a sample in each language', () => {
       expect(sample(entry, language), `${entry.operation.operationId} in ${language}`).not.toBe('');
 });
 
-test('the samples for curl → each succeeds', async () => {
+test('the samples for curl → each succeeds, and is answered with what the example of its answer shows', async () => {
   const blocks = await Promise.all(
     ENTRIES.map(async (entry) => {
       const { audit, correlationId, customerId, tokenId } = await values(entry.operation.operationId);
@@ -73,11 +74,12 @@ test('the samples for curl → each succeeds', async () => {
     `BASE_URL=${gateway.baseUrl} PASSWORD=${gateway.owner.password}`,
     // Not every machine has it.
     "uuidgen() { node -p 'crypto.randomUUID()'; }",
-    `curl() { command curl -s -o answer -w '%{http_code}\\n' "$@"; }`,
+    `curl() { command curl -s -o "$((++asked))" -w '%{http_code}\\n' "$@"; }; asked=0`,
     ...blocks.map(here),
   ].join('\n');
+  const folder = await dataDirectory();
   const { stdout } = await promisify(execFile)('bash', ['-euc', program], {
-    cwd: await dataDirectory(),
+    cwd: folder,
     env: environmentWithoutSettings(),
   });
   const statuses = stdout.trim().split('\n').map(Number);
@@ -91,7 +93,23 @@ test('the samples for curl → each succeeds', async () => {
         .find((status) => status === statuses[index]),
     ]),
   );
+  for (const [index, { operation }] of ENTRIES.entries()) {
+    const { operationId, responses } = operation;
+    const example = responses[statuses[index] as number]?.content?.['application/json']?.example;
+    // Which day that was, and so whether anything settles on it, nobody knows.
+    if (example === undefined || operationId === 'settlementOfDay') continue;
+    const answered = membersOf(JSON.parse(readFileSync(join(folder, String(index + 1)), 'utf8')));
+    const unheardOf = membersOf(example).filter((member) => !answered.includes(member));
+    expect([operationId, unheardOf]).toEqual([operationId, []]);
+  }
 });
+
+/** The paths of everything in it; what stands in a list is one. */
+function membersOf(value: unknown, at = ''): string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => membersOf(item, `${at}[]`));
+  if (typeof value !== 'object' || value === null) return [at];
+  return Object.entries(value).flatMap(([name, member]) => membersOf(member, `${at}/${name}`));
+}
 
 test('the samples in TypeScript → each runs, and says what came of it', async () => {
   const { Tollgate } = await import('../../client/src/index.js');
