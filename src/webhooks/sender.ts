@@ -130,7 +130,7 @@ export class Sender {
     deadlineMs,
   }: Exchange): Promise<{ outcome: Outcome; stale: boolean }> {
     const { secure, hostname, literal, port, path, host } = destination;
-    const { request, agent } = await this.#protocol(secure);
+    const { request, agent } = this.#protocol(secure);
     return new Promise((resolve) => {
       const asked = request({
         agent,
@@ -183,17 +183,17 @@ export class Sender {
     });
   }
 
-  /** Loaded with the first webhook: a gateway without any does not need them. */
-  async #protocol(secure: boolean): Promise<Protocol> {
+  /** Loaded with the first webhook: a gateway without any does not need them. Not by `import()`, which the built program has no way to do. */
+  #protocol(secure: boolean): Protocol {
     const kept = { keepAlive: true, timeout: KEPT_MS, maxFreeSockets: KEPT_CONNECTIONS };
     if (secure) {
-      const https = await import('node:https');
+      const https = process.getBuiltinModule('node:https');
       const { certificates } = this.options;
       const trusted = certificates === undefined ? {} : { ca: certificates };
       this.#secure ??= { request: https.request, agent: new https.Agent({ ...kept, ...trusted }) };
       return this.#secure;
     }
-    const http = await import('node:http');
+    const http = process.getBuiltinModule('node:http');
     this.#plain ??= { request: http.request, agent: new http.Agent(kept) };
     return this.#plain;
   }

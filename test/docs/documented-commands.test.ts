@@ -36,14 +36,15 @@ const RUN_ELSEWHERE: readonly (readonly [page: string, command: string])[] = [
 ];
 
 /** Pages that go on with what the one before has left. Every other page begins anew, with the demo on a PostgreSQL of its own. */
-const ONE_AFTER_ANOTHER = ['README.md', 'docs/api.md', 'docs/operations.md'];
+const ONE_AFTER_ANOTHER = ['README.md', 'docs/api.md', 'docs/operations.md', 'docs/console.md'];
 
-/** Three gateways are started, and a database is backed up and restored: on a slow machine that takes its time. */
+/** Four gateways are started, and a database is backed up and restored: on a slow machine that takes its time. */
 const SLOW_MS = 600_000;
 
 /** What a page takes for granted. */
 const BEFORE: Readonly<Record<string, string>> = {
   'docs/api.md': 'npm start',
+  'docs/console.md': 'npm start',
   'docs/operations.md': 'npm start; npx tollgate user add shop --merchant 1',
 };
 
