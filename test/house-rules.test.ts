@@ -210,15 +210,6 @@ describe('sources', () => {
     );
   });
 
-  test('only files of src/ are loaded by import() when they are needed', () => {
-    expectNone(
-      SOURCES.flatMap(({ path, text }) =>
-        linesWith(text, /\bimport\(\s*['"][^.]/).map((line) => `${path}:${line}`),
-      ),
-      'The built program has no way to import() what is not of its own files: process.getBuiltinModule() has what is Node’s.',
-    );
-  });
-
   test('only the edges name commands and their options', () => {
     const domain = FOLDERS.slice(FOLDERS.indexOf('plugins'), FOLDERS.indexOf('api')).concat('values');
     expectNone(

@@ -1,55 +1,58 @@
 // How each operation is called with the clients for TypeScript and Python. A test runs all of them.
 
+/** What a sample shows its result with. */
+const LOG = 'console.log';
+
 /** `body` is the example of the operation. */
 export const TYPESCRIPT: Readonly<Record<string, (body: string) => string>> = {
   createPurchase: (body) => `const payment = await tollgate.purchase(${body});
-console.log(payment.audit, payment.outcome);`,
+${LOG}(payment.audit, payment.outcome);`,
   createPreauthorisation: (body) => `const hold = await tollgate.preauthorisation(${body});
-console.log(hold.audit, hold.outcome);`,
+${LOG}(hold.audit, hold.outcome);`,
   createCompletion: (body) => `const completion = await tollgate.completion(audit, ${body});
-console.log(completion.audit, completion.outcome);`,
+${LOG}(completion.audit, completion.outcome);`,
   createRefund: (body) => `const refund = await tollgate.refund(audit, ${body});
-console.log(refund.audit, refund.outcome);`,
+${LOG}(refund.audit, refund.outcome);`,
   createStandaloneRefund: (body) => `const refund = await tollgate.standaloneRefund(${body});
-console.log(refund.audit, refund.outcome);`,
+${LOG}(refund.audit, refund.outcome);`,
   voidTransaction: (body) => `const undone = await tollgate.void(audit, ${body});
-console.log(undone.audit, undone.outcome);`,
+${LOG}(undone.audit, undone.outcome);`,
   lookUpTransaction: () => `const transaction = await tollgate.transaction(audit);
-console.log(transaction.outcome, transaction.transaction.amount_details);`,
+${LOG}(transaction.outcome, transaction.transaction.amount_details);`,
   searchTransactions: () => `const found = await tollgate.search({
   merchant_id: 1,
   correlation_id_lookup: correlationId,
 });
-console.log(found?.audit, found?.outcome);`,
+${LOG}(found?.audit, found?.outcome);`,
   listTransactions: () => `for await (const transaction of tollgate.history({ status: 'approved' })) {
-  console.log(transaction.audit, transaction.outcome);
+  ${LOG}(transaction.audit, transaction.outcome);
 }`,
   settlementOfDay: () => `const day = await tollgate.settlement('2026-11-16');
-console.log(day.closed, day.net);`,
+${LOG}(day.closed, day.net);`,
   searchCustomers: () => `for await (const customer of tollgate.customers.list({ name: 'Ada' })) {
-  console.log(customer.id, customer.reference);
+  ${LOG}(customer.id, customer.reference);
 }`,
   findOrCreateCustomer: (body) => `const customer = await tollgate.customers.create(${body});
-console.log(customer.id);`,
+${LOG}(customer.id);`,
   lookUpCustomer: () => `const customer = await tollgate.customers.get(customerId);
-console.log(customer.name);`,
+${LOG}(customer.name);`,
   updateCustomer: (body) => `const customer = await tollgate.customers.update(customerId, ${body});
-console.log(customer.name);`,
+${LOG}(customer.name);`,
   deleteCustomer: () => 'await tollgate.customers.delete(customerId);',
   listTokens: () => `for await (const token of tollgate.tokens.list(customerId)) {
-  console.log(token.preferred_name, token.virtual_pan);
+  ${LOG}(token.preferred_name, token.virtual_pan);
 }`,
   createToken: (body) => `const token = await tollgate.tokens.create(customerId, ${body});
-console.log(token.virtual_pan);`,
+${LOG}(token.virtual_pan);`,
   lookUpToken: () => `const token = await tollgate.tokens.get(customerId, tokenId);
-console.log(token.active);`,
+${LOG}(token.active);`,
   updateToken: (body) => `const token = await tollgate.tokens.update(customerId, tokenId, ${body});
-console.log(token.active);`,
+${LOG}(token.active);`,
   deleteToken: () => 'await tollgate.tokens.delete(customerId, tokenId);',
   listEvents: () => `for await (const { results, next } of tollgate.events({ wait: 0 }).pages()) {
-  for (const event of results) console.log(event.type, event.version);
+  for (const event of results) ${LOG}(event.type, event.version);
   // Store \`next\` with what you made of them, and go on from there.
-  console.log(next);
+  ${LOG}(next);
 }`,
 };
 
