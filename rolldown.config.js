@@ -21,6 +21,12 @@ const inPlace = {
   },
 };
 
+/** A script that V8 kept cannot import: what is needed only sometimes, such as Node's client for HTTPS, is required. */
+const requiring = {
+  name: 'requiring',
+  renderChunk: (code) => code.replaceAll(/\bimport\("(node:[\w/]+)"\)/g, 'Promise.resolve(require("$1"))'),
+};
+
 export default [
   {
     input: 'dist/cli/main.js',
@@ -32,7 +38,7 @@ export default [
       chunkFileNames: '[name]-[hash].cjs',
     },
     platform: 'node',
-    plugins: [inPlace],
+    plugins: [requiring, inPlace],
   },
   // The script of the reference page: one file that runs before the page is shown.
   {

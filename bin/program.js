@@ -4,7 +4,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { constants, Script } from 'node:vm';
+import { Script } from 'node:vm';
 
 const FOLDER = fileURLToPath(new URL('../dist/program/', import.meta.url));
 const requireOther = createRequire(join(FOLDER, 'program.cjs'));
@@ -34,9 +34,7 @@ function load(name) {
   const filename = join(FOLDER, name);
   const cachedData = read(`${name}.v8`);
   const wrapped = `(function (exports, require, module, __filename, __dirname) {${readFileSync(filename, 'utf8')}\n})`;
-  // What it imports only where it is needed, such as Node's client for HTTPS.
-  const importModuleDynamically = constants.USE_MAIN_CONTEXT_DEFAULT_LOADER;
-  const script = new Script(wrapped, { filename, cachedData, importModuleDynamically });
+  const script = new Script(wrapped, { filename, cachedData });
   const module = { exports: {} };
   loaded.set(name, { script, module });
   const requireHere = (id) => (id.startsWith('./') ? load(id.slice('./'.length)) : requireOther(id));
