@@ -10,6 +10,7 @@ import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
 import {
   dataDirectory,
   type Environment,
+  eventually,
   freePort,
   run,
   startGatewayProcess,
@@ -212,7 +213,7 @@ test('serve on every address without TLS, in development → starts, and warns l
   await own.drop();
 });
 
-test('serve, DATABASE_URL from a file → that database is used, and no demo is made unless it is asked for', async () => {
+test('serve, DATABASE_URL from a file → that database is used, and no demo is made unless it is asked for; its history is made while it serves', async () => {
   const own = await testDatabase();
   await writeFile(join(folder, 'url'), `${own.url}\n`, { mode: 0o644 });
   const dataDir = await dataDirectory();
@@ -234,9 +235,17 @@ test('serve, DATABASE_URL from a file → that database is used, and no demo is 
   const listed = await run(['user', 'list', '--json'], settings);
   expect(listed.stdout).toBe('[]\n');
 
-  const second = await startGatewayProcess({ ...settings, TOLLGATE_DEMO: 'true' });
+  const second = await startGatewayProcess({
+    ...settings,
+    TOLLGATE_DEMO: 'true',
+    TOLLGATE_DEMO_DAYS: '1',
+  });
   const demo = JSON.parse(await readFile(join(settings.TOLLGATE_DATA_DIR, 'demo.json'), 'utf8'));
-  expect((await client(second.baseUrl, demo).purchase()).status).toBe(201);
+  // Made-up trade is another organisation's: here everything begins with 1.
+  expect(await client(second.baseUrl, demo).purchase()).toMatchObject({ status: 201, body: { audit: 1 } });
+  await eventually(async () => /"msg":"demo filled with made-up trade"/.test(second.output()) || undefined);
   expect((await second.stop()).code).toBe(0);
+  const traded = await run(['transaction', 'list', '--merchant-id', '4', '--limit', '1', '--json'], settings);
+  expect(JSON.parse(traded.stdout)).toHaveLength(1);
   await own.drop();
 });
