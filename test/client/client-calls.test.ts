@@ -83,9 +83,8 @@ describe('lists', () => {
   test('a look-up that nobody answers → Unavailable, or the caller’s own reason', async () => {
     const { client: meddled, fatesOfLookups } = await meddledClient(gateway);
     fatesOfLookups.push(...Array.from({ length: 1_000 }, () => ({ kind: 'lose_request' }) as const));
-    await expect(meddled.transaction(1, { outcomeTimeoutMs: 300 })).rejects.toMatchObject({
+    await expect(meddled.transaction(1, { outcomeTimeoutMs: 1_000 })).rejects.toMatchObject({
       name: 'Unavailable',
-      last: 'broken',
     });
     const reason = new Error('enough');
     const controller = new AbortController();

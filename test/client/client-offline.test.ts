@@ -77,7 +77,7 @@ describe('open enums', () => {
           status: method === 'POST' ? 201 : 200,
         });
       },
-      { outcomeTimeoutMs: 100 },
+      { outcomeTimeoutMs: 1_500 },
     );
     await expect(client.purchase(paymentBody())).rejects.toMatchObject({
       name: 'OutcomeUnknown',
