@@ -107,7 +107,9 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the pages of the consol
         await go(page, path, title);
         expect([path, await page.getByRole('alert').allInnerTexts()]).toEqual([path, []]);
         const doing = page.locator('main button[aria-haspopup=dialog], main .drop button');
-        const labels = [...new Set(await doing.allInnerTexts())].toSorted();
+        // Whether something was delivered by now is another matter.
+        const words = (await doing.allInnerTexts()).filter((label) => label !== 'Replay from here');
+        const labels = [...new Set(words)].toSorted();
         if (labels.length > 0) found[title] = labels;
       }
       await person.close();
@@ -164,7 +166,6 @@ async function fill({ gateway }: ConsoleInBrowser, ada: ConsoleClient) {
   await ada.post('/acquirers', { name: 'bank', address: '127.0.0.1:1', test: true });
   await ada.post('/surcharges/1/set', { rules: [{ scope: 'card:amex', percent: '1' }] });
   await ada.post(`/transactions/1/${audit}/refund`, { reason: 'large', key: randomUUID() });
-  // Nothing happens afterwards that it would be told of.
   const webhook = await ada.post('/webhooks', { url: 'https://shop.example/hook', merchant: 1 });
   expect([audit, customerId, webhook.body.id]).toEqual([1, 1, 1]);
   return [
