@@ -53,8 +53,8 @@ export const CONSOLE_READ_GUARDS: readonly Guard[] = [
   {
     name: 'console: a stream keeps within the organisation',
     file: 'src/console/today-routes.ts',
-    find: 'figures({ organisation: fence ?? organisation, mode }',
-    replace: 'figures({ organisation, mode }',
+    find: 'const scope = { organisation: fence ?? organisation, mode };',
+    replace: 'const scope = { organisation, mode };',
     tests: [[TODAY, 'a purchase while two watch']],
   },
   {

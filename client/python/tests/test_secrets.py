@@ -1,6 +1,7 @@
 """Card numbers, CVVs and the password: in no log, no exception and no representation, whatever the other side answers."""
 
 import pickle
+import re
 import traceback
 import unittest
 from typing import Any
@@ -12,7 +13,9 @@ from . import meddling_proxy as meddling
 from .meddling_proxy import MeddlingProxy
 from .scene import CVV, PAN, PASSWORD, KeptLog, client, order, pay
 
-SECRETS = (PAN, CVV, PASSWORD)
+SECRETS = (PAN, PASSWORD)
+# Only as a value of its own: three digits stand by chance in any correlation ID or port.
+SHOWN_CVV = re.compile(f"(?<![0-9A-Za-z]){CVV}(?![0-9A-Za-z])")
 
 
 class Secrets(unittest.TestCase):
@@ -20,6 +23,7 @@ class Secrets(unittest.TestCase):
         for text in texts:
             for secret in SECRETS:
                 self.assertNotIn(secret, text)
+            self.assertNotRegex(text, SHOWN_CVV)
 
     def of(self, error: BaseException) -> list[str]:
         """Everything that somebody could print of an exception, with the variables of every function that it went through."""
