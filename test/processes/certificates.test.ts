@@ -175,7 +175,7 @@ describe('two workers', () => {
 
   test('one that has expired → the old one stays', async () => {
     const said = () => linesOf(gateway, 'certificate not renewed: the one in use stays').at(-1)?.reason;
-    const used = inUse(gateway).at(-1);
+    const { certificate: used } = await purchaser(gateway, true)();
     await replace(files, issue(daysFromNow(-0.5)));
     await expect.poll(said, { timeout: 30_000 }).toBe('the certificate has expired, or is not valid yet');
     const { certificate } = await purchaser(gateway, true)();
