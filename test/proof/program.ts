@@ -1,6 +1,6 @@
 // Runs a program of proof/ to its end, as `npm run test:…` does.
 import { spawn } from 'node:child_process';
-import { onTestFinished } from 'vitest';
+import { onTestFailed, onTestFinished } from 'vitest';
 import { compiledProgram, PROJECT_ROOT } from '../../testkit/project.js';
 
 export async function runProof(
@@ -16,6 +16,8 @@ export async function runProof(
   // Told to stop it still removes what it started, should the test be over before it.
   onTestFinished(() => void child.kill('SIGTERM'));
   let output = '';
+  // Of one that did not come to its end in time nothing else would be known.
+  onTestFailed(() => console.log(output));
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
       output += text;
