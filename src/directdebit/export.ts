@@ -63,6 +63,8 @@ async function exportAlone(
     await handle.sync();
     // A file of the name that is not the same file may still have to go to the bank.
     if (!(await appears(part, out)) && !(await sameContent(part, out))) refuse('path_taken', { path: out });
+    // Before the database is told: once it knows that the file is written, nobody comes back to remove what a killed process has left.
+    await rm(part, { force: true });
     await syncFolder(dirname(out));
     await files.written(entry, made.file, nowMs);
     return made;

@@ -151,7 +151,7 @@ describe('export', () => {
     // The file has its name, and the database does not know yet.
     await killedBy(async (begin, out) => {
       await gates.killAt('marking a file', begin);
-      expect(await exists(out)).toBe(true);
+      expect([await exists(out), await exists(`${out}.1.part`)]).toEqual([true, false]);
     });
   });
 
