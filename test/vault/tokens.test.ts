@@ -137,7 +137,8 @@ describe('creating', () => {
     });
     expect(answer.status).toBe(201);
     expect(answer.body.account).toEqual(shownCard());
-    expect(answer.text).not.toContain('9731');
+    // By chance it may stand in a virtual PAN.
+    expect(answer.text.replaceAll(answer.body.virtual_pan, '')).not.toContain('9731');
   });
 
   test('two creations under one correlation ID → both happen', async () => {
