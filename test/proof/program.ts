@@ -17,7 +17,7 @@ export async function runProof(
   onTestFinished(() => void child.kill('SIGTERM'));
   let output = '';
   // Of one that did not come to its end in time nothing else would be known.
-  onTestFailed(() => console.log(output));
+  onTestFailed(() => void process.stdout.write(output));
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
       output += text;
