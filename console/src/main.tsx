@@ -1,4 +1,5 @@
 // The page's beginning: what everything on it stands in.
+import './language.js';
 import { localStorageColorSchemeManager, MantineProvider } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
