@@ -10,6 +10,7 @@ import { type ConsoleClient, signedIn } from '../../testkit/console.js';
 import {
   type ConsoleInBrowser,
   consoleInBrowser,
+  dialogOf,
   giveSession,
   shown,
 } from '../../testkit/console-browser.js';
@@ -36,6 +37,11 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the pages of the consol
     await shown(page);
   }
 
+  /** A dialogue has its name a moment after it is there: nobody is told of it before. */
+  async function opened(page: Page): Promise<void> {
+    await dialogOf(page, /./).waitFor();
+  }
+
   const groups = [...new Set(PLACES.map(({ group }) => group)), 'one thing'] as const;
 
   test.each(groups)(
@@ -60,14 +66,14 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the pages of the consol
         const buttons = page.locator('main button[aria-haspopup=dialog]');
         for (const label of new Set(await buttons.allInnerTexts())) {
           await page.getByRole('main').getByRole('button', { name: label, exact: true }).first().click();
-          await page.getByRole('dialog').waitFor();
+          await opened(page);
           tell(`${path} ${label}`, await accessibilityMistakes(page, '[role=dialog]'));
           await page.keyboard.press('Escape');
           await page.getByRole('dialog').waitFor({ state: 'detached' });
         }
       }
       await page.keyboard.press('?');
-      await page.getByRole('dialog').waitFor();
+      await opened(page);
       tell('shortcuts', await accessibilityMistakes(page, '[role=dialog]'));
       expect(wrong).toEqual([]);
       await close();
