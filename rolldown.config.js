@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { keepLibraries } from './libraries.config.js';
 
 const PROGRAM = 'dist/program';
 
@@ -16,6 +17,10 @@ const inPlace = {
     writeFileSync(join(dir, 'files.json'), JSON.stringify({ main, names }));
     for (const name of [...names, 'files.json']) renameSync(join(dir, name), join(PROGRAM, name));
     rmdirSync(dir);
+    keepLibraries(
+      PROGRAM,
+      Object.values(files).flatMap(({ moduleIds = [] }) => moduleIds),
+    );
     const remember = "import('./bin/program.js').then((it) => it.rememberCompiled())";
     execFileSync(process.execPath, ['-e', remember], { stdio: 'inherit' });
   },

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { build } from 'esbuild';
+import { keepLibraries } from '../libraries.config.js';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 const PAGE = join(HERE, '..', 'dist', 'console');
@@ -64,6 +65,11 @@ const [page, scheme] = await Promise.all([
 const files = [...page.outputFiles, ...scheme.outputFiles];
 await mkdir(ASSETS, { recursive: true });
 await Promise.all(files.map(({ path, contents }) => putOnce(path, contents)));
+
+keepLibraries(
+  PAGE,
+  Object.keys(page.metafile.inputs).map((path) => join(HERE, path)),
+);
 
 const names = files.map(({ path }) => basename(path));
 const nameOf = (pattern) => names.find((name) => pattern.test(name));

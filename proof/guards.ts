@@ -28,6 +28,7 @@ const COPIED = [
   'src',
   'test',
   'testkit',
+  'libraries.config.js',
   'package.json',
   'rolldown.config.js',
   'tsconfig.json',

@@ -39,6 +39,8 @@ export interface RunningProcess {
 export interface StartOptions {
   /** A program instead of `node bin/tollgate.js`. */
   readonly command?: string;
+  /** The `tollgate.js` of another installation. */
+  readonly program?: string;
   /** What Node is told before the program's name. */
   readonly nodeArguments?: readonly string[];
   /** Of what it writes: everything, unless it runs for long; or nothing, where reading it would cost what is measured. */
@@ -104,11 +106,18 @@ function unmount(disk: string): void {
 export function start(
   args: readonly string[],
   environment: Environment = {},
-  { command, nodeArguments = [], keep = 'everything', onLine, onMessage }: StartOptions = {},
+  {
+    command,
+    program = TOLLGATE,
+    nodeArguments = [],
+    keep = 'everything',
+    onLine,
+    onMessage,
+  }: StartOptions = {},
 ): RunningProcess {
   const child = spawn(
     command ?? process.execPath,
-    command === undefined ? [...nodeArguments, TOLLGATE, ...args] : [...args],
+    command === undefined ? [...nodeArguments, program, ...args] : [...args],
     {
       cwd: PROJECT_ROOT,
       // Several gateways run on this machine: none may want the port of another.

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { packed } from '../../testkit/packages.js';
 import { PROJECT_ROOT } from '../../testkit/project.js';
 import { read } from '../../testkit/project-files.js';
 
@@ -15,15 +16,11 @@ const shell = process.platform === 'win32';
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tollgate-package-'));
-  const packed = await run('npm', ['pack', '--pack-destination', folder, '--ignore-scripts', '--offline'], {
-    cwd: join(PROJECT_ROOT, 'client'),
-    shell,
-  });
-  const tarball = packed.stdout.trim().split('\n').at(-1) as string;
+  const { tarball } = await packed('client', folder);
   const home = join(folder, 'project');
   await mkdir(home);
   await writeFile(join(home, 'package.json'), JSON.stringify({ name: 'project', type: 'module' }));
-  const install = ['install', '--offline', '--no-audit', '--no-fund', join(folder, tarball)];
+  const install = ['install', '--offline', '--no-audit', '--no-fund', tarball];
   await run('npm', install, { cwd: home, shell });
 });
 afterAll(() => rm(folder, { recursive: true }));
