@@ -2,7 +2,6 @@
 // commands that bring them to the bank and back.
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { openKeyProvider } from '../src/gateway/key-encryption.js';
 import { readSettings } from '../src/gateway/settings.js';
@@ -185,8 +184,6 @@ export async function lodgeWithRealBank(home: Home, merchant = 1): Promise<void>
     '--json',
   ];
   expect(printed(await run(args, environmentOf(home)))).toMatchObject({ simulated: false });
-  // Gateways that run have noticed it by then. What is paid before is still the simulated bank's.
-  await sleep(2_000);
 }
 
 /** An empty folder for files of the bank, inside the data directory, which goes when the test file ends. */

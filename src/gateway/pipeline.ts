@@ -12,6 +12,7 @@ import {
   RECORD_RESOLUTIONS,
 } from '../directdebit/intake.sql.js';
 import type { ChainKey } from '../journal/blocks.js';
+import { Banks } from '../merchants/banks.js';
 import { Asking } from '../transactions/asking.js';
 import { type BatchOptions, Claims } from '../transactions/claim.js';
 import { Creation, type Point } from '../transactions/create.js';
@@ -114,6 +115,7 @@ export function assemblePayments(parts: PaymentParts, onDoubt: () => void): Paym
     finisher,
     lookup,
     links,
+    banks: new Banks(databases.lookUps, batches),
     ...makeAsking(parts, records, room, batches),
     orders,
     room,

@@ -24,10 +24,9 @@ export const FIND_SECRETS: Statement = {
     WHERE u.revoked_at IS NULL`,
 };
 
-/** What requests need to know of a merchant `m`, with its settings for direct debits `e`. */
+/** What requests need to know of a merchant `m`. */
 const MERCHANT = `m.id, m.vault, m.preauthorisation_days AS "preauthorisationDays", m.card_days AS "cardDays", m.mode, m.acquirer,
            m.routes_version AS "routesVersion", m.suspended_at IS NOT NULL AS suspended,
-           CASE WHEN NOT e.simulated THEN 'directdebit' WHEN m.mode = 'test' THEN 'simulated-bank' END AS bank,
            coalesce((SELECT json_object_agg(p.plugin, p.settings) FROM merchant_plugin p
              WHERE p.organisation_id = m.organisation_id AND p.merchant_id = m.id), '{}') AS plugins`;
 
@@ -40,7 +39,6 @@ export const FIND_USER: Statement = {
     JOIN merchant m ON m.organisation_id = u.organisation_id
       AND (m.id = u.merchant_id OR EXISTS (
         SELECT FROM user_grant g WHERE g.username = u.username AND g.merchant_id = m.id))
-    LEFT JOIN direct_entry e ON e.organisation_id = m.organisation_id AND e.merchant_id = m.id
     WHERE u.username = $1 AND u.revoked_at IS NULL`,
 };
 
@@ -50,7 +48,6 @@ export const FIND_MERCHANT: Statement = {
   text: `
     SELECT ${MERCHANT}
     FROM merchant m
-    LEFT JOIN direct_entry e ON e.organisation_id = m.organisation_id AND e.merchant_id = m.id
     WHERE m.organisation_id = $1 AND m.id = $2`,
 };
 

@@ -27,9 +27,8 @@ export interface Merchant {
   /** For how many days what was paid by card can be refunded, and the card is kept for that. */
   readonly cardDays: number;
   readonly mode: Mode;
-  /** The links for its cards and for bank accounts; empty where it has none. */
+  /** The link for its cards; empty where it has none. */
   readonly acquirer: string | null;
-  readonly bank: string | null;
   /** Of the routes of its cards; empty where it has none. */
   readonly routesVersion: number | null;
   /** Nothing is created or changed for it. */
@@ -211,18 +210,8 @@ export class Callers {
 }
 
 function merchantOf(row: UserRow): Merchant {
-  const {
-    id,
-    vault,
-    preauthorisationDays,
-    cardDays,
-    mode,
-    acquirer,
-    bank,
-    routesVersion,
-    suspended,
-    plugins,
-  } = row;
+  const { id, vault, preauthorisationDays, cardDays, mode, acquirer, routesVersion, suspended, plugins } =
+    row;
   return {
     id,
     vault,
@@ -230,7 +219,6 @@ function merchantOf(row: UserRow): Merchant {
     cardDays,
     mode,
     acquirer,
-    bank,
     routesVersion,
     suspended,
     plugins,

@@ -1,6 +1,7 @@
 // The way of a transaction: one short function, and the steps that it takes.
 import type { Answer, Prepared } from '../acquirers/contract.js';
 import type { AcquirerLinks } from '../acquirers/links.js';
+import type { Banks } from '../merchants/banks.js';
 import { DatabaseUnavailable, isUniqueViolation } from '../postgres/database.js';
 import { type Fault, fault } from '../values/faults.js';
 import type { Audit } from '../values/ids.js';
@@ -37,6 +38,7 @@ export interface CreationParts {
   readonly finisher: Finisher;
   readonly lookup: Lookup;
   readonly links: AcquirerLinks;
+  readonly banks: Banks;
   readonly choice: LinkChoice;
   readonly asking: Asking;
   readonly orders: Orders;
@@ -105,7 +107,7 @@ export class Creation {
   }
 
   async #openDirect(command: DirectCommand): Promise<OpenedDirect> {
-    const { clock, tokens, links, choice } = this.#parts;
+    const { clock, tokens, choice } = this.#parts;
     const atMs = clock.now();
     const method = await openPaymentMethod(command, tokens);
     const cardType = method.kind === 'card' ? method.card.number.type : '';
@@ -114,7 +116,7 @@ export class Creation {
       const { acquirer, others } = await choice.byRoutes(command, method.card);
       return { atMs, cardType, paymentMethod, acquirer, ...(others && { others }), ...command, method };
     }
-    const { name: acquirer } = linkFor(command.merchant, method, links);
+    const { name: acquirer } = await linkFor(command, method, this.#parts);
     return { atMs, cardType, paymentMethod, acquirer, ...command, method };
   }
 

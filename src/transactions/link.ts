@@ -2,6 +2,7 @@
 import type { Breakers } from '../acquirers/breakers.js';
 import { type AcquirerLink, serves } from '../acquirers/contract.js';
 import type { AcquirerLinks } from '../acquirers/links.js';
+import type { Banks } from '../merchants/banks.js';
 import type { Merchant } from '../merchants/callers.js';
 import type { CardDetails } from '../values/card.js';
 import { fault } from '../values/faults.js';
@@ -12,8 +13,13 @@ import type { Room } from './room.js';
 import type { Routes } from './routes.js';
 
 /** A payment method without a link is refused before anything is stored. That the link is closed just now is no reason. */
-export function linkFor(merchant: Merchant, { kind }: PaymentMethod, links: AcquirerLinks): AcquirerLink {
-  const name = kind === 'card' ? merchant.acquirer : merchant.bank;
+export async function linkFor(
+  { caller: { organisationId }, merchant }: Pick<DirectCommand, 'caller' | 'merchant'>,
+  { kind }: PaymentMethod,
+  { links, banks }: { readonly links: AcquirerLinks; readonly banks: Banks },
+): Promise<AcquirerLink> {
+  const name =
+    kind === 'card' ? merchant.acquirer : await banks.of({ organisationId, merchantId: merchant.id });
   const link = usable(name === null ? undefined : links.known(name), merchant);
   if (link === undefined) throw fault('no_acquirer', 'payment method');
   return link;

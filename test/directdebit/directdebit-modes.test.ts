@@ -1,14 +1,13 @@
 // Whose items they are: what the simulated bank took in stays with it, whatever bank the merchant gets; and the files of
 // test merchants say that they are tests.
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { setDirectEntry } from '../../src/admin/direct-entry.js';
 import { addMerchant } from '../../src/admin/merchants.js';
 import { addUser } from '../../src/admin/users.js';
 import { type BankDay, bankDayOf, moveClock, REAL_BANK } from '../../testkit/bank-day.js';
 import type { Client } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
-import { eventually } from '../../testkit/gateway-process.js';
 
 let gateway: TestGateway;
 let bank: BankDay;
@@ -34,22 +33,50 @@ async function isSimulated(audit: number): Promise<boolean> {
   return rows[0]?.simulated as boolean;
 }
 
-/** A gateway knows a merchant's new bank within a second. */
-function untilTakenIn(simulated: boolean, merchant: number): Promise<number> {
-  return eventually(async () => {
-    const audit = await debit('FIRST OF ITS BANK', merchant);
-    if ((await isSimulated(audit)) === simulated) return audit;
-    return void (await gateway.api.void(audit, { merchant }));
-  });
-}
-
 const titles = (file: { items: readonly { title: string }[] } | undefined) =>
   file?.items.map(({ title }) => title);
+
+test('debits without a pause while the bank changes to and fro → what begins after a change goes to the new bank', async () => {
+  const other = gateway.as(
+    await addUser(bank.database, 'operator:test', gateway.credentialKey, 'other', { merchant: 2 }),
+  );
+  // Changes of the bank that have begun, and that are done: between the two, either bank is right.
+  let [begun, done, ended] = [0, 0, false];
+  const made: { audit: number; doneBefore: number; begunAfter: number }[] = [];
+  const shops = [gateway.api, other].map(async (api) => {
+    while (!ended) {
+      const doneBefore = done;
+      const audit = await debit('IN A RACE', 2, api);
+      made.push({ audit, doneBefore, begunAfter: begun });
+    }
+  });
+  const paidBetweenChanges = () =>
+    vi.waitUntil(() => made.filter(({ doneBefore }) => doneBefore === done).length >= 4, { timeout: 20_000 });
+  try {
+    await paidBetweenChanges();
+    while (done < 6) {
+      begun += 1;
+      await bank.setDirectEntry(2, { simulated: begun % 2 === 0 });
+      done = begun;
+      await paidBetweenChanges();
+    }
+  } finally {
+    ended = true;
+    await Promise.all(shops);
+  }
+
+  const certain = made.filter(({ doneBefore, begunAfter }) => doneBefore === begunAfter);
+  const wrong = [];
+  for (const each of certain)
+    if ((await isSimulated(each.audit)) !== (each.doneBefore % 2 === 0)) wrong.push(each);
+  expect(wrong).toEqual([]);
+  expect(new Set(certain.map(({ doneBefore }) => doneBefore)).size).toBe(7);
+});
 
 test('debits on the simulated bank, then a real bank, then the simulated one again → each stays with its own', async () => {
   const simulated = await debit('SIMULATED', 1);
   await bank.setDirectEntry(1);
-  const real = await untilTakenIn(false, 1);
+  const real = await debit('FIRST OF ITS BANK', 1);
   await debit('REAL', 1);
   expect(await isSimulated(simulated)).toBe(true);
   expect(titles(await bank.export(1))).toEqual(['FIRST OF ITS BANK', 'REAL']);
@@ -57,7 +84,7 @@ test('debits on the simulated bank, then a real bank, then the simulated one aga
 
   const late = await debit('LEFT OVER', 1);
   await bank.setDirectEntry(1, { simulated: true });
-  await untilTakenIn(true, 1);
+  await debit('FIRST OF ITS BANK', 1);
   const leftOver = await bank.export(1);
   expect([leftOver?.header.bank, titles(leftOver)]).toEqual(['CBA', ['LEFT OVER']]);
   const ofSimulated = await bank.export(1);

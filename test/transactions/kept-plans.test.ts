@@ -1,6 +1,7 @@
 // Plans that are made once and kept: whatever the tables were like when they were made, each row is found by its key.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as taking from '../../src/directdebit/intake.sql.js';
+import { BANKS } from '../../src/merchants/banks.sql.js';
 import { Database, type Statement } from '../../src/postgres/database.js';
 import * as claiming from '../../src/transactions/claim.sql.js';
 import * as finding from '../../src/transactions/lookup.sql.js';
@@ -36,12 +37,14 @@ const STATEMENTS: readonly Statement[] = Object.values({
   ...recording,
   ...finding,
   ...taking,
+  BANKS,
   USABLE_TOKENS,
 }).filter((exported): exported is Statement => typeof exported === 'object' && 'text' in exported);
 /** Each table that a kept plan reads, and what it has to be found by. */
 const KEYS: Readonly<Record<string, RegExp>> = {
   transaction: /Index Cond: .*\b(?:audit|correlation_id) = /,
   token: /Index Cond: .*\bvirtual_pan = /,
+  merchant: /Index Cond: .*\bid = /,
   direct_entry: /Index Cond: .*\bmerchant_id = /,
 };
 
