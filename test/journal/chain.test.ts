@@ -1,63 +1,22 @@
 // The chain of the journal: what was changed, removed or inserted is found, whatever ends on the way.
-import { randomBytes } from 'node:crypto';
-import pg from 'pg';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { verifyJournal } from '../../src/admin/journal.js';
-import { ChainKey } from '../../src/journal/blocks.js';
-import { JournalChain } from '../../src/journal/chain.js';
 import { journal } from '../../src/journal/journal.js';
-import { givePen, JournalPen } from '../../src/journal/pen.js';
 import type { JournalProblem } from '../../src/journal/verification.js';
 import { Database } from '../../src/postgres/database.js';
-import { testDatabase } from '../../testkit/gateway.js';
+import { ChainedJournal } from './chained-journal.js';
 
-let database: Database;
-/** Whoever writes to the database: may do what triggers forbid. */
-let intruder: pg.Client;
-const key = randomBytes(32);
-let foreign: number[];
-let cuts: object[];
-
-function newChain(): JournalChain {
-  return new JournalChain(database, new ChainKey(key), {
-    onForeign: (ids) => foreign.push(...ids),
-    onCut: (cut) => cuts.push(cut),
-  });
-}
-
+let own: ChainedJournal;
 beforeEach(async () => {
-  [foreign, cuts] = [[], []];
-  const own = await testDatabase();
-  database = new Database(own.url, { maxConnections: 3 });
-  givePen(database, new JournalPen(key, 'here'));
-  intruder = new pg.Client(own.url);
-  await intruder.connect();
-  await intruder.query('SET session_replication_role = replica');
-  onTestFinished(async () => {
-    await intruder.end();
-    await database.close();
-    await own.drop();
-  });
+  own = await ChainedJournal.open();
 });
 
-const write = (detail: string) =>
-  journal(database, { actor: 'operator:test', action: 'clock.advanced', detail });
-
-/** So many entries, in blocks of three. Their numbers begin at 1. */
-async function filled(count: number, chain = newChain()): Promise<JournalChain> {
-  for (let id = 1; id <= count; id += 1) {
-    await write(`number ${id}`);
-    if (id % 3 === 0) await chain.run();
-  }
-  return chain;
-}
-
-const verify = (known?: { number: number; hash: string }) => verifyJournal(database, key, known);
+const verify = (known?: { number: number; hash: string }) => verifyJournal(own.database, own.key, known);
 const problems = async (known?: { number: number; hash: string }): Promise<readonly JournalProblem[]> =>
   (await verify(known)).problems;
 
 test('entries in blocks, and some that are not taken up yet → whole', async () => {
-  await filled(8);
+  await own.filled(8);
   expect(await verify()).toEqual({
     blocks: 2,
     entries: 8,
@@ -81,8 +40,8 @@ describe('whoever writes to the database', () => {
     'address = NULL',
     'mark = NULL',
   ])('changes an entry: %s → found, by its number', async (change) => {
-    await filled(7);
-    await intruder.query(`UPDATE journal SET ${change} WHERE id = 5`);
+    await own.filled(7);
+    await own.intruder.query(`UPDATE journal SET ${change} WHERE id = 5`);
     expect(await problems()).toEqual([{ entry: 5, problem: 'changed' }]);
   });
 
@@ -97,21 +56,21 @@ describe('whoever writes to the database', () => {
     `correlation_id = ''`,
     'address = NULL',
   ])('changes one that is not taken up yet: %s → found by its mark', async (change) => {
-    await filled(7);
-    await intruder.query(`UPDATE journal SET ${change} WHERE id = 7`);
+    await own.filled(7);
+    await own.intruder.query(`UPDATE journal SET ${change} WHERE id = 7`);
     expect(await problems()).toEqual([{ entry: 7, problem: 'inserted or changed: its mark is not ours' }]);
   });
 
   test('removes entries → found, each by its number', async () => {
-    await filled(9);
-    await intruder.query('DELETE FROM journal WHERE id IN (1, 5, 9)');
+    await own.filled(9);
+    await own.intruder.query('DELETE FROM journal WHERE id IN (1, 5, 9)');
     expect(await problems()).toEqual([1, 5, 9].map((entry) => ({ entry, problem: 'removed' })));
   });
 
   test('inserts entries: with another’s mark, with zeros, with none → found, before and after they are taken up', async () => {
-    const chain = await filled(3);
+    const chain = await own.filled(3);
     const insert = (mark: string) =>
-      intruder.query(
+      own.intruder.query(
         `INSERT INTO journal (actor, action, detail, address, mark)
          SELECT actor, action, detail, address, ${mark} FROM journal WHERE id = 2`,
       );
@@ -128,25 +87,25 @@ describe('whoever writes to the database', () => {
     expect(await sorted()).toEqual(expected);
     await chain.run();
     expect(await sorted()).toEqual(expected);
-    expect(foreign).toEqual([6]);
+    expect(own.foreign).toEqual([6]);
   });
 
   test('inserts one under a number that is free, or far ahead → found, and the chain goes on', async () => {
-    const chain = await filled(3);
-    await intruder.query(`SELECT nextval('journal_id_seq')`);
-    await write('number 5');
+    const chain = await own.filled(3);
+    await own.intruder.query(`SELECT nextval('journal_id_seq')`);
+    await own.write('number 5');
     await chain.run();
-    await intruder.query(
+    await own.intruder.query(
       `UPDATE journal_gap SET noticed_at = now() - interval '2 hours', noticed_before = '3'`,
     );
-    await write('number 6');
+    await own.write('number 6');
     await chain.run();
     for (const id of [4, 9_000_000_000_000])
-      await intruder.query(
+      await own.intruder.query(
         `INSERT INTO journal (id, actor, action) OVERRIDING SYSTEM VALUE VALUES ($1, 'user:owner', 'token.opened')`,
         [id],
       );
-    await write('number 7');
+    await own.write('number 7');
     await chain.run();
     expect(await verify()).toMatchObject({
       entries: 8,
@@ -159,15 +118,15 @@ describe('whoever writes to the database', () => {
   });
 
   test('removes, changes or makes blocks → found', async () => {
-    await filled(9);
-    await intruder.query(`UPDATE journal_block SET made_ms = made_ms + 1 WHERE number = 2`);
+    await own.filled(9);
+    await own.intruder.query(`UPDATE journal_block SET made_ms = made_ms + 1 WHERE number = 2`);
     expect(await problems()).toEqual([{ block: 2, problem: 'changed: it is not what was bound' }]);
-    await intruder.query(`DELETE FROM journal_block WHERE number = 2`);
+    await own.intruder.query(`DELETE FROM journal_block WHERE number = 2`);
     expect(await problems()).toEqual([
       { block: 2, problem: 'removed: blocks 2 to 2 are not there' },
       ...[4, 5, 6].map((entry) => ({ entry, problem: 'inserted: it is in no block' })),
     ]);
-    await intruder.query(
+    await own.intruder.query(
       `INSERT INTO journal_block SELECT 2, made_ms, '{4,6}', 4, 6, tags, earlier, foreign_ids, hash FROM journal_block WHERE number = 1`,
     );
     expect(await problems()).toEqual([
@@ -177,66 +136,66 @@ describe('whoever writes to the database', () => {
   });
 
   test('cuts the end off, blocks and entries → a process that knows it says so, and a checkpoint finds it', async () => {
-    const chain = await filled(6);
-    const { rows } = await intruder.query('SELECT number, hash FROM journal_block WHERE number = 2');
+    const chain = await own.filled(6);
+    const { rows } = await own.intruder.query('SELECT number, hash FROM journal_block WHERE number = 2');
     const known = { number: 2, hash: rows[0].hash.toString('hex') };
     expect(await problems(known)).toEqual([]);
-    await intruder.query('DELETE FROM journal WHERE id > 3; DELETE FROM journal_block WHERE number = 2');
-    await intruder.query('UPDATE journal_chain SET chained_up_to = 3');
+    await own.intruder.query('DELETE FROM journal WHERE id > 3; DELETE FROM journal_block WHERE number = 2');
+    await own.intruder.query('UPDATE journal_chain SET chained_up_to = 3');
     expect(await problems()).toEqual([]);
     expect(await problems(known)).toEqual([
       { block: 2, problem: 'removed: the checkpoint knows it, and the chain ends before it' },
     ]);
-    await write('afterwards');
+    await own.write('afterwards');
     await chain.run();
-    expect(cuts).toEqual([{ number: 2, failover: false }]);
+    expect(own.cuts).toEqual([{ number: 2, failover: false }]);
     expect(await problems(known)).toEqual([{ block: 2, problem: 'changed: the checkpoint knows another' }]);
   });
 });
 
 describe('entries that are committed late', () => {
   test('→ are taken up by a later block, and nothing of it looks like a gap', async () => {
-    const chain = newChain();
-    await database.transaction(async (late) => {
+    const chain = own.chain();
+    await own.database.transaction(async (late) => {
       await journal(late, { actor: 'operator:test', action: 'clock.advanced', detail: 'late' });
-      await write('early');
-      await write('early, too');
+      await own.write('early');
+      await own.write('early, too');
       await chain.run();
       expect(await verify()).toMatchObject({ blocks: 1, entries: 2, problems: [] });
-      const { rows } = await intruder.query(
+      const { rows } = await own.intruder.query(
         'SELECT first_id::int AS first, last_id::int AS last FROM journal_gap',
       );
       expect(rows).toEqual([{ first: 1, last: 1 }]);
     });
     await chain.run();
     expect(await verify()).toMatchObject({ blocks: 2, entries: 3, unchained: 0, problems: [] });
-    expect((await intruder.query('SELECT FROM journal_gap')).rowCount).toBe(0);
+    expect((await own.intruder.query('SELECT FROM journal_gap')).rowCount).toBe(0);
   });
 
   test('numbers of what was rolled back → are no entries, and are forgotten once nothing can come any more', async () => {
-    const chain = newChain();
-    const undone = database.transaction(async (connection) => {
+    const chain = own.chain();
+    const undone = own.database.transaction(async (connection) => {
       for (let count = 0; count < 3; count += 1)
         await journal(connection, { actor: 'operator:test', action: 'clock.advanced' });
       throw new Error('taken back');
     });
     await expect(undone).rejects.toThrow('taken back');
-    await write('number 4');
+    await own.write('number 4');
     await chain.run();
-    await intruder.query(
+    await own.intruder.query(
       `UPDATE journal_gap SET noticed_at = now() - interval '2 hours', noticed_before = '3'`,
     );
-    await write('number 5');
+    await own.write('number 5');
     await chain.run();
-    expect((await intruder.query('SELECT FROM journal_gap')).rowCount).toBe(0);
+    expect((await own.intruder.query('SELECT FROM journal_gap')).rowCount).toBe(0);
     expect(await verify()).toMatchObject({ blocks: 2, entries: 2, unchained: 0, problems: [] });
   });
 });
 
 test('several processes at once, under writers that do not wait → one chain, and all of it whole', async () => {
-  const chains = [newChain(), newChain(), newChain()];
+  const chains = [own.chain(), own.chain(), own.chain()];
   const writers = Array.from({ length: 4 }, async (_, writer) => {
-    for (let count = 0; count < 40; count += 1) await write(`of writer ${writer}: ${count}`);
+    for (let count = 0; count < 40; count += 1) await own.write(`of writer ${writer}: ${count}`);
   });
   let writing = true;
   const chaining = chains.map(async (chain) => {
@@ -246,40 +205,40 @@ test('several processes at once, under writers that do not wait → one chain, a
   await Promise.all(writers);
   writing = false;
   await Promise.all(chaining);
-  await newChain().run();
+  await own.chain().run();
   expect(await verify()).toMatchObject({ entries: 160, unchained: 0, problems: [] });
 });
 
 test('a chain that is ended between its block and its commit → as if it had not begun', async () => {
-  await filled(3);
-  await write('number 4');
-  const session = new Database(database.url, { maxConnections: 1 });
-  const ended = new JournalChain(session, new ChainKey(key), { onForeign: () => {}, onCut: () => {} });
-  await intruder.query(`
+  await own.filled(3);
+  await own.write('number 4');
+  const session = new Database(own.database.url, { maxConnections: 1 });
+  const ended = own.chain(session);
+  await own.intruder.query(`
     CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$;
     CREATE TRIGGER die AFTER INSERT ON journal_block FOR EACH ROW EXECUTE FUNCTION die()`);
   await expect(ended.run()).rejects.toThrow();
-  await intruder.query('DROP TRIGGER die ON journal_block');
+  await own.intruder.query('DROP TRIGGER die ON journal_block');
   expect(await verify()).toMatchObject({ blocks: 1, unchained: 1, problems: [] });
-  await newChain().run();
+  await own.chain().run();
   expect(await verify()).toMatchObject({ blocks: 2, unchained: 0, problems: [] });
   await session.close();
 });
 
 test('entries of an earlier release, before the upgrade and while one of its processes serves → said so, and no problem', async () => {
   const unmarked = () =>
-    intruder.query(`INSERT INTO journal (actor, action) VALUES ('operator:root', 'clock.advanced')`);
+    own.intruder.query(`INSERT INTO journal (actor, action) VALUES ('operator:root', 'clock.advanced')`);
   await unmarked();
   await unmarked();
-  await intruder.query('UPDATE journal_chain SET earlier_up_to = 2');
-  const chain = newChain();
+  await own.intruder.query('UPDATE journal_chain SET earlier_up_to = 2');
+  const chain = own.chain();
   await chain.run();
-  await intruder.query(`INSERT INTO process (machine, pid) VALUES ('elsewhere', 1)`);
+  await own.intruder.query(`INSERT INTO process (machine, pid) VALUES ('elsewhere', 1)`);
   await unmarked();
   await chain.run();
   expect(await verify()).toMatchObject({ entries: 3, earlier: 3, problems: [] });
-  await intruder.query('DELETE FROM process');
+  await own.intruder.query('DELETE FROM process');
   await unmarked();
   await chain.run();
   expect(await verify()).toMatchObject({
