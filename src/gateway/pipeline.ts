@@ -115,7 +115,6 @@ export function assemblePayments(parts: PaymentParts, onDoubt: () => void): Paym
     finisher,
     lookup,
     links,
-    banks: new Banks(databases.lookUps, batches),
     ...makeAsking(parts, records, room, batches),
     orders,
     room,
@@ -135,7 +134,8 @@ function makeAsking(
   const deadlineMs = settings.acquirerDeadlineMs;
   const { breakers } = links;
   const routes = new Routes(databases.vital);
-  const choice = new LinkChoice({ links, routes, room, breakers, deadlineMs });
+  const banks = new Banks(databases.lookUps, batches);
+  const choice = new LinkChoice({ links, banks, routes, room, breakers, deadlineMs });
   const rerouting = new Rerouting(databases.commits, batches);
   const { onResolved } = resolverLog(log, figures);
   const lateAnswers = new LateAnswers({

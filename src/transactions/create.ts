@@ -1,7 +1,6 @@
 // The way of a transaction: one short function, and the steps that it takes.
 import type { Answer, Prepared } from '../acquirers/contract.js';
 import type { AcquirerLinks } from '../acquirers/links.js';
-import type { Banks } from '../merchants/banks.js';
 import { DatabaseUnavailable, isUniqueViolation } from '../postgres/database.js';
 import { type Fault, fault } from '../values/faults.js';
 import type { Audit } from '../values/ids.js';
@@ -16,7 +15,7 @@ import type { Claims } from './claim.js';
 import type { Clock } from './clock.js';
 import { type Command, type DirectCommand, isTargeted, type TargetedCommand } from './command.js';
 import type { Finisher } from './finish.js';
-import { type LinkChoice, linkFor } from './link.js';
+import type { LinkChoice } from './link.js';
 import type { Lookup } from './lookup.js';
 import type { Orders } from './orders.js';
 import { paymentDetailsPlace } from './payment-details.js';
@@ -38,7 +37,6 @@ export interface CreationParts {
   readonly finisher: Finisher;
   readonly lookup: Lookup;
   readonly links: AcquirerLinks;
-  readonly banks: Banks;
   readonly choice: LinkChoice;
   readonly asking: Asking;
   readonly orders: Orders;
@@ -116,7 +114,7 @@ export class Creation {
       const { acquirer, others } = await choice.byRoutes(command, method.card);
       return { atMs, cardType, paymentMethod, acquirer, ...(others && { others }), ...command, method };
     }
-    const { name: acquirer } = await linkFor(command, method, this.#parts);
+    const { name: acquirer } = await choice.own(command, method);
     return { atMs, cardType, paymentMethod, acquirer, ...command, method };
   }
 

@@ -12,19 +12,6 @@ import type { PaymentMethod } from './payment-method.js';
 import type { Room } from './room.js';
 import type { Routes } from './routes.js';
 
-/** A payment method without a link is refused before anything is stored. That the link is closed just now is no reason. */
-export async function linkFor(
-  { caller: { organisationId }, merchant }: Pick<DirectCommand, 'caller' | 'merchant'>,
-  { kind }: PaymentMethod,
-  { links, banks }: { readonly links: AcquirerLinks; readonly banks: Banks },
-): Promise<AcquirerLink> {
-  const name =
-    kind === 'card' ? merchant.acquirer : await banks.of({ organisationId, merchantId: merchant.id });
-  const link = usable(name === null ? undefined : links.known(name), merchant);
-  if (link === undefined) throw fault('no_acquirer', 'payment method');
-  return link;
-}
-
 /** The link of that name, if it is open and this merchant may use it. */
 export function linkToAsk(
   name: string,
@@ -53,15 +40,27 @@ export interface OtherLinks {
 
 export interface LinkChoiceParts {
   readonly links: AcquirerLinks;
+  readonly banks: Banks;
   readonly routes: Routes;
   readonly room: Room;
   readonly breakers: Breakers;
   readonly deadlineMs: number;
 }
 
-/** The choice among the links of a merchant's routes. */
+/** The choice among the links that a merchant may use. */
 export class LinkChoice {
   constructor(private readonly parts: LinkChoiceParts) {}
+
+  /** The merchant's own. A payment method without a link is refused before anything is stored. That it is closed just now is no reason. */
+  async own({ caller, merchant }: DirectCommand, { kind }: PaymentMethod): Promise<AcquirerLink> {
+    const { links, banks } = this.parts;
+    const { organisationId } = caller;
+    const name =
+      kind === 'card' ? merchant.acquirer : await banks.of({ organisationId, merchantId: merchant.id });
+    const link = usable(name === null ? undefined : links.known(name), merchant);
+    if (link === undefined) throw fault('no_acquirer', 'payment method');
+    return link;
+  }
 
   /** Of a merchant that has routes, for a card. Refuses where none of them, nor the merchant's own link, can take it. */
   async byRoutes(
