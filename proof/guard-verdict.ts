@@ -28,6 +28,24 @@ export function notRun(tests: readonly NamedTest[], ran: readonly RanTest[]): Na
   return tests.filter((named) => ranAs(named, ran).length === 0);
 }
 
+export const nameOf = (test: NamedTest) => test.join(': ');
+
+export interface Failure {
+  readonly test: NamedTest;
+  readonly words: string;
+}
+
+/** What is wrong with each of them, by its name, where something is. */
+export function failuresOf(tests: readonly NamedTest[], ran: readonly RanTest[]): Map<string, Failure> {
+  const failures = new Map(notRun(tests, ran).map((test) => [nameOf(test), { test, words: 'did not run' }]));
+  for (const test of tests) {
+    const failed = ranAs(test, ran).find((one) => one.failed);
+    if (failed === undefined) continue;
+    failures.set(nameOf(test), { test, words: `fails: ${failed.message.split('\n')[0]}` });
+  }
+  return failures;
+}
+
 /** With the guard removed. */
 export function verdictOn({ tests }: Pick<Guard, 'tests'>, ran: readonly RanTest[]): Verdict {
   const missing = notRun(tests, ran);

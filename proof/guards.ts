@@ -11,7 +11,7 @@ import { programOptions } from '../testkit/program-options.js';
 import { PROJECT_ROOT } from '../testkit/project.js';
 import { say } from '../testkit/report.js';
 import type { Edit, Guard, NamedTest } from './guard.js';
-import { notRun, type RanTest, ranAs, type Verdict, verdictOn } from './guard-verdict.js';
+import { failuresOf, nameOf, type RanTest, ranAs, type Verdict, verdictOn } from './guard-verdict.js';
 import { CONTROL, GUARDS } from './guards-list.js';
 
 const COPIED = [
@@ -179,17 +179,21 @@ async function build(copy: string): Promise<void> {
 /** Two small files are sooner done in one process. Who misses a guard may wait in vain: half the usual patience. */
 const QUICKLY = ['--no-isolate', '--no-file-parallelism', '--testTimeout=30000'];
 
-/** Everything as it is must pass, or a failure later on would prove nothing. */
-async function checkUntouched(copy: string, server: Server, guards: readonly Guard[]): Promise<string[]> {
+/** The tests that cannot be relied on: untouched they fail, or do not run. What they say of a guard that is gone proves nothing. */
+async function unsoundTests(copy: string, server: Server, guards: readonly Guard[]): Promise<Set<string>> {
   if (guards.some(({ processes }) => processes)) await build(copy);
   const tests = [CONTROL, ...guards.flatMap((guard) => guard.tests)];
-  const { ran, output } = await runTests(copy, server, tests);
-  const problems = ran
-    .filter(({ failed }) => failed)
-    .map(({ file, name, message }) => `fails untouched: ${file}: ${name}\n  ${message.split('\n')[0]}`);
-  for (const test of notRun(tests, ran)) problems.push(`did not run: ${test.join(': ')}`);
-  if (problems.length > 0 && values.verbose) say(output);
-  return [...new Set(problems)];
+  const first = failuresOf(tests, (await runTests(copy, server, tests)).ran);
+  const unsound = new Set<string>();
+  // Some are patient, but not with hundreds of others at once: these are run again, by themselves.
+  for (const [name, { test }] of first) {
+    const { ran, output } = await runTests(copy, server, [test]);
+    for (const { words } of interrupted ? [] : failuresOf([test], ran).values()) {
+      unsound.add(name);
+      say(`untouched: ${name} ${words}${values.verbose ? `\n${output}` : ''}`);
+    }
+  }
+  return unsound;
 }
 
 async function withoutGuard(
@@ -230,7 +234,7 @@ function inWords(verdict: Awaited<ReturnType<typeof withoutGuard>>): string {
     case 'not caught':
       return 'NOT CAUGHT';
     case 'not run':
-      return `NOT CAUGHT: did not run: ${verdict.tests.map((test) => test.join(': ')).join('; ')}`;
+      return `NOT CAUGHT: did not run: ${verdict.tests.map(nameOf).join('; ')}`;
     case 'wrecked':
       return `NOT CAUGHT: the replacement breaks everything: ${verdict.message}`;
   }
@@ -272,10 +276,12 @@ let server: Server | undefined;
 try {
   server = await openServer(copy);
   const trusted = stale > 0 || values['trust-untouched'];
-  const problems = trusted ? [] : await checkUntouched(copy, server, guards);
-  if (!interrupted) for (const problem of problems) say(problem);
-  unsound = problems.length;
-  for (const guard of stale + unsound > 0 ? [] : guards) {
+  const unreliable = trusted ? new Set<string>() : await unsoundTests(copy, server, guards);
+  unsound = unreliable.size;
+  const sound = guards.filter(
+    ({ tests }) => ![CONTROL, ...tests].some((test) => unreliable.has(nameOf(test))),
+  );
+  for (const guard of stale > 0 ? [] : sound) {
     const at = performance.now();
     const verdict = await withoutGuard(copy, server, guard);
     if (interrupted) break;

@@ -1,7 +1,7 @@
 // The short form of `npm run test:guards`: every guard of the list is still where the list says, and two of them are really removed.
 import { describe, expect, inject, test } from 'vitest';
 import type { NamedTest } from '../../proof/guard.js';
-import { type RanTest, verdictOn } from '../../proof/guard-verdict.js';
+import { failuresOf, nameOf, type RanTest, verdictOn } from '../../proof/guard-verdict.js';
 import { runProof } from './program.js';
 
 describe('a guard is removed', () => {
@@ -37,6 +37,13 @@ describe('a guard is removed', () => {
     expect(verdictOn({ tests: [MORE] }, [])).toEqual({ kind: 'not run', tests: [MORE] });
     const failed = [ran('refund of more than is left → 422', true)];
     expect(verdictOn({ tests: [MORE, OTHERS] }, failed)).toEqual({ kind: 'not run', tests: [OTHERS] });
+  });
+
+  test('untouched, one fails and one does not run → both are told, by their names', () => {
+    const failures = failuresOf([MORE, MORE, OTHERS], [ran('refund of more than is left → 422', true)]);
+    expect([...failures.keys()].toSorted()).toEqual([nameOf(MORE), nameOf(OTHERS)].toSorted());
+    expect(failures.get(nameOf(OTHERS))?.words).toBe('did not run');
+    expect(failuresOf([MORE], [ran('refund of more than is left → 422', false)]).size).toBe(0);
   });
 });
 
