@@ -1,8 +1,7 @@
 // `npm run test:guards`: removes each guard of the money in turn, in a copy of the project, and shows which test notices.
 // A guard that can go without a test failing is not guarded itself.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { openEmbeddedPostgres } from '../src/embedded-postgres/server.js';
@@ -10,30 +9,10 @@ import { Chance, seedOf } from '../testkit/chance.js';
 import { programOptions } from '../testkit/program-options.js';
 import { PROJECT_ROOT } from '../testkit/project.js';
 import { say } from '../testkit/report.js';
+import { copyProject } from './copied-project.js';
 import type { Edit, Guard, NamedTest } from './guard.js';
 import { failuresOf, nameOf, type RanTest, ranAs, type Verdict, verdictOn } from './guard-verdict.js';
 import { CONTROL, GUARDS } from './guards-list.js';
-
-const COPIED = [
-  'README.md',
-  'bin',
-  'build',
-  'client',
-  'console',
-  'dist',
-  'docs',
-  'migrations',
-  'proof',
-  'reference',
-  'src',
-  'test',
-  'testkit',
-  'libraries.config.js',
-  'package.json',
-  'rolldown.config.js',
-  'tsconfig.json',
-  'tsconfig.build.json',
-];
 
 const values = programOptions({
   only: { type: 'string', multiple: true, default: [''] },
@@ -64,14 +43,6 @@ async function staleness(guard: Guard): Promise<string | undefined> {
     if (!new RegExp(`['"\`].*${escaped(name)}`).test(found)) return `${file} has no test “${name}”`;
   }
   return undefined;
-}
-
-async function copyProject(): Promise<string> {
-  const copy = await mkdtemp(join(tmpdir(), 'tollgate-guards-'));
-  for (const name of COPIED) await cp(join(PROJECT_ROOT, name), join(copy, name), { recursive: true });
-  await cp(join(PROJECT_ROOT, 'vitest.config.ts'), join(copy, 'vitest.config.ts'));
-  await symlink(join(PROJECT_ROOT, 'node_modules'), join(copy, 'node_modules'), 'junction');
-  return copy;
 }
 
 /** A PostgreSQL for all the runs, so that each need not start its own. */
