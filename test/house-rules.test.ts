@@ -40,6 +40,7 @@ const PACKAGE_HOMES: Readonly<Record<string, string>> = {
   'prom-client': 'operators',
   '@simplewebauthn/server': 'sign-in',
   'openid-client': 'sign-in',
+  'age-encryption': 'vault',
 };
 
 interface Source {

@@ -12,6 +12,7 @@ export const TABLE_OWNERS: Readonly<Record<string, string | readonly string[]>> 
   event_sequencer: 'events',
   customer: 'vault',
   token: 'vault',
+  former_token_id: 'vault',
   data_key: 'vault',
   data_key_use: 'vault',
   installation_key: 'vault',

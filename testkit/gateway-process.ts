@@ -7,7 +7,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedPostgres } from '../src/embedded-postgres/server.js';
 import { environmentWithoutSettings, PROJECT_ROOT, TOLLGATE } from './project.js';
@@ -37,6 +37,8 @@ export interface RunningProcess {
 }
 
 export interface StartOptions {
+  /** What is piped into it. */
+  readonly input?: string | Uint8Array;
   /** A program instead of `node bin/tollgate.js`. */
   readonly command?: string;
   /** The `tollgate.js` of another installation. */
@@ -113,6 +115,7 @@ export function start(
     keep = 'everything',
     onLine,
     onMessage,
+    input,
   }: StartOptions = {},
 ): RunningProcess {
   const child = spawn(
@@ -129,10 +132,17 @@ export function start(
         TOLLGATE_DEMO_DAYS: '0',
         ...environment,
       },
-      stdio: ['ignore', 'pipe', 'pipe', ...(onMessage ? (['ipc'] as const) : [])],
+      stdio: [
+        input === undefined ? 'ignore' : 'pipe',
+        'pipe',
+        'pipe',
+        ...(onMessage ? (['ipc'] as const) : []),
+      ],
     },
-  ) as ChildProcessByStdio<null, Readable, Readable>;
+  ) as ChildProcessByStdio<Writable | null, Readable, Readable>;
   children.add(child);
+  // One that ends before it has read everything is not waited for.
+  child.stdin?.on('error', () => {}).end(input);
   let [stdout, stderr] = ['', ''];
   const kept = (text: string) => (keep === 'everything' ? text : text.slice(-END_CHARACTERS));
   if (keep === 'nothing') {
@@ -179,8 +189,12 @@ export function start(
 }
 
 /** Runs a command to its end. */
-export function run(args: readonly string[], environment: Environment = {}): Promise<Ended> {
-  return start(args, environment).ended;
+export function run(
+  args: readonly string[],
+  environment: Environment = {},
+  options?: StartOptions,
+): Promise<Ended> {
+  return start(args, environment, options).ended;
 }
 
 /** Starts a gateway on any free port, and returns once it listens. */

@@ -79,6 +79,10 @@ const TASKS = {
   'token deactivate': can('operator', 'organisation'),
   'token activate': can('operator', 'organisation'),
   'token delete': can('operator', 'organisation'),
+  'token find': can('viewer', 'organisation'),
+  // Whoever has the key can open every card in the file.
+  'vault export': can('administrator', 'organisation'),
+  'vault import': can('operator', 'organisation'),
 
   'approval list': can('viewer', 'organisation'),
   'approval approve': can('operator', 'organisation'),

@@ -11,3 +11,10 @@ export const OWNER_OF_TOKEN: Statement = {
     SELECT merchant_id AS merchant, customer_id AS customer FROM token
     WHERE organisation_id = $1 AND id = $2 AND deleted_at IS NULL`,
 };
+
+export const VAULT_OF_MERCHANT: Statement = {
+  name: '',
+  text: `
+    SELECT organisation_id AS "organisationId", id AS "merchantId", mode, vault, suspended_at IS NOT NULL AS suspended
+    FROM merchant WHERE id = $1`,
+};

@@ -8,11 +8,12 @@ import { Fault } from '../values/faults.js';
 import type { CustomerId, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
 import { Customers, type VaultAccess } from '../vault/customers.js';
+import { TOKENS_BY_FORMER_ID } from '../vault/former-ids.sql.js';
 import type { KeyProvider } from '../vault/key-provider.js';
 import { DataKeys } from '../vault/keys.js';
 import { Tokens } from '../vault/tokens.js';
 import { OPERATOR_NUMBER } from './operator-requests.sql.js';
-import { MERCHANT_OF_CUSTOMER, OWNER_OF_TOKEN } from './vault.sql.js';
+import { MERCHANT_OF_CUSTOMER, OWNER_OF_TOKEN, VAULT_OF_MERCHANT } from './vault.sql.js';
 
 export interface DeletedCustomer {
   readonly organisation: number;
@@ -88,6 +89,30 @@ export function deleteToken(
   });
 }
 
+/** A token by what it was called in the vault that it was imported from. */
+export interface TokenOfBefore {
+  readonly source: string;
+  readonly formerId: string;
+  readonly customer: number;
+  readonly token: number;
+  readonly virtualPan: string;
+  readonly active: boolean;
+  readonly deleted: boolean;
+}
+
+/** One for each source; a source gives an ID out once. */
+export async function tokensByFormerId(
+  database: Database,
+  merchant: number,
+  formerId: string,
+): Promise<TokenOfBefore[]> {
+  const owner = (await database.query<{ organisationId: number }>(VAULT_OF_MERCHANT, [merchant])).rows[0];
+  if (owner === undefined) return refuse('merchant_not_found', { merchant });
+  const values = [owner.organisationId, merchant, formerId];
+  const { rows } = await database.query<TokenOfBefore>(TOKENS_BY_FORMER_ID, values);
+  return rows.length > 0 ? rows : refuse('former_id_not_found', { formerId, merchant });
+}
+
 async function onToken(
   database: Database,
   operator: string,
@@ -113,7 +138,8 @@ async function onToken(
   return { organisation, merchant, customer, token, ...changed };
 }
 
-async function accessOf(
+/** As which an operator works in a vault. */
+export async function accessOf(
   database: Database,
   operator: string,
   organisation: number,

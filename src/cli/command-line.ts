@@ -28,6 +28,7 @@ import { addTransactionCommands } from './transaction.js';
 import { addApprovalCommands } from './transaction-operations.js';
 import { addUserCommands } from './user.js';
 import { addVaultCommands } from './vault.js';
+import { addVaultMovingCommands } from './vault-moving.js';
 import { addWebhookCommands } from './webhook.js';
 
 /** Runs one command, and returns the exit code with which it failed or printed only help; undefined if it has done its work. */
@@ -81,6 +82,7 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addTransactionCommands(program);
   addApprovalCommands(program);
   addVaultCommands(program);
+  addVaultMovingCommands(program);
   addClockCommands(program);
   addSurchargeCommands(program);
   addDirectDebitCommands(program);

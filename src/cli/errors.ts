@@ -38,6 +38,12 @@ const HERE: { readonly [Code in RefusalCode]?: Wording<Code> } = {
   acquirer_in_use: ({ message }) => `${message}; give them another with \`tollgate merchant set --acquirer\``,
   acquirer_in_doubt: ({ message }) => `${message}; \`tollgate transaction in-doubt\` shows them`,
   acquirer_needs_terminals: ({ message }) => `${message}; give --acceptor-id and --terminals`,
+  export_unconfirmed: ({ message }) => `${message}; if you mean it, say so with --yes`,
+  identity_missing: ({ message }) => `${message}, with --identity FILE`,
+  card_file_in_clear: ({ message }) =>
+    `${message}; encrypt it with \`age -r\`, or pipe it: \`gpg --decrypt cards.gpg | tollgate vault import - …\` (for made-up cards of a test merchant there is --clear-test-file)`,
+  card_file_is_pgp: ({ message, details }) =>
+    `${message}: \`gpg --decrypt ${details.path === '-' ? 'FILE' : details.path} | tollgate vault import - …\``,
   acquirer_needs_real_time: ({ message }) => `${message}; \`tollgate clock reset\` brings it back`,
 };
 

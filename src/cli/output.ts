@@ -6,7 +6,12 @@ import { asCommand } from './running-command.js';
 
 /** What a command has to show for itself. */
 export type Output =
-  | { readonly value: object; readonly sentence: string }
+  | {
+      readonly value: object;
+      readonly sentence: string;
+      /** Standard output has something else on it. */
+      readonly toStderr?: boolean;
+    }
   | { readonly rows: readonly object[] };
 
 export function jsonOption(): Option {
@@ -21,7 +26,8 @@ export function printing<Given extends unknown[]>(
   refuseContradictions(command);
   command.addOption(jsonOption()).action(async (...given: unknown[]) => {
     const output = await asCommand(command, () => work(...(given as Given)));
-    process.stdout.write(`${command.opts().json ? forProgram(output) : forPerson(output)}\n`);
+    const stream = 'value' in output && output.toStderr ? process.stderr : process.stdout;
+    stream.write(`${command.opts().json ? forProgram(output) : forPerson(output)}\n`);
   });
 }
 

@@ -12,9 +12,10 @@ export class ProgressBar {
     private readonly unit = 'rows',
   ) {}
 
-  show(done: number, total: number): void {
+  /** Without a total where nobody knows it, as of a pipe. */
+  show(done: number, total: number | undefined): void {
     const now = performance.now();
-    const finished = done >= total;
+    const finished = total !== undefined && done >= total;
     if (!process.stderr.isTTY || (now - this.#shownMs < EVERY_MS && !finished)) return;
     this.#shownMs = now;
     process.stderr.write(`\r\u001b[2K${this.#line(done, total, now)}`);
@@ -24,10 +25,11 @@ export class ProgressBar {
     if (process.stderr.isTTY) process.stderr.write('\n');
   }
 
-  #line(done: number, total: number, now: number): string {
+  #line(done: number, total: number | undefined, now: number): string {
+    const perSecond = done / Math.max((now - this.#startedMs) / 1000, 0.001);
+    if (total === undefined) return `${this.label} ${done} ${this.unit}, ${Math.round(perSecond)}/s`;
     const share = total === 0 ? 1 : Math.min(done / total, 1);
     const filled = Math.round(share * WIDTH);
-    const perSecond = done / Math.max((now - this.#startedMs) / 1000, 0.001);
     const left = perSecond > 0 ? `${Math.ceil((total - done) / perSecond)} s left` : '';
     const bar = '█'.repeat(filled) + '░'.repeat(WIDTH - filled);
     return `${this.label} ${bar} ${done}/${total} ${this.unit}, ${Math.round(perSecond)}/s, ${left}`;

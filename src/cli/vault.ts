@@ -1,7 +1,13 @@
 // `tollgate customer` and `tollgate token`: what operators do in the vault.
 import type { Command } from 'commander';
 import { findCustomers, showCustomer } from '../admin/customer-search.js';
-import { type ChangedToken, deleteCustomer, deleteToken, switchToken } from '../admin/vault.js';
+import {
+  type ChangedToken,
+  deleteCustomer,
+  deleteToken,
+  switchToken,
+  tokensByFormerId,
+} from '../admin/vault.js';
 import { id } from './arguments.js';
 import { operate, operateWithKey } from './operator.js';
 import { lines, type Output, outward, printing, table } from './output.js';
@@ -27,6 +33,7 @@ export function addVaultCommands(program: Command): void {
     },
   );
   const token = program.command('token').description('tokens in the vault');
+  addFinding(token);
   for (const [name, active, description] of [
     ['deactivate', false, 'let nobody pay with a token, until it is activated'],
     ['activate', true, 'let a token be paid with again'],
@@ -51,6 +58,19 @@ export function addVaultCommands(program: Command): void {
           deleteToken(database, operator, provider, { organisation, token: number }),
         ),
       ),
+  );
+}
+
+function addFinding(token: Command): void {
+  printing(
+    token
+      .command('find')
+      .argument('<old-id>', 'what it was called in the vault that it was imported from')
+      .description('find an imported token by its old ID')
+      .requiredOption('--merchant <id>', 'whose vault', id),
+    async (oldId: string, { merchant }: { merchant: number }) => ({
+      rows: await operate((database) => tokensByFormerId(database, merchant, oldId)),
+    }),
   );
 }
 

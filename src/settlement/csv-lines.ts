@@ -1,5 +1,6 @@
 // Reads a CSV file line by line, however long it is and whatever is in it: one line spoils only itself.
 import { createReadStream } from 'node:fs';
+import { csvFields } from '../values/csv.js';
 
 export interface CsvLine {
   /** Counted from 1. */
@@ -41,18 +42,5 @@ function lineOf(number: number, text: string, cut: boolean): CsvLine | undefined
   const begun = number === 1 && text.startsWith(BYTE_ORDER_MARK) ? text.slice(BYTE_ORDER_MARK.length) : text;
   const whole = begun.endsWith('\r') ? begun.slice(0, -1) : begun;
   if (cut || whole.length > LONGEST) return { number, fields: 'too long' };
-  return whole === '' ? undefined : { number, fields: fieldsOf(whole) };
-}
-
-/** A quoted field ends with its line, at the latest. */
-function fieldsOf(line: string): readonly string[] | 'quotes' {
-  if (!line.includes('"')) return line.split(',');
-  const fields: string[] = [];
-  const field = /(?:"((?:[^"]|"")*)"|([^",]*))(,|$)/y;
-  for (;;) {
-    const [matched, quoted, plain, end] = field.exec(line) ?? [];
-    if (matched === undefined) return 'quotes';
-    fields.push(quoted?.replaceAll('""', '"') ?? plain ?? '');
-    if (end === '') return fields;
-  }
+  return whole === '' ? undefined : { number, fields: csvFields(whole) ?? 'quotes' };
 }

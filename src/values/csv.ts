@@ -1,4 +1,5 @@
-// A field of a file of comma-separated values, fit for spreadsheets and for programs.
+// Fields of files of comma-separated values: written fit for spreadsheets and for programs, and read.
+
 export function csvField(value: unknown): string {
   if (value === null || value === undefined) return '';
   const text = typeof value === 'string' ? harmless(value) : String(value);
@@ -8,4 +9,17 @@ export function csvField(value: unknown): string {
 /** A spreadsheet would take a text that begins like this for a formula, and run it. */
 function harmless(text: string): string {
   return /^[=+\-@\t]/.test(text) ? `'${text}` : text;
+}
+
+/** The fields of a line; undefined where its quotes do not fit. A quoted field ends with its line, at the latest. */
+export function csvFields(line: string): readonly string[] | undefined {
+  if (!line.includes('"')) return line.split(',');
+  const fields: string[] = [];
+  const field = /(?:"((?:[^"]|"")*)"|([^",]*))(,|$)/y;
+  for (;;) {
+    const [matched, quoted, plain, end] = field.exec(line) ?? [];
+    if (matched === undefined) return undefined;
+    fields.push(quoted?.replaceAll('""', '"') ?? plain ?? '');
+    if (end === '') return fields;
+  }
 }

@@ -3,6 +3,7 @@
 import { DEMO_REFUSALS } from './demo-refusals.js';
 import { SETTLEMENT_REFUSALS } from './settlement-refusals.js';
 import { SIGN_IN_REFUSALS } from './sign-in-refusals.js';
+import { VAULT_REFUSALS } from './vault-refusals.js';
 
 /** A field that was given wrongly, and what it takes. */
 export interface FieldProblem {
@@ -42,6 +43,7 @@ const REFUSALS = {
   ...SIGN_IN_REFUSALS,
   ...DEMO_REFUSALS,
   ...SETTLEMENT_REFUSALS,
+  ...VAULT_REFUSALS,
   organisation_not_found: ({ organisation }: { organisation: number }) =>
     `there is no organisation ${organisation}`,
   merchant_not_found: ({ merchant }: { merchant: number }) => `there is no merchant ${merchant}`,
@@ -66,8 +68,6 @@ const REFUSALS = {
     audit: number;
     organisations: readonly number[];
   }) => `several organisations have a transaction ${audit}: ${organisations.join(', ')}`,
-
-  token_not_found: ({ token }: { token: number }) => `there is no token ${token}, or it was deleted`,
 
   transaction_not_completable: ({ audit }: { audit: number }) =>
     `transaction ${audit} cannot be completed: it is no approved preauthorisation, or was completed, voided, or is too old`,
@@ -101,8 +101,6 @@ const REFUSALS = {
     `transaction ${audit} is not in doubt: it is ${status}`,
   transaction_under_way: ({ audit }: { audit: number }) =>
     `transaction ${audit} is still under way, or its process has just died: the acquirer is asked within seconds`,
-
-  customer_not_found: ({ customer }: { customer: number }) => `there is no customer ${customer}`,
 
   period_ends_before_it_begins: () => 'the period ends before it begins',
 

@@ -1,5 +1,7 @@
 import { INTO_EVENTS_WITH_DATA } from '../events/events.sql.js';
+import { columns, integer, text } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
+import type { CustomerId } from '../values/ids.js';
 
 /** Writes the event about a change. Reads `changed`: the customer, as it is or was, what is `told` of it, and whose change it is. */
 const EVENTS = `
@@ -25,6 +27,41 @@ export const ADD_CUSTOMER: Statement = {
       RETURNING *, 'customer.created' AS told, $6::integer AS user_id
     ), ${EVENTS}
     SELECT id, name, reference FROM changed`,
+};
+
+export const NEW_CUSTOMERS = columns<{
+  readonly id: CustomerId;
+  readonly reference: string;
+  readonly name: string;
+}>(
+  'asked',
+  {
+    id: integer(({ id }) => id),
+    reference: text(({ reference }) => reference),
+    name: text(({ name }) => name),
+  },
+  { after: 3 },
+);
+
+/** Several at once, of one merchant. One whose reference somebody else has, or is just taking, is left out. */
+export const ADD_CUSTOMERS: Statement = {
+  name: 'add-customers',
+  text: `
+    WITH changed AS (
+      INSERT INTO customer (organisation_id, merchant_id, id, reference, name, version)
+      SELECT $1::integer, $2::integer, id, reference, name, 1 FROM ${NEW_CUSTOMERS.rows}
+      ORDER BY reference COLLATE "C"
+      ON CONFLICT (organisation_id, merchant_id, reference) DO NOTHING
+      RETURNING *, 'customer.created' AS told, $3::integer AS user_id
+    ), ${EVENTS}
+    SELECT id, name, reference FROM changed`,
+};
+
+export const CUSTOMERS_BY_REFERENCE: Statement = {
+  name: 'customers-by-reference',
+  text: `
+    SELECT id, name, reference FROM customer
+    WHERE organisation_id = $1 AND merchant_id = $2 AND reference = ANY ($3::text[])`,
 };
 
 export const CUSTOMER_BY_REFERENCE: Statement = {

@@ -12,8 +12,8 @@ import {
 import { type KeyProvider, KeyUnavailable, type WrappedKey } from './key-provider.js';
 import type { WrappedRows } from './wrapped-rows.js';
 
-/** For the seals of users and operators, for the journal, and for what is asked of earlier transactions. */
-export type InstallationKeyName = 'credentials' | 'journal' | 'attestation';
+/** For the seals of users and operators, for the journal, for what is asked of earlier transactions, and to know imported cards again. */
+export type InstallationKeyName = 'credentials' | 'journal' | 'attestation' | 'recognition';
 
 const contextOf = (name: string) => `tollgate/installation-key/${name}`;
 

@@ -4,6 +4,7 @@ import { boolean, bytes, columns, integer, json, optionalBytes, text } from '../
 import type { Statement } from '../postgres/database.js';
 import type { CustomerId, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
 import type { AccountType, ShownAccount } from './account.js';
+import { forgetCardOf } from './former-ids.sql.js';
 
 /** Writes the events about a change. Reads `changed`: the tokens, as they are or were, and what is `told` of them; not what they stand for. */
 const EVENTS = `
@@ -38,6 +39,7 @@ export const NEW_TOKENS = columns<{
     readonly correlationId: string;
     readonly address: string;
     readonly userId: number;
+    readonly actor?: string;
   };
   /** For the journal. */
   readonly mark: Buffer | undefined;
@@ -53,7 +55,7 @@ export const NEW_TOKENS = columns<{
   preferred_name: text(({ preferredName }) => preferredName),
   shown: json(({ shown }) => shown),
   sealed: bytes(({ sealed }) => sealed),
-  actor: text(({ access }) => `user:${access.username}`),
+  actor: text(({ access }) => access.actor ?? `user:${access.username}`),
   correlation_id: text(({ access }) => access.correlationId),
   address: text(({ access }) => access.address),
   user_id: integer(({ access }) => access.userId),
@@ -141,7 +143,9 @@ export const CHANGE_TOKEN: Statement = {
         key_version = coalesce($10, key_version), version = version + 1, seal_version = coalesce($11, seal_version)
       WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND id = $4 AND deleted_at IS NULL
       RETURNING *, 'token.updated' AS told, $12::integer AS user_id
-    ), ${EVENTS}
+    ), with_new_account AS (
+      SELECT organisation_id, id FROM changed WHERE $9::bytea IS NOT NULL
+    ), ${forgetCardOf('with_new_account')}, ${EVENTS}
     SELECT ${SHOWN} FROM changed`,
 };
 
@@ -153,7 +157,7 @@ const EMPTY = `
       FROM last WHERE t.organisation_id = last.organisation_id AND t.id = last.id
       RETURNING t.organisation_id, t.merchant_id, t.id, t.version, t.customer_id, t.virtual_pan, last.preferred_name,
         t.active, 'token.deleted' AS told, last.user_id
-    ), ${EVENTS}
+    ), ${forgetCardOf('changed')}, ${EVENTS}
     SELECT id FROM changed`;
 
 export const DELETE_TOKEN: Statement = {
