@@ -23,6 +23,7 @@ import { JOURNAL_GUARDS } from './guards-of-the-journal.js';
 import { SCHEMA_GUARDS } from './guards-of-the-schema.js';
 import { VAULT_GUARDS } from './guards-of-the-vault.js';
 import { TLS_GUARDS } from './guards-of-tls.js';
+import { VAULT_MOVING_GUARDS } from './guards-of-vault-moving.js';
 import { WEBHOOK_GUARDS } from './guards-of-webhooks.js';
 
 /** Must pass with any one guard removed: it tells a gateway without a guard from one that is broken altogether. */
@@ -39,6 +40,7 @@ export const GUARDS: readonly Guard[] = [
   ...SCHEMA_GUARDS,
   ...ROLE_GUARDS,
   ...VAULT_GUARDS,
+  ...VAULT_MOVING_GUARDS,
   ...KEY_GUARDS,
   ...CARD_GUARDS,
   ...DIRECTDEBIT_GUARDS,

@@ -2,10 +2,10 @@ import { bytes, columns, integer, optionalBytes, text } from '../postgres/column
 import type { Statement } from '../postgres/database.js';
 import type { CustomerId, TokenId } from '../values/ids.js';
 
-/** Tokens that have another card from now on, or none: the one that they had is not recognised any more. Reads their `organisation_id` and `id`. */
-export const forgetCardOf = (tokens: string): string => `
+/** Reads `without_card`: tokens that have another card from now on, or none. The one that they had is not recognised any more. */
+export const FORGET_CARDS = `
     forgotten AS (
-      UPDATE former_token_id f SET recognition = NULL FROM ${tokens} gone
+      UPDATE former_token_id f SET recognition = NULL FROM without_card gone
       WHERE f.organisation_id = gone.organisation_id AND f.token_id = gone.id AND f.recognition IS NOT NULL
     )`;
 

@@ -4,7 +4,7 @@ import { boolean, bytes, columns, integer, json, optionalBytes, text } from '../
 import type { Statement } from '../postgres/database.js';
 import type { CustomerId, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
 import type { AccountType, ShownAccount } from './account.js';
-import { forgetCardOf } from './former-ids.sql.js';
+import { FORGET_CARDS } from './former-ids.sql.js';
 
 /** Writes the events about a change. Reads `changed`: the tokens, as they are or were, and what is `told` of them; not what they stand for. */
 const EVENTS = `
@@ -143,9 +143,9 @@ export const CHANGE_TOKEN: Statement = {
         key_version = coalesce($10, key_version), version = version + 1, seal_version = coalesce($11, seal_version)
       WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND id = $4 AND deleted_at IS NULL
       RETURNING *, 'token.updated' AS told, $12::integer AS user_id
-    ), with_new_account AS (
+    ), without_card AS (
       SELECT organisation_id, id FROM changed WHERE $9::bytea IS NOT NULL
-    ), ${forgetCardOf('with_new_account')}, ${EVENTS}
+    ), ${FORGET_CARDS}, ${EVENTS}
     SELECT ${SHOWN} FROM changed`,
 };
 
@@ -157,7 +157,9 @@ const EMPTY = `
       FROM last WHERE t.organisation_id = last.organisation_id AND t.id = last.id
       RETURNING t.organisation_id, t.merchant_id, t.id, t.version, t.customer_id, t.virtual_pan, last.preferred_name,
         t.active, 'token.deleted' AS told, last.user_id
-    ), ${forgetCardOf('changed')}, ${EVENTS}
+    ), without_card AS (
+      SELECT organisation_id, id FROM changed
+    ), ${FORGET_CARDS}, ${EVENTS}
     SELECT id FROM changed`;
 
 export const DELETE_TOKEN: Statement = {
