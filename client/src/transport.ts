@@ -41,6 +41,8 @@ const NOT_CONNECTED = [
   'UND_ERR_CONNECT_TIMEOUT',
   'ConnectionRefused',
 ];
+/** The same from Deno, which has no codes. */
+const NOT_CONNECTED_IN_WORDS = 'client error (Connect)';
 const PATH = /^(\/[\w%-]+)+$/;
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 const LONGEST_RETRY_AFTER_MS = 60_000;
@@ -124,8 +126,11 @@ export class Transport {
 function reasonOf(error: unknown, timedOut: boolean, signal: AbortSignal | undefined): Unanswered['reason'] {
   if (timedOut) return 'timeout';
   if (signal?.aborted) return 'cancelled';
-  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
-  return NOT_CONNECTED.includes(String(cause?.code ?? code)) ? 'not_connected' : 'broken';
+  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown; message?: unknown } };
+  const isNotConnected =
+    NOT_CONNECTED.includes(String(cause?.code ?? code)) ||
+    String(cause?.message ?? error).includes(NOT_CONNECTED_IN_WORDS);
+  return isNotConnected ? 'not_connected' : 'broken';
 }
 
 function answerOf(response: Response, text: string): Answered {

@@ -137,6 +137,29 @@ describe('where requests go', () => {
     ]);
   });
 
+  test.each([
+    ['Node', new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } })],
+    ['Bun', Object.assign(new TypeError('Unable to connect.'), { code: 'ConnectionRefused' })],
+    [
+      'Deno',
+      new TypeError('fetch failed', {
+        cause: new Error('error sending request: client error (Connect): tcp'),
+      }),
+    ],
+  ])(
+    'there was no connection, as %s says it → the same request again, and nothing to search for',
+    async (_, error) => {
+      const sent: string[] = [];
+      const client = answering((_url, { method = '' }) => {
+        sent.push(method);
+        if (sent.length === 1) throw error;
+        return Response.json(lookedUp({}), { status: 201 });
+      });
+      expect(await client.purchase(paymentBody())).toMatchObject({ outcome: 'approved', recovered: false });
+      expect(sent).toEqual(['POST', 'POST']);
+    },
+  );
+
   test('an audit that is none → refused here, and not sent anywhere', async () => {
     const client = answering(() => expect.fail('it was sent'));
     await expect(client.transaction('1/../../customers' as unknown as number)).rejects.toThrow(TypeError);
