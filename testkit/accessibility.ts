@@ -4,11 +4,6 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { PROJECT_ROOT } from './project.js';
 
-interface Violation {
-  readonly id: string;
-  readonly nodes: readonly { readonly html: string }[];
-}
-
 const AXE = readFileSync(join(PROJECT_ROOT, 'node_modules', 'axe-core', 'axe.min.js'), 'utf8');
 const SCHEME_OF_PAGE = 'document.documentElement.dataset.mantineColorScheme';
 const SCHEMES = ['dark', 'light'] as const;
@@ -38,13 +33,17 @@ export async function accessibilityMistakes(page: Page, part = 'html'): Promise<
 
 async function inBothSchemes(page: Page, part: string): Promise<string[]> {
   const before = await page.evaluate<string>(SCHEME_OF_PAGE);
-  const mistakes = await run(page, part, before, CHEAPLY);
   const other = SCHEMES.find((scheme) => scheme !== before) as string;
-  const set = (scheme: string) => page.evaluate(`${SCHEME_OF_PAGE} = '${scheme}'`);
-  await set(other);
-  mistakes.push(...(await run(page, part, other, CONTRAST)));
-  await set(before);
-  return mistakes;
+  // In one go: nothing is painted in between that nobody looks at.
+  return page.evaluate(`(async () => {
+    const mistakes = await ${looking(part, before, CHEAPLY)};
+    try {
+      ${SCHEME_OF_PAGE} = '${other}';
+      return [...mistakes, ...(await ${looking(part, other, CONTRAST)})];
+    } finally {
+      ${SCHEME_OF_PAGE} = '${before}';
+    }
+  })()`);
 }
 
 /** The same of a page, or of a part of it, that follows what the browser says of the scheme, instead of having one of its own. */
@@ -59,8 +58,12 @@ export async function mistakesInBothSchemes(page: Page, within = ''): Promise<st
   return mistakes;
 }
 
-async function run(page: Page, part: string, scheme: string, options: object): Promise<string[]> {
-  const program = `axe.run(${JSON.stringify(part)}, ${JSON.stringify(options)})`;
-  const { violations } = (await page.evaluate(program)) as { readonly violations: readonly Violation[] };
-  return violations.map(({ id, nodes }) => `${scheme}: ${id} (${nodes.length}): ${nodes[0]?.html}`);
+function run(page: Page, part: string, scheme: string, options: object): Promise<string[]> {
+  return page.evaluate(looking(part, scheme, options));
+}
+
+/** For the page to do: a line for each kind of mistake. All else that axe-core says would take longer to hand over than to find out. */
+function looking(part: string, scheme: string, options: object): string {
+  const line = `\`${scheme}: \${id} (\${nodes.length}): \${nodes[0]?.html}\``;
+  return `axe.run(${JSON.stringify(part)}, ${JSON.stringify(options)}).then(({ violations }) => violations.map(({ id, nodes }) => ${line}))`;
 }
