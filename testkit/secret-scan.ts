@@ -1,6 +1,6 @@
 // Looks for secrets where none may be: in texts, in every row of a database, and in the files of its server.
 import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestGateway } from './gateway.js';
 
@@ -82,29 +82,40 @@ async function holding(paths: readonly string[], wanted: readonly string[]): Pro
   return found;
 }
 
+/** The time of a file may lag behind the clock by some of its steps. */
+const CLOCK_STEP_MS = 1_000;
+
 export class ServerFiles {
   private constructor(
     private readonly folder: string,
     private readonly gateway: TestGateway,
-    private readonly firstSegment: string,
+    private readonly sinceMs: number,
   ) {}
 
   /** From now on. */
-  static async watch(folder: string, gateway: TestGateway): Promise<ServerFiles> {
-    const [row] = await gateway.sql<{ name: string }>('SELECT pg_walfile_name(pg_current_wal_lsn()) AS name');
-    return new ServerFiles(folder, gateway, row?.name as string);
+  static watch(folder: string, gateway: TestGateway): ServerFiles {
+    return new ServerFiles(folder, gateway, Date.now() - CLOCK_STEP_MS);
   }
 
   /**
-   * The write-ahead log holds what was committed without a checkpoint. A checkpoint gives its older files new names
-   * and leaves in them what they held, so that later names count too.
+   * The write-ahead log holds what was committed without a checkpoint. A checkpoint gives its older files new names and leaves in
+   * them what they held: when a file was written says whether it counts, and its name does not.
    */
   async inWriteAheadLog(wanted: readonly string[]): Promise<string[]> {
-    const segments = (await readdir(join(this.folder, 'postgres/pg_wal'))).filter(
-      (name) => /^[0-9A-F]{24}$/.test(name) && name >= this.firstSegment,
+    const names = await readdir(join(this.folder, 'postgres/pg_wal'));
+    const paths = names
+      .filter((name) => /^[0-9A-F]{24}$/.test(name))
+      .map((name) => join(this.folder, 'postgres/pg_wal', name));
+    const writtenMs = await Promise.all(
+      paths.map((path) =>
+        stat(path).then(
+          ({ mtimeMs }) => mtimeMs,
+          () => 0,
+        ),
+      ),
     );
     return holding(
-      segments.map((name) => join(this.folder, 'postgres/pg_wal', name)),
+      paths.filter((_, index) => (writtenMs[index] as number) >= this.sinceMs),
       wanted,
     );
   }

@@ -32,7 +32,7 @@ const printed: string[] = [];
 beforeAll(async () => {
   gateway = await testGateway();
   const serverFiles = inject('serverFiles');
-  files = serverFiles === undefined ? undefined : await ServerFiles.watch(serverFiles, gateway);
+  files = serverFiles === undefined ? undefined : ServerFiles.watch(serverFiles, gateway);
   const { api } = gateway;
   const keep = async (asking: Promise<Answer>) => {
     const answer = await asking;

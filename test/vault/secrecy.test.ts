@@ -64,7 +64,7 @@ function listening(to: Client): Client {
 beforeAll(async () => {
   gateway = await testGateway();
   const folder = inject('serverFiles');
-  files = folder === undefined ? undefined : await ServerFiles.watch(folder, gateway);
+  files = folder === undefined ? undefined : ServerFiles.watch(folder, gateway);
   const api = listening(gateway.api);
   await pays(api);
   await keepsTokens(api);
@@ -210,7 +210,7 @@ describe('the scan itself', () => {
       await gateway.sql('CREATE TABLE planted (digits text)');
       // All that others have logged since this file began need not be read for each form.
       const folder = inject('serverFiles');
-      const fromNowOn = folder === undefined ? undefined : await ServerFiles.watch(folder, gateway);
+      const fromNowOn = folder === undefined ? undefined : ServerFiles.watch(folder, gateway);
       try {
         await gateway.sql('INSERT INTO planted VALUES ($1)', [written]);
         expect(foundIn((await rowsOf(gateway)).join('\n'), [form])).toEqual([form]);
