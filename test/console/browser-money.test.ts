@@ -105,7 +105,8 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('money on the console in
     await dialog.getByRole('button', { name: 'Close' }).last().click();
     await page.getByRole('main').getByText('voided', { exact: true }).first().waitFor();
     expect((await lookedUp(target)).status.transaction_status_code).toBe('voided');
-    expect(await page.getByRole('button', { name: /^(Refund|Void)$/ }).count()).toBe(0);
+    const offered = page.getByRole('button', { name: /^(Refund|Void)$/ });
+    await expect.poll(() => offered.count()).toBe(0);
   });
 
   test('completion of a part → the merchant has that much', async () => {

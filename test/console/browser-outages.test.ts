@@ -62,7 +62,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page while things g
     await start();
     await page.getByText(LOST).waitFor({ state: 'detached' });
     await rowOf(page, 'Merchants', 'Theirs').waitFor();
-    expect(await page.getByRole('alert').count()).toBe(0);
+    await page.getByRole('alert').first().waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'Transactions' }).click();
     await rowOf(page, 'Transactions', 'before').waitFor();
     await desk.gateway.api.purchase({ reference: 'afterwards' });
@@ -90,6 +90,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page while things g
     await form.getByText('The gateway does not answer').waitFor();
     await page.unroute('**/refund');
     await form.locator('button[type=submit]').click();
+    await form.locator('button[type=submit][data-loading]').waitFor({ state: 'detached' });
     await form.getByText('The gateway does not answer').waitFor();
     await start();
     await page.getByText(LOST).waitFor({ state: 'detached' });

@@ -73,7 +73,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the daily work with a b
     await fillIn(page, `Delete customer ${customer}`);
     await page.getByRole('heading', { level: 1, name: 'Customers' }).waitFor();
     expect((await vault.lookUpCustomer(customer)).status).toBe(404);
-    expect(await page.getByRole('alert').count()).toBe(0);
+    await expect.poll(() => page.getByRole('alert').count()).toBe(0);
   });
 
   test('direct debit: a file is made and saved, and again byte for byte; what the bank returns is dropped on the page', async () => {
@@ -110,7 +110,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the daily work with a b
     // Sent again, it is known.
     await drop(page, 'Drop the bank’s file of returns here', returned);
     await page.getByText('Returned already').waitFor();
-    expect(await page.getByRole('alert').count()).toBe(0);
+    await expect.poll(() => page.getByRole('alert').count()).toBe(0);
   });
 
   test('settlement: the acquirer’s file dropped on a day → what differs, with where it is', async () => {

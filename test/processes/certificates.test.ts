@@ -53,7 +53,7 @@ const linesOf = (gateway: InstalledGateway, msg: string): Json[] =>
   gateway
     .output()
     .split('\n')
-    .filter((line) => line.startsWith('{'))
+    .filter((line) => line.startsWith('{') && line.endsWith('}'))
     .map((line) => JSON.parse(line))
     .filter((line) => line.msg === msg);
 
@@ -146,9 +146,12 @@ describe('two workers', () => {
     // Still the connection that it had before the first was replaced.
     expect([before.certificate, after.certificate]).toEqual([first.fingerprint, first.fingerprint]);
     // One process says it for all.
-    expect(inUse(gateway)).toEqual([first, second, third].map(({ fingerprint }) => fingerprint));
+    const said = [first, second, third].map(({ fingerprint }) => fingerprint);
+    await expect.poll(() => inUse(gateway)).toEqual(said);
     await write(files, first);
     await shownEverywhere(gateway, first);
+    // It is said a moment after it is used.
+    await expect.poll(() => inUse(gateway)).toEqual([...said, first.fingerprint]);
   });
 
   test('a key that does not belong to the certificate → said once, the old one stays, also for a worker that is started meanwhile', async () => {

@@ -132,20 +132,22 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the reference page'), (
     const field = page.getByRole('searchbox');
     await page.keyboard.press('/');
     await page.keyboard.type('void');
-    expect(await results.first().innerText()).toMatch(/^Void\s+Operation$/);
+    await expect.poll(() => results.first().innerText()).toMatch(/^Void\s+Operation$/);
     await field.fill('signature');
-    expect(await results.allInnerTexts()).toContainEqual(expect.stringMatching(/^Webhooks\s+Guide$/));
+    await expect
+      .poll(() => results.allInnerTexts())
+      .toContainEqual(expect.stringMatching(/^Webhooks\s+Guide$/));
     await field.fill('refund_exceeds_original');
     await results.filter({ hasText: 'Error' }).first().click();
-    expect(await page.locator('#error-refund_exceeds_original').isVisible()).toBe(true);
+    await page.locator('#error-refund_exceeds_original').waitFor();
     await field.fill('never heard of zebras');
-    expect(await page.locator('#search-results').innerText()).toBe('Nothing found');
+    await expect.poll(() => page.locator('#search-results').innerText()).toBe('Nothing found');
   });
 
   test('the section that is read → is marked in the contents', async () => {
     const page = await reference();
     const current = page.locator('nav [aria-current]');
-    expect(await current.innerText()).toBe('Your first request');
+    await expect.poll(() => current.allInnerTexts()).toEqual(['Your first request']);
     await section(page, 'createRefund').evaluate((element: { scrollIntoView(): void }) =>
       element.scrollIntoView(),
     );
