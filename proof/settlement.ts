@@ -30,6 +30,8 @@ const values = programOptions({
   days: { type: 'string', default: '10' },
   /** How long each day is traded before its close comes near. */
   seconds: { type: 'string', default: '5' },
+  /** How long it is traded before the close, and as long after it. */
+  around: { type: 'string', default: '2.5' },
   /** How many trade at once. */
   lanes: { type: 'string', default: '6' },
   seed: { type: 'string' },
@@ -38,8 +40,7 @@ const seed = seedOf(values.seed);
 const chance = new Chance(seed);
 const DAYS = Number(values.days);
 const LANES = Number(values.lanes);
-/** Traded before and after the close. */
-const AROUND_CLOSE_MS = 2_500;
+const AROUND_CLOSE_MS = Number(values.around) * 1_000;
 /** Until every direct debit is cleared or returned. */
 const QUIET_DAYS = 5;
 say(`settlement: seed ${seed}`);

@@ -51,7 +51,7 @@ const mean = (numbers: readonly number[]) =>
 const broken: Broken = {};
 let figures = '';
 try {
-  const warm = await load(gateway, { ...PURCHASE, connections, seconds: Math.min(20, seconds / 3) });
+  const warm = await load(gateway, { ...PURCHASE, connections, seconds: Math.min(20, seconds / 6) });
   const rate = Number(values.rate ?? Math.floor(warm.perSecond / 2));
   // Which of them look up, search and pay depends on the seed alone.
   const lookUps = [1 + (seed % 7), 2 + (seed % 11), 3 + (seed % 13)].map(

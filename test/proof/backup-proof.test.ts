@@ -5,7 +5,7 @@ import { runProof } from './program.js';
 test('backed up under load while backups, gateway and PostgreSQL are killed, restored twice → nothing acknowledged is missing, nothing is given out twice', async () => {
   const { code, output } = await runProof('backup', [
     '--seconds',
-    '2',
+    '0.6',
     '--traders',
     '2',
     '--seed',

@@ -6,9 +6,9 @@ import type { PlacedEntry } from '../../testkit/installation.js';
 import { runProof } from './program.js';
 
 test('searches around requests that come in pieces, at processes that stand still → nothing comes of what was said not to be there', async () => {
-  const args = ['--rounds', '40', '--long-stops', '0', '--seed', '20240422'];
+  const args = ['--rounds', '24', '--long-stops', '0', '--seed', '20240422'];
   const { code, output } = await runProof('empty', args);
-  expect(output).toMatch(/^empty: seed 20240422, 40 rounds .*; 0 promises broken$/m);
+  expect(output).toMatch(/^empty: seed 20240422, 24 rounds .*; 0 promises broken$/m);
   // It has tried what it is there for.
   expect(output).toMatch(/ [1-9]\d* not processed, .* [1-9]\d* of them for what had been sent; /);
   expect(code).toBe(0);

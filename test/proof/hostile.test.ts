@@ -8,12 +8,12 @@ import { compiledProgram } from '../../testkit/project.js';
 const LIMIT_MS = 180_000;
 
 test(
-  '600 hostile requests, raw bytes and slow clients → every promise is kept',
+  '300 hostile requests, raw bytes and slow clients → every promise is kept',
   async () => {
-    const args = [compiledProgram('proof/hostile'), '--requests', '600', '--seed', '20261115'];
+    const args = [compiledProgram('proof/hostile'), '--requests', '300', '--seed', '20261115'];
     const { code, stdout, stderr } = await start(args, whereItIs(), { command: process.execPath }).ended;
     expect(stdout.trim().split('\n').at(-1), stdout + stderr).toMatch(
-      /^seed 20261115: 600 requests .* 0 promises broken$/,
+      /^seed 20261115: 300 requests .* 0 promises broken$/,
     );
     expect(code).toBe(0);
   },

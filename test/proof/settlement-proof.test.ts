@@ -4,7 +4,7 @@ import { runProof } from './program.js';
 
 test('random trade over two days, also while they close → sums as in the ledger, closed days unchanged, planted differences found', async () => {
   const { code, output } = await runProof('settlement', [
-    ...['--days', '2', '--seconds', '1', '--lanes', '2', '--seed', '7'],
+    ...['--days', '2', '--seconds', '0.4', '--around', '1.2', '--lanes', '2', '--seed', '7'],
   ]);
   expect(output).toMatch(/^settlement: seed 7, \d+ days .*; 0 promises broken$/m);
   expect(code).toBe(0);

@@ -9,7 +9,7 @@ test.runIf(process.platform === 'linux')(
       '--connections',
       '8',
       '--minutes',
-      '0.1',
+      '0.08',
       '--rate',
       '100',
       '--seed',

@@ -10,7 +10,7 @@ import { runProof } from './program.js';
 test('some tenants attack for a moment → the other one’s requests are all served, and so is a burst', async () => {
   const attacks = ['does not answer', 'for the victim’s user on'];
   const { code, output } = await runProof('tenants', [
-    ...['--seconds', '1', '--much', '0.01', '--customers', '1000', '--burst', '100', '--any-time'],
+    ...['--seconds', '1', '--much', '0.01', '--customers', '200', '--burst', '100', '--any-time'],
     ...attacks.flatMap((attack) => ['--only', attack]),
   ]);
   expect({ code, output }).toEqual({
