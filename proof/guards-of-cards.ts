@@ -4,6 +4,7 @@ import type { Guard, NamedTest } from './guard.js';
 const STATUS = 'src/transactions/status.sql.ts';
 const LIFE = 'src/transactions/card-life.sql.ts';
 const DESTRUCTION = 'src/transactions/card-destruction.ts';
+const ENDS = 'src/transactions/card-ends.sql.ts';
 const STATEMENTS = 'src/transactions/card-destruction.sql.ts';
 const CREATE = 'src/transactions/create.ts';
 const CARDS = 'test/transactions/card-destruction.test.ts';
@@ -94,14 +95,14 @@ export const CARD_GUARDS: readonly Guard[] = [
   },
   {
     name: 'card: destroyed only when it has ended',
-    file: STATEMENTS,
+    file: ENDS,
     find: ' AND judged.ends_at <= moment.past\n',
     replace: '\n',
     tests: [OVER_TIME, DELETION],
   },
   {
     name: 'card: what ends between the looks is held',
-    file: STATEMENTS,
+    file: ENDS,
     find: 'WHERE judged.ends_at > moment.past',
     replace: 'WHERE false',
     tests: [OVER_TIME],
@@ -130,21 +131,21 @@ export const CARD_GUARDS: readonly Guard[] = [
   {
     name: 'card destruction: nobody is waited for',
     slow: true,
-    file: STATEMENTS,
+    file: ENDS,
     find: 'FOR NO KEY UPDATE SKIP LOCKED',
     replace: 'FOR NO KEY UPDATE',
     tests: [[CARDS, 'a transaction that somebody has locked']],
   },
   {
     name: 'card: not destroyed while a refund of its completion begins',
-    file: STATEMENTS,
+    file: ENDS,
     find: 'card.completed_by IN (SELECT audit FROM completion)',
     replace: 'true',
     tests: [[CUSTOMERS, 'while a refund of what it paid begins']],
   },
   {
     name: 'card: not destroyed within ten minutes of its end',
-    file: STATEMENTS,
+    file: ENDS,
     find: "const A_WHILE = `interval '10 minutes'`;",
     replace: "const A_WHILE = `interval '0'`;",
     tests: [[CLOCKS, 'ten minutes after its end']],

@@ -167,8 +167,8 @@ export const CLAIM_GUARDS: readonly Guard[] = [
     name: 'refund: its amount is reserved while it is in doubt',
     slow: true,
     file: CLAIM,
-    find: "WHEN 'refund' THEN target.refunded_cents + inserted.amount_cents ELSE",
-    replace: "WHEN 'refund' THEN target.refunded_cents ELSE",
+    find: "WHEN inserted.transaction_type = 'refund' THEN target.refunded_cents + inserted.amount_cents ELSE",
+    replace: "WHEN inserted.transaction_type = 'refund' THEN target.refunded_cents ELSE",
     tests: [[ANSWERS, 'refund → its amount counts; declined in the end, it is back']],
   },
   {

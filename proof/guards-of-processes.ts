@@ -34,8 +34,8 @@ export const PROCESS_GUARDS: readonly Guard[] = [
     also: [
       {
         file: DEAD_SQL,
-        find: "AND p.seen_at < now() - $1 * interval '1 millisecond')",
-        replace: "AND $1 * interval '1 millisecond' > interval '0')",
+        find: "WHERE p.id = $2 AND p.seen_at < now() - $1 * interval '1 millisecond'",
+        replace: "WHERE p.id = $2 AND $1 * interval '1 millisecond' > interval '0'",
       },
     ],
     tests: [[BELIEVED_DEAD, 'a living process waits for its acquirer']],

@@ -200,9 +200,9 @@ export const VAULT_GUARDS: readonly Guard[] = [
     name: 'destroying a key: not while a transaction is sealed under it',
     slow: true,
     file: ROTATION,
-    find: `      AND NOT EXISTS (SELECT FROM transaction t WHERE t.organisation_id = k.organisation_id
-        AND t.merchant_id = k.merchant_id AND t.payment_details_key_version = k.version)\n`,
-    replace: '',
+    find: `NOT EXISTS (SELECT FROM transaction t WHERE t.organisation_id = k.organisation_id
+        AND t.merchant_id = k.merchant_id AND t.payment_details_key_version = k.version)`,
+    replace: 'true',
     tests: [[KEYS, 'only transactions, or only tokens']],
   },
   {

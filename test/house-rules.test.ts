@@ -277,7 +277,8 @@ describe('SQL', () => {
 
   test('files called *.sql.ts hold nothing but statements', () => {
     const text = '`(?:[^`\\\\]|\\\\.)*`';
-    const value = `(?:${text}|\\{ name: '[a-z-]*', text: (?:${text}|[A-Z_]+),? \\})`;
+    const spread = `(?: spread: ${text},?)?`;
+    const value = `(?:${text}|\\{ name: '[a-z-]*', text: (?:${text}|[A-Z_]+),?${spread} \\})`;
     const column = String.raw`[a-z_]+: [a-z]+\(\([^)]*\) => [^;]*?\)`;
     const columns = String.raw`columns<[^()]+>\( ?'[a-z_]+', \{ (?:${column},? )+\}(?:, \{ after: [\w.]+ \},? ?)?\)`;
     const whole = new RegExp(

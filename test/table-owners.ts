@@ -21,6 +21,8 @@ export const TABLE_OWNERS: Readonly<Record<string, string | readonly string[]>> 
   audit_lease: 'transactions',
   process: 'transactions',
   sweep: 'transactions',
+  organisation_in_doubt: 'transactions',
+  commit_together: 'transactions',
   card_review: 'transactions',
   card_held: 'transactions',
   card_of_deleted_customer: 'transactions',

@@ -9,6 +9,7 @@ import type { TestProject } from 'vitest/node';
 import { openEmbeddedPostgres } from '../src/embedded-postgres/server.js';
 import { Database } from '../src/postgres/database.js';
 import { migrate } from '../src/postgres/migrations.js';
+import { CITUS_URL } from './citus.js';
 import { copyPreparedCluster, prepareCluster } from './prepared-cluster.js';
 
 const INSUFFICIENT_PRIVILEGE = '42501';
@@ -24,7 +25,7 @@ declare module 'vitest' {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const given = process.env.DATABASE_URL;
+  const given = CITUS_URL ?? process.env.DATABASE_URL;
   const prepared = given ? undefined : await prepareCluster();
   const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-test-'));
   if (!given) await copyPreparedCluster(dataDir);

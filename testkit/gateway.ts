@@ -22,6 +22,7 @@ import { givePen, JournalPen } from '../src/journal/pen.js';
 import type { CredentialKey } from '../src/merchants/credentials.js';
 import { Database } from '../src/postgres/database.js';
 import { parseDuration } from '../src/values/duration.js';
+import { CITUS_URL, dropCitusDatabase, makeCitusDatabase } from './citus.js';
 import { type Client, client } from './client.js';
 import { administer, databaseUrl, dropDatabase } from './database-server.js';
 import { dataDirectory } from './gateway-process.js';
@@ -35,6 +36,10 @@ export interface TestDatabase {
 export async function testDatabase(): Promise<TestDatabase> {
   const name = `tollgate_test_${process.pid}_${Math.random().toString(36).slice(2)}`;
   const adminUrl = inject('adminUrl');
+  if (CITUS_URL !== undefined) {
+    const url = await makeCitusDatabase(adminUrl, name, inject('template'));
+    return { url, drop: () => dropCitusDatabase(adminUrl, name) };
+  }
   // As a copy of files, it is made in a third of the time that PostgreSQL needs to log every page of it.
   const likeTemplate = `TEMPLATE ${inject('template')} STRATEGY file_copy`;
   await administer(adminUrl, `CREATE DATABASE ${name} ${likeTemplate}`);

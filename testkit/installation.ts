@@ -10,6 +10,8 @@ import type { LedgerEntry } from '../src/acquirers/simulator/ledger.js';
 import { basicAuthorization, paymentBody } from './bodies.js';
 import { STORED_TRANSACTIONS, type StoredTransaction } from './books.js';
 import { call } from './caller.js';
+import { CITUS_URL, CitusDatabase } from './citus.js';
+import { CitusCluster } from './citus-cluster.js';
 import {
   type GatewayProcess,
   type RunningProcess,
@@ -30,6 +32,12 @@ export interface InstalledDatabase {
   stop(): Promise<void>;
 }
 
+/** One that is killed, and comes back. */
+export interface AttackedDatabase extends InstalledDatabase {
+  kill(signal: NodeJS.Signals): Promise<void>;
+  start(): Promise<void>;
+}
+
 /** Without the prefix TOLLGATE_. */
 export type Settings = Readonly<Record<string, string>>;
 
@@ -39,6 +47,12 @@ export interface OpenOptions<Database extends InstalledDatabase> {
   readonly openDatabase: (directory: string) => Promise<Database>;
 }
 
+/** Where a cluster is named, a distributed one. */
+function openDatabase(directory: string): Promise<AttackedDatabase> {
+  if (process.env.CITUS_BIN) return CitusCluster.open();
+  return CITUS_URL ? CitusDatabase.open() : KillableDatabase.open(directory);
+}
+
 export interface PlacedEntry extends LedgerEntry {
   /** Up to which byte of the file it reaches. */
   readonly endsAt: number;
@@ -46,7 +60,7 @@ export interface PlacedEntry extends LedgerEntry {
 
 export type AttackedGateway = RunningProcess & Pick<GatewayProcess, 'baseUrl'>;
 
-export class Installation<Database extends InstalledDatabase = KillableDatabase> {
+export class Installation<Database extends InstalledDatabase = AttackedDatabase> {
   readonly #directory: string;
   readonly #ledgerPath: string;
   readonly #settings: Settings;
@@ -70,9 +84,9 @@ export class Installation<Database extends InstalledDatabase = KillableDatabase>
   /** Settings for every gateway. */
   static open(
     settings?: Settings,
-    options?: Pick<OpenOptions<KillableDatabase>, 'killable'>,
+    options?: Pick<OpenOptions<AttackedDatabase>, 'killable'>,
   ): Promise<Installation> {
-    return Installation.on({ openDatabase: KillableDatabase.open, ...options }, settings);
+    return Installation.on({ openDatabase, ...options }, settings);
   }
 
   /** On a database that is opened in a way of its own. */

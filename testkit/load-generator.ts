@@ -31,6 +31,8 @@ export interface Load {
   /** Taken in turn. */
   readonly paths: readonly string[];
   readonly body?: string;
+  /** Who call, in turns, each with a body of its own; in place of the one above. */
+  readonly callers?: readonly { readonly authorization: string; readonly body: string }[];
 }
 
 export interface Latencies {
@@ -71,6 +73,7 @@ export async function generate({
   method,
   paths,
   body,
+  callers = [],
 }: Load): Promise<LoadResult> {
   const latenciesMs: number[] = [];
   const latencies: [number, number][] = [];
@@ -87,14 +90,18 @@ export async function generate({
   let sent = 0;
   let stopping = false;
 
-  const opening = `host: ${host}\r\nauthorization: ${authorization}\r\n`;
-  const ending =
-    body === undefined
-      ? '\r\n\r\n'
-      : `\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  const written = [{ authorization, body }, ...callers].map((caller) => ({
+    opening: `host: ${host}\r\nauthorization: ${caller.authorization}\r\n`,
+    ending:
+      caller.body === undefined
+        ? '\r\n\r\n'
+        : `\r\ncontent-type: application/json\r\ncontent-length: ${caller.body.length}\r\n\r\n${caller.body}`,
+  }));
+  const turns = callers.length === 0 ? written : written.slice(1);
   const request = () => {
     sent += 1;
     const path = paths[sent % paths.length];
+    const { opening, ending } = turns[sent % turns.length] as (typeof turns)[number];
     return `${method} ${path} HTTP/1.1\r\n${opening}x-correlation-id: ${run}-${sent}${ending}`;
   };
 

@@ -1,5 +1,5 @@
 import type { Statement } from '../postgres/database.js';
-import { ENDS_AT, FOR_LIFE, HAS_CARD, LIFE } from '../transactions/card-life.sql.js';
+import { ENDS_AT, FOR_LIFE, HAS_CARD, LIFE, LIFE_ELSEWHERE } from '../transactions/card-life.sql.js';
 
 export const ORGANISATIONS_WITH_CARDS: Statement = {
   name: '',
@@ -8,10 +8,7 @@ export const ORGANISATIONS_WITH_CARDS: Statement = {
     WHERE $1::integer IS NULL OR EXISTS (SELECT 1 FROM merchant m WHERE m.organisation_id = o.id AND m.id = $1) ORDER BY o.id`,
 };
 
-/** A page of an organisation ($1): its audits from one ($2) to another ($3), of every merchant or of one ($4). */
-export const SEALED_CARDS_OF_TRANSACTIONS: Statement = {
-  name: '',
-  text: `
+const CARDS_OF_PAGE = `
     WITH moment AS MATERIALIZED (
       SELECT gateway_now() AS present
     ), card AS MATERIALIZED (
@@ -26,14 +23,23 @@ export const SEALED_CARDS_OF_TRANSACTIONS: Statement = {
           WHEN life.refundable_until > moment.present THEN 'refundable'
           WHEN life.voidable_until > moment.present THEN 'voidable'
           ELSE 'ended' END AS why
-      FROM moment, card JOIN merchant ON merchant.organisation_id = $1 AND merchant.id = card.merchant_id${LIFE}
-    )
+      FROM moment, card JOIN merchant ON merchant.organisation_id = $1 AND merchant.id = card.merchant_id`;
+
+const BY_REASON = `    )
     SELECT judged.merchant_id AS merchant, judged.why, count(*) AS cards, min(judged.created_at) AS oldest,
       CASE WHEN judged.why NOT IN ('undecided', 'direct debit')
         THEN max(nullif(judged.ends_at, '-infinity')) END AS until,
       count(*) FILTER (WHERE judged.why = 'ended' AND judged.ends_at < moment.present - interval '1 hour'
         AND judged.created_at < moment.present - interval '1 hour') AS overdue
-    FROM judged, moment GROUP BY judged.merchant_id, judged.why`,
+    FROM judged, moment GROUP BY judged.merchant_id, judged.why`;
+
+/** A page of an organisation ($1): its audits from one ($2) to another ($3), of every merchant or of one ($4). */
+export const SEALED_CARDS_OF_TRANSACTIONS: Statement = {
+  name: '',
+  text: `${CARDS_OF_PAGE}${LIFE}
+${BY_REASON}`,
+  spread: `${CARDS_OF_PAGE}${LIFE_ELSEWHERE}
+${BY_REASON}`,
 };
 
 /** The same for tokens, by their identifiers. */

@@ -103,4 +103,8 @@ export const FAIL_REQUEST: Statement = {
     WHERE r.organisation_id = $1 AND r.id = $2 AND r.state IN ('ready', 'approved') AND NOT EXISTS (
       SELECT 1 FROM transaction t WHERE t.organisation_id = r.organisation_id AND t.merchant_id = r.merchant_id
         AND t.correlation_id = r.correlation_id)`,
+  spread: `
+    UPDATE operator_request r SET state = 'failed', failure = $3
+    WHERE r.organisation_id = $1 AND r.id = $2 AND r.state IN ('ready', 'approved') AND NOT EXISTS (
+      SELECT 1 FROM transactions_called(r.organisation_id, r.merchant_id, r.correlation_id))`,
 };

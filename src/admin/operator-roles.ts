@@ -28,6 +28,7 @@ const TASKS = {
   probe: INSTALLING,
   doctor: INSTALLING,
   migrate: INSTALLING,
+  distribute: INSTALLING,
   // There is no database yet that could know operators.
   restore: INSTALLING,
   backup: can('administrator', 'installation'),

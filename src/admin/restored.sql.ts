@@ -19,6 +19,13 @@ export const DEBITS_THAT_WAIT: Statement = {
     FROM directdebit_item i JOIN transaction t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
     WHERE i.state = 'waiting'
     GROUP BY i.organisation_id, i.merchant_id ORDER BY i.merchant_id`,
+  spread: `
+    SELECT i.merchant_id AS merchant, count(*)::integer AS items, sum(t.amount_cents)::float8 AS "amountCents",
+      coalesce((SELECT max(f.number) FROM directdebit_file f
+        WHERE f.organisation_id = i.organisation_id AND f.merchant_id = i.merchant_id), 0) AS "lastFile"
+    FROM directdebit_item i CROSS JOIN LATERAL transactions_at(ARRAY[i.organisation_id], ARRAY[i.audit]) t
+    WHERE i.state = 'waiting'
+    GROUP BY i.organisation_id, i.merchant_id ORDER BY i.merchant_id`,
 };
 
 export const WEBHOOKS_THAT_WAIT: Statement = {

@@ -84,4 +84,9 @@ export const LIVE_DOUBTS: Statement = {
       SELECT organisation_id, merchant_id FROM transaction
       WHERE resolve_at IS NOT NULL AND status = 'unknown' ORDER BY resolve_at LIMIT $1) due
     JOIN merchant m ON m.id = due.merchant_id GROUP BY due.organisation_id, m.mode`,
+  spread: `
+    SELECT due.organisation_id AS organisation, m.mode, count(*)::integer AS count
+    FROM (
+      SELECT organisation_id, merchant_id FROM transactions_in_doubt($1::integer) ORDER BY resolve_at LIMIT $1) due
+    JOIN merchant m ON m.id = due.merchant_id GROUP BY due.organisation_id, m.mode`,
 };

@@ -34,6 +34,10 @@ export function manyDays(text: string): number {
   return wholeNumber(text, 3_650);
 }
 
+export function shardCount(text: string): number {
+  return wholeNumber(text, 1_024);
+}
+
 export function duration(text: string): number {
   const ms = parseDuration(text);
   if (ms === undefined) {

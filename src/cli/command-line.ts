@@ -8,6 +8,7 @@ import { addCardCommands } from './cards.js';
 import { addClockCommands } from './clock.js';
 import { addDemoCommands } from './demo.js';
 import { addDirectDebitCommands } from './directdebit.js';
+import { addDistributeCommand } from './distribute.js';
 import { addDoctorCommand } from './doctor.js';
 import { explain } from './errors.js';
 import { addEventCommands } from './event.js';
@@ -72,6 +73,7 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addProbeCommand(program);
   addDoctorCommand(program);
   addMigrateCommand(program);
+  addDistributeCommand(program);
   addBackupCommands(program, PROGRAM_VERSION);
   addArchiveCommand(program);
   addOrganisationCommands(program);

@@ -31,6 +31,7 @@ const HERE: { readonly [Code in RefusalCode]?: Wording<Code> } = {
   direct_entry_not_allowed: ({ details }) => byOption(details.problems),
   acceptor_not_allowed: ({ details }) => byOption(details.problems),
   acquirer_not_allowed: ({ details }) => byOption(details.problems),
+  not_distributed: ({ message }) => `${message}; run \`tollgate distribute\``,
   counters_exhausted: ({ message }) => `${message}, with --ahead`,
   route_not_allowed: ({ details }) => byOption(details.problems),
   route_not_found: ({ message }) => `${message}; \`tollgate route show\` shows what it has`,

@@ -33,6 +33,12 @@ export const DUE_TO_RETURN: Statement = {
     FROM directdebit_item i JOIN transaction t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
     WHERE i.next_at <= to_timestamp($1::float8 / 1000) AND i.state = 'filed' AND i.simulated_return IS NOT NULL
     ORDER BY i.next_at, i.audit LIMIT $2`,
+  spread: `
+    SELECT i.organisation_id AS "organisationId", i.audit, i.simulated_return AS code,
+      t.transaction_type AS "transactionType"
+    FROM directdebit_item i CROSS JOIN LATERAL transactions_at(ARRAY[i.organisation_id], ARRAY[i.audit]) t
+    WHERE i.next_at <= to_timestamp($1::float8 / 1000) AND i.state = 'filed' AND i.simulated_return IS NOT NULL
+    ORDER BY i.next_at, i.audit LIMIT $2`,
 };
 
 /**

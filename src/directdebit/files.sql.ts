@@ -27,23 +27,12 @@ export const LEAVE_OUT_VOIDED: Statement = {
       AND t.organisation_id = i.organisation_id AND t.audit = i.audit AND t.status <> 'pending'`,
 };
 
-/**
- * Puts what waits for one bank, the simulated or the merchant's own, into a new file, in one statement: as much as a file
- * can hold, in the order of the audits. The row of
- * the transaction decides between a void and the file: whoever gets to it first.
- */
-export const MAKE_FILE: Statement = {
-  name: 'make-file',
-  text: `
-    WITH waiting AS (
-      SELECT i.audit, t.amount_cents, ${IS_DEBIT} AS debit
-      FROM directdebit_item i JOIN transaction t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
-      WHERE i.organisation_id = $1 AND i.merchant_id = $2 AND i.simulated = $10 AND i.state = 'waiting'
-        AND ($3::float8 IS NULL OR i.next_at <= to_timestamp($3 / 1000))
-        AND t.status = 'pending' AND t.voided_by IS NULL AND i.held_at IS NULL
-      ORDER BY i.audit LIMIT $11
-      FOR UPDATE OF t
-    ), counted AS (
+/** Of an item: whether it waits for this bank, and is due. */
+const OFFERED = `i.organisation_id = $1 AND i.merchant_id = $2 AND i.simulated = $10 AND i.state = 'waiting'
+        AND ($3::float8 IS NULL OR i.next_at <= to_timestamp($3 / 1000))`;
+
+/** Reads `waiting`. */
+const FILE_WAITING = `counted AS (
       SELECT audit, amount_cents, debit, row_number() OVER way AS line,
         sum(CASE WHEN debit THEN amount_cents ELSE 0 END) OVER way AS debit_cents,
         sum(CASE WHEN debit THEN 0 ELSE amount_cents END) OVER way AS credit_cents
@@ -71,7 +60,35 @@ export const MAKE_FILE: Statement = {
     ), ${SETTLE_LODGED}
     SELECT file.number, (SELECT count(*) FROM fitting) = $11 AS full,
       (SELECT count(*) FROM waiting) - (SELECT count(*) FROM fitting) AS left
-    FROM file`,
+    FROM file`;
+
+/**
+ * Puts what waits for one bank, the simulated or the merchant's own, into a new file, in one statement: as much as a file
+ * can hold, in the order of the audits. The row of
+ * the transaction decides between a void and the file: whoever gets to it first.
+ */
+export const MAKE_FILE: Statement = {
+  name: 'make-file',
+  text: `
+    WITH waiting AS (
+      SELECT i.audit, t.amount_cents, ${IS_DEBIT} AS debit
+      FROM directdebit_item i JOIN transaction t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
+      WHERE ${OFFERED}
+        AND t.status = 'pending' AND t.voided_by IS NULL AND i.held_at IS NULL
+      ORDER BY i.audit LIMIT $11
+      FOR UPDATE OF t
+    ), ${FILE_WAITING}`,
+  spread: `
+    WITH offered AS MATERIALIZED (
+      SELECT i.audit FROM directdebit_item i
+      WHERE ${OFFERED} AND i.held_at IS NULL
+      ORDER BY i.audit LIMIT $11
+    ), waiting AS MATERIALIZED (
+      SELECT t.audit, t.amount_cents, ${IS_DEBIT} AS debit FROM transaction t
+      WHERE t.organisation_id = $1 AND t.audit = ANY (ARRAY(SELECT audit FROM offered))
+        AND t.status = 'pending' AND t.voided_by IS NULL
+      ORDER BY t.audit FOR UPDATE
+    ), ${FILE_WAITING}`,
 };
 
 /** How many more wait. */

@@ -1,6 +1,10 @@
 import { columns, integer, smallint, text } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
-import { DECLINE_RETURNED, RELEASE_DECLINED } from '../transactions/status.sql.js';
+import {
+  DECLINE_RETURNED,
+  DECLINE_RETURNED_ELSEWHERE,
+  RELEASE_DECLINED,
+} from '../transactions/status.sql.js';
 import type { Audit, OrganisationId } from '../values/ids.js';
 
 /** After today and the days in which a return is taken. Where a reference says nothing, nothing is found. */
@@ -15,13 +19,7 @@ export const SENT_BACK = columns<
   { after: 2 },
 );
 
-/**
- * What is known of the items that a bank has returned: whether they are ours, whether everything about them agrees, and
- * whether a return can still be taken.
- */
-export const FIND_RETURNED: Statement = {
-  name: 'find-returned',
-  text: `
+const ASKED_ITEMS = `
     SELECT asked.place::integer AS place, i.state, i.return_code AS "returnCode", t.status, t.transaction_type AS "transactionType",
       t.amount_cents AS "amountCents", t.bank_account AS "bankAccount", t.merchant_id AS "merchantId",
       f.processing_day + coalesce(e.dispute_days, $2) >= $1::date AS "inTime"
@@ -32,8 +30,19 @@ export const FIND_RETURNED: Statement = {
     ) i
     JOIN directdebit_file f ON f.organisation_id = i.organisation_id AND f.merchant_id = i.merchant_id
       AND f.number = i.file_number
-    JOIN transaction t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
-    LEFT JOIN direct_entry e ON e.organisation_id = i.organisation_id AND e.merchant_id = i.merchant_id`,
+    JOIN`;
+
+const IN_TIME = `t ON t.organisation_id = i.organisation_id AND t.audit = i.audit
+    LEFT JOIN direct_entry e ON e.organisation_id = i.organisation_id AND e.merchant_id = i.merchant_id`;
+
+/**
+ * What is known of the items that a bank has returned: whether they are ours, whether everything about them agrees, and
+ * whether a return can still be taken.
+ */
+export const FIND_RETURNED: Statement = {
+  name: 'find-returned',
+  text: `${ASKED_ITEMS} transaction ${IN_TIME}`,
+  spread: `${ASKED_ITEMS} transactions_at($3::integer[], $4::integer[]) ${IN_TIME}`,
 };
 
 /** After the days of the settlement. */
@@ -53,21 +62,28 @@ export const LISTED = columns<{
   { after: 2 },
 );
 
-// Rows are locked in the order of the audits, so that two imports of the same file wait for each other and do not deadlock.
-const RETURNED = `
-  listed AS (
-    SELECT * FROM ${LISTED.rows}
-  ), locked AS (
-    SELECT i.organisation_id, i.audit FROM directdebit_item i
+const LOCK_LISTED = `SELECT i.organisation_id, i.audit FROM directdebit_item i
     JOIN listed ON listed.organisation_id = i.organisation_id AND listed.audit = i.audit
     WHERE i.state IN ('filed', 'cleared')
-    ORDER BY i.organisation_id, i.audit FOR UPDATE OF i
-  ), returned AS (
+    ORDER BY i.organisation_id, i.audit FOR UPDATE OF i`;
+
+/** Without a join: see `DECLINE_RETURNED_ELSEWHERE`. */
+const LOCK_LISTED_OF_ONE = `SELECT i.organisation_id, i.audit FROM directdebit_item i
+    WHERE i.organisation_id = ($3::integer[])[1] AND i.audit = ANY ($4::integer[]) AND i.state IN ('filed', 'cleared')
+    ORDER BY i.audit FOR UPDATE`;
+
+// Rows are locked in the order of the audits, so that two imports of the same file wait for each other and do not deadlock.
+const LIST_ITEMS = `
+  listed AS (
+    SELECT * FROM ${LISTED.rows}
+  ), locked AS (`;
+
+const RETURN_LOCKED = `  ), returned AS (
     UPDATE directdebit_item i SET state = 'returned', return_code = listed.code, next_at = NULL
     FROM locked JOIN listed ON listed.organisation_id = locked.organisation_id AND listed.audit = locked.audit
     WHERE i.organisation_id = locked.organisation_id AND i.audit = locked.audit
     RETURNING i.organisation_id, i.audit, listed.code, listed.message
-  ), ${DECLINE_RETURNED}`;
+  ),`;
 
 const TOLD = `
   SELECT organisation_id AS "organisationId", merchant_id AS "merchantId", audit, late,
@@ -75,13 +91,24 @@ const TOLD = `
   FROM declined`;
 
 /** Debits and standalone credits that came back. */
-export const RETURN_ITEMS: Statement = { name: 'return-items', text: `WITH ${RETURNED} ${TOLD}` };
+export const RETURN_ITEMS: Statement = {
+  name: 'return-items',
+  text: `WITH ${LIST_ITEMS} ${LOCK_LISTED}
+${RETURN_LOCKED} ${DECLINE_RETURNED} ${TOLD}`,
+  spread: `WITH ${LIST_ITEMS} ${LOCK_LISTED_OF_ONE}
+${RETURN_LOCKED} ${DECLINE_RETURNED_ELSEWHERE} ${TOLD}`,
+};
 
 /** Refunds that came back: the amount can be refunded again. Never in one statement with their targets. */
 export const RETURN_REFUNDS: Statement = {
   name: 'return-refunds',
   text: `
-    WITH ${RETURNED}, ${RELEASE_DECLINED}
+    WITH ${LIST_ITEMS} ${LOCK_LISTED}
+${RETURN_LOCKED} ${DECLINE_RETURNED}, ${RELEASE_DECLINED}
+    ${TOLD}`,
+  spread: `
+    WITH ${LIST_ITEMS} ${LOCK_LISTED_OF_ONE}
+${RETURN_LOCKED} ${DECLINE_RETURNED_ELSEWHERE}, ${RELEASE_DECLINED}
     ${TOLD}`,
 };
 

@@ -103,8 +103,15 @@ async function decline(
   const listed = returns.map(({ organisationId, audit, code }) => {
     return { organisationId, audit, code, message: RETURN_MEANINGS[code] ?? 'Returned' };
   });
-  const { rows } = await connection.query<Declined>(statement, [...calendar, ...LISTED.encode(listed)]);
-  return rows;
+  const declined: Declined[] = [];
+  // One organisation after the other, in the order in which everybody does it: a file may have items of several.
+  for (const organisationId of [...new Set(listed.map((one) => one.organisationId))].toSorted(
+    (a, b) => a - b,
+  )) {
+    const ofOne = LISTED.encode(listed.filter((one) => one.organisationId === organisationId));
+    declined.push(...(await connection.query<Declined>(statement, [...calendar, ...ofOne])).rows);
+  }
+  return declined;
 }
 
 export interface Matched {

@@ -67,3 +67,9 @@ export const FORGET_EVENTS: Statement = {
   name: 'forget-events',
   text: `SELECT forget_events($1) AS emptied`,
 };
+
+/** Where organisations are spread over servers: events wait for those that have their transactions, from now on. */
+export const WAIT_FOR_SERVERS: Statement = {
+  name: '',
+  text: `UPDATE event_sequencer SET spread = true WHERE NOT spread`,
+};

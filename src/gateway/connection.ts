@@ -1,5 +1,6 @@
 // The database that the settings name: somebody's PostgreSQL, or the one that comes with the gateway.
 
+import { checkServerOfCluster } from '../admin/distribution.js';
 import {
   EmbeddedPostgresError,
   hasDatabase,
@@ -141,6 +142,7 @@ async function checkServer(url: string): Promise<string[]> {
     // Both commits of a payment must survive a crash of the server.
     if (server.fsync !== 'on')
       throw new SettingsError('DATABASE_URL: this server runs with fsync off and may lose payments');
+    await checkServerOfCluster(database);
     return server.standbys > 0 && server.synchronousStandbys === '' ? [UNSAFE_STANDBYS] : [];
   } catch (error) {
     if (error instanceof SettingsError) throw error;

@@ -2,6 +2,7 @@
 import cluster from 'node:cluster';
 import { mkdir } from 'node:fs/promises';
 import type { Logger } from 'pino';
+import { checkEngine } from '../admin/distribution.js';
 import type { Certificate } from '../http/certificate.js';
 import { givePen, JournalPen } from '../journal/pen.js';
 import { Database } from '../postgres/database.js';
@@ -163,6 +164,7 @@ async function prepareDatabase(settings: Settings, logins: Logins, log: Logger):
   await within(logins.migrating, async (database) => {
     await checkKey(settings, database);
     const { applied, sealedUsers } = await migrateDatabase(settings, database);
+    await checkEngine(database);
     for (const name of applied) log.info({ migration: name }, 'migration applied');
     if (sealedUsers.length > 0) log.info({ users: sealedUsers }, 'users of an earlier release sealed');
   });

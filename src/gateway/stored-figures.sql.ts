@@ -16,6 +16,12 @@ export const IN_DOUBT_FIGURES: Statement = {
       SELECT acquirer, reversing, created_at FROM transaction
       WHERE resolve_at IS NOT NULL AND status = 'unknown' ORDER BY resolve_at LIMIT $1) due
     GROUP BY acquirer`,
+  spread: `
+    SELECT acquirer, count(*)::integer AS count, (count(*) FILTER (WHERE reversing))::integer AS reversing,
+      (extract(epoch FROM gateway_now() - min(created_at)))::float8 AS "oldestSeconds"
+    FROM (
+      SELECT acquirer, reversing, created_at FROM transactions_in_doubt($1::integer) ORDER BY resolve_at LIMIT $1) due
+    GROUP BY acquirer`,
 };
 
 export const WEBHOOK_FIGURES: Statement = {

@@ -24,6 +24,8 @@ export interface BatcherOptions<Entry> {
   readonly lanes: number;
   /** Entries with the same key never share a batch: a statement can change a row only once. */
   readonly exclusiveKey?: (entry: Entry) => string;
+  /** Where it says that organisations are not to be mixed, each batch is one organisation's. */
+  readonly database?: { readonly mixesOrganisations: boolean };
 }
 
 export class Batcher<Entry extends Owned, Result> {
@@ -62,7 +64,8 @@ export class Batcher<Entry extends Owned, Result> {
   #nextBatch(): Waiting<Entry, Result>[] {
     const batch: Waiting<Entry, Result>[] = [];
     const keys = new Set<string>();
-    const { maxBatch } = this.options;
+    const { maxBatch, database } = this.options;
+    if (database?.mixesOrganisations === false) return this.#nextOfOne();
     for (let before = -1; before < batch.length && batch.length < maxBatch && this.#waiting.size > 0; ) {
       before = batch.length;
       const share = Math.ceil((maxBatch - before) / this.#waiting.size);
@@ -74,6 +77,17 @@ export class Batcher<Entry extends Owned, Result> {
         this.#waiting.delete(organisationId);
         if (rest.length > 0) this.#waiting.set(organisationId, rest);
       }
+    }
+    return batch;
+  }
+
+  #nextOfOne(): Waiting<Entry, Result>[] {
+    const batch: Waiting<Entry, Result>[] = [];
+    for (const [organisationId, line] of this.#waiting) {
+      const rest = this.#take(line, this.options.maxBatch, batch, new Set());
+      this.#waiting.delete(organisationId);
+      if (rest.length > 0) this.#waiting.set(organisationId, rest);
+      break;
     }
     return batch;
   }

@@ -1,5 +1,6 @@
 // The connection to PostgreSQL: statements, transactions, and telling "gone" from "refused". Only this folder knows the driver.
 import pg from 'pg';
+import { constraintIn } from './distributed.js';
 import { Pool, type PoolFigures } from './pool.js';
 import { type Session, SilentServer } from './session.js';
 import type { Rows, Statement } from './statement.js';
@@ -91,6 +92,21 @@ function isUnavailable(error: unknown): boolean {
 
 function isServerGone(error: unknown): boolean {
   return !(error instanceof pg.DatabaseError) || /^(08|57P|58|25006)/.test(error.code ?? '');
+}
+
+/** It is another server of the cluster that does not answer: this one, and the other organisations, are well. */
+function isElsewhere(error: unknown, { engine, unconfirmed }: Session): boolean {
+  return engine === 'citus' && (unconfirmed || error instanceof pg.DatabaseError);
+}
+
+/** Another server was lost while it took part in a transaction, which was given up: Citus has no state of its own for that. */
+function isLostElsewhere(error: unknown, { engine }: Session): boolean {
+  return engine === 'citus' && (error as { code?: string }).code === 'XX000';
+}
+
+function nameConstraint(error: Error & { constraint?: string }): void {
+  const named = constraintIn(error.message);
+  if (named !== undefined) error.constraint = named;
 }
 
 /** Refused for what the statement says or meets, and the session is as good as before. */
@@ -214,6 +230,14 @@ export class Database implements Queryable {
     return new Database(this.url, { sharing: this });
   }
 
+  /**
+   * Whether one statement may be about several organisations: the one place where that is decided. Where organisations are spread over
+   * several servers it would visit all of them. Not known before the first session: then none are mixed.
+   */
+  get mixesOrganisations(): boolean {
+    return this.#pool.engine === 'postgresql';
+  }
+
   get figures(): PoolFigures {
     return this.#pool.figures;
   }
@@ -240,13 +264,15 @@ export class Database implements Queryable {
     try {
       const result = await session.run<Row>(statement, values);
       if (session.unreplicated) throw new Error('a commit was not confirmed by the standby');
+      if (session.unconfirmed) throw new Error('a commit was not confirmed by a server of the cluster');
       return result;
     } catch (error) {
       // Its own stack leads to the driver's socket, this one to who asked.
       Error.captureStackTrace(error as Error);
       if (!isHarmless(error)) session.broken = true;
-      if (!isUnavailable(error)) throw error;
-      if (isServerGone(error) && !session.givenUp) this.#pool.suspect();
+      if (session.engine === 'citus') nameConstraint(error as Error);
+      if (!isUnavailable(error) && !isLostElsewhere(error, session)) throw error;
+      if (isServerGone(error) && !session.givenUp && !isElsewhere(error, session)) this.#pool.suspect();
       const unavailable = new DatabaseUnavailable(session.failure ?? error);
       if (unavailable.diskFull) this.#onDiskFull?.();
       throw unavailable;

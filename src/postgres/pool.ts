@@ -1,5 +1,6 @@
 // Sessions that are used again and again, by one statement or one transaction at a time.
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Engine } from './distributed.js';
 import { Servers, type SessionHolder } from './servers.js';
 import { type Session, type SessionOptions, SilentServer } from './session.js';
 
@@ -49,6 +50,11 @@ export class Pool implements SessionHolder {
     private readonly options: PoolOptions,
   ) {
     this.#servers = Servers.join(url, this);
+  }
+
+  /** Undefined before this process had a session on the server. */
+  get engine(): Engine | undefined {
+    return this.#servers.engine;
   }
 
   get figures(): PoolFigures {

@@ -1,6 +1,7 @@
 // Finds the primary among the servers that an address names, and keeps every session of this process on it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ServerAddress, serversOf } from './database-url.js';
+import type { Engine } from './distributed.js';
 import { Session, type SessionOptions, UnfitServer } from './session.js';
 
 /** Whoever holds sessions. */
@@ -25,6 +26,8 @@ export class Servers {
   #primary: ServerAddress | undefined;
   #finding: Promise<ServerAddress> | undefined;
   #timeline = 0;
+  /** Undefined before the first session. */
+  engine: Engine | undefined;
 
   private constructor(private readonly url: string) {
     this.#addresses = serversOf(url);
@@ -69,6 +72,7 @@ export class Servers {
 
   async #openAt({ url }: ServerAddress, options: SessionOptions): Promise<Session> {
     const session = await Session.open(url, options);
+    this.engine = session.engine;
     if (session.timeline < this.#timeline) {
       session.end();
       throw new UnfitServer('the server is a former primary; another one has taken over', true);

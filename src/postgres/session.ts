@@ -2,8 +2,9 @@
 // that may forget what it has committed are refused.
 import type { Socket } from 'node:net';
 import pg from 'pg';
+import { adapted, type Engine } from './distributed.js';
 import { type Descriptions, Execution, isExecutable } from './execution.js';
-import { CHECK_SESSION } from './session.sql.js';
+import { CHECK_SESSION, PLAN_BY_VALUES } from './session.sql.js';
 import type { Rows, Statement } from './statement.js';
 
 /** A server that must not be used. */
@@ -40,8 +41,11 @@ interface Checked {
   readonly synchronousCommit: string;
   readonly planCacheMode: string;
   readonly timeline: number;
+  readonly isCitus: boolean;
 }
 
+/** Of Citus, which only warns where a commit was decided and one of its servers does not answer. */
+const UNCONFIRMED = ['FinishRemoteTransactionCommit', 'ReportConnectionError', 'ReportResultError'];
 const GOODBYE_LIMIT_MS = 1_000;
 const DURABLE = ['on', 'remote_apply'];
 const POOLER =
@@ -50,6 +54,7 @@ const POOLER =
 export class Session {
   /** Counts up with each failover. */
   timeline = 0;
+  engine: Engine = 'postgresql';
   /** A statement is under way, and has been for so many looks. */
   busy = false;
   silentFor = 0;
@@ -62,6 +67,8 @@ export class Session {
   failure: Error | undefined;
   /** The server committed, and then did not wait for its standby. */
   unreplicated = false;
+  /** One of the servers that rows are spread over was told to commit, and has not said that it did. */
+  unconfirmed = false;
   readonly #descriptions: Descriptions = new Map();
 
   private constructor(readonly client: pg.Client) {
@@ -72,6 +79,7 @@ export class Session {
     // Told by the routine, since the words are in the server's language.
     client.on('notice', ({ routine }) => {
       if (routine === 'SyncRepWaitForLSN') this.unreplicated = true;
+      if (UNCONFIRMED.includes(routine ?? '')) this.unconfirmed = true;
     });
   }
 
@@ -89,6 +97,10 @@ export class Session {
       const checking = { text: CHECK_SESSION, query_timeout: options.connectLimitMs };
       const { rows } = await client.query<Checked>(checking);
       session.timeline = check(rows[0] as Checked, client, options);
+      if (rows[0]?.isCitus) {
+        session.engine = 'citus';
+        await client.query(PLAN_BY_VALUES);
+      }
       return session;
     } catch (error) {
       session.end();
@@ -98,9 +110,10 @@ export class Session {
 
   /** Resolves when it is committed. */
   run<Row>(statement: Statement, values: readonly unknown[]): Promise<Rows<Row>> {
-    if (!isExecutable(statement, values)) return this.#runByDriver(statement, values);
+    const sent = this.engine === 'citus' ? adapted(statement, values) : statement;
+    if (!isExecutable(sent, values)) return this.#runByDriver(sent, values);
     return new Promise((resolve, reject) => {
-      this.client.query(new Execution(statement, values, this.#descriptions, { resolve, reject }));
+      this.client.query(new Execution(sent, values, this.#descriptions, { resolve, reject }));
     });
   }
 

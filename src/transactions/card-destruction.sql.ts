@@ -1,11 +1,7 @@
 import type { Statement } from '../postgres/database.js';
-import { ENDS_AT, FOR_LIFE, HAS_CARD, LIFE } from './card-life.sql.js';
+import { A_WHILE } from './card-ends.sql.js';
+import { HAS_CARD } from './card-life.sql.js';
 
-/**
- * Everything is looked at as it was a while ago: by then a claim that was still allowed is committed, also one of a process whose
- * clock is a little behind.
- */
-const A_WHILE = `interval '10 minutes'`;
 const A_WHILE_AGO = `(SELECT gateway_now() - ${A_WHILE})`;
 
 /** Whoever has this lock destroys cards, and nobody else does. */
@@ -52,6 +48,36 @@ const SEEN = `SELECT (SELECT count(*) FROM page) = $3 AS more, ${CARDS}`;
 /** Its end. */
 const FURTHEST = `(SELECT created_at, audit FROM page ORDER BY created_at DESC, audit DESC LIMIT 1) furthest`;
 
+/** Of a row `t`: which card to judge because of it. Behind it what that says of its target. */
+const CARD_TO_JUDGE = `
+        CASE
+          WHEN t.has_card AND NOT (t.transaction_type = 'purchase' AND t.status = 'approved' AND t.voided_by IS NULL
+            AND t.refunded_cents < t.amount_cents AND NOT EXISTS (SELECT 1 FROM token
+              WHERE token.organisation_id = $1 AND token.id = t.token_id AND token.deleted_at IS NOT NULL OFFSET 0)) THEN t.audit
+          WHEN t.transaction_type = 'completion' THEN t.target_audit`;
+
+const OR_OF_REFUND = `WHEN t.transaction_type = 'refund' THEN t.target_audit
+        END AS card`;
+
+/** The page behind `place`, as `t` and `target`, up to what stands between the two. */
+const FIRST_PAGE_UP_TO = `
+      FROM place CROSS JOIN LATERAL (
+        SELECT created_at, audit, transaction_type, status, voided_by, refunded_cents, amount_cents, token_id, target_audit,
+          ${HAS_CARD} AS has_card
+        FROM transaction
+        WHERE organisation_id = $1 AND merchant_id = $2 AND created_at > '-infinity'
+          AND (created_at, audit) > (place.first_at, place.first_audit) AND created_at <=`;
+
+const AND_TARGETS = `
+        ORDER BY created_at, audit LIMIT $3
+      ) t LEFT JOIN transaction target ON target.organisation_id = $1 AND target.audit = t.target_audit`;
+
+const FIRST_MOVED = `moved AS (
+      UPDATE card_review SET first_at = furthest.created_at, first_audit = furthest.audit FROM ${FURTHEST}
+      WHERE organisation_id = $1 AND merchant_id = $2
+    )
+    ${SEEN}`;
+
 /**
  * The first look at every transaction, of the merchant ($1, $2), a page ($3) further. Judged is what may end before it can be refunded
  * no more. Nearly all are approved purchases, of which there is nothing to judge yet; what was refunded in full, or paid with a token
@@ -63,28 +89,20 @@ export const FIRST_LOOK_AT_CARDS: Statement = {
     WITH place AS (
       SELECT first_at, first_audit FROM card_review WHERE organisation_id = $1 AND merchant_id = $2
     ), page AS MATERIALIZED (
-      SELECT t.created_at, t.audit,
-        CASE
-          WHEN t.has_card AND NOT (t.transaction_type = 'purchase' AND t.status = 'approved' AND t.voided_by IS NULL
-            AND t.refunded_cents < t.amount_cents AND NOT EXISTS (SELECT 1 FROM token
-              WHERE token.organisation_id = $1 AND token.id = t.token_id AND token.deleted_at IS NOT NULL OFFSET 0)) THEN t.audit
-          WHEN t.transaction_type = 'completion' THEN t.target_audit
+      SELECT t.created_at, t.audit,${CARD_TO_JUDGE}
           WHEN target.transaction_type = 'completion' THEN target.target_audit
-          WHEN t.transaction_type = 'refund' THEN t.target_audit
-        END AS card
-      FROM place CROSS JOIN LATERAL (
-        SELECT created_at, audit, transaction_type, status, voided_by, refunded_cents, amount_cents, token_id, target_audit,
-          ${HAS_CARD} AS has_card
-        FROM transaction
-        WHERE organisation_id = $1 AND merchant_id = $2 AND created_at > '-infinity'
-          AND (created_at, audit) > (place.first_at, place.first_audit) AND created_at <= ${A_WHILE_AGO}
-        ORDER BY created_at, audit LIMIT $3
-      ) t LEFT JOIN transaction target ON target.organisation_id = $1 AND target.audit = t.target_audit
-    ), moved AS (
-      UPDATE card_review SET first_at = furthest.created_at, first_audit = furthest.audit FROM ${FURTHEST}
-      WHERE organisation_id = $1 AND merchant_id = $2
-    )
-    ${SEEN}`,
+          ${OR_OF_REFUND}${FIRST_PAGE_UP_TO} ${A_WHILE_AGO}${AND_TARGETS}
+    ), ${FIRST_MOVED}`,
+  spread: `
+    WITH place AS MATERIALIZED (
+      SELECT first_at, first_audit, ${A_WHILE_AGO} AS until FROM card_review WHERE organisation_id = $1 AND merchant_id = $2
+    ), looked AS MATERIALIZED (
+      SELECT t.*, target.transaction_type AS type_of_target, target.target_audit AS target_of_target${FIRST_PAGE_UP_TO} place.until${AND_TARGETS}
+    ), page AS MATERIALIZED (
+      SELECT t.created_at, t.audit,${CARD_TO_JUDGE}
+          WHEN t.type_of_target = 'completion' THEN t.target_of_target
+          ${OR_OF_REFUND} FROM looked t
+    ), ${FIRST_MOVED}`,
 };
 
 /** The last look, when what was paid then can be refunded no more. A completion leads to its preauthorisation, which has the card. */
@@ -185,76 +203,6 @@ export const LEAVE_CARDS_OF_DELETED_CUSTOMER: Statement = {
     SELECT organisation_id, merchant_id, id FROM token
     WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND deleted_at IS NOT NULL
     ON CONFLICT DO NOTHING`,
-};
-
-/**
- * Locks those of the transactions ($3) of a merchant ($1, $2) that have a card, with their completions: what is refunded on either from
- * now on finds no card, and what was begun before is seen by the statement that judges them. Nobody is waited for, and so
- * nobody waits for this one for long: returned are those that nobody else has locked.
- */
-export const LOCK_CARDS: Statement = {
-  name: 'lock-cards',
-  text: `
-    WITH card AS MATERIALIZED (
-      SELECT audit, completed_by FROM transaction
-      WHERE organisation_id = $1 AND audit = ANY ($3::integer[]) AND merchant_id = $2 AND ${HAS_CARD}
-      FOR NO KEY UPDATE SKIP LOCKED
-    ), completion AS MATERIALIZED (
-      SELECT t.audit FROM card JOIN transaction t ON t.organisation_id = $1 AND t.audit = card.completed_by
-      FOR NO KEY UPDATE OF t SKIP LOCKED
-    )
-    SELECT coalesce(array_agg(card.audit), '{}') AS cards FROM card
-    WHERE card.completed_by IS NULL OR card.completed_by IN (SELECT audit FROM completion)`,
-};
-
-/**
- * Judges the transactions ($3) of a merchant ($1, $2), of which some ($4) were locked for it, and destroys the cards with which nothing
- * can be done any more. What cannot be destroyed yet, and would not be looked at again, is held; so is what somebody else had locked.
- */
-export const DESTROY_ENDED_CARDS: Statement = {
-  name: 'destroy-ended-cards',
-  text: `
-    WITH moment AS MATERIALIZED (
-      SELECT gateway_now() AS present, gateway_now() - ${A_WHILE} AS past
-    ), card AS MATERIALIZED (
-      SELECT ${FOR_LIFE} FROM transaction
-      WHERE organisation_id = $1 AND audit = ANY ($4::integer[]) AND merchant_id = $2 AND ${HAS_CARD}
-    ), judged AS MATERIALIZED (
-      SELECT card.audit, ${ENDS_AT} AS ends_at, life.undecided, life.refundable_until,
-        merchant.card_days * interval '24 hours' AS card_days
-      FROM card JOIN merchant ON merchant.organisation_id = $1 AND merchant.id = $2${LIFE}
-    ), destroyed AS (
-      UPDATE transaction t SET payment_details_sealed = NULL, payment_details_key_version = NULL
-      FROM judged, moment
-      WHERE t.organisation_id = $1 AND t.audit = judged.audit AND judged.ends_at <= moment.past
-      RETURNING t.audit
-    ), to_hold AS MATERIALIZED (
-      SELECT judged.audit,
-        CASE WHEN judged.undecided THEN moment.present + interval '1 hour'
-          ELSE least(judged.ends_at + ${A_WHILE}, moment.present + interval '1 day') END AS look_at
-      FROM moment, judged LEFT JOIN card_review review ON review.organisation_id = $1 AND review.merchant_id = $2
-      WHERE judged.ends_at > moment.past
-        -- As long as it can be refunded, the last look is still to come: unless it has been there, with other days.
-        AND (judged.refundable_until IS NULL OR judged.refundable_until <= moment.past
-          OR judged.refundable_until - judged.card_days <= review.last_at)
-      UNION ALL
-      SELECT locked.audit, moment.present + interval '1 minute'
-      FROM moment, unnest($3::integer[]) locked(audit)
-      WHERE NOT EXISTS (SELECT 1 FROM card WHERE card.audit = locked.audit)
-        AND EXISTS (SELECT 1 FROM transaction t
-          WHERE t.organisation_id = $1 AND t.audit = locked.audit AND t.merchant_id = $2
-            AND t.payment_details_sealed IS NOT NULL AND t.card_mask IS NOT NULL)
-    ), held AS (
-      INSERT INTO card_held (organisation_id, merchant_id, audit, look_at) SELECT $1, $2, audit, look_at FROM to_hold
-      -- Everybody in the same order, so that two of these cannot wait for each other.
-      ORDER BY audit
-      ON CONFLICT (organisation_id, audit) DO UPDATE SET look_at = excluded.look_at
-    ), let_go AS (
-      DELETE FROM card_held USING unnest($3::integer[]) looked(audit)
-      WHERE card_held.organisation_id = $1 AND card_held.audit = looked.audit
-        AND NOT EXISTS (SELECT 1 FROM to_hold WHERE to_hold.audit = looked.audit)
-    )
-    SELECT (SELECT count(*) FROM destroyed)::integer AS destroyed`,
 };
 
 /** The merchant's turn is over: it comes again at once where there was more to look at ($3), later otherwise. */

@@ -6,18 +6,17 @@ import {
   ADD_CARD_REVIEWS,
   CARDS_OF_DELETED_CUSTOMER,
   CARDS_REVIEWED,
-  DESTROY_ENDED_CARDS,
   FIRST_LOOK_AT_CARDS,
   LAST_LOOK_AT_CARDS,
   LEAVE_CARDS_OF_DELETED_CUSTOMER,
   LOCK_CARD_DESTRUCTION,
-  LOCK_CARDS,
   LOOK_AT_CARDS_OF_DELETED_CUSTOMERS,
   LOOK_AT_HELD_CARDS,
   MEND_CARD_REVIEWS,
   NEXT_CARD_REVIEW,
   POSTPONE_CARD_REVIEW,
 } from './card-destruction.sql.js';
+import { DESTROY_ENDED_CARDS, LOCK_CARDS } from './card-ends.sql.js';
 import type { Clock } from './clock.js';
 
 /** How many rows each look of a turn sees: some milliseconds of PostgreSQL's time. */

@@ -30,6 +30,19 @@ const WITH_OPERATIONS = `
         WHERE refund.organisation_id = card.organisation_id AND refund.merchant_id = card.merchant_id
           AND refund.target_audit = card.completed_by AND refund.transaction_type = 'refund'`;
 
+/** The same where transactions are on other servers: by functions, each of which asks one of them. */
+const WITH_OPERATIONS_ELSEWHERE = `
+        SELECT card.transaction_type, card.status, card.created_at, card.amount_cents, card.refunded_cents, card.completed_by,
+          card.voided_by, card.completable_until, card.voidable_until, card.bank_account
+        UNION ALL
+        SELECT ${TARGET} FROM transactions_at(ARRAY[card.organisation_id], ARRAY[card.completed_by])
+        UNION ALL
+        SELECT ${TARGET} FROM operations_on(card.organisation_id, card.merchant_id, card.audit)
+        WHERE transaction_type = 'refund' AND 0 < card.refunded_cents
+        UNION ALL
+        SELECT ${TARGET} FROM operations_on(card.organisation_id, card.merchant_id, card.completed_by)
+        WHERE transaction_type = 'refund'`;
+
 /**
  * The customer has asked to be forgotten. What can only be refunded is not kept for that. Asked row by row (`OFFSET 0`): to read all
  * the tokens of an organisation first would take longer.
@@ -41,11 +54,7 @@ const CUSTOMER_DELETED = `EXISTS (
             WHERE customer.organisation_id = token.organisation_id AND customer.id = token.customer_id)
         OFFSET 0)`;
 
-/**
- * Joined to `card` (rows with `FOR_LIFE`) and `merchant`, its own: whether anything is undecided, and until when anything can be done
- * with it. The rules are asked at the beginning of time: what they would allow then they allow until the time of theirs.
- */
-export const LIFE = `
+const UNTIL_WHEN = `
     CROSS JOIN LATERAL (
       SELECT
         bool_or(target.status IN ('unknown', 'pending') OR (target.status = 'approved' AND target.voided_by IS NOT NULL))
@@ -55,7 +64,16 @@ export const LIFE = `
         max(target.created_at + merchant.card_days * interval '24 hours')
           FILTER (WHERE ${REFUNDABLE.sql} AND ${MOST_REFUNDABLE.sql} > 0 AND NOT ${CUSTOMER_DELETED}) AS refundable_until
       FROM (SELECT '-infinity'::timestamptz AS created_at, '-infinity'::timestamptz AS refundable_from) asked,
-        LATERAL (${WITH_OPERATIONS}) target
+        LATERAL (`;
+
+/**
+ * Joined to `card` (rows with `FOR_LIFE`) and `merchant`, its own: whether anything is undecided, and until when anything can be done
+ * with it. The rules are asked at the beginning of time: what they would allow then they allow until the time of theirs.
+ */
+export const LIFE = `${UNTIL_WHEN}${WITH_OPERATIONS}) target
+    ) life`;
+
+export const LIFE_ELSEWHERE = `${UNTIL_WHEN}${WITH_OPERATIONS_ELSEWHERE}) target
     ) life`;
 
 /** Of `life`. */

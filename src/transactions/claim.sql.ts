@@ -174,29 +174,47 @@ export const ASKED_BY_OPERATORS = columns<OperatorsClaim>(
   { after: ASKED_OF_TARGETS.last },
 );
 
-const INSERT_ALLOWED = `asked AS (
+const ASKED_PAST_FENCES = `asked AS (
       SELECT organisation_id, audit, merchant_id, target_audit, amount_cents, to_timestamp(created_ms / 1000) AS created_at,
         to_timestamp(refundable_from_ms / 1000) AS refundable_from, transaction_type, correlation_id, reference, currency, kvps,
         decisions::json AS decisions, decode(attestation, 'base64') AS attestation, user_id
       FROM ${ASKED_OF_TARGETS.rows}
       WHERE ${PAST_EVERY_FENCE}
-    ), allowed AS (
+    )`;
+
+/** Reads `asked`; behind it the rows of targets, and `ALLOWED`. */
+const ASKED_AND_TARGETS = `
       SELECT asked.*, target.amount_cents AS target_amount_cents, target.currency AS target_currency,
         target.acquirer, target.card_mask, target.card_type, target.bank_account, target.token_id
-      FROM asked JOIN transaction target
+      FROM asked JOIN`;
+
+const ALLOWED = `target
         ON target.organisation_id = asked.organisation_id AND target.audit = asked.target_audit
         AND target.merchant_id = asked.merchant_id
-      WHERE CASE asked.transaction_type
-          WHEN 'refund' THEN ${REFUNDABLE.sql}
+      WHERE CASE
+          WHEN asked.transaction_type = 'refund' THEN ${REFUNDABLE.sql}
             AND target.currency = asked.currency
             AND asked.amount_cents <= ${MOST_REFUNDABLE.sql}
-          WHEN 'completion' THEN ${COMPLETABLE.sql}
+          WHEN asked.transaction_type = 'completion' THEN ${COMPLETABLE.sql}
             AND target.currency = asked.currency
             AND asked.amount_cents <= ${MOST_COMPLETABLE.sql}
-          WHEN 'void' THEN ${VOIDABLE.sql}
-        END
+          WHEN asked.transaction_type = 'void' THEN ${VOIDABLE.sql}
+        END`;
+
+const LOCK_ALLOWED = `${ASKED_PAST_FENCES}, allowed AS (${ASKED_AND_TARGETS} transaction ${ALLOWED}
       FOR NO KEY UPDATE OF target
-    ), inserted AS (
+    )`;
+
+/** Where organisations are spread over servers: rows are locked there, and joined with what is asked here. */
+const LOCK_ALLOWED_ELSEWHERE = `${ASKED_PAST_FENCES}, locked AS (
+      SELECT organisation_id, audit, merchant_id, transaction_type, status, amount_cents, refunded_cents, completed_cents, currency,
+        acquirer, card_mask, card_type, bank_account, token_id, completed_by, voided_by, completable_until, voidable_until, created_at
+      FROM transaction WHERE organisation_id = ($3::integer[])[1] AND audit = ANY ($6::integer[])
+      ORDER BY audit FOR NO KEY UPDATE
+    ), allowed AS (${ASKED_AND_TARGETS} locked ${ALLOWED}
+    )`;
+
+const INSERT_ALLOWED = `inserted AS (
       INSERT INTO transaction (organisation_id, audit, merchant_id, target_audit, amount_cents, created_at,
         transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, bank_account, token_id, kvps,
         pricing, prepared, attestation, user_id)
@@ -213,12 +231,10 @@ const INSERT_ALLOWED = `asked AS (
 
 const RESERVE_ON_TARGETS = `
     UPDATE transaction target SET
-      refunded_cents = CASE inserted.transaction_type
-        WHEN 'refund' THEN target.refunded_cents + inserted.amount_cents ELSE target.refunded_cents END,
-      completed_cents = CASE inserted.transaction_type
-        WHEN 'completion' THEN inserted.amount_cents ELSE target.completed_cents END,
-      completed_by = CASE inserted.transaction_type WHEN 'completion' THEN inserted.audit ELSE target.completed_by END,
-      voided_by = CASE inserted.transaction_type WHEN 'void' THEN inserted.audit ELSE target.voided_by END
+      refunded_cents = CASE WHEN inserted.transaction_type = 'refund' THEN target.refunded_cents + inserted.amount_cents ELSE target.refunded_cents END,
+      completed_cents = CASE WHEN inserted.transaction_type = 'completion' THEN inserted.amount_cents ELSE target.completed_cents END,
+      completed_by = CASE WHEN inserted.transaction_type = 'completion' THEN inserted.audit ELSE target.completed_by END,
+      voided_by = CASE WHEN inserted.transaction_type = 'void' THEN inserted.audit ELSE target.voided_by END
     FROM inserted
     WHERE target.organisation_id = inserted.organisation_id AND target.audit = inserted.target_audit
     RETURNING inserted.organisation_id AS "organisationId", inserted.audit, inserted.amount_cents AS "amountCents",
@@ -233,17 +249,24 @@ const RESERVE_ON_TARGETS = `
 export const CLAIM_TARGETED: Statement = {
   name: 'claim-targeted',
   text: `
-    WITH ${INSERT_ALLOWED}${RESERVE_ON_TARGETS}`,
+    WITH ${LOCK_ALLOWED}, ${INSERT_ALLOWED}${RESERVE_ON_TARGETS}`,
+  spread: `
+    WITH ${LOCK_ALLOWED_ELSEWHERE}, ${INSERT_ALLOWED}${RESERVE_ON_TARGETS}`,
 };
+
+/** Reads `inserted`. */
+const JOURNAL_ORDERED = `journalled AS (${INTO_JOURNAL_OF_OPERATORS}
+      SELECT inserted.organisation_id, inserted.merchant_id, ordered.actor, 'transaction.' || inserted.transaction_type,
+        inserted.audit, inserted.correlation_id, ordered.detail, ordered.address, decode(ordered.mark, 'base64')
+      FROM inserted JOIN ${ASKED_BY_OPERATORS.rows}
+        ON ordered.organisation_id = inserted.organisation_id AND ordered.audit = inserted.audit
+    )`;
 
 /** The same, and the journal is told which operator has asked for what, and why. */
 export const CLAIM_TARGETED_BY_OPERATORS: Statement = {
   name: 'claim-targeted-by-operators',
   text: `
-    WITH ${INSERT_ALLOWED}, journalled AS (${INTO_JOURNAL_OF_OPERATORS}
-      SELECT inserted.organisation_id, inserted.merchant_id, ordered.actor, 'transaction.' || inserted.transaction_type,
-        inserted.audit, inserted.correlation_id, ordered.detail, ordered.address, decode(ordered.mark, 'base64')
-      FROM inserted JOIN ${ASKED_BY_OPERATORS.rows}
-        ON ordered.organisation_id = inserted.organisation_id AND ordered.audit = inserted.audit
-    )${RESERVE_ON_TARGETS}`,
+    WITH ${LOCK_ALLOWED}, ${INSERT_ALLOWED}, ${JOURNAL_ORDERED}${RESERVE_ON_TARGETS}`,
+  spread: `
+    WITH ${LOCK_ALLOWED_ELSEWHERE}, ${INSERT_ALLOWED}, ${JOURNAL_ORDERED}${RESERVE_ON_TARGETS}`,
 };

@@ -44,8 +44,9 @@ export class Claims {
   constructor(
     private readonly database: Database,
     private readonly process: { readonly id: number },
-    options: BatchOptions,
+    batches: BatchOptions,
   ) {
+    const options = { ...batches, database };
     this.#direct = new Batcher((claims) => this.#claimDirect(claims), options);
     this.#holders = new Batcher((claims) => this.#holdersOf(claims), options);
     this.#targeted = new Batcher((claims) => this.#claimTargeted(claims), {

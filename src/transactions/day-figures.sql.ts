@@ -25,35 +25,46 @@ const CODE_OF_NEW = `CASE WHEN status IN ('unknown', 'pending') THEN '' WHEN sta
 const CODE_OF_EARLIER = `CASE WHEN earlier IN ('unknown', 'pending') THEN '' WHEN earlier = 'approved' AND status_now = 'declined' THEN '00'
         ELSE code_now END`;
 
-/** Of the transaction that an event is about. Row by row (`OFFSET 0`): a plan for many would read all that are stored. */
-const MADE = `
+/** Of the transaction that an event is about. Behind it where it is read from, and `TOLD_OF`. */
+const MADE_AS = `
       SELECT date_bin('1 minute', t.created_at, 'epoch') AS minute, t.created_at, t.currency, t.transaction_type, t.acquirer,
         t.amount_cents, t.status AS status_now,
         CASE WHEN t.bank_account IS NULL THEN coalesce(t.card_type, '') ELSE 'bankaccount' END AS method,
         left(coalesce(t.response_code, ''), 32) AS code_now
-      FROM transaction t WHERE t.organisation_id = told.organisation_id AND t.audit = told.audit OFFSET 0`;
+      FROM`;
+
+const TOLD_OF = `t WHERE t.organisation_id = told.organisation_id AND t.audit = told.audit`;
+
+/** Row by row (`OFFSET 0`): a plan for many would read all that are stored. */
+const MADE = `${MADE_AS} transaction ${TOLD_OF} OFFSET 0`;
+
+const MADE_OF_STORED = `${MADE_AS} stored ${TOLD_OF}`;
+
+/** Where organisations are spread over servers: those that the events are about, read beforehand. */
+const STORED = `stored AS MATERIALIZED (
+      SELECT t.* FROM (
+        SELECT array_agg(organisation_id) AS organisations, array_agg(audit) AS audits FROM taken
+        WHERE type = 'directdebit.returned' OR type LIKE 'transaction.%') asked,
+        transactions_at(asked.organisations, asked.audits) t
+    ), `;
 
 /** A first event that decides: there is nothing before it, and what comes after it says so by its type. */
 const DECIDES_AT_ONCE = `version = 1 AND type IN ('transaction.approved', 'transaction.declined', 'transaction.error')`;
 
-/**
- * Counts the events of days $1, after position $2 and up to $3, so many at most ($4), and says how far it came. An event takes its
- * transaction out from under the status that it was counted under, if it was, and puts it under the new one. What has undone an
- * approval says so by its type; what else comes before another status is in `figures_undecided`. Nearly all are decided at once:
- * those are added up before anything else is done with them.
- */
-export const COUNT_EVENTS: Statement = {
-  name: 'count-events',
-  text: `
+const TAKE_EVENTS = `
     WITH taken AS MATERIALIZED (
       SELECT position, created_at, organisation_id, merchant_id, subject AS audit, version, type FROM event_feed
       WHERE slot = ANY ($1::smallint[]) AND position > $2::bigint AND position <= $3::bigint ORDER BY position LIMIT $4
-    ), decided AS (
+    ), `;
+
+const COUNT_AT_ONCE = `decided AS (
       SELECT organisation_id, merchant_id, minute, currency, transaction_type, status, acquirer, method,
         ${CODE_OF_NEW} AS response_code, count(*) AS count, sum(amount_cents) AS cents
       FROM (
         SELECT told.organisation_id, told.merchant_id, split_part(told.type, '.', 2) AS status, made.*
-        FROM taken told CROSS JOIN LATERAL (${MADE}) made
+        FROM taken told CROSS JOIN LATERAL (`;
+
+const COUNT_CHANGED = `) made
         WHERE ${DECIDES_AT_ONCE}) first
       GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
     ), told AS MATERIALIZED (
@@ -66,7 +77,9 @@ export const COUNT_EVENTS: Statement = {
       SELECT told.organisation_id, told.merchant_id, told.audit, told.status, made.*,
         coalesce(lag(told.status) OVER of_subject, before.status, CASE WHEN told.undoes THEN 'approved' END) AS earlier,
         lead(told.status) OVER of_subject IS NULL AS last
-      FROM told CROSS JOIN LATERAL (${MADE}) made
+      FROM told CROSS JOIN LATERAL (`;
+
+const ADD_UP = `) made
       LEFT JOIN LATERAL (
         SELECT u.status FROM figures_undecided u
         WHERE u.organisation_id = told.organisation_id AND u.audit = told.audit OFFSET 0) before ON true
@@ -117,7 +130,18 @@ export const COUNT_EVENTS: Statement = {
     UPDATE figures_progress SET
       position = CASE WHEN page.all_taken THEN $3::bigint ELSE page.position END,
       counted_until = CASE WHEN page.all_taken THEN gateway_now() ELSE page.created_at END
-    FROM page RETURNING page.all_taken AS "allTaken"`,
+    FROM page RETURNING page.all_taken AS "allTaken"`;
+
+/**
+ * Counts the events of days $1, after position $2 and up to $3, so many at most ($4), and says how far it came. An event takes its
+ * transaction out from under the status that it was counted under, if it was, and puts it under the new one. What has undone an
+ * approval says so by its type; what else comes before another status is in `figures_undecided`. Nearly all are decided at once:
+ * those are added up before anything else is done with them.
+ */
+export const COUNT_EVENTS: Statement = {
+  name: 'count-events',
+  text: `${TAKE_EVENTS}${COUNT_AT_ONCE}${MADE}${COUNT_CHANGED}${MADE}${ADD_UP}`,
+  spread: `${TAKE_EVENTS}${STORED}${COUNT_AT_ONCE}${MADE_OF_STORED}${COUNT_CHANGED}${MADE_OF_STORED}${ADD_UP}`,
 };
 
 /** From when on figures are kept: whole days of the server's clock. It never goes back: what is gone is not counted anew. */

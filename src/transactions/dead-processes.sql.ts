@@ -1,5 +1,5 @@
 import type { Statement } from '../postgres/database.js';
-import { IN_DOUBT } from './status.sql.js';
+import { IN_DOUBT, IN_DOUBT_OF_ONE } from './status.sql.js';
 
 /** Presumably dead ones; never the one that asks. Those unseen for an hour will not claim under their leases again. */
 export const DEAD_PROCESSES: Statement = {
@@ -16,6 +16,18 @@ export const LEASES_OF_PROCESS: Statement = {
     WHERE process_id = $1`,
 };
 
+const PRESUMED_DEAD = `SELECT id FROM process p WHERE p.id = $2 AND p.seen_at < now() - $1 * interval '1 millisecond'`;
+
+/** Behind it the question whether the process is dead, and `UNLOCKED`. */
+const LEFT = `doubt AS (
+      SELECT organisation_id, audit FROM transaction
+      WHERE organisation_id = $3 AND audit BETWEEN $4 AND $5 AND status = 'unknown' AND resolve_at IS NULL
+        AND EXISTS`;
+
+const UNLOCKED = `
+      FOR UPDATE SKIP LOCKED
+    )`;
+
 /**
  * What a presumably dead process left in doubt under one lease is handed to the resolver. One lease at a time, named by
  * constants: joined with the leases, a plan might read every transaction there is. What somebody has locked is left to
@@ -24,12 +36,10 @@ export const LEASES_OF_PROCESS: Statement = {
 export const HAND_OVER_IN_DOUBT: Statement = {
   name: 'hand-over-in-doubt',
   text: `
-    WITH doubt AS (
-      SELECT organisation_id, audit FROM transaction
-      WHERE organisation_id = $3 AND audit BETWEEN $4 AND $5 AND status = 'unknown' AND resolve_at IS NULL
-        AND EXISTS (SELECT FROM process p WHERE p.id = $2 AND p.seen_at < now() - $1 * interval '1 millisecond')
-      FOR UPDATE SKIP LOCKED
-    ), ${IN_DOUBT}
+    WITH ${LEFT} (${PRESUMED_DEAD})${UNLOCKED}, ${IN_DOUBT}
+    SELECT audit FROM doubted`,
+  spread: `
+    WITH presumed AS MATERIALIZED (${PRESUMED_DEAD}), ${LEFT} (SELECT id FROM presumed)${UNLOCKED}, ${IN_DOUBT_OF_ONE}
     SELECT audit FROM doubted`,
 };
 

@@ -132,4 +132,9 @@ export const COUNT_REFERENCES_ANYWHERE: Statement = {
         WHERE organisation_id = of_organisation AND merchant_id = of_merchant AND created_at > '-infinity'
           AND reference ~>=~ $3 AND reference ~<~ ($3 || chr(127)) LIMIT $4) AS of_lane
       LIMIT $4) AS counted`,
+  spread: `
+    SELECT count(*)::integer AS count FROM (
+      SELECT 1 FROM transaction
+      WHERE organisation_id = ANY ($1::integer[]) AND merchant_id = ANY ($2::integer[]) AND created_at > '-infinity'
+        AND reference ~>=~ $3 AND reference ~<~ ($3 || chr(127)) LIMIT $4) AS counted`,
 };

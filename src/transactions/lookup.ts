@@ -52,8 +52,9 @@ export class Lookup {
   constructor(
     private readonly database: Database,
     private readonly correlationIdKeptMs: number,
-    options: BatchOptions,
+    batches: BatchOptions,
   ) {
+    const options = { ...batches, database };
     const oneLane = { ...options, lanes: 1 };
     this.#holders = new Batcher((wanted) => this.#holdersOf(wanted), options);
     this.#byAudit = new Batcher((wanted) => this.#find(FIND_BY_AUDIT, AUDITS, wanted), options);

@@ -15,4 +15,8 @@ export const TRANSACTIONS_OF_EVENTS: Statement = {
     SELECT place, ${TRANSACTION_COLUMNS}, (SELECT m.mode FROM merchant m WHERE m.id = merchant_id) AS mode
     FROM ${SUBJECTS.places}
     JOIN transaction ON organisation_id = of_organisation AND audit = of_audit`,
+  spread: `
+    SELECT place, ${TRANSACTION_COLUMNS}, (SELECT m.mode FROM merchant m WHERE m.id = merchant_id) AS mode
+    FROM ${SUBJECTS.places}
+    JOIN transactions_at($1::integer[], $2::integer[]) ON organisation_id = of_organisation AND audit = of_audit`,
 };

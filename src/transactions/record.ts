@@ -38,9 +38,10 @@ export class Records {
 
   constructor(
     private readonly parts: RecordsParts,
-    options: BatchOptions,
+    batches: BatchOptions,
   ) {
-    const { intake } = parts;
+    const { intake, database } = parts;
+    const options = { ...batches, database };
     this.#direct = new Batcher(
       (recordings) => this.#record(anyPending(recordings) ? intake.direct : RECORD_DIRECT, recordings),
       options,

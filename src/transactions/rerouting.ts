@@ -12,8 +12,9 @@ export class Rerouting {
 
   constructor(
     private readonly database: Database,
-    options: BatchOptions,
+    batches: BatchOptions,
   ) {
+    const options = { ...batches, database };
     this.#moves = new Batcher((moves) => this.#store(moves), options);
   }
 

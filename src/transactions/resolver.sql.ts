@@ -1,23 +1,68 @@
 import { INTO_JOURNAL_OF_TRANSACTIONS } from '../journal/journal.sql.js';
 import type { Statement } from '../postgres/database.js';
 
+const TAKE = `
+    UPDATE transaction t SET resolve_attempts = t.resolve_attempts + 1, resolve_at = now() + $2 * interval '1 millisecond'
+    FROM (
+      SELECT organisation_id, audit FROM transaction
+      WHERE`;
+
+const DUE = ` resolve_at <= now() ORDER BY resolve_at LIMIT $1 FOR UPDATE SKIP LOCKED) due
+    WHERE`;
+
+const UNDECIDED = ` t.organisation_id = due.organisation_id AND t.audit = due.audit AND t.status = 'unknown'
+    RETURNING`;
+
+const TAKEN = `t.organisation_id AS "organisationId", t.audit, t.merchant_id AS "merchantId",
+      t.target_audit AS "targetAudit", t.amount_cents AS "amountCents", t.currency, t.acquirer,
+      t.transaction_type AS operation, t.prepared, t.resolve_attempts AS attempt, t.reversing,
+      round(extract(epoch FROM t.created_at) * 1000)::bigint AS "createdMs",
+      round(extract(epoch FROM t.completable_until) * 1000)::bigint AS "completableUntilMs"`;
+
 /**
  * Takes what is due, for as long as the given lease. Each taking is a new attempt, and only the newest attempt may
  * decide: a resolver that was slow, or believed dead, changes nothing any more.
  */
-export const TAKE_DUE: Statement = {
-  name: 'take-due',
+export const TAKE_DUE: Statement = { name: 'take-due', text: `${TAKE}${DUE}${UNDECIDED} ${TAKEN}` };
+
+/** Those of which something may be in doubt, where they are spread over servers: only theirs are asked. */
+export const ORGANISATIONS_IN_DOUBT: Statement = {
+  name: 'organisations-in-doubt',
+  text: `SELECT organisation_id AS "organisationId" FROM organisation_in_doubt ORDER BY organisation_id`,
+};
+
+/** The same as `TAKE_DUE`, of one organisation ($3). */
+export const TAKE_DUE_OF: Statement = {
+  name: 'take-due-of',
   text: `
-    UPDATE transaction t SET resolve_attempts = t.resolve_attempts + 1, resolve_at = now() + $2 * interval '1 millisecond'
-    FROM (
-      SELECT organisation_id, audit FROM transaction
-      WHERE resolve_at <= now() ORDER BY resolve_at LIMIT $1 FOR UPDATE SKIP LOCKED) due
-    WHERE t.organisation_id = due.organisation_id AND t.audit = due.audit AND t.status = 'unknown'
-    RETURNING t.organisation_id AS "organisationId", t.audit, t.merchant_id AS "merchantId",
-      t.target_audit AS "targetAudit", t.amount_cents AS "amountCents", t.currency, t.acquirer,
-      t.transaction_type AS operation, t.prepared, t.resolve_attempts AS attempt, t.reversing,
-      round(extract(epoch FROM t.created_at) * 1000)::bigint AS "createdMs",
-      round(extract(epoch FROM t.completable_until) * 1000)::bigint AS "completableUntilMs"`,
+    WITH t AS (${TAKE} organisation_id = $3 AND${DUE} t.organisation_id = $3 AND${UNDECIDED} t.organisation_id, t.audit, t.merchant_id, t.target_audit,
+      t.amount_cents, t.currency, t.acquirer, t.transaction_type, t.prepared, t.resolve_attempts, t.reversing, t.created_at,
+      t.completable_until)
+    SELECT ${TAKEN} FROM t`,
+};
+
+/** Whoever puts something of it in doubt meanwhile waits until this transaction ends. */
+export const FORGET_DOUBTS_OF: Statement = {
+  name: 'forget-doubts-of',
+  text: `DELETE FROM organisation_in_doubt WHERE organisation_id = $1`,
+};
+
+export const REMEMBER_DOUBTS_OF: Statement = {
+  name: 'remember-doubts-of',
+  text: `INSERT INTO organisation_in_doubt (organisation_id) VALUES ($1) ON CONFLICT DO NOTHING`,
+};
+
+export const HAS_DOUBTS: Statement = {
+  name: 'has-doubts',
+  text: `SELECT audit FROM transaction WHERE organisation_id = $1 AND resolve_at IS NOT NULL LIMIT 1`,
+};
+
+/** By all servers; now and then, so that none is forgotten whatever happened to the list. */
+export const FIND_DOUBTS: Statement = {
+  name: 'find-doubts',
+  text: `
+    WITH found AS MATERIALIZED (SELECT DISTINCT organisation_id FROM transaction WHERE resolve_at IS NOT NULL)
+    INSERT INTO organisation_in_doubt (organisation_id) SELECT organisation_id FROM found ON CONFLICT DO NOTHING`,
 };
 
 /** From here on only a reversal decides: a late approval no longer wins. */

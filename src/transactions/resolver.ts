@@ -9,11 +9,12 @@ import type { Audit } from '../values/ids.js';
 import { DEADLINES_OF_AN_ATTEMPT } from './asking-now.js';
 import type { Clock } from './clock.js';
 import { DeadProcesses } from './dead-processes.js';
+import { Due } from './due.js';
 import type { Orders } from './orders.js';
 import { NOT_SENT, REVERSED, readableOutcome } from './outcome.js';
 import type { Records } from './record.js';
 import { type FoundBy, inWords, type Resolved, resolved } from './resolution.js';
-import { BEGIN_REVERSAL, POSTPONE, TAKE_DUE } from './resolver.sql.js';
+import { BEGIN_REVERSAL, POSTPONE } from './resolver.sql.js';
 import type { Intent, Outcome } from './transaction.js';
 
 export interface ResolverParts {
@@ -64,8 +65,10 @@ const BATCH = 50;
 
 export class Resolver {
   readonly #deadProcesses: DeadProcesses;
+  readonly #due: Due<DueRow>;
 
   constructor(private readonly parts: ResolverParts) {
+    this.#due = new Due(parts.database);
     this.#deadProcesses = new DeadProcesses(parts.database, parts.process, parts.presumedDeadMs);
   }
 
@@ -78,13 +81,13 @@ export class Resolver {
   }
 
   async #resolveDue(): Promise<number> {
-    const { database, deadlineMs } = this.parts;
+    const { deadlineMs } = this.parts;
     let total = 0;
     const unanswered = new Map<string, number>();
     for (;;) {
       // An inquiry and a reversal fit into these; after that another resolver may try.
       const leaseMs = DEADLINES_OF_AN_ATTEMPT * deadlineMs;
-      const { rows } = await database.query<DueRow>(TAKE_DUE, [BATCH, leaseMs]);
+      const rows = await this.#due.take(BATCH, leaseMs);
       await Promise.all(
         rows.map(async ({ targetAudit, completableUntilMs, ...row }) => {
           const doubt: Doubt = {

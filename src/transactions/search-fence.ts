@@ -91,7 +91,7 @@ export class SearchFence {
 
   constructor(private readonly parts: SearchFenceParts) {
     this.#epoch = parts.forgotten;
-    this.#raising = new Batcher((keys) => this.#raise(keys), BATCHES);
+    this.#raising = new Batcher((keys) => this.#raise(keys), { ...BATCHES, database: parts.database });
   }
 
   /** Every search up to here is answered: its fence does not concern what is received from now on. */

@@ -202,17 +202,23 @@ export const DOUBTS = columns<InDoubt>('doubt', {
   audit: integer(({ audit }) => audit),
 });
 
-/** No readable answer: the resolver takes over at once. Reads `doubt`: the transactions. */
-export const IN_DOUBT = `
+/** No readable answer: the resolver takes over at once. Reads `doubt`: the transactions. Between the two another condition fits. */
+const DOUBTED = `
     doubted AS (
       UPDATE transaction t SET resolve_at = now(), version = t.version + 1
       FROM doubt
-      WHERE t.organisation_id = doubt.organisation_id AND t.audit = doubt.audit
+      WHERE`;
+const DOUBT_AND_EVENTS = ` t.organisation_id = doubt.organisation_id AND t.audit = doubt.audit
         AND t.status = 'unknown' AND t.resolve_at IS NULL
-      RETURNING ${SUBJECT}, ${NOW} AS told_at
+      RETURNING ${SUBJECT}
     ), events AS (${EVENT}
-      FROM doubted
+      FROM (SELECT *, ${NOW} AS told_at FROM doubted) told
     )`;
+
+export const IN_DOUBT = `${DOUBTED}${DOUBT_AND_EVENTS}`;
+
+/** The same for what is all of one organisation ($3). */
+export const IN_DOUBT_OF_ONE = `${DOUBTED} t.organisation_id = $3 AND${DOUBT_AND_EVENTS}`;
 
 /** Reads `lodged`: direct debits, and the day of the file for the bank that they are in from now on. */
 export const SETTLE_LODGED = `
@@ -237,18 +243,9 @@ export const APPROVE_CLEARED = `${OPENED},
       SELECT organisation_id, merchant_id, audit, target_audit, ${OPEN_DAY}, transaction_type, ${METHOD}, ${GOT} FROM approved
     )`;
 
-/**
- * Reads `returned`: direct debits that the bank has returned, with its code and what that means. Makes `declined` of them. Rows
- * are locked in the order of the audits, and then read as they are by now, since the clearing may have approved them a moment ago.
- * What had settled is taken back today; its own day stays as it is.
- */
-export const DECLINE_RETURNED = `${OPENED},
-    before AS (
-      SELECT t.organisation_id, t.audit, t.status, returned.code, returned.message FROM transaction t
-      JOIN returned ON returned.organisation_id = t.organisation_id AND returned.audit = t.audit
-      WHERE t.status IN ('pending', 'approved')
-      ORDER BY t.organisation_id, t.audit FOR UPDATE OF t
-    ), declined AS (
+/** Reads `before`. */
+const DECLINE_BEFORE = `${OPENED},
+    declined AS (
       UPDATE transaction t SET status = 'declined', ${DECIDED_NOW}, response_code = before.code::text,
         response_message = before.message, authorisation_code = NULL, voidable_until = NULL
       FROM before
@@ -260,6 +257,31 @@ export const DECLINE_RETURNED = `${OPENED},
     ), events AS (${INTO_EVENTS}
       SELECT organisation_id, merchant_id, audit, version, 'directdebit.returned', told_at, user_id FROM declined
     )`;
+
+/**
+ * Reads `returned`: direct debits that the bank has returned, with its code and what that means. Makes `declined` of them. Rows
+ * are locked in the order of the audits, and then read as they are by now, since the clearing may have approved them a moment ago.
+ * What had settled is taken back today; its own day stays as it is.
+ */
+export const DECLINE_RETURNED = `
+    before AS (
+      SELECT t.organisation_id, t.audit, t.status, returned.code, returned.message FROM transaction t
+      JOIN returned ON returned.organisation_id = t.organisation_id AND returned.audit = t.audit
+      WHERE t.status IN ('pending', 'approved')
+      ORDER BY t.organisation_id, t.audit FOR UPDATE OF t
+    ), ${DECLINE_BEFORE}`;
+
+/** The same where organisations are spread over servers, for what is all of one ($3): rows are locked there, and joined here. */
+export const DECLINE_RETURNED_ELSEWHERE = `
+    decided_before AS MATERIALIZED (
+      SELECT organisation_id, audit, status FROM transaction
+      WHERE organisation_id = ($3::integer[])[1] AND audit = ANY (ARRAY(SELECT audit FROM returned))
+        AND status IN ('pending', 'approved')
+      ORDER BY audit FOR UPDATE
+    ), before AS MATERIALIZED (
+      SELECT t.organisation_id, t.audit, t.status, returned.code, returned.message
+      FROM decided_before t JOIN returned ON returned.organisation_id = t.organisation_id AND returned.audit = t.audit
+    ), ${DECLINE_BEFORE}`;
 
 /** Reads `declined`: refunds of which nothing became. Their amounts can be refunded again. */
 export const RELEASE_DECLINED = `

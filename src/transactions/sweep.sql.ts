@@ -23,19 +23,31 @@ export const NEXT_TO_SWEEP: Statement = {
     ORDER BY swept_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
 };
 
+/** Behind it what is in doubt of an organisation ($1), as `t`, and `UNDER_NO_LEASE`. */
+const YOUNG_OR_OLD = `
+    SELECT t.audit, t.created_at < now() + gateway.advanced_ms * interval '1 millisecond' - $4 * interval '1 millisecond' AS old
+    FROM`;
+
+const IN_DOUBT = `t.organisation_id = $1 AND t.audit BETWEEN $2 AND $3 AND t.status = 'unknown' AND t.resolve_at IS NULL`;
+
+const UNDER_NO_LEASE = `NOT EXISTS (SELECT FROM audit_lease l
+        WHERE l.organisation_id = $1 AND t.audit BETWEEN l.first_audit AND l.last_audit)
+    ORDER BY t.audit`;
+
 /**
  * In doubt, not the resolver's, and under no lease. A lease goes after the outcome was stored, so that no transaction on
  * its ordinary way is ever among them. One that is young may be that of a process that is about to renew its leases.
  */
 export const UNLEASED: Statement = {
   name: 'unleased',
-  text: `
-    SELECT t.audit, t.created_at < now() + gateway.advanced_ms * interval '1 millisecond' - $4 * interval '1 millisecond' AS old
-    FROM transaction t, gateway
-    WHERE t.organisation_id = $1 AND t.audit BETWEEN $2 AND $3 AND t.status = 'unknown' AND t.resolve_at IS NULL
-      AND NOT EXISTS (SELECT FROM audit_lease l
-        WHERE l.organisation_id = $1 AND t.audit BETWEEN l.first_audit AND l.last_audit)
-    ORDER BY t.audit`,
+  text: `${YOUNG_OR_OLD} transaction t, gateway
+    WHERE ${IN_DOUBT}
+      AND ${UNDER_NO_LEASE}`,
+  spread: `
+    WITH doubts AS MATERIALIZED (
+      SELECT t.audit, t.created_at FROM transaction t WHERE ${IN_DOUBT}
+    )${YOUNG_OR_OLD} doubts t, gateway
+    WHERE ${UNDER_NO_LEASE}`,
 };
 
 export const SWEPT: Statement = {

@@ -1,6 +1,6 @@
 // What an operator can be refused: every code, what it names, and one plain sentence. The sentences know neither the
 // command line nor a page; whoever shows one may add what to do there, by its code.
-import { DEMO_REFUSALS } from './demo-refusals.js';
+import { INSTALLATION_REFUSALS } from './installation-refusals.js';
 import { SETTLEMENT_REFUSALS } from './settlement-refusals.js';
 import { SIGN_IN_REFUSALS } from './sign-in-refusals.js';
 import { VAULT_REFUSALS } from './vault-refusals.js';
@@ -41,7 +41,7 @@ export type WebhookUrlProblem = keyof typeof WEBHOOK_URL_PROBLEMS;
 
 const REFUSALS = {
   ...SIGN_IN_REFUSALS,
-  ...DEMO_REFUSALS,
+  ...INSTALLATION_REFUSALS,
   ...SETTLEMENT_REFUSALS,
   ...VAULT_REFUSALS,
   organisation_not_found: ({ organisation }: { organisation: number }) =>

@@ -62,10 +62,7 @@ export const EMPTIED_DATA_KEYS: Statement = {
     WHERE organisation_id = $1 AND merchant_id = $2 AND version < $3 AND emptied_at IS NULL`,
 };
 
-/** Not the newest, not a young one (a process may still be sealing under it), and nothing sealed under it. */
-export const DESTROY_DATA_KEY: Statement = {
-  name: '',
-  text: `
+const KEY_TO_DESTROY = `
     DELETE FROM data_key k
     WHERE k.merchant_id = $1 AND k.version = $2
       AND EXISTS (SELECT FROM data_key newer WHERE newer.organisation_id = k.organisation_id
@@ -73,11 +70,19 @@ export const DESTROY_DATA_KEY: Statement = {
         AND newer.created_at < now() - $3 * interval '1 millisecond')
       AND NOT EXISTS (SELECT FROM token t WHERE t.organisation_id = k.organisation_id
         AND t.merchant_id = k.merchant_id AND t.key_version = k.version)
-      AND NOT EXISTS (SELECT FROM transaction t WHERE t.organisation_id = k.organisation_id
-        AND t.merchant_id = k.merchant_id AND t.payment_details_key_version = k.version)
+      AND`;
+
+const KEY_DESTROYED = `
       AND NOT EXISTS (SELECT FROM webhook_endpoint e WHERE e.organisation_id = k.organisation_id
         AND e.merchant_id = k.merchant_id AND e.key_version = k.version)
-    RETURNING k.organisation_id AS "organisationId", k.merchant_id AS "merchantId"`,
+    RETURNING k.organisation_id AS "organisationId", k.merchant_id AS "merchantId"`;
+
+/** Not the newest, not a young one (a process may still be sealing under it), and nothing sealed under it. */
+export const DESTROY_DATA_KEY: Statement = {
+  name: '',
+  text: `${KEY_TO_DESTROY} NOT EXISTS (SELECT FROM transaction t WHERE t.organisation_id = k.organisation_id
+        AND t.merchant_id = k.merchant_id AND t.payment_details_key_version = k.version)${KEY_DESTROYED}`,
+  spread: `${KEY_TO_DESTROY} NOT transactions_sealed_under(k.organisation_id, k.merchant_id, k.version)${KEY_DESTROYED}`,
 };
 
 /** Held for as long as the transaction; false where another has it. */

@@ -62,6 +62,7 @@ const LINES: Readonly<Record<Task, string>> = {
   probe: 'probe',
   doctor: 'doctor',
   migrate: 'migrate',
+  distribute: 'distribute',
   restore: 'restore /nowhere',
   backup: 'backup /nowhere',
   'counters advance': 'counters advance --taken 2026-01-01',

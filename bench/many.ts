@@ -1,0 +1,116 @@
+// `npm run bench:many`: purchases of a thousand organisations at the same time, against those of one, in turns. On a plain PostgreSQL, and with
+// CITUS_URL on a Citus cluster, too.
+import { addMerchant } from '../src/admin/merchants.js';
+import { addOrganisation } from '../src/admin/organisations.js';
+import { addUser } from '../src/admin/users.js';
+import { credentialKey, journalKey } from '../src/gateway/callers.js';
+import { openKeyProvider } from '../src/gateway/key-encryption.js';
+import { readSettings } from '../src/gateway/settings.js';
+import { givePen, JournalPen } from '../src/journal/pen.js';
+import { Database } from '../src/postgres/database.js';
+import { basicAuthorization, paymentBody } from '../testkit/bodies.js';
+import { CITUS_URL, CitusDatabase } from '../testkit/citus.js';
+import { Installation, type InstalledDatabase } from '../testkit/installation.js';
+import { KillableDatabase } from '../testkit/killable-database.js';
+import { load, PURCHASE } from '../testkit/load.js';
+import { programOptions } from '../testkit/program-options.js';
+import { median, say } from '../testkit/report.js';
+
+const values = programOptions({
+  organisations: { type: 'string', default: '1000' },
+  rounds: { type: 'string', default: '3' },
+  seconds: { type: 'string', default: '5' },
+  connections: { type: 'string', default: '64' },
+});
+
+interface Caller {
+  readonly authorization: string;
+  readonly body: string;
+}
+
+interface Ready {
+  readonly engine: string;
+  readonly installation: Installation<InstalledDatabase>;
+  readonly port: number;
+  readonly callers: readonly Caller[];
+  readonly rates: { readonly one: number[]; readonly many: number[] };
+}
+
+async function open(
+  engine: string,
+  openDatabase: (directory: string) => Promise<InstalledDatabase>,
+): Promise<Ready> {
+  const installation = await Installation.on({ openDatabase });
+  await installation.prepare();
+  const callers = await addCallers(installation, Number(values.organisations));
+  const gateway = await installation.startedGateway();
+  say(`${engine}: ${callers.length} organisations, each with a merchant and a user`);
+  return {
+    engine,
+    installation,
+    port: Number(new URL(gateway.baseUrl).port),
+    callers,
+    rates: { one: [], many: [] },
+  };
+}
+
+async function addCallers(installation: Installation<InstalledDatabase>, count: number): Promise<Caller[]> {
+  const settings = readSettings({ TOLLGATE_DATA_DIR: installation.dataDir });
+  const database = new Database(installation.database.url, { maxConnections: 1, patient: true });
+  try {
+    const provider = await openKeyProvider(settings, database);
+    givePen(database, new JournalPen(await journalKey(database, provider)));
+    const key = await credentialKey(database, provider);
+    const callers: Caller[] = [];
+    for (let number = 1; number <= count; number += 1) {
+      const { id } = await addOrganisation(database, 'operator:bench', `Shop ${number}`);
+      const merchant = await addMerchant(database, 'operator:bench', id, `Shop ${number}`, {});
+      const user = await addUser(database, 'operator:bench', key, `shop-${number}`, {
+        merchant: merchant.id,
+      });
+      const body = paymentBody({ merchant: merchant.id, reference: 'bench', amount: 1995 });
+      callers.push({ authorization: basicAuthorization(user), body: JSON.stringify(body) });
+    }
+    return callers;
+  } finally {
+    await database.close();
+  }
+}
+
+async function purchases({ port, callers }: Ready, seconds: number): Promise<number> {
+  const [first] = callers as [Caller];
+  const { perSecond, statuses } = await load(
+    { port, authorization: first.authorization },
+    { ...PURCHASE, connections: Number(values.connections), seconds, callers },
+  );
+  const others = Object.keys(statuses).filter((status) => status !== '201');
+  if (others.length > 0) say(`  answered otherwise: ${JSON.stringify(statuses)}`);
+  return perSecond;
+}
+
+const engines = [await open('plain PostgreSQL', KillableDatabase.open)];
+if (CITUS_URL === undefined)
+  say('Citus: skipped; set CITUS_URL to a database on the coordinator of a cluster');
+else engines.push(await open('Citus', CitusDatabase.open));
+try {
+  // Compiled, and everybody known.
+  for (const ready of engines) await purchases(ready, 3);
+  for (let round = 1; round <= Number(values.rounds); round += 1) {
+    for (const ready of engines) {
+      const { engine, callers, rates } = ready;
+      rates.one.push(await purchases({ ...ready, callers: callers.slice(0, 1) }, Number(values.seconds)));
+      rates.many.push(await purchases(ready, Number(values.seconds)));
+      say(
+        `round ${round}, ${engine}: one organisation ${rates.one.at(-1)}/s, all of them ${rates.many.at(-1)}/s`,
+      );
+    }
+  }
+  for (const { engine, rates } of engines) {
+    const [one, many] = [median(rates.one), median(rates.many)];
+    say(
+      `${engine}: one organisation ${one}/s, ${values.organisations} organisations ${many}/s, ${(many / one).toFixed(2)} of it (medians)`,
+    );
+  }
+} finally {
+  for (const { installation } of engines) await installation.close();
+}

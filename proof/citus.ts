@@ -1,0 +1,104 @@
+// `npm run test:citus`: the same program and the same tests on a distributed PostgreSQL. What it makes of every statement; the tests of the
+// interface; and the proofs of races, of crashes (where its servers are killed, too) and of tenants.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { CITUS_URL, dropCitusDatabase, makeCitusDatabase } from '../testkit/citus.js';
+import { CitusCluster } from '../testkit/citus-cluster.js';
+import { programOptions } from '../testkit/program-options.js';
+import { compiledProgram } from '../testkit/project.js';
+import { say } from '../testkit/report.js';
+import { everyStatement, plan } from './citus-statements.js';
+import { verdict } from './verdict.js';
+
+const values = programOptions({
+  rounds: { type: 'string', default: '60' },
+  kills: { type: 'string', default: '30' },
+  seconds: { type: 'string', default: '3' },
+  /** A part of the name of a step: only those that have it. */
+  only: { type: 'string', default: '' },
+});
+
+/** What goes through the interface, and needs nothing of the server that a distributed one does not have (such as triggers on every table). */
+const CONFORMANCE = [
+  'test/transactions/purchase.test.ts',
+  'test/transactions/refund.test.ts',
+  'test/transactions/void.test.ts',
+  'test/transactions/completion.test.ts',
+  'test/transactions/response-codes.test.ts',
+  'test/api/correlation-ids.test.ts',
+  'test/api/correlation-search.test.ts',
+  'test/events/feed.test.ts',
+];
+
+const { CITUS_BIN } = process.env;
+if (CITUS_URL === undefined && !CITUS_BIN) {
+  say(
+    'citus: skipped. Set CITUS_URL to a database on the coordinator of a Citus cluster, by a superuser; or CITUS_BIN to the programs of a PostgreSQL with Citus, and a cluster is made of them, whose servers are killed, too.',
+  );
+  process.exit(0);
+}
+
+const cluster = CITUS_URL === undefined && CITUS_BIN ? await CitusCluster.start(CITUS_BIN) : undefined;
+const adminUrl = CITUS_URL ?? (cluster as CitusCluster).adminUrl;
+const broken: Record<string, string[]> = {};
+
+/** Ends with the exit code of the program. */
+async function run(
+  name: string,
+  args: readonly string[],
+  environment: Record<string, string>,
+): Promise<void> {
+  if (!name.includes(values.only)) return;
+  say(`\n— ${name}`);
+  const { CITUS_BIN: _bin, CITUS_URL: _url, ...others } = process.env;
+  const child = spawn(process.execPath, [...args], { stdio: 'inherit', env: { ...others, ...environment } });
+  const [code] = await once(child, 'exit');
+  broken[name] = code === 0 ? [] : [`ended with ${code}`];
+}
+
+async function plans(): Promise<void> {
+  if (!'statements'.includes(values.only)) return;
+  const name = `tollgate_plans_${process.pid}`;
+  const url = await makeCitusDatabase(adminUrl, name);
+  const planned = await plan(url, await everyStatement());
+  await dropCitusDatabase(adminUrl, name);
+  const sent = planned.filter(({ tasks }) => tasks.length > 0);
+  for (const { name: statement, tasks } of sent)
+    say(`${statement}: ${tasks.join(' + ')} ${tasks.length > 1 || tasks[0] !== 1 ? 'tasks' : 'task'}`);
+  const everywhere = sent.filter(({ tasks }) => tasks.some((count) => count > 1));
+  say(
+    `${planned.length} statements: ${planned.length - sent.length} on the coordinator, ${sent.length - everywhere.length} on one server, ${everywhere.length} on all`,
+  );
+  broken['every statement can be planned'] = planned.flatMap(({ name: statement, refusal }) =>
+    // In its place one for each organisation is sent.
+    refusal === undefined || statement === 'transactions/resolver TAKE_DUE'
+      ? []
+      : [`${statement}: ${refusal}`],
+  );
+}
+
+const here = { CITUS_URL: adminUrl };
+await plans();
+await run('conformance', ['node_modules/vitest/vitest.mjs', 'run', ...CONFORMANCE], here);
+await run('races', [compiledProgram('proof/races'), '--rounds', values.rounds], here);
+await run(
+  'crash',
+  [compiledProgram('proof/crash'), '--kills', values.kills, '--traders', '12'],
+  CITUS_BIN ? { CITUS_BIN } : here,
+);
+await run(
+  'tenants',
+  [
+    compiledProgram('proof/tenants'),
+    '--seconds',
+    values.seconds,
+    '--customers',
+    '20000',
+    '--burst',
+    '500',
+    '--any-time',
+  ],
+  here,
+);
+await cluster?.stop();
+process.exitCode = verdict(broken, `citus: ${Object.keys(broken).length} steps`);

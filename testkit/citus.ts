@@ -1,0 +1,108 @@
+// Databases on a Citus cluster, for tests and proofs that run there as well as on a plain PostgreSQL: `CITUS_URL` names a database on its
+// coordinator in which the other servers are known, by a superuser that all of them let in.
+import pg from 'pg';
+import { DEFAULT_SHARDS, distribute } from '../src/admin/distribution.js';
+import { Database } from '../src/postgres/database.js';
+import { migrate } from '../src/postgres/migrations.js';
+
+export const CITUS_URL = process.env.CITUS_URL;
+
+interface Server {
+  readonly host: string;
+  readonly port: number;
+  readonly isCoordinator: boolean;
+}
+
+/** A database of its own on every server, with the current schema, distributed. Made as a copy of a template, it is there sooner. */
+export async function makeCitusDatabase(adminUrl: string, name: string, template?: string): Promise<string> {
+  const servers = await serversOf(adminUrl);
+  await Promise.all(
+    servers.map(async ({ host, port, isCoordinator }) => {
+      const like = isCoordinator && template !== undefined ? ` TEMPLATE ${template}` : '';
+      await run(at(adminUrl, host, port), [`CREATE DATABASE ${name}${like}`]);
+      await run(at(adminUrl, host, port, name), ['CREATE EXTENSION citus']);
+    }),
+  );
+  const coordinator = servers.find(({ isCoordinator }) => isCoordinator) as Server;
+  const url = at(adminUrl, coordinator.host, coordinator.port, name);
+  await run(url, [
+    `SELECT citus_set_coordinator_host('${coordinator.host}', ${coordinator.port})`,
+    ...servers
+      .filter(({ isCoordinator }) => !isCoordinator)
+      .map(({ host, port }) => `SELECT citus_add_node('${host}', ${port})`),
+  ]);
+  const database = new Database(url, { maxConnections: 2, patient: true });
+  await migrate(database);
+  await distribute(database, DEFAULT_SHARDS).finally(() => database.close());
+  return url;
+}
+
+export async function dropCitusDatabase(adminUrl: string, name: string): Promise<void> {
+  const servers = await serversOf(adminUrl);
+  // The coordinator first: it would ask the others for what they do not have any more.
+  for (const { host, port } of servers.toSorted(
+    (one, other) => Number(other.isCoordinator) - Number(one.isCoordinator),
+  ))
+    await run(at(adminUrl, host, port), [`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`]);
+}
+
+async function serversOf(adminUrl: string): Promise<Server[]> {
+  const rows = await run(adminUrl, [
+    'SELECT nodename AS host, nodeport AS port, groupid = 0 AS "isCoordinator" FROM pg_dist_node WHERE isactive',
+  ]);
+  return rows as Server[];
+}
+
+function at(adminUrl: string, host: string, port: number, name?: string): string {
+  const url = new URL(adminUrl);
+  url.hostname = host;
+  url.port = String(port);
+  if (name !== undefined) url.pathname = `/${name}`;
+  return url.href;
+}
+
+/** Returns the rows of the last statement. */
+async function run(url: string, statements: readonly string[]): Promise<pg.QueryResultRow[]> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    let rows: pg.QueryResultRow[] = [];
+    for (const statement of statements) ({ rows } = await client.query(statement));
+    return rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** A database of a proof on a cluster that is somebody else's: its servers are not ours to kill, its sessions are. */
+export class CitusDatabase {
+  readonly lastingUrl: string;
+
+  private constructor(
+    private readonly adminUrl: string,
+    private readonly name: string,
+    readonly url: string,
+  ) {
+    this.lastingUrl = url;
+  }
+
+  static async open(): Promise<CitusDatabase> {
+    const adminUrl = CITUS_URL as string;
+    const name = `tollgate_proof_${process.pid}_${Math.random().toString(36).slice(2)}`;
+    return new CitusDatabase(adminUrl, name, await makeCitusDatabase(adminUrl, name));
+  }
+
+  async kill(): Promise<void> {
+    for (const { host, port } of await serversOf(this.adminUrl))
+      await run(at(this.adminUrl, host, port), [
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${this.name}' AND backend_type = 'client backend'`,
+      ]);
+  }
+
+  async start(): Promise<void> {}
+
+  stop(): Promise<void> {
+    return dropCitusDatabase(this.adminUrl, this.name);
+  }
+}
