@@ -169,6 +169,14 @@ export class Installation<Database extends InstalledDatabase = AttackedDatabase>
     return stdout;
   }
 
+  /** A command that is on its way, and may be killed there. */
+  begun(...args: string[]): RunningProcess {
+    const begun = start(args, this.#environment({}));
+    this.#running.add(begun);
+    void begun.ended.then(() => this.#running.delete(begun));
+    return begun;
+  }
+
   #environment(settings: Settings): Record<string, string> {
     return {
       DATABASE_URL: this.#databaseUrl,
