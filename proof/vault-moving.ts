@@ -3,14 +3,14 @@
 import { createWriteStream, existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Decrypter, Encrypter } from 'age-encryption';
 import { generateIdentity, identityToRecipient } from 'age-encryption';
 import { decrypted, encrypted, identitiesOf, recipientsOf } from '../src/vault/age.js';
-import { paymentBody } from '../testkit/bodies.js';
-import { call } from '../testkit/caller.js';
+import { type Json, paymentBody } from '../testkit/bodies.js';
+import { type CallAnswer, call } from '../testkit/caller.js';
 import { Chance, seedOf } from '../testkit/chance.js';
 import type { Ended, RunningProcess } from '../testkit/gateway-process.js';
 import { Installation, leaveNothing } from '../testkit/installation.js';
@@ -18,7 +18,7 @@ import { programOptions } from '../testkit/program-options.js';
 import { percentile, say } from '../testkit/report.js';
 import { Secrets } from './hostile-secrets.js';
 import { fileOf, type MovedCard, movedCards } from './moved-cards.js';
-import { SecretBytes } from './secret-bytes.js';
+import { filesWith } from './searched-files.js';
 import { verdict } from './verdict.js';
 
 const values = programOptions({
@@ -51,6 +51,7 @@ const identity = join(folder, 'key.txt');
 await writeFile(identity, secretKey, { mode: 0o600 });
 const gateway = await installation.startedGateway({ LOG_LEVEL: 'debug' }, undefined, 'everything');
 const caller = { baseUrl: gateway.baseUrl, authorization: installation.authorization };
+const folders = [installation.dataDir, folder];
 const [first, second] = [installation.merchantId, installation.merchantId + 1];
 const broken = {
   'every command that is not killed succeeds': [] as string[],
@@ -94,7 +95,7 @@ const paid = await payWith(virtualPans);
 say(`… ${paid} tokens have paid`);
 
 await installation.sql('CHECKPOINT');
-broken['no file holds a card number'].push(...(await filesWith(secrets)));
+broken['no file holds a card number'].push(...(await filesWith(folders, secrets)));
 broken['nothing that is printed or logged holds one'].push(
   ...[...printed, ...gateway.output().split('\n')].flatMap((line) => {
     const found = secrets.foundIn(line.replace(/"(time|duration_ms|pid)":[0-9.]+/g, ''));
@@ -243,7 +244,7 @@ async function payWith(virtualPans: readonly string[]): Promise<number> {
   const pay = async () => {
     while (next < chosen.length) {
       const body = paymentBody({ merchant: second, pan: chosen[next++] as string, amount: 100 });
-      const answer = await call(caller, 'POST', '/transactions/purchase', { body });
+      const answer = await purchase(body);
       const status = answer.body?.status?.transaction_status_code;
       if (status !== 'approved')
         broken['every token has its card, and pays'].push(`${answer.status} ${status}`);
@@ -253,14 +254,21 @@ async function payWith(virtualPans: readonly string[]): Promise<number> {
   return chosen.length;
 }
 
+/** Whoever is told that the gateway has no room just now asks again: that is no answer. */
+async function purchase(body: Json): Promise<CallAnswer> {
+  for (;;) {
+    const answer = await call(caller, 'POST', '/transactions/purchase', { body, timeoutMs: 60_000 });
+    if (answer.status !== 503) return answer;
+    await sleep(500);
+  }
+}
+
 /** Somebody buys all the while. */
 async function serving(): Promise<number[]> {
   const latencies: number[] = [];
   while (!over) {
     const startedMs = performance.now();
-    const answer = await call(caller, 'POST', '/transactions/purchase', {
-      body: paymentBody({ merchant: first }),
-    });
+    const answer = await purchase(paymentBody({ merchant: first }));
     latencies.push(performance.now() - startedMs);
     if (answer.status !== 201) broken['payments go on meanwhile'].push(`${answer.status} ${answer.code}`);
     await sleep(20);
@@ -268,28 +276,12 @@ async function serving(): Promise<number[]> {
   return latencies;
 }
 
-async function filesWith(wanted: Secrets): Promise<string[]> {
-  const search = new SecretBytes(wanted);
-  const found: string[] = [];
-  for (const root of [installation.dataDir, folder]) {
-    for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
-      if (!entry.isFile()) continue;
-      const path = join(entry.parentPath, entry.name);
-      // A file that the server removed meanwhile holds nothing.
-      const content = await readFile(path).catch(() => Buffer.alloc(0));
-      for (const { what, form } of search.find(content))
-        found.push(`${what} as ${form} in ${relative(root, path)}`);
-    }
-  }
-  return found;
-}
-
 async function plantAndFind(): Promise<void> {
   await installation.sql('CREATE TABLE planted (digits text)');
   await installation.sql('INSERT INTO planted VALUES ($1)', [planted.card()]);
   await installation.sql('CHECKPOINT');
   await writeFile(join(folder, 'tmp', 'planted'), planted.card());
-  const files = await filesWith(planted);
+  const files = await filesWith(folders, planted);
   for (const place of ['/base/', '/pg_wal/', 'tmp/planted'])
     if (!files.some((one) => one.includes(place)))
       broken['the search finds what is there'].push(`planted in ${place}, and not found`);
