@@ -28,6 +28,9 @@ const CONFORMANCE = [
   'test/api/correlation-ids.test.ts',
   'test/api/correlation-search.test.ts',
   'test/events/feed.test.ts',
+  'test/directdebit/returns.test.ts',
+  'test/directdebit/refunds.test.ts',
+  'test/directdebit/clearing.test.ts',
 ];
 
 const { CITUS_BIN } = process.env;

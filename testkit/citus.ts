@@ -1,9 +1,7 @@
 // Databases on a Citus cluster, for tests and proofs that run there as well as on a plain PostgreSQL: `CITUS_URL` names a database on its
 // coordinator in which the other servers are known, by a superuser that all of them let in.
 import pg from 'pg';
-import { DEFAULT_SHARDS, distribute } from '../src/admin/distribution.js';
-import { Database } from '../src/postgres/database.js';
-import { migrate } from '../src/postgres/migrations.js';
+import { run as runCommand } from './gateway-process.js';
 
 export const CITUS_URL = process.env.CITUS_URL;
 
@@ -31,9 +29,11 @@ export async function makeCitusDatabase(adminUrl: string, name: string, template
       .filter(({ isCoordinator }) => !isCoordinator)
       .map(({ host, port }) => `SELECT citus_add_node('${host}', ${port})`),
   ]);
-  const database = new Database(url, { maxConnections: 2, patient: true });
-  await migrate(database);
-  await distribute(database, DEFAULT_SHARDS).finally(() => database.close());
+  // By the program: this may run where it has been compiled to, without the migrations.
+  for (const command of ['migrate', 'distribute']) {
+    const { code, stderr } = await runCommand([command], { DATABASE_URL: url });
+    if (code !== 0) throw new Error(`tollgate ${command} ended with ${code}: ${stderr}`);
+  }
   return url;
 }
 
