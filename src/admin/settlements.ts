@@ -11,6 +11,7 @@ import { type SettlementReport, settlementOfDay } from '../settlement/report.js'
 import { acquirerReferences } from '../transactions/acquirer-reference.js';
 import { gatewayTime } from '../transactions/gateway-clock.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
+import type { Mode } from '../values/mode.js';
 import { refuse } from '../values/refusal.js';
 import { INSTALLATION_OF_MERCHANT } from './settlements.sql.js';
 
@@ -24,6 +25,8 @@ export interface SettlementFile {
 export interface SettlementWish {
   readonly date: string;
   readonly merchant?: number | undefined;
+  /** Only merchants of this mode: test and live are not to be taken for each other. */
+  readonly mode?: Mode | undefined;
   /** Where to write a line for each transaction, and who wants it; nothing that is there is overwritten. */
   readonly csv?: SettlementFile | undefined;
 }
@@ -36,7 +39,7 @@ interface Owner {
 /** A file of transactions is in the journal before its first line is written. */
 export async function showSettlement(
   database: Queryable,
-  { date, merchant, csv }: SettlementWish,
+  { date, merchant, mode, csv }: SettlementWish,
 ): Promise<SettlementReport> {
   const { rows } = await database.query<Owner>(INSTALLATION_OF_MERCHANT, [merchant ?? null]);
   const { installation, organisationId } = rows[0] as Owner;
@@ -48,13 +51,13 @@ export async function showSettlement(
       action: 'settlement.exported',
       organisationId: organisationId ?? undefined,
       merchantId: merchant as MerchantId | undefined,
-      detail: `${date}, to ${csv.to ?? csv.path}`,
+      detail: `${date}${mode === undefined ? '' : `, ${mode}`}, to ${csv.to ?? csv.path}`,
     });
   // Of an open day, both have to tell of the same moment.
   return database.transaction(async (connection) => {
     await connection.query(ONE_MOMENT);
-    const report = await settlementOfDay(connection, date, merchant);
-    if (csv !== undefined) await writeCsv(connection, { date, merchant }, installation, csv.path);
+    const report = await settlementOfDay(connection, date, { merchant, mode });
+    if (csv !== undefined) await writeCsv(connection, { date, merchant, mode }, installation, csv.path);
     return report;
   });
 }

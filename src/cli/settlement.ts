@@ -1,5 +1,5 @@
 // `tollgate settlement`: what a day comes to, and an acquirer's file held against it.
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
   type DifferencesWish,
   type DifferenceView,
@@ -34,6 +34,7 @@ export function addSettlementCommands(program: Command): void {
       .description('show how much settles on a day; a closed day does not change any more')
       .requiredOption('--date <day>', 'the settlement day, in Sydney', day)
       .option('--merchant <id>', 'only this merchant', id)
+      .addOption(new Option('--mode <mode>', 'only merchants of this mode').choices(['test', 'live']))
       .option('--csv <file>', 'also write a line for each transaction; never overwrites another file'),
     async ({ csv: path, ...wish }: Omit<SettlementWish, 'csv'> & { csv?: string }) =>
       shown(

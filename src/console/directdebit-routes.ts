@@ -8,6 +8,7 @@ import { exportDirectDebits, importDirectDebitReturns, listDirectDebitFiles } fr
 import { outward } from '../admin/outward.js';
 import { reconcileAndKeep, shownReconciliation, showSettlement } from '../admin/settlements.js';
 import { Type } from '../api/typebox.js';
+import type { Mode } from '../values/mode.js';
 import { isDay } from '../values/period.js';
 import { refuse } from '../values/refusal.js';
 import { numberIn } from './fence.js';
@@ -122,18 +123,27 @@ const SETTLEMENT: readonly Route[] = [
       const merchant = query.has('merchant') ? numberIn(query.get('merchant')) : undefined;
       if (fence !== undefined && merchant === undefined)
         throw new ConsoleProblem('organisation_not_permitted');
+      const mode = modeIn(query);
+      // A file does not say what was chosen when it was made.
+      if (merchant === undefined && mode === undefined)
+        throw new ConsoleProblem('field_format', ['query', 'mode']);
       const { folder, out } = await temporaryFile();
       try {
         await showSettlement(database, {
           date,
           merchant,
+          mode,
           csv: { path: out, operator: actor, to: 'the console' },
         });
       } catch (error) {
         await rm(folder, { recursive: true, force: true });
         throw error;
       }
-      return new Download(`settlement-${date}.csv`, 'text/csv; charset=utf-8', andRemoved(out, folder));
+      return new Download(
+        `settlement-${[date, merchant, mode].filter((part) => part !== undefined).join('-')}.csv`,
+        'text/csv; charset=utf-8',
+        andRemoved(out, folder),
+      );
     },
   ),
   fileRoute(
@@ -147,6 +157,12 @@ const SETTLEMENT: readonly Route[] = [
 ];
 
 export const DIRECT_DEBIT_ROUTES: readonly Route[] = [...DIRECT_DEBIT, ...SETTLEMENT];
+
+function modeIn(query: URLSearchParams): Mode | undefined {
+  const mode = query.get('mode') ?? undefined;
+  if (mode === undefined || mode === 'test' || mode === 'live') return mode;
+  throw new ConsoleProblem('field_format', ['query', 'mode']);
+}
 
 function dayIn(query: URLSearchParams): string {
   const date = query.get('date') ?? '';

@@ -2,12 +2,15 @@
 import type { Queryable } from '../postgres/database.js';
 import { csvField } from '../values/csv.js';
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
+import type { Mode } from '../values/mode.js';
 import type { SettlementLine } from './report.js';
 import { ENTRIES_OF_DAY } from './report.sql.js';
 
 export interface SettlementEntry {
   readonly organisationId: OrganisationId;
   readonly merchantId: MerchantId;
+  /** Of the merchant. */
+  readonly mode: Mode;
   readonly audit: Audit;
   readonly targetAudit: Audit | null;
   readonly acquirer: string;
@@ -23,7 +26,7 @@ export interface SettlementEntry {
 export interface EntryFilter {
   readonly date: string;
   readonly merchant?: number | undefined;
-  readonly acquirer?: string | undefined;
+  readonly mode?: Mode | undefined;
 }
 
 /** How many are in memory at once. */
@@ -31,11 +34,11 @@ const PAGE = 2_000;
 
 export async function* settlementEntries(
   database: Queryable,
-  { date, merchant, acquirer }: EntryFilter,
+  { date, merchant, mode }: EntryFilter,
 ): AsyncGenerator<readonly SettlementEntry[]> {
   let place: readonly (number | string)[] = [0, 0, 0, ''];
   for (;;) {
-    const values = [date, merchant ?? null, acquirer ?? null, ...place, PAGE];
+    const values = [date, merchant ?? null, mode ?? null, ...place, PAGE];
     const { rows } = await database.query<SettlementEntry>(ENTRIES_OF_DAY, values);
     const last = rows.at(-1);
     if (last === undefined) return;
@@ -45,7 +48,7 @@ export async function* settlementEntries(
 }
 
 export const CSV_HEADER =
-  'settlement_date,merchant_id,audit,target_audit,acquirer_reference,reference,acquirer,payment_method,card_type,transaction_type,currency,amount_cents';
+  'settlement_date,merchant_id,audit,target_audit,acquirer_reference,reference,mode,acquirer,payment_method,card_type,transaction_type,currency,amount_cents';
 
 export function csvLine(date: string, entry: SettlementEntry, acquirerReference: string): string {
   return [
@@ -55,6 +58,7 @@ export function csvLine(date: string, entry: SettlementEntry, acquirerReference:
     entry.targetAudit ?? '',
     acquirerReference,
     csvField(entry.reference),
+    entry.mode,
     csvField(entry.acquirer),
     entry.paymentMethod,
     entry.cardType,

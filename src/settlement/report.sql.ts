@@ -23,13 +23,15 @@ export const LINES_OF_MERCHANTS: Statement = {
     ) lines ON true ${IN_ORDER}`,
 };
 
-/** The same of every merchant, or of one, for an operator. */
+/** The same of every merchant, of one, or of those of a mode, for an operator. */
 export const LINES_OF_DAY: Statement = {
   name: '',
   text: `
     ${PROVING}
     SELECT gateway.closed_day >= $1::date AS closed, lines.* FROM proof CROSS JOIN gateway LEFT JOIN (${LINES}
-    WHERE settlement_date = $1::date AND ($2::integer IS NULL OR merchant_id = $2) ${GROUPED}
+    WHERE settlement_date = $1::date AND ($2::integer IS NULL OR merchant_id = $2)
+      AND ($3::text IS NULL OR EXISTS (SELECT 1 FROM merchant m
+        WHERE m.organisation_id = settlement_entry.organisation_id AND m.id = settlement_entry.merchant_id AND m.mode = $3)) ${GROUPED}
     ) lines ON true ${IN_ORDER}`,
 };
 
@@ -39,12 +41,13 @@ export const ENTRIES_OF_DAY: Statement = {
   text: `
     SELECT e.organisation_id AS "organisationId", e.merchant_id AS "merchantId", e.audit, e.target_audit AS "targetAudit",
       e.acquirer, e.payment_method AS "paymentMethod", e.card_type AS "cardType", e.transaction_type AS "transactionType",
-      e.currency, e.amount_cents AS "amountCents", t.reference
+      e.currency, e.amount_cents AS "amountCents", t.reference, e.mode
     FROM (
-      SELECT * FROM settlement_entry
-      WHERE settlement_date = $1::date AND ($2::integer IS NULL OR merchant_id = $2) AND ($3::text IS NULL OR acquirer = $3)
-        AND (organisation_id, merchant_id, audit, transaction_type) > ($4::integer, $5::integer, $6::integer, $7::text)
-      ORDER BY organisation_id, merchant_id, audit, transaction_type LIMIT $8) e
+      SELECT s.*, m.mode FROM settlement_entry s
+      JOIN merchant m ON m.organisation_id = s.organisation_id AND m.id = s.merchant_id
+      WHERE s.settlement_date = $1::date AND ($2::integer IS NULL OR s.merchant_id = $2) AND ($3::text IS NULL OR m.mode = $3)
+        AND (s.organisation_id, s.merchant_id, s.audit, s.transaction_type) > ($4::integer, $5::integer, $6::integer, $7::text)
+      ORDER BY s.organisation_id, s.merchant_id, s.audit, s.transaction_type LIMIT $8) e
     JOIN transaction t ON t.organisation_id = e.organisation_id AND t.audit = e.audit
     ORDER BY e.organisation_id, e.merchant_id, e.audit, e.transaction_type`,
 };

@@ -4,6 +4,7 @@ import { isStatementTimeout, type Queryable } from '../postgres/database.js';
 import type { FairConnections } from '../postgres/fair-connections.js';
 import { fault } from '../values/faults.js';
 import type { MerchantId } from '../values/ids.js';
+import type { Mode } from '../values/mode.js';
 import { LINES_OF_DAY, LINES_OF_MERCHANTS } from './report.sql.js';
 
 export const SETTLING_TYPES = [
@@ -69,9 +70,9 @@ export class SettlementReports {
 export async function settlementOfDay(
   database: Queryable,
   date: string,
-  merchant?: number,
+  { merchant, mode }: { readonly merchant?: number | undefined; readonly mode?: Mode | undefined },
 ): Promise<SettlementReport> {
-  const { rows } = await database.query<Row>(LINES_OF_DAY, [date, merchant ?? null]);
+  const { rows } = await database.query<Row>(LINES_OF_DAY, [date, merchant ?? null, mode ?? null]);
   return reportOf(date, rows);
 }
 

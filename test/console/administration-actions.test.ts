@@ -137,6 +137,14 @@ test('settlement: its lines as a file, and an acquirer’s file held against a d
   );
   const csv = await ada.get(`/settlement.csv?date=${day}&merchant=1`);
   expect([csv.status, csv.text]).toEqual([200, expect.stringContaining('1234')]);
+  // Without a merchant it is of one mode: what is in it is not to be taken for the other.
+  const ofMode = (mode: string) => ada.get(`/settlement.csv?date=${day}${mode}`);
+  const [header, ...test] = (await ofMode('&mode=test')).text.trimEnd().split('\n');
+  expect(header).toContain(',mode,');
+  expect(test.join('\n')).toContain('1234');
+  expect(test.filter((line) => !line.includes(',test,'))).toEqual([]);
+  expect((await ofMode('&mode=live')).text.trimEnd()).toBe(header);
+  expect([(await ofMode('')).status, (await ofMode('&mode=both')).status]).toEqual([422, 422]);
   const file = new TextEncoder().encode(
     'reference,transaction_type,amount_cents,currency\nnone,purchase,5,AUD\n',
   );

@@ -12,6 +12,7 @@ import type { Column } from '../lists/column.js';
 import { DataTable } from '../lists/data-table.js';
 import { useLive } from '../live.js';
 import { Mark } from '../marks.js';
+import { useMode } from '../mode.js';
 import { useMay } from '../session.js';
 import { Page, Section } from '../shell/page.js';
 import { Empty, Failure, Shown } from '../states.js';
@@ -66,6 +67,7 @@ export default function Settlement(): ReactNode {
   const { aheadMs } = useLive();
   const date = search.get('date') ?? dayOf(Date.now() + aheadMs);
   const { merchant, isChosen, isNone, chooser } = useMerchantChoice('all');
+  const mode = useMode();
   const isOfMode = useIsOfMode();
   const query = useRead(
     'GET /settlement',
@@ -100,7 +102,7 @@ export default function Settlement(): ReactNode {
           <Button
             variant="default"
             component="a"
-            href={addressOf('/settlement.csv', {}, { date, merchant })}
+            href={addressOf('/settlement.csv', {}, { date, merchant, mode })}
             download
           >
             CSV
