@@ -18,7 +18,7 @@ createRoot(document.getElementById('root') as HTMLElement).render(
       withGlobalClasses={false}
       defaultColorScheme="auto"
       colorSchemeManager={SCHEMES}
-      theme={{ primaryColor: 'indigo' }}
+      theme={{ primaryColor: 'indigo', respectReducedMotion: true }}
     >
       <QueryClientProvider client={QUERIES}>
         <App />

@@ -1,5 +1,5 @@
 // Which columns of a list are shown: as the operator chose in this browser.
-import { Button, Checkbox, Menu, Stack } from '@mantine/core';
+import { Button, Menu } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import type { Column } from './column.js';
 
@@ -26,24 +26,22 @@ export function useChosenColumns<Row>(
     setKeys(wanted);
   };
   const chooser = (
-    <Menu closeOnItemClick={false} position="bottom-end">
+    <Menu closeOnItemClick={false} position="bottom-end" withInitialFocusPlaceholder={false}>
       <Menu.Target>
         <Button variant="default" size="sm">
           Columns
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        <Stack gap={6} p={8}>
-          {columns.map(({ key, title }) => (
-            <Checkbox
-              key={key}
-              size="sm"
-              label={title}
-              checked={keys.includes(key)}
-              onChange={(event) => choose(key, event.currentTarget.checked)}
-            />
-          ))}
-        </Stack>
+        {columns.map(({ key, title }) => (
+          <Menu.CheckboxItem
+            key={key}
+            checked={keys.includes(key)}
+            onChange={(isWanted) => choose(key, isWanted)}
+          >
+            {title}
+          </Menu.CheckboxItem>
+        ))}
       </Menu.Dropdown>
     </Menu>
   );

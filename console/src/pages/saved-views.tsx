@@ -32,7 +32,7 @@ export function SavedViews({ search }: { readonly search: string }): ReactNode {
     keep([...views.filter((view) => view.name !== name), { name: String(name), search }]);
   return (
     <>
-      <Menu position="bottom-end">
+      <Menu position="bottom-end" withInitialFocusPlaceholder={false}>
         <Menu.Target>
           <Button variant="default">Views</Button>
         </Menu.Target>
@@ -42,7 +42,7 @@ export function SavedViews({ search }: { readonly search: string }): ReactNode {
               {view.name}
             </Menu.Item>
           ))}
-          {views.length === 0 && <Menu.Label>None saved yet</Menu.Label>}
+          {views.length === 0 && <Menu.Label className="dim">None saved yet</Menu.Label>}
           <Menu.Divider />
           <Menu.Item onClick={() => setSaving(true)}>Save this view</Menu.Item>
           {views

@@ -101,7 +101,7 @@ function SchemeSwitch(): ReactNode {
 function Account(): ReactNode {
   const { operator, role, organisation } = useSession();
   return (
-    <Menu position="bottom-end">
+    <Menu position="bottom-end" withInitialFocusPlaceholder={false}>
       <Menu.Target>
         <Button size="compact-sm" variant="default">
           {operator}
