@@ -41,14 +41,15 @@ async function rows(): Promise<string> {
      AND table_name <> ALL ('{process,absence,audit_lease,sweep,journal_block,journal_chain,journal_gap,event_sequencer,card_review,data_key_use,figures_by_hour,figures_by_minute,figures_progress,figures_undecided,stan_lease,stan_counter,operator_attempt,gateway}'::text[])
      ORDER BY 1`,
   );
-  const selects = tables.map(
-    // That somebody was refused is journalled.
-    ({ name }) =>
-      `SELECT '${name}' || coalesce(string_agg(each::text, E'\\n' ORDER BY each::text), '') AS text FROM ${name} AS each ${name === 'journal' ? `WHERE action <> 'operator.refused'` : ''}`,
+  const all = await Promise.all(
+    tables.map(({ name }) =>
+      gateway.sql<{ text: string }>(
+        // That somebody was refused is journalled.
+        `SELECT '${name}' || coalesce(string_agg(each::text, E'\\n' ORDER BY each::text), '') AS text FROM ${name} AS each ${name === 'journal' ? `WHERE action <> 'operator.refused'` : ''}`,
+      ),
+    ),
   );
-  // In one go: there are some seventy tables, and this is asked before and after each round.
-  const all = await gateway.sql<{ text: string }>(selects.join(' UNION ALL '));
-  return all.map(({ text }) => text).join('\n');
+  return all.map(([row]) => row?.text).join('\n');
 }
 
 /** Calls each of the routes. Returns those that were answered otherwise, and what they answered. */
