@@ -1,7 +1,6 @@
 // `npm run bench:stored`: ten million stored transactions, analysed, beside an empty table, in turns: purchases, what PostgreSQL
 // does while nobody asks for anything, and how long a doubt lasts.
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { paymentBody } from '../testkit/bodies.js';
 import { load, PURCHASE } from '../testkit/load.js';
 import { programOptions } from '../testkit/program-options.js';
@@ -9,6 +8,7 @@ import { median, say } from '../testkit/report.js';
 import { type StandaloneGateway, startStandalone } from '../testkit/standalone.js';
 import { UNREADABLE_ANSWER_CARD } from '../testkit/test-cards.js';
 import { cpuSeconds } from './measured.js';
+import { storePurchases, withDatabase } from './stored-purchases.js';
 
 const values = programOptions({
   stored: { type: 'string', default: '10000000' },
@@ -19,53 +19,6 @@ const values = programOptions({
   doubts: { type: 'string', default: '20' },
 });
 const STORED = Number(values.stored);
-const CHUNK = 500_000;
-/** Audits that the fill takes; those of the measured purchases come after it. */
-const FIRST_AUDIT = 1_000_000;
-
-async function withDatabase<Result>(
-  gateway: StandaloneGateway,
-  work: (database: pg.Client) => Promise<Result>,
-): Promise<Result> {
-  const database = new pg.Client({ connectionString: await gateway.databaseUrl() });
-  await database.connect();
-  try {
-    return await work(database);
-  } finally {
-    await database.end();
-  }
-}
-
-/** Rows as purchases leave them, over a year. */
-function fill(gateway: StandaloneGateway, rows: number): Promise<string | undefined> {
-  return withDatabase(gateway, async (database) => {
-    await database.query('UPDATE organisation SET next_audit = $1 WHERE id = 1', [FIRST_AUDIT + rows + 1]);
-    for (let first = 0; first < rows; first += CHUNK) {
-      const count = Math.min(CHUNK, rows - first);
-      await database.query(
-        `INSERT INTO transaction (organisation_id, audit, created_at, amount_cents, merchant_id, gateway_status_code,
-           voidable_until, settlement_date, transaction_type, status, currency, correlation_id, reference, acquirer,
-           card_mask, card_type, response_code, response_message, authorisation_code, payment_details_key_version, payment_details_sealed)
-         SELECT 1, $1 + n, now() - n * interval '3 seconds', 1995, 1, 0, now(), '2026-11-16', 'purchase', 'approved', 'AUD',
-           md5(($1 + n)::text), 'order-' || n, 'simulator', '411111******1111', 'visa', '00', 'Approved', '123456', 1,
-           decode(repeat(md5(n::text), 2), 'hex')
-         FROM generate_series(1, $2::integer) n`,
-        [FIRST_AUDIT + first, count],
-      );
-    }
-    await tidyUp(database);
-    const { rows: sizes } = await database.query<{ size: string }>(
-      `SELECT pg_size_pretty(pg_total_relation_size('transaction')) AS size`,
-    );
-    return sizes[0]?.size;
-  });
-}
-
-/** What autovacuum would do sooner or later: with statistics of its own time a plan can be another. */
-async function tidyUp(database: pg.Client): Promise<void> {
-  await database.query('VACUUM (ANALYZE)');
-  await database.query('CHECKPOINT');
-}
 
 /** The share of a core that PostgreSQL takes, of each gateway, while nobody asks for anything. */
 async function idleShares(): Promise<{ empty: number; full: number }> {
@@ -116,7 +69,7 @@ try {
   // A first purchase each, so that the merchant has its data key.
   for (const gateway of gateways) await load(gateway, { ...PURCHASE, connections: 1, count: 5 });
   const startedMs = performance.now();
-  const size = await fill(full.gateway, STORED);
+  const size = await storePurchases(full.gateway, { from: 0, upTo: STORED });
   const filledSeconds = Math.round((performance.now() - startedMs) / 1000);
   say(`${STORED} transactions stored and analysed in ${filledSeconds} s, ${size} with indexes`);
 
