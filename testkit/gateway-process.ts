@@ -1,6 +1,7 @@
 // Real processes: `node bin/tollgate.js …` from the project root, whose output is collected, and of which nothing is left
 // when the test file or the program ends: no process, no data directory, no disk, no PostgreSQL that a killed gateway left behind.
 import { type ChildProcess, type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -239,15 +240,19 @@ export async function postgresPid(dataDir: string): Promise<number | undefined> 
   return content === undefined ? undefined : Number.parseInt(content, 10);
 }
 
-/** A port that nobody listens on at the moment. */
+/** Below those that a system gives to whoever wants any: in between, a program of another test would get the port. */
+const [FIRST_PORT, PORTS_END] = [10_240, 32_000];
+
+/** A port that nobody listens on at the moment, and that nobody gets by chance until it is used. */
 export async function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
+  for (;;) {
+    const port = randomInt(FIRST_PORT, PORTS_END);
+    const isFree = await new Promise<boolean>((resolve) => {
+      const server = createServer().once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
     });
-  });
+    if (isFree) return port;
+  }
 }
 
 /** Asks again and again until the answer is not undefined. The test's own time limit ends a vain wait. */
