@@ -49,10 +49,19 @@ export interface ChainEnd {
   readonly hash: Buffer;
 }
 
+interface KnownEnd extends ChainEnd {
+  readonly lineage: string;
+}
+
+interface Added {
+  readonly end: KnownEnd;
+  readonly foreign: readonly number[];
+}
+
 const MOST_ENTRIES = 5_000;
 
 export class JournalChain {
-  #known: (ChainEnd & { readonly lineage: string }) | undefined;
+  #known: KnownEnd | undefined;
 
   constructor(
     private readonly database: Database,
@@ -65,20 +74,24 @@ export class JournalChain {
     for (;;) {
       const { rows } = await this.database.query<{ behind: boolean }>(CHAIN_IS_BEHIND);
       if (rows[0]?.behind !== true) return;
-      if (!(await this.database.transaction((connection) => this.#addBlock(connection)))) return;
+      const added = await this.database.transaction((connection) => this.#addBlock(connection));
+      if (added === undefined) return;
+      // Only now: whether a commit that was not confirmed has happened, nobody knows.
+      this.#known = added.end;
+      if (added.foreign.length > 0) this.reports.onForeign(added.foreign);
     }
   }
 
-  /** False where there was nothing to do, or another does it. */
-  async #addBlock(connection: Queryable): Promise<boolean> {
+  /** Undefined where there was nothing to do, or another does it. */
+  async #addBlock(connection: Queryable): Promise<Added | undefined> {
     const { rows: locks } = await connection.query<{ locked: boolean }>(LOCK_CHAIN);
-    if (!locks[0]?.locked) return false;
+    if (!locks[0]?.locked) return undefined;
     const { rows: states } = await connection.query<State>(CHAIN_STATE, [this.#known?.number ?? 0]);
     const state = states[0] as State;
     this.#compare(state);
     const { rows } = await connection.query<NextEntries>(NEXT_ENTRIES, [state.chainedUpTo, MOST_ENTRIES]);
     const [next] = rows;
-    if (next === undefined) return false;
+    if (next === undefined) return undefined;
     const ids = next.ids.map(Number);
     const unmarked = next.unmarked.map(Number);
     const isEarlier = (id: number) => id <= state.earlierUpTo || state.earlierServes;
@@ -104,9 +117,7 @@ export class JournalChain {
       hash,
     ]);
     await this.#noteGaps(connection, state.chainedUpTo, ids);
-    this.#known = { number, hash, lineage: state.lineage };
-    if (foreign.length > 0) this.reports.onForeign(foreign);
-    return true;
+    return { end: { number, hash, lineage: state.lineage }, foreign };
   }
 
   /** Ids that are missing may come later: what writes them is not committed yet. */

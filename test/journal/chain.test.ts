@@ -246,3 +246,17 @@ test('entries of an earlier release, before the upgrade and while one of its pro
     problems: [{ entry: 4, problem: 'inserted: nobody of ours wrote it' }],
   });
 });
+
+test('a commit that fails → its block is not taken for one that was there, and nobody is said to have cut it off', async () => {
+  const chain = await own.filled(4);
+  await own.intruder.query(`
+    CREATE FUNCTION refuse_block() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no block'; END $$;
+    CREATE CONSTRAINT TRIGGER refused AFTER INSERT ON journal_block DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION refuse_block()`);
+  await expect(chain.run()).rejects.toThrow('no block');
+  await own.intruder.query('DROP TRIGGER refused ON journal_block');
+  await own.write('meanwhile');
+  await chain.run();
+  expect(await verify()).toMatchObject({ blocks: 2, entries: 5, unchained: 0, problems: [] });
+  expect(own.cuts).toEqual([]);
+});
