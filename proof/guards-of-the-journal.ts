@@ -43,9 +43,17 @@ export const JOURNAL_GUARDS: readonly Guard[] = [
     name: 'journal: one process at a time makes a block',
     slow: true,
     file: 'src/journal/chain.ts',
-    find: '    if (!locks[0]?.locked) return false;\n',
-    replace: '    if (locks.length === 0) return false;\n',
+    find: '    if (!locks[0]?.locked) return undefined;\n',
+    replace: '    if (locks.length === 0) return undefined;\n',
     tests: [[CHAIN, 'several processes at once']],
+  },
+  {
+    name: 'journal: a block counts as known once its commit is confirmed',
+    file: 'src/journal/chain.ts',
+    find: '    return { end: { number, hash, lineage: state.lineage }, foreign };',
+    replace:
+      '    this.#known = { number, hash, lineage: state.lineage };\n    return { end: this.#known, foreign };',
+    tests: [[CHAIN, 'a commit that fails']],
   },
   {
     name: 'journal: all that an entry says is bound',
@@ -106,7 +114,7 @@ export const JOURNAL_GUARDS: readonly Guard[] = [
   {
     name: 'journal: a process says that entries are not ours',
     file: 'src/journal/chain.ts',
-    find: '    if (foreign.length > 0) this.reports.onForeign(foreign);\n',
+    find: '      if (added.foreign.length > 0) this.reports.onForeign(added.foreign);\n',
     replace: '',
     tests: [[CHAIN, 'inserts entries: with another’s mark']],
   },
