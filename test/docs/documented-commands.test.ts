@@ -84,7 +84,9 @@ npm() { case "$1" in ci|test) ;; start) serving ;; *) return 1 ;; esac; }
 stop() { [ -z "\${gateway-}" ] || { kill "$gateway"; wait "$gateway" || true; }; gateway=; }
 serving() {
   stop
-  node "$TOLLGATE" serve > serving.log 2>&1 & gateway=$!
+  # At once: what starts behind would find the file of the gateway before it, in which one listens already.
+  : > serving.log
+  node "$TOLLGATE" serve >> serving.log 2>&1 & gateway=$!
   until grep -q 'listens on http' serving.log; do
     kill -0 "$gateway" || { cat serving.log >&2; return 1; }
     sleep 0.1
