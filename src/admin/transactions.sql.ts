@@ -10,10 +10,8 @@ export const MERCHANTS_TO_LIST: Statement = {
     ORDER BY organisation_id, id`,
 };
 
-/** Everything that an operator may see of a transaction. Audits are unique within an organisation: it may be several. */
-export const SHOW_TRANSACTION: Statement = {
-  name: '',
-  text: `
+/** Of `t`. Between the two stand the audits of what was done to it, as `operations`. */
+const SEEN_BY_OPERATORS = `
     SELECT t.organisation_id AS organisation, t.merchant_id AS merchant, t.audit,
       (SELECT username FROM gateway_user u WHERE u.id = t.user_id) AS user,
       CASE WHEN t.user_id = 0 THEN 'an account of the system'
@@ -25,32 +23,24 @@ export const SHOW_TRANSACTION: Statement = {
       t.response_message AS "responseMessage", t.settlement_date::text AS "settlementDate",
       t.authorisation_code AS "authorisationCode", t.target_audit AS "targetAudit",
       t.completed_by AS "completedBy", t.voided_by AS "voidedBy", t.refunded_cents AS "refundedCents",
-      ARRAY(SELECT audit FROM transaction f
-        WHERE f.organisation_id = t.organisation_id AND f.merchant_id = t.merchant_id AND f.target_audit = t.audit
-        ORDER BY created_at, audit LIMIT 100) AS operations,
+      ARRAY(`;
+const AND_OF_ITS_END = `) AS operations,
       round(extract(epoch FROM t.decided_at) * 1000)::bigint AS "decidedMs",
-      t.resolve_attempts AS attempts, t.reversing, round(extract(epoch FROM t.resolve_at) * 1000)::bigint AS "nextMs"
+      t.resolve_attempts AS attempts, t.reversing, round(extract(epoch FROM t.resolve_at) * 1000)::bigint AS "nextMs"`;
+
+/** Everything that an operator may see of a transaction. Audits are unique within an organisation: it may be several. */
+export const SHOW_TRANSACTION: Statement = {
+  name: '',
+  text: `${SEEN_BY_OPERATORS}SELECT audit FROM transaction f
+        WHERE f.organisation_id = t.organisation_id AND f.merchant_id = t.merchant_id AND f.target_audit = t.audit
+        ORDER BY created_at, audit LIMIT 100${AND_OF_ITS_END}
     FROM organisation o JOIN transaction t ON t.organisation_id = o.id AND t.audit = $1
     WHERE $2::integer IS NULL OR o.id = $2
     ORDER BY o.id`,
   spread: `
     WITH found AS MATERIALIZED (
       SELECT * FROM transaction WHERE audit = $1 AND ($2::integer IS NULL OR organisation_id = $2)
-    )
-    SELECT t.organisation_id AS organisation, t.merchant_id AS merchant, t.audit,
-      (SELECT username FROM gateway_user u WHERE u.id = t.user_id) AS user,
-      CASE WHEN t.user_id = 0 THEN 'an account of the system'
-        WHEN t.user_id < 0 THEN (SELECT name FROM operator p WHERE p.id = -t.user_id) END AS operator,
-      round(extract(epoch FROM t.created_at) * 1000)::bigint AS "createdMs", t.transaction_type AS "transactionType",
-      t.status, t.gateway_status_code AS "gatewayStatusCode", t.amount_cents AS "amountCents", t.currency, t.reference,
-      t.correlation_id AS "correlationId", t.acquirer, t.card_mask AS card, t.card_type AS "cardType",
-      t.bank_account AS "bankAccount", t.token_id AS token, t.response_code AS "responseCode",
-      t.response_message AS "responseMessage", t.settlement_date::text AS "settlementDate",
-      t.authorisation_code AS "authorisationCode", t.target_audit AS "targetAudit",
-      t.completed_by AS "completedBy", t.voided_by AS "voidedBy", t.refunded_cents AS "refundedCents",
-      ARRAY(SELECT audit FROM operations_on(t.organisation_id, t.merchant_id, t.audit) f ORDER BY created_at, audit LIMIT 100) AS operations,
-      round(extract(epoch FROM t.decided_at) * 1000)::bigint AS "decidedMs",
-      t.resolve_attempts AS attempts, t.reversing, round(extract(epoch FROM t.resolve_at) * 1000)::bigint AS "nextMs"
+    )${SEEN_BY_OPERATORS}SELECT audit FROM operations_on(t.organisation_id, t.merchant_id, t.audit) f ORDER BY created_at, audit LIMIT 100${AND_OF_ITS_END}
     FROM found t ORDER BY t.organisation_id`,
 };
 
