@@ -8,11 +8,10 @@ export const CITUS_VERSION: Statement = {
   text: `SELECT extversion AS version FROM pg_extension WHERE extname = 'citus'`,
 };
 
-/** Only where there is Citus. */
-export const IS_COORDINATOR = `SELECT citus_is_coordinator() AS coordinator`;
-
+/** The group of a server is 0 until it is added to a cluster as a worker. */
 export const SERVERS_OF_CLUSTER = `
-    SELECT count(*) FILTER (WHERE groupid <> 0)::integer AS workers, coalesce(bool_or(groupid = 0), false) AS coordinator
+    SELECT (SELECT groupid <> 0 FROM pg_dist_local_group) AS "isWorker",
+      count(*) FILTER (WHERE groupid <> 0)::integer AS workers, coalesce(bool_or(groupid = 0), false) AS coordinator
     FROM pg_dist_node WHERE isactive AND noderole = 'primary'`;
 
 /** Of each server: whether a commit that it has confirmed survives a crash. */

@@ -10,7 +10,6 @@ import {
   COMMIT_TOGETHER,
   DURABLE_WORKERS,
   FORGET_COPIED,
-  IS_COORDINATOR,
   IS_KNOWN_TO_CITUS,
   LET_IN,
   MAKE_KNOWN_TO_CITUS,
@@ -67,11 +66,8 @@ export async function distribute(database: Database, shards: number): Promise<Di
 
 /** Refuses a server that is not to be talked to, whatever tables it has. Nothing is asked of a plain PostgreSQL. */
 export async function checkServerOfCluster(database: Database): Promise<void> {
-  const version = await citusVersion(database);
-  if (version === undefined) return;
-  checkVersion(version);
-  const { rows } = await database.query<{ coordinator: boolean }>(asked(IS_COORDINATOR));
-  if (!rows[0]?.coordinator) refuse('not_coordinator');
+  const citus = await citusVersion(database);
+  if (citus !== undefined) await checkCoordinator(database, citus);
 }
 
 /** Refuses a cluster that this release cannot work on. Nothing is asked of a plain PostgreSQL. */
@@ -93,21 +89,30 @@ async function citusVersion(database: Database): Promise<string | undefined> {
   return (await database.query<{ version: string }>(CITUS_VERSION)).rows[0]?.version;
 }
 
+interface Cluster {
+  readonly isWorker: boolean;
+  readonly workers: number;
+  /** Whether it is known to the cluster. */
+  readonly coordinator: boolean;
+}
+
+async function checkCoordinator(database: Database, version: string): Promise<Cluster> {
+  const [major = 0, minor = 0] = version.split(/[.-]/).map(Number);
+  if (major !== 13 || minor < 2) refuse('distribution_version', { version });
+  const { rows } = await database.query<Cluster>(asked(SERVERS_OF_CLUSTER));
+  const cluster = rows[0] as Cluster;
+  if (cluster.isWorker) refuse('not_coordinator');
+  if (!cluster.coordinator) refuse('coordinator_unknown');
+  return cluster;
+}
+
 async function checkCluster(database: Database, version: string): Promise<void> {
-  checkVersion(version);
-  const { rows } = await database.query<{ workers: number; coordinator: boolean }>(asked(SERVERS_OF_CLUSTER));
-  if (!rows[0]?.coordinator) refuse('coordinator_unknown');
-  if (rows[0].workers === 0) refuse('no_workers');
+  if ((await checkCoordinator(database, version)).workers === 0) refuse('no_workers');
   const { rows: workers } = await database.query<{ server: string; durable: boolean }>(
     asked(DURABLE_WORKERS),
   );
   const forgetful = workers.find(({ durable }) => !durable);
   if (forgetful !== undefined) refuse('worker_forgets', { server: forgetful.server });
-}
-
-function checkVersion(version: string): void {
-  const [major = 0, minor = 0] = version.split(/[.-]/).map(Number);
-  if (major !== 13 || minor < 2) refuse('distribution_version', { version });
 }
 
 async function spreadOver(database: Database): Promise<{ shards: number; servers: number }> {

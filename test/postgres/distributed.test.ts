@@ -1,12 +1,15 @@
-// What is sent to an engine that spreads organisations over servers, and what becomes of batches there. What that engine makes of it is tried
-// by `npm run test:citus`.
-import { describe, expect, test } from 'vitest';
+// What is sent to an engine that spreads organisations over servers, what becomes of batches there, and on which of them a start is refused.
+// What that engine makes of it is tried by `npm run test:citus`.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { checkEngine, distribute } from '../../src/admin/distribution.js';
+import { connect } from '../../src/gateway/connection.js';
+import { readSettings } from '../../src/gateway/settings.js';
 import { Batcher } from '../../src/postgres/batcher.js';
 import { columns, integer, text } from '../../src/postgres/columns.js';
 import { Database } from '../../src/postgres/database.js';
 import { adapted, constraintIn } from '../../src/postgres/distributed.js';
-import { testDatabase } from '../../testkit/gateway.js';
+import { administer } from '../../testkit/database-server.js';
+import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
 
 interface Entry {
   readonly organisationId: number;
@@ -89,17 +92,122 @@ test('organisations must not be mixed → each batch is one organisation’s, in
   expect(batches).toEqual([['a1', 'a2'], ['b1'], ['a3']]);
 });
 
-test('a plain PostgreSQL → served as it is; `distribute` refused; marked as distributed, it is refused', async () => {
-  const { url, drop } = await testDatabase();
-  const database = new Database(url, { maxConnections: 1 });
-  try {
-    await checkEngine(database);
-    expect(database.mixesOrganisations).toBe(true);
-    await expect(distribute(database, 32)).rejects.toThrow('this PostgreSQL has no Citus');
-    await database.query({ name: '', text: 'UPDATE gateway SET distribution = 1' });
-    await expect(checkEngine(database)).rejects.toThrow('they are elsewhere');
-  } finally {
-    await database.close();
-    await drop();
+describe('a start', () => {
+  /** What is asked of Citus, answered as its catalogue and functions would: the embedded PostgreSQL has none to install. */
+  const CITUS = `
+    CREATE SCHEMA citus;
+    CREATE TABLE citus.pg_extension AS SELECT 'citus' AS extname, '13.2-1' AS extversion;
+    CREATE TABLE citus.pg_dist_local_group AS SELECT 0 AS groupid;
+    CREATE TABLE citus.pg_dist_node AS
+      SELECT groupid, nodename, 5432 AS nodeport, true AS isactive, 'primary' AS noderole, 'on' AS synchronous_commit
+      FROM (VALUES (0, 'coordinator'), (1, 'worker-1'), (2, 'worker-2')) server(groupid, nodename);
+    CREATE FUNCTION citus.run_command_on_workers(command text)
+      RETURNS TABLE (nodename text, nodeport integer, success boolean, result text) LANGUAGE plpgsql AS $$
+      DECLARE
+        worker record;
+        says boolean;
+      BEGIN
+        FOR worker IN SELECT * FROM citus.pg_dist_node WHERE groupid <> 0 LOOP
+          PERFORM set_config('synchronous_commit', worker.synchronous_commit, true);
+          EXECUTE command INTO says;
+          RETURN QUERY SELECT worker.nodename, worker.nodeport, true, CASE WHEN says THEN 't' ELSE 'f' END;
+        END LOOP;
+      END $$;
+    CREATE TABLE citus.pg_dist_shard AS SELECT 'transaction'::regclass AS logicalrelid;
+    CREATE TABLE citus.citus_shards AS
+      SELECT 'transaction'::regclass AS table_name, 'worker-1' AS nodename, 5432 AS nodeport;
+    UPDATE gateway SET distribution = 1`;
+
+  const CLUSTERS: readonly [cluster: string, made: string, message: RegExp][] = [
+    ...['12.1-1', '13.1-1', '14.0-1'].map((version): [string, string, RegExp] => [
+      `Citus ${version}`,
+      `UPDATE citus.pg_extension SET extversion = '${version}'`,
+      /Citus \S+ is not one that this release was tried with; it takes 13.2 or a later 13/,
+    ]),
+    [
+      'a worker',
+      'UPDATE citus.pg_dist_local_group SET groupid = 1',
+      /this server is a worker of a Citus cluster; name its coordinator/,
+    ],
+    ['a Citus that knows no servers yet', 'DELETE FROM citus.pg_dist_node', /citus_set_coordinator_host/],
+    [
+      'a coordinator that does not know itself',
+      'DELETE FROM citus.pg_dist_node WHERE groupid = 0',
+      /citus_set_coordinator_host/,
+    ],
+    [
+      'a coordinator whose workers are all switched off',
+      'UPDATE citus.pg_dist_node SET isactive = false WHERE groupid <> 0',
+      /Citus knows no server but its coordinator/,
+    ],
+    [
+      'a cluster one of whose workers does not wait for its disk',
+      `UPDATE citus.pg_dist_node SET synchronous_commit = 'off' WHERE nodename = 'worker-2'`,
+      /worker-2:5432 runs with fsync off, or commits without waiting for its disk/,
+    ],
+    [
+      'a cluster on which nothing was distributed',
+      'DELETE FROM citus.pg_dist_shard; UPDATE gateway SET distribution = NULL',
+      /the transactions are not distributed/,
+    ],
+    [
+      'a cluster distributed as an earlier release had it',
+      'UPDATE gateway SET distribution = 0',
+      /the transactions are not distributed, or not as this release needs it/,
+    ],
+    [
+      'a cluster whose mark was restored without its shards',
+      'DELETE FROM citus.pg_dist_shard',
+      /the transactions are not distributed/,
+    ],
+  ];
+
+  let own: TestDatabase;
+  beforeAll(async () => {
+    own = await testDatabase();
+  });
+  afterEach(() =>
+    administer(own.url, 'DROP SCHEMA IF EXISTS citus CASCADE; UPDATE gateway SET distribution = NULL'),
+  );
+  afterAll(() => own.drop());
+
+  /** As `serve` does: first whether the server is fit, then what is on it. */
+  async function start({
+    on = own.url,
+    check = checkEngine as (database: Database) => Promise<unknown>,
+  } = {}) {
+    const { logins } = await connect(readSettings({ DATABASE_URL: on }));
+    const database = new Database(logins.migrating, { maxConnections: 1 });
+    try {
+      await check(database);
+      return { mixesOrganisations: database.mixesOrganisations };
+    } finally {
+      await database.close();
+    }
   }
+
+  /** What it has under the names of PostgreSQL's catalogue comes before it. */
+  const cluster = () => `${own.url}?options=-c%20search_path%3Dcitus%2Cpg_catalog%2Cpublic`;
+
+  test('on a plain PostgreSQL → served as it is; `distribute` is refused', async () => {
+    expect(await start()).toEqual({ mixesOrganisations: true });
+    await expect(start({ check: (database) => distribute(database, 32) })).rejects.toThrow(
+      'this PostgreSQL has no Citus',
+    );
+  });
+
+  test('on a plain PostgreSQL that is marked as distributed → refused', async () => {
+    await administer(own.url, 'UPDATE gateway SET distribution = 1');
+    await expect(start()).rejects.toThrow('they are elsewhere');
+  });
+
+  test.each(['13.2-1', '13.4-1'])('on a distributed cluster of Citus %s → served', async (version) => {
+    await administer(own.url, `${CITUS}; UPDATE citus.pg_extension SET extversion = '${version}'`);
+    expect(await start({ on: cluster() })).toEqual({ mixesOrganisations: false });
+  });
+
+  test.each(CLUSTERS)('on %s → refused', async (_, made, message) => {
+    await administer(own.url, `${CITUS}; ${made}`);
+    await expect(start({ on: cluster() })).rejects.toThrow(message);
+  });
 });
