@@ -8,6 +8,7 @@ import type { Mode } from '../values/mode.js';
 import { refuse } from '../values/refusal.js';
 import { eraseSecrets } from '../vault/account.js';
 import { entryOf } from '../vault/customers.js';
+import { type ForeseenEnding, ForeseenImports } from '../vault/foreseen-imports.js';
 import { type FormerToken, type ImportEnding, VaultImports } from '../vault/imports.js';
 import { makeInstallationKey } from '../vault/installation-keys.js';
 import type { KeyProvider } from '../vault/key-provider.js';
@@ -89,11 +90,14 @@ export async function importVault(
   const keys = new DataKeys(database, provider);
   const recognitionKey = await makeInstallationKey(database, provider, 'recognition');
   const imports = new VaultImports(database, keys, recognitionKey, access, source);
+  const foreseen = new ForeseenImports(imports, recognitionKey, access);
+  const endingsOf = (tokens: readonly FormerToken[]) =>
+    dryRun ? foreseen.endings(tokens) : imports.add(tokens);
   const file = await wish.open(owner.mode);
   const counted: Counted = { lines: 0, imported: 0, alreadyThere: 0, duplicates: 0, refused: 0 };
   try {
     for await (const batch of batches(file, wish)) {
-      await takeIn(imports, batch, wish, counted);
+      await takeIn(endingsOf, batch, wish, counted);
       wish.progress?.(counted.lines, file.readBytes(), file.totalBytes);
       if (!dryRun) await sleep(BREATH_MS);
     }
@@ -150,25 +154,24 @@ async function* batches(file: CardFile, { names, plainNames }: VaultImportWish):
 }
 
 async function takeIn(
-  imports: VaultImports,
+  endingsOf: (tokens: readonly FormerToken[]) => Promise<ReadonlyMap<string, ForeseenEnding>>,
   { tokens, refused }: Batch,
-  { dryRun = false, refused: tell, mapped }: VaultImportWish,
+  { refused: tell, mapped }: VaultImportWish,
   counted: Counted,
 ): Promise<void> {
-  const endings =
-    tokens.length === 0 ? new Map() : await (dryRun ? imports.known(tokens) : imports.add(tokens));
+  const endings = tokens.length === 0 ? new Map() : await endingsOf(tokens);
   const wrong = [...refused];
   const known: MappedToken[] = [];
   for (const { formerId, account, line } of tokens) {
     eraseSecrets(account);
-    const ending: ImportEnding | undefined = endings.get(formerId);
-    if (ending?.kind === 'taken') {
+    const ending = endings.get(formerId) as ForeseenEnding;
+    if (ending.kind === 'taken') {
       const problems = [{ field: 'old_token_id', problem: 'taken_by_another_card' as const }];
       wrong.push({ line, oldTokenId: formerId, problems });
       continue;
     }
-    counted[COUNTERS[ending?.kind ?? 'imported']] += 1;
-    if (ending === undefined) continue;
+    counted[COUNTERS[ending.kind]] += 1;
+    if (ending.tokenId === undefined) continue;
     const { kind, customerId, tokenId, virtualPan } = ending;
     known.push({ oldTokenId: formerId, ending: kind, customerId, tokenId, virtualPan });
   }

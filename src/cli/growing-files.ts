@@ -1,5 +1,7 @@
 // Files that grow while a command works. None replaces another, and nobody but the operator reads them.
-import { type FileHandle, link, lstat, open, rename, rm } from 'node:fs/promises';
+import { rmSync } from 'node:fs';
+import { type FileHandle, link, lstat, open, readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { csvField } from '../values/csv.js';
 import { refuse } from '../values/refusal.js';
 
@@ -24,12 +26,14 @@ export class LineFile {
   }
 }
 
-/** The file appears when it is whole. */
-export async function writeWhole(path: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+/** The file appears when it is whole. Returns what processes that were killed had left of it, and what is removed now. */
+export async function writeWhole(path: string, bytes: AsyncIterable<Uint8Array>): Promise<string[]> {
   // Nobody should wait for the end to hear it.
   if (await exists(path)) refuse('path_taken', { path });
+  const removed = await removeLeftParts(path);
   const part = `${path}.${process.pid}.part`;
   const handle = await openNew(part, path);
+  const stopWatching = removeOnSignal(part);
   try {
     for await (const piece of bytes) await handle.writeFile(piece);
     await handle.sync();
@@ -41,7 +45,51 @@ export async function writeWhole(path: string, bytes: AsyncIterable<Uint8Array>)
   } finally {
     await handle.close();
     await rm(part, { force: true });
+    stopWatching();
   }
+  return removed;
+}
+
+/** A part whose process is alive is being written, and stays. */
+async function removeLeftParts(path: string): Promise<string[]> {
+  const folder = dirname(path);
+  const beginning = `${basename(path)}.`;
+  const names = await readdir(folder).catch(() => []);
+  const left = names.filter((name) => {
+    const [, pid] = (name.startsWith(beginning) && PART.exec(name.slice(beginning.length))) || [];
+    return pid !== undefined && !isAlive(Number(pid));
+  });
+  const paths = left.map((name) => join(folder, name));
+  for (const each of paths) await rm(each, { force: true });
+  return paths;
+}
+
+const PART = /^(\d+)\.part$/;
+
+/** Another process: in a container they have the same number one after the other. */
+function isAlive(pid: number): boolean {
+  if (pid === process.pid) return false;
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+const ENDING_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/** The process ends by the signal all the same. */
+function removeOnSignal(part: string): () => void {
+  const onSignal = (signal: NodeJS.Signals) => {
+    rmSync(part, { force: true });
+    stop();
+    process.kill(process.pid, signal);
+  };
+  const stop = () => {
+    for (const signal of ENDING_SIGNALS) process.off(signal, onSignal);
+  };
+  for (const signal of ENDING_SIGNALS) process.on(signal, onSignal);
+  return stop;
 }
 
 function exists(path: string): Promise<boolean> {

@@ -79,12 +79,16 @@ export function addVaultMovingCommands(program: Command): void {
 async function runExport({ merchant, recipient, out, yes }: ExportGiven): Promise<Output> {
   const bar = new ProgressBar(`merchant ${merchant}`, 'tokens');
   const startedMs = performance.now();
+  let removed: readonly string[] = [];
   const result = await operateWithKey((database, operator, provider) =>
     exportVault(database, operator, provider, {
       merchant,
       recipients: recipient,
       confirmed: yes === true,
-      write: (encrypted) => (out === STDOUT ? toStdout(encrypted) : writeWhole(out, encrypted)),
+      write: async (encrypted) => {
+        if (out === STDOUT) await toStdout(encrypted);
+        else removed = await writeWhole(out, encrypted);
+      },
       progress: (done, total) => bar.show(done, total),
     }),
   );
@@ -93,6 +97,7 @@ async function runExport({ merchant, recipient, out, yes }: ExportGiven): Promis
   const rate = rateOf(tokens, startedMs);
   const sentences = [
     `${tokens} tokens of merchant ${merchant} are in ${out === STDOUT ? 'it' : out}, ${rate}. SHA-256: ${sha256}`,
+    ...removed.map((part) => `${part}, left by an export that was killed, is removed.`),
   ];
   if (broken.length > 0) {
     process.exitCode = 1;
@@ -101,7 +106,7 @@ async function runExport({ merchant, recipient, out, yes }: ExportGiven): Promis
       `${broken.length} do not open and are not in it (${numbers}); \`tollgate keys verify\` tells more.`,
     );
   }
-  return { value: { ...result, out }, sentence: sentences.join('\n'), toStderr: out === STDOUT };
+  return { value: { ...result, out, removed }, sentence: sentences.join('\n'), toStderr: out === STDOUT };
 }
 
 async function runImport(path: string, given: ImportGiven): Promise<Output> {

@@ -26,7 +26,7 @@ export class ImportedCustomers {
 
   /** Those that are not here, with a number for each. Before a transaction: numbers are leased by another connection. */
   async missing(wanted: readonly Wanted[]): Promise<NewCustomer[]> {
-    const known = await this.#find(this.database, wanted);
+    const known = await this.find(this.database, wanted);
     const names = new Map(wanted.map(({ reference, customerName }) => [reference, customerName]));
     const made: NewCustomer[] = [];
     for (const [reference, name] of names) {
@@ -52,10 +52,11 @@ export class ImportedCustomers {
         rows.map(({ id: customerId }) => ({ ...created, customerId })),
       );
     }
-    return this.#find(connection, wanted);
+    return this.find(connection, wanted);
   }
 
-  async #find(connection: Queryable, wanted: readonly Wanted[]): Promise<Map<string, CustomerId>> {
+  /** Those that are here, by reference. */
+  async find(connection: Queryable, wanted: readonly Wanted[]): Promise<Map<string, CustomerId>> {
     const references = [...new Set(wanted.map(({ reference }) => reference))];
     const values = [this.access.organisationId, this.access.merchantId, references];
     const { rows } = await connection.query<Customer>(CUSTOMERS_BY_REFERENCE, values);

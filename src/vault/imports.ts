@@ -43,12 +43,15 @@ interface FoundRow extends Omit<ImportEnding, 'kind'> {
   readonly recognition: Buffer | null;
 }
 
-/** On its way: whose it will be, and under which number. */
-interface Arriving {
+interface Recognised {
   readonly token: FormerToken;
   readonly customerId: CustomerId;
-  readonly tokenId: TokenId;
   readonly recognition: Buffer;
+}
+
+/** On its way: whose it will be, and under which number. */
+interface Arriving extends Recognised {
+  readonly tokenId: TokenId;
 }
 
 type NewToken = EntryOf<typeof NEW_TOKENS>;
@@ -78,15 +81,27 @@ export class VaultImports {
   }
 
   /** Which of these are here, without writing anything. */
-  async known(tokens: readonly FormerToken[]): Promise<Map<string, ImportEnding>> {
-    const rows = await this.#found(this.database, tokens);
-    const byId = new Map(rows.map((row) => [row.formerId, row]));
+  async known(
+    tokens: readonly FormerToken[],
+    connection: Queryable = this.database,
+  ): Promise<Map<string, ImportEnding>> {
+    const { organisationId, merchantId } = this.access;
+    const byId = new Map(tokens.map((token) => [token.formerId, token]));
+    const values = [organisationId, merchantId, this.source, [...byId.keys()]];
+    const { rows } = await connection.query<FoundRow>(FORMER_IDS, values);
     return new Map(
-      tokens.flatMap((token): [string, ImportEnding][] => {
-        const row = byId.get(token.formerId);
-        return row === undefined ? [] : [[token.formerId, this.#endingOf(row, token)]];
-      }),
+      rows.map((row) => [row.formerId, this.#endingOf(row, byId.get(row.formerId) as FormerToken)]),
     );
+  }
+
+  /** Those of which the customer is here and has the card, as far as it was imported; without writing anything. */
+  async duplicates(tokens: readonly FormerToken[]): Promise<Map<string, ImportEnding>> {
+    const customerIds = await this.#customers.find(this.database, tokens);
+    const cards = tokens.flatMap((token) => {
+      const customerId = customerIds.get(token.reference);
+      return customerId === undefined ? [] : [this.#recognised(token, customerId)];
+    });
+    return this.#sameCards(this.database, cards);
   }
 
   /** In one commit. Each has an ID of its own. */
@@ -117,8 +132,7 @@ export class VaultImports {
       const arriving = fresh.map((token, place): Arriving => {
         const customerId = customerIds.get(token.reference);
         if (customerId === undefined) throw new Overtaken();
-        const recognition = recognitionOf(this.recognitionKey, this.access, customerId, token.account);
-        return { token, customerId, tokenId: tokenIds[place] as TokenId, recognition };
+        return { ...this.#recognised(token, customerId), tokenId: tokenIds[place] as TokenId };
       });
       const won = await this.#claim(connection, arriving);
       const added = await this.#addTokens(connection, key, won);
@@ -206,23 +220,13 @@ export class VaultImports {
 
   /** Why the others are not new. A card that the customer has gets this ID too. */
   async #explain(connection: Queryable, others: readonly Arriving[]): Promise<Map<string, ImportEnding>> {
-    const endings = new Map<string, ImportEnding>();
-    if (others.length === 0) return endings;
+    if (others.length === 0) return new Map();
     const tokens = others.map(({ token }) => token);
-    const byId = new Map((await this.#found(connection, tokens)).map((row) => [row.formerId, row]));
-    const { organisationId, merchantId } = this.access;
-    const values = [organisationId, merchantId, ...RECOGNISED.encode(others)];
-    const { rows } = await connection.query<FoundRow>(IMPORTED_CARDS, values);
-    const byCard = new Map(rows.map((row) => [cardOf(row.customerId, row.recognition as Buffer), row]));
-    for (const { token, customerId, recognition } of others) {
-      const known = byId.get(token.formerId);
-      const same = byCard.get(cardOf(customerId, recognition));
-      if (known === undefined && same === undefined) throw new Overtaken();
-      endings.set(
-        token.formerId,
-        known === undefined ? asEnding(same as FoundRow, 'duplicate') : this.#endingOf(known, token),
-      );
-    }
+    const endings = new Map([
+      ...(await this.#sameCards(connection, others)),
+      ...(await this.known(tokens, connection)),
+    ]);
+    if (endings.size < others.length) throw new Overtaken();
     const duplicates = [...endings].filter(([, { kind }]) => kind === 'duplicate');
     if (duplicates.length > 0)
       await this.#claimIds(
@@ -230,6 +234,24 @@ export class VaultImports {
         duplicates.map(([formerId, { customerId, tokenId }]) => ({ formerId, customerId, tokenId })),
       );
     return endings;
+  }
+
+  #recognised(token: FormerToken, customerId: CustomerId): Recognised {
+    const recognition = recognitionOf(this.recognitionKey, this.access, customerId, token.account);
+    return { token, customerId, recognition };
+  }
+
+  async #sameCards(connection: Queryable, cards: readonly Recognised[]): Promise<Map<string, ImportEnding>> {
+    const { organisationId, merchantId } = this.access;
+    const values = [organisationId, merchantId, ...RECOGNISED.encode(cards)];
+    const { rows } = await connection.query<FoundRow>(IMPORTED_CARDS, values);
+    const byCard = new Map(rows.map((row) => [cardOf(row as FoundRow & { recognition: Buffer }), row]));
+    return new Map(
+      cards.flatMap((card): [string, ImportEnding][] => {
+        const row = byCard.get(cardOf(card));
+        return row === undefined ? [] : [[card.token.formerId, asEnding(row, 'duplicate')]];
+      }),
+    );
   }
 
   /** What each is known as beside. One that stands for another token by now is left to that. */
@@ -243,13 +265,6 @@ export class VaultImports {
       return alsoFormerIds.map((further) => ({ formerId: further, customerId, tokenId }));
     });
     if (claims.length > 0) await this.#claimIds(connection, claims);
-  }
-
-  async #found(connection: Queryable, tokens: readonly FormerToken[]): Promise<FoundRow[]> {
-    const { organisationId, merchantId } = this.access;
-    const ids = tokens.map(({ formerId }) => formerId);
-    const values = [organisationId, merchantId, this.source, ids];
-    return (await connection.query<FoundRow>(FORMER_IDS, values)).rows;
   }
 
   /** Of an ID that is here. Where the token has another card since, or none, nothing can be said against the one that comes now. */
@@ -266,7 +281,7 @@ function asEnding({ customerId, tokenId, virtualPan }: FoundRow, kind: ImportEnd
   return { kind, customerId, tokenId, virtualPan };
 }
 
-const cardOf = (customerId: CustomerId, recognition: Buffer) =>
+const cardOf = ({ customerId, recognition }: Pick<Recognised, 'customerId' | 'recognition'>) =>
   `${customerId}/${recognition.toString('base64')}`;
 
 /** The one that is wished for, what it was called, and one that nobody else can have. */

@@ -1,8 +1,10 @@
 // `tollgate vault export`: everything of a vault, for one key only, to be taken in by the next.
+import { readdir, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { wordsOf } from '../../testkit/commands.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
-import { run as runProcess } from '../../testkit/gateway-process.js';
+import { run as runProcess, start } from '../../testkit/gateway-process.js';
+import { locker } from '../../testkit/locks.js';
 import { movingDesk, newLine, newName } from '../../testkit/moving-vault.js';
 
 let gateway: TestGateway;
@@ -72,6 +74,28 @@ test('to standard output → only what is encrypted stands there', async () => {
   expect(code).toBe(0);
   expect(stdout.startsWith('age-encryption.org/v1\n')).toBe(true);
   expect(JSON.parse(stderr)).toMatchObject({ merchant: 2, broken: [] });
+});
+
+test('an export that is ended leaves nothing, and what one that was killed has left the next one removes and says', async () => {
+  const name = newName('export');
+  const out = desk.inFolder(name);
+  const exporting = `vault export --merchant 2 --recipient ${desk.recipient} --out ${out}`;
+  const parts = async () => (await readdir(desk.inFolder(''))).filter((each) => each.startsWith(name)).sort();
+  const lock = await locker(gateway);
+  await lock.query('LOCK TABLE former_token_id IN ACCESS EXCLUSIVE MODE');
+  const running = start(wordsOf(exporting), desk.environment);
+  await expect.poll(parts).toEqual([`${name}.${running.pid}.part`]);
+  running.kill('SIGTERM');
+  const ended = await running.ended;
+  await lock.rollback();
+  expect(ended.signal).toBe('SIGTERM');
+  expect(await parts()).toEqual([]);
+  const left = `${out}.${running.pid}.part`;
+  await writeFile(left, 'half of it');
+  // Of a process that lives, so that it may be writing.
+  await writeFile(`${out}.${process.ppid}.part`, 'another');
+  expect(await desk.json(exporting)).toMatchObject({ removed: [left] });
+  expect(await parts()).toEqual([name, `${name}.${process.ppid}.part`]);
 });
 
 test('live cards without --yes, a key that is none, a file that is there → refused', async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { wordsOf } from '../../testkit/commands.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { run as runProcess } from '../../testkit/gateway-process.js';
-import { movingDesk, newCard, newLine, newName } from '../../testkit/moving-vault.js';
+import { type Line, movingDesk, newCard, newLine, newName } from '../../testkit/moving-vault.js';
 import { cardAccount, vaultOf } from '../../testkit/vault-client.js';
 
 let gateway: TestGateway;
@@ -113,6 +113,33 @@ test('--dry-run → says what would be, and imports nothing', async () => {
   expect(await desk.imported(path, '--dry-run')).toMatchObject({ dry_run: true, imported: 1, refused: 1 });
   expect(await gateway.sql('SELECT count(*) FROM token')).toEqual(before);
   expect(await desk.imported(path)).toMatchObject({ imported: 1, already_there: 0 });
+});
+
+test('--dry-run → finds what an import of the file would find in the file itself, and in what is there', async () => {
+  const there = newLine();
+  await desk.imported(await desk.fileOf(there));
+  const anotherId = (line: Line) => ({ ...line, old_token_id: newName('card') });
+  const [one, two] = [newLine({ former_token_ids: [newName('older')] }), newLine()];
+  // More than a batch, so that what repeats comes in several of them.
+  const many = Array.from({ length: 300 }, () => newLine());
+  const path = await desk.fileOf(
+    one,
+    two,
+    anotherId(one),
+    ...many,
+    anotherId(one),
+    two,
+    { ...two, card_number: newCard() },
+    { ...two, old_token_id: (one.former_token_ids as string[])[0] },
+    anotherId(there),
+    { ...there, customer_reference: newName('cus'), old_token_id: newName('card') },
+    ...many,
+  );
+  const counts = { lines: 609, imported: 303, already_there: 302, duplicates: 3, refused: 1 };
+  const dry = await desk.imported(path, '--dry-run');
+  expect(dry).toMatchObject({ ...counts, dry_run: true });
+  expect(await desk.imported(path)).toMatchObject({ ...counts, dry_run: false });
+  expect(await desk.imported(path, '--dry-run')).toMatchObject({ imported: 0, already_there: 608 });
 });
 
 test('a token that was deleted → stays gone when its file is imported again; its card may come under another ID', async () => {
