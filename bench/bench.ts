@@ -33,7 +33,7 @@ try {
   await load(gateway, { ...PURCHASE, connections: MOST, seconds: WARM_UP_SECONDS });
   await load(ungrouped, { ...PURCHASE, connections: MOST, seconds: 2 });
   results.ceilings = await besideEachOther();
-  const targets = await prepare(gateway);
+  const targets = await prepare(gateway.client);
   for (const operation of OPERATIONS) {
     for (const connections of CONNECTIONS) {
       const request = operation.request(targets);

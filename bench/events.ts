@@ -1,6 +1,5 @@
 // `npm run bench:events`: what the feed of events costs purchases, how late it is at half load, and what it costs when nothing happens.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Json } from '../testkit/bodies.js';
 import { load, PURCHASE } from '../testkit/load.js';
 import { programOptions } from '../testkit/program-options.js';
 import { median, percentile, say } from '../testkit/report.js';
@@ -16,7 +15,7 @@ const seconds = Number(values.seconds);
 const CONNECTIONS = 64;
 
 /** Where the last reader has come to, so that the next need not read everything again. */
-let resumeFrom = '/v1/events?limit=100';
+let resumeFrom: string | undefined;
 
 interface Follower {
   /** How many milliseconds after it was written each event came, from the moment that nothing was left to read. */
@@ -26,32 +25,23 @@ interface Follower {
 }
 
 /** Follows the feed until it is told to stop. */
-function follow({ port, authorization }: StandaloneGateway): Follower {
+function follow({ client }: StandaloneGateway): Follower {
   const lagsMs: number[] = [];
   const stopping = new AbortController();
-  let catchUp = () => {};
-  const caughtUp = new Promise<void>((resolve) => {
-    catchUp = resolve;
-  });
-  const get = async (path: string): Promise<Json> => {
-    const headers = { authorization };
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers, signal: stopping.signal });
-    return response.json();
-  };
-  const following = (async () => {
-    let isBehind = true;
-    for (let next = resumeFrom; !stopping.signal.aborted; ) {
-      const { results, _links } = await get(`${next}&wait=${isBehind ? 0 : 20}`);
+  const { signal } = stopping;
+  const pages = (wait: number) =>
+    client
+      .events({ limit: 100, wait, ...(resumeFrom !== undefined && { after: resumeFrom }) }, { signal })
+      .pages();
+  const caughtUp = (async () => {
+    for await (const { next } of pages(0)) resumeFrom = next ?? resumeFrom;
+  })();
+  const following = caughtUp.then(async () => {
+    for await (const { results, next } of pages(20)) {
       const nowMs = Date.now();
-      if (!isBehind) for (const { created } of results) lagsMs.push(nowMs - Date.parse(created));
-      next = _links.next.href.replace(/&wait=\d+/, '');
+      for (const { created } of results) lagsMs.push(nowMs - Date.parse(created));
       resumeFrom = next;
-      if (results.length === 100) continue;
-      isBehind = false;
-      catchUp();
     }
-  })().catch((error: Error) => {
-    if (error.name !== 'AbortError') throw error;
   });
   return {
     lagsMs,

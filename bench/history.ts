@@ -2,19 +2,19 @@
 // and the hundredth. Prints how long each takes through HTTP, what its plan reads, and by which index; fails if one takes too long
 // or reads the table as a whole. With `--costs ROUNDS`: what each index costs a purchase.
 import pg from 'pg';
-import { filterOf, type HistoryQuery } from '../src/api/history.js';
+import type { HistoryQuery } from '../client/src/index.js';
+import { filterOf } from '../src/api/history.js';
 import { decodeEnd } from '../src/api/pages.js';
-import type { Static } from '../src/api/typebox.js';
 import { Database } from '../src/postgres/database.js';
 import { History } from '../src/transactions/history.js';
 import type { MerchantId, OrganisationId } from '../src/values/ids.js';
 import { sydneyDate, sydneyTimestamp } from '../src/values/sydney.js';
-import type { Json } from '../testkit/bodies.js';
 import { explaining, nodesOf, type PlanNode } from '../testkit/explained.js';
 import { load, PURCHASE } from '../testkit/load.js';
 import { programOptions } from '../testkit/program-options.js';
 import { median, say } from '../testkit/report.js';
 import { startStandalone } from '../testkit/standalone.js';
+import { firstPage } from './first-page.js';
 import { indexCosts } from './history-costs.js';
 import { fillHistory, indexSizes } from './history-fill.js';
 
@@ -27,8 +27,6 @@ const values = programOptions({
 const ROWS = Number(values.rows);
 const LIMIT_MS = 50;
 const PAGE = 100;
-
-type Query = Static<typeof HistoryQuery>;
 
 const DAY_MS = 86_400_000;
 const ago = (days: number) => Date.now() - days * DAY_MS;
@@ -44,7 +42,7 @@ const SPAN_DAYS = (ROWS * 3_000) / DAY_MS;
 const OLD = SPAN_DAYS * 0.8;
 const day = (days: number) => sydneyDate(ago(days));
 
-const ALONE: readonly Query[] = [
+const ALONE: readonly HistoryQuery[] = [
   {},
   { merchant_id: 1 },
   { merchant_id: 3 },
@@ -75,9 +73,9 @@ const ALONE: readonly Query[] = [
   { customer_id: 4711 },
   { token_id: 4711 },
   { target_audit: 1_000_000 + Math.floor(ROWS / 2) },
-] as readonly Query[];
+];
 
-const COMBINED: readonly Query[] = [
+const COMBINED: readonly HistoryQuery[] = [
   { merchant_id: 1, status: 'declined' },
   { merchant_id: 1, last_four: '1234' },
   { merchant_id: 2, status: 'error' },
@@ -103,21 +101,17 @@ const COMBINED: readonly Query[] = [
   { token_id: 4711, from: day(OLD) },
   { status: 'unknown', merchant_id: 1, amount: 1 },
   { card_type: 'jcb', status: 'error', amount: 1 },
-] as readonly Query[];
+];
 
 const gateway = await startStandalone();
 const direct = new pg.Client({ connectionString: await gateway.databaseUrl() });
 const planned = new Database(await gateway.databaseUrl(), { maxConnections: 1 });
 const failures: string[] = [];
 
-async function get(address: string): Promise<{ body: Json; ms: number }> {
+async function page(query: HistoryQuery) {
   const startedMs = performance.now();
-  const response = await fetch(`http://127.0.0.1:${gateway.port}${address}`, {
-    headers: { authorization: gateway.authorization },
-  });
-  const body = (await response.json()) as Json;
-  if (response.status !== 200) throw new Error(`${address} was answered ${response.status}`);
-  return { body, ms: performance.now() - startedMs };
+  const { results, next } = await firstPage(gateway.client.history(query));
+  return { results, next, ms: performance.now() - startedMs };
 }
 
 interface Times {
@@ -125,9 +119,9 @@ interface Times {
   readonly fastest: number;
 }
 
-async function timesOf(address: string): Promise<Times> {
+async function timesOf(query: HistoryQuery): Promise<Times> {
   const times: number[] = [];
-  for (let time = 0; time < Number(values.times); time += 1) times.push((await get(address)).ms);
+  for (let time = 0; time < Number(values.times); time += 1) times.push((await page(query)).ms);
   return { median: median(times), fastest: Math.min(...times) };
 }
 
@@ -135,22 +129,21 @@ const shown = ({ median: middle, fastest }: Times) =>
   `${middle.toFixed(1)} ms (fastest ${fastest.toFixed(1)})`;
 
 /** What the plans of a page read, and by which indexes. */
-async function plansOf(query: Query, address: string): Promise<{ blocks: number; indexes: string[] }> {
+async function plansOf(query: HistoryQuery, name: string): Promise<{ blocks: number; indexes: string[] }> {
   const plans: PlanNode[] = [];
   const history = new History({ of: () => explaining(planned, plans) });
-  const after = new URLSearchParams(address.split('?')[1]).get('after') ?? undefined;
   const merchants = query.merchant_id === undefined ? [1, 2, 3] : [query.merchant_id];
   await history.page({
-    ...filterOf(query),
+    ...filterOf(query as Parameters<typeof filterOf>[0]),
     organisationId: 1 as OrganisationId,
     merchantIds: merchants as MerchantId[],
     limit: PAGE,
-    after: decodeEnd(after),
+    after: decodeEnd(query.after),
     nowMs: Date.now(),
   });
   const nodes = plans.flatMap(nodesOf);
   if (nodes.some((node) => node['Node Type'] === 'Seq Scan' && node['Relation Name'] === 'transaction'))
-    failures.push(`${address} reads the whole table`);
+    failures.push(`${name} reads the whole table`);
   const blocks = plans.reduce((sum, plan) => sum + plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], 0);
   const indexes = nodes
     .flatMap((node) => node['Index Name'] ?? [])
@@ -159,25 +152,24 @@ async function plansOf(query: Query, address: string): Promise<{ blocks: number;
 }
 
 /** The page itself and the hundredth after it, or the last. */
-async function measure(query: Query): Promise<void> {
-  const parameters = Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]);
-  const first = `/v1/transactions/history?${new URLSearchParams(parameters)}`;
-  let last = first;
+async function measure(query: HistoryQuery): Promise<void> {
+  const parameters = Object.entries(query).map((parameter) => parameter.join('='));
+  const name = parameters.join(' ') || 'everything';
+  let last = query;
   let count = 1;
   let found = 0;
   let slowest = 0;
   for (; ; count += 1) {
-    const { body, ms } = await get(last);
-    found += body.results.length;
+    const { results, next, ms } = await page(last);
+    found += results.length;
     slowest = Math.max(slowest, ms);
-    if (count === 100 || body._links.next === undefined) break;
-    last = body._links.next.href;
+    if (count === 100 || next === undefined) break;
+    last = { ...query, after: next };
   }
-  const firstTimes = await timesOf(first);
+  const firstTimes = await timesOf(query);
   const lastTimes = await timesOf(last);
-  const { blocks, indexes } = await plansOf(query, first);
-  const { blocks: lastBlocks } = await plansOf(query, last);
-  const name = parameters.map((parameter) => parameter.join('=')).join(' ') || 'everything';
+  const { blocks, indexes } = await plansOf(query, name);
+  const { blocks: lastBlocks } = await plansOf(last, name);
   say(
     `${name}: first page ${shown(firstTimes)}, ${blocks} blocks; page ${count} ${shown(lastTimes)}, ${lastBlocks} blocks; ` +
       `${found} found, slowest once ${slowest.toFixed(0)} ms; ${indexes.join(', ')}`,

@@ -1,7 +1,7 @@
 // The operations that are measured, and what they need to be there.
-import { setTimeout as sleep } from 'node:timers/promises';
-import { CARD, type Json, paymentBody, targetedBody } from '../testkit/bodies.js';
-import { type Loaded, type LoadOptions, PURCHASE } from '../testkit/load.js';
+import type { Tollgate } from '../client/src/index.js';
+import { cardAccount, paymentBody, targetedBody } from '../testkit/bodies.js';
+import { type LoadOptions, PURCHASE } from '../testkit/load.js';
 
 const TARGETS = 2_000;
 
@@ -49,39 +49,17 @@ export const OPERATIONS: readonly MeasuredRequest[] = [
 ];
 
 /** Transactions to look up, search for and refund, and a token to pay with. */
-export async function prepare(gateway: Loaded): Promise<Targets> {
-  const call = async (
-    path: string,
-    sent: string,
-    correlationId = crypto.randomUUID() as string,
-  ): Promise<Json> => {
-    const response = await fetch(`http://127.0.0.1:${gateway.port}/v1${path}`, {
-      method: 'POST',
-      headers: {
-        authorization: gateway.authorization,
-        'content-type': 'application/json',
-        'x-correlation-id': correlationId,
-      },
-      body: sent,
-    });
-    if (response.status === 503) {
-      await sleep(100);
-      return call(path, sent, correlationId);
-    }
-    return response.json();
-  };
-  const purchase = JSON.stringify(paymentBody({ reference: 'bench', amount: 999_999_999 }));
+export async function prepare(client: Tollgate): Promise<Targets> {
+  const purchase = paymentBody({ reference: 'bench', amount: 999_999_999 });
   const correlationIds = Array.from({ length: TARGETS }, (_, index) => `target-${index}`);
-  const made: { audit: number }[] = [];
+  const audits: number[] = [];
   for (let first = 0; first < TARGETS; first += 50) {
     const some = correlationIds.slice(first, first + 50);
-    made.push(...(await Promise.all(some.map((id) => call('/transactions/purchase', purchase, id)))));
+    const made = await Promise.all(some.map((correlationId) => client.purchase(purchase, { correlationId })));
+    audits.push(...made.map(({ audit }) => audit));
   }
-  const customer = await call('/customers', JSON.stringify({ reference: 'bench', name: 'Bench' }));
-  const card = { 'CARD.PAN': CARD, 'CARD.EXPIRY': '1239', 'CARD.NAME': 'Bench' };
-  const token = await call(
-    `/customers/${customer.id}/tokens`,
-    JSON.stringify({ preferred_name: 'bench', active: true, account: { general_creditcard: card } }),
-  );
-  return { audits: made.map(({ audit }) => audit), correlationIds, virtualPan: token.virtual_pan };
+  const customer = await client.customers.create({ reference: 'bench', name: 'Bench' });
+  const card = { preferred_name: 'bench', active: true, account: cardAccount() };
+  const token = await client.tokens.create(customer.id, card);
+  return { audits, correlationIds, virtualPan: token.virtual_pan };
 }

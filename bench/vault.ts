@@ -1,12 +1,14 @@
 // `npm run bench:vault`: what the vault costs, each figure beside a reference taken in the same run.
 import { spawn } from 'node:child_process';
 import pg from 'pg';
-import { CARD, type Json, paymentBody } from '../testkit/bodies.js';
+import type { CustomerQuery } from '../client/src/index.js';
+import { cardAccount, paymentBody } from '../testkit/bodies.js';
 import { load, PURCHASE } from '../testkit/load.js';
 import { programOptions } from '../testkit/program-options.js';
 import { TOLLGATE } from '../testkit/project.js';
 import { median, say } from '../testkit/report.js';
 import { startStandalone } from '../testkit/standalone.js';
+import { firstPage } from './first-page.js';
 
 const values = programOptions({
   customers: { type: 'string', default: '1000000' },
@@ -17,18 +19,9 @@ const gateway = await startStandalone();
 const database = new pg.Client({ connectionString: await gateway.databaseUrl() });
 await database.connect();
 
-const call = async (method: string, path: string, body?: Json): Promise<Json> => {
-  const response = await fetch(`http://127.0.0.1:${gateway.port}${path}`, {
-    method,
-    headers: {
-      authorization: gateway.authorization,
-      'x-correlation-id': `bench-${Math.random()}`,
-      ...(body && { 'content-type': 'application/json' }),
-    },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  return response.json();
-};
+const { client } = gateway;
+const page = (query: CustomerQuery) => firstPage(client.customers.list(query));
+const deepest = Math.floor(customers * 0.9);
 
 interface Sample {
   readonly id: number;
@@ -38,13 +31,13 @@ interface Sample {
 /** Medians of several requests made in turns, one after the other, so that the machine treats all alike. */
 async function medians(
   rounds: number,
-  kinds: Readonly<Record<string, (round: number) => string>>,
+  kinds: Readonly<Record<string, (round: number) => Promise<unknown>>>,
 ): Promise<Record<string, number>> {
   const timesMs: Record<string, number[]> = {};
   for (let round = 0; round < rounds; round += 1) {
-    for (const [name, path] of Object.entries(kinds)) {
+    for (const [name, ask] of Object.entries(kinds)) {
       const startedMs = performance.now();
-      await call('GET', path(round));
+      await ask(round);
       timesMs[name] = [...(timesMs[name] ?? []), performance.now() - startedMs];
     }
   }
@@ -75,36 +68,29 @@ try {
   const part = (round: number, length: number) => {
     const { name } = sample(round);
     const start = round % (name.length - length);
-    return encodeURIComponent(name.slice(start, start + length).toLowerCase());
+    return name.slice(start, start + length).toLowerCase();
   };
   const found = await medians(100, {
-    'look-up by id': (round) => `/v1/customers/${sample(round).id}`,
-    'search, 8 letters of a name': (round) => `/v1/customers?name=${part(round, 8)}`,
-    'search, 6 letters of a name': (round) => `/v1/customers?name=${part(round, 6)}`,
-    'search, 4 letters, a page of 10': (round) => `/v1/customers?limit=10&name=${part(round, 4)}`,
-    'search, a reference': (round) => `/v1/customers?reference=${sample(round).id}`,
-    'page at offset 900,000': (round) =>
-      `/v1/customers?limit=10&offset=${Math.floor(customers * 0.9) + round}`,
+    'look-up by id': (round) => client.customers.get(sample(round).id),
+    'search, 8 letters of a name': (round) => page({ name: part(round, 8) }),
+    'search, 6 letters of a name': (round) => page({ name: part(round, 6) }),
+    'search, 4 letters, a page of 10': (round) => page({ limit: 10, name: part(round, 4) }),
+    'search, a reference': (round) => page({ reference: String(sample(round).id) }),
+    'page at offset 900,000': (round) => page({ limit: 10, offset: deepest + round }),
   });
   for (const [name, ms] of Object.entries(found)) {
     say(
       `${name.padEnd(40)} median ${ms.toFixed(2)} ms, ${(ms / (found['look-up by id'] ?? 1)).toFixed(1)} times a look-up by id`,
     );
   }
-  const deep = await call('GET', `/v1/customers?limit=10&offset=${Math.floor(customers * 0.9)}`);
-  const next = await medians(100, { 'the page after it, by its next link': () => deep._links.next.href });
-  say(`the page after it, by its next link      median ${Object.values(next)[0]?.toFixed(2)} ms`);
+  const { next: after = '' } = await page({ limit: 10, offset: deepest });
+  const next = await medians(100, { 'the page after it, by its cursor': () => page({ limit: 10, after }) });
+  say(`the page after it, by its cursor         median ${Object.values(next)[0]?.toFixed(2)} ms`);
 
   const token = JSON.stringify({
     preferred_name: 'NAME',
     active: true,
-    account: {
-      general_creditcard: {
-        'CARD.PAN': CARD,
-        'CARD.EXPIRY': '1239',
-        'CARD.NAME': 'Ada Lovelace',
-      },
-    },
+    account: cardAccount(),
   });
   const tokenPaths = Array.from(
     { length: Number(values.tokens) },

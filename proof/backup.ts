@@ -60,7 +60,7 @@ say('… trading');
 for (const [number, disturbance] of random.shuffled(['backup', 'postgres', 'gateway'] as const).entries()) {
   await disturbed(disturbance, join(folder, `disturbed-${number}`));
 }
-const idsBefore = await first.makeIds(tenants.authorization, 'before');
+const idsBefore = await first.makeIds(tenants, 'before');
 const begunMs = performance.now();
 say('… a backup in peace');
 const backup = join(folder, 'backup');
@@ -69,7 +69,7 @@ if (made.code !== 0) throw new Error(`no backup: ${made.stderr}`);
 const { bytes } = JSON.parse(made.stdout);
 const tookMs = performance.now() - begunMs;
 // What is used from now on is lost, and known to acquirers and clients all the same.
-const idsAfter = await first.makeIds(tenants.authorization, 'after');
+const idsAfter = await first.makeIds(tenants, 'after');
 await sleep(tradeMs / 2);
 over = true;
 await trading;
@@ -106,7 +106,7 @@ for (const name of ['second', 'third']) {
   if (!serves()) {
     broken['a restored gateway serves'].push(`nothing was approved in the ${name} life`);
   }
-  given.push({ audits: auditsOf(life), ids: await life.makeIds(tenants.authorization, name) });
+  given.push({ audits: auditsOf(life), ids: await life.makeIds(tenants, name) });
   await life.stop();
 }
 broken['no audit is given out twice'].push(

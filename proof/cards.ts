@@ -2,8 +2,8 @@
 // with its standby. No card may go with which something can still be done, none may stay with which nothing can, and each that
 // has gone is counted once.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { OutcomeUnknown } from '../client/src/index.js';
 import { paymentBody } from '../testkit/bodies.js';
-import { call, Unanswered } from '../testkit/caller.js';
 import { Chance, seedOf } from '../testkit/chance.js';
 import { type AttackedGateway, Installation } from '../testkit/installation.js';
 import { programOptions } from '../testkit/program-options.js';
@@ -115,29 +115,22 @@ for (const [number, gateway] of gateways.entries()) {
   );
 }
 
-let probes = 0;
 async function served(): Promise<void> {
   await Promise.all(gateways.map((gateway, number) => untilServed(gateway, number)));
 }
 
 async function untilServed({ baseUrl }: AttackedGateway, number: number): Promise<void> {
-  const untilMs = performance.now() + SERVICE_LIMIT_MS;
-  while (performance.now() < untilMs) {
-    probes += 1;
-    const body = paymentBody({ merchant: installation.merchantId, reference: 'probe', amount: 100 });
-    const answer = await call(
-      { baseUrl, authorization: installation.authorization },
-      'POST',
-      '/transactions/purchase',
-      { correlationId: `probe-${probes}`, body, timeoutMs: 10_000 },
-    ).catch((error: unknown) => {
-      if (error instanceof Unanswered) return undefined;
-      throw error;
-    });
-    if (answer?.status === 201) return;
-    await sleep(50);
-  }
-  complain(`every gateway serves within ${SERVICE_LIMIT_MS / 1000} s`, `gateway ${number}`);
+  const client = installation.clientAt(baseUrl, {
+    requestTimeoutMs: 10_000,
+    outcomeTimeoutMs: SERVICE_LIMIT_MS,
+    firstPauseMs: 50,
+    longestPauseMs: 50,
+  });
+  const body = paymentBody({ merchant: installation.merchantId, reference: 'probe', amount: 100 });
+  await client.purchase(body).catch((error: unknown) => {
+    if (!(error instanceof OutcomeUnknown)) throw error;
+    complain(`every gateway serves within ${SERVICE_LIMIT_MS / 1000} s`, `gateway ${number}`);
+  });
 }
 
 async function check(when: string): Promise<State> {

@@ -48,8 +48,8 @@ const installation = await Installation.open(
 let virtualPans: VirtualPans = new Map();
 const isOverLink = values.link === 'iso8583' || values.routes;
 await installation.prepare(
-  async (baseUrl) => {
-    virtualPans = await storeCards({ baseUrl, authorization: installation.authorization });
+  async (client) => {
+    virtualPans = await storeCards(client);
   },
   { isInRealTime: isOverLink },
 );

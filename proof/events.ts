@@ -38,8 +38,8 @@ const installation = await Installation.open(
   { killable: true },
 );
 let virtualPans: VirtualPans = new Map();
-await installation.prepare(async (baseUrl) => {
-  virtualPans = await storeCards({ baseUrl, authorization: installation.authorization });
+await installation.prepare(async (client) => {
+  virtualPans = await storeCards(client);
 });
 const receiver = await WebhookBooks.open(installation, random.fork());
 
@@ -49,15 +49,12 @@ const killing = new Kills({
   kills,
   settings: () => ({ ACQUIRER_DEADLINE_MS: '700' }),
 });
-const shared = {
-  gateways: killing.gateways,
-  authorization: installation.authorization,
-  merchantId: installation.merchantId,
-};
-const shop = new Shop({ ...shared, random: random.fork(), impatientPercent: 5 });
+const { authorization, credentials, merchantId } = installation;
+const { gateways } = killing;
+const shop = new Shop({ gateways, authorization, merchantId, random: random.fork(), impatientPercent: 5 });
 const readers = Array.from(
   { length: Number(values.readers) },
-  () => new FeedReader({ ...shared, random: random.fork() }),
+  () => new FeedReader({ gateways, ...credentials, merchantId, random: random.fork() }),
 );
 
 let tradeIsOver = false;
@@ -71,7 +68,13 @@ const trading = Promise.all([
     isOver: () => tradeIsOver,
   }),
   ...[1, 2].map((number) =>
-    tradeInVault({ ...shared, random: random.fork(), name: `vault-${number}`, isOver: () => tradeIsOver }),
+    tradeInVault({
+      gateways,
+      ...credentials,
+      random: random.fork(),
+      name: `vault-${number}`,
+      isOver: () => tradeIsOver,
+    }),
   ),
 ]);
 const following = Promise.all(readers.map((reader) => reader.follow(() => allIsOver)));

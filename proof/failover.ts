@@ -8,9 +8,10 @@ import { Chance, seedOf } from '../testkit/chance.js';
 import { Installation } from '../testkit/installation.js';
 import { programOptions } from '../testkit/program-options.js';
 import { percentile, say } from '../testkit/report.js';
+import type { CalledGateway } from '../testkit/several-gateways.js';
 import { FailingDatabase, KINDS, type Kind } from './failover-scenes.js';
 import { brokenPromises } from './promises.js';
-import { type Attempt, type CalledGateway, Shop } from './shop.js';
+import { type Attempt, Shop } from './shop.js';
 import { storeCards, tradeTogether, type VirtualPans } from './trade.js';
 import { verdict } from './verdict.js';
 
@@ -42,8 +43,8 @@ const installation = await Installation.on(
 );
 const { database } = installation;
 let virtualPans: VirtualPans = new Map();
-await installation.prepare(async (baseUrl) => {
-  virtualPans = await storeCards({ baseUrl, authorization: installation.authorization });
+await installation.prepare(async (client) => {
+  virtualPans = await storeCards(client);
 });
 const gateways = await Promise.all(
   database.ways.map((_, number) => installation.startedGateway({}, database.urlOf(number))),
@@ -120,7 +121,7 @@ const servicesMs: number[] = [];
 const late: string[] = [];
 let probes = 0;
 
-/** How long it takes until a gateway takes payments. */
+/** How long it takes until a gateway takes payments. A probe that is lost is forgotten: nobody waits until it cannot arrive any more. */
 async function untilServed(kind: Kind, gateway: CalledGateway, number: number): Promise<void> {
   const beganMs = performance.now();
   for (;;) {

@@ -125,17 +125,7 @@ async function paying(isOver: () => boolean): Promise<number[]> {
   const tookMs: number[] = [];
   while (!isOver()) {
     const beganMs = performance.now();
-    const response = await fetch(`${gateway.baseUrl}/transactions/purchase`, {
-      method: 'POST',
-      headers: {
-        authorization: gateway.authorization,
-        'content-type': 'application/json',
-        'x-correlation-id': crypto.randomUUID(),
-      },
-      body: JSON.stringify(paymentBody()),
-    });
-    await response.arrayBuffer();
-    if (response.status !== 201) refused.push(`purchase: ${response.status}`);
+    await gateway.client.purchase(paymentBody()).catch((error: Error) => refused.push(error.message));
     tookMs.push(performance.now() - beganMs);
   }
   return tookMs.sort((one, other) => one - other);

@@ -4,7 +4,7 @@ import { POINTS, type Point } from '../src/transactions/create.js';
 import type { Chance } from '../testkit/chance.js';
 import type { Ended, RunningProcess } from '../testkit/gateway-process.js';
 import type { Installation, Settings } from '../testkit/installation.js';
-import type { CalledGateway } from './shop.js';
+import type { CalledGateway } from '../testkit/several-gateways.js';
 
 /**
  * How a process may end, beside the points: by itself, while it starts, together with the other one, at a message to or from its

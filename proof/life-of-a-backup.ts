@@ -4,10 +4,9 @@ import { copyFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import type { Json } from '../testkit/bodies.js';
-import { basicAuthorization } from '../testkit/bodies.js';
+import { Tollgate } from '../client/src/index.js';
+import { basicAuthorization, cardAccount, type Json } from '../testkit/bodies.js';
 import { STORED_TRANSACTIONS, type StoredTransaction } from '../testkit/books.js';
-import { type Caller, call } from '../testkit/caller.js';
 import type { Chance } from '../testkit/chance.js';
 import {
   dataDirectory,
@@ -30,7 +29,8 @@ const LOOKUPS_AT_ONCE = 16;
 
 /** Whom a life is about: one merchant over the simulator, and one over a host. */
 export interface Tenants {
-  readonly authorization: string;
+  readonly username: string;
+  readonly password: string;
   readonly merchants: readonly number[];
   readonly virtualPans: VirtualPans;
 }
@@ -78,17 +78,15 @@ export class Life {
 
   /** The demo's user and merchants, and cards in their vault. */
   async tenants(): Promise<Tenants> {
-    const demo = JSON.parse(await readFile(join(this.dataDir, 'demo.json'), 'utf8'));
-    const authorization = basicAuthorization(demo);
-    return {
-      authorization,
-      merchants: demo.merchants,
-      virtualPans: await storeCards(this.caller(authorization)),
-    };
+    const { username, password, merchants } = JSON.parse(
+      await readFile(join(this.dataDir, 'demo.json'), 'utf8'),
+    );
+    const virtualPans = await storeCards(this.#client({ username, password }));
+    return { username, password, merchants, virtualPans };
   }
 
-  caller(authorization: string): Caller {
-    return { baseUrl: this.#gateway?.baseUrl, authorization };
+  #client({ username, password }: Pick<Tenants, 'username' | 'password'>): Tollgate {
+    return new Tollgate({ baseUrl: this.#gateway?.baseUrl ?? '', username, password });
   }
 
   command(...args: string[]): Promise<Ended> {
@@ -132,7 +130,7 @@ export class Life {
         const shop = new Shop({
           gateways: this.#called,
           random: random.fork(),
-          authorization: tenants.authorization,
+          authorization: basicAuthorization(tenants),
           merchantId,
           onAnswered: async (attempt) => void this.#answeredMs.set(attempt, performance.now()),
         });
@@ -157,23 +155,14 @@ export class Life {
   }
 
   /** New customers and tokens, and the ids that they got. */
-  async makeIds(authorization: string, name: string): Promise<GivenIds> {
-    const caller = this.caller(authorization);
+  async makeIds(tenants: Tenants, name: string): Promise<GivenIds> {
+    const { customers, tokens } = this.#client(tenants);
     const given: string[] = [];
     for (let number = 0; number < 5; number += 1) {
-      const body = { reference: `${name}-${number}`, name: 'Ada Lovelace' };
-      const customer = await call(caller, 'POST', '/customers', { body });
-      const account = {
-        general_creditcard: {
-          'CARD.PAN': '4111111111111111',
-          'CARD.EXPIRY': '1239',
-          'CARD.NAME': 'Ada Lovelace',
-        },
-      };
-      const token = await call(caller, 'POST', `/customers/${customer.body.id}/tokens`, {
-        body: { preferred_name: 'card', active: true, account },
-      });
-      given.push(`customer ${customer.body.id}`, `token ${token.body.id}`);
+      const customer = await customers.create({ reference: `${name}-${number}`, name: 'Ada Lovelace' });
+      const card = { preferred_name: 'card', active: true, account: cardAccount() };
+      const token = await tokens.create(customer.id, card);
+      given.push(`customer ${customer.id}`, `token ${token.id}`);
     }
     return given;
   }

@@ -48,6 +48,14 @@ const SETTINGS: Settings = {
   MAX_DELAY_MS: '3000',
 };
 
+/** A doubt lasts for milliseconds, and for a minute at most. */
+const CLIENT_OPTIONS = {
+  requestTimeoutMs: 30_000,
+  outcomeTimeoutMs: 60_000,
+  firstPauseMs: 100,
+  longestPauseMs: 100,
+};
+
 export interface Judgement {
   readonly broken: Broken;
   readonly figures: string;
@@ -63,7 +71,8 @@ export class LinkArena {
     private readonly installation: Installation,
     private readonly gateway: AttackedGateway,
   ) {
-    this.shop = new LinkShop(gateway.baseUrl, installation.authorization, installation.merchantId);
+    const client = installation.clientAt(gateway.baseUrl, CLIENT_OPTIONS);
+    this.shop = new LinkShop(client, installation.merchantId);
   }
 
   static async open(

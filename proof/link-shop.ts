@@ -1,7 +1,7 @@
 // A shop that tries every operation once over an acquirer link, with the test cards that both of our hosts know.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Created, OutcomeUnknown, Refused, type Tollgate } from '../client/src/index.js';
 import { paymentBody, targetedBody } from '../testkit/bodies.js';
-import { type CallAnswer, call } from '../testkit/caller.js';
 import {
   cardAnsweredLaterWith,
   cardAnsweredWith,
@@ -13,7 +13,6 @@ import {
   SLOW_CARD,
 } from '../testkit/test-cards.js';
 
-const DECISION_LIMIT_MS = 60_000;
 const READY_LIMIT_MS = 30_000;
 
 interface Outcome {
@@ -28,8 +27,7 @@ export class LinkShop {
   #amount = 20_000;
 
   constructor(
-    private readonly baseUrl: string,
-    private readonly authorization: string,
+    private readonly client: Tollgate,
     private readonly merchant: number,
   ) {}
 
@@ -47,7 +45,7 @@ export class LinkShop {
   async tradeOneOfEach(): Promise<void> {
     const purchase = await this.#expect('purchase', this.#pay('purchase'), 'approved');
     await this.#expect('refund', this.#follow(purchase, 'refund', 700), 'approved');
-    await this.#expect('standalone refund', this.#pay('refund'), 'approved');
+    await this.#expect('standalone refund', this.#pay('standaloneRefund'), 'approved');
     const voided = await this.#expect('purchase', this.#pay('purchase'), 'approved');
     await this.#expect('void', this.#follow(voided, 'void'), 'approved');
     const held = await this.#expect('preauthorisation', this.#pay('preauthorisation'), 'approved');
@@ -81,7 +79,7 @@ export class LinkShop {
     const now = cardWithFault(fault);
     const later = cardWithFaultLater(fault);
     await this.#expect(`purchase, fault ${fault}`, this.#pay('purchase', now), ...ends);
-    await this.#expect(`standalone refund, fault ${fault}`, this.#pay('refund', now), ...ends);
+    await this.#expect(`standalone refund, fault ${fault}`, this.#pay('standaloneRefund', now), ...ends);
     const refunded = await this.#expect('purchase', this.#pay('purchase', later), 'approved');
     await this.#expect(`refund, fault ${fault}`, this.#follow(refunded, 'refund', 1_000), ...ends);
     const voided = await this.#expect('purchase', this.#pay('purchase', later), 'approved');
@@ -97,7 +95,7 @@ export class LinkShop {
     return audit;
   }
 
-  #pay(operation: 'purchase' | 'preauthorisation' | 'refund', pan?: string): Promise<Outcome> {
+  #pay(operation: 'purchase' | 'preauthorisation' | 'standaloneRefund', pan?: string): Promise<Outcome> {
     this.#amount += 1;
     const body = paymentBody({
       merchant: this.merchant,
@@ -105,30 +103,22 @@ export class LinkShop {
       amount: this.#amount,
       ...(pan !== undefined && { pan }),
     });
-    return this.#outcome(this.#call('POST', `/transactions/${operation}`, body));
+    return outcomeOf(this.client[operation](body));
   }
 
   #follow(target: number, operation: 'completion' | 'refund' | 'void', amount?: number): Promise<Outcome> {
     const body = targetedBody({ merchant: this.merchant, reference: 'one of each', amount });
-    return this.#outcome(this.#call('POST', `/transactions/${target}/${operation}`, body));
+    return outcomeOf(this.client[operation](target, body));
   }
+}
 
-  /** Looked up until it is decided, if the answer left it open. */
-  async #outcome(asked: Promise<CallAnswer>): Promise<Outcome> {
-    const { status, code, audit, body } = await asked;
-    if (audit === undefined) return { audit: 0, status: `${status} ${code}` };
-    const untilMs = performance.now() + DECISION_LIMIT_MS;
-    for (let shown = body; ; ) {
-      const outcome = shown?.status?.transaction_status_code;
-      if (outcome !== undefined && outcome !== 'unknown') return { audit, status: outcome };
-      if (performance.now() > untilMs) return { audit, status: 'unknown' };
-      await sleep(100);
-      shown = (await this.#call('GET', `/transactions/${audit}`)).body;
-    }
-  }
-
-  #call(method: string, path: string, body?: unknown): Promise<CallAnswer> {
-    const caller = { baseUrl: this.baseUrl, authorization: this.authorization };
-    return call(caller, method, path, { timeoutMs: 30_000, ...(body !== undefined && { body }) });
+async function outcomeOf(asked: Promise<Created>): Promise<Outcome> {
+  try {
+    const { audit, outcome } = await asked;
+    return { audit, status: outcome };
+  } catch (error) {
+    if (error instanceof Refused) return { audit: 0, status: error.message };
+    if (error instanceof OutcomeUnknown) return { audit: error.audit ?? 0, status: 'unknown' };
+    throw error;
   }
 }

@@ -4,12 +4,13 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Tollgate } from '../client/src/index.js';
 import { paymentBody } from '../testkit/bodies.js';
 import { freePort } from '../testkit/gateway-process.js';
 import { programOptions } from '../testkit/program-options.js';
 import { PROJECT_ROOT } from '../testkit/project.js';
 import { say } from '../testkit/report.js';
-import { type StandaloneGateway, startStandalone } from '../testkit/standalone.js';
+import { startStandalone } from '../testkit/standalone.js';
 import { verdict } from './verdict.js';
 
 const values = programOptions({
@@ -86,23 +87,6 @@ async function collected(work: (endpoint: string) => Promise<void>): Promise<str
 const TRACE = 'abcdef0123456789abcdef0123456789';
 const PARENT = '00f067aa0ba902b7';
 
-async function buy(
-  { port, authorization }: StandaloneGateway,
-  headers: Readonly<Record<string, string>>,
-): Promise<void> {
-  const response = await fetch(`http://127.0.0.1:${port}/v1/transactions/purchase`, {
-    method: 'POST',
-    headers: {
-      authorization,
-      'content-type': 'application/json',
-      'x-correlation-id': crypto.randomUUID(),
-      ...headers,
-    },
-    body: JSON.stringify(paymentBody()),
-  });
-  if (response.status !== 201) throw new Error(`a purchase was answered ${response.status}`);
-}
-
 promtool('promtool takes the rules', ['check', 'rules', `${FOLDER}/alerts.yml`]);
 promtool('promtool takes the configuration', ['check', 'config', `${FOLDER}/prometheus.yml`]);
 promtool('every alert fires when it should, and only then', ['test', 'rules', `${FOLDER}/alerts.test.yml`]);
@@ -115,8 +99,11 @@ const spans = await collected(async (endpoint) => {
     ...(endpoint !== '' && { OTLP_ENDPOINT: endpoint }),
   });
   try {
-    for (let bought = 0; bought < Number(values.purchases); bought += 1) await buy(gateway, {});
-    await buy(gateway, { traceparent: `00-${TRACE}-${PARENT}-01` });
+    for (let bought = 0; bought < Number(values.purchases); bought += 1)
+      await gateway.client.purchase(paymentBody());
+    const { baseUrl, username, password } = gateway;
+    const traceparent = () => `00-${TRACE}-${PARENT}-01`;
+    await new Tollgate({ baseUrl, username, password, traceparent }).purchase(paymentBody());
     const scraped = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     promtool('promtool takes a scrape', ['check', 'metrics'], scraped);
     const counted =

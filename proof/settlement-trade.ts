@@ -1,8 +1,7 @@
 // Random trade for the proof of settlement: payments of every kind with good, bad and faulty cards and with bank accounts, and what
 // may follow them, at any gateway and at any time, also while a day closes.
-import { randomUUID } from 'node:crypto';
+import { type Created, Refused, type Tollgate } from '../client/src/index.js';
 import { CARD, paymentBody, targetedBody } from '../testkit/bodies.js';
-import { call } from '../testkit/caller.js';
 import type { Chance } from '../testkit/chance.js';
 import {
   cardWithFaultLater,
@@ -18,6 +17,9 @@ const DOUBTFUL_CARDS = [LOST_REQUEST_CARD, LOST_ANSWER_CARD, LATE_ANSWER_CARD, U
 /** Paid well, and what follows is in doubt: lost, approved without an answer, or too late. */
 const DOUBTFUL_LATER_CARDS = ['02', '03', '04', '05'].map(cardWithFaultLater);
 
+type Payment = 'purchase' | 'preauthorisation' | 'standaloneRefund';
+type Following = 'refund' | 'completion' | 'void';
+
 interface Placed {
   readonly audit: number;
   readonly merchant: number;
@@ -30,12 +32,12 @@ export class SettlementTrade {
   readonly #held: Placed[] = [];
   readonly #refunded: Placed[] = [];
   sent = 0;
+  /** Whose outcome was not in the first answer. */
   doubtful = 0;
 
   constructor(
     private readonly chance: Chance,
-    private readonly authorization: string,
-    private readonly baseUrls: readonly string[],
+    private readonly client: Tollgate,
   ) {}
 
   /** Some lanes at once, until it is over. */
@@ -51,7 +53,7 @@ export class SettlementTrade {
     const choice = chance.below(100);
     if (choice < 40) await this.#pay('purchase', this.#sold);
     else if (choice < 50) await this.#pay('preauthorisation', this.#held);
-    else if (choice < 55) await this.#pay('refund', this.#refunded);
+    else if (choice < 55) await this.#pay('standaloneRefund', this.#refunded);
     else if (choice < 65) await this.#follow('refund', this.#sold, this.#refunded);
     else if (choice < 75) await this.#follow('completion', this.#held, this.#sold);
     else if (choice < 88)
@@ -59,7 +61,7 @@ export class SettlementTrade {
     else await this.#payByAccount();
   }
 
-  async #pay(operation: string, into: Placed[]): Promise<void> {
+  async #pay(operation: Payment, into: Placed[]): Promise<void> {
     const { chance } = this;
     const pan = chance.percent(70)
       ? chance.pick(GOOD_CARDS)
@@ -68,7 +70,7 @@ export class SettlementTrade {
     const amount = chance.between(100, 99_999);
     const currency = chance.percent(90) ? 'AUD' : 'NZD';
     const body = paymentBody({ merchant, amount, currency, pan });
-    await this.#place(`/transactions/${operation}`, body, { merchant, amountCents: amount }, into);
+    await this.#place(this.client[operation](body), { merchant, amountCents: amount }, into);
   }
 
   async #payByAccount(): Promise<void> {
@@ -76,26 +78,29 @@ export class SettlementTrade {
     const merchant = chance.between(1, 3);
     const amount = chance.between(100, 9_999);
     const account_number = chance.percent(25) ? `90000${chance.between(1, 9)}` : `1${chance.digits(7)}`;
-    const operation = chance.percent(80) ? 'purchase' : 'refund';
+    const operation = chance.percent(80) ? 'purchase' : 'standaloneRefund';
     const body = paymentBody({ merchant, amount, bankAccount: { account_number } });
-    await this.#place(`/transactions/${operation}`, body, { merchant, amountCents: amount }, this.#sold);
+    await this.#place(this.client[operation](body), { merchant, amountCents: amount }, this.#sold);
   }
 
-  async #follow(operation: string, from: readonly Placed[], into: Placed[] = []): Promise<void> {
+  async #follow(operation: Following, from: readonly Placed[], into: Placed[] = []): Promise<void> {
     if (from.length === 0) return;
     const { audit, merchant, amountCents } = this.chance.pick(from);
     const amount = operation === 'void' ? undefined : this.chance.between(1, amountCents);
     const body = targetedBody({ merchant, amount, currency: 'AUD' });
     const placed = { merchant, amountCents: amount ?? amountCents };
-    await this.#place(`/transactions/${audit}/${operation}`, body, placed, into);
+    await this.#place(this.client[operation](audit, body), placed, into);
   }
 
-  async #place(path: string, body: unknown, placed: Omit<Placed, 'audit'>, into: Placed[]): Promise<void> {
-    const caller = { baseUrl: this.chance.pick(this.baseUrls), authorization: this.authorization };
+  async #place(asked: Promise<Created>, placed: Omit<Placed, 'audit'>, into: Placed[]): Promise<void> {
     this.sent += 1;
-    const answer = await call(caller, 'POST', path, { correlationId: randomUUID(), body });
-    if (answer.status === 502 || answer.status === 504) this.doubtful += 1;
-    if (answer.status === 201) into.push({ ...placed, audit: answer.body.audit });
-    if (answer.status === 500) throw new Error(`${path} was answered with 500`);
+    try {
+      const { audit, recovered } = await asked;
+      if (recovered) this.doubtful += 1;
+      into.push({ ...placed, audit });
+    } catch (error) {
+      // Whoever picks at random meets what cannot be refunded, completed or voided any more.
+      if (!(error instanceof Refused)) throw error;
+    }
   }
 }

@@ -5,17 +5,17 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Settlement } from '../client/src/index.js';
 import { reconcileSettlement } from '../src/admin/settlements.js';
 import { Database } from '../src/postgres/database.js';
 import type { Reconciliation } from '../src/settlement/reconciliation.js';
 import { settlementCutOff, settlementDay } from '../src/values/settlement.js';
-import type { Json } from '../testkit/bodies.js';
 import { positionsOfLedger } from '../testkit/books.js';
-import { call } from '../testkit/caller.js';
 import { Chance, seedOf } from '../testkit/chance.js';
 import { Installation } from '../testkit/installation.js';
 import { programOptions } from '../testkit/program-options.js';
 import { say } from '../testkit/report.js';
+import { clientOfSeveral } from '../testkit/several-gateways.js';
 import {
   netOf,
   type Settled,
@@ -53,9 +53,18 @@ const installation = await Installation.open({
 });
 await installation.prepare();
 const gateways = await Promise.all([installation.startedGateway(), installation.startedGateway()]);
-const baseUrls = gateways.map(({ baseUrl }) => baseUrl);
-const { authorization } = installation;
-const trade = new SettlementTrade(chance, authorization, baseUrls);
+const internal: string[] = [];
+const client = clientOfSeveral({
+  gateways,
+  random: chance,
+  ...installation.credentials,
+  firstPauseMs: 20,
+  longestPauseMs: 200,
+  observe: (observed) => {
+    if (observed.kind === 'answer' && observed.status === 500) internal.push(observed.path);
+  },
+});
+const trade = new SettlementTrade(chance, client);
 const startedMs = performance.now();
 
 async function gatewayNow(): Promise<number> {
@@ -68,22 +77,13 @@ async function moveTo(instantMs: number): Promise<void> {
   if (aheadMs > 0) await installation.command('clock', 'advance', `${aheadMs}ms`);
 }
 
-async function reportOf(day: string): Promise<Json> {
-  const { body } = await call(
-    { baseUrl: chance.pick(baseUrls), authorization },
-    'GET',
-    `/settlements/${day}`,
-  );
-  return body;
-}
-
 /** By day: what it came to when it was first seen closed. */
 const closedDays = new Map<string, string>();
 const changed: string[] = [];
 
 async function closedReport(day: string): Promise<void> {
   for (;;) {
-    const report = await reportOf(day);
+    const report = await client.settlement(day);
     if (!report.closed) {
       await sleep(50);
       continue;
@@ -128,11 +128,11 @@ const days = [...closedDays.keys()];
 /** The sums of every day, against those of the transactions and the ledger. */
 const wrongSums = days.flatMap((day) => {
   const expected = netOf(settled.filter((one) => one.day === day));
-  const report = JSON.parse(closedDays.get(day) as string);
+  const report: Settlement = JSON.parse(closedDays.get(day) as string);
   const said = new Map<string, number>(
-    report.net.map((net: Json) => [`${net.merchant.id} ${net.currency}`, Number(net.total_amount)]),
+    report.net.map((net) => [`${net.merchant.id} ${net.currency}`, Number(net.total_amount)]),
   );
-  const lines = report.lines.reduce((sum: number, { total_amount }: Json) => sum + Number(total_amount), 0);
+  const lines = report.lines.reduce((sum, { total_amount }) => sum + Number(total_amount), 0);
   const nets = [...said.values()].reduce((sum, cents) => sum + cents, 0);
   return [
     ...[...new Set([...expected.keys(), ...said.keys()])]
@@ -150,7 +150,7 @@ const chargedCents = [...positionsOfLedger(entries).values()]
   .filter((position) => position.endsWith(' charged'))
   .reduce((sum, position) => sum + Number.parseInt(position, 10), 0);
 const settledCents = days
-  .flatMap((day) => JSON.parse(closedDays.get(day) as string).net as Json[])
+  .flatMap((day) => (JSON.parse(closedDays.get(day) as string) as Settlement).net)
   .reduce((sum, { total_amount }) => sum + Number(total_amount), 0);
 
 const folder = await mkdtemp(join(tmpdir(), 'tollgate-settlement-'));
@@ -249,6 +249,7 @@ process.exitCode = verdict(
     'everything settles on a day that was looked at': elsewhere,
     'all days come to what the acquirer charged':
       chargedCents === settledCents ? [] : [`settled ${settledCents}, charged ${chargedCents}`],
+    'nothing is answered 500': internal,
     'every doubt is resolved': undecided.map(({ audit }) => `audit ${audit} is still unknown`),
     'reconciliation finds what was planted, and nothing else': found.wrong,
   },

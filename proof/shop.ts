@@ -1,8 +1,11 @@
-// A merchant's backend that follows the specification's recovery procedure to the letter, and remembers what it was told.
+// A merchant's backend that follows the specification's recovery procedure to the letter, and remembers what it was told. It was written
+// from the specification alone and shares nothing with the client in `client/`, which recovers otherwise (under the same correlation ID):
+// a mistake that both made would agree with itself.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Json, paymentBody, targetedBody } from '../testkit/bodies.js';
 import { type CallAnswer, type CallRequest, call, Unanswered } from '../testkit/caller.js';
 import type { Chance } from '../testkit/chance.js';
+import type { CalledGateway } from '../testkit/several-gateways.js';
 
 // Where processes are killed as fast as they start, a doubt waits until one of them lives for long enough.
 const PATIENCE_MS = 300_000;
@@ -37,11 +40,6 @@ export interface Attempt {
   resolutionMs?: number;
   /** An answer that should not be. */
   complaint?: string;
-}
-
-/** Its address is undefined while nobody listens. */
-export interface CalledGateway {
-  readonly baseUrl: string | undefined;
 }
 
 export interface ShopOptions {

@@ -2,8 +2,8 @@
 // share. What the victim sees before, during and after each attack, one line each; then a burst on an idle gateway.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Tollgate } from '../client/src/index.js';
 import { basicAuthorization, paymentBody } from '../testkit/bodies.js';
-import { call } from '../testkit/caller.js';
 import { Installation } from '../testkit/installation.js';
 import { programOptions } from '../testkit/program-options.js';
 import { compiledProgram } from '../testkit/project.js';
@@ -100,24 +100,17 @@ async function tenant(name: string): Promise<Tenant> {
   const organisation = await made('organisation', 'add', name);
   const merchant = await made('merchant', 'add', name, '--organisation', String(organisation.id), '--vault');
   const { username, password } = await made('user', 'add', name, '--merchant', String(merchant.id));
-  const authorization = basicAuthorization({ username, password });
-  const caller = { baseUrl: gateway.baseUrl, authorization };
-  const customer = await call(caller, 'POST', '/customers', { body: { reference: name, name } });
-  const audits = await Promise.all(
-    Array.from({ length: TARGETS }, async () => {
-      const body = paymentBody({ merchant: merchant.id, reference: 'tenants', amount: 100_000_000 });
-      const { audit } = await call(caller, 'POST', '/transactions/purchase', { body });
-      if (audit === undefined) throw new Error('a purchase to begin with was refused');
-      return audit;
-    }),
-  );
+  const tollgate = new Tollgate({ baseUrl: gateway.baseUrl, username, password });
+  const customer = await tollgate.customers.create({ reference: name, name });
+  const body = paymentBody({ merchant: merchant.id, reference: 'tenants', amount: 100_000_000 });
+  const targets = await Promise.all(Array.from({ length: TARGETS }, () => tollgate.purchase(body)));
   return {
     username,
-    authorization,
+    authorization: basicAuthorization({ username, password }),
     organisationId: organisation.id,
     merchantId: merchant.id,
-    customerId: customer.body.id,
-    audits,
+    customerId: customer.id,
+    audits: targets.map(({ audit }) => audit),
   };
 }
 

@@ -1,7 +1,7 @@
 // The mixed trade of a merchant: what is bought, held, completed, given back and voided, and with which cards.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CARD } from '../testkit/bodies.js';
-import { type Caller, call } from '../testkit/caller.js';
+import type { Tollgate } from '../client/src/index.js';
+import { CARD, cardAccount } from '../testkit/bodies.js';
 import type { Chance } from '../testkit/chance.js';
 import {
   cardAnsweredWith,
@@ -31,22 +31,13 @@ const FAULTY_CARDS = [
 export type VirtualPans = ReadonlyMap<string, string>;
 
 /** Stores every card as a token; what comes back are their virtual PANs by card number. */
-export async function storeCards(caller: Caller): Promise<VirtualPans> {
-  const customer = await call(caller, 'POST', '/customers', {
-    body: { reference: 'proof', name: 'Ada Lovelace' },
-  });
+export async function storeCards({ customers, tokens }: Tollgate): Promise<VirtualPans> {
+  const customer = await customers.create({ reference: 'proof', name: 'Ada Lovelace' });
   const virtualPans = new Map<string, string>();
   for (const pan of [...GOOD_CARDS, ...REFUSED_CARDS, ...FAULTY_CARDS]) {
-    const { body } = await call(caller, 'POST', `/customers/${customer.body.id}/tokens`, {
-      body: {
-        preferred_name: pan.slice(-6),
-        active: true,
-        account: {
-          general_creditcard: { 'CARD.PAN': pan, 'CARD.EXPIRY': '1239', 'CARD.NAME': 'Ada Lovelace' },
-        },
-      },
-    });
-    virtualPans.set(pan, body.virtual_pan);
+    const account = cardAccount({ 'CARD.PAN': pan });
+    const token = await tokens.create(customer.id, { preferred_name: pan.slice(-6), active: true, account });
+    virtualPans.set(pan, token.virtual_pan);
   }
   return virtualPans;
 }

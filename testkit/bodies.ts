@@ -1,4 +1,4 @@
-// The bodies of payments and of what follows them, each member as a test or a proof wants it.
+// The bodies of payments, of what follows them and of tokens, each member as a test or a proof wants it.
 
 // biome-ignore lint/suspicious/noExplicitAny: whoever sent a request looks into its answer freely
 export type Json = any;
@@ -57,6 +57,30 @@ export function targetedBody(change: TargetChange & { readonly amount?: number |
       ...(change.amount !== undefined && {
         amount_details: { total_amount: String(change.amount), currency: change.currency ?? 'AUD' },
       }),
+    },
+  };
+}
+
+/** What a token stores of a card. */
+export function cardAccount(change: Readonly<Record<string, unknown>> = {}): Json {
+  return {
+    general_creditcard: {
+      'CARD.PAN': CARD,
+      'CARD.EXPIRY': '1239',
+      'CARD.NAME': 'Ada Lovelace',
+      ...change,
+    },
+  };
+}
+
+/** The same of a bank account. */
+export function bankAccount(change: Readonly<Record<string, unknown>> = {}): Json {
+  return {
+    general_bankaccount: {
+      'BANK.BSB': '062-000',
+      'BANK.ACCOUNT_NUMBER': '123456789',
+      'BANK.ACCOUNT_NAME': 'A Customer',
+      ...change,
     },
   };
 }

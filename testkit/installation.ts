@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { Tollgate, type TollgateOptions } from '../client/src/index.js';
 import type { LedgerEntry } from '../src/acquirers/simulator/ledger.js';
 import { basicAuthorization, paymentBody } from './bodies.js';
 import { STORED_TRANSACTIONS, type StoredTransaction } from './books.js';
-import { call } from './caller.js';
 import { CITUS_URL, CitusDatabase } from './citus.js';
 import { CitusCluster } from './citus-cluster.js';
 import {
@@ -126,9 +126,14 @@ export class Installation<Database extends InstalledDatabase = AttackedDatabase>
     return { ...gateway, baseUrl };
   }
 
-  /** Makes the demo's user known, and lets `work` do with a first gateway what has to be done in peace. */
+  /** Of the user of `merchantId`. */
+  clientAt(baseUrl: string, options: Partial<TollgateOptions> = {}): Tollgate {
+    return new Tollgate({ baseUrl, ...this.credentials, ...options });
+  }
+
+  /** Makes the demo's user known, and lets `work` do at a first gateway what has to be done in peace. */
   async prepare(
-    work: (baseUrl: string) => Promise<void> = async () => {},
+    work: (client: Tollgate) => Promise<void> = async () => {},
     { isInRealTime = false } = {},
   ): Promise<void> {
     const gateway = await this.startedGateway({ DEMO: 'true' });
@@ -136,8 +141,9 @@ export class Installation<Database extends InstalledDatabase = AttackedDatabase>
     this.authorization = basicAuthorization(demo);
     this.credentials = { username: demo.username, password: demo.password };
     [this.merchantId] = demo.merchants;
-    await this.#buyBeforeEverything(gateway.baseUrl, isInRealTime);
-    await work(gateway.baseUrl);
+    const client = this.clientAt(gateway.baseUrl);
+    await this.#buyBeforeEverything(client, isInRealTime);
+    await work(client);
     gateway.kill('SIGTERM');
     await gateway.ended;
   }
@@ -146,14 +152,11 @@ export class Installation<Database extends InstalledDatabase = AttackedDatabase>
    * Voids end when the business day closes: where that is near, the gateway's clock is moved beyond it. Not where an acquirer that
    * is not simulated is to be paid over: that wants real time.
    */
-  async #buyBeforeEverything(baseUrl: string, isInRealTime: boolean): Promise<void> {
-    const caller = { baseUrl, authorization: this.authorization };
-    const made = await call(caller, 'POST', '/transactions/purchase', {
-      correlationId: 'before-everything',
-      body: paymentBody({ merchant: this.merchantId, reference: 'before-everything', amount: 1 }),
-    });
-    const { body } = await call(caller, 'GET', `/transactions/${made.body.audit}`);
-    const leftMs = Date.parse(body.kvps['GATEWAY.RESPONSE.KVP.VOIDABLE_UNTIL']) - Date.now();
+  async #buyBeforeEverything(client: Tollgate, isInRealTime: boolean): Promise<void> {
+    const body = paymentBody({ merchant: this.merchantId, reference: 'before-everything', amount: 1 });
+    const { audit } = await client.purchase(body, { correlationId: 'before-everything' });
+    const { kvps } = await client.transaction(audit);
+    const leftMs = Date.parse(String(kvps?.['GATEWAY.RESPONSE.KVP.VOIDABLE_UNTIL'])) - Date.now();
     if (leftMs < HOUR_MS && !isInRealTime) await this.command('clock', 'advance', '2h');
   }
 

@@ -1,6 +1,7 @@
 // A gateway as `npm start` runs it: one process on a fresh data directory, with a PostgreSQL of its own and the demo's user.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Tollgate } from '../client/src/index.js';
 import { basicAuthorization } from './bodies.js';
 import {
   dataDirectory,
@@ -19,6 +20,8 @@ export interface StandaloneGateway extends GatewayProcess {
   readonly username: string;
   readonly password: string;
   readonly authorization: string;
+  /** Of the same user. */
+  readonly client: Tollgate;
   /** Of its PostgreSQL, as a superuser. */
   databaseUrl(): Promise<string>;
   /** Asks it to stop, waits until it has, and removes what is left. */
@@ -41,6 +44,7 @@ export async function startStandalone(
     username,
     password,
     authorization: basicAuthorization({ username, password }),
+    client: new Tollgate({ baseUrl: gateway.baseUrl, username, password }),
     async databaseUrl() {
       const lines = (await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n');
       const secret = (await readFile(join(dataDir, 'postgres-password'), 'utf8')).trim();

@@ -2,7 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { OPERATIONS } from '../src/api/operations.js';
 import { luhnDigit } from '../src/values/card.js';
-import { type Answer, CARD, type Client, type Json } from './client.js';
+import { cardAccount, type Json } from './bodies.js';
+import type { Answer, Client } from './client.js';
+
+export { bankAccount, cardAccount } from './bodies.js';
 
 export interface Vault {
   /** POST /customers. The reference is a new one unless given. */
@@ -34,28 +37,6 @@ export interface NewToken {
   readonly customerId: number;
   readonly id: number;
   readonly virtualPan: string;
-}
-
-export function cardAccount(change: Readonly<Record<string, unknown>> = {}): Json {
-  return {
-    general_creditcard: {
-      'CARD.PAN': CARD,
-      'CARD.EXPIRY': '1239',
-      'CARD.NAME': 'Ada Lovelace',
-      ...change,
-    },
-  };
-}
-
-export function bankAccount(change: Readonly<Record<string, unknown>> = {}): Json {
-  return {
-    general_bankaccount: {
-      'BANK.BSB': '062-000',
-      'BANK.ACCOUNT_NUMBER': '123456789',
-      'BANK.ACCOUNT_NAME': 'A Customer',
-      ...change,
-    },
-  };
 }
 
 export function tokenBody(change: TokenChange = {}): Json {
