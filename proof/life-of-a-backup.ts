@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { Tollgate } from '../client/src/index.js';
-import { basicAuthorization, cardAccount, type Json } from '../testkit/bodies.js';
+import { basicAuthorization, cardAccount } from '../testkit/bodies.js';
 import { STORED_TRANSACTIONS, type StoredTransaction } from '../testkit/books.js';
 import type { Chance } from '../testkit/chance.js';
 import {
@@ -25,7 +25,6 @@ import { storeCards, tradeTogether, type VirtualPans } from './trade.js';
 
 const KEY = 'key-encryption-key';
 const DECISION_LIMIT_MS = 60_000;
-const LOOKUPS_AT_ONCE = 16;
 
 /** Whom a life is about: one merchant over the simulator, and one over a host. */
 export interface Tenants {
@@ -165,10 +164,6 @@ export class Life {
       given.push(`customer ${customer.id}`, `token ${token.id}`);
     }
     return given;
-  }
-
-  lookUpAll(audits: readonly number[]): Promise<Map<number, Json | undefined>> {
-    return (this.#shops[0] as Shop).lookUpAll(audits, LOOKUPS_AT_ONCE);
   }
 
   async sql<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
