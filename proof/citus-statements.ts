@@ -1,10 +1,14 @@
 // What a distributed engine makes of every statement of the program: how many tasks it is sent to the servers as, or why it cannot be.
 import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { adapted } from '../src/postgres/distributed.js';
 import type { Statement } from '../src/postgres/statement.js';
+import { PROJECT_ROOT } from '../testkit/project.js';
 
-const SOURCE = new URL('../src/', import.meta.url);
+/** The program as it is installed: beside this file there is only what proofs use of it. */
+const PROGRAM = pathToFileURL(join(PROJECT_ROOT, 'dist/'));
 
 export interface Planned {
   readonly name: string;
@@ -30,12 +34,12 @@ function sample(type: string): string {
 
 /** Those that touch transactions, or may, by the names under which they are exported. */
 export async function everyStatement(): Promise<Map<string, Statement>> {
-  const files = (await readdir(SOURCE, { recursive: true }))
+  const files = (await readdir(PROGRAM, { recursive: true }))
     .filter((name) => name.endsWith('.sql.js'))
     .sort();
   const found = new Map<string, Statement>();
   for (const file of files) {
-    const exported: Record<string, unknown> = await import(new URL(file, SOURCE).href);
+    const exported: Record<string, unknown> = await import(new URL(file, PROGRAM).href);
     for (const [name, value] of Object.entries(exported))
       if (isStatement(value)) found.set(`${file.replace('.sql.js', '')} ${name}`, value);
   }

@@ -1,18 +1,23 @@
-// `npm run test:citus`: the same program and the same tests on a distributed PostgreSQL. What it makes of every statement; the tests of the
-// interface; and the proofs of races, of crashes (where its servers are killed, too) and of tenants.
+// `npm run test:citus`: the same program and the same tests on a distributed PostgreSQL. What it makes of every statement; on which clusters
+// a start is refused; the tests of the interface; and the proofs of races, of crashes (where its servers are killed, too), of settlement, of
+// the journal and of tenants.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { CITUS_URL, dropCitusDatabase, makeCitusDatabase } from '../testkit/citus.js';
 import { CitusCluster } from '../testkit/citus-cluster.js';
+import { leaveNothingBehind } from '../testkit/gateway-process.js';
 import { programOptions } from '../testkit/program-options.js';
 import { compiledProgram } from '../testkit/project.js';
 import { say } from '../testkit/report.js';
+import { wrongStarts } from './citus-refusals.js';
 import { everyStatement, plan } from './citus-statements.js';
 import { verdict } from './verdict.js';
 
 const values = programOptions({
   rounds: { type: 'string', default: '60' },
   kills: { type: 'string', default: '30' },
+  days: { type: 'string', default: '4' },
+  entries: { type: 'string', default: '100000' },
   seconds: { type: 'string', default: '3' },
   /** A part of the name of a step: only those that have it. */
   only: { type: 'string', default: '' },
@@ -31,6 +36,10 @@ const CONFORMANCE = [
   'test/directdebit/returns.test.ts',
   'test/directdebit/refunds.test.ts',
   'test/directdebit/clearing.test.ts',
+  'test/transactions/settlement.test.ts',
+  'test/settlement/report.test.ts',
+  'test/settlement/closed-days.test.ts',
+  'test/settlement/reconcile.test.ts',
 ];
 
 const { CITUS_BIN } = process.env;
@@ -66,28 +75,43 @@ async function plans(): Promise<void> {
   const planned = await plan(url, await everyStatement());
   await dropCitusDatabase(adminUrl, name);
   const sent = planned.filter(({ tasks }) => tasks.length > 0);
+  const refused = planned.filter(({ refusal }) => refusal !== undefined);
   for (const { name: statement, tasks } of sent)
     say(`${statement}: ${tasks.join(' + ')} ${tasks.length > 1 || tasks[0] !== 1 ? 'tasks' : 'task'}`);
   const everywhere = sent.filter(({ tasks }) => tasks.some((count) => count > 1));
   say(
-    `${planned.length} statements: ${planned.length - sent.length} on the coordinator, ${sent.length - everywhere.length} on one server, ${everywhere.length} on all`,
+    `${planned.length} statements: ${planned.length - sent.length - refused.length} on the coordinator, ${sent.length - everywhere.length} on one server, ${everywhere.length} on all, ${refused.length} refused`,
   );
-  broken['every statement can be planned'] = planned.flatMap(({ name: statement, refusal }) =>
+  broken['every statement can be planned'] = refused
     // In its place one for each organisation is sent.
-    refusal === undefined || statement === 'transactions/resolver TAKE_DUE'
-      ? []
-      : [`${statement}: ${refusal}`],
+    .filter(({ name: statement }) => statement !== 'transactions/resolver TAKE_DUE')
+    .map(({ name: statement, refusal }) => `${statement}: ${refusal}`);
+}
+
+async function starts(): Promise<void> {
+  if (!'starts'.includes(values.only)) return;
+  say('\n— starts');
+  broken['a start is refused where it must be, and says why'] = await wrongStarts(
+    adminUrl,
+    `tollgate_starts_${process.pid}`,
   );
 }
 
 const here = { CITUS_URL: adminUrl };
 await plans();
+await starts();
 await run('conformance', ['node_modules/vitest/vitest.mjs', 'run', ...CONFORMANCE], here);
 await run('races', [compiledProgram('proof/races'), '--rounds', values.rounds], here);
 await run(
   'crash',
   [compiledProgram('proof/crash'), '--kills', values.kills, '--traders', '12'],
   CITUS_BIN ? { CITUS_BIN } : here,
+);
+await run('settlement', [compiledProgram('proof/settlement'), '--days', values.days], here);
+await run(
+  'journal',
+  [compiledProgram('proof/journal'), '--entries', values.entries, '--kills', values.kills],
+  here,
 );
 await run(
   'tenants',
@@ -104,4 +128,5 @@ await run(
   here,
 );
 await cluster?.stop();
+await leaveNothingBehind();
 process.exitCode = verdict(broken, `citus: ${Object.keys(broken).length} steps`);

@@ -94,8 +94,8 @@ export const RECORD_GUARDS: readonly Guard[] = [
   {
     name: 'record: a void that did not happen gives nothing back',
     file: RECORD,
-    find: "WHERE decided.happened AND decided.transaction_type = 'void' AND undone",
-    replace: "WHERE decided.transaction_type = 'void' AND undone",
+    find: "WHERE decided.happened AND decided.transaction_type = 'void'",
+    replace: "WHERE decided.transaction_type = 'void'",
     tests: [[ANSWERS, 'void of a refund or a completion → the amount stays with it']],
   },
   {

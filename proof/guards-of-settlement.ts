@@ -40,8 +40,8 @@ export const SETTLEMENT_GUARDS: readonly Guard[] = [
   {
     name: 'settlement: a void takes back what has settled',
     file: STATUS,
-    find: "WHERE decided.status = 'approved' AND decided.transaction_type = 'void'",
-    replace: "WHERE decided.status = 'declined' AND decided.transaction_type = 'void'",
+    find: "WHERE decided.status = 'approved' AND undone.status",
+    replace: "WHERE decided.status = 'declined' AND undone.status",
     tests: [[REPORT, 'voided on its own day']],
   },
   {

@@ -13,9 +13,9 @@ import { Database } from '../src/postgres/database.js';
 import { paymentBody } from '../testkit/bodies.js';
 import { Chance } from '../testkit/chance.js';
 import { leaveNothingBehind, type RunningProcess, start } from '../testkit/gateway-process.js';
+import { Installation } from '../testkit/installation.js';
 import { programOptions } from '../testkit/program-options.js';
 import { asEnvironment, compiledProgram } from '../testkit/project.js';
-import { startStandalone } from '../testkit/standalone.js';
 import { verdict } from './verdict.js';
 
 const values = programOptions({
@@ -32,9 +32,12 @@ const [most, writers, kills] = [values.entries, values.writers, values.kills].ma
 const chance = new Chance(Number(values.seed));
 const BATCH = 2_000;
 
-const gateway = await startStandalone();
-const url = await gateway.databaseUrl();
-const settings = asEnvironment({ DATA_DIR: gateway.dataDir });
+const installation = await Installation.open();
+await installation.prepare();
+const { baseUrl } = await installation.startedGateway({}, undefined, 'nothing');
+const client = installation.clientAt(baseUrl);
+const { url } = installation.database;
+const settings = asEnvironment({ DATA_DIR: installation.dataDir });
 const database = new Database(url, { maxConnections: 2 });
 const key = await journalKey(database, await openKeyProvider(readSettings(settings), database));
 givePen(database, new JournalPen(key, 'proof'));
@@ -53,7 +56,7 @@ interface Verified {
 /** As an operator does it, in a process of its own. */
 async function verified(): Promise<Verified> {
   const beganMs = performance.now();
-  const running = start(['journal', 'verify', '--json'], settings);
+  const running = installation.begun('journal', 'verify', '--json');
   let peakBytes = 0;
   let isRunning = true;
   const watching = (async () => {
@@ -125,7 +128,9 @@ async function paying(isOver: () => boolean): Promise<number[]> {
   const tookMs: number[] = [];
   while (!isOver()) {
     const beganMs = performance.now();
-    await gateway.client.purchase(paymentBody()).catch((error: Error) => refused.push(error.message));
+    await client
+      .purchase(paymentBody({ merchant: installation.merchantId }))
+      .catch((error: Error) => refused.push(error.message));
     tookMs.push(performance.now() - beganMs);
   }
   return tookMs.sort((one, other) => one - other);
@@ -140,7 +145,7 @@ const quantile = (share: number) => (tookMs[Math.floor(tookMs.length * share)] ?
 if (full.entries < most) whole.push(`only ${full.entries} entries were looked at`);
 
 await database.close();
-await gateway.stop();
+await installation.close();
 await leaveNothingBehind();
 process.exitCode = verdict(
   {

@@ -1,11 +1,15 @@
 // Databases on a Citus cluster, for tests and proofs that run there as well as on a plain PostgreSQL: `CITUS_URL` names a database on its
 // coordinator in which the other servers are known, by a superuser that all of them let in.
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { run as runCommand } from './gateway-process.js';
+import { run } from './gateway-process.js';
 
 export const CITUS_URL = process.env.CITUS_URL;
 
-interface Server {
+const OBJECT_IN_USE = '55006';
+const DROP_ATTEMPTS = 20;
+
+export interface Server {
   readonly host: string;
   readonly port: number;
   readonly isCoordinator: boolean;
@@ -15,45 +19,63 @@ interface Server {
 export async function makeCitusDatabase(adminUrl: string, name: string, template?: string): Promise<string> {
   const servers = await serversOf(adminUrl);
   await Promise.all(
-    servers.map(async ({ host, port, isCoordinator }) => {
-      const like = isCoordinator && template !== undefined ? ` TEMPLATE ${template}` : '';
-      await run(at(adminUrl, host, port), [`CREATE DATABASE ${name}${like}`]);
-      await run(at(adminUrl, host, port, name), ['CREATE EXTENSION citus']);
+    servers.map(async (server) => {
+      const like = server.isCoordinator && template !== undefined ? ` TEMPLATE ${template}` : '';
+      await ask(addressAt(adminUrl, server), [`CREATE DATABASE ${name}${like}`]);
+      await ask(addressAt(adminUrl, server, name), ['CREATE EXTENSION citus']);
     }),
   );
   const coordinator = servers.find(({ isCoordinator }) => isCoordinator) as Server;
-  const url = at(adminUrl, coordinator.host, coordinator.port, name);
-  await run(url, [
+  const url = addressAt(adminUrl, coordinator, name);
+  await ask(url, [
     `SELECT citus_set_coordinator_host('${coordinator.host}', ${coordinator.port})`,
     ...servers
       .filter(({ isCoordinator }) => !isCoordinator)
       .map(({ host, port }) => `SELECT citus_add_node('${host}', ${port})`),
   ]);
-  // By the program: this may run where it has been compiled to, without the migrations.
+  await prepareByCommands(url);
+  return url;
+}
+
+/** By the program: this may run where it has been compiled to, without the migrations. */
+export async function prepareByCommands(url: string): Promise<void> {
   for (const command of ['migrate', 'distribute']) {
-    const { code, stderr } = await runCommand([command], { DATABASE_URL: url });
+    const { code, stderr } = await run([command], { DATABASE_URL: url });
     if (code !== 0) throw new Error(`tollgate ${command} ended with ${code}: ${stderr}`);
   }
-  return url;
 }
 
 export async function dropCitusDatabase(adminUrl: string, name: string): Promise<void> {
   const servers = await serversOf(adminUrl);
   // The coordinator first: it would ask the others for what they do not have any more.
-  for (const { host, port } of servers.toSorted(
+  for (const server of servers.toSorted(
     (one, other) => Number(other.isCoordinator) - Number(one.isCoordinator),
   ))
-    await run(at(adminUrl, host, port), [`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`]);
+    await drop(addressAt(adminUrl, server), name);
 }
 
-async function serversOf(adminUrl: string): Promise<Server[]> {
-  const rows = await run(adminUrl, [
+/** Whoever is connected is sent away; but Citus itself, which looks after every database, may be there again before it is dropped. */
+async function drop(url: string, name: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await ask(url, [`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`]);
+      return;
+    } catch (error) {
+      if ((error as { code?: string }).code !== OBJECT_IN_USE || attempt === DROP_ATTEMPTS) throw error;
+      await sleep(200);
+    }
+  }
+}
+
+export async function serversOf(adminUrl: string): Promise<Server[]> {
+  const rows = await ask(adminUrl, [
     'SELECT nodename AS host, nodeport AS port, groupid = 0 AS "isCoordinator" FROM pg_dist_node WHERE isactive',
   ]);
   return rows as Server[];
 }
 
-function at(adminUrl: string, host: string, port: number, name?: string): string {
+/** Of a database there: the same as the given one, unless another is named. */
+export function addressAt(adminUrl: string, { host, port }: Server, name?: string): string {
   const url = new URL(adminUrl);
   url.hostname = host;
   url.port = String(port);
@@ -62,7 +84,7 @@ function at(adminUrl: string, host: string, port: number, name?: string): string
 }
 
 /** Returns the rows of the last statement. */
-async function run(url: string, statements: readonly string[]): Promise<pg.QueryResultRow[]> {
+export async function ask(url: string, statements: readonly string[]): Promise<pg.QueryResultRow[]> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => {});
   await client.connect();
@@ -94,8 +116,8 @@ export class CitusDatabase {
   }
 
   async kill(): Promise<void> {
-    for (const { host, port } of await serversOf(this.adminUrl))
-      await run(at(this.adminUrl, host, port), [
+    for (const server of await serversOf(this.adminUrl))
+      await ask(addressAt(this.adminUrl, server), [
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${this.name}' AND backend_type = 'client backend'`,
       ]);
   }

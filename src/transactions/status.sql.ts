@@ -123,6 +123,11 @@ export const DECIDE_TARGETED = `${OPENED},
     decided AS (${DECIDE}
       RETURNING ${FOR_EVENTS}, ${FOR_SETTLEMENT}, t.voidable_until, ${AS_ANSWERED},
         t.status IN ('approved', 'pending') AS happened
+    ), undone AS MATERIALIZED (
+      -- As it was before it is changed below, which a later part would see where organisations are spread over servers.
+      SELECT t.organisation_id, t.audit, t.target_audit, t.transaction_type, t.status, t.amount_cents
+      FROM decided JOIN transaction t ON t.organisation_id = decided.organisation_id AND t.audit = decided.target_audit
+      WHERE decided.happened AND decided.transaction_type = 'void'
     ), effects AS (
       SELECT organisation_id, target_audit AS audit,
         CASE WHEN transaction_type = 'refund' THEN amount_cents ELSE 0 END AS refund_cents_back,
@@ -137,9 +142,7 @@ export const DECIDE_TARGETED = `${OPENED},
       SELECT undone.organisation_id, undone.target_audit,
         CASE WHEN undone.transaction_type = 'refund' THEN undone.amount_cents ELSE 0 END,
         undone.transaction_type = 'completion', false, false, NULL
-      FROM decided JOIN transaction undone
-        ON undone.organisation_id = decided.organisation_id AND undone.audit = decided.target_audit
-      WHERE decided.happened AND decided.transaction_type = 'void' AND undone.target_audit IS NOT NULL
+      FROM undone WHERE undone.target_audit IS NOT NULL
     ), merged AS (
       SELECT organisation_id, audit, sum(refund_cents_back) AS refund_cents_back,
         bool_or(completion_back) AS completion_back, bool_or(void_back) AS void_back, bool_or(voided) AS voided,
@@ -170,10 +173,8 @@ export const DECIDE_TARGETED = `${OPENED},
         SELECT decided.organisation_id, decided.merchant_id, decided.audit, decided.target_audit, decided.settlement_date,
           decided.direct_debit, decided.card_type, decided.currency, decided.acquirer, undone.transaction_type,
           undone.amount_cents
-        FROM decided JOIN transaction undone
-          ON undone.organisation_id = decided.organisation_id AND undone.audit = decided.target_audit
-        WHERE decided.status = 'approved' AND decided.transaction_type = 'void'
-          AND undone.status = 'approved' AND undone.transaction_type <> 'preauthorisation') undoing
+        FROM decided JOIN undone ON undone.organisation_id = decided.organisation_id AND undone.audit = decided.target_audit
+        WHERE decided.status = 'approved' AND undone.status = 'approved' AND undone.transaction_type <> 'preauthorisation') undoing
     )`;
 
 /** What is said of each answer about a transaction that was in doubt. Behind the answers. */
