@@ -8,7 +8,7 @@ import { connect } from 'node:tls';
 import { paymentBody } from '../testkit/bodies.js';
 import { makeCertificate, type TestCertificate } from '../testkit/certificates.js';
 import { dataDirectory } from '../testkit/gateway-process.js';
-import { type HttpsAnswer, httpsCaller } from '../testkit/https-call.js';
+import { type HttpAnswer, httpsCaller } from '../testkit/http-call.js';
 import { programOptions } from '../testkit/program-options.js';
 import { percentile, say } from '../testkit/report.js';
 import { startStandalone } from '../testkit/standalone.js';
@@ -44,7 +44,7 @@ async function place({ certificate, key }: Pick<TestCertificate, 'certificate' |
 const unanswered: string[] = [];
 const waitsMs: number[] = [];
 
-function payer(connectionPerRequest: boolean): () => Promise<HttpsAnswer | undefined> {
+function payer(connectionPerRequest: boolean): () => Promise<HttpAnswer | undefined> {
   const call = httpsCaller({ trusted: authority.certificate, connectionPerRequest });
   return async () => {
     const fromMs = performance.now();

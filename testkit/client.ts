@@ -12,7 +12,7 @@ import {
   type TargetChange,
   targetedBody,
 } from './bodies.js';
-import { type ClientTls, type HttpsRequest, httpsCaller } from './https-call.js';
+import { type ClientTls, callOverHttp, httpsCaller } from './http-call.js';
 
 export {
   BANK_ACCOUNT,
@@ -69,7 +69,7 @@ export function client(
   tls?: ClientTls,
 ): Client {
   const authorization = credentials && basicAuthorization(credentials);
-  const overTls = tls && httpsCaller(tls);
+  const send = tls ? httpsCaller(tls) : callOverHttp;
 
   async function call(path: string, options: CallOptions = {}): Promise<Answer> {
     const payload = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
@@ -85,7 +85,7 @@ export function client(
       },
       ...(payload !== undefined && { body: payload }),
     };
-    const response = await (overTls?.(baseUrl + path, asked) ?? fetched(baseUrl + path, asked));
+    const response = await send(baseUrl + path, asked);
     const { text } = response;
     const body = text === '' ? undefined : JSON.parse(text);
     checkAgainstDocument(method, path, response, body);
@@ -148,14 +148,6 @@ ajv.addSchema(
   ),
   'openapi',
 );
-
-async function fetched(
-  url: string,
-  asked: HttpsRequest,
-): Promise<Pick<Answer, 'status' | 'headers' | 'text'>> {
-  const response = await fetch(url, asked);
-  return { status: response.status, headers: response.headers, text: await response.text() };
-}
 
 /** Of the connection or of HTTP itself, not of the interface. */
 const HEADERS_OF_HTTP = ['connection', 'content-length', 'content-type', 'date', 'keep-alive'];

@@ -4,6 +4,7 @@ import { openSession } from '../src/admin/sessions.js';
 import type { OperatorRole, SessionStage } from '../src/merchants/operator.js';
 import { Database } from '../src/postgres/database.js';
 import { credentialKeyOf, type TestGateway } from './gateway.js';
+import { callOverHttp } from './http-call.js';
 
 export interface ConsoleAnswer {
   readonly status: number;
@@ -28,38 +29,30 @@ export function consoleClient(url: string, cookie = '', name = ''): ConsoleClien
   const call = async (
     method: string,
     path: string,
-    body: string | Uint8Array<ArrayBuffer> | undefined,
+    body: string | Uint8Array | undefined,
     headers: Record<string, string>,
   ): Promise<ConsoleAnswer> => {
-    const response = await fetch(`${url}/console/api${path}`, {
+    const {
+      status,
+      headers: answered,
+      text,
+    } = await callOverHttp(`${url}/console/api${path}`, {
       method,
-      redirect: 'manual',
       headers: { origin: url, ...(cookie !== '' && { cookie }), ...headers },
       ...(body !== undefined && { body }),
     });
-    const text = await response.text();
-    const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
-    return {
-      status: response.status,
-      headers: response.headers,
-      text,
-      body: isJson ? JSON.parse(text) : undefined,
-    };
+    const isJson = answered.get('content-type')?.startsWith('application/json') ?? false;
+    return { status, headers: answered, text, body: isJson ? JSON.parse(text) : undefined };
   };
   return {
     name,
     cookie,
     get: (path, headers = {}) => call('GET', path, undefined, headers),
     post: (path, body = {}, headers = {}) =>
-      call(
-        'POST',
-        path,
-        body instanceof Uint8Array ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body),
-        {
-          'content-type': body instanceof Uint8Array ? 'application/octet-stream' : 'application/json',
-          ...headers,
-        },
-      ),
+      call('POST', path, body instanceof Uint8Array ? body : JSON.stringify(body), {
+        'content-type': body instanceof Uint8Array ? 'application/octet-stream' : 'application/json',
+        ...headers,
+      }),
   };
 }
 

@@ -4,7 +4,7 @@ import { openOperators } from '../../src/gateway/operators.js';
 import { readSettings } from '../../src/gateway/settings.js';
 import { checkedCertificate } from '../../src/http/certificate.js';
 import { makeCertificate } from '../../testkit/certificates.js';
-import { httpsCaller } from '../../testkit/https-call.js';
+import { httpsCaller } from '../../testkit/http-call.js';
 import { readScrape } from '../../testkit/scrape.js';
 
 const TOKEN = 'a-token-of-sixteen-or-more';

@@ -8,7 +8,7 @@ import { basicAuthorization, type Json, paymentBody } from '../../testkit/bodies
 import { daysFromNow, makeCertificate, type TestCertificate } from '../../testkit/certificates.js';
 import { type Installation, type InstalledGateway, installation } from '../../testkit/cloned-installation.js';
 import { dataDirectory, eventually } from '../../testkit/gateway-process.js';
-import { type HttpsAnswer, httpsCaller } from '../../testkit/https-call.js';
+import { type HttpAnswer, httpsCaller } from '../../testkit/http-call.js';
 
 const authority = makeCertificate({ name: 'authority' });
 const issue = (until?: Date) => makeCertificate({ issuer: authority, ...(until && { until }) });
@@ -60,7 +60,7 @@ const linesOf = (gateway: InstalledGateway, msg: string): Json[] =>
 const inUse = (gateway: InstalledGateway) =>
   linesOf(gateway, 'certificate in use').map(({ certificate }) => certificate);
 
-type Ask = () => Promise<HttpsAnswer>;
+type Ask = () => Promise<HttpAnswer>;
 
 function purchaser(gateway: InstalledGateway, connectionPerRequest: boolean): Ask {
   const call = httpsCaller({ trusted: authority.certificate, connectionPerRequest });
@@ -110,7 +110,7 @@ describe('two workers', () => {
 
   test('certificates replaced under load → no request fails, no connection is dropped, and each worker shows the new one', async () => {
     let loaded = true;
-    const answers: HttpsAnswer[] = [];
+    const answers: HttpAnswer[] = [];
     const failures: unknown[] = [];
     const load = async (ask: Ask) => {
       while (loaded)
