@@ -55,6 +55,8 @@ export interface LoadResult extends Latencies {
   readonly run: string;
   readonly cpuSeconds: number;
   readonly statuses: Record<string, number>;
+  /** How many were answered in each second of the clock, by the seconds since 1970. */
+  readonly bySecond: Record<string, number>;
   /** The number behind its correlation ID's run, and its latency, of each request; empty unless they are kept. */
   readonly latencies: readonly (readonly [number, number])[];
 }
@@ -81,6 +83,7 @@ export async function generate({
   const firstByStatus: Record<string, number[]> = {};
   const laterByStatus: Record<string, number[]> = {};
   const statuses: Record<string, number> = {};
+  const bySecond: Record<string, number> = {};
   const idle: (() => void)[] = [];
   let unsent = 0;
   // Letters only: many digits in a row can look like a card number, and are refused then.
@@ -132,6 +135,8 @@ export async function generate({
         begun = undefined;
         const status = received.toString('latin1', 9, 12);
         statuses[status] = (statuses[status] ?? 0) + 1;
+        const second = Math.floor(Date.now() / 1000);
+        bySecond[second] = (bySecond[second] ?? 0) + 1;
         const latencyMs = performance.now() - startedMs;
         latenciesMs.push(latencyMs);
         if (keepsLatencies) latencies.push([number, latencyMs]);
@@ -199,6 +204,7 @@ export async function generate({
     run,
     cpuSeconds: (user + system) / 1_000_000,
     statuses,
+    bySecond,
     latencies,
   };
 }
