@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LedgerEntry } from '../src/acquirers/simulator/ledger.js';
-import { askedAgain, differences, wrongReservations } from '../testkit/books.js';
+import { askedAgain, differences, type StoredTransaction, wrongReservations } from '../testkit/books.js';
 import { Chance, seedOf } from '../testkit/chance.js';
 import { type Ended, leaveNothingBehind } from '../testkit/gateway-process.js';
 import { leaveNothing } from '../testkit/installation.js';
@@ -29,6 +29,8 @@ const random = new Chance(seed);
 const tradeMs = Number(values.seconds) * 1_000;
 const traders = Number(values.traders);
 const SERVES_LIMIT_MS = 60_000;
+/** What was in doubt in the backup was approved after it, and refunded: of that the reversal in a restored life knows nothing. */
+const REFUNDED_LATER = 'something else stands on its original';
 say(`backup: seed ${seed}`);
 
 const folder = await mkdtemp(join(tmpdir(), 'tollgate-backups-'));
@@ -87,7 +89,7 @@ for (const name of ['second', 'third']) {
   await life.start();
   const rows = await life.decidedTransactions();
   restored = rows.length;
-  await checkAcknowledged(life);
+  checkAcknowledged(rows);
   const references = new Set(rows.map(({ acquirerReference }) => acquirerReference));
   // What was done after the backup is the acquirer's alone. Over the host nobody can ask what became of a payment.
   const known = (await ledgerEntries()).filter(({ reference }) => references.has(reference));
@@ -116,7 +118,9 @@ broken['no audit is given out twice'].push(
 broken['no customer or token ID is given out twice'].push(...twice(given.flatMap(({ ids }) => ids)));
 const complaints = await host.complaints();
 broken['the host has seen no STAN twice'].push(
-  ...complaints.map(({ what, mti, key }) => `${what}: ${mti} ${key ?? ''}`),
+  ...complaints
+    .filter(({ detail }) => detail !== REFUNDED_LATER)
+    .map(({ what, mti, key, detail = '' }) => `${what}: ${mti} ${key} ${detail}`),
 );
 const overIso = host.entries().length;
 await host.stop();
@@ -191,17 +195,12 @@ async function copying(to: string): Promise<void> {
 }
 
 /** What the shop was told before the backup began is told again, unless the shop has voided it since. */
-async function checkAcknowledged(life: Life): Promise<void> {
+function checkAcknowledged(rows: readonly StoredTransaction[]): void {
   const before = first.attempts.filter(first.answeredBefore(begunMs));
   const touched = new Set(
     first.orders.filter(({ kind }) => kind === 'void').map(({ targetAudit }) => targetAudit),
   );
-  const found = new Map(
-    (await life.decidedTransactions()).map(({ audit, status, correlationId }) => [
-      audit,
-      { status, correlationId },
-    ]),
-  );
+  const found = new Map(rows.map(({ audit, status, correlationId }) => [audit, { status, correlationId }]));
   for (const { audit, status, correlationId } of before) {
     const here = found.get(audit as number);
     const same = here?.status === status || (here?.status === 'voided' && touched.has(audit));

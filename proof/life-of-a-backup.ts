@@ -1,7 +1,7 @@
 // A life of an installation: a data directory, the gateway and the PostgreSQL in it, and what its shop was told. Each restore of a
 // backup begins another life beside the same acquirers, who forget nothing.
 import { copyFile, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { Tollgate } from '../client/src/index.js';
@@ -135,7 +135,9 @@ export class Life {
         });
         this.#shops.push(shop);
         const { virtualPans } = tenants;
-        const shared = { shop, random: random.fork(), virtualPans, faultPercent: 5, isOver };
+        // A life that was restored has the orders of the one before.
+        const name = `order-of-${basename(this.dataDir)}`;
+        const shared = { shop, name, random: random.fork(), virtualPans, faultPercent: 5, isOver };
         return tradeTogether(this.#traders, shared);
       }),
     );

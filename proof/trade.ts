@@ -149,14 +149,14 @@ export class Trader {
   }
 }
 
-/** So many traders at once, each by a chance of its own, until it is over. */
+/** So many traders at once, each by a chance of its own, until it is over. No two trades have the same name at one gateway. */
 export async function tradeTogether(
   count: number,
-  { random, ...shared }: Omit<TraderOptions, 'name'>,
+  { random, name = 'order', ...shared }: Omit<TraderOptions, 'name'> & { readonly name?: string },
 ): Promise<void> {
   await Promise.all(
     Array.from({ length: count }, (_, number) =>
-      new Trader({ ...shared, random: random.fork(), name: `order-${number}` }).trade(),
+      new Trader({ ...shared, random: random.fork(), name: `${name}-${number}` }).trade(),
     ),
   );
 }
