@@ -1,13 +1,17 @@
 // Test and live: nothing simulated approves a live payment, no test goes by a live link, and what is a test says so.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { setDirectEntry } from '../../src/admin/direct-entry.js';
 import { addMerchant } from '../../src/admin/merchants.js';
+import { showSettlement } from '../../src/admin/settlements.js';
 import { addUser } from '../../src/admin/users.js';
 import { Database } from '../../src/postgres/database.js';
 import { REAL_BANK } from '../../testkit/bank-day.js';
 import { type Client, paymentBody, TEST_MODE } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
+import { openDay } from '../../testkit/settlement-days.js';
 import { vaultOf } from '../../testkit/vault-client.js';
 
 const MODE = 'GATEWAY.RESPONSE.KVP.MODE';
@@ -115,6 +119,35 @@ describe('a live merchant with a live link', () => {
     const refused = await api.purchase({ merchant: banked });
     expect(refused.errors).toEqual(['no_acquirer body/transaction/payment_method']);
   });
+});
+
+describe('a settlement day on which both trade', () => {
+  test.each([
+    ['test', () => [1, 3], 'simulator'],
+    ['live', () => [carded], 'scripted'],
+  ] as const)(
+    'of %s merchants → their own transactions, in the sums and in the file, and no other',
+    async (mode, merchants, acquirer) => {
+      const day = await openDay(gateway);
+      for (const merchant of [1, 3, carded]) await api.purchase({ merchant, amount: 700 });
+      const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+      const path = join(gateway.dataDir, `${mode}.csv`);
+      const { net } = await showSettlement(database, {
+        date: day,
+        mode,
+        csv: { path, operator: 'operator:test' },
+      }).finally(() => database.close());
+      expect(net.map(({ merchantId }) => merchantId)).toEqual(merchants());
+      const [header = '', ...rows] = (await readFile(path, 'utf8')).trimEnd().split('\n');
+      const column = (name: string) => {
+        const at = header.split(',').indexOf(name);
+        return [...new Set(rows.map((row) => row.split(',')[at]))];
+      };
+      expect(column('mode')).toEqual([mode]);
+      expect(column('merchant_id').map(Number)).toEqual(merchants());
+      expect(column('acquirer')).toEqual([acquirer]);
+    },
+  );
 });
 
 describe('a test merchant', () => {
