@@ -58,6 +58,7 @@ export class Kills {
   readonly #atMessage: NonNullable<KillsOptions['atMessage']>;
   readonly #kills: number;
   #isOver = false;
+  #isStopped = false;
   #end: () => void = () => {};
   readonly #over = new Promise<void>((resolve) => {
     this.#end = resolve;
@@ -82,8 +83,13 @@ export class Kills {
     await this.#database;
   }
 
+  /** Whoever ends from now on is not started again. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
   async #keepRunning(gateway: DoomedGateway): Promise<void> {
-    for (;;) {
+    while (!this.#isStopped) {
       const fate = this.#nextFate();
       const process = this.#installation.startGateway({
         ...this.#settings(),
