@@ -1,20 +1,13 @@
 // `npm run bench:many`: purchases of a thousand organisations at the same time, against those of one, in turns. On a plain PostgreSQL, and with
 // CITUS_URL on a Citus cluster, too.
-import { addMerchant } from '../src/admin/merchants.js';
-import { addOrganisation } from '../src/admin/organisations.js';
-import { addUser } from '../src/admin/users.js';
-import { credentialKey, journalKey } from '../src/gateway/callers.js';
-import { openKeyProvider } from '../src/gateway/key-encryption.js';
-import { readSettings } from '../src/gateway/settings.js';
-import { givePen, JournalPen } from '../src/journal/pen.js';
-import { Database } from '../src/postgres/database.js';
-import { basicAuthorization, paymentBody } from '../testkit/bodies.js';
+import { paymentBody } from '../testkit/bodies.js';
 import { CITUS_URL, CitusDatabase } from '../testkit/citus.js';
 import { Installation, type InstalledDatabase } from '../testkit/installation.js';
 import { KillableDatabase } from '../testkit/killable-database.js';
 import { load, PURCHASE } from '../testkit/load.js';
 import { programOptions } from '../testkit/program-options.js';
 import { median, say } from '../testkit/report.js';
+import { addTraders } from '../testkit/traders.js';
 
 const values = programOptions({
   organisations: { type: 'string', default: '1000' },
@@ -42,7 +35,11 @@ async function open(
 ): Promise<Ready> {
   const installation = await Installation.on({ openDatabase });
   await installation.prepare();
-  const callers = await addCallers(installation, Number(values.organisations));
+  const traders = await addTraders(installation, Number(values.organisations));
+  const callers = traders.map(({ merchantId, authorization }) => ({
+    authorization,
+    body: JSON.stringify(paymentBody({ merchant: merchantId, reference: 'bench', amount: 1995 })),
+  }));
   const gateway = await installation.startedGateway();
   say(`${engine}: ${callers.length} organisations, each with a merchant and a user`);
   return {
@@ -52,29 +49,6 @@ async function open(
     callers,
     rates: { one: [], many: [] },
   };
-}
-
-async function addCallers(installation: Installation<InstalledDatabase>, count: number): Promise<Caller[]> {
-  const settings = readSettings({ TOLLGATE_DATA_DIR: installation.dataDir });
-  const database = new Database(installation.database.url, { maxConnections: 1, patient: true });
-  try {
-    const provider = await openKeyProvider(settings, database);
-    givePen(database, new JournalPen(await journalKey(database, provider)));
-    const key = await credentialKey(database, provider);
-    const callers: Caller[] = [];
-    for (let number = 1; number <= count; number += 1) {
-      const { id } = await addOrganisation(database, 'operator:bench', `Shop ${number}`);
-      const merchant = await addMerchant(database, 'operator:bench', id, `Shop ${number}`, {});
-      const user = await addUser(database, 'operator:bench', key, `shop-${number}`, {
-        merchant: merchant.id,
-      });
-      const body = paymentBody({ merchant: merchant.id, reference: 'bench', amount: 1995 });
-      callers.push({ authorization: basicAuthorization(user), body: JSON.stringify(body) });
-    }
-    return callers;
-  } finally {
-    await database.close();
-  }
 }
 
 async function purchases({ port, callers }: Ready, seconds: number): Promise<number> {

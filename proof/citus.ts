@@ -9,6 +9,7 @@ import { leaveNothingBehind } from '../testkit/gateway-process.js';
 import { programOptions } from '../testkit/program-options.js';
 import { compiledProgram } from '../testkit/project.js';
 import { say } from '../testkit/report.js';
+import { brokenWhileAway } from './citus-away.js';
 import { wrongStarts } from './citus-refusals.js';
 import { everyStatement, plan } from './citus-statements.js';
 import { verdict } from './verdict.js';
@@ -52,7 +53,7 @@ if (CITUS_URL === undefined && !CITUS_BIN) {
 
 const cluster = CITUS_URL === undefined && CITUS_BIN ? await CitusCluster.start(CITUS_BIN) : undefined;
 const adminUrl = CITUS_URL ?? (cluster as CitusCluster).adminUrl;
-const broken: Record<string, string[]> = {};
+const broken: Record<string, readonly string[]> = {};
 
 /** Ends with the exit code of the program. */
 async function run(
@@ -97,6 +98,13 @@ async function starts(): Promise<void> {
   );
 }
 
+/** The servers of somebody else's cluster are not ours to kill. */
+async function away(): Promise<void> {
+  if (cluster === undefined || !'away'.includes(values.only)) return;
+  say('\n— away');
+  Object.assign(broken, await brokenWhileAway(cluster, `tollgate_away_${process.pid}`));
+}
+
 const here = { CITUS_URL: adminUrl };
 await plans();
 await starts();
@@ -107,6 +115,7 @@ await run(
   [compiledProgram('proof/crash'), '--kills', values.kills, '--traders', '12'],
   CITUS_BIN ? { CITUS_BIN } : here,
 );
+await away();
 await run('settlement', [compiledProgram('proof/settlement'), '--days', values.days], here);
 await run(
   'journal',

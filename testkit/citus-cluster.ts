@@ -62,6 +62,11 @@ export class CitusCluster {
     return this.#url;
   }
 
+  /** Of the server that was killed, until it is back. */
+  get portOfKilled(): number | undefined {
+    return this.#killed?.port;
+  }
+
   /** With a database to serve from. */
   static async open(): Promise<CitusCluster> {
     const cluster = await CitusCluster.start(process.env.CITUS_BIN as string);

@@ -27,14 +27,29 @@ export async function makeCitusDatabase(adminUrl: string, name: string, template
   );
   const coordinator = servers.find(({ isCoordinator }) => isCoordinator) as Server;
   const url = addressAt(adminUrl, coordinator, name);
-  await ask(url, [
-    `SELECT citus_set_coordinator_host('${coordinator.host}', ${coordinator.port})`,
-    ...servers
-      .filter(({ isCoordinator }) => !isCoordinator)
-      .map(({ host, port }) => `SELECT citus_add_node('${host}', ${port})`),
-  ]);
+  await inTurns(adminUrl, () =>
+    ask(url, [
+      `SELECT citus_set_coordinator_host('${coordinator.host}', ${coordinator.port})`,
+      ...servers
+        .filter(({ isCoordinator }) => !isCoordinator)
+        .map(({ host, port }) => `SELECT citus_add_node('${host}', ${port})`),
+    ]),
+  );
   await prepareByCommands(url);
   return url;
+}
+
+/** A server that is added is told of all roles, which its databases share: of two that are added at once one might fail. */
+async function inTurns(adminUrl: string, work: () => Promise<unknown>): Promise<void> {
+  const client = new pg.Client({ connectionString: adminUrl });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    await client.query(`SELECT pg_advisory_lock(hashtext('tollgate servers'))`);
+    await work();
+  } finally {
+    await client.end();
+  }
 }
 
 /** By the program: this may run where it has been compiled to, without the migrations. */
