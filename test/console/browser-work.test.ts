@@ -167,6 +167,8 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the daily work with a b
       await press('Replay from here', delivery.first());
       await fillIn(page, /^Replay events/);
       await expect.poll(times, { timeout: 20_000 }).toBe(2);
+      // Since the page last read them, nothing has happened but the delivery itself.
+      await delivery.nth(1).waitFor();
       await page.keyboard.press('Escape');
       await press('Disable');
       await fillIn(page, /^Disable endpoint/);

@@ -21,6 +21,9 @@ export interface NewSecret {
   readonly secret: string;
 }
 
+/** Something is delivered a while after it has happened, and again when nothing has happened: nobody tells the page. */
+export const AGAIN_MS = 5_000;
+
 const deliveries = (id: string): readonly Column<Delivery>[] => [
   { key: 'at', title: 'When', show: ({ at }) => moment(at) },
   { key: 'type', title: 'Type', show: ({ type }) => type },
@@ -94,8 +97,12 @@ function Replay({
 }
 
 export function OneWebhook({ id }: { readonly id: string }): ReactNode {
-  const all = useRead('GET /webhooks');
-  const attempts = useRead('GET /webhooks/:id/deliveries', { params: { id }, query: { limit: 200 } });
+  const all = useRead('GET /webhooks', {}, { everyMs: AGAIN_MS });
+  const attempts = useRead(
+    'GET /webhooks/:id/deliveries',
+    { params: { id }, query: { limit: 200 } },
+    { everyMs: AGAIN_MS },
+  );
   const webhook = all.data?.find((one) => one.id === Number(id));
   return (
     <Page

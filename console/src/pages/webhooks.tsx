@@ -13,7 +13,7 @@ import { useMode } from '../mode.js';
 import { Page } from '../shell/page.js';
 import { count, moment } from '../words.js';
 import { useMerchantChoice } from './merchant-choice.js';
-import { type NewSecret, OneWebhook } from './one-webhook.js';
+import { AGAIN_MS, type NewSecret, OneWebhook } from './one-webhook.js';
 
 type Webhook = Answer<'GET /webhooks'>[number];
 
@@ -57,7 +57,7 @@ export default function Webhooks({ params }: { readonly params: { readonly id?: 
 
 function AllWebhooks(): ReactNode {
   const { merchant, chooser } = useMerchantChoice('all');
-  const query = useRead('GET /webhooks', { query: { merchant } });
+  const query = useRead('GET /webhooks', { query: { merchant } }, { everyMs: AGAIN_MS });
   const act = useAct();
   const mode = useMode();
   return (
