@@ -12,7 +12,9 @@ export interface OperatorAtConsole {
   /** The same session without a browser. */
   readonly client: ConsoleClient;
   readonly name: string;
-  /** Opens a page of the console by its path, and waits until it is there with everything that it shows. */
+  /** Loads a page of the console by its path, and waits until it is there with everything that it shows. */
+  load(path: string): Promise<void>;
+  /** The same as the console's own links do it, which takes a sixth of the time; loads it where it is not open yet. */
   goTo(path: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -52,18 +54,32 @@ async function openConsoleAs(
   const person = await newPerson(browser, options);
   await giveSession(person, client);
   const { page, complaints } = await openPage(person);
+  const load = async (path: string) => {
+    await page.goto(`${url}${path}`);
+    await shown(page);
+  };
   return {
     page,
     person,
     complaints,
     client,
     name: client.name,
-    goTo: async (path) => {
-      await page.goto(`${url}${path}`);
-      await shown(page);
-    },
+    load,
+    goTo: (path) => (isElsewhere(page, url, path) ? follow(page, path) : load(path)),
     close: () => person.close(),
   };
+}
+
+/** Whether another page of the console is open. Where it is the same one, whoever goes there again wants it anew. */
+function isElsewhere(page: Page, url: string, path: string): boolean {
+  const [now, wanted] = [new URL(page.url()), new URL(path, url)];
+  return now.origin === wanted.origin && now.pathname !== wanted.pathname;
+}
+
+/** Goes to another page of the console without loading it anew. */
+export async function follow(page: Page, path: string): Promise<void> {
+  await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`);
+  await shown(page);
 }
 
 /** As after a sign-in. */

@@ -51,9 +51,9 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page while things g
   const LOST = 'The connection to the gateway is lost.';
 
   test('the gateway restarts → the page says that it is gone, comes back by itself where it was, and is live again', async () => {
-    const { page, goTo } = ada;
+    const { page, load } = ada;
     await desk.gateway.api.purchase({ reference: 'before' });
-    await goTo('/transactions?mode=test');
+    await load('/transactions?mode=test');
     await rowOf(page, 'Transactions', 'before').waitFor();
     await stop();
     await page.getByText(LOST).waitFor();
@@ -70,13 +70,13 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page while things g
   });
 
   test('a refund whose answer the restart takes away → sent again afterwards, it is the same one', async () => {
-    const { page, goTo } = ada;
+    const { page, load } = ada;
     const { audit } = (await desk.gateway.api.purchase({ amount: 2_000 })).body;
     const refunds = () =>
       desk.gateway.sql('SELECT status FROM transaction WHERE organisation_id = 1 AND target_audit = $1', [
         audit,
       ]);
-    await goTo(`/transactions/1/${audit}`);
+    await load(`/transactions/1/${audit}`);
     await page.getByRole('button', { name: 'Refund' }).click();
     const form = dialogOf(page, `Refund transaction ${audit}`);
     await form.getByLabel('Amount in AUD').fill('3.00');
@@ -100,10 +100,10 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page while things g
   });
 
   test('the primary is away → said to be unavailable, nobody is signed out; back → the page goes on', async () => {
-    const { page, goTo } = ada;
+    const { page, load } = ada;
     const name = new URL(desk.gateway.databaseUrl).pathname.slice(1);
     const administrate = (statement: string) => administer(inject('adminUrl'), statement);
-    await goTo('/users');
+    await load('/users');
     await administrate(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
     try {
       await administrate(
@@ -120,7 +120,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page while things g
   });
 
   test('live merchants beside test ones → one of both is shown, and the header says which', async () => {
-    const { page, goTo } = ada;
+    const { page, load } = ada;
     await ada.client.post('/merchants', { organisation: 1, name: 'Real Shop', live: true });
     await desk.gateway.sql(`UPDATE merchant SET acquirer = 'scripted' WHERE name = 'Real Shop'`);
     const [shop] = await desk.gateway.sql<{ id: number }>(`SELECT id FROM merchant WHERE name = 'Real Shop'`);
@@ -128,7 +128,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page while things g
     const pay = () => desk.gateway.api.purchase({ merchant: shop?.id as number, reference: 'real-money' });
     await expect.poll(async () => (await pay()).status, { timeout: 20_000 }).toBe(201);
     await desk.gateway.api.purchase({ reference: 'no-money' });
-    await goTo('/transactions');
+    await load('/transactions');
     const banner = page.getByRole('banner');
     await banner.getByText('LIVE').waitFor();
     await banner.getByText('real money').waitFor();

@@ -5,36 +5,37 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PLACES } from '../../console/src/shell/places.js';
 import { accessibilityMistakes } from '../../testkit/accessibility.js';
-import { inBrowser, newPerson, openPage, WHY_NO_BROWSER } from '../../testkit/browser.js';
+import { inBrowser, WHY_NO_BROWSER } from '../../testkit/browser.js';
 import { type ConsoleClient, signedIn } from '../../testkit/console.js';
 import {
   type ConsoleInBrowser,
   consoleInBrowser,
   dialogOf,
+  follow,
   giveSession,
-  shown,
+  type OperatorAtConsole,
 } from '../../testkit/console-browser.js';
 import { DECLINED_CARD } from '../../testkit/test-cards.js';
 import { vaultOf } from '../../testkit/vault-client.js';
 
 describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the pages of the console in a browser'), () => {
   let desk: ConsoleInBrowser;
-  let ada: ConsoleClient;
+  /** One page for all tests, whoever is signed in: in another, the browser would compile everything anew, which takes most of its time. */
+  let ada: OperatorAtConsole;
   /** Of things that are there: the path, and what its title begins with. */
   let details: readonly (readonly [string, string])[];
 
   beforeAll(async () => {
     desk = await consoleInBrowser({ settings: { FOUR_EYES_ABOVE: '15000' } });
-    ada = await signedIn(desk.gateway);
-    details = await fill(desk, ada);
+    ada = await desk.open();
+    details = await fill(desk, ada.client);
+    await ada.load('/');
   });
   afterAll(() => desk?.close());
 
-  /** Without loading the page anew, as its own links do. */
   async function go(page: Page, path: string, title: string): Promise<void> {
-    await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`);
+    await follow(page, path);
     await page.getByRole('heading', { level: 1, name: title }).waitFor();
-    await shown(page);
   }
 
   /** A dialogue has its name a moment after it is there: nobody is told of it before. */
@@ -47,11 +48,10 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the pages of the consol
   test.each(groups)(
     'every page and dialogue of %s → opens, runs nothing foreign, has no mistake that axe-core finds, and fits 390 pixels',
     async (group) => {
-      const { page, complaints, goTo, close } = await desk.open();
+      const { page, complaints } = ada;
       const wrong: string[] = [];
       const tell = (where: string, mistakes: readonly string[]) =>
         wrong.push(...[...mistakes, ...complaints.splice(0)].map((words) => `${where}: ${words}`));
-      await goTo('/');
       const places = PLACES.filter((place) => place.group === group);
       const pages = [
         ...places.map(({ path, name }) => [path, name] as const),
@@ -75,18 +75,18 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the pages of the consol
       await page.keyboard.press('?');
       await opened(page);
       tell('shortcuts', await accessibilityMistakes(page, '[role=dialog]'));
+      await page.keyboard.press('Escape');
       expect(wrong).toEqual([]);
-      await close();
     },
   );
 
   test('signing in, and setting a passkey or a password → no mistake that axe-core finds', async () => {
-    const person = await newPerson(desk.browser);
-    const { page, complaints } = await openPage(person);
+    const { page, person, complaints } = ada;
+    await person.clearCookies();
     await page.goto(desk.url);
     await page.getByRole('button', { name: 'Sign in with a password and a code' }).click();
     const wrong = await accessibilityMistakes(page);
-    const { link } = (await ada.post('/operators', { name: 'new', role: 'viewer' })).body;
+    const { link } = (await ada.client.post('/operators', { name: 'new', role: 'viewer' })).body;
     await page.goto('about:blank');
     await page.goto(link.replace('127.0.0.1', 'localhost'));
     await page.getByRole('heading', { level: 1, name: 'How will you sign in?' }).waitFor();
@@ -95,17 +95,14 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the pages of the consol
     await page.getByRole('button', { name: 'Set password and codes' }).waitFor();
     wrong.push(...(await accessibilityMistakes(page)));
     expect([...wrong, ...complaints]).toEqual([]);
-    await person.close();
   });
 
   describe('what is offered', () => {
     /** The labels of what can be done on each page. */
     async function offered(client: ConsoleClient): Promise<Record<string, string[]>> {
-      const person = await newPerson(desk.browser);
+      const { page, person, load } = ada;
       await giveSession(person, client);
-      const { page } = await openPage(person);
-      await page.goto(desk.url);
-      await shown(page);
+      await load('/');
       const found: Record<string, string[]> = {};
       const reachable = await page.getByRole('navigation').getByRole('link').allInnerTexts();
       const places = PLACES.filter(({ name }) => reachable.some((link) => link.startsWith(name)));
@@ -118,7 +115,6 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the pages of the consol
         const labels = [...new Set(words)].toSorted();
         if (labels.length > 0) found[title] = labels;
       }
-      await person.close();
       return found;
     }
 

@@ -10,6 +10,7 @@ import {
   consoleInBrowser,
   dialogOf,
   fillIn,
+  follow,
   rowOf,
   shown,
 } from '../../testkit/console-browser.js';
@@ -83,7 +84,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
 
   async function refundForm(page: Page, amount: string) {
     const { audit } = (await desk.gateway.api.purchase({ amount: 2_000 })).body;
-    await page.goto(`${desk.url}/transactions/1/${audit}`);
+    await follow(page, `/transactions/1/${audit}`);
     await page.getByRole('button', { name: 'Refund' }).click();
     const form = dialogOf(page, `Refund transaction ${audit}`);
     await form.getByLabel('Amount in AUD').fill(amount);
@@ -107,13 +108,12 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
     for (const said of [/TEST/, /version \d+\.\d+\.\d+/, /\d\d:\d\d:\d\d Sydney/])
       await expect.poll(header).toMatch(said);
     expect(complaints).toEqual([]);
-    await person.close();
 
-    const another = await newPerson(desk.browser);
-    const { page: second } = await openPage(another);
-    await second.goto(link);
-    await second.getByText('This link was used already').waitFor();
-    await another.close();
+    await person.clearCookies();
+    await page.goto('about:blank');
+    await page.goto(link);
+    await page.getByText('This link was used already').waitFor();
+    await person.close();
   });
 
   describe('by a passkey', () => {
@@ -157,8 +157,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
     test('a session that nobody uses for half an hour → asks to sign in on the spot, and the same view is there afterwards', async () => {
       const { page } = device;
       const view = `${desk.url}/transactions?status=declined&mode=test`;
-      await page.goto(view);
-      await shown(page);
+      await follow(page, view.slice(desk.url.length));
       await desk.gateway.sql(
         `UPDATE operator_session SET seen_at = now() - interval '31 minutes' WHERE operator = 'petra'`,
       );
@@ -173,7 +172,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
     test('a session that ends while a refund is filled in → nothing is done until they are signed in again', async () => {
       const { page } = device;
       const { audit } = (await desk.gateway.api.purchase({ amount: 2_000 })).body;
-      await page.goto(`${desk.url}/transactions/1/${audit}`);
+      await follow(page, `/transactions/1/${audit}`);
       await page.getByRole('button', { name: 'Refund' }).click();
       const form = dialogOf(page, `Refund transaction ${audit}`);
       await form.getByLabel('Reason').fill('came back');
@@ -193,8 +192,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
 
     test('what the page reads by itself → keeps nobody signed in; what the operator does → does', async () => {
       const { page } = device;
-      await page.goto(`${desk.url}/transactions?mode=test`);
-      await shown(page);
+      await follow(page, '/transactions?mode=test');
       await page.getByRole('banner').click();
       await page.getByRole('link', { name: 'In doubt' }).click();
       await shown(page);
@@ -218,8 +216,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
 
     test('the account → lists the passkey and the session; the same device a second time is told that it has one', async () => {
       const { page } = device;
-      await page.goto(`${desk.url}/account`);
-      await shown(page);
+      await follow(page, '/account');
       await rowOf(page, 'Passkeys', 'This device').waitFor();
       await rowOf(page, 'Sessions', 'this one').waitFor();
       await page.getByRole('button', { name: 'Add a passkey' }).click();

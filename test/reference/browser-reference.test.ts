@@ -1,5 +1,5 @@
 // The reference page in a real browser: with its script and without, on a wide screen and on a phone.
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { addMerchant } from '../../src/admin/merchants.js';
 import { addUser, type UserWithSecret } from '../../src/admin/users.js';
@@ -10,7 +10,7 @@ import {
   inBrowser,
   newPerson,
   openPage,
-  type Screen,
+  type Seen,
   startBrowser,
   WHY_NO_BROWSER,
 } from '../../testkit/browser.js';
@@ -19,11 +19,14 @@ import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the reference page'), () => {
   let gateway: TestGateway;
   let browser: Browser;
+  /** One page for all visits with scripts: in another, the browser would compile and lay out everything anew. */
+  let withScripts: Seen;
   let live: number;
   let user: UserWithSecret;
 
   beforeAll(async () => {
     [gateway, browser] = await Promise.all([testGateway(), startBrowser()]);
+    withScripts = await openPage(await newPerson(browser));
     const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
     live = (await addMerchant(database, 'operator:test', 1, 'Live', { live: true })).id;
     user = await addUser(database, 'operator:test', gateway.credentialKey, 'both', {
@@ -37,27 +40,34 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the reference page'), (
     await gateway?.close();
   });
 
-  interface Wish extends Screen {
+  interface Wish {
+    readonly width?: number;
     readonly script?: boolean;
     readonly at?: string;
   }
 
   /** A page whose complaints, and requests to other hosts, fail the test. */
-  async function reference({ script = true, at = '', ...screen }: Wish = {}): Promise<Page> {
-    const person = script
-      ? await newPerson(browser, screen)
-      : await browser.newContext({ javaScriptEnabled: false });
-    const { page, complaints } = await openPage(person);
+  async function reference({ script = true, at = '', width = 1280 }: Wish = {}): Promise<Page> {
+    const { page, complaints } = script
+      ? withScripts
+      : await openPage(await browser.newContext({ javaScriptEnabled: false }));
     const { origin } = new URL(gateway.baseUrl);
     const elsewhere: string[] = [];
-    page.on('request', (request) => {
+    const look = (request: Request) => {
       if (new URL(request.url()).origin !== origin) elsewhere.push(request.url());
-    });
+    };
+    page.on('request', look);
     onTestFinished(async () => {
-      await person.close();
-      expect([complaints, elsewhere]).toEqual([[], []]);
+      page.off('request', look);
+      // Every visit but one that a test makes itself is the first.
+      if (script) await page.evaluate('localStorage.clear()');
+      expect([complaints.splice(0), elsewhere]).toEqual([[], []]);
     });
+    await page.setViewportSize({ width, height: 900 });
+    await page.emulateMedia({ colorScheme: 'light' });
     await page.goto(`${origin}/docs${at}`);
+    // Another place on the same page does not load it anew.
+    if (at !== '') await page.reload();
     return page;
   }
 
