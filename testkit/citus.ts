@@ -27,19 +27,19 @@ export async function makeCitusDatabase(adminUrl: string, name: string, template
   );
   const coordinator = servers.find(({ isCoordinator }) => isCoordinator) as Server;
   const url = addressAt(adminUrl, coordinator, name);
-  await inTurns(adminUrl, () =>
-    ask(url, [
+  await inTurns(adminUrl, async () => {
+    await ask(url, [
       `SELECT citus_set_coordinator_host('${coordinator.host}', ${coordinator.port})`,
       ...servers
         .filter(({ isCoordinator }) => !isCoordinator)
         .map(({ host, port }) => `SELECT citus_add_node('${host}', ${port})`),
-    ]),
-  );
-  await prepareByCommands(url);
+    ]);
+    await prepareByCommands(url);
+  });
   return url;
 }
 
-/** A server that is added is told of all roles, which its databases share: of two that are added at once one might fail. */
+/** Whoever joins servers or distributes tables tells the servers of all roles, which their databases share: of two at once one might fail. */
 async function inTurns(adminUrl: string, work: () => Promise<unknown>): Promise<void> {
   const client = new pg.Client({ connectionString: adminUrl });
   client.on('error', () => {});
