@@ -58,7 +58,7 @@ export default defineConfig({
     testTimeout: 150_000,
     hookTimeout: 150_000,
     expect: { poll: { timeout: 20_000 } },
-    // Two cores, and every file runs gateways of its own: with fewer the cores are idle for a fifth of the time, with more everything is slow.
-    maxWorkers: 5,
+    // Two cores, and every file runs gateways of its own: with four the cores are idle for a fifth of the time, with many everything is slow.
+    maxWorkers: 6,
   },
 });

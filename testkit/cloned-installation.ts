@@ -1,8 +1,9 @@
 // What several gateway processes of a test share: a clone of the test run's database, the simulated acquirer's ledger, and
 // somebody to call them as.
+import { copyFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
-import { afterAll, expect } from 'vitest';
+import { afterAll, expect, inject } from 'vitest';
 import type { LedgerEntry } from '../src/acquirers/simulator/ledger.js';
 import { readSettings } from '../src/gateway/settings.js';
 import { type Client, client, type Json } from './client.js';
@@ -39,9 +40,11 @@ afterAll(async () => {
 });
 
 export async function installation(): Promise<Installation> {
-  const database = await testDatabase();
+  const prepared = inject('preparedCast');
+  const database = await testDatabase(prepared?.template);
   const dataDir = await dataDirectory();
-  const cast = await addCast(database.url, readSettings({ TOLLGATE_DATA_DIR: dataDir }));
+  if (prepared) await copyFile(prepared.keyFile, join(dataDir, 'key-encryption-key'));
+  const cast = prepared?.cast ?? (await addCast(database.url, readSettings({ TOLLGATE_DATA_DIR: dataDir })));
   const ledgerPath = join(dataDir, 'ledger.ndjson');
   const pool = new pg.Pool({ connectionString: database.url, max: 2 });
   pool.on('error', () => {});

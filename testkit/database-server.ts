@@ -1,14 +1,16 @@
 // One PostgreSQL for the whole test run (the one of DATABASE_URL, or one of the gateway's own), with a template
 // database that every test file clones.
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { openEmbeddedPostgres } from '../src/embedded-postgres/server.js';
+import { readSettings } from '../src/gateway/settings.js';
 import { Database } from '../src/postgres/database.js';
 import { migrate } from '../src/postgres/migrations.js';
+import { addCast, type Cast } from './cast.js';
 import { CITUS_URL } from './citus.js';
 import { copyPreparedCluster, prepareCluster } from './prepared-cluster.js';
 
@@ -19,9 +21,17 @@ declare module 'vitest' {
     /** Of a database on the server, for making and dropping others. */
     adminUrl: string;
     template: string;
+    /** The same with a cast in it, and the key that its users are sealed under; undefined where databases are not copied. */
+    preparedCast: PreparedCast | undefined;
     /** Where the server keeps its files; undefined for the server of DATABASE_URL, whose files are not ours to see. */
     serverFiles: string | undefined;
   }
+}
+
+interface PreparedCast {
+  readonly template: string;
+  readonly keyFile: string;
+  readonly cast: Cast;
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -41,15 +51,30 @@ export default async function setup(project: TestProject): Promise<() => Promise
   // The first session writes down what every session of a database has to read from its catalogue: the clones have it then, too.
   await administer(databaseUrl(adminUrl, template), 'SELECT 1');
 
+  const preparedCast = CITUS_URL ? undefined : await prepareCast(adminUrl, template, dataDir);
+
+  project.provide('preparedCast', preparedCast);
   project.provide('adminUrl', adminUrl);
   project.provide('template', template);
   project.provide('serverFiles', given ? undefined : dataDir);
   return async () => {
+    if (preparedCast) await dropDatabase(adminUrl, preparedCast.template);
     await dropDatabase(adminUrl, template);
     await embedded?.stop();
     await rm(dataDir, { recursive: true, force: true });
     await prepared?.remove();
   };
+}
+
+/** To add it anew for each test would take a dozen transactions every time. */
+async function prepareCast(adminUrl: string, like: string, folder: string): Promise<PreparedCast> {
+  const template = `${like}_cast`;
+  await administer(adminUrl, `DROP DATABASE IF EXISTS ${template}`);
+  await administer(adminUrl, `CREATE DATABASE ${template} TEMPLATE ${like}`);
+  const place = join(folder, 'cast');
+  await mkdir(place);
+  const cast = await addCast(databaseUrl(adminUrl, template), readSettings({ TOLLGATE_DATA_DIR: place }));
+  return { template, keyFile: join(place, 'key-encryption-key'), cast };
 }
 
 export async function administer(adminUrl: string, statement: string): Promise<void> {

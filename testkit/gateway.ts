@@ -8,88 +8,41 @@ import { inject, onTestFinished } from 'vitest';
 import type { AcquirerLink } from '../src/acquirers/contract.js';
 import { type LedgerEntry, readLedger } from '../src/acquirers/simulator/ledger.js';
 import { advanceClock } from '../src/admin/clock.js';
-import { addMerchant } from '../src/admin/merchants.js';
-import { addOrganisation } from '../src/admin/organisations.js';
-import { addUser } from '../src/admin/users.js';
-import { credentialKey, journalKey } from '../src/gateway/callers.js';
 import { readCertificate } from '../src/gateway/certificate-watch.js';
 import { openConsole } from '../src/gateway/console-site.js';
 import { startGateway } from '../src/gateway/gateway.js';
-import { openKeyProvider } from '../src/gateway/key-encryption.js';
 import { openOperators } from '../src/gateway/operators.js';
 import { readSettings, type Settings } from '../src/gateway/settings.js';
-import { givePen, JournalPen } from '../src/journal/pen.js';
 import type { CredentialKey } from '../src/merchants/credentials.js';
 import { Database } from '../src/postgres/database.js';
 import { parseDuration } from '../src/values/duration.js';
+import { addCast, type Cast, type Credentials, credentialKeyOf } from './cast.js';
 import { CITUS_URL, dropCitusDatabase, makeCitusDatabase } from './citus.js';
 import { type Client, client } from './client.js';
 import { administer, databaseUrl, dropDatabase } from './database-server.js';
-import { dataDirectory } from './gateway-process.js';
+
+export { addCast, type Cast, type Credentials, credentialKeyOf } from './cast.js';
 
 export interface TestDatabase {
   readonly url: string;
   drop(): Promise<void>;
 }
 
-/** A database of one's own, with the current schema and nothing in it. */
-export async function testDatabase(): Promise<TestDatabase> {
+/** A database of one's own, with the current schema and nothing in it, or like another one. */
+export async function testDatabase(template = inject('template')): Promise<TestDatabase> {
   const name = `tollgate_test_${process.pid}_${Math.random().toString(36).slice(2)}`;
   const adminUrl = inject('adminUrl');
   if (CITUS_URL !== undefined) {
-    const url = await makeCitusDatabase(adminUrl, name, inject('template'));
+    const url = await makeCitusDatabase(adminUrl, name, template);
     return { url, drop: () => dropCitusDatabase(adminUrl, name) };
   }
   // As a copy of files, it is made in a third of the time that PostgreSQL needs to log every page of it.
-  const likeTemplate = `TEMPLATE ${inject('template')} STRATEGY file_copy`;
+  const likeTemplate = `TEMPLATE ${template} STRATEGY file_copy`;
   await administer(adminUrl, `CREATE DATABASE ${name} ${likeTemplate}`);
   return {
     url: databaseUrl(adminUrl, name),
     drop: () => dropDatabase(adminUrl, name),
   };
-}
-
-/** Merchants 1 and 2 (vault) and 3 (no vault) of one organisation, merchant 4 of another. */
-export interface Cast {
-  /** Assigned to merchant 1, granted 2 and 3. */
-  readonly owner: Credentials;
-  /** Of the same organisation; assigned to merchant 2 and granted nothing. */
-  readonly colleague: Credentials;
-  /** Of another organisation; assigned to merchant 4. */
-  readonly stranger: Credentials;
-}
-
-export interface Credentials {
-  readonly username: string;
-  readonly password: string;
-}
-
-/** Somebody to call a gateway as that has these settings: its users are sealed under its key-encryption key. */
-export async function addCast(databaseUrl: string, settings?: Settings): Promise<Cast> {
-  const database = new Database(databaseUrl, { maxConnections: 1 });
-  const key = await credentialKeyOf(database, settings);
-  try {
-    const ours = await addOrganisation(database, 'operator:test', 'Ours');
-    for (const vault of [true, true, false])
-      await addMerchant(database, 'operator:test', ours.id, 'Ours', { vault });
-    const theirs = await addOrganisation(database, 'operator:test', 'Theirs');
-    await addMerchant(database, 'operator:test', theirs.id, 'Theirs', { vault: true });
-    return {
-      owner: await addUser(database, 'operator:test', key, 'owner', { merchant: 1, grants: [2, 3] }),
-      colleague: await addUser(database, 'operator:test', key, 'colleague', { merchant: 2 }),
-      stranger: await addUser(database, 'operator:test', key, 'stranger', { merchant: 4 }),
-    };
-  } finally {
-    await database.close();
-  }
-}
-
-/** The key that the users of this database are sealed under, by the settings of its gateway. */
-export async function credentialKeyOf(database: Database, settings?: Settings): Promise<CredentialKey> {
-  const own = settings ?? readSettings({ TOLLGATE_DATA_DIR: await dataDirectory() });
-  const provider = await openKeyProvider(own, database);
-  givePen(database, new JournalPen(await journalKey(database, provider)));
-  return credentialKey(database, provider);
 }
 
 export interface TestGateway extends Cast {
@@ -125,6 +78,22 @@ export async function wholeLedger(path: string): Promise<LedgerEntry[]> {
 
 const KEY_FILE = 'key-encryption-key';
 
+/** Of the prepared cast: the same in every copy. */
+let preparedKey: CredentialKey | undefined;
+
+async function credentialKeyAt(url: string, settings: Settings, isPrepared: boolean): Promise<CredentialKey> {
+  if (isPrepared && preparedKey !== undefined) return preparedKey;
+  const database = new Database(url, { maxConnections: 1 });
+  const key = await credentialKeyOf(database, settings).finally(() => database.close());
+  if (isPrepared) preparedKey = key;
+  return key;
+}
+
+/** Whether settings tell of a key, or of a service that has it. */
+function bringsKey(settings: TestGatewayOptions['settings'] = {}): boolean {
+  return Object.keys(settings).some((name) => /KEY|VAULT|KMS/.test(name));
+}
+
 export interface TestGatewayOptions {
   /** As environment variables, without the prefix TOLLGATE_. */
   readonly settings?: Readonly<Record<string, string>>;
@@ -136,10 +105,15 @@ export interface TestGatewayOptions {
 /** Starts a gateway. In a test it ends with the test; in `beforeAll`, close it in `afterAll`. */
 export async function testGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const { shareWith } = options;
-  const database = shareWith ? { url: shareWith.databaseUrl, drop: async () => {} } : await testDatabase();
+  // Made once, unless the gateway is to have a key of its own.
+  const prepared = shareWith || bringsKey(options.settings) ? undefined : inject('preparedCast');
+  const database = shareWith
+    ? { url: shareWith.databaseUrl, drop: async () => {} }
+    : await testDatabase(prepared?.template);
   const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-gateway-'));
   // What one process has sealed, the other must open.
-  if (shareWith) await copyFile(join(dirname(shareWith.ledgerPath), KEY_FILE), join(dataDir, KEY_FILE));
+  const key = shareWith ? join(dirname(shareWith.ledgerPath), KEY_FILE) : prepared?.keyFile;
+  if (key !== undefined) await copyFile(key, join(dataDir, KEY_FILE));
   const environment = Object.fromEntries(
     Object.entries({
       ACQUIRER_DEADLINE_MS: '1500',
@@ -160,7 +134,8 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   const lines: string[] = [];
   const log = pino({ level: 'debug', base: null }, { write: (line: string) => void lines.push(line) });
   const settings = readSettings(environment);
-  const { owner, colleague, stranger } = shareWith ?? (await addCast(database.url, settings));
+  const { owner, colleague, stranger } =
+    shareWith ?? prepared?.cast ?? (await addCast(database.url, settings));
   const cast: Cast = { owner, colleague, stranger };
   const furtherLinks = options.acquirers ?? [];
   const certificate = await readCertificate(settings);
@@ -200,11 +175,9 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   } catch {
     // Not inside a test: whoever called closes it.
   }
-  const own = new Database(database.url, { maxConnections: 1 });
-  const key = await credentialKeyOf(own, settings).finally(() => own.close());
   return {
     ...cast,
-    credentialKey: key,
+    credentialKey: await credentialKeyAt(database.url, settings, prepared !== undefined),
     settings,
     dataDir,
     baseUrl: gateway.baseUrl,

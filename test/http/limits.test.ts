@@ -117,7 +117,7 @@ describe('room that is short', () => {
     });
     // The rest has come, too, and was refused, before anybody is let go.
     await expect.poll(() => refused, PATIENTLY).toBe(28);
-    expect(await storedRows(gateway)).toBe(72);
+    await expect.poll(() => storedRows(gateway), PATIENTLY).toBe(72);
     expect((await gateway.api.purchase({ merchant: 2 })).status).toBe(201);
     silent.release();
     const statuses = (await Promise.all(stuck)).map(({ status }) => status);

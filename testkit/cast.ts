@@ -1,0 +1,54 @@
+// Somebody to call a test's gateway as: merchants of two organisations, and their users.
+import { addMerchant } from '../src/admin/merchants.js';
+import { addOrganisation } from '../src/admin/organisations.js';
+import { addUser } from '../src/admin/users.js';
+import { credentialKey, journalKey } from '../src/gateway/callers.js';
+import { openKeyProvider } from '../src/gateway/key-encryption.js';
+import { readSettings, type Settings } from '../src/gateway/settings.js';
+import { givePen, JournalPen } from '../src/journal/pen.js';
+import type { CredentialKey } from '../src/merchants/credentials.js';
+import { Database } from '../src/postgres/database.js';
+import { dataDirectory } from './gateway-process.js';
+
+/** Merchants 1 and 2 (vault) and 3 (no vault) of one organisation, merchant 4 of another. */
+export interface Cast {
+  /** Assigned to merchant 1, granted 2 and 3. */
+  readonly owner: Credentials;
+  /** Of the same organisation; assigned to merchant 2 and granted nothing. */
+  readonly colleague: Credentials;
+  /** Of another organisation; assigned to merchant 4. */
+  readonly stranger: Credentials;
+}
+
+export interface Credentials {
+  readonly username: string;
+  readonly password: string;
+}
+
+/** Somebody to call a gateway as that has these settings: its users are sealed under its key-encryption key. */
+export async function addCast(databaseUrl: string, settings?: Settings): Promise<Cast> {
+  const database = new Database(databaseUrl, { maxConnections: 1 });
+  const key = await credentialKeyOf(database, settings);
+  try {
+    const ours = await addOrganisation(database, 'operator:test', 'Ours');
+    for (const vault of [true, true, false])
+      await addMerchant(database, 'operator:test', ours.id, 'Ours', { vault });
+    const theirs = await addOrganisation(database, 'operator:test', 'Theirs');
+    await addMerchant(database, 'operator:test', theirs.id, 'Theirs', { vault: true });
+    return {
+      owner: await addUser(database, 'operator:test', key, 'owner', { merchant: 1, grants: [2, 3] }),
+      colleague: await addUser(database, 'operator:test', key, 'colleague', { merchant: 2 }),
+      stranger: await addUser(database, 'operator:test', key, 'stranger', { merchant: 4 }),
+    };
+  } finally {
+    await database.close();
+  }
+}
+
+/** The key that the users of this database are sealed under, by the settings of its gateway. */
+export async function credentialKeyOf(database: Database, settings?: Settings): Promise<CredentialKey> {
+  const own = settings ?? readSettings({ TOLLGATE_DATA_DIR: await dataDirectory() });
+  const provider = await openKeyProvider(own, database);
+  givePen(database, new JournalPen(await journalKey(database, provider)));
+  return credentialKey(database, provider);
+}
