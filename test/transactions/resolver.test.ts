@@ -52,7 +52,8 @@ test('no answer to inquiries → longer and longer pauses up to the longest, unk
   for (const [index, expectedMs] of [1e6, 2e6, 3e6, 3e6, 3e6, 3e6].entries()) {
     const pauseMs = await resolvers.postponed(audit, index + 1);
     expect(pauseMs).toBeGreaterThan(expectedMs - 60_000);
-    expect(pauseMs).toBeLessThanOrEqual(expectedMs);
+    // The look may have begun a moment before the attempt ended, and still see it.
+    expect(pauseMs).toBeLessThan(expectedMs + 60_000);
     expect((await resolvers.one.api.lookUp(audit)).body.status).toMatchObject({
       gateway_status_code: -99,
       transaction_status_code: 'unknown',
