@@ -3,9 +3,12 @@ import pg from 'pg';
 import type { StandaloneGateway } from '../testkit/standalone.js';
 
 const CHUNK = 500_000;
+/** From so many on, what is filled in at once goes in without indexes. */
+const MANY = 20_000_000;
 /** Audits that they take; those of the measured purchases come after all of them, however many are to follow. */
 const FIRST_AUDIT = 1_000_000;
 const AUDITS_AFTER = 500_000_000;
+const TABLES = ['transaction', 'settlement_entry'];
 
 export async function withDatabase<Result>(
   gateway: StandaloneGateway,
@@ -42,21 +45,70 @@ export function storePurchases(
   { from, upTo }: { readonly from: number; readonly upTo: number },
 ): Promise<string | undefined> {
   return withDatabase(gateway, async (database) => {
-    await database.query('SET synchronous_commit = off');
     await database.query('UPDATE organisation SET next_audit = greatest(next_audit, $1) WHERE id = 1', [
       AUDITS_AFTER,
     ]);
-    for (let first = from; first < upTo; first += CHUNK) {
-      const values = [FIRST_AUDIT + first, Math.min(CHUNK, upTo - first)];
-      await database.query(TRANSACTIONS, values);
-      await database.query(SETTLEMENT, values);
-    }
+    const fill = () => fillSideBySide(gateway, { from, upTo });
+    if (upTo - from < MANY) await fill();
+    else await withoutIndexes(gateway, database, fill);
     await tidyUp(database);
     const { rows } = await database.query<{ size: string }>(
       `SELECT pg_size_pretty(pg_total_relation_size('transaction') + pg_total_relation_size('settlement_entry')) AS size`,
     );
     return rows[0]?.size;
   });
+}
+
+/** Over two sessions, for two cores. */
+async function fillSideBySide(
+  gateway: StandaloneGateway,
+  { from, upTo }: { readonly from: number; readonly upTo: number },
+): Promise<void> {
+  let next = from;
+  const session = () =>
+    withDatabase(gateway, async (database) => {
+      await database.query('SET synchronous_commit = off');
+      while (next < upTo) {
+        const first = next;
+        next = Math.min(upTo, first + CHUNK);
+        const values = [FIRST_AUDIT + first, next - first];
+        await database.query(TRANSACTIONS, values);
+        await database.query(SETTLEMENT, values);
+      }
+    });
+  await Promise.all([session(), session()]);
+}
+
+/** Indexes are made anew afterwards, which takes far less time than to keep them while so much is filled in. */
+async function withoutIndexes(
+  gateway: StandaloneGateway,
+  database: pg.Client,
+  fill: () => Promise<void>,
+): Promise<void> {
+  const { rows: indexes } = await database.query<{ dropped: string; made: string }>(
+    `SELECT CASE WHEN c.oid IS NULL THEN format('DROP INDEX %s', i.indexrelid::regclass)
+         ELSE format('ALTER TABLE %s DROP CONSTRAINT %I', i.indrelid::regclass, c.conname) END AS dropped,
+       CASE WHEN c.oid IS NULL THEN pg_get_indexdef(i.indexrelid)
+         ELSE format('ALTER TABLE %s ADD CONSTRAINT %I %s', i.indrelid::regclass, c.conname, pg_get_constraintdef(c.oid)) END AS made
+     FROM pg_index i LEFT JOIN pg_constraint c ON c.conindid = i.indexrelid
+     WHERE i.indrelid = ANY ($1::regclass[]) AND NOT i.indisprimary`,
+    [TABLES],
+  );
+  const autovacuum = async (action: string) => {
+    for (const table of TABLES) await database.query(`ALTER TABLE ${table} ${action}`);
+  };
+  // It stands still meanwhile: its own looks would read everything.
+  process.kill(gateway.pid, 'SIGSTOP');
+  try {
+    await autovacuum('SET (autovacuum_enabled = false)');
+    for (const { dropped } of indexes) await database.query(dropped);
+    await fill();
+    await database.query(`SET maintenance_work_mem = '2GB'`);
+    for (const { made } of indexes) await database.query(made);
+    await autovacuum('RESET (autovacuum_enabled)');
+  } finally {
+    process.kill(gateway.pid, 'SIGCONT');
+  }
 }
 
 /** What autovacuum would do sooner or later: with statistics of its own time a plan can be another. */
