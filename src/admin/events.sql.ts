@@ -3,7 +3,7 @@ import type { Statement } from '../postgres/database.js';
 export const EVENT_STATUS: Statement = {
   name: '',
   text: `
-    SELECT (SELECT count(*) FROM event) AS waiting,
+    SELECT (SELECT coalesce(sum(coalesce(cardinality(subjects), 1)), 0) FROM event) AS waiting,
       (SELECT round(extract(epoch FROM gateway_now() - min(created_at)))::integer FROM event) AS "oldestWaitingSeconds",
       (SELECT count(*) FROM event_feed WHERE position > forgotten) AS kept,
       (SELECT min(created_at) FROM event_feed WHERE position > forgotten) AS since,

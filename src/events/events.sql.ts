@@ -4,7 +4,11 @@ import type { Statement } from '../postgres/database.js';
 export const INTO_EVENTS = `
     INSERT INTO event (organisation_id, merchant_id, subject, version, type, created_at, user_id)`;
 
-/** The same, with what a look-up would have answered: for subjects whose rows do not tell it later. */
+/** The same for several of one merchant, of one type and moment, in one row: in the place of the subject and the version stand lists. */
+export const INTO_EVENTS_TOGETHER = `
+    INSERT INTO event (organisation_id, merchant_id, subject, version, subjects, versions, type, created_at, user_id)`;
+
+/** With what a look-up would have answered: for subjects whose rows do not tell it later. */
 export const INTO_EVENTS_WITH_DATA = `
     INSERT INTO event (organisation_id, merchant_id, subject, version, type, created_at, data, user_id)`;
 

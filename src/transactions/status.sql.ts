@@ -1,4 +1,4 @@
-import { INTO_EVENTS } from '../events/events.sql.js';
+import { INTO_EVENTS, INTO_EVENTS_TOGETHER } from '../events/events.sql.js';
 import { INTO_JOURNAL_OF_TRANSACTIONS } from '../journal/journal.sql.js';
 import {
   columns,
@@ -45,6 +45,11 @@ const FOR_EVENTS = `${SUBJECT}, t.decided_at AS told_at`;
 
 const EVENT = `${INTO_EVENTS}
     SELECT organisation_id, merchant_id, audit, version, 'transaction.' || status, told_at, user_id`;
+
+/** Reads `decided`. A batch is mostly of few merchants. */
+const EVENTS_OF_DECIDED = `${INTO_EVENTS_TOGETHER}
+    SELECT organisation_id, merchant_id, 0, 0, array_agg(audit), array_agg(version), 'transaction.' || status, told_at, user_id
+    FROM decided GROUP BY organisation_id, merchant_id, status, told_at, user_id`;
 
 export const ANSWERS = columns<Recording>(
   'answer',
@@ -110,8 +115,7 @@ const AS_ANSWERED = `t.settlement_date IS NOT DISTINCT FROM answer.settlement_da
 export const DECIDE_DIRECT = `${OPENED},
     decided AS (${DECIDE}
       RETURNING ${FOR_EVENTS}, ${FOR_SETTLEMENT}, t.voidable_until, ${AS_ANSWERED}
-    ), events AS (${EVENT}
-      FROM decided
+    ), events AS (${EVENTS_OF_DECIDED}
     ), settled AS (${SETTLE_DECIDED}
     )`;
 
