@@ -30,16 +30,18 @@ const MERCHANT = `m.id, m.vault, m.preauthorisation_days AS "preauthorisationDay
            coalesce((SELECT json_object_agg(p.plugin, p.settings) FROM merchant_plugin p
              WHERE p.organisation_id = m.organisation_id AND p.merchant_id = m.id), '{}') AS plugins`;
 
-export const FIND_USER: Statement = {
-  name: 'find-user',
+/** Each by itself (`OFFSET 0`): a plan for many would read all merchants that there are. */
+export const FIND_USERS: Statement = {
+  name: 'find-users',
   text: `
-    SELECT ${SEALED_USER},
-           ${MERCHANT}
-    FROM gateway_user u
-    JOIN merchant m ON m.organisation_id = u.organisation_id
-      AND (m.id = u.merchant_id OR EXISTS (
-        SELECT FROM user_grant g WHERE g.username = u.username AND g.merchant_id = m.id))
-    WHERE u.username = $1 AND u.revoked_at IS NULL`,
+    SELECT found.* FROM ${USERNAMES.rows} CROSS JOIN LATERAL (
+      SELECT ${SEALED_USER},
+             ${MERCHANT}
+      FROM gateway_user u
+      JOIN merchant m ON m.organisation_id = u.organisation_id
+        AND (m.id = u.merchant_id OR EXISTS (
+          SELECT FROM user_grant g WHERE g.username = u.username AND g.merchant_id = m.id))
+      WHERE u.username = asked.username AND u.revoked_at IS NULL OFFSET 0) found`,
 };
 
 /** For what an operator does on behalf of a merchant. */

@@ -7,7 +7,7 @@ import { fault } from '../values/faults.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import { Networks } from '../values/network.js';
-import { FIND_SECRETS, FIND_USER, USERNAMES } from './callers.sql.js';
+import { FIND_SECRETS, FIND_USERS, USERNAMES } from './callers.sql.js';
 import type { CredentialKey, SealedUser } from './credentials.js';
 import {
   isSame,
@@ -80,6 +80,11 @@ interface Attempt {
   readonly username: string;
 }
 
+interface Reading {
+  readonly organisationId: number;
+  readonly username: string;
+}
+
 interface UserRow extends Merchant, SealedUser {
   readonly seal: Buffer | null;
 }
@@ -90,6 +95,8 @@ const FRESH_MS = 1_000;
 const STALE_MS = 2_000;
 const MAX_CACHED = 10_000;
 const BATCHES = { maxBatch: 256, lanes: 1 };
+/** Where a thousand users pay at the same time, a thousand are read again each second. Few at once: some have thousands of merchants. */
+const READINGS = { maxBatch: 32, lanes: 4 };
 
 /**
  * Credentials are known by a digest of them, and only right ones are kept: wrong ones, however many, change nothing for
@@ -100,6 +107,7 @@ export class Callers {
   readonly #proven = new Map<string, Proof>();
   readonly #loading = new Map<string, Promise<User | undefined>>();
   readonly #attempts: Batcher<Attempt, Required | undefined>;
+  readonly #readings: Batcher<Reading, readonly UserRow[]>;
 
   constructor(
     private readonly database: Database,
@@ -107,6 +115,7 @@ export class Callers {
     private readonly reports: CallerReports,
   ) {
     this.#attempts = new Batcher((attempts) => this.#requiredOf(attempts), BATCHES);
+    this.#readings = new Batcher((readings) => this.#rowsOf(readings), READINGS);
   }
 
   /** Whose these credentials are, if they were right when they were last used: good enough to tell tenants apart. */
@@ -167,7 +176,8 @@ export class Callers {
 
   async #read(username: string): Promise<User | undefined> {
     const loadedAtMs = performance.now();
-    const { rows } = await this.database.query<UserRow>(FIND_USER, [username]);
+    const whose = this.#users.get(username)?.caller.organisationId ?? NO_ORGANISATION;
+    const rows = await this.#readings.submit({ organisationId: whose, username });
     const [first] = rows;
     if (first === undefined) {
       this.#users.delete(username);
@@ -199,6 +209,15 @@ export class Callers {
     forgetOldest(this.#users);
     this.#users.set(username, user);
     return user;
+  }
+
+  /** Of each user its merchants, with what is known of the user; none where there is no such user. */
+  async #rowsOf(readings: readonly Reading[]): Promise<readonly (readonly UserRow[])[]> {
+    const names = readings.map(({ username }) => username);
+    const { rows } = await this.database.query<UserRow>(FIND_USERS, USERNAMES.encode(names));
+    const found = new Map<string, UserRow[]>(names.map((username) => [username, []]));
+    for (const row of rows) found.get(row.username)?.push(row);
+    return names.map((username) => found.get(username) ?? []);
   }
 
   async #requiredOf(attempts: readonly Attempt[]): Promise<readonly (Required | undefined)[]> {

@@ -138,7 +138,7 @@ describe('wrong secrets, however many', () => {
     const { username, password } = gateway.owner;
     const owner = await callers.authenticate('right', { username, secret: password, certificate: undefined });
     expect(owner?.username).toBe('owner');
-    expect(statements).toEqual(['find-secrets', 'find-user']);
+    expect(statements).toEqual(['find-secrets', 'find-users']);
     const guesses = Array.from({ length: 300 }, (_, at) =>
       callers.authenticate(`wrong ${at}`, {
         username: at % 3 === 0 ? 'nobody' : username,
