@@ -57,7 +57,7 @@ export const CALLER_GUARDS: readonly Guard[] = [
     name: 'callers: only merchants that the user was given',
     file: 'src/merchants/callers.sql.ts',
     find: `(m.id = u.merchant_id OR EXISTS (
-        SELECT FROM user_grant g WHERE g.username = u.username AND g.merchant_id = m.id))`,
+          SELECT FROM user_grant g WHERE g.username = u.username AND g.merchant_id = m.id))`,
     replace: 'true',
     tests: [['test/http/callers.test.ts', 'lookup by the']],
   },
