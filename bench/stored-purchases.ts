@@ -94,18 +94,18 @@ async function withoutIndexes(
      WHERE i.indrelid = ANY ($1::regclass[]) AND NOT i.indisprimary`,
     [TABLES],
   );
-  const autovacuum = async (action: string) => {
+  const alterEach = async (action: string) => {
     for (const table of TABLES) await database.query(`ALTER TABLE ${table} ${action}`);
   };
   // It stands still meanwhile: its own looks would read everything.
   process.kill(gateway.pid, 'SIGSTOP');
   try {
-    await autovacuum('SET (autovacuum_enabled = false)');
+    await alterEach('SET (autovacuum_enabled = false)');
     for (const { dropped } of indexes) await database.query(dropped);
     await fill();
     await database.query(`SET maintenance_work_mem = '2GB'`);
     for (const { made } of indexes) await database.query(made);
-    await autovacuum('RESET (autovacuum_enabled)');
+    await alterEach('RESET (autovacuum_enabled)');
   } finally {
     process.kill(gateway.pid, 'SIGCONT');
   }

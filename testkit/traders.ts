@@ -2,12 +2,10 @@
 import { addMerchant } from '../src/admin/merchants.js';
 import { addOrganisation } from '../src/admin/organisations.js';
 import { addUser } from '../src/admin/users.js';
-import { credentialKey, journalKey } from '../src/gateway/callers.js';
-import { openKeyProvider } from '../src/gateway/key-encryption.js';
 import { readSettings } from '../src/gateway/settings.js';
-import { givePen, JournalPen } from '../src/journal/pen.js';
 import { Database } from '../src/postgres/database.js';
 import { basicAuthorization } from './bodies.js';
+import { credentialKeyOf } from './cast.js';
 import type { Installation, InstalledDatabase } from './installation.js';
 
 export interface Trader {
@@ -25,9 +23,7 @@ export async function addTraders(
   const settings = readSettings({ TOLLGATE_DATA_DIR: installation.dataDir });
   const database = new Database(installation.database.url, { maxConnections: 1, patient: true });
   try {
-    const provider = await openKeyProvider(settings, database);
-    givePen(database, new JournalPen(await journalKey(database, provider)));
-    const key = await credentialKey(database, provider);
+    const key = await credentialKeyOf(database, settings);
     const traders: Trader[] = [];
     for (let number = 1; number <= count; number += 1) {
       const { id: organisationId } = await addOrganisation(database, BY, `Shop ${number}`);

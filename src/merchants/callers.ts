@@ -94,7 +94,7 @@ const FRESH_MS = 1_000;
 /** After this they wait for it: a revoked user or a withdrawn grant is refused at the latest then. */
 const STALE_MS = 2_000;
 const MAX_CACHED = 10_000;
-const BATCHES = { maxBatch: 256, lanes: 1 };
+const ATTEMPTS = { maxBatch: 256, lanes: 1 };
 /** Where a thousand users pay at the same time, a thousand are read again each second. Few at once: some have thousands of merchants. */
 const READINGS = { maxBatch: 32, lanes: 4 };
 
@@ -114,7 +114,7 @@ export class Callers {
     private readonly key: CredentialKey,
     private readonly reports: CallerReports,
   ) {
-    this.#attempts = new Batcher((attempts) => this.#requiredOf(attempts), BATCHES);
+    this.#attempts = new Batcher((attempts) => this.#requiredOf(attempts), ATTEMPTS);
     this.#readings = new Batcher((readings) => this.#rowsOf(readings), READINGS);
   }
 
