@@ -10,7 +10,7 @@ import { type MeasuredLoad, measuredLoad } from './measured.js';
 import { storePurchases } from './stored-purchases.js';
 
 const values = programOptions({
-  // A hundred million take some 100 GB.
+  // A hundred million take some 85 GB.
   stored: { type: 'string', default: '10000,1000000,10000000' },
   seconds: { type: 'string', default: '3' },
   rounds: { type: 'string', default: '7' },
