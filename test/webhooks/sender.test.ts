@@ -142,10 +142,13 @@ test('several attempts → one connection, and a new one where the server has cl
 });
 
 test('a sender that is closed → what is under way ends', async () => {
-  const port = await raw(() => {});
+  let asked = 0;
+  const port = await raw(() => {
+    asked += 1;
+  });
   const sender = senderWith();
   const under = sender.post({ url: at(port), headers: {}, body: '{}' });
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await expect.poll(() => asked, { timeout: 20_000 }).toBe(1);
   sender.close();
   expect(await under).toMatchObject({ kind: 'failed', reason: 'no_answer' });
 });
