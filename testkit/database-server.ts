@@ -88,10 +88,14 @@ export async function administer(adminUrl: string, statement: string): Promise<v
 }
 
 /** Whoever is still connected is sent away. Only a superuser may do that to an autovacuum: that one is waited for. */
-export async function dropDatabase(adminUrl: string, name: string): Promise<void> {
+export async function dropDatabase(
+  adminUrl: string,
+  name: string,
+  administered: typeof administer = administer,
+): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await administer(adminUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      return await administered(adminUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     } catch (error) {
       if ((error as { code?: string }).code !== INSUFFICIENT_PRIVILEGE || attempt === 50) throw error;
       await sleep(200);

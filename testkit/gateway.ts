@@ -19,7 +19,8 @@ import { parseDuration } from '../src/values/duration.js';
 import { addCast, type Cast, type Credentials, credentialKeyOf } from './cast.js';
 import { CITUS_URL, dropCitusDatabase, makeCitusDatabase } from './citus.js';
 import { type Client, client } from './client.js';
-import { administer, databaseUrl, dropDatabase } from './database-server.js';
+import { databaseUrl, dropDatabase } from './database-server.js';
+import { administerHere } from './kept-session.js';
 
 export { addCast, type Cast, type Credentials, credentialKeyOf } from './cast.js';
 
@@ -38,10 +39,10 @@ export async function testDatabase(template = inject('template')): Promise<TestD
   }
   // As a copy of files, it is made in a third of the time that PostgreSQL needs to log every page of it.
   const likeTemplate = `TEMPLATE ${template} STRATEGY file_copy`;
-  await administer(adminUrl, `CREATE DATABASE ${name} ${likeTemplate}`);
+  await administerHere(adminUrl, `CREATE DATABASE ${name} ${likeTemplate}`);
   return {
     url: databaseUrl(adminUrl, name),
-    drop: () => dropDatabase(adminUrl, name),
+    drop: () => dropDatabase(adminUrl, name, administerHere),
   };
 }
 
@@ -159,6 +160,8 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   const tls = certificate && { trusted: certificate.pair.certificate, connectionPerRequest: true };
   const pool = new pg.Pool({ connectionString: database.url, max: 2 });
   pool.on('error', () => {});
+  // For the clock, which most tests do not move, and some move often.
+  let moving: Database | undefined;
   let closed = false;
   const close = async () => {
     if (closed) return;
@@ -166,7 +169,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
     await gateway.close();
     await operators?.close();
     await (await consoleSite)?.close();
-    await pool.end();
+    await Promise.all([pool.end(), moving?.close()]);
     await database.drop();
     await rm(dataDir, { recursive: true, force: true });
   };
@@ -191,10 +194,8 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
     ledger: () => wholeLedger(settings.simulatorLedger),
     sql: async (text, values) => (await pool.query(text, values)).rows,
     advance: async (duration) => {
-      const ours = new Database(database.url, { maxConnections: 1 });
-      await advanceClock(ours, 'operator:test', parseDuration(duration) as number).finally(() =>
-        ours.close(),
-      );
+      moving ??= new Database(database.url, { maxConnections: 1 });
+      await advanceClock(moving, 'operator:test', parseDuration(duration) as number);
     },
     close,
   };

@@ -40,17 +40,23 @@ export async function connect(
   use: keyof Logins = 'serving',
   progress: Progress = SILENT,
 ): Promise<Connection> {
+  const found = await find(settings, progress);
+  if (settings.databaseUrl === undefined) return { ...found, warnings: [] };
+  const database = new Database(found.logins[use], { maxConnections: 1 });
+  const warnings = await checkServer(database).finally(() => database.close());
+  return { ...found, warnings };
+}
+
+async function find(settings: Settings, progress: Progress): Promise<Omit<Connection, 'warnings'>> {
   if (settings.databaseUrl !== undefined) {
     const [problem] = problemsOfEncryption(settings);
     if (problem !== undefined) throw new SettingsError(problem);
     const logins = loginsOf(settings, settings.databaseUrl);
-    const warnings = await checkServer(logins[use]);
-    return { logins, warnings, keepRunning: () => {}, close: async () => {} };
+    return { logins, keepRunning: () => {}, close: async () => {} };
   }
   const embedded = await openEmbeddedPostgres({ dataDir: settings.dataDir, progress });
   return {
     logins: embedded.logins,
-    warnings: [],
     keepRunning: (told) => embedded.keepRunning(told),
     close: () => embedded.release(),
   };
@@ -71,13 +77,15 @@ export async function withDatabase<Result>(
       `there is no database in ${settings.dataDir}; set TOLLGATE_DATA_DIR or DATABASE_URL to where it is, or make one with \`tollgate serve\` or \`tollgate migrate\``,
     );
   }
-  const connection = await connect(settings, as);
+  const connection = await find(settings, SILENT);
   const database = new Database(connection.logins[as], {
     maxConnections: 2,
     applicationName: 'tollgate-cli',
     patient: true,
   });
   try {
+    // On the session that the command uses: most take less time than it takes to open another.
+    if (settings.databaseUrl !== undefined) await checkServer(database);
     if (!onAnySchema && !(await schemaIsCurrent(database).catch(() => false))) {
       throw new MigrationError('the schema of this database is not current; run `tollgate migrate` first');
     }
@@ -131,8 +139,7 @@ export const UNSAFE_STANDBYS =
   'the database has standbys and synchronous_standby_names is empty: a failover may lose acknowledged payments';
 
 /** What every session has to be is checked when it is opened. Returns what is worth a warning. */
-async function checkServer(url: string): Promise<string[]> {
-  const database = new Database(url, { maxConnections: 1 });
+async function checkServer(database: Database): Promise<string[]> {
   try {
     const { rows } = await database.query<ServerSettings>(SERVER_SETTINGS);
     const server = rows[0] as ServerSettings;
@@ -149,8 +156,6 @@ async function checkServer(url: string): Promise<string[]> {
     if ((error as Error).cause instanceof UnfitServer)
       throw new SettingsError(`DATABASE_URL: ${reasonOf(error)}`);
     throw new SettingsError(`DATABASE_URL: the database cannot be used (${reasonOf(error)})`);
-  } finally {
-    await database.close();
   }
 }
 

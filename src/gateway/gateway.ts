@@ -15,6 +15,7 @@ import { RateLimit } from '../http/rate-limit.js';
 import { RequestFigures } from '../http/request-figures.js';
 import { buildServer, type HttpServer } from '../http/server.js';
 import { NO_SPANS, type Spans } from '../http/spans.js';
+import type { Callers } from '../merchants/callers.js';
 import type { Figures } from '../operators/metrics.js';
 import type { Database } from '../postgres/database.js';
 import { schemaIsCurrent } from '../postgres/migrations.js';
@@ -114,6 +115,11 @@ export function startGateway({
     stack.opened(pipeline.finisher, (finisher) => finisher.close());
     // The calendar is read now, so that the first purchase need not wait for it.
     settlementDay(membership.clock.now());
+    const brokenSeals = { users: 0 };
+    // Before the loops have sessions in use: with them it would need one more.
+    const callers = await openCallers(databases, vault, log, () => {
+      brokenSeals.users += 1;
+    });
     pipeline.background.start();
     stack.opened(pipeline.background, (background) => background.stop());
     const events = startEvents(parts, stack);
@@ -134,10 +140,13 @@ export function startGateway({
       eventLoop: stack.opened(new EventLoop(), (loop) => loop.stop()),
       stored: new StoredFigures(databases.others, links),
       transactions: figures,
-      brokenSeals: { users: 0 },
+      brokenSeals,
       logLinesDropped,
     };
-    const server = await openServer({ ...parts, ...counting, disk, certificate, pipeline, events }, stack);
+    const server = await openServer(
+      { ...parts, ...counting, disk, certificate, callers, pipeline, events },
+      stack,
+    );
     const gathered = { ...parts, ...counting, disk, pipeline, feed: events.watcher, webhooks, server };
     let used = certificate;
     return {
@@ -176,7 +185,7 @@ interface ServerParts {
   readonly requests: RequestFigures;
   readonly failedLogIns: FailedLogIns;
   readonly spans: Spans | undefined;
-  readonly brokenSeals: { users: number };
+  readonly callers: Callers;
 }
 
 interface OpenServer extends Pick<HttpServer, 'useCertificate' | 'figures'> {
@@ -209,9 +218,7 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<Open
     tokens: vault.tokens,
     eventWatcher: events.watcher,
     eventConnections: events.connections,
-    callers: await openCallers(databases, vault, log, () => {
-      parts.brokenSeals.users += 1;
-    }),
+    callers: parts.callers,
     clientAddresses: new ClientAddresses(Networks.read(settings.trustedProxies ?? '')),
     failedLogIns: parts.failedLogIns,
     requests: parts.requests,

@@ -65,6 +65,7 @@ export async function openLinks(parts: LinksParts, stack: ClosingStack): Promise
     () => configured.follow(links),
     FOLLOW_EVERY_MS,
     (error) => watch.jobFailed('acquirer links', error),
+    { pausesFirst: true },
   );
   const forgetting = new Loop(
     () => forgetReversals(databases.background),

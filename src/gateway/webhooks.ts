@@ -77,7 +77,7 @@ export function startWebhooks(parts: WebhookParts, stack: ClosingStack): Webhook
     firstPauseMs,
     onError,
   });
-  const retention = new AttemptRetention(databases.webhooks, settings.webhookLogDays);
+  const retention = new AttemptRetention(databases.background, settings.webhookLogDays);
   const loops = [
     new Loop(() => deliverer.run(), LOOK_EVERY_MS, onError),
     new Loop(
