@@ -53,8 +53,8 @@ export default defineConfig({
     setupFiles: ['test/every-file.ts'],
     // A worker keeps its modules from file to file. To load them anew for each costs a good second of CPU time.
     isolate: false,
-    // By default V8 compiles what was run a little and is run hardly ever again: a tenth to a sixth of all CPU time of a run. What is really
-    // hot is compiled all the same, which --no-opt would not do.
+    // By default V8 compiles much that was run a little and is run hardly ever again. What is really hot is compiled all the same, which
+    // --no-opt would not do.
     execArgv: ['--interrupt-budget=1000000'],
     sequence: { sequencer: LongOnesFirst },
     // Nothing is shown by how long a test takes: these only end what hangs, also on a machine that others starve.
