@@ -1,6 +1,6 @@
 // Millions of purchases, stored as the gateway leaves them, made quickly.
-import pg from 'pg';
 import type { StandaloneGateway } from '../testkit/standalone.js';
+import { tidyUp, withDatabase, withoutIndexes } from './filling.js';
 
 const CHUNK = 500_000;
 /** From so many on, what is filled in at once goes in without indexes. */
@@ -9,19 +9,6 @@ const MANY = 20_000_000;
 const FIRST_AUDIT = 1_000_000;
 const AUDITS_AFTER = 500_000_000;
 const TABLES = ['transaction', 'settlement_entry'];
-
-export async function withDatabase<Result>(
-  gateway: StandaloneGateway,
-  work: (database: pg.Client) => Promise<Result>,
-): Promise<Result> {
-  const database = new pg.Client({ connectionString: await gateway.databaseUrl() });
-  await database.connect();
-  try {
-    return await work(database);
-  } finally {
-    await database.end();
-  }
-}
 
 // Each second one, back from now; their correlation IDs and what is sealed are as good as random.
 const TRANSACTIONS = `
@@ -50,7 +37,7 @@ export function storePurchases(
     ]);
     const fill = () => fillSideBySide(gateway, { from, upTo });
     if (upTo - from < MANY) await fill();
-    else await withoutIndexes(gateway, database, fill);
+    else await withoutIndexes(gateway, database, TABLES, fill);
     await tidyUp(database);
     const { rows } = await database.query<{ size: string }>(
       `SELECT pg_size_pretty(pg_total_relation_size('transaction') + pg_total_relation_size('settlement_entry')) AS size`,
@@ -77,42 +64,4 @@ async function fillSideBySide(
       }
     });
   await Promise.all([session(), session()]);
-}
-
-/** Indexes are made anew afterwards, which takes far less time than to keep them while so much is filled in. */
-async function withoutIndexes(
-  gateway: StandaloneGateway,
-  database: pg.Client,
-  fill: () => Promise<void>,
-): Promise<void> {
-  const { rows: indexes } = await database.query<{ dropped: string; made: string }>(
-    `SELECT CASE WHEN c.oid IS NULL THEN format('DROP INDEX %s', i.indexrelid::regclass)
-         ELSE format('ALTER TABLE %s DROP CONSTRAINT %I', i.indrelid::regclass, c.conname) END AS dropped,
-       CASE WHEN c.oid IS NULL THEN pg_get_indexdef(i.indexrelid)
-         ELSE format('ALTER TABLE %s ADD CONSTRAINT %I %s', i.indrelid::regclass, c.conname, pg_get_constraintdef(c.oid)) END AS made
-     FROM pg_index i LEFT JOIN pg_constraint c ON c.conindid = i.indexrelid
-     WHERE i.indrelid = ANY ($1::regclass[]) AND NOT i.indisprimary`,
-    [TABLES],
-  );
-  const alterEach = async (action: string) => {
-    for (const table of TABLES) await database.query(`ALTER TABLE ${table} ${action}`);
-  };
-  // It stands still meanwhile: its own looks would read everything.
-  process.kill(gateway.pid, 'SIGSTOP');
-  try {
-    await alterEach('SET (autovacuum_enabled = false)');
-    for (const { dropped } of indexes) await database.query(dropped);
-    await fill();
-    await database.query(`SET maintenance_work_mem = '2GB'`);
-    for (const { made } of indexes) await database.query(made);
-    await alterEach('RESET (autovacuum_enabled)');
-  } finally {
-    process.kill(gateway.pid, 'SIGCONT');
-  }
-}
-
-/** What autovacuum would do sooner or later: with statistics of its own time a plan can be another. */
-async function tidyUp(database: pg.Client): Promise<void> {
-  await database.query('VACUUM (ANALYZE)');
-  await database.query('CHECKPOINT');
 }

@@ -8,8 +8,9 @@ import { programOptions } from '../testkit/program-options.js';
 import { median, say } from '../testkit/report.js';
 import { type StandaloneGateway, startStandalone } from '../testkit/standalone.js';
 import { UNREADABLE_ANSWER_CARD } from '../testkit/test-cards.js';
+import { withDatabase } from './filling.js';
 import { cpuSeconds } from './measured.js';
-import { storePurchases, withDatabase } from './stored-purchases.js';
+import { storePurchases } from './stored-purchases.js';
 
 const values = programOptions({
   stored: { type: 'string', default: '10000000' },

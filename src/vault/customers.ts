@@ -60,9 +60,9 @@ export type DestroyCards = (
 export interface CustomerConnections {
   /** For leases of identifiers. */
   readonly leases: Database;
-  readonly vault: FairConnections;
+  readonly vault: Pick<FairConnections, 'of'>;
   /** Whose statements have little time: what a search has to read depends on how much an organisation has stored. */
-  readonly searches: FairConnections;
+  readonly searches: Pick<FairConnections, 'of'>;
 }
 
 export class Customers {
