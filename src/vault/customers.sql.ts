@@ -69,6 +69,19 @@ export const CUSTOMER_BY_REFERENCE: Statement = {
   text: `SELECT id, name, reference FROM customer WHERE organisation_id = $1 AND merchant_id = $2 AND reference = $3`,
 };
 
+/** The references `$4` places after one and before it, in the order of all; none where the list has ended before. */
+export const REFERENCES_NEAR: Statement = {
+  name: 'references-near',
+  text: `
+    (SELECT reference_key AS reference FROM customer
+      WHERE organisation_id = $1 AND merchant_id = $2 AND reference_key >= $3
+      ORDER BY reference_key, id OFFSET $4 LIMIT 1)
+    UNION ALL
+    (SELECT reference_key AS reference FROM customer
+      WHERE organisation_id = $1 AND merchant_id = $2 AND reference_key <= $3
+      ORDER BY reference_key DESC, id DESC OFFSET $4 LIMIT 1)`,
+};
+
 export const CUSTOMER: Statement = {
   name: 'customer',
   text: `SELECT id, name, reference FROM customer WHERE organisation_id = $1 AND merchant_id = $2 AND id = $3`,
@@ -109,9 +122,10 @@ export const PLACES_BY_REFERENCE = `
 export const PLACES_BY_ID = `
     SELECT id, '' AS place FROM customer WHERE organisation_id = $1 AND merchant_id = $2`;
 
-/** The customers at some places, which are put in between. */
-export const CUSTOMERS_AT = `
-    SELECT c.id, c.name, c.reference, at.place FROM customer c JOIN`;
+/** Those at the places that are put in between. Rows leave `found` in its order, and no more are looked for than are taken from it. */
+export const FOUND = `
+    WITH found AS MATERIALIZED (`;
 
-export const CUSTOMERS_IN_PLACE = `
+export const CUSTOMERS_FOUND = `)
+    SELECT c.id, c.name, c.reference, at.place FROM customer c JOIN (SELECT * FROM found LIMIT $5) at
     ON c.organisation_id = $1 AND c.id = at.id ORDER BY at.place, at.id`;

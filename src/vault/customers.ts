@@ -20,6 +20,7 @@ import {
   DELETE_CUSTOMER,
   LEASE_CUSTOMER_IDS,
 } from './customers.sql.js';
+import { tellingPart } from './telling-part.js';
 import { DELETE_TOKENS_OF_CUSTOMER } from './tokens.sql.js';
 
 export interface Customer {
@@ -81,25 +82,25 @@ export class Customers {
 
   async search(access: VaultAccess, search: CustomerSearch): Promise<Page<Customer>> {
     const { ordering, name, reference, limit, offset, after } = search;
-    const statement = customerPage(
-      ordering,
-      after !== undefined,
-      name !== undefined,
-      reference !== undefined,
-    );
     const searches = this.connections.searches.of(access.organisationId);
-    const found = searches.query<Customer & { place: string }>(statement, [
-      access.organisationId,
-      access.merchantId,
-      name === undefined ? null : containing(name),
-      reference === undefined ? null : containing(reference),
-      // One more than asked for tells whether there is a next page.
-      limit + 1,
-      after === undefined ? offset : 0,
-      after?.place ?? null,
-      after?.id ?? null,
-    ]);
-    const { rows } = await found.catch((error: unknown) => {
+    const find = async () => {
+      const part = reference === undefined ? undefined : await tellingPart(searches, access, reference);
+      const byReference = part === undefined ? reference !== undefined : 'part';
+      const statement = customerPage(ordering, after !== undefined, name !== undefined, byReference);
+      return searches.query<Customer & { place: string }>(statement, [
+        access.organisationId,
+        access.merchantId,
+        name === undefined ? null : containing(name),
+        reference === undefined ? null : containing(part ?? reference),
+        // One more than asked for tells whether there is a next page.
+        limit + 1,
+        after === undefined ? offset : 0,
+        after?.place ?? null,
+        after?.id ?? null,
+        reference === undefined || part === undefined ? null : containing(reference),
+      ]);
+    };
+    const { rows } = await find().catch((error: unknown) => {
       throw isStatementTimeout(error) ? fault('search_too_slow', 'search') : error;
     });
     const items = rows.slice(0, limit);

@@ -33,7 +33,7 @@ const STATEMENTS = [
      decode(repeat(md5(n::text), 2), 'hex')
    FROM generate_series(1, ROWS) n`,
   `INSERT INTO customer (organisation_id, merchant_id, id, name, reference)
-   SELECT ${OWNER}, n, md5(n::text), md5('reference' || n) FROM generate_series(1, ROWS / 4) n`,
+   SELECT ${OWNER}, n, md5(n::text), 'customer-' || lpad(n::text, 8, '0') FROM generate_series(1, ROWS / 4) n`,
   `INSERT INTO token (organisation_id, merchant_id, id, customer_id, key_version, active, virtual_pan, account_type,
      preferred_name, shown, sealed)
    SELECT ${OWNER}, n, n, 2, true, '9' || lpad(n::text, 15, '0'), 'general_creditcard', 'Card', '{}', decode(md5(n::text), 'hex')

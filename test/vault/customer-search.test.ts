@@ -177,6 +177,41 @@ describe('parameters', () => {
   });
 });
 
+describe('references of which thousands begin alike', () => {
+  /** Of merchant 1, beside one that begins otherwise, and one that only contains what another is. */
+  const references = [
+    ...Array.from({ length: 2_500 }, (_, n) => `Cust-${String(n).padStart(8, '0')}`),
+    'Old-Cust-00001234',
+    'cust-00001234/2',
+    'Cust_00001234',
+  ];
+
+  beforeAll(async () => {
+    await gateway.sql(
+      `INSERT INTO customer (organisation_id, merchant_id, id, name, reference)
+       SELECT 1, 1, 1000000 + n, 'Many', reference FROM unnest($1::text[]) WITH ORDINALITY AS asked(reference, n)`,
+      [references],
+    );
+  });
+
+  test.each([
+    ['all of one', 'Cust-00001234'],
+    ['all of one in another case', 'CUST-00001234'],
+    ['the first of them', 'cust-00000000'],
+    ['the last of them', 'cust-00002499'],
+    ['one that nobody has', 'cust-00099999'],
+    ['the beginning of some', 'cust-000012'],
+    ['the end of one', '00001234'],
+    ['the middle of some', 't-0000123'],
+    ['one with a character that means something in a pattern', 'cust_00001234'],
+    ['one that is longer than the rest', 'old-cust-00001234'],
+  ])('search for %s → those that contain it, and nobody else', async (_, reference) => {
+    const expected = references.filter((one) => one.toLowerCase().includes(reference.toLowerCase()));
+    const found = resultsOf(await vaultOf(api).searchCustomers({ reference, ordering: 'customer_id' }));
+    expect(found.map((customer) => customer.reference)).toEqual(expected.slice(0, 100));
+  });
+});
+
 test('a search that takes too long → 503 unavailable that says what to do; purchases go on meanwhile', async () => {
   const { query, rollback } = await locker(gateway);
   await query('LOCK TABLE customer IN ACCESS EXCLUSIVE MODE');
