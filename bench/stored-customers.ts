@@ -32,6 +32,8 @@ const FIRSTS = names(FIRST_NAMES, 2);
 export const FREQUENT_NAME = FAMILIES[0] as string;
 /** One in some twenty thousand. */
 export const UNCOMMON_NAME = FAMILIES[FAMILY_NAMES - 1] as string;
+/** A first name that some have whose names come late in the alphabet. */
+export const LATE_NAME = FIRSTS.find((name) => name.startsWith('W')) as string;
 /** Three of all have it, however many there are. */
 export const RARE_NAME = 'Temolanu';
 /** As the rare one it has a syllable more than others, so that every part of it is in the names of many. */
