@@ -77,9 +77,22 @@ async function drop(url: string, name: string): Promise<void> {
       return;
     } catch (error) {
       if ((error as { code?: string }).code !== OBJECT_IN_USE || attempt === DROP_ATTEMPTS) throw error;
+      await rollBackPrepared(url, name);
       await sleep(200);
     }
   }
+}
+
+/** What a worker that was away has prepared: the coordinator, whose database is gone, will not bring it to an end any more. */
+async function rollBackPrepared(url: string, name: string): Promise<void> {
+  const rows = await ask(url, [`SELECT gid FROM pg_prepared_xacts WHERE database = '${name}'`]);
+  const there = new URL(url);
+  there.pathname = `/${name}`;
+  if (rows.length > 0)
+    await ask(
+      there.href,
+      rows.map(({ gid }) => `ROLLBACK PREPARED '${gid}'`),
+    );
 }
 
 export async function serversOf(adminUrl: string): Promise<Server[]> {
