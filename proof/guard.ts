@@ -23,3 +23,11 @@ export interface Guard extends Edit {
   /** Its tests run processes, which are compiled. */
   readonly processes?: boolean;
 }
+
+export const editsOf = ({ file, find, replace, also = [] }: Guard): Edit[] => [
+  { file, find, replace },
+  ...also,
+];
+
+/** For a pattern. */
+export const escaped = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');

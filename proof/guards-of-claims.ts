@@ -156,7 +156,7 @@ export const CLAIM_GUARDS: readonly Guard[] = [
     replace: '',
     also: [
       {
-        file: 'migrations/0018_sound_transactions.sql',
+        file: 'migrations/0041_quick_gates.sql',
         find: 'refunded_cents BETWEEN 0 AND amount_cents',
         replace: 'refunded_cents >= 0',
       },

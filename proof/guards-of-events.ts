@@ -4,47 +4,48 @@ import type { Guard } from './guard.js';
 const FEED = 'test/events/feed.test.ts';
 const SEQUENCER = 'test/events/sequencer.test.ts';
 const WAITING = 'test/events/waiting.test.ts';
-const MIGRATION = 'migrations/0016_feed.sql';
+const POSITIONS = 'migrations/0016_feed.sql';
+const SEQUENCING = 'migrations/0040_events_together.sql';
 
 export const EVENT_GUARDS: readonly Guard[] = [
   {
     name: 'events: one at a time gives positions',
-    file: MIGRATION,
+    file: SEQUENCING,
     find: "    PERFORM pg_advisory_xact_lock(hashtext('tollgate events'));",
     replace: '    PERFORM 1;',
     tests: [[SEQUENCER, 'somebody gives positions while another']],
   },
   {
     name: 'events: those of one round go by when they were written, and not by when their transactions began',
-    file: MIGRATION,
+    file: SEQUENCING,
     find: 'row_number() OVER (ORDER BY id)',
     replace: 'row_number() OVER (ORDER BY xid)',
     tests: [[FEED, 'a later version whose transaction began first']],
   },
   {
     name: 'events: positions that readers may know are not given again',
-    file: MIGRATION,
+    file: SEQUENCING,
     find: 'newest := newest + 1000000000;',
     replace: 'newest := newest;',
     tests: [[SEQUENCER, 'failover that has lost the last positions']],
   },
   {
     name: 'events: under another lineage everything is looked at',
-    file: MIGRATION,
+    file: POSITIONS,
     find: "FROM (SELECT under = here AND here <> '' AS known) lineage",
     replace: "FROM (SELECT under <> here OR here <> '' AS known) lineage",
     tests: [[SEQUENCER, 'dump whose transaction IDs this server has just come to']],
   },
   {
     name: 'events: a crowd is moved from its beginning',
-    file: MIGRATION,
+    file: SEQUENCING,
     find: '(last_id IS NULL OR id <= last_id)',
     replace: '(last_id IS NULL OR id >= last_id)',
     tests: [[SEQUENCER, 'more events than one round takes']],
   },
   {
     name: 'events: a clock that goes back takes no position back',
-    file: MIGRATION,
+    file: POSITIONS,
     find: 'greatest(last / 10000000000 + 1, event_day())',
     replace: 'greatest(0, event_day())',
     tests: [[SEQUENCER, 'clock of the server that goes back']],

@@ -3,7 +3,7 @@ import type { Guard } from './guard.js';
 
 const STATUS = 'src/transactions/status.sql.ts';
 const SCHEMA = 'migrations/0017_settlement.sql';
-const GATE = 'migrations/0019_settlement_gate.sql';
+const GATE = 'migrations/0041_quick_gates.sql';
 const CLOSED_DAYS = 'test/settlement/closed-days.test.ts';
 const REPORT = 'test/settlement/report.test.ts';
 const RECONCILE = 'test/settlement/reconcile.test.ts';
@@ -26,8 +26,8 @@ export const SETTLEMENT_GUARDS: readonly Guard[] = [
   {
     name: 'settlement: a day is not closed while a commit is under way',
     file: GATE,
-    find: "PERFORM pg_advisory_xact_lock_shared(hashtext('tollgate settlement'));",
-    replace: '',
+    find: "pg_advisory_xact_lock_shared(hashtext('tollgate settlement'))",
+    replace: "''",
     tests: [[CLOSED_DAYS, 'a commit that is held up over the close']],
   },
   {

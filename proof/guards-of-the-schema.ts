@@ -2,7 +2,7 @@
 import type { Guard } from './guard.js';
 
 const GATEWAY = 'migrations/0001_gateway.sql';
-const SOUND = 'migrations/0018_sound_transactions.sql';
+const SOUND = 'migrations/0041_quick_gates.sql';
 const VAULT = 'migrations/0002_vault.sql';
 const SURCHARGE = 'migrations/0003_surcharge.sql';
 const CONSTRAINTS = 'test/transactions/transaction-constraints.test.ts';
@@ -94,6 +94,30 @@ export const SCHEMA_GUARDS: readonly Guard[] = [
     'a target where none is due',
     "NOT (target_audit IS NOT NULL) = (transaction_type IN ('completion', 'refund', 'void'))",
     "NOT (target_audit IS NOT NULL OR transaction_type NOT IN ('completion', 'refund', 'void'))",
+  ),
+  rule(
+    'by the short rule an audit is positive',
+    'AND audit > 0 AND amount',
+    'AND amount',
+    'an audit is positive',
+  ),
+  rule(
+    'by the short rule an amount is positive',
+    ' AND amount_cents > 0 AND refunded_cents = 0',
+    ' AND refunded_cents = 0',
+    'an amount is positive',
+  ),
+  rule(
+    'by the short rule nothing is refunded',
+    ' AND refunded_cents = 0 AND completed_cents = 0',
+    ' AND completed_cents = 0',
+    'refunds of more than the amount',
+  ),
+  rule(
+    'by the short rule nothing is completed',
+    "(transaction_type = 'purchase' AND CASE",
+    "(transaction_type IN ('purchase', 'preauthorisation') AND CASE",
+    'a completed amount without a completion',
   ),
   money('more audits than the interface can name', ' CHECK (next_audit BETWEEN 1 AND 2147483648)', ''),
   money('the clock set back', ' CHECK (advanced_ms >= 0)', ''),

@@ -10,7 +10,8 @@ import { programOptions } from '../testkit/program-options.js';
 import { PROJECT_ROOT } from '../testkit/project.js';
 import { say } from '../testkit/report.js';
 import { copyProject } from './copied-project.js';
-import type { Edit, Guard, NamedTest } from './guard.js';
+import { editsOf, escaped, type Guard, type NamedTest } from './guard.js';
+import { staleness } from './guard-staleness.js';
 import { failuresOf, nameOf, type RanTest, ranAs, type Verdict, verdictOn } from './guard-verdict.js';
 import { CONTROL, GUARDS } from './guards-list.js';
 
@@ -24,26 +25,6 @@ const values = programOptions({
   'trust-untouched': { type: 'boolean', default: false },
   verbose: { type: 'boolean', default: false },
 });
-
-const editsOf = ({ file, find, replace, also = [] }: Guard): Edit[] => [{ file, find, replace }, ...also];
-
-const escaped = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
-
-/** What is wrong with an entry: its text must be found exactly once, and its tests must be there. */
-async function staleness(guard: Guard): Promise<string | undefined> {
-  for (const { file, find } of editsOf(guard)) {
-    const text = await readFile(join(PROJECT_ROOT, file), 'utf8').catch(() => undefined);
-    if (text === undefined) return `there is no ${file}`;
-    const times = text.split(find).length - 1;
-    if (times !== 1) return `its text stands ${times} times in ${file}`;
-  }
-  for (const [file, name] of guard.tests) {
-    const found = await readFile(join(PROJECT_ROOT, file), 'utf8').catch(() => undefined);
-    if (found === undefined) return `there is no ${file}`;
-    if (!new RegExp(`['"\`].*${escaped(name)}`).test(found)) return `${file} has no test “${name}”`;
-  }
-  return undefined;
-}
 
 /** A PostgreSQL for all the runs, so that each need not start its own. */
 interface Server {

@@ -1,6 +1,7 @@
 // The short form of `npm run test:guards`: every guard of the list is still where the list says, and two of them are really removed.
 import { describe, expect, inject, test } from 'vitest';
 import type { NamedTest } from '../../proof/guard.js';
+import { staleness } from '../../proof/guard-staleness.js';
 import { failuresOf, nameOf, type RanTest, verdictOn } from '../../proof/guard-verdict.js';
 import { runProof } from './program.js';
 
@@ -44,6 +45,26 @@ describe('a guard is removed', () => {
     expect([...failures.keys()].toSorted()).toEqual([nameOf(MORE), nameOf(OTHERS)].toSorted());
     expect(failures.get(nameOf(OTHERS))?.words).toBe('did not run');
     expect(failuresOf([MORE], [ran('refund of more than is left → 422', false)]).size).toBe(0);
+  });
+});
+
+describe('a guard that stands in a migration', () => {
+  const guard = (file: string, find: string) => ({ name: 'gate', file, find, replace: '', tests: [] });
+  const LOCK = "pg_advisory_xact_lock_shared(hashtext('tollgate settlement'))";
+
+  test('in a function as it was written last → looked for there', async () => {
+    expect(await staleness(guard('migrations/0041_quick_gates.sql', LOCK))).toBeUndefined();
+  });
+
+  test('in a function that was written anew since → stale, and where it is now', async () => {
+    expect(await staleness(guard('migrations/0019_settlement_gate.sql', LOCK))).toBe(
+      'it stands in a function that migrations/0041_quick_gates.sql has written anew',
+    );
+  });
+
+  test('behind such a function → not stale', async () => {
+    const constraint = 'ADD CONSTRAINT sound CHECK (transaction_is_sound(';
+    expect(await staleness(guard('migrations/0018_sound_transactions.sql', constraint))).toBeUndefined();
   });
 });
 
