@@ -65,6 +65,8 @@ test.each<[string, Readonly<Record<string, unknown>>]>([
   ['a completed amount without a completion', { ...PREAUTHORISED, completed_cents: 1 }],
   ['a completion without an amount', { ...PREAUTHORISED, completed_by: 7 }],
   ['a completion of what is no preauthorisation', { completed_by: 7, completed_cents: 1 }],
+  ['a completion of what is no preauthorisation', { completed_by: 7 }],
+  ['a completed amount of what is no preauthorisation', { completed_cents: 1 }],
   ['a void of what has refunds', { voided_by: 7, refunded_cents: 1 }],
   ['a void of what is completed', { ...PREAUTHORISED, voided_by: 7, completed_by: 8, completed_cents: 1 }],
   ['a void of a void', { transaction_type: 'void', target_audit: 1, voided_by: 7 }],
