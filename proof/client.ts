@@ -33,6 +33,8 @@ const DECISION_LIMIT_MS = 60_000;
 
 const values = programOptions({
   kills: { type: 'string', default: '200' },
+  // How many transactions at most pass a point until a process is killed there.
+  latest: { type: 'string', default: '20' },
   seed: { type: 'string' },
   // Which client: `typescript` or `python`.
   client: { type: 'string', default: 'typescript' },
@@ -68,6 +70,7 @@ const killing = new Kills({
   installation,
   random: random.fork(),
   kills,
+  latest: Number(values.latest),
   settings: () => ({ ACQUIRER_DEADLINE_MS: String(random.pick([700, 2_500])) }),
 });
 const chanceOfGateways = random.fork();

@@ -19,6 +19,8 @@ const LOOKUPS_AT_ONCE = 16;
 
 const values = programOptions({
   kills: { type: 'string', default: '200' },
+  // How many transactions at most pass a point until a process is killed there.
+  latest: { type: 'string', default: '20' },
   seed: { type: 'string' },
   traders: { type: 'string', default: '24' },
   // Percent of the payments by cards that make the acquirer fail.
@@ -60,6 +62,7 @@ const killing = new Kills({
   installation,
   random: random.fork(),
   kills,
+  latest: Number(values.latest),
   // Shorter than the slow card takes, so that a request arrives after it was given up; and longer.
   settings: () => ({ ACQUIRER_DEADLINE_MS: String(random.pick([700, 2_500])) }),
   atMessage: acquirer && ((process, kill) => acquirer.killAtMessage(process, kill)),

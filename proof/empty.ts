@@ -31,8 +31,7 @@ const installation = await Installation.open({
   RESOLVER_INTERVAL_MS: '100',
   RESOLVER_FIRST_PAUSE_MS: '100',
 });
-await installation.prepare();
-const gateways = await Promise.all([installation.startedGateway(), installation.startedGateway()]);
+const gateways = [await installation.firstGateway(), await installation.startedGateway()];
 
 const startedMs = performance.now();
 const disturbances = new Disturbances({

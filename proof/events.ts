@@ -19,6 +19,8 @@ const DELIVERY_LIMIT_MS = 120_000;
 
 const values = programOptions({
   kills: { type: 'string', default: '100' },
+  // How many transactions at most pass a point until a process is killed there.
+  latest: { type: 'string', default: '20' },
   seed: { type: 'string' },
   traders: { type: 'string', default: '16' },
   readers: { type: 'string', default: '3' },
@@ -47,6 +49,7 @@ const killing = new Kills({
   installation,
   random: random.fork(),
   kills,
+  latest: Number(values.latest),
   settings: () => ({ ACQUIRER_DEADLINE_MS: '700' }),
 });
 const { authorization, credentials, merchantId } = installation;

@@ -33,8 +33,7 @@ const chance = new Chance(Number(values.seed));
 const BATCH = 2_000;
 
 const installation = await Installation.open();
-await installation.prepare();
-const { baseUrl } = await installation.startedGateway({}, undefined, 'nothing');
+const { baseUrl } = await installation.firstGateway({ keep: 'nothing' });
 const client = installation.clientAt(baseUrl);
 const { url } = installation.database;
 const settings = asEnvironment({ DATA_DIR: installation.dataDir });

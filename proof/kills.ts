@@ -35,6 +35,8 @@ export interface KillsOptions {
   readonly installation: Installation;
   readonly random: Chance;
   readonly kills: number;
+  /** A process that is to end at a point does so when so many transactions at most have passed it. */
+  readonly latest: number;
   /** Makes the settings of the next process. */
   readonly settings: () => Settings;
   /** Where messages can be waited for: kills the process at one. */
@@ -57,6 +59,7 @@ export class Kills {
   readonly #settings: () => Settings;
   readonly #atMessage: NonNullable<KillsOptions['atMessage']>;
   readonly #kills: number;
+  readonly #latest: number;
   #isOver = false;
   #isStopped = false;
   #end: () => void = () => {};
@@ -64,10 +67,11 @@ export class Kills {
     this.#end = resolve;
   });
 
-  constructor({ installation, random, kills, settings, atMessage }: KillsOptions) {
+  constructor({ installation, random, kills, latest, settings, atMessage }: KillsOptions) {
     this.#installation = installation;
     this.#random = random;
     this.#kills = kills;
+    this.#latest = latest;
     this.#plan = planOf(kills, random, atMessage === undefined ? [] : AT_MESSAGES);
     this.#settings = settings;
     this.#atMessage = atMessage ?? (() => {});
@@ -93,7 +97,7 @@ export class Kills {
       const fate = this.#nextFate();
       const process = this.#installation.startGateway({
         ...this.#settings(),
-        ...(isPoint(fate) && { CRASH_AT: `${fate}:${this.#random.between(1, 20)}` }),
+        ...(isPoint(fate) && { CRASH_AT: `${fate}:${this.#random.between(1, this.#latest)}` }),
       });
       gateway.process = process;
       gateway.hit = undefined;

@@ -56,8 +56,7 @@ const installation = await Installation.open({
   RESOLVER_INTERVAL_MS: '20',
   RESOLVER_FIRST_PAUSE_MS: '20',
 });
-await installation.prepare();
-const gateways = await Promise.all([installation.startedGateway(), installation.startedGateway()]);
+const gateways = [await installation.firstGateway(), await installation.startedGateway()];
 const arena = new Arena(installation, gateways);
 
 const startedMs = performance.now();

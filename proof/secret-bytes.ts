@@ -21,16 +21,16 @@ interface CardForm {
 
 interface CvvForm {
   readonly name: string;
-  readonly text: Buffer;
+  /** What stands before it, and behind it. */
+  readonly before: Buffer;
+  readonly behind: string;
 }
 
 export class SecretBytes {
   readonly #cards: readonly CardForm[];
-  readonly #cvvs: readonly CvvForm[];
 
   constructor(private readonly secrets: Secrets) {
     this.#cards = cardForms(secrets.mark);
-    this.#cvvs = secrets.cvvs.flatMap(cvvForms);
   }
 
   find(bytes: Buffer): Sighting[] {
@@ -40,8 +40,13 @@ export class SecretBytes {
         if (this.secrets.isCore(core(bytes, at))) found.push({ what: 'card number', form: name, at });
       }
     }
-    for (const { name, text } of this.#cvvs) {
-      for (const at of placesOf(text, bytes)) found.push({ what: 'CVV', form: name, at });
+    for (const { name, before, behind } of CVV_FORMS) {
+      for (const at of placesOf(before, bytes)) {
+        const begin = at + before.length;
+        const told = bytes.toString('latin1', begin, begin + CVV_DIGITS + behind.length);
+        if (this.secrets.cvvs.some((cvv) => told.startsWith(cvv + behind)))
+          found.push({ what: 'CVV', form: name, at });
+      }
     }
     return found;
   }
@@ -79,14 +84,18 @@ function cardForms(mark: string): CardForm[] {
   ];
 }
 
+/** At most. */
+const CVV_DIGITS = 4;
 /** Three or four digits turn up everywhere. A CVV is what stands where one stands, with its card beside it. */
-function cvvForms(cvv: string): CvvForm[] {
-  const texts = [`"cvv":"${cvv}"`, `"CARD.CVV":"${cvv}"`, `CCV${cvv}`];
-  return texts.map((text) => ({
-    name: `characters in ${text.replace(cvv, '…')}`,
-    text: Buffer.from(text),
-  }));
-}
+const CVV_FORMS: readonly CvvForm[] = [
+  ['"cvv":"', '"'],
+  ['"CARD.CVV":"', '"'],
+  ['CCV', ''],
+].map(([before = '', behind = '']) => ({
+  name: `characters in ${before}…${behind}`,
+  before: Buffer.from(before),
+  behind,
+}));
 
 function placesOf(wanted: Buffer, bytes: Buffer): number[] {
   const places: number[] = [];

@@ -36,6 +36,7 @@ const planted = new Secrets(chance.fork());
 const DECISION_LIMIT_MS = 60_000;
 const DESTRUCTION_LIMIT_MS = 60_000;
 const HELD_CENTS = 1_414;
+const isToBeRead = Number(values.seconds) > 0;
 say(`secrets: seed ${seed}`);
 
 const folder = await mkdtemp(join(tmpdir(), 'tollgate-secrets-'));
@@ -75,7 +76,6 @@ const inScan = await plantedUnseen();
 
 const waitMs = Number(values.seconds) * 1_000 - (performance.now() - lastRequestMs);
 if (waitMs > 0) await sleep(waitMs);
-const isToBeRead = Number(values.seconds) > 0;
 const inMemory = isToBeRead && isReadable(gateway.pid) ? memoryWithSecrets(secrets) : undefined;
 if (isToBeRead && inMemory === undefined) say('SKIPPED: the memory of the gateway cannot be read here');
 if (inMemory !== undefined) say(`… in memory: ${JSON.stringify(tally(inMemory.found))}`);
@@ -124,7 +124,7 @@ async function startHost(dialect: string, place: number): Promise<HostProcess> {
 
 /** While a payment is under way its card is in memory: a search that does not find it then finds nothing later either. */
 async function whileHeld(): Promise<string[]> {
-  if (!isReadable(gateway.pid)) return [];
+  if (!isToBeRead || !isReadable(gateway.pid)) return [];
   shop.begin(merchants[1] as number, HELD_CENTS);
   await sleep(300);
   const { found } = memoryWithSecrets(secrets);

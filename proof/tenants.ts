@@ -3,7 +3,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Tollgate } from '../client/src/index.js';
+import { addMerchant } from '../src/admin/merchants.js';
+import { addOrganisation } from '../src/admin/organisations.js';
+import { addUser } from '../src/admin/users.js';
+import { readSettings } from '../src/gateway/settings.js';
+import { Database } from '../src/postgres/database.js';
 import { basicAuthorization, paymentBody } from '../testkit/bodies.js';
+import { credentialKeyOf } from '../testkit/cast.js';
 import { Installation } from '../testkit/installation.js';
 import { programOptions } from '../testkit/program-options.js';
 import { compiledProgram } from '../testkit/project.js';
@@ -25,14 +31,19 @@ const values = programOptions({
   'any-time': { type: 'boolean', default: false },
 });
 const seconds = Number(values.seconds);
+const OPERATOR = 'operator:proof';
 const CLIENT = compiledProgram('proof/tenants-client');
 /** Refunds of one cent each: as many as anybody sends. */
 const TARGETS = 40;
 
 const installation = await Installation.open();
-await installation.prepare();
-const gateway = await installation.startedGateway();
+const gateway = await installation.firstGateway();
 const port = Number(new URL(gateway.baseUrl).port);
+const database = new Database(installation.database.url, { maxConnections: 1 });
+const credentialKey = await credentialKeyOf(
+  database,
+  readSettings({ TOLLGATE_DATA_DIR: installation.dataDir }),
+);
 const broken = {
   'the victim is served': [] as string[],
   'the victim is served in time': [] as string[],
@@ -89,6 +100,7 @@ try {
   say(`burst of ${count} purchases at once: ${JSON.stringify(statuses)}, p50 ${p50Ms} ms, last ${lastMs} ms`);
   if (statuses['201'] !== count) broken['a burst is served'].push(JSON.stringify(statuses));
 } finally {
+  await database.close();
   gateway.kill('SIGTERM');
   await gateway.ended;
   await installation.close();
@@ -96,10 +108,11 @@ try {
 process.exitCode = verdict(broken, `tenants: ${shown} attacks of ${seconds} s`);
 
 async function tenant(name: string): Promise<Tenant> {
-  const made = async (...args: string[]) => JSON.parse(await installation.command(...args, '--json'));
-  const organisation = await made('organisation', 'add', name);
-  const merchant = await made('merchant', 'add', name, '--organisation', String(organisation.id), '--vault');
-  const { username, password } = await made('user', 'add', name, '--merchant', String(merchant.id));
+  const organisation = await addOrganisation(database, OPERATOR, name);
+  const merchant = await addMerchant(database, OPERATOR, organisation.id, name, { vault: true });
+  const { username, password } = await addUser(database, OPERATOR, credentialKey, name, {
+    merchant: merchant.id,
+  });
   const tollgate = new Tollgate({ baseUrl: gateway.baseUrl, username, password });
   const customer = await tollgate.customers.create({ reference: name, name });
   const body = paymentBody({ merchant: merchant.id, reference: 'tenants', amount: 100_000_000 });

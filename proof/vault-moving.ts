@@ -41,7 +41,6 @@ say(`vault-moving: seed ${seed}`);
 const folder = await mkdtemp(join(tmpdir(), 'tollgate-moving-'));
 process.once('exit', () => leaveNothing(folder));
 const installation = await Installation.open();
-await installation.prepare();
 // Whatever the commands put aside is looked through as well.
 process.env.TMPDIR = join(folder, 'tmp');
 await mkdir(process.env.TMPDIR);
@@ -49,7 +48,7 @@ const secretKey = await generateIdentity();
 const recipient = await identityToRecipient(secretKey);
 const identity = join(folder, 'key.txt');
 await writeFile(identity, secretKey, { mode: 0o600 });
-const gateway = await installation.startedGateway({ LOG_LEVEL: 'debug' }, undefined, 'everything');
+const gateway = await installation.firstGateway({ settings: { LOG_LEVEL: 'debug' }, keep: 'everything' });
 const client = installation.clientAt(gateway.baseUrl, { requestTimeoutMs: 60_000 });
 const folders = [installation.dataDir, folder];
 const [first, second] = [installation.merchantId, installation.merchantId + 1];

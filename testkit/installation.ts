@@ -58,6 +58,13 @@ export interface PlacedEntry extends LedgerEntry {
   readonly endsAt: number;
 }
 
+interface FirstGatewayOptions {
+  /** The clock is not moved, however near the close of the business day is. */
+  readonly isInRealTime?: boolean;
+  readonly settings?: Settings;
+  readonly keep?: StartOptions['keep'];
+}
+
 export type AttackedGateway = RunningProcess & Pick<GatewayProcess, 'baseUrl'>;
 
 export class Installation<Database extends InstalledDatabase = AttackedDatabase> {
@@ -131,21 +138,30 @@ export class Installation<Database extends InstalledDatabase = AttackedDatabase>
     return new Tollgate({ baseUrl, ...this.credentials, ...options });
   }
 
-  /** Makes the demo's user known, and lets `work` do at a first gateway what has to be done in peace. */
+  /** Makes the demo's user known, and lets `work` do at a first gateway what has to be done in peace. That one is stopped again. */
   async prepare(
     work: (client: Tollgate) => Promise<void> = async () => {},
-    { isInRealTime = false } = {},
+    options?: FirstGatewayOptions,
   ): Promise<void> {
-    const gateway = await this.startedGateway({ DEMO: 'true' });
+    const gateway = await this.firstGateway(options);
+    await work(this.clientAt(gateway.baseUrl));
+    gateway.kill('SIGTERM');
+    await gateway.ended;
+  }
+
+  /** A gateway that has made the demo, whose user is known from now on. */
+  async firstGateway({
+    isInRealTime = false,
+    settings = {},
+    keep,
+  }: FirstGatewayOptions = {}): Promise<AttackedGateway> {
+    const gateway = await this.startedGateway({ DEMO: 'true', ...settings }, undefined, keep);
     const demo = JSON.parse(await readFile(join(this.#directory, 'demo.json'), 'utf8'));
     this.authorization = basicAuthorization(demo);
     this.credentials = { username: demo.username, password: demo.password };
     [this.merchantId] = demo.merchants;
-    const client = this.clientAt(gateway.baseUrl);
-    await this.#buyBeforeEverything(client, isInRealTime);
-    await work(client);
-    gateway.kill('SIGTERM');
-    await gateway.ended;
+    await this.#buyBeforeEverything(this.clientAt(gateway.baseUrl), isInRealTime);
+    return gateway;
   }
 
   /**
@@ -245,7 +261,6 @@ export class Installation<Database extends InstalledDatabase = AttackedDatabase>
 }
 
 /** At the end of the program, which waits for nothing. Its processes are ended by whoever started them. */
-/** For the end of a program, however it ends. */
 export function leaveNothing(directory: string): void {
   try {
     const file = readFileSync(join(directory, 'postgres', 'postmaster.pid'), 'utf8');
