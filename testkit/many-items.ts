@@ -15,7 +15,8 @@ import { bankSecrets } from '../src/vault/account.js';
 import { DataKeys } from '../src/vault/keys.js';
 import { seal } from '../src/vault/sealing.js';
 import { type Client, type Json, paymentBody } from './client.js';
-import { type Ended, type Environment, run } from './gateway-process.js';
+import { runHere } from './command-here.js';
+import type { Ended, Environment } from './gateway-process.js';
 
 /** A database, and the data directory with the key that it is sealed under. */
 export interface Home {
@@ -183,7 +184,7 @@ export async function lodgeWithRealBank(home: Home, merchant = 1): Promise<void>
     ...Object.entries(settings).flat(),
     '--json',
   ];
-  expect(printed(await run(args, environmentOf(home)))).toMatchObject({ simulated: false });
+  expect(printed(await runHere(args, environmentOf(home)))).toMatchObject({ simulated: false });
 }
 
 /** An empty folder for files of the bank, inside the data directory, which goes when the test file ends. */

@@ -7,9 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { parseLodgementReference } from '../../src/directdebit/lodgement-reference.js';
 import { type DirectEntryFile, type Returned, read, returnsFile } from '../../testkit/bank-file-layout.js';
+import { runHere } from '../../testkit/command-here.js';
 import { type Gates, gatesOf } from '../../testkit/gates.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
-import { type Environment, eventually, run, start } from '../../testkit/gateway-process.js';
+import { type Environment, eventually, start } from '../../testkit/gateway-process.js';
 import * as many from '../../testkit/many-items.js';
 
 // Many processes, one after the other, on a machine that may be busy.
@@ -76,7 +77,7 @@ afterAll(async () => {
 
 async function exported(name: string): Promise<DirectEntryFile> {
   const out = join(folder, name);
-  many.printed(await run(many.EXPORT(1, out), environment));
+  many.printed(await runHere(many.EXPORT(1, out), environment));
   return read(await readFile(out, 'latin1'));
 }
 
@@ -162,7 +163,7 @@ test('killed at every step and run again → each returned item is declined once
   await killAfter(randomInt(1_500));
   await expectAllOrNothing();
 
-  const result = many.printed(await run(many.IMPORT(path), environment));
+  const result = many.printed(await runHere(many.IMPORT(path), environment));
   expect(result.returned + result.returned_already).toBe(returned.length);
   expect(result).toMatchObject({ items: returned.length, unmatched: [] });
   await expectAllOrNothing();

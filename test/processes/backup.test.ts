@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { restore } from '../../src/gateway/backup.js';
 import { readSettings } from '../../src/gateway/settings.js';
 import { client, type Json } from '../../testkit/client.js';
+import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';
 import {
   dataDirectory,
@@ -25,7 +26,7 @@ let paid: Json;
 let customer: Json;
 
 const environmentOf = (dataDir: string) => asEnvironment({ DATA_DIR: dataDir });
-const inLife = (dataDir: string) => commands((line) => run(wordsOf(line), environmentOf(dataDir)));
+const inLife = (dataDir: string) => commands((line) => runHere(wordsOf(line), environmentOf(dataDir)));
 
 beforeAll(async () => {
   gateway = await startStandalone();
@@ -185,7 +186,7 @@ describe('where a backup does not belong', () => {
 
   test('a PostgreSQL of the operator’s own → refused, with what to use instead', async () => {
     const foreign = { DATABASE_URL: 'postgres://tollgate@127.0.0.1:1/tollgate' };
-    const refused = async (...args: string[]) => (await run(args, foreign)).stderr;
+    const refused = async (...args: string[]) => (await runHere(args, foreign)).stderr;
     expect(await refused('backup', '/tmp/never')).toMatch(/^tollgate: DATABASE_URL is set.*pg_basebackup/);
     expect(await refused('restore', '/tmp/never')).toMatch(
       /^tollgate: DATABASE_URL is set.*`tollgate counters advance`/,

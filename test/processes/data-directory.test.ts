@@ -5,8 +5,10 @@ import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promis
 import { delimiter, join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { CARD, client, type Json } from '../../testkit/client.js';
+import { runHere } from '../../testkit/command-here.js';
 import {
   dataDirectory,
+  type Ended,
   eventually,
   freePort,
   type GatewayProcess,
@@ -40,8 +42,12 @@ async function serve(port = environment.TOLLGATE_PORT): Promise<GatewayProcess> 
   return started;
 }
 
-async function command(...args: string[]): Promise<Json> {
-  const { code, stdout, stderr } = await run([...args, '--json'], environment);
+/** In this process: that a command may come first, and others with it, is shown by those that get one of their own. */
+const command = (...args: string[]) => printed(runHere([...args, '--json'], environment));
+const inAProcess = (...args: string[]) => printed(run([...args, '--json'], environment));
+
+async function printed(ending: Promise<Ended>): Promise<Json> {
+  const { code, stdout, stderr } = await ending;
   expect(stderr).toBe('');
   expect(code).toBe(0);
   return JSON.parse(stdout);
@@ -127,7 +133,7 @@ test('user rotate demo → demo.json has the new secret, which pays; a demo.json
 
   const foreign = { ...demo, password: 'of another database' };
   await writeFile(join(dataDir, 'demo.json'), JSON.stringify(foreign));
-  const { stdout } = await run(['user', 'rotate', 'demo'], environment);
+  const { stdout } = await runHere(['user', 'rotate', 'demo'], environment);
   expect(await readDemo()).toEqual(foreign);
   const [, secret = ''] = /is shown only now: (\S+)\n$/.exec(stdout) ?? [];
   demo = { ...demo, password: secret };
@@ -211,10 +217,10 @@ function refused(): true {
 
 test('commands while no gateway runs, several at once → all do their work, and no PostgreSQL is left', async () => {
   const [organisations, users, merchant] = await Promise.all([
-    command('organisation', 'list'),
-    command('user', 'list'),
-    command('merchant', 'add', 'Fourth', '--organisation', '1'),
-    command('clock', 'show'),
+    inAProcess('organisation', 'list'),
+    inAProcess('user', 'list'),
+    inAProcess('merchant', 'add', 'Fourth', '--organisation', '1'),
+    inAProcess('clock', 'show'),
   ]);
   expect(organisations).toHaveLength(1);
   expect(users.map((user: { username: string }) => user.username)).toEqual(['cashier', 'demo']);
