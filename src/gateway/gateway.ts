@@ -13,6 +13,7 @@ import { FailedAnswers } from '../http/failed-answers.js';
 import { FailedLogIns } from '../http/failed-log-ins.js';
 import { RateLimit } from '../http/rate-limit.js';
 import { RequestFigures } from '../http/request-figures.js';
+import { RequestLog } from '../http/request-log.js';
 import { buildServer, type HttpServer } from '../http/server.js';
 import { NO_SPANS, type Spans } from '../http/spans.js';
 import type { Callers } from '../merchants/callers.js';
@@ -223,6 +224,7 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<Open
     failedLogIns: parts.failedLogIns,
     requests: parts.requests,
     spans: parts.spans ?? NO_SPANS,
+    requestLog: new RequestLog(log),
     failedAnswers: new FailedAnswers(log),
     rateLimit: new RateLimit(settings.userRequestsPerSecond),
     draining: () => draining,

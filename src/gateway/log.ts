@@ -1,5 +1,6 @@
 // The log: one JSON object a line, or, on a terminal, one readable line.
 import { type Logger, pino } from 'pino';
+import { isoNow } from '../values/iso-now.js';
 import { LogOutput } from './log-output.js';
 import { readableLine } from './readable-line.js';
 
@@ -18,7 +19,7 @@ export function makeLog(level: string, { json = false, shared = false } = {}): L
   const options = {
     level,
     base: null,
-    timestamp: timestamps(),
+    timestamp: () => `,"time":"${isoNow()}"`,
     formatters: { level: (label: string) => ({ level: label }) },
   };
   if (process.stdout.isTTY && !json) {
@@ -28,16 +29,4 @@ export function makeLog(level: string, { json = false, shared = false } = {}): L
   const output = new LogOutput(shared ? WHOLE_IN_A_PIPE_BYTES : LARGE_BLOCK_BYTES);
   process.on('exit', () => output.flushSync());
   return { log: pino(options, output), linesDropped: () => output.totalDropped };
-}
-
-/** Many lines are of the same millisecond. */
-function timestamps(): () => string {
-  let atMs = 0;
-  let member = '';
-  return () => {
-    const nowMs = Date.now();
-    if (nowMs !== atMs) member = `,"time":"${new Date(nowMs).toISOString()}"`;
-    atMs = nowMs;
-    return member;
-  };
 }

@@ -10,6 +10,7 @@ import type { ClientAddresses } from './client-address.js';
 import type { FailedAnswers } from './failed-answers.js';
 import { refusalOfRequest } from './framework-errors.js';
 import type { RequestFigures } from './request-figures.js';
+import type { RequestLog } from './request-log.js';
 import type { Spans } from './spans.js';
 
 declare module 'fastify' {
@@ -20,6 +21,7 @@ declare module 'fastify' {
 
 export interface AnswerServices {
   readonly log: Logger;
+  readonly requestLog: RequestLog;
   readonly failedAnswers: FailedAnswers;
   readonly clientAddresses: ClientAddresses;
   readonly requests: RequestFigures;
@@ -100,7 +102,7 @@ function overwrite(piece: Buffer): void {
 
 /** One line of the log, and one more of its kind. */
 function noteRequest(
-  { log, clientAddresses, requests, spans }: AnswerServices,
+  { requestLog, clientAddresses, requests, spans }: AnswerServices,
   { method, routeOptions, context, raw }: FastifyRequest,
   answered: Answered,
 ): void {
@@ -113,23 +115,19 @@ function noteRequest(
     const { status } = answered;
     spans.take({ trace, method, route: url, status, failed: status >= 500, startedMs, endedMs });
   }
-  log.info(
-    {
-      method,
-      // The pattern, not the address: an address can hold anything.
-      route: url,
-      status: answered.status,
-      address: clientAddresses.of(raw),
-      correlation_id: context.correlationId,
-      trace_id: trace?.traceId,
-      user: context.stage === 'authenticated' ? context.caller.username : undefined,
-      merchant: answered.merchantId,
-      audit: answered.audit,
-      outcome: answered.outcome,
-      duration_ms: Math.round(durationMs * 100) / 100,
-    },
-    'request',
-  );
+  requestLog.note({
+    method,
+    route: url,
+    status: answered.status,
+    address: clientAddresses.of(raw),
+    correlationId: context.correlationId,
+    traceId: trace?.traceId,
+    user: context.stage === 'authenticated' ? context.caller.username : undefined,
+    merchantId: answered.merchantId,
+    audit: answered.audit,
+    outcome: answered.outcome,
+    durationMs,
+  });
 }
 
 /** The place, not the message: a message of the database can repeat what was sent. */

@@ -1,6 +1,5 @@
 // Answers to what the framework never sees or never sees whole: bytes that are no request, requests that do not arrive,
 // and what the server does not take. Each has the body and the log line of any other refusal.
-import type { Logger } from 'pino';
 import { type Addresses, allowed } from '../api/addresses.js';
 import { CORRELATION_HEADER, returnable } from '../api/correlation-id.js';
 import type { ClientAddresses } from './client-address.js';
@@ -8,10 +7,11 @@ import { refusalOfConnection } from './framework-errors.js';
 import type { Handlers } from './one-at-a-time.js';
 import { rawRefusal, withCorrelationId } from './raw-refusal.js';
 import type { RequestFigures } from './request-figures.js';
+import type { RequestLog } from './request-log.js';
 import { correlationIdInHead } from './unreadable-head.js';
 
 export function refusing(
-  log: Logger,
+  requestLog: RequestLog,
   addresses: Addresses,
   clientAddresses: ClientAddresses,
   figures: RequestFigures,
@@ -24,17 +24,14 @@ export function refusing(
       request === undefined
         ? correlationIdInHead(error.rawPacket ?? Buffer.alloc(0), error.bytesParsed ?? 0)
         : returnable(request.headers[CORRELATION_HEADER]);
-    log.info(
-      {
-        method: request?.method,
-        route: addresses.patternAt(request?.url ?? ''),
-        status,
-        address: clientAddresses.of({ socket, headers: request?.headers ?? {} }),
-        correlation_id: correlationId,
-        outcome: refusal.code,
-      },
-      'request',
-    );
+    requestLog.note({
+      method: request?.method,
+      route: addresses.patternAt(request?.url ?? ''),
+      status,
+      address: clientAddresses.of({ socket, headers: request?.headers ?? {} }),
+      correlationId,
+      outcome: refusal.code,
+    });
     const allow = status === 405 ? { ...headers, allow: allowed(addresses.methods) } : headers;
     return { status, headers: withCorrelationId(allow, correlationId), text };
   };

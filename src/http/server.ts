@@ -76,7 +76,7 @@ export function buildServer(services: ServerServices): HttpServer {
         },
         {
           handle: door(handle, { ...services, connections, turns, shedding }),
-          refuse: refusing(services.log, ADDRESSES, services.clientAddresses, services.requests),
+          refuse: refusing(services.requestLog, ADDRESSES, services.clientAddresses, services.requests),
           epoch: () => services.searchFence.epoch,
           handshakeFailed: (error, socket) => failedHandshakes.note(error, socket),
         },

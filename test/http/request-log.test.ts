@@ -1,5 +1,7 @@
 // The log line of a request: which fields it has, and that it holds no secret.
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type LoggedRequest, RequestLog } from '../../src/http/request-log.js';
 import { CARD, client, type Json, paymentBody } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { requestLines, withoutChance } from '../../testkit/requests.js';
@@ -33,8 +35,8 @@ describe('one log line for each request', () => {
     const { body } = await gateway.api.purchase({ correlationId: 'logged', merchant: 2 });
     expect(linesOf('logged')).toEqual([
       {
-        level: 30,
-        time: expect.any(Number),
+        level: 'info',
+        time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
         msg: 'request',
         method: 'POST',
         route: '/v1/transactions/purchase',
@@ -166,4 +168,28 @@ test('no line has a field that is not on the list, and none holds a card number,
   for (const secret of secrets) expect(logged).not.toContain(secret);
   const { username, password } = gateway.owner;
   expect(logged).not.toContain(Buffer.from(`${username}:${password}`).toString('base64'));
+});
+
+describe('a line that is put together', () => {
+  const written = (level: string, request: Partial<LoggedRequest>): string[] => {
+    const lines: string[] = [];
+    const log = pino({ level }, { write: (line: string) => void lines.push(line) });
+    const least = { method: 'GET', route: '/v1', status: 200, address: 'unknown', correlationId: undefined };
+    new RequestLog(log).note({ ...least, ...request });
+    return lines;
+  };
+
+  test.each(['"', '\\', '\n{"level":"error"}', '\u0000', '\ud800', '\u2028', 'é', '€', ''])(
+    'a member with %j → one line of JSON that says it',
+    (text) => {
+      const [line = '', ...others] = written('info', { correlationId: text, user: text, outcome: text });
+      expect(others).toEqual([]);
+      expect(line.split('\n')).toEqual([expect.any(String), '']);
+      expect(JSON.parse(line)).toMatchObject({ correlation_id: text, user: text, outcome: text });
+    },
+  );
+
+  test('nothing but warnings is logged → no line', () => {
+    expect(written('warn', {})).toEqual([]);
+  });
 });
