@@ -6,10 +6,12 @@ import type { Answer, Json } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { answered, ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 
+/** They look so often that a wrong look would be seen. */
+const EAGER = { RESOLVER_INTERVAL_MS: '100' };
 const acquirer = new ScriptedAcquirer();
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await testGateway({ acquirers: [acquirer] });
+  gateway = await testGateway({ acquirers: [acquirer], settings: EAGER });
   await gateway.sql(`UPDATE merchant SET acquirer = 'scripted'`);
 });
 afterAll(() => gateway.close());
@@ -30,7 +32,7 @@ const SEVERAL_LOOKS_MS = 1_500;
 
 test('a living process waits for its acquirer → nobody else asks about it', async () => {
   const answer = acquirer.holdNextAnswer();
-  const settings = { ACQUIRER_DEADLINE_MS: '30000' };
+  const settings = { ...EAGER, ACQUIRER_DEADLINE_MS: '30000' };
   const patient = await testGateway({ acquirers: [acquirer], settings, shareWith: gateway });
   const answering = patient.api.purchase();
   const reference = await answer.asked;
@@ -42,7 +44,8 @@ test('a living process waits for its acquirer → nobody else asks about it', as
 
 test('a process that could not report for a while → it does not ask about what it is waiting for itself', async () => {
   const ours = new ScriptedAcquirer();
-  const alone = await testGateway({ acquirers: [ours], settings: { ACQUIRER_DEADLINE_MS: '30000' } });
+  const settings = { ...EAGER, ACQUIRER_DEADLINE_MS: '30000' };
+  const alone = await testGateway({ acquirers: [ours], settings });
   await alone.sql(`UPDATE merchant SET acquirer = 'scripted'`);
   const answer = ours.holdNextAnswer();
   const answering = alone.api.purchase();
@@ -61,7 +64,7 @@ test('a process that could not report for a while → it does not ask about what
 /** A process that waits for the acquirer, and that the others take for dead meanwhile. */
 async function believedDead(correlationId: string) {
   const answer = acquirer.holdNextAnswer();
-  const settings = { ACQUIRER_DEADLINE_MS: '30000' };
+  const settings = { ...EAGER, ACQUIRER_DEADLINE_MS: '30000' };
   const patient = await testGateway({ acquirers: [acquirer], settings, shareWith: gateway });
   const answering = patient.api.purchase({ correlationId });
   const reference = await answer.asked;
