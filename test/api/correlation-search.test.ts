@@ -9,10 +9,15 @@ import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 const PATIENT = { ACQUIRER_DEADLINE_MS: '60000' };
 
 let gateway: TestGateway;
+/** Its clock is moved from test to test. */
+let later: TestGateway;
 beforeAll(async () => {
-  gateway = await testGateway({ settings: PATIENT });
+  [gateway, later] = await Promise.all([
+    testGateway({ settings: PATIENT }),
+    testGateway({ settings: PATIENT }),
+  ]);
 });
-afterAll(() => gateway.close());
+afterAll(() => Promise.all([gateway.close(), later.close()]));
 
 const audits = ({ body }: Answer) => body.results.map(({ audit }: { audit: number }) => audit);
 
@@ -120,7 +125,7 @@ describe('search by correlation ID', () => {
   });
 
   test('after 23 hours → found; after 25 → empty, but found by audit and still 409', async () => {
-    const { api, advance } = await testGateway({ settings: PATIENT });
+    const { api, advance } = later;
     const { body } = await api.purchase({ correlationId: 'old' });
     await advance('23h');
     expect(audits(await api.search('old'))).toEqual([body.audit]);
@@ -179,7 +184,7 @@ describe('search by correlation ID', () => {
   });
 
   test('of a transaction that was voided → found for 24 hours from the void on', async () => {
-    const { api, advance } = await testGateway({ settings: PATIENT });
+    const { api, advance } = later;
     const { body } = await api.preauthorise({ correlationId: 'voided-late' });
     await api.preauthorise({ correlationId: 'never-voided' });
     await advance('20h');
@@ -190,7 +195,7 @@ describe('search by correlation ID', () => {
   });
 
   test('of a direct debit that waits for the bank → found for as long as it waits, and 24 hours from its clearing on', async () => {
-    const { api, advance, sql } = await testGateway({ settings: PATIENT });
+    const { api, advance, sql } = later;
     const { body } = await api.purchase({ correlationId: 'debit', bankAccount: {} });
     await advance('26h');
     const [waiting] = (await api.search('debit')).body.results;

@@ -1,5 +1,5 @@
 // The ring of days that events are kept in: every day has its slot, and what is over is emptied while payments go on.
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { EventRetention, MOST_DAYS_KEPT } from '../../src/events/retention.js';
 import { Database } from '../../src/postgres/database.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
@@ -9,13 +9,19 @@ const SLOTS = 64;
 let gateway: TestGateway;
 /** As the gateway works: with the rights of its role, which may not empty tables. */
 let database: Database;
-beforeEach(async () => {
+beforeAll(async () => {
   // The gateway leaves these days alone.
   gateway = await testGateway({ settings: { EVENT_DAYS: String(MOST_DAYS_KEPT) } });
   database = new Database(gateway.databaseUrl, { maxConnections: 1, role: 'tollgate_application' });
+});
+beforeEach(async () => {
+  await gateway.sql('TRUNCATE event_feed');
   await eventOfEachDay(MOST_DAYS_KEPT);
 });
-afterEach(() => database.close());
+afterAll(async () => {
+  await database.close();
+  await gateway.close();
+});
 
 /** From today until so many days ago, which the subject says. */
 async function eventOfEachDay(last: number): Promise<object[]> {

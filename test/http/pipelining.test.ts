@@ -1,5 +1,5 @@
 // Requests that are sent ahead on one connection: begun one after the other, so that no packet can stop the gateway.
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CARD } from '../../testkit/client.js';
 import { connect, exchange, idsOf, purchaseText, requestText, statusesOf } from '../../testkit/connection.js';
 import { gatedAcquirer } from '../../testkit/gated-acquirer.js';
@@ -8,8 +8,8 @@ import { requestLines, storedRows } from '../../testkit/requests.js';
 
 const KEEP = { Connection: 'keep-alive' };
 
-const purchase = (gateway: TestGateway, id: string, headers: Record<string, string> = KEEP) =>
-  purchaseText(gateway, id, headers);
+const purchase = (to: TestGateway, id: string, headers: Record<string, string> = KEEP) =>
+  purchaseText(to, id, headers);
 
 const gated = async () => {
   const acquirer = gatedAcquirer();
@@ -17,47 +17,49 @@ const gated = async () => {
   return { acquirer, gateway: await testGateway({ settings, acquirers: [acquirer] }) };
 };
 
-/** Of the answers, in their order. */
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await testGateway();
+});
+afterAll(() => gateway.close());
 
 test('a second purchase on the same connection → begun only when the first was answered', async () => {
-  const { acquirer, gateway } = await gated();
-  const { socket, closed } = await connect(gateway);
-  socket.write(purchase(gateway, 'first') + purchase(gateway, 'second', { Connection: 'close' }));
+  const { acquirer, gateway: own } = await gated();
+  const { socket, closed } = await connect(own);
+  socket.write(purchase(own, 'first') + purchase(own, 'second', { Connection: 'close' }));
   await acquirer.reached;
   // Others are served meanwhile, and there is the first one only.
-  expect((await gateway.api.search('first')).body.results).toHaveLength(1);
-  expect(await storedRows(gateway)).toBe(1);
+  expect((await own.api.search('first')).body.results).toHaveLength(1);
+  expect(await storedRows(own)).toBe(1);
   acquirer.release();
   expect(statusesOf(await closed)).toEqual([201, 201]);
-  expect(await storedRows(gateway)).toBe(2);
+  expect(await storedRows(own)).toBe(2);
 });
 
 test('a client that resets the connection → what it had sent ahead is never begun', async () => {
-  const { acquirer, gateway } = await gated();
-  const { socket, closed } = await connect(gateway);
-  socket.write(purchase(gateway, 'begun') + purchase(gateway, 'ahead'));
+  const { acquirer, gateway: own } = await gated();
+  const { socket, closed } = await connect(own);
+  socket.write(purchase(own, 'begun') + purchase(own, 'ahead'));
   await acquirer.reached;
   socket.resetAndDestroy();
   await closed;
   acquirer.release();
-  const [found] = (await gateway.api.search('begun')).body.results;
-  await gateway.api.decided(found.audit);
+  const [found] = (await own.api.search('begun')).body.results;
+  await own.api.decided(found.audit);
   await expect
-    .poll(() => requestLines(gateway).filter((line) => line.correlation_id === 'begun'), { timeout: 20_000 })
+    .poll(() => requestLines(own).filter((line) => line.correlation_id === 'begun'), { timeout: 20_000 })
     .toHaveLength(1);
-  expect(await storedRows(gateway)).toBe(1);
-  expect(gateway.logged()).not.toContain('"ahead"');
+  expect(await storedRows(own)).toBe(1);
+  expect(own.logged()).not.toContain('"ahead"');
 });
 
 test('behind a request that ends the connection → nothing is begun', async () => {
-  const gateway = await testGateway();
   await exchange(gateway, purchase(gateway, 'last', { Connection: 'close' }) + purchase(gateway, 'behind'));
   expect((await gateway.api.search('behind')).body.results).toEqual([]);
   expect(gateway.logged()).not.toContain('"behind"');
 });
 
 test('40 requests ahead → all answered, in order', async () => {
-  const gateway = await testGateway();
   const ids = Array.from({ length: 40 }, (_, index) => `ahead-${index}`);
   const requests = ids.map((id, index) =>
     purchase(gateway, id, index === 39 ? { Connection: 'close' } : KEEP),
@@ -68,18 +70,17 @@ test('40 requests ahead → all answered, in order', async () => {
 });
 
 test('200 purchases ahead, more than one read holds → all answered, in order, and each is found', async () => {
-  const gateway = await testGateway();
+  const before = await storedRows(gateway);
   const ids = Array.from({ length: 200 }, (_, index) => `many-${index}`);
   const { socket, closed } = await connect(gateway, { allowHalfOpen: true });
   socket.end(ids.map((id) => purchase(gateway, id)).join(''));
   const text = await closed;
   expect(idsOf(text)).toEqual(ids);
   expect(new Set(statusesOf(text))).toEqual(new Set([201]));
-  expect(await storedRows(gateway)).toBe(200);
+  expect(await storedRows(gateway)).toBe(before + 200);
 });
 
 test('2,000 requests ahead, thousands in one read → all answered, in order, and others are served meanwhile', async () => {
-  const gateway = await testGateway();
   const text = (index: number) => `GET /v1/nowhere HTTP/1.1\r\nHost: a\r\nX-Correlation-Id: ${index}\r\n\r\n`;
   const { socket, received, closed } = await connect(gateway, { allowHalfOpen: true });
   socket.end(Array.from({ length: 2_000 }, (_, index) => text(index)).join(''));
@@ -89,9 +90,9 @@ test('2,000 requests ahead, thousands in one read → all answered, in order, an
 });
 
 test('a client that has sent everything and closes its side → its answers all the same, then the end', async () => {
-  const { acquirer, gateway } = await gated();
-  const { socket, closed } = await connect(gateway, { allowHalfOpen: true });
-  socket.end(purchase(gateway, 'half-1') + purchase(gateway, 'half-2'));
+  const { acquirer, gateway: own } = await gated();
+  const { socket, closed } = await connect(own, { allowHalfOpen: true });
+  socket.end(purchase(own, 'half-1') + purchase(own, 'half-2'));
   await acquirer.reached;
   acquirer.release();
   const text = await closed;
@@ -99,7 +100,7 @@ test('a client that has sent everything and closes its side → its answers all 
   expect(idsOf(text)).toEqual(['half-1', 'half-2']);
 });
 
-const wrongBody = (gateway: TestGateway) =>
+const wrongBody = () =>
   requestText(
     gateway,
     'POST /v1/transactions/purchase',
@@ -108,22 +109,20 @@ const wrongBody = (gateway: TestGateway) =>
   );
 
 test('a client that closes its side behind a wrong body → 400, then the end', async () => {
-  const gateway = await testGateway();
   const { socket, closed } = await connect(gateway, { allowHalfOpen: true });
-  socket.end(wrongBody(gateway));
+  socket.end(wrongBody());
   expect(statusesOf(await closed)).toEqual([400]);
 });
 
 test('a wrong body in the middle → what is behind it is answered too', async () => {
-  const gateway = await testGateway();
-  const wrong = wrongBody(gateway);
+  const wrong = wrongBody();
   const text = await exchange(gateway, wrong + purchase(gateway, 'right', { Connection: 'close' }));
   expect(statusesOf(text)).toEqual([400, 201]);
   expect(idsOf(text)).toEqual(['wrong', 'right']);
 });
 
 test('no host → 400 malformed_request as documented; HTTP/1.0 needs none', async () => {
-  const gateway = await testGateway();
+  const before = await storedRows(gateway);
   const withoutHost = (text: string) => text.replace('Host: gateway\r\n', '');
   const text = await exchange(gateway, withoutHost(purchase(gateway, 'no-host', { Connection: 'close' })));
   expect(statusesOf(text)).toEqual([400]);
@@ -131,13 +130,15 @@ test('no host → 400 malformed_request as documented; HTTP/1.0 needs none', asy
     { error_code: 'malformed_request', location: ['header', 'Host'] },
   ]);
   expect(text).not.toContain(CARD);
-  expect(await storedRows(gateway)).toBe(0);
-  const old = withoutHost(requestText(gateway, 'GET /v1/transactions/1')).replace('HTTP/1.1', 'HTTP/1.0');
+  expect(await storedRows(gateway)).toBe(before);
+  const old = withoutHost(requestText(gateway, 'GET /v1/transactions/999999')).replace(
+    'HTTP/1.1',
+    'HTTP/1.0',
+  );
   expect(statusesOf(await exchange(gateway, old))).toEqual([404]);
 });
 
 test('an expectation that nobody knows → ignored', async () => {
-  const gateway = await testGateway();
   const text = await exchange(
     gateway,
     purchase(gateway, 'expects', { Expect: 'the best', Connection: 'close' }),
