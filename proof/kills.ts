@@ -172,9 +172,9 @@ export class Kills {
   }
 }
 
-/** Each kind once as soon as there is room for it, and then in the mixture of the block. */
+/** What not every acquirer has at first, each other kind once as soon as there is room for it, and then in the mixture of the block. */
 function planOf(kills: number, random: Chance, further: readonly Fate[]): Fate[] {
-  const plan = random.shuffled([...FIRST, ...further.slice(0, 1)]);
+  const plan = [...further.slice(0, 1), ...random.shuffled(FIRST)];
   while (plan.length < kills) plan.push(...random.shuffled([...BLOCK, ...further]));
   return plan.slice(0, kills);
 }

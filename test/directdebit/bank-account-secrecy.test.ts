@@ -5,8 +5,9 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { read, returnsFile } from '../../testkit/bank-file-layout.js';
 import { type Answer, type Json, paymentBody } from '../../testkit/client.js';
+import { runHere } from '../../testkit/command-here.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
-import { dataDirectory, run } from '../../testkit/gateway-process.js';
+import { dataDirectory } from '../../testkit/gateway-process.js';
 import {
   formsOf,
   foundIn,
@@ -72,7 +73,7 @@ beforeAll(async () => {
   const folder = await dataDirectory();
   const ended = async (...args: string[]) => {
     const environment = { DATABASE_URL: gateway.databaseUrl, TOLLGATE_DATA_DIR: dirname(gateway.ledgerPath) };
-    const { code, stdout, stderr } = await run(['directdebit', ...args], environment);
+    const { code, stdout, stderr } = await runHere(['directdebit', ...args], environment);
     printed.push(stdout, stderr);
     return code;
   };

@@ -15,6 +15,7 @@ import {
   returnsFile,
 } from '../../testkit/bank-file-layout.js';
 import type { Json } from '../../testkit/client.js';
+import { runHere } from '../../testkit/command-here.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { type Environment, run } from '../../testkit/gateway-process.js';
 import * as many from '../../testkit/many-items.js';
@@ -42,7 +43,11 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-/** Runs a command that succeeds, and tells the most memory that it had. */
+/** Runs a command that succeeds, in this process. */
+const done = async (args: readonly string[]): Promise<Json> =>
+  many.printed(await runHere(args, many.environmentOf(home)));
+
+/** The same in a process of its own, and tells the most memory that it had. */
 async function measured(args: readonly string[]): Promise<{ result: Json; peakKilobytes: number }> {
   const note = join(folder, 'peak');
   const atExit = `import{writeFileSync}from'node:fs';process.on('exit',()=>writeFileSync(process.env.PEAK_NOTE,String(process.resourceUsage().maxRSS)))`;
@@ -104,12 +109,9 @@ test(`export and import-returns of ${ITEMS} items → each once, to the cent, in
   });
   expect(wrong).toEqual([]);
 
-  expect((await measured(many.EXPORT(1, join(folder, 'none.aba')))).result).toMatchObject({
-    file: null,
-    items: 0,
-  });
+  expect(await done(many.EXPORT(1, join(folder, 'none.aba')))).toMatchObject({ file: null, items: 0 });
   await expect(access(join(folder, 'none.aba'))).rejects.toThrow();
-  await measured(many.EXPORT(1, join(folder, 'again.aba'), '--file', String(large.result.file)));
+  await done(many.EXPORT(1, join(folder, 'again.aba'), '--file', String(large.result.file)));
   const [one, other] = await Promise.all(
     ['large.aba', 'again.aba'].map((name) => readFile(join(folder, name))),
   );
@@ -157,8 +159,11 @@ async function expectReturnsOf(
     [...codes.values()].map(({ audit, code }) => ({ audit, status: 'declined', code })),
   );
 
-  const twice = await measured(many.IMPORT(path));
-  expect(twice.result).toMatchObject({ returned: 0, returned_already: RETURNS, unmatched: [] });
+  expect(await done(many.IMPORT(path))).toMatchObject({
+    returned: 0,
+    returned_already: RETURNS,
+    unmatched: [],
+  });
 }
 
 test('progress is shown on a terminal only', async () => {
@@ -208,14 +213,14 @@ test('a total of more than ten digits → several files, and the command says wh
   });
   const reference = await referenceOf();
   const exported = async (name: string) => {
-    const { result } = await measured(many.EXPORT(2, join(folder, name)));
-    return { left: result.left, references: (await lodged(name)).items.map((item) => item.reference) };
+    const { left } = await done(many.EXPORT(2, join(folder, name)));
+    return { left, references: (await lodged(name)).items.map((item) => item.reference) };
   };
   const references = made.map(({ audit }) => reference(audit));
   // 1,000 cents came through HTTP: with the next amount that is all that ten digits can say.
   expect(await exported('split-1.aba')).toEqual({ left: 5, references: references.slice(0, 2) });
   expect(await exported('split-2.aba')).toEqual({ left: 0, references: references.slice(2) });
-  expect((await measured(many.EXPORT(2, join(folder, 'split-3.aba')))).result.file).toBeNull();
+  expect((await done(many.EXPORT(2, join(folder, 'split-3.aba')))).file).toBeNull();
 });
 
 test('a file that is full by the number of its items → what is left is counted too', async () => {

@@ -8,9 +8,10 @@ import { RouteTable, readRoutes } from '../../src/transactions/routes.js';
 import { CardNumber, luhnDigit } from '../../src/values/card.js';
 import type { MerchantId, OrganisationId } from '../../src/values/ids.js';
 import { EnvironmentKeys } from '../../src/vault/local-keys.js';
+import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';
 import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
-import { dataDirectory, run } from '../../testkit/gateway-process.js';
+import { dataDirectory } from '../../testkit/gateway-process.js';
 import { read } from '../../testkit/project-files.js';
 
 const OPERATOR = 'operator:test';
@@ -50,7 +51,7 @@ afterAll(async () => {
 });
 
 const { text } = commands((line) =>
-  run(wordsOf(line), { DATABASE_URL: database.url, TOLLGATE_DATA_DIR: folder }),
+  runHere(wordsOf(line), { DATABASE_URL: database.url, TOLLGATE_DATA_DIR: folder }),
 );
 
 test('its commands → print what the page shows', async () => {

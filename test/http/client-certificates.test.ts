@@ -12,8 +12,9 @@ import {
   type TestCertificate,
 } from '../../testkit/certificates.js';
 import { type Client, client } from '../../testkit/client.js';
+import { runHere } from '../../testkit/command-here.js';
 import { type Credentials, type TestGateway, testGateway } from '../../testkit/gateway.js';
-import { dataDirectory, run } from '../../testkit/gateway-process.js';
+import { dataDirectory } from '../../testkit/gateway-process.js';
 import { logLines } from '../../testkit/requests.js';
 
 const { certificate, key } = makeCertificate();
@@ -197,7 +198,7 @@ describe('the command line', () => {
     await writeFile(old, makeCertificate({ from: daysFromNow(-9), until: daysFromNow(-1) }).certificate);
     await writeFile(join(folder, 'nonsense'), 'nonsense');
     const command = async (text: string) => {
-      const { code, stdout, stderr } = await run(text.split(' '), {
+      const { code, stdout, stderr } = await runHere(text.split(' '), {
         DATABASE_URL: gateway.databaseUrl,
         TOLLGATE_DATA_DIR: gateway.dataDir,
       });

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { examine } from '../../src/gateway/doctor.js';
 import type { Finding } from '../../src/gateway/finding.js';
 import type { Json } from '../../testkit/client.js';
+import { runHere } from '../../testkit/command-here.js';
 import { dataDirectory, run } from '../../testkit/gateway-process.js';
 import { asEnvironment } from '../../testkit/project.js';
 import { type StandaloneGateway, startStandalone } from '../../testkit/standalone.js';
@@ -81,12 +82,12 @@ test('for a program → JSON, and exit code 1 where something failed', async () 
     '',
     { failed: 0, warnings: expect.any(Number), findings: expect.any(Array) },
   ]);
-  const ill = await run(['doctor', '--json'], asEnvironment({ ...settings(), PORT: '1' }));
+  const ill = await runHere(['doctor', '--json'], asEnvironment({ ...settings(), PORT: '1' }));
   expect([ill.code, JSON.parse(ill.stdout).failed]).toEqual([1, 1]);
 });
 
 test('for a person → a line each, and a sum at the end', async () => {
-  const { stdout } = await run(['doctor'], asEnvironment(settings()));
+  const { stdout } = await runHere(['doctor'], asEnvironment(settings()));
   expect(stdout).toMatch(/^ok +settings +can be read; this is no production$/m);
   expect(stdout).toMatch(/^warning +backups +none was ever made → `tollgate backup FOLDER`, every day$/m);
   expect(stdout).toMatch(/\n0 failed, \d warnings\.\n$/);

@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { client } from '../../testkit/client.js';
+import { runHere } from '../../testkit/command-here.js';
 import { beforeMigration } from '../../testkit/earlier-schema.js';
-import { dataDirectory, run, startGatewayProcess } from '../../testkit/gateway-process.js';
+import { dataDirectory, startGatewayProcess } from '../../testkit/gateway-process.js';
 
 const NO_DIGEST = Buffer.alloc(32);
 const sha256 = (text: string) => createHash('sha256').update(text).digest();
@@ -24,7 +25,7 @@ test('migrate with users of an earlier release → they log in as before; one th
     const dataDir = await dataDirectory();
     const environment = { DATABASE_URL: url, TOLLGATE_DATA_DIR: dataDir };
     const tollgate = async (line: string) => {
-      const { code, stdout, stderr } = await run([...line.split(' '), '--json'], environment);
+      const { code, stdout, stderr } = await runHere([...line.split(' '), '--json'], environment);
       expect([code, stderr]).toEqual([0, '']);
       return JSON.parse(stdout);
     };
@@ -71,7 +72,7 @@ test('migrate with users of an earlier release → they log in as before; one th
 
 test('migrate with users, where the key-encryption key is not at hand → one line, and nothing is applied', () =>
   beforeMigration('0024_credentials.sql', EARLIER, async ({ url, client: database }) => {
-    const { code, stderr } = await run(['migrate'], {
+    const { code, stderr } = await runHere(['migrate'], {
       DATABASE_URL: url,
       TOLLGATE_KEY_PROVIDER: 'vault-transit',
       TOLLGATE_VAULT_ADDRESS: 'http://127.0.0.1:9',
