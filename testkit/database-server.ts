@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { openEmbeddedPostgres } from '../src/embedded-postgres/server.js';
-import { SEQUENCE_EVENTS } from '../src/events/events.sql.js';
+import { EventRetention } from '../src/events/retention.js';
 import { readSettings, type Settings } from '../src/gateway/settings.js';
 import { Database } from '../src/postgres/database.js';
 import { migrate } from '../src/postgres/migrations.js';
@@ -91,10 +91,10 @@ async function prepareCast(adminUrl: string, like: string, folder: string): Prom
   return { template, keyFile: join(place, 'key-encryption-key'), cast };
 }
 
-/** A first gateway looks for events of all days before today, which takes it a third of its start. */
+/** The first gateway would begin today's events, and look for some of all days before, which takes a quarter of its start. */
 async function countUntilToday(url: string, { eventDays }: Settings): Promise<void> {
   const database = new Database(url, { maxConnections: 1 });
-  await database.query(SEQUENCE_EVENTS);
+  await new EventRetention(database, eventDays).run();
   await new DayFigures(database, eventDays).run();
   await database.close();
 }
