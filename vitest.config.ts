@@ -5,9 +5,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 // What takes long, the longest first: begun last, one of them would keep one worker busy while the others have ended.
 const LONG = `
-  proof/backup-proof proof/crash processes/failover proof/settlement-proof http/tls console/browser reference/browser docs/documented-commands
+  processes/failover http/tls proof/client-proof docs/documented-commands console/browser reference/browser proof/backup-proof proof/crash
   console/hostile-routes console/password-sign-in directdebit/killed directdebit/large-files processes/workers transactions/settlement
-  processes/backup processes/full-disk processes/data-directory proof/ api/isolation processes/certificates
+  processes/full-disk processes/backup processes/data-directory proof/ api/isolation processes/certificates
   transactions/card-destruction transactions/faults embedded-postgres/ directdebit/directdebit-modes cli/clock cli/operator-roles
   processes/ postgres/plans acquirers/iso8583/iso8583-foreign-host acquirers/iso8583/iso8583-gateway vault/key-limits cli/commands
   directdebit/directdebit-crash-points webhooks/failing-endpoints client/ http/ directdebit/ console/ transactions/ cli/ vault/ acquirers/`
