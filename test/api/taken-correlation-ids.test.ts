@@ -57,20 +57,16 @@ describe('a correlation ID that is taken', () => {
   });
 
   test('repeated among many others at the same moment, twice → 409 for it, and each of the others is paid once', async () => {
-    const own = await testGateway();
-    try {
-      const { body: first } = await own.api.purchase({ correlationId: 'taken' });
-      const ids = Array.from({ length: 40 }, (_, index) => `crowd-${index}`);
-      const answers = await Promise.all(
-        [...ids, 'taken', 'crowd-7'].map((correlationId) => own.api.purchase({ correlationId })),
-      );
-      expect(answers.map(({ status }) => status).toSorted()).toEqual([...ids.map(() => 201), 409, 409]);
-      const paid = answers.filter(({ status }) => status === 201).map(({ body }) => body.audit);
-      expect(new Set([first.audit, ...paid]).size).toBe(41);
-      expect((await own.ledger()).length).toBe(41);
-    } finally {
-      await own.close();
-    }
+    const before = (await gateway.ledger()).length;
+    const { body: first } = await gateway.api.purchase({ correlationId: 'taken' });
+    const ids = Array.from({ length: 40 }, (_, index) => `crowd-${index}`);
+    const answers = await Promise.all(
+      [...ids, 'taken', 'crowd-7'].map((correlationId) => gateway.api.purchase({ correlationId })),
+    );
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([...ids.map(() => 201), 409, 409]);
+    const paid = answers.filter(({ status }) => status === 201).map(({ body }) => body.audit);
+    expect(new Set([first.audit, ...paid]).size).toBe(41);
+    expect(await gateway.ledger()).toHaveLength(before + 41);
   });
 
   test('held by a declined purchase → 409', async () => {
