@@ -13,6 +13,7 @@ import {
 import { administer } from '../../testkit/database-server.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
+import { openDay } from '../../testkit/settlement-days.js';
 import { Switch } from '../../testkit/switch.js';
 
 describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page while things go wrong'), () => {
@@ -144,6 +145,8 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the page while things g
     expect(await rowOf(page, 'Merchants', 'Real Shop').count()).toBe(0);
     await page.getByRole('link', { name: 'Settlement' }).click();
     await shown(page);
+    // Which is another one than today after the cut-off, and on days without banks.
+    await load(`/settlement?date=${await openDay(desk.gateway)}`);
     await page.getByRole('region', { name: 'Net' }).waitFor();
     const merchants = page.getByRole('region', { name: 'Net' }).getByRole('row');
     expect(
