@@ -138,9 +138,16 @@ export async function startServer(
   }
 }
 
+/** The processes of a server that was killed write to the same log, until they have noticed. */
+const OF_AN_ORPHAN = 'due to unexpected postmaster exit';
+
 async function lastWords(logPath: string, from: number): Promise<string | undefined> {
   const text = await readFile(logPath).catch(() => Buffer.alloc(0));
-  const lines = text.subarray(from).toString('utf8').split('\n');
+  const lines = text
+    .subarray(from)
+    .toString('utf8')
+    .split('\n')
+    .filter((each) => !each.includes(OF_AN_ORPHAN));
   const line =
     lines.findLast((each) => /FATAL:|PANIC:/.test(each)) ?? lines.findLast((each) => each.trim() !== '');
   return line?.replace(/^.*?(FATAL|PANIC|LOG): +/, '').trim();

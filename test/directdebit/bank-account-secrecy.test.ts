@@ -127,7 +127,7 @@ test('no row of the database holds an account number, or a bare hash of one', as
 });
 
 test('the simulated bank’s ledger, the gateway’s other files and PostgreSQL’s hold none', async () => {
-  expect((await gateway.ledger()).length).toBeGreaterThan(10);
+  await expect.poll(async () => (await gateway.ledger()).length).toBeGreaterThan(10);
   expect(await inGatewayFiles(dirname(gateway.ledgerPath), WANTED)).toEqual([]);
   if (files === undefined) return;
   expect(await files.inWriteAheadLog(WANTED)).toEqual([]);
