@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Database, type DatabaseOptions, type Statement } from '../../src/postgres/database.js';
 import { HISTORY_PAGES, HISTORY_PAGES_ANYWHERE } from '../../src/transactions/history-page.js';
 import { customerPage } from '../../src/vault/customer-page.js';
-import { Customers, type VaultAccess } from '../../src/vault/customers.js';
-import { explaining, type PlanNode } from '../../testkit/explained.js';
+import { type CustomerSearch, Customers, type VaultAccess } from '../../src/vault/customers.js';
+import { explaining, nodesOf, type PlanNode } from '../../testkit/explained.js';
 import { addCast, type TestDatabase, testDatabase } from '../../testkit/gateway.js';
 import { PROJECT_ROOT } from '../../testkit/project.js';
 import { fillTables } from './filled-tables.js';
@@ -203,25 +203,49 @@ describe.each([
     expect(reads, JSON.stringify(planned, null, 2)).toEqual([]);
   });
 
+  async function explainedPage(
+    database: Database,
+    search: Pick<CustomerSearch, 'reference' | 'limit'>,
+  ): Promise<PlanNode> {
+    const explained: PlanNode[] = [];
+    const connections = { of: () => explaining(database, explained) };
+    const customers = new Customers(
+      { leases: database, vault: connections, searches: connections },
+      async () => 0,
+    );
+    await customers.search({ organisationId: 1, merchantId: 1 } as VaultAccess, {
+      ordering: 'name',
+      offset: 0,
+      ...search,
+    });
+    // What comes before the page only looks for how it is found best.
+    return explained.at(-1) as PlanNode;
+  }
+
   test('a whole reference among many that begin alike → reads as little as a search for its end', async () => {
     const database = new Database(own.url, { maxConnections: 1 });
     const blocksRead = async (reference: string) => {
-      const explained: PlanNode[] = [];
-      const connections = { of: () => explaining(database, explained) };
-      const customers = new Customers(
-        { leases: database, vault: connections, searches: connections },
-        async () => 0,
-      );
-      const search = { ordering: 'name', reference, limit: 100, offset: 0 } as const;
-      await customers.search({ organisationId: 1, merchantId: 1 } as VaultAccess, search);
-      // The page; what comes before it only looks for how it is found best.
-      const page = explained.at(-1) as PlanNode;
+      const page = await explainedPage(database, { reference, limit: 100 });
       return page['Shared Hit Blocks'] + page['Shared Read Blocks'];
     };
     try {
       // A session that is new reads some of the catalogue as well.
       await blocksRead('012345');
       expect(await blocksRead('customer-00012345')).toBeLessThanOrEqual(await blocksRead('012345'));
+    } finally {
+      await database.close();
+    }
+  });
+
+  // Among ten million, a page of one was looked for in the order of all names, for 1.8 s.
+  test.runIf(rows > 0)('a page of one customer → is planned as a full one, and reads one', async () => {
+    const database = new Database(own.url, { maxConnections: 1 });
+    try {
+      const found = nodesOf(await explainedPage(database, { limit: 1 })).find(
+        (node) => node['Subplan Name'] === 'CTE found',
+      );
+      // One more than asked for tells whether there is a next page.
+      expect(found).toMatchObject({ 'Plan Rows': 101, 'Actual Rows': 2 });
     } finally {
       await database.close();
     }
