@@ -237,8 +237,9 @@ describe.each([
     }
   });
 
-  // Among ten million, a page of one was looked for in the order of all names, for 1.8 s.
-  test.runIf(rows > 0)('a page of one customer → is planned as a full one, and reads one', async () => {
+  // Among ten million, a page of one was looked for in the order of all names, for 1.8 s. An empty table has no such page.
+  if (rows === 0) return;
+  test('a page of one customer → is planned as a full one, and reads one', async () => {
     const database = new Database(own.url, { maxConnections: 1 });
     try {
       const found = nodesOf(await explainedPage(database, { limit: 1 })).find(
