@@ -27,8 +27,7 @@ const SECONDS = Number(values.seconds);
 const FIRST_AUDIT = 1_000_000;
 const DAY_MS = 86_400_000;
 const OLDEST_DAYS = 2 * 365;
-/** On two cores that are both busy, a third program and its session take their share. */
-const KEPT_AT_LEAST = 0.5;
+const KEPT_AT_LEAST = 0.7;
 
 /** Those of a round are a day older than those of the next. */
 const madeDaysAgo = (round: number) => OLDEST_DAYS - round;

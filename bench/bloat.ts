@@ -26,7 +26,7 @@ const LARGER_AT_MOST = 1.2;
 const DEAD_AT_MOST = 0.2;
 /** Events wait there for their position, most of them for less than a second: what is in it is always nearly all dead, and little. */
 const QUEUE = 'event';
-const QUEUE_BYTES_AT_MOST = 64 * 1024 ** 2;
+const QUEUE_BYTES_AT_MOST = 16 * 1024 ** 2;
 
 interface Room {
   readonly rows: number;

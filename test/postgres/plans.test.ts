@@ -238,17 +238,17 @@ describe.each([
   });
 
   // Among ten million, a page of one was looked for in the order of all names, for 1.8 s. An empty table has no such page.
-  if (rows === 0) return;
-  test('a page of one customer → is planned as a full one, and reads one', async () => {
-    const database = new Database(own.url, { maxConnections: 1 });
-    try {
-      const found = nodesOf(await explainedPage(database, { limit: 1 })).find(
-        (node) => node['Subplan Name'] === 'CTE found',
-      );
-      // One more than asked for tells whether there is a next page.
-      expect(found).toMatchObject({ 'Plan Rows': 101, 'Actual Rows': 2 });
-    } finally {
-      await database.close();
-    }
-  });
+  if (rows > 0) {
+    test('a page of one customer → is planned as a full one, and reads one more than it shows', async () => {
+      const database = new Database(own.url, { maxConnections: 1 });
+      try {
+        const found = nodesOf(await explainedPage(database, { limit: 1 })).find(
+          (node) => node['Subplan Name'] === 'CTE found',
+        );
+        expect(found).toMatchObject({ 'Plan Rows': 101, 'Actual Rows': 2 });
+      } finally {
+        await database.close();
+      }
+    });
+  }
 });
