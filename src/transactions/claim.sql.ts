@@ -102,12 +102,8 @@ export const CLAIM_DIRECT: Statement = { name: 'claim-direct', text: `${INSERT_D
 /** The same, where correlation IDs are repeated: those that are taken are left out as well. */
 export const CLAIM_UNTAKEN: Statement = { name: 'claim-untaken', text: `${INSERT_UNTAKEN}${CLAIMED}` };
 
-/** The same, and the journal is told which token was opened for which audit. */
-export const CLAIM_DIRECT_WITH_TOKENS: Statement = {
-  name: 'claim-direct-with-tokens',
-  text: `
-    WITH inserted AS (
-      ${INSERT_UNTAKEN}
+/** Behind the insertion: the journal is told which token was opened for which audit. */
+const CLAIMED_WITH_TOKENS = `
       RETURNING organisation_id, audit, merchant_id, token_id, correlation_id
     ), journalled AS (${INTO_JOURNAL}
       SELECT inserted.organisation_id, inserted.merchant_id, opened.actor, 'token.opened',
@@ -115,7 +111,19 @@ export const CLAIM_DIRECT_WITH_TOKENS: Statement = {
       FROM inserted JOIN ${OPENED.rows}
         ON opened.organisation_id = inserted.organisation_id AND opened.audit = inserted.audit
     )
-    SELECT organisation_id AS "organisationId", audit FROM inserted`,
+    SELECT organisation_id AS "organisationId", audit FROM inserted`;
+
+/** Both again, where some pay with tokens. */
+export const CLAIM_DIRECT_WITH_TOKENS: Statement = {
+  name: 'claim-direct-with-tokens',
+  text: `
+    WITH inserted AS (${INSERT_DIRECT}${CLAIMED_WITH_TOKENS}`,
+};
+
+export const CLAIM_UNTAKEN_WITH_TOKENS: Statement = {
+  name: 'claim-untaken-with-tokens',
+  text: `
+    WITH inserted AS (${INSERT_UNTAKEN}${CLAIMED_WITH_TOKENS}`,
 };
 
 export const TAKEN = columns<DirectClaim>('asked', {

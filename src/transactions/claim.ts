@@ -2,7 +2,7 @@
 
 import { openPenOf } from '../journal/pen.js';
 import { Batcher } from '../postgres/batcher.js';
-import { type Database, isUniqueViolation } from '../postgres/database.js';
+import { type Database, isUniqueViolation, type Statement } from '../postgres/database.js';
 import type { ShownBankAccount } from '../values/bank-account.js';
 import type { Histogram } from '../values/histogram.js';
 import type { Audit } from '../values/ids.js';
@@ -15,6 +15,7 @@ import {
   CLAIM_TARGETED,
   CLAIM_TARGETED_BY_OPERATORS,
   CLAIM_UNTAKEN,
+  CLAIM_UNTAKEN_WITH_TOKENS,
   HOLDERS_OF_CORRELATION_IDS,
   OPENED,
   TAKEN,
@@ -81,8 +82,8 @@ export class Claims {
     const openers = claims.filter((claim) => claim.tokenId !== undefined);
     const values = [this.process.id, earliestEpoch(claims), ...ASKED.encode(claims)];
     const { rows } = await (openers.length === 0
-      ? this.#insertDirect(values)
-      : this.database.query<Key>(CLAIM_DIRECT_WITH_TOKENS, [
+      ? this.#insert(CLAIM_DIRECT, CLAIM_UNTAKEN, values)
+      : this.#insert(CLAIM_DIRECT_WITH_TOKENS, CLAIM_UNTAKEN_WITH_TOKENS, [
           ...values,
           ...OPENED.encode(this.#marked(openers)),
         ]));
@@ -91,16 +92,20 @@ export class Claims {
     return unsorted.map((claim) => won.has(key(claim)));
   }
 
-  async #insertDirect(values: readonly unknown[]): Promise<{ readonly rows: readonly Key[] }> {
-    if (performance.now() < this.#readyForRepeatsUntilMs)
-      return this.database.query<Key>(CLAIM_UNTAKEN, values);
+  /** By the statement that fails where a correlation ID is taken, unless that is to be expected. */
+  async #insert(
+    quick: Statement,
+    untaken: Statement,
+    values: readonly unknown[],
+  ): Promise<{ readonly rows: readonly Key[] }> {
+    if (performance.now() < this.#readyForRepeatsUntilMs) return this.database.query<Key>(untaken, values);
     try {
-      return await this.database.query<Key>(CLAIM_DIRECT, values);
+      return await this.database.query<Key>(quick, values);
     } catch (error) {
       // Nothing of the batch was stored.
       if (!isUniqueViolation(error, 'correlation_id_once')) throw error;
       this.#readyForRepeatsUntilMs = performance.now() + READY_FOR_REPEATS_MS;
-      return this.database.query<Key>(CLAIM_UNTAKEN, values);
+      return this.database.query<Key>(untaken, values);
     }
   }
 

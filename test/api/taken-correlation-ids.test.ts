@@ -4,6 +4,7 @@ import { type Answer, client, paymentBody } from '../../testkit/client.js';
 import { gatedAcquirer } from '../../testkit/gated-acquirer.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { ANY_BODY, bodyWith, storedRows } from '../../testkit/requests.js';
+import { vaultOf } from '../../testkit/vault-client.js';
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -67,6 +68,24 @@ describe('a correlation ID that is taken', () => {
     const paid = answers.filter(({ status }) => status === 201).map(({ body }) => body.audit);
     expect(new Set([first.audit, ...paid]).size).toBe(41);
     expect(await gateway.ledger()).toHaveLength(before + 41);
+  });
+
+  test('the same with a token, at a gateway to which nobody has repeated anything yet → likewise, and each opening of it is told once', async () => {
+    const fresh = await testGateway();
+    const { virtualPan: pan } = await vaultOf(fresh.api).newToken();
+    const { body: first } = await fresh.api.purchase({ correlationId: 'taken', pan });
+    const ids = Array.from({ length: 40 }, (_, index) => `crowd-${index}`);
+    const answers = await Promise.all(
+      [...ids, 'taken', 'crowd-7'].map((correlationId) => fresh.api.purchase({ correlationId, pan })),
+    );
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([...ids.map(() => 201), 409, 409]);
+    const audits = [first, ...answers.filter(({ status }) => status === 201).map(({ body }) => body)]
+      .map(({ audit }) => audit)
+      .toSorted((one, other) => one - other);
+    expect(await fresh.ledger()).toHaveLength(41);
+    expect(await fresh.sql(`SELECT audit FROM journal WHERE action = 'token.opened' ORDER BY audit`)).toEqual(
+      audits.map((audit) => ({ audit })),
+    );
   });
 
   test('held by a declined purchase → 409', async () => {
