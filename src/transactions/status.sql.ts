@@ -46,14 +46,12 @@ const FOR_EVENTS = `${SUBJECT}, t.decided_at AS told_at`;
 const EVENT = `${INTO_EVENTS}
     SELECT organisation_id, merchant_id, audit, version, 'transaction.' || status, told_at, user_id`;
 
-/** Followed by rows, and by `OF_THE_SAME`. A batch is mostly of few merchants. */
+/** Between the two fit rows. A batch is mostly of few merchants. */
 const TOGETHER = `
-    SELECT organisation_id, merchant_id, 0, 0, array_agg(audit), array_agg(version), 'transaction.' || status, told_at, user_id`;
+    SELECT organisation_id, merchant_id, 0, 0, array_agg(audit), array_agg(version), 'transaction.' || status, told_at, user_id FROM`;
 const OF_THE_SAME = `GROUP BY organisation_id, merchant_id, status, told_at, user_id`;
 
-/** Reads `decided`. */
-const EVENTS_OF_DECIDED = `${INTO_EVENTS_TOGETHER}${TOGETHER}
-    FROM decided ${OF_THE_SAME}`;
+const EVENTS_OF_DECIDED = `${INTO_EVENTS_TOGETHER}${TOGETHER} decided ${OF_THE_SAME}`;
 
 export const ANSWERS = columns<Recording>(
   'answer',
@@ -169,8 +167,7 @@ export const DECIDE_TARGETED = `${OPENED},
       WHERE t.organisation_id = merged.organisation_id AND t.audit = merged.audit
       RETURNING ${FOR_EVENTS}, merged.voided, merged.voider_id
     ), events AS (${EVENTS_OF_DECIDED}
-      UNION ALL ${TOGETHER}
-      FROM (
+      UNION ALL ${TOGETHER} (
         SELECT organisation_id, merchant_id, audit, version, status, told_at, voider_id AS user_id FROM applied WHERE voided) voided
       ${OF_THE_SAME}
     ), settled AS (${SETTLE_DECIDED}
