@@ -14,6 +14,7 @@ import {
   follow,
   giveSession,
   type OperatorAtConsole,
+  shown,
 } from '../../testkit/console-browser.js';
 import { DECLINED_CARD } from '../../testkit/test-cards.js';
 import { vaultOf } from '../../testkit/vault-client.js';
@@ -36,6 +37,8 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the pages of the consol
   async function go(page: Page, path: string, title: string): Promise<void> {
     await follow(page, path);
     await page.getByRole('heading', { level: 1, name: title }).waitFor();
+    // Until then it may have been the page before of which nothing was being loaded.
+    await shown(page);
   }
 
   /** A dialogue has its name a moment after it is there: nobody is told of it before. */

@@ -71,13 +71,15 @@ const COLUMNS: readonly Column<Request>[] = [
 export default function Approvals(): ReactNode {
   const [search, setSearch] = useSearchParams();
   const all = search.get('all') === 'true';
+  const isOfMode = useIsOfMode();
   const query = useQuery({
     queryKey: ['approvals', all],
+    // Before it is known which merchants are of this mode, it would seem that nothing waits.
+    enabled: isOfMode !== undefined,
     queryFn: () => get<Request[]>(`/approvals?limit=100${all ? '&all=true' : ''}`),
     // What is asked for is no transaction yet, of which the stream would tell.
     refetchInterval: AGAIN_MS,
   });
-  const isOfMode = useIsOfMode();
   const mayAct = useMay('approval approve');
   const decide: Column<Request> = {
     key: 'decide',
