@@ -2,6 +2,7 @@
 import type { Guard } from './guard.js';
 
 const CHAIN = 'test/journal/chain.test.ts';
+const VERIFICATION = 'test/journal/verification.test.ts';
 
 export const JOURNAL_GUARDS: readonly Guard[] = [
   {
@@ -100,9 +101,16 @@ export const JOURNAL_GUARDS: readonly Guard[] = [
   {
     name: 'journal: a chain that ends before a checkpoint is found',
     file: 'src/journal/verification.ts',
-    find: '    if (!knownIsThere)\n',
-    replace: '    if (!knownIsThere && this.known === undefined)\n',
+    find: 'if (this.known !== undefined && !this.#knownIsThere)',
+    replace: 'if (this.known !== undefined && this.#knownIsThere && this.#blocks === 0)',
     tests: [[CHAIN, 'cuts the end off']],
+  },
+  {
+    name: 'journal: blocks that are made while it is looked at are looked at, too',
+    file: 'src/journal/verification.ts',
+    find: '    await this.#checkBlocks(end);\n',
+    replace: '    if (end.blockBefore < 0) await this.#checkBlocks(end);\n',
+    tests: [[VERIFICATION, 'an entry that somebody put in, taken up']],
   },
   {
     name: 'journal: a process says that the chain was cut',

@@ -67,10 +67,13 @@ interface Bounds {
   readonly gaps: readonly { readonly first: number; readonly last: number }[];
 }
 
-/** From where on it is looked at. What comes before is taken as it is. */
-interface Start {
+interface ChainEnd {
   readonly blockBefore: number;
-  readonly hash?: Buffer;
+  readonly hash?: Buffer | undefined;
+}
+
+/** From where on it is looked at. What comes before is taken as it is. */
+interface Start extends ChainEnd {
   /** Blocks whose first entry comes after this one. */
   readonly blocksFromId: number;
   readonly afterId: number;
@@ -78,6 +81,7 @@ interface Start {
 
 const THE_BEGINNING: Start = { blockBefore: 0, blocksFromId: 0, afterId: 0 };
 
+const FOREIGN = 'inserted: nobody of ours wrote it';
 const BLOCKS_PAGE = 50;
 const ENTRIES_PAGE = 2_000;
 const MOST_SHOWN = 100;
@@ -88,7 +92,10 @@ export class JournalVerification {
   #earlier = 0;
   #unchained = 0;
   #problemCount = 0;
+  #knownIsThere = false;
   readonly #problems: JournalProblem[] = [];
+  /** Entries that were in no block when they were looked at. */
+  readonly #foreign = new Set<number>();
 
   constructor(
     private readonly database: Queryable,
@@ -109,8 +116,12 @@ export class JournalVerification {
   }
 
   async #runFrom(start: Start): Promise<Verification> {
-    await this.#checkBlocks(start);
+    const end = await this.#checkBlocks(start);
     await this.#checkEntries(start);
+    // Those that were made meanwhile: what they say of entries was believed.
+    await this.#checkBlocks(end);
+    if (this.known !== undefined && !this.#knownIsThere)
+      await this.#foundKnown('removed', 'the checkpoint knows it, and the chain ends before it');
     const { rows: copies } = await this.database.query<{ id: number }>(COPIED_ENTRIES, [start.afterId]);
     for (const { id } of copies) this.#found({ entry: id, problem: 'inserted: a copy of another entry' });
     return {
@@ -128,11 +139,10 @@ export class JournalVerification {
     if (this.#problems.length < MOST_SHOWN) this.#problems.push(problem);
   }
 
-  /** In the order of the chain: each must bind the one before it. */
-  async #checkBlocks({ blockBefore, hash: hashBefore }: Start): Promise<void> {
+  /** In the order of the chain: each must bind the one before it. Returns its end. */
+  async #checkBlocks({ blockBefore, hash: hashBefore }: ChainEnd): Promise<ChainEnd> {
     let last = blockBefore;
     let before = hashBefore;
-    let knownIsThere = this.known === undefined;
     for (;;) {
       const { rows } = await this.database.query<BlockRow>(BLOCKS_BY_NUMBER, [last, BLOCKS_PAGE]);
       for (const row of rows) {
@@ -148,22 +158,19 @@ export class JournalVerification {
         if (countOf(block.spans) * TAG_BYTES !== block.tags.length)
           this.#found({ block: number, problem: 'changed: it has more or fewer tags than entries' });
         if (number === this.known?.number) {
-          knownIsThere = true;
+          this.#knownIsThere = true;
           if (hash.toString('hex') !== this.known.hash)
             await this.#foundKnown('changed', 'the checkpoint knows another');
         }
         for (const id of block.foreign)
-          this.#found({ entry: id, problem: 'inserted: nobody of ours wrote it' });
+          if (!this.#foreign.has(id)) this.#found({ entry: id, problem: FOREIGN });
         this.#earlier += block.earlier.length;
         this.#blocks += 1;
         last = number;
         before = hash;
       }
-      // Blocks that are made from now on are looked at the next time.
-      if (rows.length < BLOCKS_PAGE) break;
+      if (rows.length < BLOCKS_PAGE) return { blockBefore: last, hash: before };
     }
-    if (!knownIsThere)
-      await this.#foundKnown('removed', 'the checkpoint knows it, and the chain ends before it');
   }
 
   /** Of the block that a checkpoint knows. */
@@ -242,6 +249,7 @@ export class JournalVerification {
   #checkEntry(row: EntryRow, tag: Buffer | undefined, bounds: Bounds): void {
     this.#entries += 1;
     const problem = this.#problemOf(row, tag, bounds);
+    if (problem === FOREIGN) this.#foreign.add(row.id);
     if (problem !== undefined) this.#found({ entry: row.id, problem });
     else if (tag === undefined) this.#unchained += 1;
   }
@@ -258,7 +266,7 @@ export class JournalVerification {
     if (tag !== undefined) return undefined;
     const isLate = id > chainedUpTo || gaps.some(({ first, last }) => id >= first && id <= last);
     if (id > lastId || !isLate) return 'inserted: it is in no block';
-    return mark === null && id > earlierUpTo ? 'inserted: nobody of ours wrote it' : undefined;
+    return mark === null && id > earlierUpTo ? FOREIGN : undefined;
   }
 }
 

@@ -1,6 +1,7 @@
 // The journal held against its chain: only the end of it, and while others write.
 import { beforeEach, describe, expect, test } from 'vitest';
 import { verifyEndOfJournal, verifyJournal } from '../../src/admin/journal.js';
+import { BLOCKS_BY_NUMBER, ENTRIES_AFTER } from '../../src/journal/chain.sql.js';
 import { journal } from '../../src/journal/journal.js';
 import type { Queryable, Statement } from '../../src/postgres/database.js';
 import { ChainedJournal } from './chained-journal.js';
@@ -81,4 +82,26 @@ test('held against its chain while others write, commit late and chain → nothi
   expect(found).toMatchObject({ problems: [] });
   expect([seen > 5, found.entries > 9]).toEqual([true, true]);
   expect((await verifyJournal(own.database, own.key)).problems).toEqual([]);
+});
+
+test.each([
+  ['between the blocks and the entries', ENTRIES_AFTER, 1],
+  ['after the entries', BLOCKS_BY_NUMBER, 2],
+])('an entry that somebody put in, taken up %s → found, once', async (_, { name }, time) => {
+  const chain = await own.filled(6);
+  await own.intruder.query(`INSERT INTO journal (actor, action) VALUES ('operator:test', 'clock.reset')`);
+  let times = 0;
+  const meanwhile = {
+    origin: own.database.origin,
+    transaction: own.database.transaction.bind(own.database),
+    query: async (statement: Statement, values?: readonly unknown[]) => {
+      if (statement.name === name) times += 1;
+      if (times === time) await chain.run();
+      return own.database.query(statement, values as unknown[]);
+    },
+  } as Queryable;
+  expect((await verifyJournal(meanwhile, own.key)).problems).toEqual([
+    { entry: 7, problem: 'inserted: nobody of ours wrote it' },
+  ]);
+  expect([times >= time, own.foreign]).toEqual([true, [7]]);
 });
