@@ -46,12 +46,10 @@ const FOR_EVENTS = `${SUBJECT}, t.decided_at AS told_at`;
 const EVENT = `${INTO_EVENTS}
     SELECT organisation_id, merchant_id, audit, version, 'transaction.' || status, told_at, user_id`;
 
-/** Between the two fit rows. A batch is mostly of few merchants. */
-const TOGETHER = `
-    SELECT organisation_id, merchant_id, 0, 0, array_agg(audit), array_agg(version), 'transaction.' || status, told_at, user_id FROM`;
-const OF_THE_SAME = `GROUP BY organisation_id, merchant_id, status, told_at, user_id`;
-
-const EVENTS_OF_DECIDED = `${INTO_EVENTS_TOGETHER}${TOGETHER} decided ${OF_THE_SAME}`;
+/** Reads `decided`. A batch is mostly of few merchants. */
+const EVENTS_OF_DECIDED = `${INTO_EVENTS_TOGETHER}
+    SELECT organisation_id, merchant_id, 0, 0, array_agg(audit), array_agg(version), 'transaction.' || status, told_at, user_id
+    FROM decided GROUP BY organisation_id, merchant_id, status, told_at, user_id`;
 
 export const ANSWERS = columns<Recording>(
   'answer',
@@ -166,10 +164,11 @@ export const DECIDE_TARGETED = `${OPENED},
       FROM merged
       WHERE t.organisation_id = merged.organisation_id AND t.audit = merged.audit
       RETURNING ${FOR_EVENTS}, merged.voided, merged.voider_id
-    ), events AS (${EVENTS_OF_DECIDED}
-      UNION ALL ${TOGETHER} (
-        SELECT organisation_id, merchant_id, audit, version, status, told_at, voider_id AS user_id FROM applied WHERE voided) voided
-      ${OF_THE_SAME}
+    ), events AS (${EVENT}
+      FROM (
+        SELECT organisation_id, merchant_id, audit, version, status, told_at, user_id FROM decided
+        UNION ALL
+        SELECT organisation_id, merchant_id, audit, version, status, told_at, voider_id FROM applied WHERE voided) changed
     ), settled AS (${SETTLE_DECIDED}
     ), unsettled AS (${INTO_SETTLEMENT}
       -- On the day of the void, which is a later one if the target's has closed meanwhile. What has settled nothing is left out.
