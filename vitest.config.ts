@@ -25,23 +25,22 @@ function names(list: string): readonly string[] {
   return list.trim().split(/\s+/);
 }
 
-function place({ moduleId }: TestSpecification, list: readonly string[]): number {
-  return list.findIndex((name) => moduleId.includes(`/test/${name}`));
+function inOrderOf(list: readonly string[], files: readonly TestSpecification[]): TestSpecification[] {
+  // A set has each where it was named first.
+  return [
+    ...new Set(list.flatMap((name) => files.filter(({ moduleId }) => moduleId.includes(`/test/${name}`)))),
+  ];
 }
 
 class LongOnesFirst extends BaseSequencer {
   /** The rest follows, by what vitest knows of it. */
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const isBusy = (file: TestSpecification) => place(file, BUSY) !== -1;
-    const isWaiting = (file: TestSpecification) => !isBusy(file) && place(file, WAITING) !== -1;
-    const busy = sorted.filter(isBusy).toSorted((one, other) => place(one, BUSY) - place(other, BUSY));
-    const waiting = sorted
-      .filter(isWaiting)
-      .toSorted((one, other) => place(one, WAITING) - place(other, WAITING));
+    const busy = inOrderOf(BUSY, sorted);
+    const others = sorted.filter((file) => !busy.includes(file));
+    const waiting = inOrderOf(WAITING, others);
     const inTurns = waiting.flatMap((file, index) => [...busy.slice(index, index + 1), file]);
-    const rest = sorted.filter((file) => !isBusy(file) && !isWaiting(file));
-    return [...inTurns, ...busy.slice(waiting.length), ...rest];
+    return [...inTurns, ...busy.slice(waiting.length), ...others.filter((file) => !waiting.includes(file))];
   }
 }
 

@@ -11,6 +11,16 @@ beforeEach(async () => {
   own = await ChainedJournal.open();
 });
 
+/** The database, asked in this way. */
+function askedBy(query: (statement: Statement, values?: unknown[]) => Promise<unknown>): Queryable {
+  const { database } = own;
+  return {
+    origin: database.origin,
+    transaction: database.transaction.bind(database),
+    query,
+  } as Queryable;
+}
+
 describe('only the last entries', () => {
   const last = (entries: number) => verifyEndOfJournal(own.database, own.key, entries);
 
@@ -61,23 +71,19 @@ test('held against its chain while others write, commit late and chain → nothi
   const busy = own.anotherWriter('there');
   const chain = own.chain(busy);
   let seen = 0;
-  const meanwhile = {
-    origin: own.database.origin,
-    transaction: own.database.transaction.bind(own.database),
-    query: async (statement: Statement, values?: readonly unknown[]) => {
-      const found = await own.database.query(statement, values as unknown[]);
-      seen += 1;
-      // One that is committed after one with a higher number, and both of them in a block before the next statement.
-      await busy.transaction(async (late) => {
-        await journal(late, { actor: 'operator:test', action: 'clock.advanced', detail: 'late' });
-        await journal(busy, { actor: 'operator:test', action: 'clock.advanced', detail: 'early' });
-        if (seen % 2 === 0) await chain.run();
-      });
-      await chain.run();
-      await journal(busy, { actor: 'operator:test', action: 'clock.advanced', detail: 'not taken up yet' });
-      return found;
-    },
-  } as Queryable;
+  const meanwhile = askedBy(async (statement, values) => {
+    const found = await own.database.query(statement, values);
+    seen += 1;
+    // One that is committed after one with a higher number, and both of them in a block before the next statement.
+    await busy.transaction(async (late) => {
+      await journal(late, { actor: 'operator:test', action: 'clock.advanced', detail: 'late' });
+      await journal(busy, { actor: 'operator:test', action: 'clock.advanced', detail: 'early' });
+      if (seen % 2 === 0) await chain.run();
+    });
+    await chain.run();
+    await journal(busy, { actor: 'operator:test', action: 'clock.advanced', detail: 'not taken up yet' });
+    return found;
+  });
   const found = await verifyJournal(meanwhile, own.key);
   expect(found).toMatchObject({ problems: [] });
   expect([seen > 5, found.entries > 9]).toEqual([true, true]);
@@ -91,15 +97,11 @@ test.each([
   const chain = await own.filled(6);
   await own.intruder.query(`INSERT INTO journal (actor, action) VALUES ('operator:test', 'clock.reset')`);
   let times = 0;
-  const meanwhile = {
-    origin: own.database.origin,
-    transaction: own.database.transaction.bind(own.database),
-    query: async (statement: Statement, values?: readonly unknown[]) => {
-      if (statement.name === name) times += 1;
-      if (times === time) await chain.run();
-      return own.database.query(statement, values as unknown[]);
-    },
-  } as Queryable;
+  const meanwhile = askedBy(async (statement, values) => {
+    if (statement.name === name) times += 1;
+    if (times === time) await chain.run();
+    return own.database.query(statement, values);
+  });
   expect((await verifyJournal(meanwhile, own.key)).problems).toEqual([
     { entry: 7, problem: 'inserted: nobody of ours wrote it' },
   ]);
