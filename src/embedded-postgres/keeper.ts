@@ -75,7 +75,9 @@ export class Keeper {
       try {
         this.#server = await this.parts.startAgain(this.#ending.signal);
         const seconds = Math.round((performance.now() - beganMs) / 100) / 10;
-        if (this.#server.pid !== former) told.onRunning({ attempts, seconds });
+        if (this.#server.pid === former) return;
+        if (!ended) told.onEnded();
+        told.onRunning({ attempts, seconds });
         return;
       } catch (error) {
         if (this.#ended) return;

@@ -7,6 +7,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Account, clusterPathFor, isRoot, type Owner, spawnAs } from './account.js';
 import { cannot, EmbeddedPostgresError, errorCode } from './error.js';
+import { hasLostRecovery } from './lost-recovery.js';
 
 const STOP_LIMIT_MS = 300_000;
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
@@ -208,14 +209,18 @@ export async function freePort(preferred = 0): Promise<number> {
   });
 }
 
-/** A fast shutdown: open transactions are rolled back, everything committed is on disk. Never killed. */
+/**
+ * A fast shutdown: open transactions are rolled back, everything committed is on disk. Never killed. One that waits for a recovery
+ * that nobody does would wait on; it has written nothing since the crash, and is ended at once.
+ */
 export async function stopServer(cluster: string, stopOnWindows: () => Promise<unknown>): Promise<void> {
   const found = await findPostmaster(cluster);
   if (!('pid' in found)) return;
   if (process.platform === 'win32') await stopOnWindows();
   else {
+    const isLost = found.state !== 'stopping' && (await hasLostRecovery(found.pid));
     try {
-      process.kill(found.pid, 'SIGINT');
+      process.kill(found.pid, isLost ? 'SIGQUIT' : 'SIGINT');
     } catch (error) {
       if (errorCode(error) !== 'ESRCH')
         throw cannot(`PostgreSQL (process ${found.pid}) cannot be stopped`, error);

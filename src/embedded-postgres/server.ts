@@ -17,6 +17,7 @@ import {
 } from './files.js';
 import { Keeper, type KeeperReports } from './keeper.js';
 import { withLock } from './lock.js';
+import { RecoveryWatch } from './lost-recovery.js';
 import {
   findPostmaster,
   freePort,
@@ -163,6 +164,7 @@ async function bringUp({
   let attempts = 0;
   let unreadableSince: number | undefined;
   let started: StartedServer | undefined;
+  const recovery = new RecoveryWatch();
   for (;;) {
     signal?.throwIfAborted();
     const found = await findPostmaster(place.cluster);
@@ -175,7 +177,13 @@ async function bringUp({
       return { pid: found.pid, port: found.port, startedHere: found.pid === started?.pid };
     }
     if (found.state !== 'unreadable') unreadableSince = undefined;
-    if (!('pid' in found)) {
+    if ('pid' in found) {
+      if (found.state !== 'stopping' && (await recovery.seesNone(found.pid))) {
+        say('Ending PostgreSQL, which waits for a recovery that nobody does');
+        await stopServer(place.cluster, async () => {});
+        started = undefined;
+      }
+    } else {
       const failure = await started?.failure();
       if (failure !== undefined) {
         if (!mayPass(failure) || attempts >= START_ATTEMPTS) {

@@ -4,6 +4,7 @@ import { readdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { withLock } from '../../src/embedded-postgres/lock.js';
+import { hasLostRecovery } from '../../src/embedded-postgres/lost-recovery.js';
 import { client } from '../../testkit/client.js';
 import {
   dataDirectory,
@@ -58,14 +59,44 @@ async function allHaveLogged(msg: string): Promise<void> {
   await eventually(async () => (logged(msg).every((times) => times > 0) ? true : undefined));
 }
 
-/** Servers of this data directory: not their sessions, which have another command line. */
-async function servers(): Promise<string[]> {
-  const mark = `tollgate.cluster=${join(dataDir, 'postgres')}`;
+interface Seen {
+  readonly pid: number;
+  readonly parent: number;
+  readonly commandLine: string;
+}
+
+/** Of all processes of this machine. */
+async function processes(): Promise<Seen[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const lines = await Promise.all(
-    pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
+  const read = (path: string) => readFile(`/proc/${path}`, 'utf8').catch(() => '');
+  return Promise.all(
+    pids.map(async (pid) => {
+      const parent = /^PPid:\s*(\d+)$/m.exec(await read(`${pid}/status`))?.[1];
+      return { pid: Number(pid), parent: Number(parent), commandLine: await read(`${pid}/cmdline`) };
+    }),
   );
-  return pids.filter((_, at) => lines[at]?.split('\0').includes(mark));
+}
+
+/** Servers of this data directory: not their sessions, which have another command line. */
+async function servers(): Promise<number[]> {
+  const mark = `tollgate.cluster=${join(dataDir, 'postgres')}`;
+  return (await processes())
+    .filter(({ commandLine }) => commandLine.split('\0').includes(mark))
+    .map(({ pid }) => pid);
+}
+
+/** A session dies, so that the server recovers; whoever does that finds no log, and dies; and then it is there again. */
+async function loseRecovery(): Promise<void> {
+  const server = (await postgresPid(dataDir)) as number;
+  const parts = async () => (await processes()).filter(({ parent }) => parent === server);
+  const has = async (name: string) => (await parts()).some((each) => each.commandLine.startsWith(name));
+  const log = join(dataDir, 'postgres', 'pg_wal');
+  await rename(log, `${log}.away`);
+  const [session] = (await parts()).filter((each) => each.commandLine.startsWith('postgres: tollgate'));
+  process.kill(session?.pid as number, 'SIGKILL');
+  await eventually(async () => ((await has('postgres: walwriter')) ? undefined : true));
+  await eventually(async () => ((await hasLostRecovery(server)) ? true : undefined));
+  await rename(`${log}.away`, log);
 }
 
 const ENDED = 'PostgreSQL of the data directory has ended; starting it again';
@@ -90,7 +121,7 @@ test('kill -9 of PostgreSQL → not ready and one line while it is down; then on
   await allAre('ready');
   await allPay();
   expect(await postgresPid(dataDir)).not.toBe(before);
-  if (process.platform === 'linux') expect(await servers()).toEqual([String(await postgresPid(dataDir))]);
+  if (process.platform === 'linux') expect(await servers()).toEqual([await postgresPid(dataDir)]);
   // The lines of a process may come later than its answers.
   for (const msg of [RUNS, 'database back']) await allHaveLogged(msg);
   expect([ENDED, RUNS, 'database lost', 'database back'].map(logged)).toEqual([
@@ -123,9 +154,36 @@ test('PostgreSQL cannot be started → the reason once, and it is tried again; o
   await allPay();
 });
 
+const seesProcesses = process.platform === 'linux';
+
+test.runIf(seesProcesses)(
+  'PostgreSQL misses that its recovery has died → it is ended and runs again, without anybody’s help, and nothing is lost',
+  async () => {
+    const before = await postgresPid(dataDir);
+    await loseRecovery();
+    await allAre('the database cannot be reached');
+    await eventually(async () => ((await postgresPid(dataDir)) === before ? undefined : true));
+    await allAre('ready');
+    await allPay();
+    expect(await servers()).toEqual([await postgresPid(dataDir)]);
+  },
+);
+
 test('SIGTERM while PostgreSQL is down → every gateway ends with 0, and no server is left', async () => {
   process.kill((await postgresPid(dataDir)) as number, 'SIGKILL');
   const ended = await Promise.all(gateways.map((gateway) => gateway.stop()));
   expect(ended.map(({ code }) => code)).toEqual([0, 0]);
   if (process.platform === 'linux') expect(await servers()).toEqual([]);
 });
+
+test.runIf(seesProcesses)(
+  'SIGTERM while nobody recovers PostgreSQL → the gateway ends with 0, and no server is left; the next one finds everything',
+  async () => {
+    const stopped = await startGatewayProcess({ TOLLGATE_DATA_DIR: dataDir });
+    await loseRecovery();
+    expect((await stopped.stop()).code).toBe(0);
+    expect(await servers()).toEqual([]);
+    gateways = [await startGatewayProcess({ TOLLGATE_DATA_DIR: dataDir })];
+    await allPay();
+  },
+);

@@ -1,0 +1,60 @@
+// After a crash PostgreSQL recovers in a process of its own, "startup". Should that one die as soon as it begins (the disk is full, or
+// the system has no memory left for it), PostgreSQL 18 can miss it, and says for ever that it is recovering, while nobody does.
+import { execFile } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
+
+const LOOK_EVERY_MS = 1_000;
+/** Between two processes of a server that is well there is none of both for a moment. */
+const LOST_AFTER_MS = 10_000;
+
+/** Whether a server is there, but neither recovers nor runs. Where its processes cannot be seen, it is taken to be well. */
+export async function hasLostRecovery(postmaster: number): Promise<boolean> {
+  const titles = await childrenOf(postmaster);
+  const has = (name: string) => titles.some((title) => title.startsWith(`postgres: ${name}`));
+  // The last of them is there from the end of the recovery on.
+  return has('checkpointer') && !has('startup') && !has('walwriter');
+}
+
+/** Of one server after the other, while they are waited for. */
+export class RecoveryWatch {
+  #nextLookMs = 0;
+  #lost: { readonly postmaster: number; readonly sinceMs: number } | undefined;
+
+  /** True where it has been lost for so long that it does not come back. */
+  async seesNone(postmaster: number): Promise<boolean> {
+    const nowMs = performance.now();
+    if (nowMs < this.#nextLookMs) return false;
+    this.#nextLookMs = nowMs + LOOK_EVERY_MS;
+    if (!(await hasLostRecovery(postmaster))) {
+      this.#lost = undefined;
+      return false;
+    }
+    if (this.#lost?.postmaster !== postmaster) this.#lost = { postmaster, sinceMs: nowMs };
+    return nowMs - this.#lost.sinceMs >= LOST_AFTER_MS;
+  }
+}
+
+async function childrenOf(parent: number): Promise<string[]> {
+  if (process.platform === 'win32') return [];
+  if (process.platform !== 'linux') return childrenByPs(parent);
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const titles = await Promise.all(
+    pids.map(async (pid) => {
+      // "14259 (postgres) S 14175 …": the name may have anything in it.
+      const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+      const [, , itsParent] = status.slice(status.lastIndexOf(')')).split(' ');
+      return Number(itsParent) === parent ? readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '') : '';
+    }),
+  );
+  return titles.filter((title) => title !== '');
+}
+
+async function childrenByPs(parent: number): Promise<string[]> {
+  const output = await new Promise<string>((resolve) =>
+    execFile('ps', ['-ax', '-ww', '-o', 'ppid=,command='], (error, text) => resolve(error ? '' : text)),
+  );
+  return output
+    .split('\n')
+    .map((line) => /^\s*(\d+) (.*)$/.exec(line))
+    .flatMap((match) => (match?.[2] !== undefined && Number(match[1]) === parent ? [match[2]] : []));
+}
