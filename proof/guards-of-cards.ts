@@ -175,8 +175,8 @@ export const CARD_GUARDS: readonly Guard[] = [
   {
     name: 'card destruction: not while the clocks differ',
     file: DESTRUCTION,
-    find: ' || this.#clocksApart(rows[0].nowMs)',
-    replace: '',
+    find: 'if (Math.abs(apartMs) < CLOCKS_AGREE_WITHIN_MS) {',
+    replace: 'if (Number.isFinite(apartMs)) {',
     tests: [[CLOCKS, 'nothing is destroyed, since it may be wrong']],
   },
   {

@@ -2,7 +2,7 @@
 // pages. So it is tried once a second, payments or none, and the operator is told once that the disk is full and once that it is not.
 import type { Logger } from 'pino';
 import { DatabaseUnavailable, type Queryable } from '../postgres/database.js';
-import { LITTLE_MEMORY, WRITE_TO_DISK } from './disk-watch.sql.js';
+import { WRITE_TO_DISK } from './disk-watch.sql.js';
 
 /** A statement that found no room is believed for so long, although there seems to be room elsewhere. */
 const BELIEVED_MS = 5_000;
@@ -27,10 +27,7 @@ export class DiskWatch {
 
   async look(database: Queryable): Promise<void> {
     try {
-      await database.transaction(async (connection) => {
-        await connection.query(LITTLE_MEMORY);
-        await connection.query(WRITE_TO_DISK);
-      });
+      await database.query(WRITE_TO_DISK);
     } catch (error) {
       // Its pool has told it.
       if (error instanceof DatabaseUnavailable && error.diskFull) return;

@@ -7,12 +7,19 @@ const A_WHILE_AGO = `(SELECT gateway_now() - ${A_WHILE})`;
 /** Whoever has this lock destroys cards, and nobody else does. */
 export const CARD_DESTRUCTION_LOCK = `hashtext('tollgate card destruction')`;
 
-/** Only one process at a time: the others' payments come first. And what time it is, by the database. */
+/** What time it is, by the database. */
+const DATABASE_MS = `(extract(epoch FROM gateway_now()) * 1000)::bigint AS "nowMs"`;
+
+/** Whether it is somebody's turn. Mostly it is nobody's, and that is all that is asked. */
+export const LOOK_FOR_CARD_REVIEW: Statement = {
+  name: 'look-for-card-review',
+  text: `SELECT EXISTS (SELECT FROM card_review WHERE next_at <= (SELECT gateway_now())) AS due, ${DATABASE_MS}`,
+};
+
+/** Only one process at a time: the others' payments come first. The time again, since this may be another server. */
 export const LOCK_CARD_DESTRUCTION: Statement = {
   name: 'lock-card-destruction',
-  text: `
-    SELECT pg_try_advisory_xact_lock(${CARD_DESTRUCTION_LOCK}) AS locked,
-      (extract(epoch FROM gateway_now()) * 1000)::bigint AS "nowMs"`,
+  text: `SELECT pg_try_advisory_xact_lock(${CARD_DESTRUCTION_LOCK}) AS locked, ${DATABASE_MS}`,
 };
 
 /** Merchants that were added since. */

@@ -12,6 +12,7 @@ import {
   LOCK_CARD_DESTRUCTION,
   LOOK_AT_CARDS_OF_DELETED_CUSTOMERS,
   LOOK_AT_HELD_CARDS,
+  LOOK_FOR_CARD_REVIEW,
   MEND_CARD_REVIEWS,
   NEXT_CARD_REVIEW,
   POSTPONE_CARD_REVIEW,
@@ -101,6 +102,9 @@ export class CardDestruction {
 
   /** Takes the turn of a merchant. True where it is nobody's, or another process is at it. */
   async #nothingLeft(): Promise<boolean> {
+    const { rows: looks } = await this.database.query<{ due: boolean; nowMs: number }>(LOOK_FOR_CARD_REVIEW);
+    const [look] = looks;
+    if (look === undefined || this.#clocksApart(look.nowMs) || !look.due) return true;
     let owner: CardOwner | undefined;
     try {
       return await this.database.transaction(async (connection) => {
