@@ -88,13 +88,17 @@ async function servers(): Promise<number[]> {
 /** A session dies, so that the server recovers; whoever does that finds no log, and dies; and then it is there again. */
 async function loseRecovery(): Promise<void> {
   const server = (await postgresPid(dataDir)) as number;
-  const parts = async () => (await processes()).filter(({ parent }) => parent === server);
-  const has = async (name: string) => (await parts()).some((each) => each.commandLine.startsWith(name));
+  const part = async (name: string) =>
+    (await processes()).find((each) => each.parent === server && each.commandLine.startsWith(name))?.pid;
+  const session = await eventually(() => part('postgres: tollgate'));
   const log = join(dataDir, 'postgres', 'pg_wal');
   await rename(log, `${log}.away`);
-  const [session] = (await parts()).filter((each) => each.commandLine.startsWith('postgres: tollgate'));
-  process.kill(session?.pid as number, 'SIGKILL');
-  await eventually(async () => ((await has('postgres: walwriter')) ? undefined : true));
+  try {
+    process.kill(session, 'SIGKILL');
+  } catch {
+    // One that wanted the log has died of it already, and all others with it.
+  }
+  await eventually(async () => ((await part('postgres: walwriter')) === undefined ? true : undefined));
   await eventually(async () => ((await hasLostRecovery(server)) ? true : undefined));
   await rename(`${log}.away`, log);
 }
