@@ -18,6 +18,7 @@ import { PROCESS_GUARDS } from './guards-of-processes.js';
 import { RECORD_GUARDS } from './guards-of-records.js';
 import { ROLE_GUARDS } from './guards-of-roles.js';
 import { ROUTE_GUARDS } from './guards-of-routes.js';
+import { SEARCH_GUARDS } from './guards-of-searches.js';
 import { SETTLEMENT_GUARDS } from './guards-of-settlement.js';
 import { JOURNAL_GUARDS } from './guards-of-the-journal.js';
 import { SCHEMA_GUARDS } from './guards-of-the-schema.js';
@@ -48,6 +49,7 @@ export const GUARDS: readonly Guard[] = [
   ...MODE_GUARDS,
   ...FAILOVER_GUARDS,
   ...EVENT_GUARDS,
+  ...SEARCH_GUARDS,
   ...SETTLEMENT_GUARDS,
   ...ACQUIRER_GUARDS,
   ...ROUTE_GUARDS,

@@ -13,6 +13,7 @@ import {
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { refused } from '../api/problems.js';
+import type { Moment } from '../transactions/search-fence.js';
 import type { CertificatePair } from './certificate.js';
 import { beginInTurns } from './handshakes.js';
 import { isHandshaking, serverOptions } from './tls.js';
@@ -30,7 +31,7 @@ const LINGER_MS = 1_000;
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly epoch: number;
+  readonly received: Moment;
 }
 
 /** What Node says of a connection, or what we have against a request. */
@@ -52,21 +53,21 @@ export interface Handlers {
   readonly handle: RequestListener;
   /** Asked once for each refusal, when it is its turn. */
   readonly refuse: (unreadable: Unreadable, socket: Socket) => Refusal;
-  /** Asked at each request for what `epochBefore` tells later. */
-  readonly epoch: () => number;
+  /** Asked at each request for what `receivedAfter` tells later. */
+  readonly now: () => Moment;
   /** A handshake has failed. Its connection is closed. */
   readonly handshakeFailed?: (error: ConnectionError, socket: Socket) => void;
 }
 
-/** Of requests that had to wait: the epoch of the one before them when they were read. */
-const epochs = new WeakMap<IncomingMessage, number>();
+/** Of requests that had to wait: when the one before them was received. */
+const moments = new WeakMap<IncomingMessage, Moment>();
 
 /**
- * A request that stood behind another may have been received as early as in this epoch. How long it was on its way from
+ * A request that stood behind another may have been received as early as this. How long it was on its way from
  * the socket cannot be told: a connection on which much was sent ahead is not read until there is room.
  */
-export function epochBefore(request: IncomingMessage): number | undefined {
-  return epochs.get(request);
+export function receivedAfter(request: IncomingMessage): Moment | undefined {
+  return moments.get(request);
 }
 
 /**
@@ -124,7 +125,7 @@ class Line {
   #unread: IncomingMessage | undefined;
   #held = false;
   /** From when the connection was not read, until it is certain that everything sent meanwhile has been read. */
-  #epochWhenStopped: number | undefined;
+  #stopped: Moment | undefined;
   /** Nothing more is begun. What is to be said at the end, if anything is. */
   #ending: { readonly unreadable: Unreadable | undefined } | undefined;
 
@@ -135,7 +136,7 @@ class Line {
     private readonly requestTimeoutMs: number,
   ) {
     socket.on('pause', () => {
-      this.#epochWhenStopped ??= handlers.epoch();
+      this.#stopped ??= handlers.now();
     });
     // What Node calls after the last answer. To close a connection on which something is unread resets it, and the
     // client may never see the answer.
@@ -149,9 +150,9 @@ class Line {
   receive(request: IncomingMessage, response: ServerResponse): void {
     if (this.#ending !== undefined) return;
     this.#received += 1;
-    const before = this.#epochWhenStopped ?? this.#current?.epoch;
-    if (before !== undefined) epochs.set(request, before);
-    const exchange = { request, response, epoch: this.#epochWhenStopped ?? this.handlers.epoch() };
+    const before = this.#stopped ?? this.#current?.received;
+    if (before !== undefined) moments.set(request, before);
+    const exchange = { request, response, received: this.#stopped ?? this.handlers.now() };
     if (this.#current === undefined) {
       this.#begin(exchange);
       return;
@@ -231,13 +232,13 @@ class Line {
   #rest(): void {
     this.#current = undefined;
     if (this.#ending !== undefined) this.#finish();
-    else if (this.#epochWhenStopped !== undefined) void setImmediate(() => this.#catchUp(this.#received));
+    else if (this.#stopped !== undefined) void setImmediate(() => this.#catchUp(this.#received));
   }
 
   /** A connection that is read, and brings nothing for a whole turn of the event loop, has nothing left from before. */
   #catchUp(received: number): void {
     setImmediate(() => {
-      if (this.#received === received && !this.socket.isPaused()) this.#epochWhenStopped = undefined;
+      if (this.#received === received && !this.socket.isPaused()) this.#stopped = undefined;
     });
   }
 

@@ -11,8 +11,8 @@ import type { Caller } from '../merchants/callers.js';
 import type { InFlightRequest, SearchFence } from '../transactions/search-fence.js';
 import { type AnswerServices, JSON_TYPE, send } from './answers.js';
 import { type AuthenticationServices, knownCaller, provenCaller, refusedLogIn } from './authentication.js';
-import { epochBefore } from './one-at-a-time.js';
-import { epochWhenReceived } from './turns.js';
+import { receivedAfter } from './one-at-a-time.js';
+import { whenReceived } from './turns.js';
 
 export interface RouteServices extends OperationServices, AuthenticationServices, AnswerServices {}
 
@@ -100,8 +100,8 @@ function arrive(
   reply: FastifyReply,
 ): InFlightRequest | undefined {
   if (context.correlationId === undefined) return undefined;
-  const epoch = epochBefore(raw) ?? epochWhenReceived(raw);
-  const inFlight = searchFence.arrive(context.correlationId, epoch, context.trace);
+  const received = receivedAfter(raw) ?? whenReceived(raw);
+  const inFlight = searchFence.arrive(context.correlationId, received, context.trace);
   reply.raw.once('close', () => {
     if (!inFlight.begun) searchFence.leave(inFlight);
   });

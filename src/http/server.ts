@@ -52,7 +52,7 @@ function noSchemas(): never {
 
 export function buildServer(services: ServerServices): HttpServer {
   const connections = new Connections(services.maxConnections, services.log);
-  const turns = new Turns(() => services.searchFence.epoch);
+  const turns = new Turns(() => services.searchFence.now);
   const shedding = new Shedding(services.log);
   const failedHandshakes = new FailedHandshakes(services.log);
   /** Several where the name to listen on has several addresses. */
@@ -77,7 +77,7 @@ export function buildServer(services: ServerServices): HttpServer {
         {
           handle: door(handle, { ...services, connections, turns, shedding }),
           refuse: refusing(services.requestLog, ADDRESSES, services.clientAddresses, services.requests),
-          epoch: () => services.searchFence.epoch,
+          now: () => services.searchFence.now,
           handshakeFailed: (error, socket) => failedHandshakes.note(error, socket),
         },
         certificate,

@@ -2,6 +2,7 @@
 // before anything else is known of a request.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Tenant } from '../transactions/room.js';
+import type { Moment } from '../transactions/search-fence.js';
 import { TenantLines } from './tenant-lines.js';
 
 /** Requests are begun for so long in each turn of the event loop; then it is the turn of what was begun before. */
@@ -18,18 +19,18 @@ const CROWD_LASTS_MS = 10;
 const BYTES_OF_A_TURN = 8_192;
 
 interface Held {
-  readonly request: WithEpoch;
+  readonly request: WithMoment;
   readonly response: ServerResponse;
   readonly begin: RequestListener;
-  readonly epoch: number;
+  readonly received: Moment;
 }
 
-const EPOCH = Symbol('epoch in which it was received');
-type WithEpoch = IncomingMessage & { [EPOCH]?: number };
+const RECEIVED = Symbol('when it was received');
+type WithMoment = IncomingMessage & { [RECEIVED]?: Moment };
 
-/** Of a request that was held: the epoch in which it was received. */
-export function epochWhenReceived(request: WithEpoch): number | undefined {
-  return request[EPOCH];
+/** Of a request that was held. */
+export function whenReceived(request: WithMoment): Moment | undefined {
+  return request[RECEIVED];
 }
 
 export class Turns {
@@ -44,8 +45,8 @@ export class Turns {
   };
   readonly #beginNext = () => this.#begin();
 
-  /** `epoch` is asked when a request is held, for what `epochWhenReceived` tells later. */
-  constructor(private readonly epoch: () => number) {}
+  /** `now` is asked when a request is held, for what `whenReceived` tells later. */
+  constructor(private readonly now: () => Moment) {}
 
   /** Begins a request: at once if there is time, otherwise when it is its tenant's turn. */
   take(tenant: Tenant, request: IncomingMessage, response: ServerResponse, begin: RequestListener): void {
@@ -53,7 +54,7 @@ export class Turns {
       begin(request, response);
       return;
     }
-    this.#held.add(tenant, { request, response, begin, epoch: this.epoch() });
+    this.#held.add(tenant, { request, response, begin, received: this.now() });
     if (this.#due === 0) this.#plan();
   }
 
@@ -91,10 +92,10 @@ export class Turns {
 
   #beginFirst(): void {
     for (let held = this.#held.next(); held !== undefined; held = this.#held.next()) {
-      const { request, response, begin, epoch } = held;
+      const { request, response, begin, received } = held;
       // Its client has hung up.
       if (response.destroyed) continue;
-      request[EPOCH] = epoch;
+      request[RECEIVED] = received;
       begin(request, response);
       return;
     }

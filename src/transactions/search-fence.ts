@@ -9,12 +9,20 @@ import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Trace } from '../values/trace.js';
 import { FENCED, FORGET_FENCES, RAISE_FENCES } from './search-fence.sql.js';
 
+/** When something was received, as far as searches are concerned. */
+export interface Moment {
+  /** The search of every fence up to this number had been answered. */
+  readonly epoch: number;
+  /** So many searches of this process had been answered: there is none. */
+  readonly toldAbsent: number;
+}
+
 /** A request that creates a transaction, from its receipt until it is answered. */
 export interface InFlightRequest {
   readonly correlationId: string;
   /** The search of every fence up to this number had been answered when the request was received. */
   readonly epoch: number;
-  /** It stood behind another on its connection: received, and unseen by the searches of its own process. */
+  /** It was held back, and a search of its own process that could not see it has been answered meanwhile: there is none. */
   readonly unseen: boolean;
   /** As soon as the caller is known, and the body. */
   organisationId?: OrganisationId;
@@ -78,7 +86,7 @@ export interface SearchFenceParts {
 }
 
 export class SearchFence {
-  #epoch: number;
+  #now: Moment;
   #answered = 0;
   #connections = 0;
   #forgetAtMs = performance.now() + FORGET_EVERY_MS;
@@ -90,13 +98,13 @@ export class SearchFence {
   readonly #watches = new Set<{ readonly correlationId: string; arrived: boolean }>();
 
   constructor(private readonly parts: SearchFenceParts) {
-    this.#epoch = parts.forgotten;
+    this.#now = { epoch: parts.forgotten, toldAbsent: 0 };
     this.#raising = new Batcher((keys) => this.#raise(keys), { ...BATCHES, database: parts.database });
   }
 
   /** Every search up to here is answered: its fence does not concern what is received from now on. */
-  get epoch(): number {
-    return this.#epoch;
+  get now(): Moment {
+    return this.#now;
   }
 
   /** A connection was accepted. */
@@ -104,12 +112,12 @@ export class SearchFence {
     this.#connections += 1;
   }
 
-  /** A request that creates a transaction is received just now, or was received in an earlier epoch. */
-  arrive(correlationId: string, earlierEpoch?: number, trace?: Trace): InFlightRequest {
+  /** A request that creates a transaction is received just now, or was received earlier and held back. */
+  arrive(correlationId: string, received = this.#now, trace?: Trace): InFlightRequest {
     const request = {
       correlationId,
-      epoch: earlierEpoch ?? this.#epoch,
-      unseen: earlierEpoch !== undefined,
+      epoch: received.epoch,
+      unseen: received.toldAbsent !== this.#now.toldAbsent,
       begun: false,
       turnedAway: false,
       trace,
@@ -139,7 +147,7 @@ export class SearchFence {
   }
 
   get epochs(): OwnEpochs {
-    return { answered: this.#answered, current: this.#epoch };
+    return { answered: this.#answered, current: this.#now.epoch };
   }
 
   /** After each heartbeat. */
@@ -149,7 +157,7 @@ export class SearchFence {
       this.#answered = Math.max(this.#answered, newest);
     });
     void this.#everythingRead().then(() => {
-      this.#epoch = Math.max(this.#epoch, answeredByAll, forgotten);
+      this.#now = { ...this.#now, epoch: Math.max(this.#now.epoch, answeredByAll, forgotten) };
     });
   }
 
@@ -184,6 +192,8 @@ export class SearchFence {
         if (watch.arrived) continue;
         // The others may presume this process dead, and no longer wait for its answers.
         if (!this.parts.process.alive) throw fault('not_processed');
+        // What is being held back has not arrived here, and does not pass our fence from now on.
+        this.#now = { ...this.#now, toldAbsent: this.#now.toldAbsent + 1 };
         return undefined;
       }
     } finally {

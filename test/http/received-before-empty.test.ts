@@ -181,6 +181,24 @@ test('a request that was sent ahead, behind the search for it → not processed'
   expect(await rowsOf('ahead')).toEqual([]);
 });
 
+test('a request that was searched for before it was sent, and stands behind another → processed', async () => {
+  expect((await one.api.search('searched-for-before')).body).toEqual(NOTHING);
+  const { socket, closed } = await connect(one);
+  const lookUp = requestText(one, 'GET /v1/transactions/1', { Connection: 'keep-alive' });
+  socket.write(lookUp + purchaseText(one, 'searched-for-before'));
+  expect(statusesOf(await closed).at(-1)).toBe(201);
+});
+
+test('a request that was searched for before it was sent, and waits for its turn → processed', async () => {
+  expect((await one.api.search('before-its-turn')).body).toEqual(NOTHING);
+  const [searching, paying] = [await connect(one), await connect(one)];
+  // Behind a new connection turns are short: both are read in the same one, and only the first is begun in it.
+  searching.socket.write(searchText(one, 'before-its-turn'));
+  paying.socket.write(purchaseText(one, 'before-its-turn'));
+  expect(statusesOf(await paying.closed)).toEqual([201]);
+  searching.socket.destroy();
+});
+
 for (const where of ['the same', 'another']) {
   test(`a request that waits for the one before it, searched for in ${where} process → empty, and it is not processed`, async () => {
     const acquirer = gatedAcquirer();

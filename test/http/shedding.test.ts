@@ -51,7 +51,7 @@ async function pass(ms: number): Promise<void> {
 }
 
 test('shed while many that were accepted wait for their turn → answered before they are begun', () => {
-  const turns = new Turns(() => 0);
+  const turns = new Turns(() => ({ epoch: 0, toldAbsent: 0 }));
   const { answered, take } = shed();
   const begun: string[] = [];
   for (const label of ['a1', 'a2', 'a3']) {

@@ -2,7 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { epochWhenReceived, Turns } from '../../src/http/turns.js';
+import { Turns, whenReceived } from '../../src/http/turns.js';
+
+const LONG_AGO = { epoch: 0, toldAbsent: 0 };
 
 /** Longer than requests are begun for in one turn of the event loop. */
 function work() {
@@ -33,7 +35,7 @@ async function allBegun(begun: readonly string[], count: number): Promise<void> 
 }
 
 test('one tenant with many, another that comes later with one → the one is begun next', async () => {
-  const { begun, take } = takenBy(new Turns(() => 0));
+  const { begun, take } = takenBy(new Turns(() => LONG_AGO));
   for (const label of ['a1', 'a2', 'a3', 'a4']) take(1, label);
   take(2, 'b1');
   // There was time for the first.
@@ -43,7 +45,7 @@ test('one tenant with many, another that comes later with one → the one is beg
 });
 
 test('a large body → counts as several turns', async () => {
-  const { begun, take } = takenBy(new Turns(() => 0));
+  const { begun, take } = takenBy(new Turns(() => LONG_AGO));
   for (const label of ['a1', 'a2', 'a3']) take(1, label, fakeExchange(20_000));
   for (const label of ['b1', 'b2', 'b3', 'b4']) take(2, label);
   await allBegun(begun, 7);
@@ -51,7 +53,7 @@ test('a large body → counts as several turns', async () => {
 });
 
 test('one whose client has hung up meanwhile → is not begun', async () => {
-  const { begun, take } = takenBy(new Turns(() => 0));
+  const { begun, take } = takenBy(new Turns(() => LONG_AGO));
   take(1, 'a1');
   take(1, 'a2').response.destroyed = true;
   take(1, 'a3');
@@ -60,13 +62,13 @@ test('one whose client has hung up meanwhile → is not begun', async () => {
   expect(begun).toEqual(['a1', 'a3']);
 });
 
-test('one that was held → carries the epoch in which it was received', async () => {
-  let epoch = 1;
-  const { begun, take } = takenBy(new Turns(() => epoch));
+test('one that was held → tells when it was received', async () => {
+  let now = { epoch: 1, toldAbsent: 5 };
+  const { begun, take } = takenBy(new Turns(() => now));
   const first = take(1, 'a1');
   const held = take(1, 'a2');
-  epoch = 2;
+  now = { epoch: 2, toldAbsent: 6 };
   await allBegun(begun, 2);
-  expect(epochWhenReceived(first.request)).toBeUndefined();
-  expect(epochWhenReceived(held.request)).toBe(1);
+  expect(whenReceived(first.request)).toBeUndefined();
+  expect(whenReceived(held.request)).toEqual({ epoch: 1, toldAbsent: 5 });
 });
