@@ -51,9 +51,10 @@ export function requestLines(gateway: TestGateway): Json[] {
 export function withoutChance(text: string): string {
   return text
     .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'UUID')
-    .replaceAll(/"(time|duration_ms)":("[0-9TZ:.-]+"|[0-9.]+)/g, '"$1":0')
-    .replaceAll(/\b(atMs|createdAtMs)("?: ?)[0-9.]+/g, '$1$2-')
-    .replaceAll(/\b(authorisation_?[cC]ode)("?: ?)(['"])[0-9]+\3/g, '$1$2$3$3');
+    .replaceAll(/"time":("[0-9TZ:.-]+"|[0-9.]+)/g, '"time":0')
+    .replaceAll(/\b(\w+(?:Ms|_ms))("?: ?)[0-9.]+/g, '$1$2-')
+    .replaceAll(/\b((?:pre)?authorisation_?[cC]ode)("?: ?)(['"])[0-9]+\3/g, '$1$2$3$3')
+    .replaceAll(/(127\.0\.0\.1|localhost):[0-9]+/g, '$1');
 }
 
 /** Expects of a request that it is refused with exactly these errors, and that nothing of it is stored. */
