@@ -52,8 +52,8 @@ export function withoutChance(text: string): string {
   return text
     .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'UUID')
     .replaceAll(/"time":("[0-9TZ:.-]+"|[0-9.]+)/g, '"time":0')
-    .replaceAll(/\b(\w+(?:Ms|_ms))("?: ?)[0-9.]+/g, '$1$2-')
-    .replaceAll(/\b((?:pre)?authorisation_?[cC]ode)("?: ?)(['"])[0-9]+\3/g, '$1$2$3$3')
+    .replaceAll(/\b(\w+(?:Ms|_ms)|port)("?: ?)[0-9.]+/g, '$1$2-')
+    .replaceAll(/\b((?:pre)?authorisation_?[cC]ode)("?: ?)(['"])[0-9A-Z]+\3/g, '$1$2$3$3')
     .replaceAll(/(127\.0\.0\.1|localhost):[0-9]+/g, '$1');
 }
 
