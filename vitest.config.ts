@@ -7,7 +7,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 // processors busy and those that mostly wait are begun in turns. One kind after the other, there was too much to do for three minutes
 // and then too little.
 const BUSY = names(`
-  console/browser-pages proof/client-proof docs/documented-commands console/browser-money console/browser-sign-in proof/backup-proof
+  console/browser-pages proof/client-proof console/browser-money console/browser-sign-in proof/backup-proof
   proof/crash console/browser reference/browser console/hostile-routes console/password-sign-in directdebit/killed processes/workers
   processes/backup processes/data-directory directdebit/large-files proof/ api/isolation processes/crash-points embedded-postgres/
   directdebit/directdebit-crash-points transactions/failing-links transactions/races vault/secrecy processes/settings cli/commands`);

@@ -80,7 +80,7 @@ test('what cannot be run here says so to the reader, and is the list above', () 
 /** The shell of a reader: `npx` and `npm` without the network, and gateways that end with it. */
 const SHELL = `
 npx() { [ "$1" = tollgate ] || return 1; shift; if [ "$1" = serve ]; then serving; else node "$TOLLGATE" "$@"; fi; }
-# What \`npm ci\` installs is there, and \`npm test\` is what runs this.
+# What \`npm ci\` installs is there, and \`npm test\` is run by itself.
 npm() { case "$1" in ci|test) ;; start) serving ;; *) return 1 ;; esac; }
 stop() { [ -z "\${gateway-}" ] || { kill "$gateway"; wait "$gateway" || true; }; gateway=; }
 serving() {
