@@ -180,6 +180,20 @@ export const CARD_GUARDS: readonly Guard[] = [
     tests: [[CLOCKS, 'nothing is destroyed, since it may be wrong']],
   },
   {
+    name: 'card destruction: not when the clocks differ by the time of the turn',
+    file: DESTRUCTION,
+    find: ' || this.#clocksApart(rows[0].nowMs)',
+    replace: '',
+    tests: [[CLOCKS, 'another one by the time of the turn']],
+  },
+  {
+    name: 'card destruction: clocks that differ are told of, though nothing is due',
+    file: DESTRUCTION,
+    find: 'look === undefined || this.#clocksApart(look.nowMs) || !look.due',
+    replace: '!look?.due',
+    tests: [[CLOCKS, 'though no card is due']],
+  },
+  {
     name: 'card destruction: not after the clock has jumped',
     file: DESTRUCTION,
     find: 'if (this.#jumped(begunMs)) return;\n',

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, vi } from 'vitest';
 import { Database } from '../src/postgres/database.js';
-import { CardDestruction } from '../src/transactions/card-destruction.js';
+import { CardDestruction, type CardDestructionEvents } from '../src/transactions/card-destruction.js';
 import { CARD_DESTRUCTION_LOCK } from '../src/transactions/card-destruction.sql.js';
 import type { Clock } from '../src/transactions/clock.js';
 import type { Answer } from './client.js';
@@ -29,7 +29,11 @@ export async function reviewed(gateway: OnDatabase): Promise<void> {
 }
 
 /** Of which a test expects that it fails nowhere. The clock is that of the gateway, unless it is to be another. */
-export function destructionOn(database: Database, aheadMs = 0): CardDestruction {
+export function destructionOn(
+  database: Database,
+  aheadMs = 0,
+  events: Partial<CardDestructionEvents> = {},
+): CardDestruction {
   return new CardDestruction(database, { now: () => Date.now() + aheadMs } as Clock, {
     onFailed: (_, error) => {
       throw error;
@@ -37,6 +41,7 @@ export function destructionOn(database: Database, aheadMs = 0): CardDestruction 
     onBehind: () => {},
     onClocksApart: () => {},
     onClockJumped: () => {},
+    ...events,
   });
 }
 

@@ -11,6 +11,7 @@ import {
 import { addCast, testDatabase, testGateway } from '../../testkit/gateway.js';
 
 const DAY_MS = 86_400_000;
+const CARD_REVIEWS_DUE = 'SELECT FROM card_review WHERE next_at <= gateway_now()';
 
 test('card of a preauthorisation → there until ten minutes after its end, for what a slow clock still allowed', async () => {
   const gateway = await testGateway();
@@ -55,6 +56,65 @@ test('the database’s clock is days ahead of the gateway’s → nothing is des
     await destructionOn(database).run();
     expect(await left()).toEqual([]);
   } finally {
+    await database.close();
+    await own.drop();
+  }
+});
+
+test('the database’s clock is another one by the time of the turn, as after a failover → nothing is destroyed', async () => {
+  const own = await testDatabase();
+  const database = new Database(own.url, { maxConnections: 1 });
+  const sql = async (text: string, values: unknown[] = []) =>
+    (await database.query({ name: '', text }, values)).rows;
+  try {
+    await addCast(own.url);
+    await sql(OLD_PURCHASES, [1, 1, 1, '100 days', null]);
+    await destructionOn(database).run();
+    await sql(`UPDATE card_review SET next_at = '-infinity'`);
+    const transaction = database.transaction.bind(database);
+    const turn = vi.spyOn(database, 'transaction').mockImplementation(async (work) => {
+      await sql('UPDATE gateway SET advanced_ms = $1', [30 * DAY_MS]);
+      return transaction(work);
+    });
+    await destructionOn(database).run();
+    expect(turn).toHaveBeenCalledOnce();
+    expect(await sql('SELECT FROM transaction WHERE payment_details_sealed IS NOT NULL')).toHaveLength(1);
+    turn.mockRestore();
+    // By that clock the card had ended.
+    await destructionOn(database, 30 * DAY_MS).run();
+    expect(await sql('SELECT FROM transaction WHERE payment_details_sealed IS NOT NULL')).toEqual([]);
+  } finally {
+    await database.close();
+    await own.drop();
+  }
+});
+
+test('clocks that differ for a minute → the operator is told, though no card is due, and again after an hour', async () => {
+  const own = await testDatabase();
+  const database = new Database(own.url, { maxConnections: 1 });
+  const [wallMs, steadyMs] = [Date.now, performance.now.bind(performance)];
+  const told: number[] = [];
+  try {
+    await addCast(own.url);
+    await destructionOn(database).run();
+    expect((await database.query({ name: '', text: CARD_REVIEWS_DUE })).rows).toEqual([]);
+    const destruction = destructionOn(database, -2 * DAY_MS, {
+      onClocksApart: (seconds) => told.push(Math.round(seconds / 86_400)),
+    });
+    for (const [minutes, times] of [
+      [0, 0],
+      [0.9, 0],
+      [1.1, 1],
+      [60, 1],
+      [61.2, 2],
+    ] as const) {
+      vi.spyOn(Date, 'now').mockImplementation(() => wallMs() + minutes * 60_000);
+      vi.spyOn(performance, 'now').mockImplementation(() => steadyMs() + minutes * 60_000);
+      await destruction.run();
+      expect([minutes, told]).toEqual([minutes, Array(times).fill(2)]);
+    }
+  } finally {
+    vi.restoreAllMocks();
     await database.close();
     await own.drop();
   }
