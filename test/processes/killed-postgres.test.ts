@@ -183,6 +183,8 @@ test('SIGTERM while PostgreSQL is down → every gateway ends with 0, and no ser
 test.runIf(seesProcesses)(
   'SIGTERM while nobody recovers PostgreSQL → the gateway ends with 0, and no server is left; the next one finds everything',
   async () => {
+    // By itself: any other would start it again.
+    await Promise.all(gateways.map((gateway) => gateway.stop()));
     const stopped = await startGatewayProcess({ TOLLGATE_DATA_DIR: dataDir });
     await loseRecovery();
     expect((await stopped.stop()).code).toBe(0);
