@@ -22,6 +22,8 @@ const SETTINGS = {
   wal_keep_size: '512MB',
   log_min_messages: 'log',
   log_checkpoints: 'off',
+  // In files of the server, and not in memory of the machine: there, what a killed server has left would stay for good.
+  dynamic_shared_memory_type: 'mmap',
   // A dead peer is noticed soon.
   wal_receiver_timeout: '3s',
   wal_retrieve_retry_interval: '200ms',
@@ -46,6 +48,7 @@ export class PairedServer {
 
   async start(): Promise<void> {
     await giveCluster(this.directory, this.#account);
+    await this.leaveNothingBehind();
     await rm(join(this.directory, 'postmaster.pid'), { force: true });
     const flags = Object.entries({ ...SETTINGS, port: this.port }).flatMap(([name, value]) => [
       '-c',
@@ -96,6 +99,13 @@ export class PairedServer {
     if (signal === 'SIGKILL') this.signal('SIGKILL');
     else child.kill(signal);
     await ended;
+  }
+
+  /** Of a server that was killed: a piece of memory by which others see that it runs. The system has room for few of them. */
+  async leaveNothingBehind(): Promise<void> {
+    const lines = await readFile(join(this.directory, 'postmaster.pid'), 'utf8').catch(() => '');
+    const id = /^ *\d+ +(\d+)$/m.exec(lines)?.[1];
+    if (id !== undefined) await promisify(execFile)('ipcrm', ['-m', id]).catch(() => {});
   }
 
   /** In a session of its own. */
@@ -163,6 +173,7 @@ export class Pair {
   /** A standby made anew from the primary. Whatever it was before is gone. */
   async rejoin(): Promise<void> {
     await this.standby.end('SIGKILL');
+    await this.standby.leaveNothingBehind();
     await rm(this.standby.directory, { recursive: true, force: true, maxRetries: 5 });
     await this.#copy(this.primary.directory, this.standby.directory);
     await this.follow();
@@ -191,6 +202,7 @@ export class Pair {
     for (const server of [this.standby, this.primary]) {
       server.signal('SIGCONT');
       await server.end('SIGKILL');
+      await server.leaveNothingBehind();
     }
   }
 
