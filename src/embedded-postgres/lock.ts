@@ -1,9 +1,9 @@
 // Lets one process at a time prepare and start the embedded PostgreSQL of a data directory.
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { link, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cannot, EmbeddedPostgresError, errorCode } from './error.js';
+import { ps } from './ps.js';
 
 const WAIT_LIMIT_MS = 300_000;
 const HALF_WRITTEN_LIMIT_MS = 3_000;
@@ -92,9 +92,5 @@ async function startOf(pid: number): Promise<string | undefined> {
       return errorCode(error) === 'EPERM' ? 'alive' : undefined;
     }
   }
-  return new Promise((resolve) =>
-    execFile('ps', ['-o', 'lstart=', '-p', String(pid)], (error, output) =>
-      resolve(error ? undefined : output.trim().replaceAll(' ', '_')),
-    ),
-  );
+  return (await ps(['-o', 'lstart=', '-p', String(pid)])).replaceAll(' ', '_') || undefined;
 }

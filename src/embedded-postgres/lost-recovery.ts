@@ -1,7 +1,7 @@
 // After a crash PostgreSQL recovers in a process of its own, "startup". Should that one die as soon as it begins (the disk is full, or
 // the system has no memory left for it), PostgreSQL 18 can miss it, and says for ever that it is recovering, while nobody does.
-import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
+import { ps } from './ps.js';
 
 const LOOK_EVERY_MS = 1_000;
 /** Between two processes of a server that is well there is none of both for a moment. */
@@ -50,10 +50,7 @@ async function childrenOf(parent: number): Promise<string[]> {
 }
 
 async function childrenByPs(parent: number): Promise<string[]> {
-  const output = await new Promise<string>((resolve) =>
-    execFile('ps', ['-ax', '-ww', '-o', 'ppid=,command='], (error, text) => resolve(error ? '' : text)),
-  );
-  return output
+  return (await ps(['-ax', '-ww', '-o', 'ppid=,command=']))
     .split('\n')
     .map((line) => /^\s*(\d+) (.*)$/.exec(line))
     .flatMap((match) => (match?.[2] !== undefined && Number(match[1]) === parent ? [match[2]] : []));

@@ -1,5 +1,4 @@
 // The server process of an embedded PostgreSQL: recognising, starting and stopping the postmaster of one cluster, and no other.
-import { execFile } from 'node:child_process';
 import { open, readFile, readlink, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { totalmem } from 'node:os';
@@ -8,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Account, clusterPathFor, isRoot, type Owner, spawnAs } from './account.js';
 import { cannot, EmbeddedPostgresError, errorCode } from './error.js';
 import { hasLostRecovery } from './lost-recovery.js';
+import { ps } from './ps.js';
 
 const STOP_LIMIT_MS = 300_000;
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
@@ -51,11 +51,7 @@ async function isPostmasterOf(cluster: string, pid: number): Promise<boolean> {
     return directory === undefined ? args.includes(markOf(cluster)) : directory === cluster;
   }
   if (process.platform === 'win32') return isAlive(pid);
-  const command = await new Promise<string>((resolve) =>
-    execFile('ps', ['-ww', '-o', 'command=', '-p', String(pid)], (error, output) =>
-      resolve(error ? '' : output.trim()),
-    ),
-  );
+  const command = await ps(['-ww', '-o', 'command=', '-p', String(pid)]);
   return command.includes('/postgres ') && command.includes(`${markOf(cluster)} `);
 }
 
