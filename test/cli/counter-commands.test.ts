@@ -84,16 +84,38 @@ test('STANs → past what was leased, also of terminals that had none yet, and w
   expect(first + count).toBeLessThanOrEqual(999_999 + 1);
 });
 
+test('STANs of a terminal that comes round → none of those that may have been used since the backup', async () => {
+  // Nothing that it was given before the backup counts any more.
+  await client.query(`INSERT INTO stan_counter (terminal, leased) VALUES ('FAR', 950000)`);
+  await advance(0);
+  const { first, count } = await one<{ first: number; count: number }>(
+    `SELECT * FROM lease_stans('FAR', 2000000)`,
+  );
+  expect(first).toBeLessThan(100_000);
+  expect(first + count - 1).toBeLessThanOrEqual(950_000);
+});
+
 test('events → later positions, and versions that nobody has seen', async () => {
   const position = async () =>
     Number((await one<{ position: string }>('SELECT position FROM event_sequencer')).position);
-  const [before, { version }] = [
-    await position(),
-    await one<{ version: number }>('SELECT version FROM customer'),
-  ];
+  const versions = async () =>
+    (
+      await client.query<{ version: number }>(
+        `SELECT version FROM customer UNION ALL
+        (SELECT version FROM transaction ORDER BY audit)`,
+      )
+    ).rows.map(({ version }) => version);
+  await client.query(`
+    INSERT INTO transaction (organisation_id, merchant_id, audit, created_at, amount_cents, transaction_type, currency, correlation_id,
+      reference, acquirer, card_mask, card_type)
+    SELECT 1, 1, n, now(), 100, 'purchase', 'AUD', 'in-doubt-' || n, 'order', 'simulator', '411111******1111', 'visa'
+    FROM generate_series(1, 2) n;
+    UPDATE transaction SET status = 'declined', gateway_status_code = 1, decided_at = now() WHERE audit = 2`);
+  const [before, [customer = 0, inDoubt = 0, decided = 0]] = [await position(), await versions()];
   await advance(0);
   expect(await position()).toBeGreaterThan(before);
-  expect((await one<{ version: number }>('SELECT version FROM customer')).version).toBe(version + 1_000);
+  // What is decided is told no more.
+  expect(await versions()).toEqual([customer + 1_000, inDoubt + 1_000, decided]);
 });
 
 test('for a person → what has moved and what lives again; in the journal, too', async () => {
@@ -112,6 +134,8 @@ test('more than there are audits left → refused, and nothing has moved', async
   expect(await refusal('counters advance --taken 2026-01-01 --ahead 2147483647')).toMatch(
     /hardly any audits or IDs left/,
   );
+  // Some would be left, but hardly any.
+  await expect(advance(29_000)).rejects.toMatchObject({ code: 'counters_exhausted' });
   expect(await next()).toEqual(before);
 });
 

@@ -80,6 +80,8 @@ test('restored → what was paid is there, can be refunded, and audits, customer
   expect(printed).toMatch(/^Organisation 1: the next audit is \d{7,} \(was \d+\), /m);
   expect(printed).toMatch(/^1 users can log in: secrets that were replaced/m);
   expect(await filesOf(dataDir)).toEqual(['key-encryption-key', 'postgres', 'postgres-password']);
+  // A new timeline, by which processes know that the database has gone back.
+  expect(await filesOf(join(dataDir, 'postgres', 'pg_wal'))).toContain('00000002.history');
 
   const restored = await startGatewayProcess({
     ...environmentOf(dataDir),
