@@ -43,6 +43,8 @@ test.concurrent('the database is away → payments and lookups 503, not ready bu
     OPERATIONS.map((operation) => prepare(api, operation, '4111111111111111')),
   );
   expect(await probe(gateway, '/readyz')).toEqual({ status: 200, body: { status: 'ready' } });
+  const operators = await gateway.operatorsUrl();
+  expect((await scrape(operators)).sum('tollgate_in_doubt')).toBe(0);
 
   proxy.cut();
   for (const attempt of attempts) {
@@ -58,7 +60,6 @@ test.concurrent('the database is away → payments and lookups 503, not ready bu
     expect([status, code]).toEqual([503, 'unavailable']);
     expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
   }
-  const operators = await gateway.operatorsUrl();
   const lost = await eventually(async () => {
     const seen = await scrape(operators);
     return seen.sum('tollgate_database_up') === 0 && seen.sum('tollgate_stored_figures_up') === 0
