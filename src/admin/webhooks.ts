@@ -80,9 +80,10 @@ export function addWebhook(
   wish: EndpointWish,
 ): Promise<WebhookSecret> {
   checkTypes(wish.types);
-  const keys = new DataKeys(database, provider);
   return database.transaction(async (connection) => {
-    const position = await new EventFeed(database).newestPosition();
+    // All on one session: whoever holds one and waits for another may wait for somebody who does the same.
+    const keys = new DataKeys(connection, provider);
+    const position = await new EventFeed(connection).newestPosition();
     const added = await addEndpoint(connection, keys, wish, { networks, position });
     await journalEndpoint(connection, operator, 'webhook.added', added.endpoint);
     return shownOnce(added);
@@ -103,8 +104,8 @@ export function rotateWebhook(
   id: number,
   overlapMs: number = OVERLAP_MS,
 ): Promise<WebhookSecret> {
-  const keys = new DataKeys(database, provider);
   return database.transaction(async (connection) => {
+    const keys = new DataKeys(connection, provider);
     const endpoint = await lockEndpoint(connection, id);
     const secret = await rotateSecret(connection, keys, endpoint, overlapMs);
     await journalEndpoint(connection, operator, 'webhook.rotated', endpoint);
@@ -164,11 +165,10 @@ export function replayWebhook(
   id: number,
   event: string,
 ): Promise<WebhookView> {
-  const feed = new EventFeed(database);
   return database.transaction(async (connection) => {
     const endpoint = await lockEndpoint(connection, id);
     const { organisationId, merchantId } = endpoint;
-    const position = await feed.positionOf(organisationId, merchantId, event);
+    const position = await new EventFeed(connection).positionOf(organisationId, merchantId, event);
     if (position === undefined) refuse('webhook_event_not_found', { event });
     await moveBack(connection, endpoint, position - 1);
     await journalEndpoint(connection, operator, 'webhook.replayed', endpoint, `from ${event}`);

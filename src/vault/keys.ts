@@ -107,7 +107,7 @@ export class DataKeys {
   #attesting: Promise<Buffer> | undefined;
 
   constructor(
-    private readonly database: Database,
+    private readonly database: Queryable,
     private readonly provider: KeyProvider,
     private readonly onBroken: OnBroken = () => {},
   ) {}

@@ -139,7 +139,12 @@ test('one event is refused ten times while others get through → given up, and 
   shop.behave = ({ id: event }) => (event === refused ? 422 : 204);
   await gateway.api.void(Number(audit));
   await until(() => idsOf(shop).includes(refused));
-  // Events about the same subject, behind it.
+  await until(async () => (await webhooks.view(id)).waiting === 1);
+  // Events about the same subject, behind it, which is not due itself.
+  await gateway.sql(
+    `UPDATE webhook_delivery SET next_at = now() + interval '1 hour' WHERE endpoint_id = $1`,
+    [id],
+  );
   await gateway.sql(
     `INSERT INTO event (created_at, organisation_id, merchant_id, subject, version, type)
      SELECT now(), 1, 1, $1, version, 'transaction.voided' FROM generate_series(3, 4) version`,

@@ -138,12 +138,12 @@ test.each([
   expect(said).not.toContain('secret@');
 });
 
-test('more endpoints than a merchant may have → refused, also when two are added at once', async () => {
+test('more endpoints than a merchant may have → refused, also when several are added at once', async () => {
   const { sql } = gateway;
   const have = (await sql('SELECT 1 FROM webhook_endpoint WHERE merchant_id = 1')).length;
   for (let number = have; number < 15; number += 1) await webhooks.add(shop.url);
-  const both = await Promise.allSettled([webhooks.add(shop.url), webhooks.add(shop.url)]);
-  expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  const added = await Promise.allSettled(Array.from({ length: 6 }, () => webhooks.add(shop.url)));
+  expect(added.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   expect(await refusal(`add ${shop.url} --merchant 1`)).toBe(
     'merchant 1 has 16 webhook endpoints, and can have no more',
   );
