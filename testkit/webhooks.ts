@@ -19,6 +19,9 @@ export const WEBHOOK_SETTINGS = {
   WEBHOOK_FIRST_PAUSE_MS: '20',
 };
 
+/** For their places in the feed. */
+const WAITING_EVENTS = { name: '', text: 'SELECT FROM event LIMIT 1' };
+
 interface Wish {
   readonly merchant?: number;
   readonly types?: readonly string[];
@@ -63,6 +66,8 @@ export function webhooksOf({ databaseUrl, ledgerPath }: TestGateway): TestWebhoo
   return {
     endpoint: async (wish) => {
       const shop = await startReceiver();
+      // It is told of whatever comes into the feed from now on: that must not be what a test before it has left.
+      await until(async () => (await database.query(WAITING_EVENTS)).rows.length === 0);
       const { id, secret } = await add(shop.url, wish);
       shop.secret = secret;
       onTestFinished(async () => {
