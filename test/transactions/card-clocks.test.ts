@@ -1,6 +1,7 @@
 // By which clock a card ends, and what becomes of it when a clock is wrong.
 import { expect, test, vi } from 'vitest';
 import { Database } from '../../src/postgres/database.js';
+import type { CardDestruction } from '../../src/transactions/card-destruction.js';
 import {
   auditOf,
   destructionOn,
@@ -11,7 +12,13 @@ import {
 import { addCast, testDatabase, testGateway } from '../../testkit/gateway.js';
 
 const DAY_MS = 86_400_000;
-const CARD_REVIEWS_DUE = 'SELECT FROM card_review WHERE next_at <= gateway_now()';
+
+/** Whatever is due: a run ends after a while, on slow cores after one merchant. */
+async function workedOff(database: Database, destruction: CardDestruction): Promise<void> {
+  const due = { name: '', text: 'SELECT FROM card_review WHERE next_at <= gateway_now()' };
+  do await destruction.run();
+  while ((await database.query(due)).rows.length > 0);
+}
 
 test('card of a preauthorisation → there until ten minutes after its end, for what a slow clock still allowed', async () => {
   const gateway = await testGateway();
@@ -53,7 +60,7 @@ test('the database’s clock is days ahead of the gateway’s → nothing is des
       await destructionOn(database, aheadMs).run();
       expect(await left()).toHaveLength(1);
     }
-    await destructionOn(database).run();
+    await workedOff(database, destructionOn(database));
     expect(await left()).toEqual([]);
   } finally {
     await database.close();
@@ -69,7 +76,7 @@ test('the database’s clock is another one by the time of the turn, as after a 
   try {
     await addCast(own.url);
     await sql(OLD_PURCHASES, [1, 1, 1, '100 days', null]);
-    await destructionOn(database).run();
+    await workedOff(database, destructionOn(database));
     await sql(`UPDATE card_review SET next_at = '-infinity'`);
     const transaction = database.transaction.bind(database);
     const turn = vi.spyOn(database, 'transaction').mockImplementation(async (work) => {
@@ -81,7 +88,7 @@ test('the database’s clock is another one by the time of the turn, as after a 
     expect(await sql('SELECT FROM transaction WHERE payment_details_sealed IS NOT NULL')).toHaveLength(1);
     turn.mockRestore();
     // By that clock the card had ended.
-    await destructionOn(database, 30 * DAY_MS).run();
+    await workedOff(database, destructionOn(database, 30 * DAY_MS));
     expect(await sql('SELECT FROM transaction WHERE payment_details_sealed IS NOT NULL')).toEqual([]);
   } finally {
     await database.close();
@@ -96,8 +103,7 @@ test('clocks that differ for a minute → the operator is told, though no card i
   const told: number[] = [];
   try {
     await addCast(own.url);
-    await destructionOn(database).run();
-    expect((await database.query({ name: '', text: CARD_REVIEWS_DUE })).rows).toEqual([]);
+    await workedOff(database, destructionOn(database));
     const destruction = destructionOn(database, -2 * DAY_MS, {
       onClocksApart: (seconds) => told.push(Math.round(seconds / 86_400)),
     });
@@ -145,7 +151,7 @@ test('the clock that database and gateway share jumps ahead → nothing is destr
     await destruction.run();
     expect(await left()).toBe(1);
     await clocks(22.1 * DAY_MS, 1.1 * DAY_MS);
-    await destruction.run();
+    await workedOff(database, destruction);
     expect(await left()).toBe(0);
   } finally {
     vi.restoreAllMocks();
