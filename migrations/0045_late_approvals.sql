@@ -16,6 +16,8 @@ ALTER TABLE acquirer_reversal
   ADD unseen boolean NOT NULL DEFAULT false,
   -- When the host approved the order although its reversal had begun.
   ADD approved_at timestamptz,
+  -- Its authorisation code, for the next reversal: one that is repeated has the same fields as before.
+  ADD approval_code text,
   -- When the order is to be reversed again; `infinity` while the answer to its reversal is still to come.
   ADD again_at timestamptz,
   ADD again_attempts integer NOT NULL DEFAULT 0;

@@ -22,7 +22,9 @@ export const BEGIN_REVERSAL: Statement = {
     INSERT INTO acquirer_reversal (organisation_id, acquirer, reference, stan, response_code, authorisation_code, terminal,
       original_stan, retrieval_reference)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-    ON CONFLICT (organisation_id, acquirer, reference) DO UPDATE SET stan = excluded.stan WHERE acquirer_reversal.stan IS NULL
+    ON CONFLICT (organisation_id, acquirer, reference) DO UPDATE SET stan = excluded.stan,
+      authorisation_code = coalesce(acquirer_reversal.approval_code, acquirer_reversal.authorisation_code)
+    WHERE acquirer_reversal.stan IS NULL
     RETURNING ${BEGUN}`,
 };
 
@@ -65,7 +67,7 @@ export const NOTE_APPROVALS: Statement = {
   name: 'note-approvals-after-reversal',
   text: `
     UPDATE acquirer_reversal r SET
-      approved_at = now(), authorisation_code = coalesce(nullif(approval.authorisation_code, ''), r.authorisation_code),
+      approved_at = now(), approval_code = nullif(approval.authorisation_code, ''),
       again_at = CASE WHEN r.acknowledged_at IS NULL THEN coalesce(r.again_at, 'infinity') ELSE now() END,
       again_attempts = CASE WHEN r.acknowledged_at IS NULL THEN r.again_attempts ELSE 0 END,
       stan = CASE WHEN r.acknowledged_at IS NULL THEN r.stan END,

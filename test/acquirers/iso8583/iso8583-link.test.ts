@@ -1,7 +1,7 @@
 // The ISO 8583 link: what it sends for each order, what it makes of each answer, and what it leaves to other processes.
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Answer, Order } from '../../../src/acquirers/contract.js';
+import type { Order } from '../../../src/acquirers/contract.js';
 import { AS2805 } from '../../../src/acquirers/iso8583/as2805.js';
 import { ASCII87 } from '../../../src/acquirers/iso8583/ascii87.js';
 import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
