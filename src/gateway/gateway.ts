@@ -29,6 +29,7 @@ import { Networks } from '../values/network.js';
 import { settlementDay } from '../values/settlement.js';
 import { openCallers, openJournal } from './callers.js';
 import { ClosingStack } from './closing-stack.js';
+import { DATABASE_AWAY } from './connection.js';
 import { DatabaseWatch } from './database-watch.js';
 import { Databases } from './databases.js';
 import { DiskWatch } from './disk-watch.js';
@@ -69,7 +70,6 @@ const BACKLOG = 4_096;
 const READINESS_LIMIT_MS = 2_000;
 const LOOK_AT_DISK_EVERY_MS = 1_000;
 const DISK_FULL = 'the disk of the database is full';
-const DATABASE_AWAY = 'the database cannot be reached';
 
 export interface GatewayStart {
   readonly settings: Settings;
