@@ -28,6 +28,7 @@ import { TransactionFigures } from '../transactions/transaction-figures.js';
 import { Networks } from '../values/network.js';
 import { settlementDay } from '../values/settlement.js';
 import { openCallers, openJournal } from './callers.js';
+import { CLOCKS_APART, ClockWatch } from './clock-watch.js';
 import { ClosingStack } from './closing-stack.js';
 import { DATABASE_AWAY } from './connection.js';
 import { DatabaseWatch } from './database-watch.js';
@@ -95,6 +96,7 @@ export function startGateway({
   return stack.open(async () => {
     const watch = new DatabaseWatch(log);
     const disk = new DiskWatch(log);
+    const clocks = new ClockWatch(log);
     const databases = stack.opened(
       await Databases.open(databaseUrl, settings, {
         onError: () => watch.suspect(),
@@ -111,7 +113,19 @@ export function startGateway({
     const links = await openLinks({ settings, ledger, databases, vault, watch, log, furtherLinks }, stack);
     const membership = await register({ databases, links, watch, backlog: BACKLOG }, stack);
     const figures = new TransactionFigures(new Set(Object.keys(RESPONSE_MESSAGES)));
-    const parts = { settings, log, watch, databases, ledger, links, vault, membership, figures, chainKey };
+    const parts = {
+      settings,
+      log,
+      watch,
+      clocks,
+      databases,
+      ledger,
+      links,
+      vault,
+      membership,
+      figures,
+      chainKey,
+    };
     const pipeline = assemblePipeline(parts);
     stack.opened(pipeline.finisher, (finisher) => finisher.close());
     // The calendar is read now, so that the first purchase need not wait for it.
@@ -177,6 +191,7 @@ interface ServerParts {
   readonly log: Logger;
   readonly databases: Databases;
   readonly disk: DiskWatch;
+  readonly clocks: ClockWatch;
   readonly links: AcquirerLinks;
   readonly vault: Vault;
   readonly membership: Membership;
@@ -232,7 +247,7 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<Open
     // A database that hangs is not there either, and whoever asks does not want to hang with it.
     notReady: () =>
       withinDeadline<string | undefined>(
-        () => notReady(databases.others, membership.registry, disk),
+        () => notReady(databases.others, membership.registry, disk, parts.clocks),
         READINESS_LIMIT_MS,
         DATABASE_AWAY,
       ),
@@ -253,6 +268,7 @@ async function notReady(
   database: Database,
   registry: ProcessRegistry,
   disk: DiskWatch,
+  clocks: ClockWatch,
 ): Promise<string | undefined> {
   try {
     if (!(await schemaIsCurrent(database))) return 'the schema is not current; run `tollgate migrate`';
@@ -260,5 +276,6 @@ async function notReady(
     return DATABASE_AWAY;
   }
   if (disk.full) return DISK_FULL;
+  if (clocks.apart) return CLOCKS_APART;
   return registry.alive ? undefined : 'no heartbeat of this process was committed lately';
 }
