@@ -164,6 +164,8 @@ export interface DatabaseOptions {
   readonly statementTimeoutMs?: number;
   /** For batches that find each row by its key: every statement is planned once for each connection. */
   readonly planOnce?: boolean;
+  /** For what must go on when the server has no further connection: what was opened once stays open. */
+  readonly keepsSessions?: boolean;
   /** Works with the rights of this role instead of its own. */
   readonly role?: string | undefined;
   /** Uses the sessions of this one, whose other options count. */
@@ -191,6 +193,7 @@ export class Database implements Queryable {
       maxSessions: options.maxConnections ?? 10,
       applicationName: options.applicationName ?? 'tollgate',
       answerLimitMs: patient ? undefined : answerLimitMs,
+      keepsSessions: options.keepsSessions ?? false,
       // Early enough to try another server. A start, and an operator's command, can wait.
       connectLimitMs: patient ? ANSWER_LIMIT_MS / 2 : answerLimitMs / 2,
       planCacheMode: planOnce ? 'force_generic_plan' : 'force_custom_plan',
