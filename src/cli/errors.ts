@@ -1,9 +1,7 @@
 // How the commands word what went wrong: one line for everything that an operator can put right.
 import { CommanderError } from 'commander';
-import { isForOperator, reasonOf } from '../gateway/connection.js';
-import { DatabaseUnavailable } from '../postgres/database.js';
+import { lineForOperator } from '../gateway/connection.js';
 import { type FieldProblem, Refusal, type RefusalCode } from '../values/refusal.js';
-import { KeyUnavailable } from '../vault/key-provider.js';
 import { SealBroken } from '../vault/sealing.js';
 
 type Wording<Code extends RefusalCode> = (refusal: Refusal<Code>) => string;
@@ -53,10 +51,8 @@ export function explain(error: unknown): string {
     return `${error.message.replace(/^error: /, '').replaceAll('\n', ' ')} (tollgate --help shows the commands)`;
   }
   if (error instanceof Refusal) return wordingOf(error);
-  if (isForOperator(error) || error instanceof KeyUnavailable) return error.message;
   if (error instanceof SealBroken) return `${error.message}; \`tollgate keys verify\` looks at everything`;
-  if (error instanceof DatabaseUnavailable) return `${error.message} (${reasonOf(error)})`;
-  return (error as Error).stack ?? String(error);
+  return lineForOperator(error) ?? (error as Error).stack ?? String(error);
 }
 
 function wordingOf<Code extends RefusalCode>(refusal: Refusal<Code>): string {

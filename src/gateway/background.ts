@@ -18,6 +18,7 @@ import type { Resolver } from '../transactions/resolver.js';
 import type { SearchFence } from '../transactions/search-fence.js';
 import { Sweep } from '../transactions/sweep.js';
 import type { KeyRenewal } from '../vault/renewal.js';
+import type { ClockWatch } from './clock-watch.js';
 import type { DatabaseWatch } from './database-watch.js';
 import type { Databases } from './databases.js';
 import { keepGarbageYoung, overwriteGarbage } from './garbage.js';
@@ -43,6 +44,7 @@ export interface BackgroundParts {
   readonly settings: Settings;
   readonly log: Logger;
   readonly watch: DatabaseWatch;
+  readonly clocks: ClockWatch;
   readonly databases: Databases;
   readonly clock: Clock;
   readonly times: ProcessTimes;
@@ -185,6 +187,7 @@ export class Background {
     const { registry, leases, searchFence, watch, clock } = this.parts;
     const reply = await registry.heartbeat(leases, searchFence.epochs);
     watch.heartbeatCommitted();
+    this.parts.clocks.see(reply.clocksApartMs);
     searchFence.advance(reply);
     // A clock that was moved makes things due.
     if (clock.advancedBy(reply.advancedMs)) {

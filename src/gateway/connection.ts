@@ -8,10 +8,11 @@ import {
   type Logins,
   openEmbeddedPostgres,
 } from '../embedded-postgres/server.js';
-import { Database } from '../postgres/database.js';
+import { Database, DatabaseUnavailable, isForbidden, isUndefined } from '../postgres/database.js';
 import { unsafeServers } from '../postgres/encryption.js';
 import { MigrationError, schemaIsCurrent } from '../postgres/migrations.js';
 import { UnfitServer } from '../postgres/session.js';
+import { KeyUnavailable } from '../vault/key-provider.js';
 import { SERVER_SETTINGS } from './connection.sql.js';
 import { type Settings, SettingsError } from './settings.js';
 
@@ -33,6 +34,17 @@ export type Progress = (line: string) => void;
 export const SILENT: Progress = () => {};
 
 const OLDEST_VERSION = 150_000;
+
+/** Why a gateway is not ready. */
+export const DATABASE_AWAY = 'the database cannot be reached';
+
+/** The database that the settings name is not there now. A gateway waits for it, whoever else asks is told why. */
+export class DatabaseAway extends SettingsError {}
+
+/** Whether it failed only because the database is not there now. */
+export function isAway(error: unknown): boolean {
+  return error instanceof DatabaseAway || (error instanceof DatabaseUnavailable && error.passing);
+}
 
 /** `use`: what it is wanted for. Whether the server is fit is asked under that login. */
 export async function connect(
@@ -86,13 +98,22 @@ export async function withDatabase<Result>(
   try {
     // On the session that the command uses: most take less time than it takes to open another.
     if (settings.databaseUrl !== undefined) await checkServer(database);
-    if (!onAnySchema && !(await schemaIsCurrent(database).catch(() => false))) {
+    if (!onAnySchema && !(await hasCurrentSchema(database))) {
       throw new MigrationError('the schema of this database is not current; run `tollgate migrate` first');
     }
     return await work(database, connection.logins);
   } finally {
     await database.close();
     await connection.close();
+  }
+}
+
+async function hasCurrentSchema(database: Database): Promise<boolean> {
+  try {
+    return await schemaIsCurrent(database);
+  } catch (error) {
+    if (isUndefined(error)) return false;
+    throw error;
   }
 }
 
@@ -153,10 +174,18 @@ async function checkServer(database: Database): Promise<string[]> {
     return server.standbys > 0 && server.synchronousStandbys === '' ? [UNSAFE_STANDBYS] : [];
   } catch (error) {
     if (error instanceof SettingsError) throw error;
-    if ((error as Error).cause instanceof UnfitServer)
-      throw new SettingsError(`DATABASE_URL: ${reasonOf(error)}`);
-    throw new SettingsError(`DATABASE_URL: the database cannot be used (${reasonOf(error)})`);
+    throw unusable(error);
   }
+}
+
+/** The same in the operator's words. */
+export function unusable(error: unknown): SettingsError {
+  const reason = reasonOf(error);
+  const unfit = (error as Error).cause instanceof UnfitServer;
+  const line = unfit ? reason : `the database cannot be used (${reason})`;
+  return new (isAway(error) ? DatabaseAway : SettingsError)(`DATABASE_URL: ${line}`, {
+    cause: (error as Error).cause,
+  });
 }
 
 /** Why a database is not available, in one line. A name with several addresses fails with a code and no message. */
@@ -165,11 +194,13 @@ export function reasonOf(error: unknown): string {
   return message || code || 'no reason given';
 }
 
-/** Errors whose message is meant for the operator. */
-export function isForOperator(error: unknown): error is Error {
-  return (
-    error instanceof SettingsError ||
-    error instanceof MigrationError ||
-    error instanceof EmbeddedPostgresError
-  );
+/** One line for what an operator can put right; undefined for what is ours. */
+export function lineForOperator(error: unknown): string | undefined {
+  if (FOR_OPERATORS.some((kind) => error instanceof kind)) return (error as Error).message;
+  if (error instanceof DatabaseUnavailable) return `${error.message} (${reasonOf(error)})`;
+  if (isForbidden(error))
+    return `the login to the database lacks a right (${error.message}); see "Roles in the database" in docs/operations.md`;
+  return undefined;
 }
+
+const FOR_OPERATORS = [SettingsError, MigrationError, EmbeddedPostgresError, KeyUnavailable];

@@ -43,9 +43,11 @@ export class Databases {
     pool: Pick<DatabaseOptions, 'onError' | 'onDiskFull' | 'role'>,
   ) {
     const prompt = { answerLimitMs: databaseTimeoutMs, ...pool };
-    this.commits = this.#add('commits', { maxConnections: 7, planOnce: true, ...prompt });
-    this.lookUps = this.#add('look-ups', { maxConnections: 5, planOnce: true, ...prompt });
-    this.vital = this.#add('vital', { maxConnections: 3, ...prompt });
+    // Without these nothing is paid.
+    const lasting = { keepsSessions: true, ...prompt };
+    this.commits = this.#add('commits', { maxConnections: 7, planOnce: true, ...lasting });
+    this.lookUps = this.#add('look-ups', { maxConnections: 5, planOnce: true, ...lasting });
+    this.vital = this.#add('vital', { maxConnections: 3, ...lasting });
     this.vault = this.#add('vault', { maxConnections: VAULT_SESSIONS, ...prompt });
     this.newTokens = this.#add('new tokens', { maxConnections: 2, ...prompt });
     const searches = this.#add('searches', {

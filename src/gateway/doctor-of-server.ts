@@ -1,5 +1,6 @@
 // What a PostgreSQL server tells of itself: whether it keeps what it has committed, who follows it, its clock and its health.
 import type { Queryable, Statement } from '../postgres/database.js';
+import { CLOCKS_AGREE_WITHIN_MS, clocksApart } from '../transactions/clock.js';
 import { UNSAFE_STANDBYS } from './connection.js';
 import { READ_ONLY, RIGHTS_OF_LOGIN, STATE_OF_SERVER } from './doctor.sql.js';
 import { byAge, type Finding, failure, ok, warning } from './finding.js';
@@ -8,6 +9,8 @@ const MINUTE = 60;
 const OLDEST_VERSION = 150_000;
 /** Of two thousand million, after which PostgreSQL stops. */
 const TRANSACTIONS = { warnAbove: 1_000_000_000, failAbove: 1_800_000_000 };
+
+export const SET_CLOCK = 'set the wrong clock right, and keep both in step (NTP)';
 
 interface ServerState {
   readonly version: string;
@@ -31,10 +34,7 @@ interface ServerState {
 export async function examineServer(database: Queryable): Promise<Finding[]> {
   const askedMs = Date.now();
   const server = await read<ServerState>(database, STATE_OF_SERVER);
-  const answeredMs = Date.now();
-  // How long the answer was on its way is not known: at most as long as it took.
-  const differenceMs = Math.max(0, askedMs - server.nowMs, server.nowMs - answeredMs);
-  return [...judge(server), examineClock(differenceMs / 1_000)];
+  return [...judge(server), examineClock(clocksApart(server.nowMs, askedMs) / 1_000)];
 }
 
 /** In a transaction that could not change anything. */
@@ -128,18 +128,20 @@ function examineReplication({
   );
 }
 
-function examineClock(seconds: number): Finding {
+/** Where both are one machine's, they always agree. */
+function examineClock(apartSeconds: number): Finding {
+  const seconds = Math.abs(apartSeconds);
   return byAge(
     'clock',
     seconds,
-    { warnAbove: 2, failAbove: 5 * MINUTE },
+    { warnAbove: 2, failAbove: CLOCKS_AGREE_WITHIN_MS / 1_000 },
     {
       nothing: 'as the database’s',
       found: (age) =>
         seconds < 1
           ? 'those of this machine and the database agree'
-          : `those of this machine and the database differ by ${age}`,
-      todo: 'keep both in step (NTP)',
+          : `that of this machine is ${age} ${apartSeconds < 0 ? 'ahead of' : 'behind'} the database’s`,
+      todo: SET_CLOCK,
     },
   );
 }

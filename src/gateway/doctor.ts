@@ -3,10 +3,11 @@
 import { hasDatabase, runningServer } from '../embedded-postgres/server.js';
 import { probe } from '../http/probe.js';
 import { Database } from '../postgres/database.js';
+import { CLOCKS_APART } from './clock-watch.js';
 import { loginsOf, problemsOfEncryption, reasonOf } from './connection.js';
 import { examineDatabase } from './doctor-of-database.js';
 import { examineMachine } from './doctor-of-machine.js';
-import { examineRole } from './doctor-of-server.js';
+import { examineRole, SET_CLOCK } from './doctor-of-server.js';
 import { type Finding, failure, notChecked, ok } from './finding.js';
 import { problemsOfSettings } from './production.js';
 import { readSettings, type Settings, SettingsError } from './settings.js';
@@ -54,7 +55,7 @@ async function examineGateway(settings: Settings): Promise<Finding> {
     : failure(
         'gateway',
         `is not ready on port ${settings.port}: ${reason}`,
-        'look into its log, or start it',
+        reason === CLOCKS_APART ? SET_CLOCK : 'look into its log, or start it',
       );
 }
 

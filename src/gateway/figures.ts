@@ -8,6 +8,7 @@ import type { Figures, Series } from '../operators/metrics.js';
 import type { TransactionFigures } from '../transactions/transaction-figures.js';
 import type { Histogram } from '../values/histogram.js';
 import { PROGRAM_VERSION } from '../values/program.js';
+import type { ClockWatch } from './clock-watch.js';
 import type { DatabaseWatch } from './database-watch.js';
 import type { Databases } from './databases.js';
 import type { DiskWatch } from './disk-watch.js';
@@ -24,6 +25,7 @@ export interface FigureParts {
   readonly databases: Databases;
   readonly watch: DatabaseWatch;
   readonly disk: DiskWatch;
+  readonly clocks: ClockWatch;
   readonly links: AcquirerLinks;
   readonly vault: Vault;
   readonly pipeline: Pipeline;
@@ -105,7 +107,7 @@ function linkFigures({ links: { reports } }: FigureParts): Figures {
   };
 }
 
-function databaseFigures({ databases, watch, disk, pipeline, vault }: FigureParts): Figures {
+function databaseFigures({ databases, watch, disk, clocks, pipeline, vault }: FigureParts): Figures {
   const pools = databases.figures;
   const batches = {
     ...pipeline.claims.batchSizes,
@@ -116,6 +118,7 @@ function databaseFigures({ databases, watch, disk, pipeline, vault }: FigurePart
   return {
     databaseUp: one(Number(!watch.lost)),
     databaseDiskFull: one(Number(disk.full)),
+    clockDifference: one(clocks.differenceMs / 1_000),
     poolSessions: pools.map(({ name, open }) => [[name], open]),
     poolSessionsIdle: pools.map(({ name, idle }) => [[name], idle]),
     poolSessionsMax: pools.map(({ name, most }) => [[name], most]),

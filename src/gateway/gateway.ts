@@ -28,7 +28,9 @@ import { TransactionFigures } from '../transactions/transaction-figures.js';
 import { Networks } from '../values/network.js';
 import { settlementDay } from '../values/settlement.js';
 import { openCallers, openJournal } from './callers.js';
+import { CLOCKS_APART, ClockWatch } from './clock-watch.js';
 import { ClosingStack } from './closing-stack.js';
+import { DATABASE_AWAY } from './connection.js';
 import { DatabaseWatch } from './database-watch.js';
 import { Databases } from './databases.js';
 import { DiskWatch } from './disk-watch.js';
@@ -69,7 +71,6 @@ const BACKLOG = 4_096;
 const READINESS_LIMIT_MS = 2_000;
 const LOOK_AT_DISK_EVERY_MS = 1_000;
 const DISK_FULL = 'the disk of the database is full';
-const DATABASE_AWAY = 'the database cannot be reached';
 
 export interface GatewayStart {
   readonly settings: Settings;
@@ -95,6 +96,7 @@ export function startGateway({
   return stack.open(async () => {
     const watch = new DatabaseWatch(log);
     const disk = new DiskWatch(log);
+    const clocks = new ClockWatch(log);
     const databases = stack.opened(
       await Databases.open(databaseUrl, settings, {
         onError: () => watch.suspect(),
@@ -119,7 +121,19 @@ export function startGateway({
       stack,
     );
     const figures = new TransactionFigures(new Set(Object.keys(RESPONSE_MESSAGES)));
-    const parts = { settings, log, watch, databases, ledger, links, vault, membership, figures, chainKey };
+    const parts = {
+      settings,
+      log,
+      watch,
+      clocks,
+      databases,
+      ledger,
+      links,
+      vault,
+      membership,
+      figures,
+      chainKey,
+    };
     const pipeline = assemblePipeline(parts);
     resolveNow = () => pipeline.background.resolveNow();
     stack.opened(pipeline.finisher, (finisher) => finisher.close());
@@ -186,6 +200,7 @@ interface ServerParts {
   readonly log: Logger;
   readonly databases: Databases;
   readonly disk: DiskWatch;
+  readonly clocks: ClockWatch;
   readonly links: AcquirerLinks;
   readonly vault: Vault;
   readonly membership: Membership;
@@ -241,7 +256,7 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<Open
     // A database that hangs is not there either, and whoever asks does not want to hang with it.
     notReady: () =>
       withinDeadline<string | undefined>(
-        () => notReady(databases.commits, membership.registry, disk),
+        () => notReady(databases.commits, membership.registry, disk, parts.clocks),
         READINESS_LIMIT_MS,
         DATABASE_AWAY,
       ),
@@ -263,6 +278,7 @@ async function notReady(
   commits: Database,
   registry: ProcessRegistry,
   disk: DiskWatch,
+  clocks: ClockWatch,
 ): Promise<string | undefined> {
   try {
     if (!(await schemaIsCurrent(commits))) return 'the schema is not current; run `tollgate migrate`';
@@ -270,5 +286,6 @@ async function notReady(
     return DATABASE_AWAY;
   }
   if (disk.full) return DISK_FULL;
+  if (clocks.apart) return CLOCKS_APART;
   return registry.alive ? undefined : 'no heartbeat of this process was committed lately';
 }

@@ -3,7 +3,7 @@
 import { sealUsersOfEarlierRelease } from '../admin/users.js';
 import { givePen, JournalPen } from '../journal/pen.js';
 import type { Database, Queryable } from '../postgres/database.js';
-import { migrate } from '../postgres/migrations.js';
+import { MigrationError, migrate, SchemaForbidden } from '../postgres/migrations.js';
 import { credentialKey, journalKey } from './callers.js';
 import { openKeyProvider } from './key-encryption.js';
 import { HAS_USERS } from './migration.sql.js';
@@ -23,7 +23,7 @@ export interface Migrated {
 /** Where there are users of an earlier release, the key-encryption key is needed; otherwise it is not touched. */
 export async function migrateDatabase(settings: Settings, database: Database): Promise<Migrated> {
   let sealedUsers: readonly string[] = [];
-  const applied = await migrate(database, async (names, connection) => {
+  const applying = migrate(database, async (names, connection) => {
     if (names.includes(SEALS) && (await hasUsers(connection))) {
       const provider = await openKeyProvider(settings, connection);
       if (names.includes(MARKS)) givePen(connection, new JournalPen(await journalKey(connection, provider)));
@@ -33,6 +33,12 @@ export async function migrateDatabase(settings: Settings, database: Database): P
         await credentialKey(connection, provider),
       );
     }
+  });
+  const applied = await applying.catch((error: unknown) => {
+    if (!(error instanceof SchemaForbidden)) throw error;
+    const advice =
+      'set TOLLGATE_MIGRATING_DATABASE_URL to the login that owns the database, or run `tollgate migrate` with that one';
+    throw new MigrationError(`${error.message}; ${advice}`);
   });
   return { applied, sealedUsers };
 }

@@ -29,6 +29,7 @@ import { Routes } from '../transactions/routes.js';
 import type { TransactionFigures } from '../transactions/transaction-figures.js';
 import { KeyRenewal } from '../vault/renewal.js';
 import { Background } from './background.js';
+import type { ClockWatch } from './clock-watch.js';
 import type { DatabaseWatch } from './database-watch.js';
 import type { Databases } from './databases.js';
 import type { Membership } from './membership.js';
@@ -50,6 +51,7 @@ export interface PaymentParts {
 
 export interface PipelineParts extends PaymentParts {
   readonly watch: DatabaseWatch;
+  readonly clocks: ClockWatch;
   readonly ledger: SimulatorLedger;
   readonly chainKey: ChainKey;
 }

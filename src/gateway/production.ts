@@ -3,7 +3,7 @@ import { url as debuggerAddress } from 'node:inspector';
 import { DEMO_ORGANISATION, DEMO_USERNAME } from '../demo/organisation.js';
 import { Database } from '../postgres/database.js';
 import { isLoopback } from '../values/network.js';
-import { loginsOf, problemsOfEncryption, reasonOf } from './connection.js';
+import { loginsOf, problemsOfEncryption, unusable } from './connection.js';
 import { DEMO_USER, LOGIN } from './production.sql.js';
 import { type Settings, SettingsError } from './settings.js';
 
@@ -19,7 +19,9 @@ export async function checkProduction(settings: Settings, userId = process.getui
     // A password is not sent to where it can be read on its way.
     if (unencrypted.length === 0) problems.push(...(await problemsOfDatabase(settings)));
   } catch (error) {
-    problems.push(`DATABASE_URL: the database cannot be used (${reasonOf(error)})`);
+    const unusableBecause = unusable(error);
+    if (problems.length === 0) throw unusableBecause;
+    problems.push(unusableBecause.message);
   }
   if (problems.length > 0) throw new SettingsError(problems.join('\n'));
 }

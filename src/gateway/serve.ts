@@ -10,11 +10,21 @@ import { isLoopback } from '../values/network.js';
 import { credentialKey, journalKey } from './callers.js';
 import { CertificateWatch, readCertificate } from './certificate-watch.js';
 import { ClosingStack } from './closing-stack.js';
-import { connect, type Logins, type Progress, SILENT, unsafeDatabases } from './connection.js';
+import {
+  type Connection,
+  connect,
+  isAway,
+  type Logins,
+  type Progress,
+  SILENT,
+  unsafeDatabases,
+} from './connection.js';
 import { type OpenConsole, openConsole } from './console-site.js';
 import { consoleUrlOf } from './console-url.js';
+import { whenDatabaseIsThere } from './database-wait.js';
 import { demoAt, demoCurl, demoLink, demoWorks, makeDemo } from './demo.js';
 import { makeHistory } from './demo-history.js';
+import { Entrance } from './entrance.js';
 import { type Gateway, startGateway } from './gateway.js';
 import { checkKey, openKeyProvider } from './key-encryption.js';
 import { type Log, makeLog } from './log.js';
@@ -36,70 +46,111 @@ export async function serve(settings: Settings, options: { json?: boolean } = {}
   const log = () => makeLog(settings.logLevel, { shared: settings.workers > 1, ...options });
   if (cluster.isWorker) return runWorker(log(), stop);
   // Before the database is touched: it may be in use by the very gateway that has the port.
-  await checkProduction(settings);
+  const isFit = await checkProduction(settings).then(() => true, unlessAway);
   const certificate = await readCertificate(settings);
   await checkPortsAreFree(settings);
   await makeDataDirectory(settings);
-  return runPrimary(settings, certificate, log(), stop);
+  return runPrimary({ settings, certificate, isFit, log: log(), stop });
+}
+
+/** What could not be asked is asked again when the database is there. */
+function unlessAway(error: unknown): boolean {
+  if (!isAway(error)) throw error;
+  return false;
+}
+
+interface Primary {
+  readonly settings: Settings;
+  readonly certificate: Certificate | undefined;
+  /** It was seen already that the database may be used in production. */
+  readonly isFit: boolean;
+  readonly log: Log;
+  readonly stop: Promise<NodeJS.Signals>;
 }
 
 /** The only process, or the first of several. */
-async function runPrimary(
-  settings: Settings,
-  certificate: Certificate | undefined,
-  { log, linesDropped }: Log,
-  stop: Promise<NodeJS.Signals>,
-): Promise<void> {
+async function runPrimary(primary: Primary): Promise<void> {
+  const { settings, certificate, stop } = primary;
+  const { log } = primary.log;
   const stack = new ClosingStack();
   const watch = watchCertificate(settings, certificate, log);
   warnWithoutTls(settings, log);
+  // That no debugger is opened is seen to where the program begins.
+  process.on('SIGUSR1', () => log.warn('SIGUSR1 ignored; no debugger is opened'));
+  for (const { setting, mode } of settings.openSecrets)
+    log.warn({ setting, mode }, 'others can read the file of a secret');
   await stack.open(async () => {
-    const connection = stack.opened(
-      await connect(settings, 'serving', process.stderr.isTTY ? say : SILENT),
-      (postgres) => postgres.close(),
-    );
-    for (const warning of connection.warnings) log.warn(warning);
-    connection.keepRunning(postgresLog(log));
-    // That no debugger is opened is seen to where the program begins.
-    process.on('SIGUSR1', () => log.warn('SIGUSR1 ignored; no debugger is opened'));
-    for (const { setting, mode } of settings.openSecrets)
-      log.warn({ setting, mode }, 'others can read the file of a secret');
     const operators = await listenToOperators(settings, certificate, stack);
-    const demoWorks = await prepareDatabase(settings, connection.logins, log);
-    const start = settings.workers === 1 ? startGateway : startWorkers;
-    const starting = {
-      settings,
-      databaseUrl: connection.logins.serving,
-      certificate,
-      log,
-      logLinesDropped: linesDropped,
-    };
-    const gateway = await start(starting).catch((error) => {
-      throw listenError(error, merchantsAddress(settings)) ?? error;
-    });
-    operators?.show(gateway);
-    const site = await serveConsole(settings, connection.logins, operators, gateway, log);
-    stack.opened(site, (opened) => opened?.close());
-    stack.opened(gateway, async () => {
-      if (await closeInTime(gateway, settings)) return;
-      log.warn('stop timed out; what is in doubt is resolved at the next start');
-    });
-    if (watch !== undefined) {
-      watch.start((renewed) => {
-        gateway.useCertificate(renewed);
-        operators?.useCertificate(renewed);
+    const entrance = stack.opened(new Entrance(settings, certificate), (opened) => opened.leave());
+    const open = () =>
+      new ClosingStack().open(async (tried) => {
+        await openGateway(primary, { stack: tried, operators, watch, entrance });
+        stack.opened(tried, (opened) => opened.close());
       });
-      stack.opened(watch, () => watch.stop());
-    }
-    const consoleUrl = operators && consoleUrlOf(settings, operators.url);
-    await announce(settings, gateway, { demoWorks, log, site, consoleUrl });
-    if (operators !== undefined) log.info({ url: operators.url }, 'listening for operators');
-    stack.opened(makeHistory(settings, connection.logins.operating, log), (history) => history);
+    await whenDatabaseIsThere(open, { log, stop, onAway: () => entrance.wait() });
   });
   log.info({ signal: await stop }, 'stopping');
   await stack.close();
   log.info('stopped');
   process.exit(0);
+}
+
+interface Around {
+  readonly stack: ClosingStack;
+  readonly operators: Operators | undefined;
+  readonly watch: CertificateWatch | undefined;
+  readonly entrance: Entrance;
+}
+
+/** Everything that needs the database. Nothing is opened where the process is told to stop before it is reached. */
+async function openGateway(primary: Primary, { stack, operators, watch, entrance }: Around): Promise<void> {
+  const { settings, certificate, isFit, stop } = primary;
+  const { log, linesDropped } = primary.log;
+  if (!isFit) await checkProduction(settings);
+  const reached = await reach(settings, stop);
+  if (reached === undefined) return;
+  const connection = stack.opened(reached, (postgres) => postgres.close());
+  for (const warning of connection.warnings) log.warn(warning);
+  connection.keepRunning(postgresLog(log));
+  const demoWorks = await prepareDatabase(settings, connection.logins, log);
+  const start = settings.workers === 1 ? startGateway : startWorkers;
+  const starting = {
+    settings,
+    databaseUrl: connection.logins.serving,
+    certificate,
+    log,
+    logLinesDropped: linesDropped,
+  };
+  await entrance.leave();
+  const gateway = await start(starting).catch((error) => {
+    throw listenError(error, merchantsAddress(settings)) ?? error;
+  });
+  // The console is open until the gateway is closed, and a gateway is closed whose console cannot be opened.
+  let site: OpenConsole | undefined;
+  stack.opened(gateway, () => site?.close());
+  stack.opened(gateway, async () => {
+    if (await closeInTime(gateway, settings)) return;
+    log.warn('stop timed out; what is in doubt is resolved at the next start');
+  });
+  operators?.show(gateway);
+  site = await serveConsole(settings, connection.logins, operators, gateway, log);
+  if (watch !== undefined) {
+    watch.start((renewed) => {
+      gateway.useCertificate(renewed);
+      operators?.useCertificate(renewed);
+    });
+    stack.opened(watch, () => watch.stop());
+  }
+  const consoleUrl = operators && consoleUrlOf(settings, operators.url);
+  await announce(settings, gateway, { demoWorks, log, site, consoleUrl });
+  if (operators !== undefined) log.info({ url: operators.url }, 'listening for operators');
+  stack.opened(makeHistory(settings, connection.logins.operating, log), (history) => history);
+}
+
+/** Undefined where the process is told to stop meanwhile. A server of somebody else's was only asked by then, and nothing is left behind. */
+function reach(settings: Settings, stop: Promise<unknown>): Promise<Connection | undefined> {
+  const reaching = connect(settings, 'serving', process.stderr.isTTY ? say : SILENT);
+  return settings.databaseUrl === undefined ? reaching : Promise.race([reaching, stop.then(() => undefined)]);
 }
 
 /** Open until everything else is closed: what goes on meanwhile can be seen. */

@@ -128,7 +128,7 @@ function readAll(variables: Variables): Omit<Settings, 'openSecrets'> {
     databaseTimeoutMs: integer('DATABASE_TIMEOUT_MS', 4_000, 500, 60_000),
     workers: integer('WORKERS', 1, 1, 256),
     maxInFlight: integer('MAX_IN_FLIGHT', 5_000, 1, 1_000_000),
-    maxDelayMs: integer('MAX_DELAY_MS', 200, 1, 60_000),
+    maxDelayMs: integer('MAX_DELAY_MS', 1_000, 1, 60_000),
     maxConnections: integer('MAX_CONNECTIONS', 10_000, 1, 1_000_000),
     maxBatch: integer('MAX_BATCH', 256, 1, 5_000),
     userRequestsPerSecond: integer('USER_REQUESTS_PER_SECOND', 0, 0, 1_000_000),

@@ -1,8 +1,6 @@
 // One of several worker processes: a whole gateway, started and stopped by the first process.
 import type { Certificate } from '../http/certificate.js';
-import { DatabaseUnavailable } from '../postgres/database.js';
-import { KeyUnavailable } from '../vault/key-provider.js';
-import { isForOperator, reasonOf } from './connection.js';
+import { isAway, lineForOperator } from './connection.js';
 import { type OneGateway, startGateway } from './gateway.js';
 import type { Log } from './log.js';
 import type { Settings } from './settings.js';
@@ -23,7 +21,11 @@ export interface WorkerCertificate {
 
 /** What a worker sends: that it can be started, and then where it listens, or why it does not; later its figures. */
 export type WorkerMessage = 'ready' | { readonly baseUrl: string } | WorkerFailure | FiguresAnswer;
-type WorkerFailure = { readonly error: string } & Pick<NodeJS.ErrnoException, 'code' | 'syscall'>;
+interface WorkerFailure extends Pick<NodeJS.ErrnoException, 'code' | 'syscall'> {
+  readonly error: string;
+  /** It is only that the database is not there now. */
+  readonly away: boolean;
+}
 
 /** Ends when `stopSignal` comes, or the first process has gone. */
 export async function runWorker({ log, linesDropped }: Log, stopSignal: Promise<unknown>): Promise<void> {
@@ -49,7 +51,8 @@ export async function runWorker({ log, linesDropped }: Log, stopSignal: Promise<
     if (renewed !== undefined) gateway.useCertificate(renewed);
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
-    await send({ error: inWords(error), ...(code && { code }), ...(syscall && { syscall }) });
+    const away = isAway(error);
+    await send({ error: inWords(error), away, ...(code && { code }), ...(syscall && { syscall }) });
     process.exit(1);
   }
   await send({ baseUrl: gateway.baseUrl });
@@ -61,7 +64,6 @@ export async function runWorker({ log, linesDropped }: Log, stopSignal: Promise<
 
 /** As the first process would say it, had it failed itself. */
 function inWords(error: unknown): string {
-  if (error instanceof DatabaseUnavailable) return `${error.message} (${reasonOf(error)})`;
   const { message, stack = message } = error as Error;
-  return isForOperator(error) || error instanceof KeyUnavailable ? message : stack;
+  return lineForOperator(error) ?? stack;
 }

@@ -2,6 +2,7 @@
 // keeps them apart as it does gateways on several machines.
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DatabaseAway } from './connection.js';
 import type { Gateway, GatewayStart } from './gateway.js';
 import { SettingsError } from './settings.js';
 import type { WorkerCertificate, WorkerMessage, WorkerStart } from './worker.js';
@@ -35,13 +36,14 @@ export async function startWorkers({
       if (!stopping) log.error({ reason: error.message }, 'worker failed to start');
     });
   };
-  cluster.on('exit', (worker, code, signal) => {
+  const onExit = (worker: Worker, code: number, signal: string) => {
     started.delete(worker);
     figures.ended(worker);
     if (stopping) return;
     log.warn({ worker: worker.process.pid, code, signal }, 'worker exited; a new one is started');
     void replace();
-  });
+  };
+  cluster.on('exit', onExit);
   const close = async () => {
     stopping = true;
     const workers = Object.values(cluster.workers ?? {}) as Worker[];
@@ -63,6 +65,8 @@ export async function startWorkers({
     };
   } catch (error) {
     await close();
+    // A start that is tried again has one of its own.
+    cluster.off('exit', onExit);
     throw error;
   }
 }
@@ -76,7 +80,7 @@ function startWorker(figures: WorkerFigures, start: (worker: Worker) => WorkerSt
       if (message === 'ready') worker.send(start(worker));
       else if ('figures' in message) figures.answered(message);
       else if ('baseUrl' in message) resolve(message.baseUrl);
-      else reject(Object.assign(new SettingsError(message.error), message));
+      else reject(Object.assign(new (message.away ? DatabaseAway : SettingsError)(message.error), message));
     });
   });
 }

@@ -96,7 +96,8 @@ export function send(
   return reply;
 }
 
-function overwrite(piece: Buffer): void {
+/** A piece of a body that is not read. */
+export function overwrite(piece: Buffer): void {
   piece.fill(0);
 }
 

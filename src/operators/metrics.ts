@@ -113,6 +113,11 @@ export const METRICS = {
 
   databaseUp: gauge('min', 'database_up', '0 while the database is lost.'),
   databaseDiskFull: gauge('max', 'database_disk_full', '1 while the disk of the database is full.'),
+  clockDifference: gauge(
+    'max',
+    'clock_difference_seconds',
+    'By how much the clocks of this machine and the database differ, at least.',
+  ),
   storedFiguresUp: gauge(
     'min',
     'stored_figures_up',

@@ -1,6 +1,7 @@
 // The connection to PostgreSQL: statements, transactions, and telling "gone" from "refused". Only this folder knows the driver.
 import pg from 'pg';
 import { constraintIn } from './distributed.js';
+import { isPassing } from './passing.js';
 import { Pool, type PoolFigures } from './pool.js';
 import { type Session, SilentServer } from './session.js';
 import type { Rows, Statement } from './statement.js';
@@ -42,6 +43,11 @@ export class DatabaseUnavailable extends Error {
     return this.code === DISK_FULL;
   }
 
+  /** It may be there soon by itself. Otherwise somebody has to change something first: a password, a right, a server. */
+  get passing(): boolean {
+    return isPassing(this.cause);
+  }
+
   /** Not just one statement failed: no session on this server is to be trusted. */
   get serverGone(): boolean {
     return isServerGone(this.cause);
@@ -70,6 +76,11 @@ export function isLockTimeout(error: unknown): boolean {
 /** A value that does not fit: a number too large, a text that is none of its type. */
 export function isValueRefused(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^22/.test(error.code ?? '');
+}
+
+/** The login lacks a right. */
+export function isForbidden(error: unknown): error is Error {
+  return (error as { code?: string }).code === '42501';
 }
 
 /** The statement took longer than its connection allows. */
@@ -153,6 +164,8 @@ export interface DatabaseOptions {
   readonly statementTimeoutMs?: number;
   /** For batches that find each row by its key: every statement is planned once for each connection. */
   readonly planOnce?: boolean;
+  /** For what must go on when the server has no further connection: what was opened once stays open. */
+  readonly keepsSessions?: boolean;
   /** Works with the rights of this role instead of its own. */
   readonly role?: string | undefined;
   /** Uses the sessions of this one, whose other options count. */
@@ -180,6 +193,7 @@ export class Database implements Queryable {
       maxSessions: options.maxConnections ?? 10,
       applicationName: options.applicationName ?? 'tollgate',
       answerLimitMs: patient ? undefined : answerLimitMs,
+      keepsSessions: options.keepsSessions ?? false,
       // Early enough to try another server. A start, and an operator's command, can wait.
       connectLimitMs: patient ? ANSWER_LIMIT_MS / 2 : answerLimitMs / 2,
       planCacheMode: planOnce ? 'force_generic_plan' : 'force_custom_plan',

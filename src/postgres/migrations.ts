@@ -1,7 +1,7 @@
 // Brings the schema up to date: numbered SQL files, forward only, each applied once, whoever starts first.
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
-import { type Database, isUndefined, type Queryable } from './database.js';
+import { type Database, isForbidden, isUndefined, type Queryable } from './database.js';
 import { APPLIED_MIGRATIONS, LOCK_MIGRATIONS, MIGRATION_TABLE, RECORD_MIGRATION } from './migrations.sql.js';
 
 const FOLDER = new URL('../../migrations/', import.meta.url);
@@ -20,6 +20,9 @@ interface Applied {
 }
 
 export class MigrationError extends Error {}
+
+/** The login may not do what is missing. */
+export class SchemaForbidden extends MigrationError {}
 
 async function available(): Promise<Migration[]> {
   const names = (await readdir(FOLDER)).filter((name) => /^\d{4}_.+\.sql$/.test(name)).sort();
@@ -63,7 +66,7 @@ export async function migrate(
 ): Promise<string[]> {
   // A login that may not change the schema can find that it is current.
   if (await nothingMissing(database)) return [];
-  return database.transaction(async (connection) => {
+  const applying = database.transaction(async (connection) => {
     await connection.query(LOCK_MIGRATIONS);
     await database.script(connection, MIGRATION_TABLE);
     const migrations = await missing(connection);
@@ -74,6 +77,12 @@ export async function migrate(
     const applied = migrations.map((migration) => migration.name);
     if (applied.length > 0) await afterwards(applied, connection);
     return applied;
+  });
+  return applying.catch((error: unknown) => {
+    if (!isForbidden(error)) throw error;
+    throw new SchemaForbidden(
+      `the schema of this database is not current, and its login may not change it (${error.message})`,
+    );
   });
 }
 

@@ -8,6 +8,8 @@ export interface PoolOptions extends SessionOptions {
   readonly maxSessions: number;
   /** A statement that is not answered within this time is given up, and its session with it. */
   readonly answerLimitMs: number | undefined;
+  /** Sessions that nobody uses stay open: the server may have none left when the next one is wanted. */
+  readonly keepsSessions: boolean;
   /** A session that nobody uses was lost. */
   readonly onLost: (error: Error) => void;
 }
@@ -76,11 +78,8 @@ export class Pool implements SessionHolder {
     const idle = this.#idle.pop();
     if (idle !== undefined) return idle;
     if (this.#closed) throw closedMeanwhile();
-    if (this.#all.size + this.#opening < this.options.maxSessions) return this.#open();
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ resolve, reject, waitedMs: 0 });
-      this.#beginLooking();
-    });
+    if (this.#all.size + this.#opening >= this.options.maxSessions) return this.#wait();
+    return this.#open();
   }
 
   release(session: Session): void {
@@ -129,23 +128,37 @@ export class Pool implements SessionHolder {
     this.#servers.leave(this);
   }
 
+  #wait(): Promise<Session> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject, waitedMs: 0 });
+      this.#beginLooking();
+    });
+  }
+
   async #open(): Promise<Session> {
     this.#opening += 1;
+    let session: Session;
     try {
-      const session = await this.#servers.open(this.options);
-      if (this.#closed) {
-        session.end();
-        throw closedMeanwhile();
-      }
-      this.#all.add(session);
-      session.client.on('end', () => this.#ended(session));
-      this.#beginLooking();
-      return session;
-    } finally {
+      session = await this.#servers.open(this.options);
+    } catch (error) {
       this.#opening -= 1;
-      // Where it failed, there is room again.
+      // The server has none left: one that this pool has, or is about to have, is free sooner.
+      const others = this.#all.size + this.#opening > 0;
+      if (isOutOfSessions(error) && others && !this.#closed) return this.#idle.pop() ?? this.#wait();
+      // There is room again.
       this.#openForNext();
+      throw error;
     }
+    this.#opening -= 1;
+    if (this.#closed) {
+      session.end();
+      throw closedMeanwhile();
+    }
+    this.#all.add(session);
+    session.client.on('end', () => this.#ended(session));
+    this.#beginLooking();
+    this.#openForNext();
+    return session;
   }
 
   #openForNext(): void {
@@ -174,6 +187,7 @@ export class Pool implements SessionHolder {
     // Who came first has waited for longest.
     while ((this.#waiting[0]?.waitedMs ?? 0) > WAIT_LIMIT_MS)
       this.#waiting.shift()?.reject(new Error(`no session became free within ${WAIT_LIMIT_MS} ms`));
+    if (this.options.keepsSessions) return;
     for (const session of [...this.#idle]) {
       session.idleFor += LOOK_EVERY_MS;
       if (session.idleFor > IDLE_LIMIT_MS) this.#discard(session);
@@ -207,6 +221,11 @@ export class Pool implements SessionHolder {
     if (at !== -1) this.#idle.splice(at, 1);
     return at !== -1;
   }
+}
+
+/** The server has as many as it may have, or as many of this login or database. */
+function isOutOfSessions(error: unknown): boolean {
+  return (error as { code?: string }).code === '53300';
 }
 
 function closedMeanwhile(): Error {

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ServerAddress, serversOf } from './database-url.js';
 import type { Engine } from './distributed.js';
+import { isPassing } from './passing.js';
 import { Session, type SessionOptions, UnfitServer } from './session.js';
 
 /** Whoever holds sessions. */
@@ -94,6 +95,7 @@ export class Servers {
   /** The primary of the newest timeline. */
   async #askAll(options: SessionOptions): Promise<ServerAddress> {
     const refusals: string[] = [];
+    let passing = false;
     let newest: { address: ServerAddress; timeline: number } | undefined;
     const asked = this.#addresses.map(async (address) => {
       try {
@@ -103,6 +105,7 @@ export class Servers {
       } catch (error) {
         const { message, code } = error as { message?: string; code?: string };
         refusals.push(`${address.name}: ${message || code}`);
+        passing ||= isPassing(error);
         // Only those that are a primary end the wait for the others.
         throw error;
       }
@@ -113,7 +116,7 @@ export class Servers {
       () => {},
     );
     if (newest === undefined) {
-      throw new UnfitServer(`none of the servers is a primary (${refusals.join('; ')})`);
+      throw new UnfitServer(`none of the servers is a primary (${refusals.join('; ')})`, passing);
     }
     this.#primary = newest.address;
     return newest.address;

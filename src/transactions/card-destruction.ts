@@ -18,7 +18,7 @@ import {
   POSTPONE_CARD_REVIEW,
 } from './card-destruction.sql.js';
 import { DESTROY_ENDED_CARDS, LOCK_CARDS } from './card-ends.sql.js';
-import type { Clock } from './clock.js';
+import { CLOCKS_AGREE_WITHIN_MS, type Clock } from './clock.js';
 
 /** How many rows each look of a turn sees: some milliseconds of PostgreSQL's time. */
 const PAGE = 1_000;
@@ -28,8 +28,6 @@ const RUN_MS = 250;
 const ADD_EVERY_MS = 60_000;
 /** Behind for that long, the operator is told. */
 const BEHIND_MS = 3_600_000;
-/** What is destroyed cannot be brought back: nothing is, while two clocks are further apart than that. */
-const CLOCKS_AGREE_WITHIN_MS = 300_000;
 /** A clock that was moved is known to every process by then. */
 const CLOCKS_AGREE_AFTER_MS = 60_000;
 /** Where the machine's clock has jumped, somebody has this long to set it right. */

@@ -33,6 +33,7 @@ export const HEARTBEAT: Statement = {
     RETURNING process.advanced_ms AS "advancedMs", gateway.newest_absence AS newest,
       gateway.forgotten_absence AS forgotten, database_lineage() AS lineage,
       gateway.lineage <> database_lineage() AS "goneBack",
+      (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "databaseMs",
       (SELECT min(other.answered_absence) FROM process other
         WHERE other.seen_at > now() - ${FENCES_WAIT_MS} * interval '1 millisecond') AS "answeredByAll"`,
 };

@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import type { LinkReport } from '../acquirers/links.js';
 import type { Database } from '../postgres/database.js';
 import type { AuditLeases } from './audit-leases.js';
+import { clocksApart } from './clock.js';
 import {
   DEREGISTER_PROCESS,
   FINISHED,
@@ -18,9 +19,13 @@ import type { OwnEpochs, SharedEpochs } from './search-fence.js';
 export interface HeartbeatReply extends SharedEpochs {
   /** How far the clock is advanced. */
   readonly advancedMs: number;
+  /** By how much the database's clock is ahead of this machine's, or behind. */
+  readonly clocksApartMs: number;
 }
 
-interface HeartbeatRow extends HeartbeatReply {
+interface HeartbeatRow extends Omit<HeartbeatReply, 'clocksApartMs'> {
+  /** The time that the database shows. */
+  readonly databaseMs: number;
   /** The history that the database follows. */
   readonly lineage: string;
   /** It is another than that under which audits were handed out until now. */
@@ -101,11 +106,13 @@ export class ProcessRegistry {
     const finished = leases.takeFinished();
     const links = JSON.stringify(this.links());
     const values = [this.#id, epochs.answered, epochs.current, links, ...FINISHED.encode(finished)];
+    const askedMs = Date.now();
     const { rows } = await this.database.query<HeartbeatRow>(HEARTBEAT, values).catch((error: unknown) => {
       leases.putBackFinished(finished);
       throw error;
     });
     const [row] = rows;
+    const clocksApartMs = row === undefined ? 0 : clocksApart(row.databaseMs, askedMs);
     if (row === undefined) {
       // Forgotten by the others after an hour without a heartbeat, or lost in a failover: start anew under another id.
       await this.#register();
@@ -119,7 +126,7 @@ export class ProcessRegistry {
     if (!this.alive) this.#term += 1;
     this.#heartbeatAtMs = beganMs;
     this.#heartbeatOnMs = beganOnMs;
-    return row;
+    return { ...row, clocksApartMs };
   }
 
   /** Gives back the audits that were not used. A process that leaves something in doubt keeps its entry, for the others to find. */

@@ -9,7 +9,10 @@ export type Tenant = number | string;
 export interface RoomOptions {
   /** How many transactions may be under way at once, those that wait for an acquirer included. */
   readonly maxInFlight: number;
-  /** How long a transaction may wait for this process, as a rule: a burst may wait for longer, a lasting queue may not. */
+  /**
+   * How long a transaction may wait for this process, as a rule: a burst may wait for longer, a lasting queue may not. Where several
+   * organisations are there, a part of it.
+   */
   readonly maxDelayMs: number;
 }
 
@@ -27,7 +30,11 @@ const SHARE_OF_A_LINK = TIMES_FOR_A_LINK / (TIMES_FOR_A_LINK + 1);
 const BURST_MS = 4_000;
 /** An overload is over when the queue has been short for so long: each batch that is answered leaves it short for a moment. */
 const CALM_MS = 500;
-/** So many may wait however slow the database is. */
+/** Beside other organisations, the part of the delay that one may fill: the others wait for its batches, too. */
+const SHARE_BESIDE_OTHERS = 0.2;
+/** An organisation that has asked for nothing for so long is not there. */
+const PRESENT_MS = 1_000;
+/** So many may wait in this process however slow the database is, whosever they are. */
 const LEAST_WAITING = 128;
 const RATE_WINDOW_MS = 100;
 const WEIGHT_OF_A_WINDOW = 0.3;
@@ -75,6 +82,10 @@ export class Room {
   /** When it was long for the last time. */
   #longAtMs = Number.NEGATIVE_INFINITY;
 
+  /** Which organisation has asked last, and since when no other has. */
+  #present: Tenant | undefined;
+  #aloneSinceMs = Number.NEGATIVE_INFINITY;
+
   constructor(private readonly options: RoomOptions) {}
 
   /** Whether one more of this tenant has to be refused. */
@@ -82,8 +93,8 @@ export class Room {
     const own = this.#underWay.of(tenant);
     if (tooMany(own, this.options.maxInFlight - this.#underWay.total)) return true;
     const waiting = this.#underWay.total - this.#asking.total;
-    const most = this.#mostWaiting(waiting);
-    if (most === undefined) return false;
+    const most = this.#mostWaiting(waiting, tenant);
+    if (most === undefined || waiting < LEAST_WAITING) return false;
     const ownWaiting = own - this.#asking.of(tenant);
     // Where a burst of somebody else has filled more than there is by now, everybody still has an equal share.
     return tooMany(ownWaiting, most - waiting) && ownWaiting >= most / (this.#underWay.tenants + 1);
@@ -158,14 +169,24 @@ export class Room {
   }
 
   /** How many may wait, if that has to be limited: as many as are served within the delay. A burst is not limited. */
-  #mostWaiting(waiting: number): number | undefined {
+  #mostWaiting(waiting: number, tenant: Tenant): number | undefined {
     const nowMs = performance.now();
     this.#measure(nowMs);
-    const most = Math.max(LEAST_WAITING, this.#perMs * this.options.maxDelayMs);
+    const share = this.#isAlone(tenant, nowMs) ? 1 : SHARE_BESIDE_OTHERS;
+    const most = Math.max(LEAST_WAITING, this.#perMs * this.options.maxDelayMs * share);
     const lasts = nowMs - this.#shortAtMs > BURST_MS;
     if (waiting > most / 4) this.#longAtMs = nowMs;
     else if (!lasts || nowMs - this.#longAtMs > CALM_MS) this.#shortAtMs = nowMs;
     return nowMs - this.#shortAtMs > BURST_MS ? most : undefined;
+  }
+
+  /** Whose credentials nobody knows is no other organisation: anybody could make everybody's room small. */
+  #isAlone(tenant: Tenant, nowMs: number): boolean {
+    if (typeof tenant === 'number' && tenant !== this.#present) {
+      if (this.#present !== undefined) this.#aloneSinceMs = nowMs;
+      this.#present = tenant;
+    }
+    return nowMs - this.#aloneSinceMs >= PRESENT_MS;
   }
 
   #measure(nowMs: number): void {

@@ -2,6 +2,7 @@
 import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Database } from '../../src/postgres/database.js';
+import { administer } from '../../testkit/database-server.js';
 import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
 
 const ONE = { name: '', text: 'SELECT 1 AS one' };
@@ -39,6 +40,21 @@ test('the only session is kept for longer → unavailable, and the next one has 
   await other.end();
   await kept;
   expect((await database.query(ONE)).rows).toEqual([{ one: 1 }]);
+});
+
+test('the server has no session left → those who want another wait for the one that there is; none is there → unavailable', async () => {
+  const login = `tollgate_pool_${process.pid}`;
+  const url = new URL(own.url);
+  await administer(own.url, `CREATE ROLE ${login} LOGIN PASSWORD 'secret' CONNECTION LIMIT 1`);
+  [url.username, url.password] = [login, 'secret'];
+  const several = new Database(url.href, { maxConnections: 5 });
+  const pid = { name: '', text: 'SELECT pg_backend_pid() AS pid FROM pg_sleep(0.01)' };
+  const pids = await Promise.all(Array.from({ length: 20 }, () => several.query<{ pid: number }>(pid)));
+  expect(new Set(pids.map(({ rows }) => rows[0]?.pid)).size).toBe(1);
+  const none = new Database(url.href, { maxConnections: 5 });
+  await expect(none.query(ONE)).rejects.toMatchObject({ code: '53300', passing: true });
+  await Promise.all([several.close(), none.close()]);
+  await administer(own.url, `DROP ROLE ${login}`);
 });
 
 test('the pool is closed while somebody waits for a session → that one hears of it', async () => {

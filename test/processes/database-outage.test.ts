@@ -8,6 +8,7 @@ import {
   installation,
   outcomeOf,
 } from '../../testkit/cloned-installation.js';
+import { administer } from '../../testkit/database-server.js';
 import { eventually } from '../../testkit/gateway-process.js';
 import { expectRepetitionRefused, OPERATIONS, prepare, send } from '../../testkit/operations.js';
 import { scrape } from '../../testkit/scrape.js';
@@ -154,4 +155,42 @@ test.concurrent('the database hangs with the payment on its way to it → 503, n
   expect((await api.purchase()).status).toBe(201);
   await expectBooksToAgree(shared);
   expect((await gateway.stop()).code).toBe(0);
+});
+
+test.concurrent('the server has no connection left, after a quiet time → payments go on over those that the gateway holds; what needs another waits for it, or is 503', async () => {
+  const shared = await installation();
+  const url = new URL(shared.databaseUrl);
+  const login = `tollgate_slots_${process.pid}`;
+  // Superusers have slots of their own.
+  await administer(url.href, `CREATE ROLE ${login} LOGIN PASSWORD 'secret' IN ROLE ${url.username}`);
+  [url.username, url.password] = [login, 'secret'];
+  const gateway = await shared.start({ DATABASE_URL: url.href });
+  const { api } = gateway;
+  const { body: earlier } = await api.purchase();
+  await api.refund(earlier.audit, 1);
+  await api.lookUp(earlier.audit);
+  await api.call('/transactions/history');
+  const operators = await gateway.operatorsUrl();
+  const sessions = async (pool: string) => (await scrape(operators)).sum('tollgate_pool_sessions', { pool });
+  // Used last, and closed since nobody uses it: so it was quiet for long enough.
+  await eventually(async () => ((await sessions('searches')) === 0 ? true : undefined));
+  expect(await sessions('commits')).toBeGreaterThan(0);
+
+  await administer(shared.databaseUrl, `ALTER ROLE ${login} CONNECTION LIMIT 0`);
+  const together = await Promise.all(
+    Array.from({ length: 8 }, () => [
+      api.purchase(),
+      api.refund(earlier.audit, 1),
+      api.lookUp(earlier.audit),
+    ]).flat(),
+  );
+  expect(together.map(({ status }) => status)).toEqual(Array(8).fill([201, 201, 200]).flat());
+  const searched = await api.call('/transactions/history');
+  expect([searched.status, searched.code]).toEqual([503, 'unavailable']);
+
+  await administer(shared.databaseUrl, `ALTER ROLE ${login} CONNECTION LIMIT -1`);
+  expect((await api.call('/transactions/history')).status).toBe(200);
+  await expectBooksToAgree(shared);
+  expect((await gateway.stop()).code).toBe(0);
+  await administer(shared.databaseUrl, `DROP ROLE ${login}`);
 });

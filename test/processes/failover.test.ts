@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { connect } from '../../src/gateway/connection.js';
+import { connect, DatabaseAway } from '../../src/gateway/connection.js';
 import { startGateway } from '../../src/gateway/gateway.js';
 import { readSettings } from '../../src/gateway/settings.js';
 import { Database, DatabaseUnavailable } from '../../src/postgres/database.js';
 import { migrate } from '../../src/postgres/migrations.js';
 import { type Answer, type Client, client } from '../../testkit/client.js';
 import { addCast, type Credentials } from '../../testkit/gateway.js';
-import { dataDirectory, eventually } from '../../testkit/gateway-process.js';
+import { dataDirectory, eventually, start } from '../../testkit/gateway-process.js';
 import { Pair } from '../../testkit/pair.js';
 import { Switch } from '../../testkit/switch.js';
 import { SLOW_CARD } from '../../testkit/test-cards.js';
@@ -94,13 +94,26 @@ const answer = async (response: Promise<Answer>) => {
 };
 
 describe('sessions', () => {
-  test('a standby → no session on it is used, and the start is refused in one line', async () => {
+  test('a standby → no session on it is used, and a start waits until it is the primary', async () => {
     const refused = opened(pair.standby.url).query(ONE);
     await expect(refused).rejects.toThrow(DatabaseUnavailable);
     await expect(refused).rejects.toMatchObject({ cause: { message: expect.stringContaining('standby') } });
     await expect(connect(readSettings({ DATABASE_URL: pair.standby.url }))).rejects.toThrow(
-      /^DATABASE_URL: the server is a standby; name the primary$/,
+      new DatabaseAway('DATABASE_URL: the server is a standby; name the primary'),
     );
+    const started = start(['serve'], {
+      DATABASE_URL: pair.standby.url,
+      TOLLGATE_PORT: '0',
+      TOLLGATE_DATA_DIR: await dataDirectory(),
+      TOLLGATE_KEY_ENCRYPTION_KEY: SEALING,
+    });
+    const waiting = /"cause":"the server is a standby; name the primary".*"msg":"waiting for the database"/;
+    await eventually(async () => waiting.test(started.output()) || undefined);
+    await promote();
+    const baseUrl = (await started.listening) as string;
+    expect((await client(baseUrl, owner).purchase()).status).toBe(201);
+    started.kill('SIGTERM');
+    expect((await started.ended).code).toBe(0);
   });
 
   test('several servers, the primary among them → it is found, at first and after a failover', async () => {

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { revokeUser } from '../../src/admin/users.js';
-import { connect, problemsOfEncryption } from '../../src/gateway/connection.js';
+import { connect, DatabaseAway, problemsOfEncryption } from '../../src/gateway/connection.js';
 import { makeDemo } from '../../src/gateway/demo.js';
 import { checkProduction } from '../../src/gateway/production.js';
 import { readSettings } from '../../src/gateway/settings.js';
@@ -81,6 +81,17 @@ test.each<[string, Environment, RegExp]>([
   ],
 ])('%s → one line that says what to do', async (_, change, line) => {
   expect(await refused(change)).toEqual([expect.stringMatching(line)]);
+});
+
+test('a database that is away, and nothing else is wrong → serve can wait for it; something is → it does not', async () => {
+  const away = {
+    TOLLGATE_ENVIRONMENT: 'production',
+    DATABASE_URL: 'postgres://gateway:secret@127.0.0.1:1/gateway',
+    TOLLGATE_KEY_ENCRYPTION_KEY: KEY,
+  };
+  await expect(checkProduction(readSettings(away), 1_000)).rejects.toThrow(DatabaseAway);
+  const wrong = readSettings({ ...away, TOLLGATE_DEMO: 'true' });
+  await expect(checkProduction(wrong, 1_000)).rejects.not.toThrow(DatabaseAway);
 });
 
 test('every address, with TLS → starts', async () => {

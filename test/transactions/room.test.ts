@@ -54,6 +54,59 @@ describe('admission by delay', () => {
     expect(entered(room, 1, 3_000)).toBe(3_000);
   });
 
+  test('128 clients of one organisation that wait for their answers, however slow → none is refused, and another has room', () => {
+    const room = new Room({ maxInFlight: 5_000, maxDelayMs: 200 });
+    expect(entered(room, 1, 128)).toBe(128);
+    for (let answered = 0; answered < 1_000; answered += 1) {
+      vi.advanceTimersByTime(10);
+      room.leave(1);
+      expect(entered(room, 1, 1)).toBe(1);
+    }
+    // More than that it may not have, and others still have their share.
+    expect(entered(room, 1, 100)).toBe(0);
+    expect(entered(room, 2, 24)).toBe(24);
+  });
+
+  test('128 clients of two organisations that wait for their answers → none of either is refused', () => {
+    const room = new Room({ maxInFlight: 5_000, maxDelayMs: 200 });
+    expect([entered(room, 1, 120), entered(room, 2, 8)]).toEqual([120, 8]);
+    for (let answered = 0; answered < 1_000; answered += 1) {
+      vi.advanceTimersByTime(10);
+      room.leave(1);
+      room.leave(2);
+      expect([entered(room, 1, 1), entered(room, 2, 1)]).toEqual([1, 1]);
+    }
+  });
+
+  test('an overload by one organisation alone → so many wait as are served in the delay; another one comes → a fifth of them, and that one is taken in', () => {
+    const room = new Room({ maxInFlight: 50_000, maxDelayMs: 1_000 });
+    entered(room, 1, 100);
+    let waiting = 100 + flow(room, 1, 20_000, { answers: 4, wants: 8 }).waiting;
+    // Four fifths of what is served in a second.
+    expect(waiting).toBeGreaterThan(3_000);
+    expect(waiting).toBeLessThan(4_000);
+    for (let ms = 0; ms < 2_000; ms += 1) {
+      if (ms % 20 === 0) {
+        expect(entered(room, 2, 1)).toBe(1);
+        if (ms >= 100) room.leave(2);
+      }
+      waiting += flow(room, 1, 1, { answers: 4, wants: 8 }).waiting;
+    }
+    // What is served in 200 ms.
+    expect(waiting).toBeLessThan(810);
+  });
+
+  test('an address without known credentials beside one organisation → makes its room no smaller', () => {
+    const room = new Room({ maxInFlight: 50_000, maxDelayMs: 1_000 });
+    entered(room, 1, 100);
+    let waiting = 100;
+    for (let ms = 0; ms < 20_000; ms += 1) {
+      if (ms % 20 === 0) room.refuses('192.0.2.1');
+      waiting += flow(room, 1, 1, { answers: 4, wants: 8 }).waiting;
+    }
+    expect(waiting).toBeGreaterThan(3_000);
+  });
+
   test('twice as many as are served, lastingly → as many are taken in as are served, and few wait', () => {
     const room = new Room({ maxInFlight: 5_000, maxDelayMs: 200 });
     entered(room, 1, 100);

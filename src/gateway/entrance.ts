@@ -1,0 +1,37 @@
+// The merchants' port while there is no gateway on it yet, because the database is away.
+import type { Certificate } from '../http/certificate.js';
+import { openWaitingRoom, type WaitingRoom } from '../http/waiting-room.js';
+import { DATABASE_AWAY } from './connection.js';
+import { listenError, merchantsAddress } from './ports.js';
+import type { Settings } from './settings.js';
+
+export class Entrance {
+  #room: Promise<WaitingRoom> | undefined;
+
+  constructor(
+    private readonly settings: Settings,
+    private readonly certificate: Certificate | undefined,
+  ) {}
+
+  /** Somebody answers there from now on. Not on any free port: nobody would know which. */
+  async wait(): Promise<void> {
+    const { host, port, maxConnections } = this.settings;
+    if (port === 0) return;
+    this.#room ??= openWaitingRoom({
+      host,
+      port,
+      maxConnections,
+      certificate: this.certificate?.pair,
+      reason: DATABASE_AWAY,
+    });
+    await this.#room.catch((error) => {
+      throw listenError(error, merchantsAddress(this.settings)) ?? error;
+    });
+  }
+
+  async leave(): Promise<void> {
+    const room = this.#room;
+    this.#room = undefined;
+    await (await room)?.close();
+  }
+}

@@ -1,0 +1,80 @@
+// The merchants' port while the gateway waits for its database at start. It answers as a gateway that has lost its database: it lives,
+// is not ready, and processes nothing.
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { CORRELATION_HEADER, returnable } from '../api/correlation-id.js';
+import { HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from '../api/limits.js';
+import { refused } from '../api/problems.js';
+import { saidTo } from '../api/refusals.js';
+import { JSON_TYPE, overwrite } from './answers.js';
+import type { CertificatePair } from './certificate.js';
+import type { Refusal } from './one-at-a-time.js';
+import { rawRefusal, withCorrelationId } from './raw-refusal.js';
+import { serverOptions } from './tls.js';
+
+export interface WaitingRoomOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly maxConnections: number;
+  /** With one it speaks TLS, as the gateway will. */
+  readonly certificate: CertificatePair | undefined;
+  /** Why the gateway is not ready. */
+  readonly reason: string;
+}
+
+export interface WaitingRoom {
+  /** The port is free then. */
+  close(): Promise<void>;
+}
+
+/** Rejects where the address cannot be listened on. */
+export async function openWaitingRoom(options: WaitingRoomOptions): Promise<WaitingRoom> {
+  const { host, port, maxConnections, certificate, reason } = options;
+  const handle = answering(reason);
+  const limits = { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS };
+  const server =
+    certificate === undefined
+      ? createServer(limits, handle)
+      : createTlsServer({ ...limits, ...serverOptions(certificate) }, handle);
+  server.maxConnections = maxConnections;
+  // Not shared with workers, which listen when this is closed.
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen({ host, port, exclusive: true }, () => {
+      // One that cannot be accepted, for want of file descriptors, is no reason to end.
+      server.off('error', reject).on('error', () => {});
+      resolve();
+    });
+  });
+  return {
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function answering(reason: string): RequestListener {
+  const pages: Readonly<Record<string, Refusal>> = {
+    '/livez': page(200, { status: 'live' }),
+    '/readyz': page(503, { status: 'not ready', reason }),
+  };
+  const notProcessed = refused('not_processed');
+  return (request: IncomingMessage, response: ServerResponse) => {
+    const { method = '', url = '' } = request;
+    const { status, headers, text } = pages[url] ?? rawRefusal(saidTo(method, notProcessed));
+    const id = returnable(request.headers[CORRELATION_HEADER]);
+    // There may be a card number in it.
+    request.on('data', overwrite);
+    // Whoever asks again shall come to the gateway.
+    response.writeHead(status, { ...withCorrelationId(headers, id), connection: 'close' }).end(text);
+  };
+}
+
+function page(status: number, body: object): Refusal {
+  return {
+    status,
+    headers: { 'cache-control': 'no-store', 'content-type': JSON_TYPE },
+    text: JSON.stringify(body),
+  };
+}
