@@ -14,6 +14,7 @@ import {
 } from '../admin/settlements.js';
 import { isOpen, type Reconciliation } from '../settlement/reconciliation.js';
 import type { SettlementReport } from '../settlement/report.js';
+import { moneyText } from '../values/money.js';
 import { isDay } from '../values/period.js';
 import { id, wholeNumber } from './arguments.js';
 import { operate } from './operator.js';
@@ -126,10 +127,10 @@ function shown({ date, closed, lines, net }: SettlementReport): Output {
             heading,
             ...named.map(
               ({ merchant, acquirer, paymentMethod, cardType, transactionType, currency, count, cents }) =>
-                `merchant ${merchant}, ${acquirer}, ${paymentMethod}${cardType && ` ${cardType}`}, ${transactionType}: ${count}, ${cents} cents ${currency}`,
+                `merchant ${merchant}, ${acquirer}, ${paymentMethod}${cardType && ` ${cardType}`}, ${transactionType}: ${count}, ${moneyText(cents, currency)}`,
             ),
             ...nets.map(
-              ({ merchant, currency, cents }) => `merchant ${merchant}, net: ${cents} cents ${currency}`,
+              ({ merchant, currency, cents }) => `merchant ${merchant}, net: ${moneyText(cents, currency)}`,
             ),
           ].join('\n'),
   };
@@ -141,11 +142,11 @@ function sentencesOn({ date, closed, lines, matched, listed, ...counts }: Reconc
     ...(closed ? [] : [`${date} is still open: more may come.`]),
     ...listed.missingHere.map(
       ({ line, reference, transactionType, amountCents, currency }) =>
-        `Missing here: line ${line}, ${reference}, ${transactionType} ${amountCents} ${currency}.`,
+        `Missing here: line ${line}, ${reference}, ${transactionType} ${moneyText(amountCents, currency)}.`,
     ),
     ...listed.missingThere.map(
       ({ merchant, reference, transactionType, amountCents, currency }) =>
-        `Missing there: ${reference}, merchant ${merchant}, ${transactionType} ${amountCents} ${currency}.`,
+        `Missing there: ${reference}, merchant ${merchant}, ${transactionType} ${moneyText(amountCents, currency)}.`,
     ),
     ...listed.different.map(
       ({ line, reference, there, here }) =>

@@ -3,7 +3,7 @@
 import type { Queryable } from '../postgres/database.js';
 import type { Difference, FoundDifference } from './difference.js';
 import { DIFFERENCES_GONE, FOUND, KEEP_DIFFERENCES } from './differences.sql.js';
-import type { Reconciliation } from './reconciliation.js';
+import { inWords, type Reconciliation } from './reconciliation.js';
 
 const BATCH = 2_000;
 
@@ -72,10 +72,6 @@ function differencesIn({ listed, differentAbout }: Reconciliation): FoundDiffere
   ];
 }
 
-function inWords(said: { transactionType: string; amountCents: number; currency: string }): string {
-  return `${said.transactionType} ${said.amountCents} ${said.currency}`;
-}
-
 export interface Advice {
   /** What it may mean. */
   readonly meaning: string;
@@ -136,14 +132,14 @@ function adviceOnDifferent(there: string, here: string, acquirer: string): Advic
           todo: 'Look at it again with the file of the other day. It needs nothing else if the amounts agree.',
         };
   }
-  const [kindThere, amountThere] = there.split(' ');
-  const [kindHere, amountHere] = here.split(' ');
+  const [kindThere, amountThere, currencyThere] = there.split(' ');
+  const [kindHere, amountHere, currencyHere] = here.split(' ');
   if (kindThere !== kindHere)
     return {
       meaning: `It is a ${kindThere} there and a ${kindHere} here.`,
       todo: 'Ask the acquirer how it was booked: the money may have gone the other way.',
     };
-  if (amountThere !== amountHere)
+  if (currencyThere === currencyHere && amountThere !== amountHere)
     return {
       meaning:
         'The amounts differ: a fee or a conversion may have been taken off, or the amount was changed there.',

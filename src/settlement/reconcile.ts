@@ -19,9 +19,11 @@ import { CLOSED_DAY, FIND_LISTED, LISTED, SETTLED_OVER_ACQUIRER } from './reconc
 import {
   type About,
   type Different,
+  inWords,
   Listed,
   type MissingThere,
   type Reconciliation,
+  type Said,
 } from './reconciliation.js';
 import { RetrievalReferences } from './retrieval-references.js';
 
@@ -279,16 +281,10 @@ class Work {
   }
 }
 
-type Said = Pick<AcquirerLine, 'transactionType' | 'amountCents' | 'currency'>;
-
 function agrees(row: FoundRow, line: Said): boolean {
   return (
     row.transactionType === line.transactionType &&
     row.amountCents === line.amountCents &&
     row.currency === line.currency
   );
-}
-
-function inWords({ transactionType, amountCents, currency }: Said): string {
-  return `${transactionType} ${amountCents} ${currency}`;
 }

@@ -53,9 +53,9 @@ test('a file with differences of every kind → each is kept, with what it may m
   expect(await reconcile(...lines)).toBe(1);
   const found = await open();
   expect(found.map(({ kind, reference, there, here }) => [kind, reference, there, here])).toEqual([
-    ['different', declined, 'purchase 700 AUD', 'declined, does not settle on this day'],
-    ['missing_here', 'FOREIGN-1', 'purchase 5 AUD', ''],
-    ['missing_there', sold, '', 'purchase 1000 AUD'],
+    ['different', declined, 'purchase 7.00 AUD', 'declined, does not settle on this day'],
+    ['missing_here', 'FOREIGN-1', 'purchase 0.05 AUD', ''],
+    ['missing_there', sold, '', 'purchase 10.00 AUD'],
     ['wrong', 'line 4', expect.any(String), ''],
   ]);
   expect(found[0]).toMatchObject({
