@@ -118,9 +118,9 @@ export async function reconcileAndKeep(
   const found = await reconcileSettlement(database, wish);
   const { acquirer, date, lines, matched } = found;
   await database.transaction(async (connection) => {
-    await keepDifferences(connection, operator, found);
+    const gone = await keepDifferences(connection, operator, found);
     const open = found.missingHere + found.missingThere + found.different + found.wrong;
-    const detail = `${date}, ${acquirer}: ${matched} of ${lines} lines match, ${open} differences`;
+    const detail = `${date}, ${acquirer}: ${matched} of ${lines} lines match, ${open} differences, ${gone} gone`;
     await journal(connection, { actor: operator, action: 'settlement.reconciled', detail });
   });
   return found;

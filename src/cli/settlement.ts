@@ -4,6 +4,7 @@ import {
   type DifferencesWish,
   type DifferenceView,
   listDifferences,
+  lookAtDay,
   lookAtDifference,
 } from '../admin/differences.js';
 import {
@@ -16,6 +17,7 @@ import { isOpen, type Reconciliation } from '../settlement/reconciliation.js';
 import type { SettlementReport } from '../settlement/report.js';
 import { moneyText } from '../values/money.js';
 import { isDay } from '../values/period.js';
+import { refuse } from '../values/refusal.js';
 import { id, wholeNumber } from './arguments.js';
 import { operate } from './operator.js';
 import { type Output, printing } from './output.js';
@@ -23,6 +25,12 @@ import { type Output, printing } from './output.js';
 function day(text: string): string {
   if (!isDay(text)) throw new InvalidArgumentError('It must be a day, such as 2026-11-16.');
   return text;
+}
+
+interface LookedAtOptions {
+  readonly note: string;
+  readonly date?: string;
+  readonly acquirer?: string;
 }
 
 export function addSettlementCommands(program: Command): void {
@@ -81,10 +89,20 @@ export function addSettlementCommands(program: Command): void {
   printing(
     settlement
       .command('looked-at')
-      .argument('<difference>', 'its number, as `settlement differences` shows it', id)
-      .description('mark a difference as looked at')
+      .argument('[difference]', 'its number, as `settlement differences` shows it', id)
+      .description('mark a difference as looked at, or all that are open of a day and a link')
+      .option('--date <day>', 'all of this settlement day, with --acquirer', day)
+      .option('--acquirer <name>', 'all of this link, with --date')
       .requiredOption('--note <text>', 'what came of it'),
-    async (difference: number, { note }: { note: string }) => {
+    async (difference: number | undefined, { note, date, acquirer }: LookedAtOptions) => {
+      if (difference === undefined && date !== undefined && acquirer !== undefined) {
+        const value = await operate((database, operator) =>
+          lookAtDay(database, operator, { date, acquirer, note }),
+        );
+        return { value, sentence: `${value.lookedAt} differences are marked as looked at.` };
+      }
+      if (difference === undefined || date !== undefined || acquirer !== undefined)
+        refuse('differences_not_named');
       const value = await operate((database, operator) =>
         lookAtDifference(database, operator, difference, note),
       );

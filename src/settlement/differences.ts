@@ -1,19 +1,24 @@
 // Differences between an acquirer's files and our days, kept until somebody has looked at them: what was found, what each may mean and
 // what to do about it.
 import type { Queryable } from '../postgres/database.js';
-import type { Difference, FoundDifference } from './difference.js';
-import { DIFFERENCES_GONE, FOUND, KEEP_DIFFERENCES } from './differences.sql.js';
+import type { Difference, DifferenceKind, FoundDifference } from './difference.js';
+import { DIFFERENCES_GONE, FOUND, KEEP_DIFFERENCES, LOCK_DIFFERENCES } from './differences.sql.js';
 import { inWords, type Reconciliation } from './reconciliation.js';
 
 const BATCH = 2_000;
 
-/** What is listed of them is kept. Where all are, those that were found before and are not among them are gone. */
+/**
+ * What is listed of them is kept, in place of those of the run before: of every kind of which all are listed, those that are not
+ * among them are gone. Returns how many are.
+ */
 export async function keepDifferences(
   connection: Queryable,
   operator: string,
   found: Reconciliation,
-): Promise<void> {
+): Promise<number> {
   const { date, acquirer } = found;
+  // Two runs at once would not see each other's, and both stay.
+  await connection.query(LOCK_DIFFERENCES, [date, acquirer]);
   const differences = differencesIn(found);
   const kept: number[] = [];
   for (let from = 0; from < differences.length; from += BATCH) {
@@ -26,9 +31,18 @@ export async function keepDifferences(
     ]);
     kept.push(...rows.map(({ id }) => id));
   }
-  const all = found.missingHere + found.missingThere + found.different + found.wrong;
-  if (differences.length === all)
-    await connection.query(DIFFERENCES_GONE, [date, acquirer, `{${kept.join()}}`]);
+  const values = [date, acquirer, `{${kept.join()}}`, kindsListedWhole(found)];
+  return (await connection.query<{ id: number }>(DIFFERENCES_GONE, values)).rows.length;
+}
+
+function kindsListedWhole({ listed, ...counts }: Reconciliation): DifferenceKind[] {
+  const kinds: [DifferenceKind, boolean][] = [
+    ['missing_here', listed.missingHere.length === counts.missingHere],
+    ['missing_there', listed.missingThere.length === counts.missingThere],
+    ['different', listed.different.length === counts.different],
+    ['wrong', listed.wrong.length === counts.wrong],
+  ];
+  return kinds.flatMap(([kind, isWhole]) => (isWhole ? [kind] : []));
 }
 
 function differencesIn({ listed, differentAbout }: Reconciliation): FoundDifference[] {

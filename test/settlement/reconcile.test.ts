@@ -114,7 +114,7 @@ test('listed for another day, or over another acquirer → different, and says w
   const yesterday = await reconciled(fileOf(lines.sold), 'simulator', '2026-01-05');
   expect(counts(yesterday)).toEqual([0, 0, 0, 1, 0]);
   expect(yesterday.listed.different[0]?.here).toBe(`approved, settlement date ${day}`);
-  const elsewhere = await reconciled(fileOf(lines.sold), 'other');
+  const elsewhere = await reconciled(fileOf(lines.sold), 'simulated-bank');
   expect(elsewhere.listed.different[0]?.here).toBe('went to simulator');
 });
 
