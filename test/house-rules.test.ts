@@ -7,6 +7,7 @@ import { TABLE_OWNERS } from './table-owners.js';
 /** From the ground up: a folder imports itself and folders before it. */
 const FOLDERS = [
   'values',
+  'files',
   'postgres',
   'embedded-postgres',
   'plugins',
