@@ -20,12 +20,12 @@ import { type CsvLine, csvLines } from './csv-lines.js';
 import { CLOSED_DAY, FIND_LISTED, LISTED, SETTLED_AT_ALL, SETTLED_OVER_ACQUIRER } from './reconcile.sql.js';
 import {
   type About,
+  agrees,
   type Different,
   inWords,
   Listed,
   type MissingThere,
   type Reconciliation,
-  type Said,
 } from './reconciliation.js';
 import { RetrievalReferences } from './retrieval-references.js';
 
@@ -290,12 +290,4 @@ class Work {
       },
     };
   }
-}
-
-function agrees(row: FoundRow, line: Said): boolean {
-  return (
-    row.transactionType === line.transactionType &&
-    row.amountCents === line.amountCents &&
-    row.currency === line.currency
-  );
 }

@@ -57,6 +57,15 @@ export function inWords({ transactionType, amountCents, currency }: Said): strin
   return `${transactionType} ${moneyText(amountCents, currency)}`;
 }
 
+export function agrees(
+  one: { readonly [Name in keyof Said]: Said[Name] | null },
+  { transactionType, amountCents, currency }: Said,
+): boolean {
+  return (
+    one.transactionType === transactionType && one.amountCents === amountCents && one.currency === currency
+  );
+}
+
 /** Whether there is anything left to find out about. */
 export function isOpen({ missingHere, missingThere, different, wrong }: Reconciliation): boolean {
   return missingHere + missingThere + different + wrong > 0;

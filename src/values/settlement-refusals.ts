@@ -1,6 +1,8 @@
-// What an operator can be refused about the differences of settlement: codes and sentences, as in `refusal.ts`.
+// What an operator can be refused about settlement and its differences: codes and sentences, as in `refusal.ts`.
 
 export const SETTLEMENT_REFUSALS = {
+  settlement_file_without_header: ({ path, columns }: { path: string; columns: string }) =>
+    `the first line of ${path} must be ${columns}`,
   acquirer_not_known: ({ acquirer, known }: { acquirer: string; known: readonly string[] }) =>
     `there is no acquirer ${named(acquirer)}; known are: ${known.join(', ')}`,
   difference_not_found: ({ difference }: { difference: number }) => `there is no difference ${difference}`,

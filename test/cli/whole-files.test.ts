@@ -85,7 +85,9 @@ test('a part of a process that lives → stays; a folder that is none, or is clo
   const path = join(gateway.dataDir, randomUUID());
   const others = `${path}.${process.ppid}-0123abcd.part`;
   await writeFile(others, 'being written');
-  expect((await runHere(wordsOf(`transaction list --organisation 1 --csv ${path}`), environment())).code).toBe(0);
+  expect(
+    (await runHere(wordsOf(`transaction list --organisation 1 --csv ${path}`), environment())).code,
+  ).toBe(0);
   expect((await filesOf(path)).sort()).toEqual([path, others]);
   for (const wrong of [`${path}/in/it`, `${path}-none/in/it`]) {
     const { code, stderr } = await runHere(
