@@ -5,10 +5,51 @@ const STATUS = 'src/transactions/status.sql.ts';
 const SCHEMA = 'migrations/0017_settlement.sql';
 const GATE = 'migrations/0041_quick_gates.sql';
 const CLOSED_DAYS = 'test/settlement/closed-days.test.ts';
+const DIFFERENCES = 'test/settlement/differences.test.ts';
 const REPORT = 'test/settlement/report.test.ts';
 const RECONCILE = 'test/settlement/reconcile.test.ts';
 
 export const SETTLEMENT_GUARDS: readonly Guard[] = [
+  {
+    name: 'reconciliation: under the name of no acquirer nothing is kept',
+    file: 'src/settlement/reconcile.ts',
+    find: '  await checkAcquirer(database, wish);\n',
+    replace: '',
+    tests: [[DIFFERENCES, 'left empty, or misspelt']],
+  },
+  {
+    name: 'reconciliation: one run at a time replaces the differences of a day',
+    file: 'src/settlement/differences.ts',
+    find: '  await connection.query(LOCK_DIFFERENCES, [date, acquirer]);\n',
+    replace: '',
+    tests: [[DIFFERENCES, 'two files for one day at once']],
+  },
+  {
+    name: 'reconciliation: a difference that was looked at does not hide another one',
+    file: 'src/settlement/differences.sql.ts',
+    find: 'DO UPDATE SET gone_at = NULL,',
+    replace: 'DO UPDATE SET here = excluded.here, gone_at = NULL,',
+    also: [
+      {
+        file: 'src/settlement/differences.sql.ts',
+        find: 'ON CONFLICT (settlement_date, acquirer, kind, reference, there, here)',
+        replace: 'ON CONFLICT (settlement_date, acquirer, kind, reference, there)',
+      },
+      {
+        file: 'migrations/0042_differences_anew.sql',
+        find: 'UNIQUE (settlement_date, acquirer, kind, reference, there, here)',
+        replace: 'UNIQUE (settlement_date, acquirer, kind, reference, there)',
+      },
+    ],
+    tests: [[DIFFERENCES, 'something else here']],
+  },
+  {
+    name: 'reconciliation: differences that nobody has seen are not looked at with the others',
+    file: 'src/admin/differences.ts',
+    find: 'if (lookedAt !== (open ?? lookedAt))',
+    replace: 'if (open === -1)',
+    tests: [[DIFFERENCES, 'looked at together']],
+  },
   {
     name: 'settlement: nothing is dated on a closed day, whatever the answer says',
     file: STATUS,

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { parseAst } from 'rolldown/parseAst';
 import { test } from 'vitest';
 import { PROJECT_ROOT } from '../testkit/project.js';
-import { expectNone, filesUnder, read } from '../testkit/project-files.js';
+import { expectNone, filesUnder, linesWith, read } from '../testkit/project-files.js';
 
 const LONGEST_FILE_LINES = 300;
 
@@ -111,5 +111,16 @@ test('no two migrations have the same number', () => {
       (path) => numbers.filter((number) => number === numberOf(path)).length > 1,
     ),
     'Take the next free number.',
+  );
+});
+
+test('decimals of amounts are counted in src/values/money.ts only', () => {
+  const files = [...filesUnder('src'), ...filesUnder('console/src'), ...filesUnder('reference')];
+  const counting = /[cC]ents\)?\s*[/*]\s*10|toFixed\(2\)|maximumFractionDigits: \d/;
+  expectNone(
+    files
+      .filter((path) => /\.tsx?$/.test(path) && path !== 'src/values/money.ts')
+      .flatMap((path) => linesWith(read(path), counting).map((line) => `${path}:${line}`)),
+    'Currencies have different numbers of decimals: use amountText, moneyText and centsIn of src/values/money.ts.',
   );
 });

@@ -1,5 +1,9 @@
 // How amounts, times and names read on the page: amounts always with their currency, times by Sydney's clock.
 
+import { amountText, decimalsOf } from '../../src/values/money.js';
+
+export { amountText, centsIn, isAmountText } from '../../src/values/money.js';
+
 const AMOUNTS = new Map<string, Intl.NumberFormat>();
 
 /** `A$12.50`, `US$3.00`, `¥120`. */
@@ -9,26 +13,23 @@ export function money(cents: number | string | bigint, currency: string): string
     format = formatFor(currency);
     AMOUNTS.set(currency, format);
   }
-  const digits = format.resolvedOptions().maximumFractionDigits ?? 2;
-  return format.format(Number(cents) / 10 ** digits);
+  // As a text, since a sum of years may be more than a double holds exactly.
+  return format.format(amountText(cents, currency) as Intl.StringNumericLiteral);
 }
 
 function formatFor(currency: string): Intl.NumberFormat {
+  const decimals = decimalsOf(currency);
+  const fraction = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
   try {
-    return new Intl.NumberFormat('en', { style: 'currency', currency, currencyDisplay: 'symbol' });
+    return new Intl.NumberFormat('en', {
+      style: 'currency',
+      currency,
+      currencyDisplay: 'symbol',
+      ...fraction,
+    });
   } catch {
-    return new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+    return new Intl.NumberFormat('en', fraction);
   }
-}
-
-/** What was typed, as cents; undefined where it is no amount. */
-export function centsIn(text: string): number | undefined {
-  const [, whole = '', part = ''] = /^\s*(\d{1,10})(?:\.(\d{1,2}))?\s*$/.exec(text) ?? [];
-  return whole === '' ? undefined : Number(whole) * 100 + Number(part.padEnd(2, '0'));
-}
-
-export function amountText(cents: number): string {
-  return (cents / 100).toFixed(2);
 }
 
 const SYDNEY = 'Australia/Sydney';

@@ -15,6 +15,7 @@ import type { Acceptors, Stans } from './iso8583/numbers.js';
 import { StoredReversals } from './iso8583/reversals.js';
 import { StanLeases } from './iso8583/stan-leases.js';
 import type { AcquirerLinks } from './links.js';
+import { builtInNames } from './registry.js';
 
 /** A link as it is stored. */
 export interface AcquirerRow {
@@ -57,6 +58,12 @@ const LONGEST_PAUSE_MS = 10_000;
 
 export async function readAcquirers(database: Queryable): Promise<AcquirerRow[]> {
   return (await database.query<AcquirerRow>(ACQUIRERS)).rows;
+}
+
+/** Of every link that there is, added or part of the program. */
+export async function acquirerNames(database: Queryable): Promise<string[]> {
+  const added = await readAcquirers(database);
+  return [...builtInNames(), ...added.map(({ name }) => name)].sort();
 }
 
 export async function readAcquirer(database: Queryable, name: string): Promise<AcquirerRow | undefined> {

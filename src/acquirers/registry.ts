@@ -31,9 +31,13 @@ export function builtInCardLinks(): AcquirerLink[] {
   return makeLinks(NOWHERE).filter((link) => !(link instanceof DirectDebit));
 }
 
-/** Whether there is such a link without anybody having added it. */
+/** The names of the links that nobody has to add. */
+export function builtInNames(): string[] {
+  return makeLinks(NOWHERE).map(({ name }) => name);
+}
+
 export function isBuiltIn(name: string): boolean {
-  return makeLinks(NOWHERE).some((link) => link.name === name);
+  return builtInNames().includes(name);
 }
 
 /** The names of the links that move no money. They are known before it is known what the links are made of. */

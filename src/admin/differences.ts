@@ -1,4 +1,4 @@
-// Differences of settlement as the operator works through them: which are open, what each may mean, and that somebody has looked at one.
+// Differences of settlement as the operator works through them: which are open, what each may mean, and that somebody has looked at one, or at a whole day.
 import { journal } from '../journal/journal.js';
 import type { Queryable } from '../postgres/database.js';
 import type { Difference } from '../settlement/difference.js';
@@ -6,10 +6,13 @@ import { type Advice, adviceOn } from '../settlement/differences.js';
 import {
   DIFFERENCES,
   FIND_DIFFERENCE,
+  LOCK_DIFFERENCES,
   LOOK_AT_DIFFERENCE,
+  LOOK_AT_DIFFERENCES,
   OPEN_DIFFERENCES_BY_DAY,
 } from '../settlement/differences.sql.js';
 import { refuse } from '../values/refusal.js';
+import { named } from '../values/settlement-refusals.js';
 import { checkedReason } from './operator-request.js';
 
 export interface DifferenceView extends Difference, Advice {}
@@ -76,6 +79,34 @@ export async function lookAtDifference(
       detail: `difference ${difference}, ${date}, ${acquirer}, ${reference}: ${said}`,
     });
     return withAdvice(looked);
+  });
+}
+
+export interface DayLookedAt {
+  readonly date: string;
+  readonly acquirer: string;
+  readonly note: string;
+  /** As many as the operator has seen; where others are open by now, nothing is done. */
+  readonly open?: number | undefined;
+}
+
+/** All that are open of a day and an acquirer, with one note. */
+export async function lookAtDay(
+  database: Queryable,
+  operator: string,
+  { date, acquirer, note, open }: DayLookedAt,
+): Promise<{ date: string; acquirer: string; lookedAt: number }> {
+  const said = checkedReason(note);
+  return database.transaction(async (connection) => {
+    await connection.query(LOCK_DIFFERENCES, [date, acquirer]);
+    const values = [date, acquirer, operator, said];
+    const lookedAt = (await connection.query<{ id: number }>(LOOK_AT_DIFFERENCES, values)).rows.length;
+    if (lookedAt !== (open ?? lookedAt))
+      refuse('differences_changed', { open: lookedAt, expected: open ?? 0 });
+    if (lookedAt === 0) refuse('no_differences_open', { date, acquirer });
+    const detail = `${lookedAt} differences, ${date}, ${named(acquirer)}: ${said}`;
+    await journal(connection, { actor: operator, action: 'settlement.differences_looked_at', detail });
+    return { date, acquirer, lookedAt };
   });
 }
 

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Queryable } from '../postgres/database.js';
 import { containsCardNumber } from '../values/card-in-text.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
+import { moneyText } from '../values/money.js';
 import { refuse } from '../values/refusal.js';
 import { sydneyTimestamp } from '../values/sydney.js';
 import { REQUEST_BY_CORRELATION_ID } from './operator-requests.sql.js';
@@ -87,7 +88,7 @@ export function inWords({
   decidedBy,
 }: RequestRow): string {
   const approved = decidedBy === null ? '' : `, approved by ${decidedBy}`;
-  return `${operation} of ${targetAudit}, ${amountCents} ${currency}: ${reason}${approved}`;
+  return `${operation} of ${targetAudit}, ${moneyText(amountCents, currency)}: ${reason}${approved}`;
 }
 
 export function checkedReason(text: string): string {

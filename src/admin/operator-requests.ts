@@ -250,7 +250,7 @@ async function allowedCents(
   const leftCents =
     refundableCents(target, nowMs, merchant) ?? refuse('transaction_not_refundable', { audit });
   if (amountCents !== undefined && amountCents > leftCents)
-    refuse('refund_exceeds_rest', { audit, leftCents });
+    refuse('refund_exceeds_rest', { audit, leftCents, currency: target.currency });
   return amountCents ?? leftCents;
 }
 

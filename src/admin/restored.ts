@@ -37,6 +37,7 @@ export interface MovedCounters {
 
 export interface InDoubt {
   readonly acquirer: string;
+  readonly currency: string;
   readonly transactions: number;
   readonly amountCents: number;
   readonly oldest: Date;

@@ -1,13 +1,13 @@
 // What a text in the search box may mean. One text can mean several things: each is looked for, and the answer says which it was.
 import { isVirtualPan } from '../values/card.js';
 import { containsCardNumber } from '../values/card-in-text.js';
-import { CURRENCIES, MAX_AMOUNT_CENTS } from '../values/money.js';
+import { centsByDecimals, centsIn, isCurrency } from '../values/money.js';
 import { isCorrelationId, isRestricted } from '../values/text.js';
 
 export type Meaning =
   | { readonly as: 'audit'; readonly audit: number }
   | { readonly as: 'last_four'; readonly lastFour: string }
-  | { readonly as: 'amount'; readonly amountCents: number; readonly currency?: string }
+  | { readonly as: 'amount'; readonly amount: string; readonly currency?: string }
   | { readonly as: 'virtual_pan'; readonly virtualPan: string }
   | { readonly as: 'correlation_id'; readonly correlationId: string }
   | { readonly as: 'reference'; readonly reference: string }
@@ -44,17 +44,14 @@ function numbers(text: string): Meaning[] {
 }
 
 /** As people write it: `20`, `19.95`, `$1,200.00`, `AUD 19.95`. */
-function amountIn(text: string): { amountCents: number; currency?: string } | undefined {
-  const found = /^(?:([A-Za-z]{3}) ?)?\$? ?([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,10})(?:\.([0-9]{2}))?$/.exec(
-    text,
-  );
+function amountIn(text: string): { amount: string; currency?: string } | undefined {
+  const found = /^(?:([A-Za-z]{3}) ?)?\$? ?([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,12})(\.[0-9]{2,3})?$/.exec(text);
   if (found === null) return undefined;
-  const [, code, whole = '', part = '00'] = found;
-  const amountCents = Number(whole.replaceAll(',', '')) * 100 + Number(part);
-  if (amountCents < 1 || amountCents > MAX_AMOUNT_CENTS) return undefined;
-  if (code === undefined) return { amountCents };
+  const [, code, whole = '', part = ''] = found;
+  const amount = whole.replaceAll(',', '') + part;
+  if (code === undefined) return centsByDecimals(amount).some((cents) => cents) ? { amount } : undefined;
   const currency = code.toUpperCase();
-  return CURRENCIES.has(currency) ? { amountCents, currency } : undefined;
+  return isCurrency(currency) && centsIn(amount, currency) ? { amount, currency } : undefined;
 }
 
 function texts(text: string): Meaning[] {

@@ -1,5 +1,5 @@
 // Settlement as the operator sees it: what a day comes to, its transactions as a file, and an acquirer's file held against it.
-import { open, rm } from 'node:fs/promises';
+import { writeWhole } from '../files/whole-file.js';
 import { journal } from '../journal/journal.js';
 import { ONE_MOMENT, type Queryable } from '../postgres/database.js';
 import { closeSettlementDays } from '../settlement/closing.js';
@@ -69,28 +69,16 @@ async function writeCsv(
   path: string,
 ): Promise<void> {
   const referenceOf = acquirerReferences({ installation });
-  const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'EEXIST') refuse('path_taken', { path });
-    return refuse('path_not_writable', { path, reason: error.code ?? error.message });
-  });
-  try {
-    await file.appendFile(`${CSV_HEADER}\n`);
+  await writeWhole(path, 'refuse', async (append) => {
+    await append(`${CSV_HEADER}\n`);
     for await (const entries of settlementEntries(connection, filter)) {
       const lines = entries.map((entry) =>
         csvLine(filter.date, entry, referenceOf(entry.organisationId, entry.audit)),
       );
-      await file.appendFile(`${lines.join('\n')}\n`);
+      await append(`${lines.join('\n')}\n`);
     }
-    await file.sync();
-    await file.close();
-  } catch (error) {
-    // Half a file would be taken for a whole one.
-    await file.close().catch(() => {});
-    await rm(path, { force: true });
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOSPC' || code === 'EIO') refuse('path_not_writable', { path, reason: code });
-    throw error;
-  }
+    return path;
+  });
 }
 
 /** The counts, and behind them what they count, under names of their own. */
@@ -118,9 +106,9 @@ export async function reconcileAndKeep(
   const found = await reconcileSettlement(database, wish);
   const { acquirer, date, lines, matched } = found;
   await database.transaction(async (connection) => {
-    await keepDifferences(connection, operator, found);
+    const gone = await keepDifferences(connection, operator, found);
     const open = found.missingHere + found.missingThere + found.different + found.wrong;
-    const detail = `${date}, ${acquirer}: ${matched} of ${lines} lines match, ${open} differences`;
+    const detail = `${date}, ${acquirer}: ${matched} of ${lines} lines match, ${open} differences, ${gone} gone`;
     await journal(connection, { actor: operator, action: 'settlement.reconciled', detail });
   });
   return found;

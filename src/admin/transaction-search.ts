@@ -28,7 +28,8 @@ export interface TransactionFilter {
   readonly cardType?: string | undefined;
   readonly lastFour?: string | undefined;
   readonly reference?: string | undefined;
-  readonly amount?: number | undefined;
+  /** As people write it. */
+  readonly amount?: string | undefined;
   readonly currency?: string | undefined;
   readonly settlementDate?: string | undefined;
   readonly acquirer?: string | undefined;
@@ -228,10 +229,8 @@ async function lookFor(field: Field, meaning: Meaning): Promise<Found[]> {
       return [await listedAs(field, meaning.as, { lastFour }, { lastFour })];
     }
     case 'amount': {
-      const { amountCents, currency } = meaning;
-      return [
-        await listedAs(field, meaning.as, { amountCents, currency }, { amount: amountCents, currency }),
-      ];
+      const { amount, currency } = meaning;
+      return [await listedAs(field, meaning.as, { amount, currency }, { amount, currency })];
     }
     case 'virtual_pan':
       return paidWith(field, meaning.virtualPan);

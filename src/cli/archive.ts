@@ -1,6 +1,6 @@
 // `tollgate archive`: old transactions and journal entries into a file, and what only the file needs to keep out of the database.
 import { createHash } from 'node:crypto';
-import { link, open, rm } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import type { Command } from 'commander';
 import {
   type ArchivedTransaction,
@@ -10,6 +10,7 @@ import {
   journalBefore,
   stripArchived,
 } from '../admin/archive.js';
+import { writeWhole } from '../files/whole-file.js';
 import type { Database } from '../postgres/database.js';
 import { refuse } from '../values/refusal.js';
 import { from } from './arguments.js';
@@ -64,43 +65,28 @@ export function addArchiveCommand(program: Command): void {
 
 /** The file appears when it is whole. Its last line says what it holds. */
 async function writeArchive(database: Database, path: string, beforeMs: number): Promise<Archive> {
-  const part = `${path}.${process.pid}.part`;
-  const handle = await open(part, 'wx', 0o600).catch((error: NodeJS.ErrnoException) =>
-    refuse('path_not_writable', { path, reason: error.code ?? error.message }),
-  );
   const hash = createHash('sha256');
-  const append = async (lines: readonly object[], isEnd = false) => {
-    const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
-    if (!isEnd) hash.update(text);
-    await handle
-      .appendFile(text)
-      .catch((error: NodeJS.ErrnoException) =>
-        refuse('path_not_writable', { path, reason: error.code ?? error.message }),
-      );
-  };
-  try {
-    await append([{ kind: 'archive', format: 1, before: new Date(beforeMs).toISOString() }]);
+  const { result } = await writeWhole(path, 'refuse', async (append) => {
+    const appendLines = async (lines: readonly object[]) => {
+      const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+      hash.update(text);
+      await append(text);
+    };
+    await appendLines([{ kind: 'archive', format: 1, before: new Date(beforeMs).toISOString() }]);
     let [transactions, journalEntries] = [0, 0];
     for await (const page of finishedTransactions(database, beforeMs)) {
-      await append(page.map((row) => ({ kind: 'transaction', ...row })));
+      await appendLines(page.map((row) => ({ kind: 'transaction', ...row })));
       transactions += page.length;
     }
     for await (const page of journalBefore(database, beforeMs)) {
-      await append(page.map((row) => ({ kind: 'journal', ...row })));
+      await appendLines(page.map((row) => ({ kind: 'journal', ...row })));
       journalEntries += page.length;
     }
     const archive: Archive = { transactions, journalEntries, sha256: hash.digest('hex') };
-    await append([{ kind: 'end', ...archive }], true);
-    await handle.sync();
-    await link(part, path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'EEXIST') refuse('path_taken', { path });
-      throw error;
-    });
+    await append(`${JSON.stringify({ kind: 'end', ...archive })}\n`);
     return archive;
-  } finally {
-    await handle.close();
-    await rm(part, { force: true });
-  }
+  });
+  return result;
 }
 
 /** Undefined where there is none yet. One that was changed, is cut short, or is another is refused. */

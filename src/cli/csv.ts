@@ -1,36 +1,52 @@
-// Files of comma-separated values, for spreadsheets and for programs.
-import { link, open, rm } from 'node:fs/promises';
+// Files of comma-separated values, for spreadsheets and for programs. None replaces another, and nobody but the operator reads them.
+import { type FileHandle, open } from 'node:fs/promises';
+import { writeWhole } from '../files/whole-file.js';
 import { csvField } from '../values/csv.js';
 import { refuse } from '../values/refusal.js';
 import { outward } from './output.js';
 
-/** Writes rows as they come, with a line of names first. The file appears when it is whole, and replaces no other. */
+/** Writes rows as they come, with a line of names first. The file appears when it is whole. */
 export async function writeCsv(
   path: string,
   names: readonly string[],
   pages: AsyncIterable<readonly object[]>,
 ): Promise<number> {
-  const part = `${path}.${process.pid}.part`;
-  const handle = await open(part, 'wx', 0o600).catch((error: NodeJS.ErrnoException) =>
-    refuse('path_not_writable', { path, reason: error.code ?? error.message }),
-  );
-  let written = 0;
-  try {
-    await handle.appendFile(line(names));
+  const { result } = await writeWhole(path, 'refuse', async (append) => {
+    let written = 0;
+    await append(line(names));
     for await (const page of pages) {
       const rows = page.map(outward);
-      await handle.appendFile(rows.map((row) => line(names.map((name) => row[name]))).join(''));
+      await append(rows.map((row) => line(names.map((name) => row[name]))).join(''));
       written += rows.length;
     }
-    await handle.sync();
-    await link(part, path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'EEXIST') refuse('path_taken', { path });
-      throw error;
-    });
     return written;
-  } finally {
-    await handle.close();
-    await rm(part, { force: true });
+  });
+  return result;
+}
+
+/** Lines that are there as soon as they are written: what a command that is killed has done stands in them. */
+export class LineFile {
+  private constructor(private readonly handle: FileHandle) {}
+
+  /** Undefined where none is wanted. */
+  static async open(path: string | undefined, names: readonly string[]): Promise<LineFile | undefined> {
+    if (path === undefined) return undefined;
+    const handle = await open(path, 'wx', 0o600).catch(({ code, message }: NodeJS.ErrnoException) =>
+      code === 'EEXIST'
+        ? refuse('path_taken', { path })
+        : refuse('path_not_writable', { path, reason: code ?? message }),
+    );
+    const file = new LineFile(handle);
+    await file.append([names]);
+    return file;
+  }
+
+  async append(lines: readonly (readonly unknown[])[]): Promise<void> {
+    await this.handle.appendFile(lines.map(line).join(''));
+  }
+
+  close(): Promise<void> {
+    return this.handle.close();
   }
 }
 

@@ -30,6 +30,7 @@ const HERE: { readonly [Code in RefusalCode]?: Wording<Code> } = {
   acceptor_not_allowed: ({ details }) => byOption(details.problems),
   acquirer_not_allowed: ({ details }) => byOption(details.problems),
   not_distributed: ({ message }) => `${message}; run \`tollgate distribute\``,
+  differences_not_named: ({ message }) => `${message}, with --date and --acquirer`,
   counters_exhausted: ({ message }) => `${message}, with --ahead`,
   route_not_allowed: ({ details }) => byOption(details.problems),
   route_not_found: ({ message }) => `${message}; \`tollgate route show\` shows what it has`,

@@ -1,5 +1,5 @@
 // `tollgate journal`: who did what, and whether anybody has changed it.
-import { link, open, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import {
   exportJournal,
@@ -10,6 +10,7 @@ import {
   readJournal,
   verifyJournal,
 } from '../admin/journal.js';
+import { writeWhole } from '../files/whole-file.js';
 import type { Verification } from '../journal/verification.js';
 import { refuse } from '../values/refusal.js';
 import { from, id, until } from './arguments.js';
@@ -111,26 +112,15 @@ async function* single(text: string): AsyncGenerator<string> {
 
 /** The file appears when it is whole, and replaces no other. Returns how many lines are in it. */
 async function writeLines(path: string, texts: AsyncIterable<string>): Promise<number> {
-  const part = `${path}.${process.pid}.part`;
-  const handle = await open(part, 'wx', 0o600).catch((error: NodeJS.ErrnoException) =>
-    refuse('path_not_writable', { path, reason: error.code ?? error.message }),
-  );
-  let lines = 0;
-  try {
+  const { result } = await writeWhole(path, 'refuse', async (append) => {
+    let lines = 0;
     for await (const text of texts) {
-      await handle.appendFile(text);
+      await append(text);
       lines += text.split('\n').length - 1;
     }
-    await handle.sync();
-    await link(part, path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'EEXIST') refuse('path_taken', { path });
-      throw error;
-    });
     return lines;
-  } finally {
-    await handle.close();
-    await rm(part, { force: true });
-  }
+  });
+  return result;
 }
 
 function sentenceOf({ blocks, entries, earlier, unchained, problems, problemCount }: Verification): string {

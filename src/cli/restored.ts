@@ -1,8 +1,8 @@
 // What an operator is told after a restore: by how far everything has moved, what lives again, and what to do before the gateway starts.
 import type { Guarded } from '../admin/restored.js';
 import type { RestoredBackup } from '../gateway/backup.js';
-
-const CENTS = 100;
+import { BECS_CURRENCY } from '../values/bank-account.js';
+import { moneyText } from '../values/money.js';
 
 export function restoredSentence(restored: RestoredBackup, dataDir: string): string {
   const { manifest, times, isCounted, hasKeyFile } = restored;
@@ -41,13 +41,13 @@ export function revivedLines({ lostSeconds, moved, terminals, revived }: Guarded
     ),
     ...(terminals > 0 ? [`STANs of ${terminals} terminals have moved.`] : []),
     ...inDoubt.map(
-      ({ acquirer, transactions, amountCents, oldest }) =>
-        `In doubt again: ${transactions} transactions at ${acquirer}, ${money(amountCents)}, the oldest of ${oldest.toISOString()}. The gateway asks about them, and reverses what a link without an inquiry cannot confirm, also if the client was told "approved" meanwhile: look at \`tollgate transaction in-doubt\` first.`,
+      ({ acquirer, currency, transactions, amountCents, oldest }) =>
+        `In doubt again: ${transactions} transactions at ${acquirer}, ${moneyText(amountCents, currency)}, the oldest of ${oldest.toISOString()}. The gateway asks about them, and reverses what a link without an inquiry cannot confirm, also if the client was told "approved" meanwhile: look at \`tollgate transaction in-doubt\` first.`,
     ),
     ...(reversals > 0 ? [`${reversals} reversals are repeated until they are acknowledged.`] : []),
     ...debits.map(
       ({ merchant, items, amountCents, lastFile }) =>
-        `Merchant ${merchant}: ${items} direct debits wait for the bank again, ${money(amountCents)}. If a file after number ${lastFile} was lodged, they are in it: do not export them again before you have asked the bank.`,
+        `Merchant ${merchant}: ${items} direct debits wait for the bank again, ${moneyText(amountCents, BECS_CURRENCY)}. If a file after number ${lastFile} was lodged, they are in it: do not export them again before you have asked the bank.`,
     ),
     ...(endpoints > 0
       ? [
@@ -66,8 +66,4 @@ function duration(seconds: number): string {
   if (seconds < 120) return `${seconds} seconds`;
   if (seconds < 7_200) return `${Math.round(seconds / 60)} minutes`;
   return seconds < 172_800 ? `${Math.round(seconds / 3_600)} hours` : `${Math.round(seconds / 86_400)} days`;
-}
-
-function money(cents: number): string {
-  return (cents / CENTS).toFixed(2);
 }

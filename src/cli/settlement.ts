@@ -4,6 +4,7 @@ import {
   type DifferencesWish,
   type DifferenceView,
   listDifferences,
+  lookAtDay,
   lookAtDifference,
 } from '../admin/differences.js';
 import {
@@ -14,7 +15,9 @@ import {
 } from '../admin/settlements.js';
 import { isOpen, type Reconciliation } from '../settlement/reconciliation.js';
 import type { SettlementReport } from '../settlement/report.js';
+import { moneyText } from '../values/money.js';
 import { isDay } from '../values/period.js';
+import { refuse } from '../values/refusal.js';
 import { id, wholeNumber } from './arguments.js';
 import { operate } from './operator.js';
 import { type Output, printing } from './output.js';
@@ -22,6 +25,12 @@ import { type Output, printing } from './output.js';
 function day(text: string): string {
   if (!isDay(text)) throw new InvalidArgumentError('It must be a day, such as 2026-11-16.');
   return text;
+}
+
+interface LookedAtOptions {
+  readonly note: string;
+  readonly date?: string;
+  readonly acquirer?: string;
 }
 
 export function addSettlementCommands(program: Command): void {
@@ -80,10 +89,20 @@ export function addSettlementCommands(program: Command): void {
   printing(
     settlement
       .command('looked-at')
-      .argument('<difference>', 'its number, as `settlement differences` shows it', id)
-      .description('mark a difference as looked at')
+      .argument('[difference]', 'its number, as `settlement differences` shows it', id)
+      .description('mark a difference as looked at, or all that are open of a day and a link')
+      .option('--date <day>', 'all of this settlement day, with --acquirer', day)
+      .option('--acquirer <name>', 'all of this link, with --date')
       .requiredOption('--note <text>', 'what came of it'),
-    async (difference: number, { note }: { note: string }) => {
+    async (difference: number | undefined, { note, date, acquirer }: LookedAtOptions) => {
+      if (difference === undefined && date !== undefined && acquirer !== undefined) {
+        const value = await operate((database, operator) =>
+          lookAtDay(database, operator, { date, acquirer, note }),
+        );
+        return { value, sentence: `${value.lookedAt} differences are marked as looked at.` };
+      }
+      if (difference === undefined || date !== undefined || acquirer !== undefined)
+        refuse('differences_not_named');
       const value = await operate((database, operator) =>
         lookAtDifference(database, operator, difference, note),
       );
@@ -126,10 +145,10 @@ function shown({ date, closed, lines, net }: SettlementReport): Output {
             heading,
             ...named.map(
               ({ merchant, acquirer, paymentMethod, cardType, transactionType, currency, count, cents }) =>
-                `merchant ${merchant}, ${acquirer}, ${paymentMethod}${cardType && ` ${cardType}`}, ${transactionType}: ${count}, ${cents} cents ${currency}`,
+                `merchant ${merchant}, ${acquirer}, ${paymentMethod}${cardType && ` ${cardType}`}, ${transactionType}: ${count}, ${moneyText(cents, currency)}`,
             ),
             ...nets.map(
-              ({ merchant, currency, cents }) => `merchant ${merchant}, net: ${cents} cents ${currency}`,
+              ({ merchant, currency, cents }) => `merchant ${merchant}, net: ${moneyText(cents, currency)}`,
             ),
           ].join('\n'),
   };
@@ -141,11 +160,11 @@ function sentencesOn({ date, closed, lines, matched, listed, ...counts }: Reconc
     ...(closed ? [] : [`${date} is still open: more may come.`]),
     ...listed.missingHere.map(
       ({ line, reference, transactionType, amountCents, currency }) =>
-        `Missing here: line ${line}, ${reference}, ${transactionType} ${amountCents} ${currency}.`,
+        `Missing here: line ${line}, ${reference}, ${transactionType} ${moneyText(amountCents, currency)}.`,
     ),
     ...listed.missingThere.map(
       ({ merchant, reference, transactionType, amountCents, currency }) =>
-        `Missing there: ${reference}, merchant ${merchant}, ${transactionType} ${amountCents} ${currency}.`,
+        `Missing there: ${reference}, merchant ${merchant}, ${transactionType} ${moneyText(amountCents, currency)}.`,
     ),
     ...listed.different.map(
       ({ line, reference, there, here }) =>

@@ -7,6 +7,7 @@ import { askNow } from '../admin/doubts.js';
 import type { OperatorRequest, OperatorsOperation } from '../admin/operator-request.js';
 import { requestOperation } from '../admin/operator-requests.js';
 import { readSettings } from '../gateway/settings.js';
+import { moneyText } from '../values/money.js';
 import { Refusal } from '../values/refusal.js';
 import { amount, id } from './arguments.js';
 import { operate, operatePayments } from './operator.js';
@@ -129,7 +130,7 @@ async function asked(
 function told(value: OperatorRequest): Output {
   const { operation, targetAudit, amountCents, currency, request, state, audit, status, responseCode } =
     value;
-  const what = `${operation} of ${targetAudit}, ${amountCents} cents ${currency}`;
+  const what = `${operation} of ${targetAudit}, ${moneyText(amountCents, currency)}`;
   if (state === 'waiting')
     return { value, sentence: `Request ${request} (${what}) waits for the approval of a second operator.` };
   const code = responseCode === null ? '' : ` (${responseCode})`;

@@ -38,7 +38,7 @@ const COLUMNS = [
 ];
 const LISTED = 50;
 
-interface ListOptions extends Omit<HistoryFilter, 'fromMs' | 'beforeMs' | 'amountCents'> {
+interface ListOptions extends Omit<HistoryFilter, 'fromMs' | 'beforeMs' | 'amountCents' | 'amount'> {
   readonly organisation?: number;
   readonly merchantId?: number;
   readonly from?: number;
@@ -110,7 +110,7 @@ async function list(options: ListOptions): Promise<Output> {
   const { from: fromMs, until: beforeMs, amount: amountCents } = options;
   if (fromMs !== undefined && beforeMs !== undefined && fromMs >= beforeMs)
     refuse('period_ends_before_it_begins');
-  const filter = { ...options, fromMs, beforeMs, amountCents };
+  const filter = { ...options, fromMs, beforeMs, amount: undefined, amountCents };
   const scope = { organisation, merchant };
   return operate(async (database, operator) => {
     if (csv === undefined)

@@ -4,9 +4,10 @@ import type { RefusedLine } from '../admin/card-fields.js';
 import { openCardFile } from '../admin/card-file.js';
 import { exportVault } from '../admin/vault-export.js';
 import { importVault, type MappedToken, type VaultImportResult } from '../admin/vault-import.js';
+import { writeWhole } from '../files/whole-file.js';
 import { id, texts } from './arguments.js';
 import { repeatable } from './contradictions.js';
-import { LineFile, writeWhole } from './growing-files.js';
+import { LineFile } from './csv.js';
 import { operateWithKey } from './operator.js';
 import { type Output, printing } from './output.js';
 import { ProgressBar } from './progress-bar.js';
@@ -87,7 +88,11 @@ async function runExport({ merchant, recipient, out, yes }: ExportGiven): Promis
       confirmed: yes === true,
       write: async (encrypted) => {
         if (out === STDOUT) await toStdout(encrypted);
-        else removed = await writeWhole(out, encrypted);
+        else
+          ({ removed } = await writeWhole(out, 'refuse', async (append) => {
+            for await (const piece of encrypted) await append(piece);
+            return out;
+          }));
       },
       progress: (done, total) => bar.show(done, total),
     }),

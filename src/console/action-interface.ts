@@ -1,7 +1,7 @@
 // What the page sends to routes that do something, and what it is answered, as types. A part of `interface.ts`.
 import type { AcquirerTrial, AcquirerView } from '../admin/acquirers.js';
 import type { CardStatus } from '../admin/cards.js';
-import type { DifferenceView } from '../admin/differences.js';
+import type { DayLookedAt, DifferenceView } from '../admin/differences.js';
 import type { DirectEntryView } from '../admin/direct-entry.js';
 import type { ListedFile } from '../admin/directdebit.js';
 import type { AskedNow } from '../admin/doubts.js';
@@ -199,6 +199,11 @@ export interface ActionRoutes {
   /** The acquirer's file as the body; query: `date`, `acquirer`. */
   'POST /settlement/reconcile': { body: Blob; answer: Outward<ReturnType<typeof shownReconciliation>> };
 
+  /** All that are open of a day and an acquirer; `open` as many as the page has shown. */
+  'POST /settlement/differences/looked-at': {
+    body: Outward<DayLookedAt>;
+    answer: { date: string; acquirer: string; looked_at: number };
+  };
   'POST /settlement/differences/:difference/looked-at': {
     body: { note: string };
     answer: Outward<DifferenceView>;

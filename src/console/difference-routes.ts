@@ -1,8 +1,9 @@
-// Routes for the differences of settlement: which are open, and that somebody has looked at one.
-import { listDifferences, lookAtDifference, openDays } from '../admin/differences.js';
+// Routes for the differences of settlement: which are open, and that somebody has looked at one, or at a whole day.
+import { acquirerNames } from '../acquirers/configured.js';
+import { listDifferences, lookAtDay, lookAtDifference, openDays } from '../admin/differences.js';
 import { outward } from '../admin/outward.js';
 import { Type } from '../api/typebox.js';
-import { isDay } from '../values/period.js';
+import { DAY_PATTERN, isDay } from '../values/period.js';
 import { numberIn } from './fence.js';
 import { TEXT } from './fields.js';
 import { ConsoleProblem } from './problems.js';
@@ -17,12 +18,27 @@ export const DIFFERENCE_ROUTES: readonly Route[] = [
       const date = query.get('date') || undefined;
       if (date !== undefined && !isDay(date)) throw new ConsoleProblem('field_format', ['query', 'date']);
       const all = query.get('all') === 'true';
-      const [differences, days] = await Promise.all([
+      const [differences, days, acquirers] = await Promise.all([
         listDifferences(database, { date, acquirer: query.get('acquirer') || undefined, all, limit: LISTED }),
         openDays(database),
+        acquirerNames(database),
       ]);
-      return outward({ differences, days });
+      return outward({ differences, days, acquirers });
     },
+  ),
+  route(
+    {
+      method: 'POST',
+      path: '/settlement/differences/looked-at',
+      task: 'settlement looked-at',
+      body: Type.Object({
+        date: Type.String({ pattern: DAY_PATTERN, format: 'calendar-day' }),
+        acquirer: Type.String({ maxLength: 64 }),
+        note: TEXT,
+        open: Type.Integer({ minimum: 1 }),
+      }),
+    },
+    async ({ database, actor, body }) => outward(await lookAtDay(database, actor, body)),
   ),
   route(
     {

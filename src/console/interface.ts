@@ -191,7 +191,7 @@ export interface ReadRoutes {
   /** Those that are open, unless `all` is `true`; `days` has every day on which something is. */
   'GET /settlement/differences': {
     query: { date?: string; acquirer?: string; all?: string };
-    answer: { differences: Outward<DifferenceView>[]; days: Outward<OpenDay>[] };
+    answer: { differences: Outward<DifferenceView>[]; days: Outward<OpenDay>[]; acquirers: string[] };
   };
   'GET /operators/:name/sessions': {
     query: Record<string, never>;

@@ -6,14 +6,24 @@ import { RestrictedText } from '../api/schemas.js';
 import { type Static, Type } from '../api/typebox.js';
 import type { HistoryFilter } from '../transactions/history.js';
 import type { OrganisationId } from '../values/ids.js';
+import { AMOUNT_TEXT_PATTERN } from '../values/money.js';
 import { refuse } from '../values/refusal.js';
 import { Scope } from './scope.js';
 
-const { merchant_id: _merchant, limit: _limit, after: _after, ...filters } = HistoryQuery.properties;
+const {
+  merchant_id: _merchant,
+  amount: _amount,
+  limit: _limit,
+  after: _after,
+  ...filters
+} = HistoryQuery.properties;
 
 export const TransactionFilterQuery = {
   ...Scope,
   ...filters,
+  amount: Type.Optional(
+    Type.String({ pattern: AMOUNT_TEXT_PATTERN, description: 'As people write it, in whichever currency.' }),
+  ),
   currency: Type.Optional(Type.String({ pattern: '^[A-Z]{3}$' })),
   acquirer: Type.Optional(RestrictedText(1, 64, 'The name of its link.')),
   response_code: Type.Optional(RestrictedText(0, 32, 'As the acquirer sent it; empty: none.')),
@@ -26,10 +36,11 @@ export function scopeOf(query: Static<typeof Filter>, fence: OrganisationId | un
 }
 
 export function historyFilterOf(query: Static<typeof Filter>): HistoryFilter {
-  const filter = filterOf(query);
+  const { amount, ...others } = query;
+  const filter = filterOf(others);
   const { fromMs, beforeMs } = filter;
   if (fromMs !== undefined && beforeMs !== undefined && fromMs >= beforeMs)
     refuse('period_ends_before_it_begins');
   const { currency, acquirer, response_code: responseCode } = query;
-  return { ...filter, currency, acquirer, responseCode };
+  return { ...filter, amount, currency, acquirer, responseCode };
 }

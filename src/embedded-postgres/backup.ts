@@ -2,9 +2,10 @@
 // in any state and order, and the log up to the second call makes one consistent database of them.
 import { mkdir, open, readdir, realpath, rm, statfs } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
+import { syncFolder } from '../files/whole-file.js';
 import { DatabaseError, plainClient } from '../postgres/client.js';
 import { bytesOfCluster, ClusterCopy } from './cluster-copy.js';
-import { copyDurably, syncFolder } from './durable-files.js';
+import { copyDurably } from './durable-files.js';
 import { BackupError, cannot, EmbeddedPostgresError, errorCode } from './error.js';
 import { type BackedUpFile, FORMAT, type Manifest, writeManifest } from './manifest.js';
 import { runningServer } from './server.js';

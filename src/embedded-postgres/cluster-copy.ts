@@ -1,7 +1,8 @@
 // A copy of a cluster's files, made while its server writes to them. Which of them count, and which the server makes anew.
 import { mkdir, open, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { copyDurably, forEachFile, syncFolder, writeDurably } from './durable-files.js';
+import { syncFolder } from '../files/whole-file.js';
+import { copyDurably, forEachFile, writeDurably } from './durable-files.js';
 import { BackupError, errorCode } from './error.js';
 import type { BackedUpFile } from './manifest.js';
 

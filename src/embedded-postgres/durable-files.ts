@@ -62,10 +62,3 @@ export async function forEachFile<File>(
   const failed = (await Promise.allSettled(lanes)).find(({ status }) => status === 'rejected');
   if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
 }
-
-/** What was made, renamed or removed in a folder stays so. */
-export async function syncFolder(path: string): Promise<void> {
-  if (process.platform === 'win32') return;
-  const handle = await open(path, 'r');
-  await handle.sync().finally(() => handle.close());
-}

@@ -14,9 +14,10 @@ import {
   stat,
 } from 'node:fs/promises';
 import { join, parse } from 'node:path';
+import { syncFolder } from '../files/whole-file.js';
 import { type Account, chooseAccount, clusterPathFor, isRoot, type Owner, run, spawnAs } from './account.js';
 import { type Binaries, exists } from './binaries.js';
-import { syncFolder } from './durable-files.js';
+
 import { cannot, EmbeddedPostgresError, errorCode } from './error.js';
 
 export const USER = 'tollgate';

@@ -3,10 +3,11 @@
 import { randomBytes } from 'node:crypto';
 import { appendFile, lchown, mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { syncFolder } from '../files/whole-file.js';
 import { plainClient } from '../postgres/client.js';
 import { isRoot } from './account.js';
 import { exists, findBinaries } from './binaries.js';
-import { copyDurably, forEachFile, syncFolder } from './durable-files.js';
+import { copyDurably, forEachFile } from './durable-files.js';
 import { BackupError, cannot, EmbeddedPostgresError, errorCode } from './error.js';
 import { openDataDirectory, type Place, RESTORING } from './files.js';
 import { withLock } from './lock.js';

@@ -1,5 +1,6 @@
 // The demo: an organisation with three merchants and a user, so that a newcomer can pay within a minute.
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+
+import { readFile, rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { addMerchant } from '../admin/merchants.js';
 import { addOperator, linkOperator, listOperators } from '../admin/operators.js';
@@ -7,6 +8,7 @@ import { addOrganisation } from '../admin/organisations.js';
 import { setSurcharges } from '../admin/surcharges.js';
 import { addUser, isSecretOf, listUsers } from '../admin/users.js';
 import { DEMO_ORGANISATION, DEMO_USERNAME } from '../demo/organisation.js';
+import { writeWhole } from '../files/whole-file.js';
 import { type CredentialKey, makeSecret } from '../merchants/credentials.js';
 import type { Database, Queryable } from '../postgres/database.js';
 import { Refusal } from '../values/refusal.js';
@@ -165,8 +167,8 @@ async function readDemo(file: string): Promise<Demo | undefined> {
 }
 
 async function writeDemo(file: string, demo: Demo): Promise<void> {
-  // A name of its own: two gateways may write at the same time.
-  const written = `${file}.${process.pid}.new`;
-  await writeFile(written, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
-  await rename(written, file);
+  await writeWhole(file, 'replace', async (append) => {
+    await append(`${JSON.stringify(demo, null, 2)}\n`);
+    return file;
+  });
 }

@@ -34,6 +34,7 @@ export type JournalAction =
   | 'settlement.exported'
   | 'settlement.reconciled'
   | 'settlement.difference_looked_at'
+  | 'settlement.differences_looked_at'
   | 'clock.advanced'
   | 'clock.reset'
   | 'demo.filled'

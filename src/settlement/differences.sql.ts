@@ -17,26 +17,34 @@ export const FOUND = columns<FoundDifference>(
   { after: 3 },
 );
 
+/** Of a day and an acquirer: who keeps differences, or looks at all of them, waits for whoever does so already. */
+export const LOCK_DIFFERENCES: Statement = {
+  name: '',
+  text: `SELECT pg_advisory_xact_lock(hashtextextended(format('tollgate differences %s %s', $1::date, $2::text), 0))`,
+};
+
 /** One that was found before stays as it is, with whoever has looked at it; one that was gone is back. */
 export const KEEP_DIFFERENCES: Statement = {
   name: '',
   text: `
     INSERT INTO settlement_difference AS d (settlement_date, acquirer, found_by, kind, reference, there, here, organisation_id,
       merchant_id, audit)
-    SELECT DISTINCT ON (kind, reference, coalesce(there, '')) $1::date, $2, $3, kind, reference, coalesce(there, ''), coalesce(here, ''),
+    SELECT DISTINCT ON (kind, reference, coalesce(there, ''), coalesce(here, '')) $1::date, $2, $3, kind, reference, coalesce(there, ''), coalesce(here, ''),
       organisation_id, merchant_id, audit
     FROM ${FOUND.rows}
-    ON CONFLICT (settlement_date, acquirer, kind, reference, there)
-    DO UPDATE SET here = excluded.here, gone_at = NULL, merchant_id = coalesce(excluded.merchant_id, d.merchant_id)
+    ON CONFLICT (settlement_date, acquirer, kind, reference, there, here)
+    DO UPDATE SET gone_at = NULL, merchant_id = coalesce(excluded.merchant_id, d.merchant_id)
     RETURNING id`,
 };
 
-/** Those of the day and the acquirer that the newest file does not have. */
+/** Those of the day, the acquirer and the kinds that the newest file does not have. */
 export const DIFFERENCES_GONE: Statement = {
   name: '',
   text: `
     UPDATE settlement_difference SET gone_at = now()
-    WHERE settlement_date = $1::date AND acquirer = $2 AND gone_at IS NULL AND NOT id = ANY ($3::bigint[])`,
+    WHERE settlement_date = $1::date AND acquirer = $2 AND gone_at IS NULL AND kind = ANY ($4::text[])
+      AND NOT id = ANY ($3::bigint[])
+    RETURNING id`,
 };
 
 const DIFFERENCE = `id, settlement_date::text AS date, acquirer, kind, reference, there, here, organisation_id AS "organisationId",
@@ -66,6 +74,15 @@ export const LOOK_AT_DIFFERENCE: Statement = {
   text: `
     UPDATE settlement_difference SET looked_at = now(), looked_by = $2, note = $3 WHERE id = $1 AND looked_at IS NULL
     RETURNING ${DIFFERENCE}`,
+};
+
+/** All that are open of a day and an acquirer. */
+export const LOOK_AT_DIFFERENCES: Statement = {
+  name: '',
+  text: `
+    UPDATE settlement_difference SET looked_at = now(), looked_by = $3, note = $4
+    WHERE settlement_date = $1::date AND acquirer = $2 AND looked_at IS NULL AND gone_at IS NULL
+    RETURNING id`,
 };
 
 export const FIND_DIFFERENCE: Statement = {

@@ -1,19 +1,24 @@
 // Differences between an acquirer's files and our days, kept until somebody has looked at them: what was found, what each may mean and
 // what to do about it.
 import type { Queryable } from '../postgres/database.js';
-import type { Difference, FoundDifference } from './difference.js';
-import { DIFFERENCES_GONE, FOUND, KEEP_DIFFERENCES } from './differences.sql.js';
-import type { Reconciliation } from './reconciliation.js';
+import type { Difference, DifferenceKind, FoundDifference } from './difference.js';
+import { DIFFERENCES_GONE, FOUND, KEEP_DIFFERENCES, LOCK_DIFFERENCES } from './differences.sql.js';
+import { inWords, type Reconciliation } from './reconciliation.js';
 
 const BATCH = 2_000;
 
-/** What is listed of them is kept. Where all are, those that were found before and are not among them are gone. */
+/**
+ * What is listed of them is kept, in place of those of the run before: of every kind of which all are listed, those that are not
+ * among them are gone. Returns how many are.
+ */
 export async function keepDifferences(
   connection: Queryable,
   operator: string,
   found: Reconciliation,
-): Promise<void> {
+): Promise<number> {
   const { date, acquirer } = found;
+  // Two runs at once would not see each other's, and both stay.
+  await connection.query(LOCK_DIFFERENCES, [date, acquirer]);
   const differences = differencesIn(found);
   const kept: number[] = [];
   for (let from = 0; from < differences.length; from += BATCH) {
@@ -26,9 +31,18 @@ export async function keepDifferences(
     ]);
     kept.push(...rows.map(({ id }) => id));
   }
-  const all = found.missingHere + found.missingThere + found.different + found.wrong;
-  if (differences.length === all)
-    await connection.query(DIFFERENCES_GONE, [date, acquirer, `{${kept.join()}}`]);
+  const values = [date, acquirer, `{${kept.join()}}`, kindsListedWhole(found)];
+  return (await connection.query<{ id: number }>(DIFFERENCES_GONE, values)).rows.length;
+}
+
+function kindsListedWhole({ listed, ...counts }: Reconciliation): DifferenceKind[] {
+  const kinds: [DifferenceKind, boolean][] = [
+    ['missing_here', listed.missingHere.length === counts.missingHere],
+    ['missing_there', listed.missingThere.length === counts.missingThere],
+    ['different', listed.different.length === counts.different],
+    ['wrong', listed.wrong.length === counts.wrong],
+  ];
+  return kinds.flatMap(([kind, isWhole]) => (isWhole ? [kind] : []));
 }
 
 function differencesIn({ listed, differentAbout }: Reconciliation): FoundDifference[] {
@@ -70,10 +84,6 @@ function differencesIn({ listed, differentAbout }: Reconciliation): FoundDiffere
       }),
     ),
   ];
-}
-
-function inWords(said: { transactionType: string; amountCents: number; currency: string }): string {
-  return `${said.transactionType} ${said.amountCents} ${said.currency}`;
 }
 
 export interface Advice {
@@ -136,14 +146,14 @@ function adviceOnDifferent(there: string, here: string, acquirer: string): Advic
           todo: 'Look at it again with the file of the other day. It needs nothing else if the amounts agree.',
         };
   }
-  const [kindThere, amountThere] = there.split(' ');
-  const [kindHere, amountHere] = here.split(' ');
+  const [kindThere, amountThere, currencyThere] = there.split(' ');
+  const [kindHere, amountHere, currencyHere] = here.split(' ');
   if (kindThere !== kindHere)
     return {
       meaning: `It is a ${kindThere} there and a ${kindHere} here.`,
       todo: 'Ask the acquirer how it was booked: the money may have gone the other way.',
     };
-  if (amountThere !== amountHere)
+  if (currencyThere === currencyHere && amountThere !== amountHere)
     return {
       meaning:
         'The amounts differ: a fee or a conversion may have been taken off, or the amount was changed there.',

@@ -53,6 +53,12 @@ export const SETTLED_OVER_ACQUIRER: Statement = {
     ORDER BY e.organisation_id, e.merchant_id, e.audit, e.transaction_type`,
 };
 
+/** Whether anything settles on a day over an acquirer. */
+export const SETTLED_AT_ALL: Statement = {
+  name: '',
+  text: `SELECT 1 AS settled FROM settlement_entry WHERE settlement_date = $1::date AND acquirer = $2 LIMIT 1`,
+};
+
 export const CLOSED_DAY: Statement = {
   name: '',
   text: `SELECT closed_day >= $1::date AS closed, installation FROM gateway`,

@@ -1,4 +1,6 @@
 // Holds an acquirer's settlement file against the entries of a day: what matches, what one side lacks, and what differs.
+
+import { acquirerNames } from '../acquirers/configured.js';
 import type { Prepared } from '../acquirers/contract.js';
 import { listedReference } from '../acquirers/iso8583/numbers.js';
 import { isBuiltIn } from '../acquirers/registry.js';
@@ -15,10 +17,12 @@ import {
 } from './acquirer-line.js';
 import { AuditSet } from './audit-set.js';
 import { type CsvLine, csvLines } from './csv-lines.js';
-import { CLOSED_DAY, FIND_LISTED, LISTED, SETTLED_OVER_ACQUIRER } from './reconcile.sql.js';
+import { CLOSED_DAY, FIND_LISTED, LISTED, SETTLED_AT_ALL, SETTLED_OVER_ACQUIRER } from './reconcile.sql.js';
 import {
   type About,
+  agrees,
   type Different,
+  inWords,
   Listed,
   type MissingThere,
   type Reconciliation,
@@ -69,11 +73,20 @@ const MOST_FOREIGN = 1_000_000;
 export async function reconcile(database: Queryable, wish: ReconcileWish): Promise<Reconciliation> {
   const { rows } = await database.query<{ closed: boolean; installation: string }>(CLOSED_DAY, [wish.date]);
   const { closed, installation } = rows[0] as { closed: boolean; installation: string };
+  await checkAcquirer(database, wish);
   const work = new Work(database, wish, installation);
   await work.readReferences();
   await work.readFile();
   await work.readEntries();
   return work.result(closed);
+}
+
+/** Under a name that is none, everything in the file would differ. A link that was removed may still have settled on the day. */
+async function checkAcquirer(database: Queryable, { acquirer, date }: ReconcileWish): Promise<void> {
+  const known = await acquirerNames(database);
+  if (known.includes(acquirer)) return;
+  const { rows } = await database.query(SETTLED_AT_ALL, [date, acquirer]);
+  if (rows.length === 0) refuse('acquirer_not_known', { acquirer, known });
 }
 
 class Work {
@@ -277,18 +290,4 @@ class Work {
       },
     };
   }
-}
-
-type Said = Pick<AcquirerLine, 'transactionType' | 'amountCents' | 'currency'>;
-
-function agrees(row: FoundRow, line: Said): boolean {
-  return (
-    row.transactionType === line.transactionType &&
-    row.amountCents === line.amountCents &&
-    row.currency === line.currency
-  );
-}
-
-function inWords({ transactionType, amountCents, currency }: Said): string {
-  return `${transactionType} ${amountCents} ${currency}`;
 }

@@ -1,5 +1,6 @@
 // What holding an acquirer's file against a day has found: everything counted, and the first of each kind listed.
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
+import { moneyText } from '../values/money.js';
 import type { AcquirerLine, WrongLine } from './acquirer-line.js';
 
 /** What settles here and is not in the file. */
@@ -47,6 +48,22 @@ export interface Reconciliation {
     readonly different: Different[];
     readonly wrong: { readonly line: number; readonly reason: WrongLine }[];
   };
+}
+
+/** What one side says about a transaction: `purchase 18.29 AUD`. */
+export type Said = Pick<AcquirerLine, 'transactionType' | 'amountCents' | 'currency'>;
+
+export function inWords({ transactionType, amountCents, currency }: Said): string {
+  return `${transactionType} ${moneyText(amountCents, currency)}`;
+}
+
+export function agrees(
+  one: { readonly [Name in keyof Said]: Said[Name] | null },
+  { transactionType, amountCents, currency }: Said,
+): boolean {
+  return (
+    one.transactionType === transactionType && one.amountCents === amountCents && one.currency === currency
+  );
 }
 
 /** Whether there is anything left to find out about. */

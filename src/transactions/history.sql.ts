@@ -1,4 +1,5 @@
 import type { Statement } from '../postgres/database.js';
+import { decimalsInSql } from '../values/money.js';
 import { PROVING, TRANSACTION_COLUMNS } from './lookup.sql.js';
 
 // A page of transactions, the newest first: fragments that `history-page.ts` puts together. Lanes are walked along an index, one
@@ -13,7 +14,7 @@ const MATCHES = `
           AND ($12::text IS NULL OR (bank_account IS NULL) = ($12 = 'creditcard'))
           AND ($13::text IS NULL OR (card_mask IS NOT NULL AND coalesce(card_type, '') = $13)) AND ($14::text IS NULL OR right(card_mask, 4) = $14)
           AND ($15::text IS NULL OR (reference ~>=~ $15 AND reference ~<~ ($15 || chr(127))))
-          AND ($16::bigint IS NULL OR amount_cents = $16) AND ($17::date IS NULL OR settlement_date = $17)
+          AND ($16::bigint[] IS NULL OR amount_cents = ($16::bigint[])[1 + ${decimalsInSql('currency')}]) AND ($17::date IS NULL OR settlement_date = $17)
           AND ($18::integer IS NULL OR target_audit = $18)
           AND ($21::text IS NULL OR acquirer = $21) AND ($22::text IS NULL OR coalesce(response_code, '') = $22)
           AND ($23::text IS NULL OR currency = $23)`;

@@ -3,6 +3,7 @@ import { isStatementTimeout, type Queryable } from '../postgres/database.js';
 import { previousBusinessDay } from '../values/business-days.js';
 import { fault } from '../values/faults.js';
 import type { Audit, CustomerId, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
+import { centsByDecimals, centsWhateverDecimals } from '../values/money.js';
 import type { Page, PageEnd } from '../values/page.js';
 import { settlementCutOff } from '../values/settlement.js';
 import { TOKENS_EVER_OF_CUSTOMER } from '../vault/tokens.sql.js';
@@ -24,6 +25,8 @@ export interface HistoryFilter {
   /** The beginning of it. */
   readonly reference?: string | undefined;
   readonly amountCents?: number | undefined;
+  /** As people write it, in whichever currency: `20` finds 20.00 AUD, 20 JPY and 20.000 KWD. */
+  readonly amount?: string | undefined;
   readonly settlementDate?: string | undefined;
   readonly customerId?: CustomerId | undefined;
   readonly tokenId?: TokenId | undefined;
@@ -212,7 +215,7 @@ function parametersOf(wish: Wish, { path, lanes, sinceMs, looks }: Walk): unknow
     wish.cardType ?? null,
     wish.lastFour ?? null,
     wish.reference ?? null,
-    wish.amountCents ?? null,
+    amountsOf(wish),
     wish.settlementDate ?? null,
     wish.targetAudit ?? null,
     Math.ceil(LOOKS_AT_LEAST / Math.max(1, lanes.length)),
@@ -224,12 +227,26 @@ function parametersOf(wish: Wish, { path, lanes, sinceMs, looks }: Walk): unknow
   ];
 }
 
+/** By decimals of the currency. */
+function amountsOf({ amountCents, amount }: Wish): readonly (number | null)[] | null {
+  if (amountCents !== undefined) return centsWhateverDecimals(amountCents);
+  return amount === undefined ? null : centsByDecimals(amount);
+}
+
 /** Whether some of what is looked at may not match. */
-function filtered({ status, cardType, lastFour, amountCents, settlementDate, ...wish }: Wish): boolean {
+function filtered({
+  status,
+  cardType,
+  lastFour,
+  amountCents,
+  amount,
+  settlementDate,
+  ...wish
+}: Wish): boolean {
   const { acquirer, responseCode, currency } = wish;
   const others = [wish.transactionType, wish.paymentMethod, wish.reference, wish.targetAudit];
   others.push(acquirer, responseCode, currency);
-  return [status, cardType, lastFour, amountCents, settlementDate, ...others].some(
+  return [status, cardType, lastFour, amountCents, amount, settlementDate, ...others].some(
     (filter) => filter !== undefined,
   );
 }

@@ -40,9 +40,9 @@ export const MOVE_VERSIONS_IN_DOUBT: Statement = {
   text: `
     WITH moved AS (
       UPDATE transaction SET version = version + $1 WHERE status IN ('unknown', 'pending')
-      RETURNING acquirer, status, amount_cents, created_at)
-    SELECT acquirer, count(*)::integer AS transactions, sum(amount_cents)::float8 AS "amountCents", min(created_at) AS oldest
-    FROM moved WHERE status = 'unknown' GROUP BY acquirer ORDER BY acquirer`,
+      RETURNING acquirer, currency, status, amount_cents, created_at)
+    SELECT acquirer, currency, count(*)::integer AS transactions, sum(amount_cents)::float8 AS "amountCents", min(created_at) AS oldest
+    FROM moved WHERE status = 'unknown' GROUP BY acquirer, currency ORDER BY acquirer, currency`,
 };
 
 /** Processes of this database that are at work, or were a moment ago. */

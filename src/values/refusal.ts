@@ -1,6 +1,7 @@
 // What an operator can be refused: every code, what it names, and one plain sentence. The sentences know neither the
 // command line nor a page; whoever shows one may add what to do there, by its code.
 import { INSTALLATION_REFUSALS } from './installation-refusals.js';
+import { moneyText } from './money.js';
 import { SETTLEMENT_REFUSALS } from './settlement-refusals.js';
 import { SIGN_IN_REFUSALS } from './sign-in-refusals.js';
 import { VAULT_REFUSALS } from './vault-refusals.js';
@@ -39,6 +40,8 @@ const WEBHOOK_URL_PROBLEMS = {
 
 export type WebhookUrlProblem = keyof typeof WEBHOOK_URL_PROBLEMS;
 
+type Rest = { readonly audit: number; readonly leftCents: number; readonly currency: string };
+
 const REFUSALS = {
   ...SIGN_IN_REFUSALS,
   ...INSTALLATION_REFUSALS,
@@ -75,8 +78,8 @@ const REFUSALS = {
     `transaction ${audit} cannot be refunded: it is no approved purchase or completion, or was voided, refunded in full, or is too old`,
   transaction_not_voidable: ({ audit }: { audit: number }) =>
     `transaction ${audit} cannot be voided: it has settled, or was refunded, completed or voided, or was not approved`,
-  refund_exceeds_rest: ({ audit, leftCents }: { audit: number; leftCents: number }) =>
-    `${leftCents} cents are left to refund of transaction ${audit}`,
+  refund_exceeds_rest: ({ audit, leftCents, currency }: Rest) =>
+    `${moneyText(leftCents, currency)} are left to refund of transaction ${audit}`,
   completion_exceeds_rest: ({ audit }: { audit: number }) =>
     `transaction ${audit} was preauthorised for less`,
   merchant_suspended: ({ merchant }: { merchant: number }) => `merchant ${merchant} is suspended`,
@@ -182,8 +185,6 @@ const REFUSALS = {
   path_taken: ({ path }: { path: string }) => `${path} exists already and is not overwritten`,
   path_not_writable: ({ path, reason }: { path: string; reason: string }) =>
     `${path} cannot be written (${reason})`,
-  settlement_file_without_header: ({ path, columns }: { path: string; columns: string }) =>
-    `the first line of ${path} must be ${columns}`,
   path_not_readable: ({ path, reason }: { path: string; reason: string }) =>
     `${path} cannot be read (${reason})`,
   returns_not_readable_twice: ({ path }: { path: string }) =>

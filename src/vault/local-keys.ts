@@ -1,7 +1,8 @@
 // Key-encryption keys that the gateway holds itself: from a file in the data directory or from the environment.
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { access, link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { access, mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { writeWhole } from '../files/whole-file.js';
 import { type KeyProvider, KeyUnavailable, type WrappedKey } from './key-provider.js';
 
 const NONCE_BYTES = 12;
@@ -126,23 +127,16 @@ export class FileKeys implements KeyProvider {
       () => false,
     );
     if (there) return;
-    const written = await this.#write([randomBytes(32)]);
-    try {
-      await link(written, this.path);
-      await this.#syncFolder();
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    } finally {
-      await rm(written);
-    }
+    // Another process may have made one meanwhile, and then that is the one.
+    await this.#write('keep', [randomBytes(32)]);
   }
 
   async renew(): Promise<void> {
-    await this.#replace([randomBytes(32), ...(await this.#keys())]);
+    await this.#write('replace', [randomBytes(32), ...(await this.#keys())]);
   }
 
   async forgetOthers(): Promise<void> {
-    await this.#replace((await this.#keys()).slice(0, 1));
+    await this.#write('replace', (await this.#keys()).slice(0, 1));
   }
 
   async #read(): Promise<LocalKeys> {
@@ -159,26 +153,10 @@ export class FileKeys implements KeyProvider {
   }
 
   /** On disk before it is used, whole or not at all: losing this file is losing every card. */
-  async #replace(keys: readonly Buffer[]): Promise<void> {
-    await rename(await this.#write(keys), this.path);
-    await this.#syncFolder();
-  }
-
-  /** A file of its own, whose name it returns. */
-  async #write(keys: readonly Buffer[]): Promise<string> {
-    const path = `${this.path}.${randomBytes(6).toString('hex')}.new`;
-    const file = await open(path, 'wx', 0o600);
-    try {
-      await file.writeFile(`${keys.map((key) => key.toString('base64')).join('\n')}\n`);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    return path;
-  }
-
-  async #syncFolder(): Promise<void> {
-    const folder = await open(dirname(this.path), 'r');
-    await folder.sync().finally(() => folder.close());
+  async #write(existing: 'keep' | 'replace', keys: readonly Buffer[]): Promise<void> {
+    await writeWhole(this.path, existing, async (append) => {
+      await append(`${keys.map((key) => key.toString('base64')).join('\n')}\n`);
+      return this.path;
+    });
   }
 }

@@ -88,7 +88,7 @@ test('up to the limit → done; above it → waits, nothing happens; approved by
   const [entry] = await gateway.sql(`SELECT actor, detail FROM journal WHERE audit = $1`, [done.audit]);
   expect(entry).toEqual({
     actor: 'operator:olga',
-    detail: `refund of ${other}, 1001 AUD: because, approved by operator:otto`,
+    detail: `refund of ${other}, 10.01 AUD: because, approved by operator:otto`,
   });
   expect(await as('olga').json(`transaction show ${done.audit} --organisation 1`)).toMatchObject({
     operator: 'olga',

@@ -153,7 +153,7 @@ describe('show', () => {
 describe('find', () => {
   test('a text that may mean several things → what it was taken for, and what was found', async () => {
     const { understood, results } = await json('transaction find 19.95');
-    expect(understood).toEqual([{ as: 'amount', found: 1, more: false, filter: { amount: 1_995 } }]);
+    expect(understood).toEqual([{ as: 'amount', found: 1, more: false, filter: { amount: '19.95' } }]);
     expect(auditsOf(results)).toEqual([refunded]);
     expect(await text('transaction find 19.95')).toMatch(/^1 as amount\n\norganisation/);
     expect(auditsOf((await json('transaction find many- --organisation 2')).results)).toEqual([]);

@@ -66,7 +66,7 @@ test('refund of a part → what the interface shows, by the operator and with th
     {
       action: 'transaction.refund',
       actor: expect.stringMatching(/^operator:account:/),
-      detail: `refund of ${target}, 500 AUD: one was broken`,
+      detail: `refund of ${target}, 5.00 AUD: one was broken`,
       merchant_id: 1,
       mark: expect.any(Buffer),
       address: expect.any(String),
@@ -107,7 +107,7 @@ test('void and completion → as the interface does them', async () => {
 test('more than is left, another organisation’s audit, a suspended merchant → refused as by the interface', async () => {
   const target = await audit(gateway.api.purchase({ amount: 100 }));
   expect(await refusal(`transaction refund ${target} --amount 101 --reason x`)).toBe(
-    `100 cents are left to refund of transaction ${target}`,
+    `1.00 AUD are left to refund of transaction ${target}`,
   );
   const held = await audit(gateway.api.preauthorise({ amount: 100 }));
   expect(await refusal(`transaction complete ${held} --amount 101 --reason x`)).toBe(

@@ -84,13 +84,15 @@ test('an export that is ended leaves nothing, and what one that was killed has l
   const lock = await locker(gateway);
   await lock.query('LOCK TABLE former_token_id IN ACCESS EXCLUSIVE MODE');
   const running = start(wordsOf(exporting), desk.environment);
-  await expect.poll(parts).toEqual([`${name}.${running.pid}.part`]);
+  await expect
+    .poll(parts)
+    .toEqual([expect.stringMatching(new RegExp(`^${name}\\.${running.pid}-[0-9a-f]+\\.part$`))]);
   running.kill('SIGTERM');
   const ended = await running.ended;
   await lock.rollback();
   expect(ended.signal).toBe('SIGTERM');
   expect(await parts()).toEqual([]);
-  const left = `${out}.${running.pid}.part`;
+  const left = `${out}.${running.pid}-0123abcd.part`;
   await writeFile(left, 'half of it');
   // Of a process that lives, so that it may be writing.
   await writeFile(`${out}.${process.ppid}.part`, 'another');

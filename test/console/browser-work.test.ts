@@ -123,7 +123,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the daily work with a b
     const day = await openDay(desk.gateway);
     await goTo(`/settlement?date=${day}`);
     await page.getByRole('region', { name: 'Lines' }).getByText('purchase').first().waitFor();
-    await page.getByLabel('Acquirer', { exact: true }).fill('simulator');
+    await page.getByLabel('Acquirer', { exact: true }).selectOption('simulator');
     const line = (audit: number | string, cents: number) =>
       `${row?.installation}-1-${audit},purchase,${cents},AUD`;
     await drop(
@@ -139,8 +139,14 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the daily work with a b
     await page.getByText('3 lines, 1 matched.').waitFor();
     await rowOf(page, 'Different', `-1-${other}`).waitFor();
     await rowOf(page, 'Not here', '-1-0').waitFor();
+    await page.getByText('In the file: purchase 43.20 AUD. Here: purchase 43.21 AUD.').waitFor();
     await drop(page, 'Drop the file of simulator', 'no file');
     await page.getByRole('alert').waitFor();
+    await page.getByRole('button', { name: /^All \d+ of simulator are looked at$/ }).click();
+    await fillIn(page, /^Looked at all \d+ of simulator/, {
+      'What came of it': 'The file was of another day',
+    });
+    await page.getByText('None on this day.').waitFor();
   });
 
   test('webhook → tested, delivered, replayed from an event on, switched off and on, given a new secret, removed', async () => {

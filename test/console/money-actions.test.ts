@@ -51,7 +51,7 @@ test('refund of a part → the interface shows it, with the operator and the rea
     {
       actor: `operator:${olga.name}`,
       address: '127.0.0.1',
-      detail: `refund of ${target}, 500 AUD: because`,
+      detail: `refund of ${target}, 5.00 AUD: because`,
     },
   ]);
 });

@@ -12,7 +12,7 @@ let gateway: TestGateway;
 let everybody: ConsoleClient;
 let ours: ConsoleClient;
 let theirs: ConsoleClient;
-const made = { plain: 0, refunded: 0, refund: 0, declined: 0, resolved: 0, theirs: 0, byToken: 0 };
+const made = { plain: 0, refunded: 0, refund: 0, declined: 0, resolved: 0, theirs: 0, byToken: 0, yen: 0 };
 let token: { customerId: number; id: number; virtualPan: string };
 
 beforeAll(async () => {
@@ -27,6 +27,7 @@ beforeAll(async () => {
   );
   made.refund = await audit(api.refund(made.refunded, 500));
   made.declined = await audit(api.purchase({ pan: DECLINED_CARD, merchant: 2, currency: 'NZD' }));
+  made.yen = await audit(api.purchase({ amount: 600, currency: 'JPY', reference: 'yen' }));
   token = await vaultOf(api).newToken();
   made.byToken = await audit(api.purchase({ pan: token.virtualPan, reference: 'order-78' }));
   made.theirs = await audit(
@@ -78,8 +79,8 @@ describe('the list', () => {
     ['currency=NZD', () => [one(made.declined)]],
     ['response_code=05', () => [one(made.declined)]],
     ['transaction_type=refund', () => [one(made.refund)]],
-    ['amount=1995', () => [one(made.theirs, 2), one(made.plain)]],
-    ['amount=1995&organisation=2', () => [one(made.theirs, 2)]],
+    ['amount=19.95', () => [one(made.theirs, 2), one(made.plain)]],
+    ['amount=19.95&organisation=2', () => [one(made.theirs, 2)]],
     ['merchant=2', () => [one(made.declined)]],
     ['mode=live', () => []],
     ['acquirer=simulator&reference=order-7', () => [one(made.theirs, 2), one(made.byToken), one(made.plain)]],
@@ -155,6 +156,7 @@ describe('the box', () => {
       () => [one(made.theirs, 2), one(made.byToken), one(made.plain)],
     ],
     ['an amount', () => '$19.95', ['amount'], () => [one(made.theirs, 2), one(made.plain)]],
+    ['an amount without decimals', () => '600', ['amount'], () => [one(made.yen)]],
     ['an amount with its currency', () => 'NZD 100.00', ['amount'], () => [one(made.declined)]],
     [
       'a virtual PAN',

@@ -100,9 +100,9 @@ test('each planted difference → found, in its kind, and nothing else', async (
   );
   expect(counts(result)).toEqual([0, 3, 1, 3, 0]);
   expect(result.listed.different).toEqual([
-    { line: 2, reference: sold.split(',')[0], there: 'purchase 1001 AUD', here: 'purchase 1000 AUD' },
-    { line: 3, reference: refunded.split(',')[0], there: 'refund 400 NZD', here: 'refund 400 AUD' },
-    { line: 4, reference: completed.split(',')[0], there: 'purchase 800 AUD', here: 'completion 800 AUD' },
+    { line: 2, reference: sold.split(',')[0], there: 'purchase 10.01 AUD', here: 'purchase 10.00 AUD' },
+    { line: 3, reference: refunded.split(',')[0], there: 'refund 4.00 NZD', here: 'refund 4.00 AUD' },
+    { line: 4, reference: completed.split(',')[0], there: 'purchase 8.00 AUD', here: 'completion 8.00 AUD' },
   ]);
   expect(result.listed.missingHere.map(({ line }) => line)).toEqual([5, 6, 7]);
   expect(result.listed.missingThere).toMatchObject([
@@ -114,7 +114,7 @@ test('listed for another day, or over another acquirer → different, and says w
   const yesterday = await reconciled(fileOf(lines.sold), 'simulator', '2026-01-05');
   expect(counts(yesterday)).toEqual([0, 0, 0, 1, 0]);
   expect(yesterday.listed.different[0]?.here).toBe(`approved, settlement date ${day}`);
-  const elsewhere = await reconciled(fileOf(lines.sold), 'other');
+  const elsewhere = await reconciled(fileOf(lines.sold), 'simulated-bank');
   expect(elsewhere.listed.different[0]?.here).toBe('went to simulator');
 });
 
@@ -221,7 +221,7 @@ describe('the commands', () => {
       '1 of 2 lines match; 0 missing here, 3 missing there, 0 different, 1 wrong.',
     );
     expect(open.stdout).toContain('Wrong: line 3: not four fields.');
-    expect(open.stdout).toMatch(/Missing there: \S+, merchant 4, standalone_refund 70 AUD\./);
+    expect(open.stdout).toMatch(/Missing there: \S+, merchant 4, standalone_refund 0\.70 AUD\./);
   });
 
   test('settlement show → the sums, for all or for one merchant, and a line for each transaction in a file that adds up', async () => {

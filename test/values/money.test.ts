@@ -2,7 +2,17 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { AMOUNT_PATTERN, CURRENCIES, cents, isCurrency } from '../../src/values/money.js';
+import {
+  AMOUNT_PATTERN,
+  amountText,
+  CURRENCIES,
+  cents,
+  centsByDecimals,
+  centsIn,
+  decimalsOf,
+  isCurrency,
+  moneyText,
+} from '../../src/values/money.js';
 
 describe('an amount', () => {
   test('of up to twelve digits goes through cents unchanged', () => {
@@ -42,6 +52,65 @@ describe('an amount', () => {
   test('may be zero in arithmetic', () => {
     expect(cents(0)).toBe(0);
     expect(cents('0')).toBe(0);
+  });
+});
+
+describe('an amount as people write it', () => {
+  test.each([
+    ['JPY', 600, '600'],
+    ['JPY', 0, '0'],
+    ['AUD', 1_829, '18.29'],
+    ['AUD', 5, '0.05'],
+    ['AUD', 999_999_999_999, '9999999999.99'],
+    ['KWD', 1_250, '1.250'],
+    ['KWD', 7, '0.007'],
+    // Prices in these show no decimals, and `Intl` goes by that; amounts in them have decimals all the same.
+    ['IQD', 1_250, '1.250'],
+    ['IDR', 1_250, '12.50'],
+    ['HUF', 1_250, '12.50'],
+  ])('in %s: %d is %s, both ways', (currency, amountCents, text) => {
+    expect(amountText(amountCents, currency)).toBe(text);
+    expect(centsIn(text, currency)).toBe(amountCents);
+  });
+
+  test('may be a debt, and larger than a double holds', () => {
+    expect(moneyText(-1_829, 'AUD')).toBe('-18.29 AUD');
+    expect(moneyText(-5, 'KWD')).toBe('-0.005 KWD');
+    expect(amountText(12_345_678_901_234_567_890n, 'AUD')).toBe('123456789012345678.90');
+  });
+
+  test.each([
+    ['6.5', 'JPY'],
+    ['6.0', 'JPY'],
+    ['1.505', 'AUD'],
+    ['1.2505', 'KWD'],
+    ['', 'AUD'],
+    ['.5', 'AUD'],
+    ['-1', 'AUD'],
+    ['1e3', 'AUD'],
+    ['1,5', 'AUD'],
+    ['10000000000', 'AUD'],
+  ])('%j is none in %s', (text, currency) => {
+    expect(centsIn(text, currency)).toBeUndefined();
+  });
+
+  test('without a currency means as many cents as each currency has decimals', () => {
+    expect(centsByDecimals('20')).toEqual([20, 200, 2_000, 20_000]);
+    expect(centsByDecimals('19.95')).toEqual([null, null, 1_995, 19_950]);
+  });
+
+  test('every amount in every currency is read as it was written', () => {
+    const currency = fc.constantFrom(...CURRENCIES);
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 999_999_999_999 }), currency, (amount, code) => {
+        expect(centsIn(amountText(amount, code), code)).toBe(amount);
+      }),
+    );
+  });
+
+  test('has decimals in currencies that exist', () => {
+    expect([...CURRENCIES].filter((code) => decimalsOf(code) === 0)).toHaveLength(16);
+    expect([...CURRENCIES].filter((code) => decimalsOf(code) === 3)).toHaveLength(7);
   });
 });
 

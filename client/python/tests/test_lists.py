@@ -5,7 +5,7 @@ import io
 import threading
 import unittest
 
-from tollgate_client import COLUMNS, Transaction, write_csv
+from tollgate_client import COLUMNS, Outcome, Transaction, TransactionType, write_csv
 
 from . import meddling_proxy as meddling
 from .meddling_proxy import MeddlingProxy
@@ -75,11 +75,18 @@ class Lists(unittest.TestCase):
             {row["amount_cents"] for row in rows if row["audit"] in {str(each.audit) for each in self.payments}},
             {"100", "200", "300"},
         )
+        self.assertEqual({(row["transaction_type"], row["status"]) for row in rows}, {("purchase", "approved")})
         report = self.gateway.settlement(day)
         self.assertEqual(report.date, day)
         purchases = [line for line in report.lines if (line.transaction_type, line.card_type) == ("purchase", "visa")]
         self.assertGreaterEqual(sum(line.total_amount for line in purchases), 600)
         self.assertEqual(sum(line.total_amount for line in report.lines), sum(net.total_amount for net in report.net))
+
+    def test_a_filter_may_be_a_value_of_the_client(self) -> None:
+        of_type = self.gateway.history(
+            reference=self.reference, status=Outcome.APPROVED, transaction_type=TransactionType.PURCHASE
+        )
+        self.assertEqual(len(list(of_type)), len(self.payments))
 
     def test_a_reference_that_a_spreadsheet_would_calculate_is_text(self) -> None:
         reference = "=cmd" + order()

@@ -3,7 +3,7 @@
 import copy
 import unittest
 
-from tollgate_client import Outcome
+from tollgate_client import Outcome, TransactionType
 from tollgate_client.answers import Unreadable, read_token, read_transaction
 
 ANSWER = {
@@ -29,6 +29,10 @@ def answer(**status: object) -> dict[str, object]:
 
 
 class Values(unittest.TestCase):
+    def test_as_text_a_value_is_the_word_of_the_interface(self) -> None:
+        for word in (*Outcome, *TransactionType):
+            self.assertEqual((str(word), f"{word}", "{:>4}".format(word)), (word.value, word.value, word.value))
+
     def test_statuses_that_are_not_known_are_unknown(self) -> None:
         for status in ("Unknown", "unknown", "later_value", ""):
             self.assertFalse(read_transaction(answer(transaction_status_code=status)).known, status)

@@ -19,7 +19,14 @@ class Unreadable(Exception):
     """What came is no answer of the gateway's. Inside the client only."""
 
 
-class Outcome(str, Enum):
+class Word(str, Enum):
+    """A word of the interface. As text it is that word, in a file, in an address and in an f-string alike."""
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+class Outcome(Word):
     """What became of a transaction. Every code that is not here is read as `unknown`, and `reversed` as `voided`."""
 
     APPROVED = "approved"
@@ -34,7 +41,7 @@ class Outcome(str, Enum):
         return cls.VOIDED if value == "reversed" else cls.UNKNOWN
 
 
-class TransactionType(str, Enum):
+class TransactionType(Word):
     """Every type that is not here is read as `unknown`, and `reverse` as `void`."""
 
     PURCHASE = "purchase"

@@ -33,7 +33,7 @@ export function DeedDialog(props: DeedDialogProps): ReactNode {
   const keeper = useMemo(() => new DeedKeeper(organisation, audit, action), [organisation, audit, action]);
   const [deed, setDeed] = useState(() => keeper.begin());
   const [amount, setAmount] = useState(
-    deed.sent?.amount ?? (mostCents === null ? '' : amountText(mostCents)),
+    deed.sent?.amount ?? (mostCents === null ? '' : amountText(mostCents, currency)),
   );
   const [reason, setReason] = useState(deed.sent?.reason ?? '');
   const [error, setError] = useState<unknown>();
@@ -41,7 +41,7 @@ export function DeedDialog(props: DeedDialogProps): ReactNode {
   const [isBusy, setBusy] = useState(false);
   const isSending = useRef(false);
   const act = useAct();
-  const cents = centsIn(amount);
+  const cents = centsIn(amount, currency);
   const isAmountWrong = mostCents !== null && (cents === undefined || cents === 0 || cents > mostCents);
   const isFixed = deed.sent !== undefined;
 
@@ -102,7 +102,11 @@ export function DeedDialog(props: DeedDialogProps): ReactNode {
                 required
                 disabled={isFixed}
                 value={amount}
-                error={isAmountWrong ? `From 0.01 to ${amountText(mostCents)}` : undefined}
+                error={
+                  isAmountWrong
+                    ? `From ${amountText(1, currency)} to ${amountText(mostCents, currency)}`
+                    : undefined
+                }
                 onChange={(event) => setAmount(event.currentTarget.value)}
               />
             )}

@@ -1,5 +1,5 @@
-// Differences of settlement to work through: what each may mean, what to do about it, and that somebody has looked at it.
-import { Switch } from '@mantine/core';
+// Differences of settlement to work through: what each may mean, what to do about it, and that somebody has looked at it, or at all of them.
+import { Group, Switch } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'wouter';
 import type { Answer } from '../../../src/console/interface.js';
@@ -45,6 +45,13 @@ export function OpenDifferences({
         {({ differences, days }) => (
           <>
             <OtherDays days={days.filter((day) => day.date !== date)} show={show} />
+            <Group mb="sm">
+              {days
+                .filter((day) => day.date === date)
+                .map((day) => (
+                  <AllLookedAt key={day.acquirer} day={day} />
+                ))}
+            </Group>
             <Switch
               label="Also those that are looked at, or gone"
               checked={all}
@@ -66,6 +73,30 @@ export function OpenDifferences({
         )}
       </Shown>
     </Section>
+  );
+}
+
+/** For a file that was the wrong one: nobody goes through hundreds of them one by one. */
+function AllLookedAt({ day: { date, acquirer, open } }: { readonly day: Found['days'][number] }): ReactNode {
+  const act = useAct();
+  const whose = `${count(open)} of ${acquirer === '' ? 'no acquirer' : acquirer}`;
+  return (
+    <DialogButton
+      task="settlement looked-at"
+      label={`All ${whose} are looked at`}
+      small
+      dialog={(close) => (
+        <FormDialog
+          title={`Looked at all ${whose}, ${date}`}
+          submit="Mark all as looked at"
+          fields={[{ name: 'note', label: 'What came of it', kind: 'lines', required: true }]}
+          send={(body) => act('/settlement/differences/looked-at', { ...body, date, acquirer, open })}
+          close={close}
+        >
+          <p>All of them leave the list. The note stays with each, under your name, and in the journal.</p>
+        </FormDialog>
+      )}
+    />
   );
 }
 

@@ -31,7 +31,15 @@ const MISSING_THERE: readonly Column<ReconciliationAnswer['missing_there_transac
 ];
 
 const MISSING_HERE: readonly Column<ReconciliationAnswer['missing_here_lines'][number]>[] = [
-  { key: 'line', title: 'In the file', show: (line) => Object.values(line).join(', ') },
+  { key: 'line', title: 'Line', number: true, show: ({ line }) => line },
+  { key: 'reference', title: 'Reference', show: ({ reference }) => reference },
+  { key: 'type', title: 'Type', show: ({ transaction_type }) => spaced(transaction_type) },
+  {
+    key: 'amount',
+    title: 'Amount',
+    number: true,
+    show: ({ amount_cents, currency }) => money(amount_cents, currency),
+  },
 ];
 
 const WRONG: readonly Column<ReconciliationAnswer['wrong_lines'][number]>[] = [

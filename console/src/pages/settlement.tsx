@@ -1,5 +1,5 @@
 // Settlement: what a day comes to by merchant and acquirer, and an acquirer's file held against it.
-import { Button, TextInput } from '@mantine/core';
+import { Button, NativeSelect } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useSearchParams } from 'wouter';
 import type { Answer, ReconciliationAnswer } from '../../../src/console/interface.js';
@@ -151,6 +151,7 @@ export default function Settlement(): ReactNode {
 
 function Reconcile({ date }: { readonly date: string }): ReactNode {
   const act = useAct();
+  const known = useRead('GET /settlement/differences', { query: { date } });
   const [acquirer, setAcquirer] = useState('');
   const [isBusy, setBusy] = useState(false);
   const [found, setFound] = useState<ReconciliationAnswer>();
@@ -171,18 +172,22 @@ function Reconcile({ date }: { readonly date: string }): ReactNode {
   return (
     <Section title="Reconciliation">
       <div className="filters">
-        <TextInput
+        <NativeSelect
           label="Acquirer"
           value={acquirer}
+          data={[{ value: '', label: 'choose' }, ...(known.data?.acquirers ?? [])]}
           onChange={(event) => setAcquirer(event.currentTarget.value)}
-          placeholder="simulator"
         />
       </div>
-      <FileDrop
-        label={`Drop the file of ${acquirer === '' ? 'the acquirer' : acquirer} for ${date} here`}
-        take={(file) => void take(file)}
-        isBusy={isBusy}
-      />
+      {acquirer === '' ? (
+        <p className="dim">Choose whose file it is.</p>
+      ) : (
+        <FileDrop
+          label={`Drop the file of ${acquirer} for ${date} here`}
+          take={(file) => void take(file)}
+          isBusy={isBusy}
+        />
+      )}
       {error !== undefined && <Failure error={error} />}
       {found !== undefined && <Differences found={found} />}
     </Section>

@@ -3,7 +3,7 @@ import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { DayInput } from '../forms/day-input.js';
 import { SearchBox } from '../lists/search-box.js';
-import { amountText, centsIn } from '../words.js';
+import { isAmountText } from '../words.js';
 
 /** What may stand in the address, in the words of the interface. */
 export const FILTER_NAMES = [
@@ -145,8 +145,7 @@ export function TransactionFilters({
 }
 
 /** Of an instant in the address, the field for days shows its day. */
-function shownIn({ name, type }: TextFilter, value: string): string {
-  if (name === 'amount' && /^\d+$/.test(value)) return amountText(Number(value));
+function shownIn({ type }: TextFilter, value: string): string {
   return type === 'date' ? value.slice(0, 10) : value;
 }
 
@@ -163,10 +162,10 @@ function TextFilterInput({
   const now = shownIn(filter, filters[name] ?? '');
   const [typed, setTyped] = useState(now);
   useEffect(() => setTyped(now), [now]);
-  const wrong = name === 'amount' && typed !== '' && centsIn(typed) === undefined;
+  const wrong = name === 'amount' && typed !== '' && !isAmountText(typed.trim());
   const done = (text: string) => {
     if (text === now || wrong) return;
-    apply({ [name]: name === 'amount' && text !== '' ? String(centsIn(text)) : text.trim() });
+    apply({ [name]: text.trim() });
   };
   if (type === 'date')
     return <DayInput label={label} value={now} choose={(day) => day !== now && apply({ [name]: day })} />;

@@ -124,7 +124,7 @@ test("an acquirer's settlement file with retrieval references → every line fin
   const different = await reconciled([wrong, ...others]);
   expect(different).toMatchObject({ ...nothing, different: 1, matched: others.length });
   expect(different.listed.different).toEqual([
-    { line: 2, reference, there: 'refund 201 AUD', here: 'refund 200 AUD' },
+    { line: 2, reference, there: 'refund 2.01 AUD', here: 'refund 2.00 AUD' },
   ]);
   const missing = await reconciled([...others, '999999999999,purchase,1,AUD']);
   expect(missing).toMatchObject({ ...nothing, missingHere: 1, missingThere: 1 });
