@@ -33,6 +33,8 @@ const TASKS = {
   restore: INSTALLING,
   backup: can('administrator', 'installation'),
   'counters advance': can('administrator', 'installation'),
+  'restored show': can('viewer', 'nobody'),
+  'restored done': can('operator', 'installation'),
   archive: can('administrator', 'installation'),
 
   'organisation add': can('administrator', 'installation'),

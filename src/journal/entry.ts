@@ -85,7 +85,8 @@ export type JournalAction =
   | 'archive.written'
   | 'archive.removed'
   | 'gateway.backed_up'
-  | 'gateway.restored';
+  | 'gateway.restored'
+  | 'gateway.restore_reconciled';
 
 export interface JournalEntry {
   /** `user:NAME`, `operator:NAME`, `bank:simulated`, `gateway:resolver`, `gateway:routes` or `gateway:webhooks`. */

@@ -113,6 +113,11 @@ export const METRICS = {
 
   databaseUp: gauge('min', 'database_up', '0 while the database is lost.'),
   databaseDiskFull: gauge('max', 'database_disk_full', '1 while the disk of the database is full.'),
+  lostTime: gauge(
+    'max',
+    'lost_time_seconds',
+    'How long the time is that a restored database has lost and nobody has reconciled. 0 where there is none.',
+  ),
   storedFiguresUp: gauge(
     'min',
     'stored_figures_up',

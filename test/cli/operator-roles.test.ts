@@ -66,6 +66,8 @@ const LINES: Readonly<Record<Task, string>> = {
   restore: 'restore /nowhere',
   backup: 'backup /nowhere',
   'counters advance': 'counters advance --taken 2026-01-01',
+  'restored show': 'restored show',
+  'restored done': 'restored done',
   archive: 'archive --before 2020-01-01 --to /nowhere/archive',
   'organisation add': 'organisation add New',
   'organisation list': 'organisation list',
