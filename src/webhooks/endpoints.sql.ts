@@ -72,7 +72,7 @@ export const ENABLE_ENDPOINT: Statement = {
   name: '',
   text: `
     UPDATE webhook_endpoint SET disabled_at = NULL, disabled_because = NULL, failures = 0, failing_since = NULL,
-      wake_at = now(), paused_until = NULL
+      wake_at = now(), paused_until = NULL, probe_at = NULL
     WHERE organisation_id = $1 AND id = $2`,
 };
 
