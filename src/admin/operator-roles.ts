@@ -120,6 +120,7 @@ const TASKS = {
   'webhook disable': can('operator', 'organisation'),
   'webhook enable': can('operator', 'organisation'),
   'webhook test': can('operator', 'organisation'),
+  'webhook resend': can('operator', 'organisation'),
   'webhook replay': can('operator', 'organisation'),
   'webhook list': can('viewer', 'organisation'),
   'webhook deliveries': can('viewer', 'organisation'),

@@ -53,6 +53,7 @@ export type JournalAction =
   | 'webhook.removed'
   | 'webhook.tested'
   | 'webhook.replayed'
+  | 'webhook.resent'
   | 'acquirer.added'
   | 'acquirer.changed'
   | 'acquirer.removed'

@@ -134,6 +134,7 @@ const LINES: Readonly<Record<Task, string>> = {
   'webhook disable': 'webhook disable 1',
   'webhook enable': 'webhook enable 1',
   'webhook test': 'webhook test 1',
+  'webhook resend': 'webhook resend 1 evt_1_transaction_1_1',
   'webhook replay': 'webhook replay 1 --from evt_1_transaction_1_1',
   'webhook list': 'webhook list --merchant 1',
   'webhook deliveries': 'webhook deliveries 1',
