@@ -6,9 +6,65 @@ const RESTORE = 'src/embedded-postgres/restore.ts';
 const GUARD = 'src/admin/restored.ts';
 const DAMAGED = 'a backup that is not whole, or was changed, is refused';
 const ARCHIVE = 'test/cli/archive-commands.test.ts';
+const LOST = 'test/transactions/lost-time.test.ts';
+const RESTORED = 'test/processes/restored-commands.test.ts';
 const COUNTERS = 'test/cli/counter-commands.test.ts';
 
 export const BACKUP_GUARDS: readonly Guard[] = [
+  {
+    name: 'lost time: what may be lost is not said not to be there',
+    file: 'src/transactions/lookup.ts',
+    find: "if (transaction === undefined && mayBeLost) throw fault('not_processed');",
+    replace: "if (transaction === undefined && !mayBeLost && false) throw fault('not_processed');",
+    tests: [
+      [LOST, 'search that finds nothing → 503'],
+      [LOST, 'look-up of an audit that may have been given out then'],
+    ],
+  },
+  {
+    name: 'lost time: audits of blocks that were leased at the backup may be lost, too',
+    file: 'src/transactions/restored.sql.ts',
+    find: 'least(o.next_audit, (SELECT min(l.first_audit) FROM audit_lease l WHERE l.organisation_id = o.id))',
+    replace: 'o.next_audit',
+    tests: [[LOST, 'look-up of an audit that may have been given out then']],
+  },
+  {
+    name: 'lost time: nothing is denied before a process has noticed that the database went back',
+    file: 'src/transactions/lookup.sql.ts',
+    find: 'const GONE_BACK = `g.lineage <> database_lineage()`;',
+    replace: 'const GONE_BACK = `false`;',
+    tests: [[LOST, 'no process has noticed yet']],
+  },
+  {
+    name: 'lost time: a process that misses its own heartbeat notes it',
+    file: 'src/transactions/process-registry.ts',
+    find: 'return row.lostHeartbeat ? row.lastSeenAt : undefined;',
+    replace: 'return undefined;',
+    tests: [[LOST, 'without the last heartbeat of a process']],
+  },
+  {
+    name: 'lost time: a process that starts on a server that went back notes it',
+    file: 'src/transactions/process-registry.ts',
+    find: 'return wasFollowing && !this.#wasForgotten ? undefined : lostFrom;',
+    replace: 'return wasFollowing || lostFrom !== undefined ? undefined : lostFrom;',
+    tests: [[LOST, 'on a server that was not up at the last heartbeat']],
+  },
+  {
+    name: 'lost time: an entry of the journal waits for its key',
+    slow: true,
+    file: 'src/transactions/lost-time.ts',
+    find: 'if ((await penOf(connection)) === undefined)',
+    replace: 'if ((await penOf(connection)) === null)',
+    tests: [[RESTORED, 'restored, and then the key is brought']],
+  },
+  {
+    name: 'lost time: not done before it is reconciled',
+    slow: true,
+    file: GUARD,
+    find: 'if (open.length > 0 && said === undefined)',
+    replace: 'if (open.length < 0 && said === undefined)',
+    tests: [[RESTORED, 'searches that find nothing are 503 until the lost time is reconciled']],
+  },
   {
     name: 'restore: each file is what was backed up',
     slow: true,

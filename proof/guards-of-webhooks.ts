@@ -3,6 +3,22 @@ import type { Guard } from './guard.js';
 
 export const WEBHOOK_GUARDS: readonly Guard[] = [
   {
+    name: 'webhooks: a probe counts as no attempt',
+    file: 'src/webhooks/progress.ts',
+    find: '    if (delivery.probe) continue;\n',
+    replace: '',
+    tests: [
+      ['test/webhooks/probes.test.ts', 'after a minute it gets one message, which counts as no attempt'],
+    ],
+  },
+  {
+    name: 'webhooks: localhost is refused as soon as it is read',
+    file: 'src/webhooks/destination.ts',
+    find: 'isLocalhost(hostname)',
+    replace: 'hostname === ""',
+    tests: [['test/webhooks/webhook-addresses.test.ts', 'refused as soon as it is read']],
+  },
+  {
     name: 'webhooks: an address that is forbidden cannot be added',
     processes: true,
     file: 'src/webhooks/destination.ts',

@@ -33,6 +33,8 @@ const TASKS = {
   restore: INSTALLING,
   backup: can('administrator', 'installation'),
   'counters advance': can('administrator', 'installation'),
+  'restored show': can('viewer', 'nobody'),
+  'restored done': can('operator', 'installation'),
   archive: can('administrator', 'installation'),
 
   'organisation add': can('administrator', 'installation'),
@@ -119,6 +121,7 @@ const TASKS = {
   'webhook disable': can('operator', 'organisation'),
   'webhook enable': can('operator', 'organisation'),
   'webhook test': can('operator', 'organisation'),
+  'webhook resend': can('operator', 'organisation'),
   'webhook replay': can('operator', 'organisation'),
   'webhook list': can('viewer', 'organisation'),
   'webhook deliveries': can('viewer', 'organisation'),

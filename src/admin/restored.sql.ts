@@ -39,3 +39,20 @@ export const WHO_MAY_LOG_IN: Statement = {
   name: '',
   text: `SELECT count(*)::integer AS users FROM gateway_user WHERE revoked_at IS NULL`,
 };
+
+/**
+ * Every link to an acquirer with every settlement day of $1: whether its file was reconciled after $2, and how many of its payments are
+ * not here and nobody has looked at.
+ */
+export const RECONCILED_SINCE: Statement = {
+  name: '',
+  text: `
+    SELECT l.acquirer, d.day AS date,
+      EXISTS (SELECT FROM journal j WHERE j.action = 'settlement.reconciled' AND j.at > to_timestamp($2::float8 / 1000)
+        AND starts_with(j.detail, d.day || ', ' || l.acquirer || ': ')) AS reconciled,
+      (SELECT count(*)::integer FROM settlement_difference s WHERE s.settlement_date = d.day::date AND s.acquirer = l.acquirer
+        AND s.kind = 'missing_here' AND s.looked_at IS NULL AND s.gone_at IS NULL) AS "missingHere"
+    FROM (SELECT acquirer FROM merchant WHERE acquirer IS NOT NULL UNION SELECT acquirer FROM route UNION SELECT name FROM acquirer) l
+    CROSS JOIN unnest($1::text[]) AS d(day)
+    ORDER BY d.day, l.acquirer`,
+};

@@ -4,15 +4,32 @@ import { MOVE_STANS, REVERSALS_UNDER_WAY } from '../acquirers/restored.sql.js';
 import { MOVE_POSITIONS } from '../events/restored.sql.js';
 import { journal } from '../journal/journal.js';
 import type { Database, Queryable, Statement } from '../postgres/database.js';
+import { gatewayTime } from '../transactions/gateway-clock.js';
+import {
+  forgetLostTime,
+  journalLostTime,
+  journalWhatWaited,
+  type LostTime,
+  lostTime,
+} from '../transactions/lost-time.js';
 import {
   LIVING_PROCESSES,
   MOVE_COUNTERS,
   MOVE_GATEWAY,
   MOVE_VERSIONS_IN_DOUBT,
 } from '../transactions/restored.sql.js';
+import { addBusinessDays } from '../values/business-days.js';
 import { refuse } from '../values/refusal.js';
+import { settlementDay } from '../values/settlement.js';
 import { MOVE_CUSTOMER_VERSIONS, MOVE_TOKEN_VERSIONS } from '../vault/restored.sql.js';
-import { DEBITS_THAT_WAIT, MOVE_SEQUENCES, WEBHOOKS_THAT_WAIT, WHO_MAY_LOG_IN } from './restored.sql.js';
+import { checkedReason } from './operator-request.js';
+import {
+  DEBITS_THAT_WAIT,
+  MOVE_SEQUENCES,
+  RECONCILED_SINCE,
+  WEBHOOKS_THAT_WAIT,
+  WHO_MAY_LOG_IN,
+} from './restored.sql.js';
 
 export interface Restored {
   /** When the backup was taken: what came later is lost here. */
@@ -101,7 +118,7 @@ export async function guardRestored(
     await connection.query(MOVE_CUSTOMER_VERSIONS, [times * VERSIONS]);
     await connection.query(MOVE_TOKEN_VERSIONS, [times * VERSIONS]);
     const { rows: inDoubt } = await connection.query<InDoubt>(MOVE_VERSIONS_IN_DOUBT, [times * VERSIONS]);
-    const { closedDay } = await one<Pick<Revived, 'closedDay'>>(connection, MOVE_GATEWAY, [times]);
+    const { closedDay } = await one<Pick<Revived, 'closedDay'>>(connection, MOVE_GATEWAY, [times, takenMs]);
     const revived: Revived = {
       inDoubt,
       ...(await one<Pick<Revived, 'reversals'>>(connection, REVERSALS_UNDER_WAY)),
@@ -110,13 +127,70 @@ export async function guardRestored(
       ...(await one<Pick<Revived, 'users'>>(connection, WHO_MAY_LOG_IN)),
       closedDay,
     };
-    await journal(connection, {
-      actor: operator,
-      action: 'gateway.restored',
-      detail: `backup taken ${new Date(takenMs).toISOString()}, ${lostSeconds} seconds are lost; counters moved`,
-    });
+    await journalLostTime(connection, operator, (await lostTime(connection)) as LostTime);
     return { lostSeconds, moved, terminals, revived };
   });
+}
+
+/** A settlement day of the lost time over one link. */
+export interface LostDay {
+  readonly acquirer: string;
+  readonly date: string;
+  /** Its file was reconciled since the restore. */
+  readonly reconciled: boolean;
+  /** Payments that the acquirer has listed, that are not here, and that nobody has looked at. */
+  readonly missingHere: number;
+}
+
+export interface LostTimeView {
+  readonly from: Date;
+  readonly until: Date;
+  readonly days: readonly LostDay[];
+}
+
+/** Undefined where nothing is lost, or all of it was reconciled. */
+export async function showLostTime(database: Queryable): Promise<LostTimeView | undefined> {
+  const lost = await lostTime(database);
+  if (lost === undefined) return undefined;
+  const aheadMs = (await gatewayTime(database)) - Date.now();
+  const dates = settlementDays(lost.fromMs + aheadMs, lost.untilMs + aheadMs);
+  const { rows: days } = await database.query<LostDay>(RECONCILED_SINCE, [dates, lost.untilMs]);
+  return { from: new Date(lost.fromMs), until: new Date(lost.untilMs), days };
+}
+
+/**
+ * From now on searches that find nothing are answered "empty" again. `note`: how the operator knows what is missing, where the files of
+ * acquirers do not say so.
+ */
+export async function lostTimeReconciled(
+  database: Database,
+  operator: string,
+  note: string | undefined,
+): Promise<LostTimeView> {
+  const said = note === undefined ? undefined : checkedReason(note);
+  await journalWhatWaited(database);
+  return database.transaction(async (connection) => {
+    const lost = (await showLostTime(connection)) ?? refuse('nothing_lost');
+    const open = lost.days.filter(({ reconciled, missingHere }) => !reconciled || missingHere > 0);
+    if (open.length > 0 && said === undefined) refuse('lost_time_not_reconciled', { days: open });
+    // Whoever is second has nothing to do any more.
+    if (!(await forgetLostTime(connection))) refuse('nothing_lost');
+    await journal(connection, {
+      actor: operator,
+      action: 'gateway.restore_reconciled',
+      detail: `${lost.from.toISOString()} to ${lost.until.toISOString()}${said === undefined ? '' : `: ${said}`}`,
+    });
+    return lost;
+  });
+}
+
+/** Those that were open at some moment of a time. */
+function settlementDays(fromMs: number, untilMs: number): string[] {
+  const days: string[] = [];
+  for (let day = settlementDay(fromMs); ; day = addBusinessDays(day, 1)) {
+    days.push(day);
+    if (day >= settlementDay(untilMs)) return days;
+  }
 }
 
 async function one<Row>(connection: Queryable, statement: Statement, values: unknown[] = []): Promise<Row> {

@@ -1,6 +1,7 @@
 // A day in figures, from what background work has counted: by minute and hour against the same day of the week before, rates, latency,
 // links and lags. Each figure comes with the filter that lists its transactions.
 import type { Queryable } from '../postgres/database.js';
+import { lostTime } from '../transactions/lost-time.js';
 import type { Mode } from '../values/mode.js';
 import { addDays, sydneyDate, sydneyInstant, sydneyTimestamp } from '../values/sydney.js';
 import { briefly } from './brief.js';
@@ -74,6 +75,8 @@ export interface Today {
   readonly latency: readonly LatencyFigure[];
   readonly links: readonly LinkFigure[];
   readonly lags: Lags;
+  /** What the database has lost and nobody has reconciled. */
+  readonly lostTime: { readonly from: string; readonly until: string } | null;
 }
 
 export interface TodayWish {
@@ -126,6 +129,7 @@ export function showToday(
       hours: before.fromMs >= state.hoursFromMs,
     };
     const filter = filterOf(wish, date);
+    const lost = await lostTime(connection);
     const links = await linksFor(connection, wish.organisation, hours);
     return {
       date,
@@ -162,6 +166,10 @@ export function showToday(
       latency: latency.filter(({ name }) => links.shown(name)),
       links: links.figures,
       lags: await lagsOf(connection, wish.organisation, state),
+      lostTime:
+        lost === undefined
+          ? null
+          : { from: sydneyTimestamp(lost.fromMs), until: sydneyTimestamp(lost.untilMs) },
     };
   });
 }

@@ -1,4 +1,5 @@
 // Webhooks as the operator sets them up and looks at them: endpoints, their secrets, what was sent, and sending it again.
+import { parseEventId } from '../events/event-id.js';
 import { EventFeed } from '../events/feed.js';
 import { EVENT_TYPES } from '../events/types.js';
 import { type JournalAction, journal } from '../journal/journal.js';
@@ -23,6 +24,7 @@ import {
   lockEndpoint,
   moveBack,
   removeEndpoint,
+  resendEvent,
   rotateSecret,
 } from '../webhooks/endpoints.js';
 import { outcomeOf } from '../webhooks/outcome.js';
@@ -172,6 +174,26 @@ export function replayWebhook(
     if (position === undefined) refuse('webhook_event_not_found', { event });
     await moveBack(connection, endpoint, position - 1);
     await journalEndpoint(connection, operator, 'webhook.replayed', endpoint, `from ${event}`);
+    return viewById(connection, id);
+  });
+}
+
+/** One event alone, once more. */
+export function resendWebhook(
+  database: Database,
+  operator: string,
+  id: number,
+  event: string,
+): Promise<WebhookView> {
+  return database.transaction(async (connection) => {
+    const endpoint = await lockEndpoint(connection, id);
+    const { organisationId, merchantId } = endpoint;
+    const position = await new EventFeed(connection).positionOf(organisationId, merchantId, event);
+    const known = parseEventId(event);
+    if (position === undefined || known === undefined) refuse('webhook_event_not_found', { event });
+    const { kind, subject, version } = known;
+    await resendEvent(connection, endpoint, { subject: `${kind}/${subject}`, version, position });
+    await journalEndpoint(connection, operator, 'webhook.resent', endpoint, event);
     return viewById(connection, id);
   });
 }

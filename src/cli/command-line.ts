@@ -21,6 +21,7 @@ import { addOperatorCommands } from './operators.js';
 import { addOrganisationCommands } from './organisation.js';
 import { wantsJson } from './output.js';
 import { addProbeCommand } from './probe.js';
+import { addRestoredCommands } from './restored.js';
 import { addRouteCommands } from './route.js';
 import { addServeCommand } from './serve.js';
 import { addSettlementCommands } from './settlement.js';
@@ -75,6 +76,7 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addMigrateCommand(program);
   addDistributeCommand(program);
   addBackupCommands(program, PROGRAM_VERSION);
+  addRestoredCommands(program);
   addArchiveCommand(program);
   addOrganisationCommands(program);
   addMerchantCommands(program);

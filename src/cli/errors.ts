@@ -31,6 +31,8 @@ const HERE: { readonly [Code in RefusalCode]?: Wording<Code> } = {
   acquirer_not_allowed: ({ details }) => byOption(details.problems),
   not_distributed: ({ message }) => `${message}; run \`tollgate distribute\``,
   differences_not_named: ({ message }) => `${message}, with --date and --acquirer`,
+  lost_time_not_reconciled: ({ message }) =>
+    `${message}; see \`tollgate settlement reconcile\` and \`settlement looked-at\`, or say with --note how you know what is missing`,
   counters_exhausted: ({ message }) => `${message}, with --ahead`,
   route_not_allowed: ({ details }) => byOption(details.problems),
   route_not_found: ({ message }) => `${message}; \`tollgate route show\` shows what it has`,

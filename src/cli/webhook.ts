@@ -1,5 +1,5 @@
 // `tollgate webhook`: who is told of events, and what became of it.
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import {
   addWebhook,
   disableWebhook,
@@ -9,6 +9,7 @@ import {
   OVERLAP_MS,
   removeWebhook,
   replayWebhook,
+  resendWebhook,
   rotateWebhook,
   testWebhook,
   type WebhookTest,
@@ -63,7 +64,11 @@ function addSettingUp(webhook: Command): void {
       .description(
         'give an endpoint a new secret and print it, once; the old one goes on signing for a while',
       )
-      .option('--overlap <duration>', 'for how long, such as 12h', duration, OVERLAP_MS),
+      .addOption(
+        new Option('--overlap <duration>', 'for how long, such as 12h')
+          .argParser(duration)
+          .default(OVERLAP_MS, `${OVERLAP_MS / 3_600_000}h`),
+      ),
     async (endpoint: number, { overlap }) => {
       const rotated = await operateWebhooks((database, operator, means) =>
         rotateWebhook(database, operator, means, endpoint, overlap),
@@ -117,6 +122,19 @@ function addSwitching(webhook: Command): void {
       return { value: replayed, sentence };
     },
   );
+  printing(
+    webhook
+      .command('resend')
+      .argument('<id>', 'the endpoint', id)
+      .argument('<event>', 'the event’s id, such as evt_1_transaction_17_1')
+      .description('send one event again, and nothing else'),
+    async (endpoint: number, event: string) => {
+      const resent = await operate((database, operator) =>
+        resendWebhook(database, operator, endpoint, event),
+      );
+      return { value: resent, sentence: `Webhook endpoint ${resent.id} gets ${event} again.` };
+    },
+  );
 }
 
 function addLooking(webhook: Command): void {
@@ -131,11 +149,14 @@ function addLooking(webhook: Command): void {
     webhook
       .command('test')
       .argument('<id>', 'the endpoint', id)
-      .description('send an endpoint a message that tells of nothing, and show what comes back'),
+      .description(
+        'send an endpoint a message that tells of nothing, and show what comes back; ends with 1 where it was not delivered',
+      ),
     async (endpoint: number) => {
       const tested = await operateWebhooks((database, operator, means) =>
         testWebhook(database, operator, means, endpoint),
       );
+      if (tested.result !== 'delivered') process.exitCode = 1;
       return { value: tested, sentence: sentenceOn(tested) };
     },
   );

@@ -8,6 +8,7 @@ import {
   enableWebhook,
   removeWebhook,
   replayWebhook,
+  resendWebhook,
   rotateWebhook,
   testWebhook,
   type WebhookView,
@@ -140,6 +141,18 @@ const WEBHOOKS: readonly Route[] = [
     async (call) => {
       const id = await endpointIn(call, 'webhook replay');
       return outward(await replayWebhook(call.database, call.actor, id, call.body.from));
+    },
+  ),
+  route(
+    {
+      method: 'POST',
+      path: '/webhooks/:id/resend',
+      task: 'webhook resend',
+      body: Type.Object({ event: TEXT }),
+    },
+    async (call) => {
+      const id = await endpointIn(call, 'webhook resend');
+      return outward(await resendWebhook(call.database, call.actor, id, call.body.event));
     },
   ),
 ];

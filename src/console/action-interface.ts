@@ -184,6 +184,7 @@ export interface ActionRoutes {
   'POST /webhooks/:id/enable': { body: Nothing; answer: Outward<WebhookView> };
   'POST /webhooks/:id/remove': { body: Nothing; answer: Outward<WebhookView> };
   'POST /webhooks/:id/test': { body: Nothing; answer: Outward<WebhookTest> };
+  'POST /webhooks/:id/resend': { body: { event: string }; answer: Outward<WebhookView> };
   'POST /webhooks/:id/replay': { body: { from: string }; answer: Outward<WebhookView> };
 
   'GET /directdebit/:merchant/settings': { body: Nothing; answer: Outward<DirectEntryView> };

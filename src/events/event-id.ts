@@ -36,15 +36,22 @@ export function eventId({ merchantId, type, subject, version }: IdentifiedBy): s
 const EVENT_ID = /^evt_(\d{1,10})_(transaction|customer|token)_(\d{1,10})_(\d{1,10})$/;
 
 /** Undefined for what is no such identifier. `groups`: what its type may begin with. */
-export function parseEventId(
-  id: string,
-): { merchantId: number; subject: number; version: number; groups: readonly string[] } | undefined {
+export function parseEventId(id: string):
+  | {
+      merchantId: number;
+      kind: SubjectKind;
+      subject: number;
+      version: number;
+      groups: readonly string[];
+    }
+  | undefined {
   const [, merchantId, kind, subject, version] = EVENT_ID.exec(id) ?? [];
   if (kind === undefined) return undefined;
   const numbers = [merchantId, subject, version].map(Number) as [number, number, number];
   if (numbers.some((number) => number > 2_147_483_647)) return undefined;
   return {
     merchantId: numbers[0],
+    kind: kind as SubjectKind,
     subject: numbers[1],
     version: numbers[2],
     groups: GROUPS[kind as SubjectKind],

@@ -12,6 +12,7 @@ import type { AuditLeases } from '../transactions/audit-leases.js';
 import { CardDestruction } from '../transactions/card-destruction.js';
 import type { Clock } from '../transactions/clock.js';
 import { DayFigures } from '../transactions/day-figures.js';
+import type { LostTime } from '../transactions/lost-time.js';
 import type { ProcessRegistry } from '../transactions/process-registry.js';
 import type { ProcessTimes } from '../transactions/process-times.js';
 import type { Resolver } from '../transactions/resolver.js';
@@ -75,6 +76,7 @@ export class Background {
   readonly #forgettingFigures: Loop;
   readonly #overwriting: Loop;
   readonly #readBuffer = new ReadBuffer();
+  #lost: LostTime | undefined;
 
   constructor(private readonly parts: BackgroundParts) {
     const { settings, log, watch, databases, resolver, clearing } = parts;
@@ -183,11 +185,24 @@ export class Background {
     ];
   }
 
+  /** Once when it starts, or when it is noticed, and once when it is reconciled. */
+  #tellLostTime(lost: LostTime | undefined): void {
+    if (lost?.untilMs === this.#lost?.untilMs) return;
+    this.#lost = lost;
+    if (lost === undefined) this.parts.log.info('the lost time is reconciled');
+    else
+      this.parts.log.warn(
+        { from: new Date(lost.fromMs).toISOString(), until: new Date(lost.untilMs).toISOString() },
+        'the database was restored: searches that find nothing are answered 503 until the lost time is reconciled',
+      );
+  }
+
   async #heartbeat(): Promise<void> {
     const { registry, leases, searchFence, watch, clock } = this.parts;
     const reply = await registry.heartbeat(leases, searchFence.epochs);
     watch.heartbeatCommitted();
     this.parts.clocks.see(reply.clocksApartMs);
+    this.#tellLostTime(registry.lost);
     searchFence.advance(reply);
     // A clock that was moved makes things due.
     if (clock.advancedBy(reply.advancedMs)) {

@@ -22,6 +22,8 @@ const CHAIN_ENTRIES = 10_000;
 interface GatewayState {
   readonly advancedMs: number;
   readonly closedDay: string | null;
+  readonly lostFrom: Date | null;
+  readonly lostUntil: Date | null;
   readonly processes: number;
   readonly seenAheadSeconds: number | null;
   readonly inDoubt: number;
@@ -104,7 +106,7 @@ async function examineChain(database: Database, provider: KeyProvider): Promise<
 }
 
 function examineGateways(
-  { processes, seenAheadSeconds, advancedMs, highestId }: GatewayState,
+  { processes, lostFrom, lostUntil, seenAheadSeconds, advancedMs, highestId }: GatewayState,
   settings: Settings,
 ): Finding[] {
   const left = LAST_ID - (highestId ?? 0);
@@ -116,6 +118,13 @@ function examineGateways(
           'start one: what is in doubt waits for it',
         )
       : ok('processes', `${processes} have heartbeats`),
+    lostFrom === null || lostUntil === null
+      ? ok('lost time', 'nothing is lost, or all of it was reconciled')
+      : failure(
+          'lost time',
+          `what was processed from ${lostFrom.toISOString()} to ${lostUntil.toISOString()} is lost, and searches that find nothing are answered 503`,
+          '`tollgate restored show` says what to reconcile, then `tollgate restored done`',
+        ),
     (seenAheadSeconds ?? 0) > 2
       ? warning(
           'clock jumps',

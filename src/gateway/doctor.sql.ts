@@ -39,6 +39,7 @@ export const STATE_OF_GATEWAY: Statement = {
   name: '',
   text: `
     SELECT advanced_ms::float8 AS "advancedMs", nullif(closed_day, '-infinity')::text AS "closedDay",
+      lost_from AS "lostFrom", lost_until AS "lostUntil",
       (SELECT count(*)::integer FROM process WHERE seen_at > now() - interval '20 seconds') AS processes,
       (SELECT max(extract(epoch FROM seen_at - now()))::float8 FROM process) AS "seenAheadSeconds",
       (SELECT count(*)::integer FROM transaction WHERE resolve_at IS NOT NULL) AS "inDoubt",

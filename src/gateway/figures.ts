@@ -13,6 +13,7 @@ import type { DatabaseWatch } from './database-watch.js';
 import type { Databases } from './databases.js';
 import type { DiskWatch } from './disk-watch.js';
 import { type EventLoop, PERCENTILES } from './event-loop.js';
+import type { Membership } from './membership.js';
 import type { Pipeline } from './pipeline.js';
 import type { Settings } from './settings.js';
 import type { SpanExport } from './span-export.js';
@@ -27,6 +28,7 @@ export interface FigureParts {
   readonly disk: DiskWatch;
   readonly clocks: ClockWatch;
   readonly links: AcquirerLinks;
+  readonly membership: Pick<Membership, 'registry'>;
   readonly vault: Vault;
   readonly pipeline: Pipeline;
   readonly feed: { readonly figures: FeedFigures };
@@ -107,7 +109,16 @@ function linkFigures({ links: { reports } }: FigureParts): Figures {
   };
 }
 
-function databaseFigures({ databases, watch, disk, clocks, pipeline, vault }: FigureParts): Figures {
+function databaseFigures({
+  databases,
+  watch,
+  disk,
+  clocks,
+  pipeline,
+  vault,
+  membership,
+}: FigureParts): Figures {
+  const { lost } = membership.registry;
   const pools = databases.figures;
   const batches = {
     ...pipeline.claims.batchSizes,
@@ -119,6 +130,7 @@ function databaseFigures({ databases, watch, disk, clocks, pipeline, vault }: Fi
     databaseUp: one(Number(!watch.lost)),
     databaseDiskFull: one(Number(disk.full)),
     clockDifference: one(clocks.differenceMs / 1_000),
+    lostTime: one(lost === undefined ? 0 : (lost.untilMs - lost.fromMs) / 1_000),
     poolSessions: pools.map(({ name, open }) => [[name], open]),
     poolSessionsIdle: pools.map(({ name, idle }) => [[name], idle]),
     poolSessionsMax: pools.map(({ name, most }) => [[name], most]),

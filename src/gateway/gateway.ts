@@ -253,6 +253,7 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<Open
     rateLimit: new RateLimit(settings.userRequestsPerSecond),
     draining: () => draining,
     links: () => links.reports,
+    lostTime: () => membership.registry.lost,
     // A database that hangs is not there either, and whoever asks does not want to hang with it.
     notReady: () =>
       withinDeadline<string | undefined>(

@@ -6,6 +6,7 @@ import { checkEngine } from '../admin/distribution.js';
 import type { Certificate } from '../http/certificate.js';
 import { givePen, JournalPen } from '../journal/pen.js';
 import { Database } from '../postgres/database.js';
+import { journalWhatWaited } from '../transactions/lost-time.js';
 import { isLoopback } from '../values/network.js';
 import { credentialKey, journalKey } from './callers.js';
 import { CertificateWatch, readCertificate } from './certificate-watch.js';
@@ -223,6 +224,7 @@ async function prepareDatabase(settings: Settings, logins: Logins, log: Logger):
     // One process makes the keys, if there are none yet.
     const provider = await openKeyProvider(settings, database);
     givePen(database, new JournalPen(await journalKey(database, provider)));
+    await journalWhatWaited(database);
     const key = await credentialKey(database, provider);
     if (settings.demo) await makeDemo(database, key, settings.dataDir);
     return !settings.demo || (await demoWorks(database, key, settings.dataDir));

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { LinkReport } from '../acquirers/links.js';
 import { BASE_PATH } from '../api/hal.js';
+import type { LostTime } from '../transactions/lost-time.js';
 import { type AnswerServices, JSON_TYPE, send } from './answers.js';
 import { type DocumentName, type Documents, formFor } from './documents.js';
 import { FRONT_DOCUMENT, FRONT_PAGE, wantsPage } from './front-page.js';
@@ -12,6 +13,8 @@ export interface PageServices extends AnswerServices {
   readonly notReady: () => Promise<string | undefined>;
   /** Of this process. One that is down says nothing about whether the process can serve: the others go on, and so does all else. */
   readonly links: () => readonly LinkReport[];
+  /** What the database has lost and nobody has reconciled: payments go on meanwhile. */
+  readonly lostTime: () => LostTime | undefined;
 }
 
 const HTML_TYPE = 'text/html; charset=utf-8';
@@ -31,7 +34,7 @@ const REFERENCE_HEADERS = {
 const NOT_GUESSED = { 'x-content-type-options': 'nosniff' };
 
 export function addPages(app: FastifyInstance, services: PageServices): void {
-  const { failedAnswers, documents, draining, notReady, links, requests } = services;
+  const { failedAnswers, documents, draining, notReady, links, lostTime, requests } = services;
   const counted = (page: string) => ({ config: { figures: requests.of(page) } });
   app.get('/', counted('front'), (request, reply) => {
     const page = wantsPage(request.headers.accept);
@@ -55,9 +58,15 @@ export function addPages(app: FastifyInstance, services: PageServices): void {
     const [status, said] =
       missing === undefined ? [200, { status: 'ready' }] : [503, { status: 'not ready', reason: missing }];
     failedAnswers.note(request, status, 'not ready');
-    const body = JSON.stringify({ ...said, ...linksShown(links()) });
+    const body = JSON.stringify({ ...said, ...lostTimeShown(lostTime()), ...linksShown(links()) });
     return send(services, request, reply.header('content-type', JSON_TYPE), { status }, body);
   });
+}
+
+function lostTimeShown(lost: LostTime | undefined): { readonly lost_time?: object } {
+  if (lost === undefined) return {};
+  const { fromMs, untilMs } = lost;
+  return { lost_time: { from: new Date(fromMs).toISOString(), until: new Date(untilMs).toISOString() } };
 }
 
 /** Names and counts, and nothing that would lead anybody to a host: whoever asks has shown no credentials. */

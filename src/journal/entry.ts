@@ -56,6 +56,7 @@ export type JournalAction =
   | 'webhook.removed'
   | 'webhook.tested'
   | 'webhook.replayed'
+  | 'webhook.resent'
   | 'acquirer.added'
   | 'acquirer.changed'
   | 'acquirer.removed'
@@ -88,7 +89,8 @@ export type JournalAction =
   | 'archive.written'
   | 'archive.removed'
   | 'gateway.backed_up'
-  | 'gateway.restored';
+  | 'gateway.restored'
+  | 'gateway.restore_reconciled';
 
 export interface JournalEntry {
   /** `user:NAME`, `operator:NAME`, `bank:simulated`, `gateway:resolver`, `gateway:routes` or `gateway:webhooks`. */

@@ -118,6 +118,11 @@ export const METRICS = {
     'clock_difference_seconds',
     'By how much the clocks of this machine and the database differ, at least.',
   ),
+  lostTime: gauge(
+    'max',
+    'lost_time_seconds',
+    'How long the time is that a restored database has lost and nobody has reconciled. 0 where there is none.',
+  ),
   storedFiguresUp: gauge(
     'min',
     'stored_figures_up',

@@ -62,14 +62,26 @@ export const FIND_BY_CORRELATION_ID: Statement = { name: 'find-by-correlation-id
  */
 export const PROVING = `WITH proof AS MATERIALIZED (SELECT pg_logical_emit_message(true, 'tollgate', ''))`;
 
+/** The database has gone back, and no process has noticed yet. */
+const GONE_BACK = `g.lineage <> database_lineage()`;
+
+/** Also says of which audits nobody can say that they are not there: those that may have been given out in the lost time. */
 export const PROVE_BY_AUDIT: Statement = {
   name: 'prove-by-audit',
-  text: `${PROVING} SELECT found.* FROM proof LEFT JOIN (${BY_AUDIT}) AS found ON true`,
+  text: `${PROVING}, lost AS MATERIALIZED (
+      SELECT coalesce(array_agg(place::integer), '{}') AS places
+      FROM ${AUDITS.places} JOIN organisation o ON o.id = of_organisation CROSS JOIN gateway g
+      WHERE of_audit BETWEEN o.lost_first_audit AND o.lost_last_audit OR ${GONE_BACK})
+    SELECT found.*, lost.places AS lost FROM proof CROSS JOIN lost LEFT JOIN (${BY_AUDIT}) AS found ON true`,
 };
 
+/** A correlation ID does not tell when it was used: each may be of the lost time. */
 export const PROVE_BY_CORRELATION_ID: Statement = {
   name: 'prove-by-correlation-id',
-  text: `${PROVING} SELECT found.* FROM proof LEFT JOIN (${BY_CORRELATION_ID}) AS found ON true`,
+  text: `${PROVING}, lost AS MATERIALIZED (
+      SELECT CASE WHEN EXISTS (SELECT FROM gateway g WHERE g.lost_from IS NOT NULL OR ${GONE_BACK})
+        THEN (SELECT array_agg(place::integer) FROM ${CORRELATION_IDS.places}) ELSE '{}' END AS places)
+    SELECT found.*, lost.places AS lost FROM proof CROSS JOIN lost LEFT JOIN (${BY_CORRELATION_ID}) AS found ON true`,
 };
 
 export const HELD = columns<{

@@ -3,6 +3,7 @@ import type { Caller, Merchant } from '../merchants/callers.js';
 import { Batcher } from '../postgres/batcher.js';
 import type { Columns, EntryOf } from '../postgres/columns.js';
 import { type Database, DatabaseUnavailable, type Statement } from '../postgres/database.js';
+import { fault } from '../values/faults.js';
 import type { Histogram } from '../values/histogram.js';
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 import type { BatchOptions } from './claim.js';
@@ -25,6 +26,14 @@ export type Row = TransactionRow & {
   readonly place: number | null;
 };
 
+/** A look that proves also says which of those it cannot vouch for: they may be of a time that the database has lost. */
+interface ProvenRow extends Row {
+  readonly lost: readonly number[];
+}
+
+/** What a look that proves came to. */
+type Proven = { readonly transaction: Transaction | undefined; readonly mayBeLost: boolean };
+
 /** What a search is for, and when. */
 export interface Search {
   readonly organisationId: OrganisationId;
@@ -43,9 +52,9 @@ type Held = EntryOf<typeof HELD>;
  */
 export class Lookup {
   readonly #byAudit: Batcher<WantedAudit, Transaction | undefined>;
-  readonly #provenByAudit: Batcher<WantedAudit, Transaction | undefined>;
+  readonly #provenByAudit: Batcher<WantedAudit, Proven>;
   readonly #byCorrelationId: Batcher<WantedCorrelationId, Transaction | undefined>;
-  readonly #provenByCorrelationId: Batcher<WantedCorrelationId, Transaction | undefined>;
+  readonly #provenByCorrelationId: Batcher<WantedCorrelationId, Proven>;
 
   readonly #holders: Batcher<Held, Audit | undefined>;
 
@@ -59,7 +68,7 @@ export class Lookup {
     this.#holders = new Batcher((wanted) => this.#holdersOf(wanted), options);
     this.#byAudit = new Batcher((wanted) => this.#find(FIND_BY_AUDIT, AUDITS, wanted), options);
     this.#provenByAudit = new Batcher(
-      (wanted) => this.#find(PROVE_BY_AUDIT, AUDITS, wanted).catch(notProven),
+      (wanted) => this.#prove(PROVE_BY_AUDIT, AUDITS, wanted).catch(notProven),
       oneLane,
     );
     this.#byCorrelationId = new Batcher(
@@ -67,7 +76,7 @@ export class Lookup {
       options,
     );
     this.#provenByCorrelationId = new Batcher(
-      (wanted) => this.#find(PROVE_BY_CORRELATION_ID, CORRELATION_IDS, wanted).catch(notProven),
+      (wanted) => this.#prove(PROVE_BY_CORRELATION_ID, CORRELATION_IDS, wanted).catch(notProven),
       oneLane,
     );
   }
@@ -85,16 +94,16 @@ export class Lookup {
   ): Promise<Transaction | undefined> {
     const wanted = { organisationId, audit, merchantIds: [...merchantIds] };
     const found = await this.#byAudit.submit(wanted);
-    return isDecided(found) ? found : this.#provenByAudit.submit(wanted);
+    return isDecided(found) ? found : promised(await this.#provenByAudit.submit(wanted));
   }
 
   /** As it stands on a server that can still commit, whether it is there or not. */
-  provenByAudit(
+  async provenByAudit(
     { organisationId }: Pick<Caller, 'organisationId'>,
     audit: Audit,
     merchantIds: readonly number[],
   ): Promise<Transaction | undefined> {
-    return this.#provenByAudit.submit({ organisationId, audit, merchantIds });
+    return promised(await this.#provenByAudit.submit({ organisationId, audit, merchantIds }));
   }
 
   /** Where there is none, that says nothing yet: see `SearchFence`. That its outcome is open is certain. */
@@ -104,8 +113,8 @@ export class Lookup {
   }
 
   /** Where there is none, there was none when the server last could commit. */
-  provenByCorrelationId(search: Search): Promise<Transaction | undefined> {
-    return this.#provenByCorrelationId.submit(this.#wanted(search));
+  async provenByCorrelationId(search: Search): Promise<Transaction | undefined> {
+    return promised(await this.#provenByCorrelationId.submit(this.#wanted(search)));
   }
 
   /** The audit that holds a correlation ID, also when it is too old to be searched by. */
@@ -136,11 +145,34 @@ export class Lookup {
     wanted: readonly Wanted[],
   ): Promise<readonly (Transaction | undefined)[]> {
     const { rows } = await this.database.query<Row>(statement, columns.encode(wanted));
-    const found: (Transaction | undefined)[] = wanted.map(() => undefined);
-    // A look that proves has a row to say that it found nothing.
-    for (const row of rows) if (row.place !== null) found[row.place - 1] = transactionFrom(row);
-    return found;
+    return inTheirPlaces(rows, wanted.length);
   }
+
+  /** Such a look has a row also where it found nothing. */
+  async #prove<Wanted>(
+    statement: Statement,
+    columns: Columns<Wanted>,
+    wanted: readonly Wanted[],
+  ): Promise<readonly Proven[]> {
+    const { rows } = await this.database.query<ProvenRow>(statement, columns.encode(wanted));
+    const lost = new Set(rows[0]?.lost);
+    return inTheirPlaces(rows, wanted.length).map((transaction, index) => ({
+      transaction,
+      mayBeLost: lost.has(index + 1),
+    }));
+  }
+}
+
+function inTheirPlaces(rows: readonly Row[], count: number): (Transaction | undefined)[] {
+  const found = new Array<Transaction | undefined>(count).fill(undefined);
+  for (const row of rows) if (row.place !== null) found[row.place - 1] = transactionFrom(row);
+  return found;
+}
+
+/** Whoever is told that there is none may pay again: what may have been processed and lost is not denied. */
+function promised({ transaction, mayBeLost }: Proven): Transaction | undefined {
+  if (transaction === undefined && mayBeLost) throw fault('not_processed');
+  return transaction;
 }
 
 /** A server that was left behind may not have heard yet how a transaction ended, and must not say that nobody knows. */

@@ -5,10 +5,12 @@ import type { LinkReport } from '../acquirers/links.js';
 import type { Database } from '../postgres/database.js';
 import type { AuditLeases } from './audit-leases.js';
 import { clocksApart } from './clock.js';
+import { type LostTime, noteLostTime } from './lost-time.js';
 import {
   DEREGISTER_PROCESS,
   FINISHED,
   HEARTBEAT,
+  LAST_TRACE,
   MOVE_AHEAD,
   REGISTER_PROCESS,
 } from './process-registry.sql.js';
@@ -26,10 +28,22 @@ export interface HeartbeatReply extends SharedEpochs {
 interface HeartbeatRow extends Omit<HeartbeatReply, 'clocksApartMs'> {
   /** The time that the database shows. */
   readonly databaseMs: number;
+  /** By the database's clock: of this heartbeat, and of the one before it as the database has it. */
+  readonly seenAt: string;
+  readonly lastSeenAt: string;
+  /** The heartbeat before this one was confirmed, and the database does not have it. */
+  readonly lostHeartbeat: boolean | null;
+  readonly lostFromMs: number | null;
+  readonly lostUntilMs: number | null;
   /** The history that the database follows. */
   readonly lineage: string;
   /** It is another than that under which audits were handed out until now. */
   readonly goneBack: boolean;
+}
+
+interface LastTrace {
+  readonly wasFollowing: boolean;
+  readonly lostFrom: string | null;
 }
 
 interface Registered {
@@ -49,6 +63,11 @@ export class ProcessRegistry {
   /** The same by the clock of the wall: the other one stands still while a machine sleeps. */
   #heartbeatOnMs = 0;
   #term = 0;
+  /** The last heartbeat that the database has confirmed: when, by its clock, and in which lineage. */
+  #confirmed: { readonly seenAt: string; readonly lineage: string } | undefined;
+  /** The entry of this process was gone, with every heartbeat. */
+  #wasForgotten = false;
+  #lost: LostTime | undefined;
 
   private constructor(
     private readonly database: Database,
@@ -91,6 +110,11 @@ export class ProcessRegistry {
     return term === this.#term && this.alive;
   }
 
+  /** What the database has lost and nobody has reconciled, as of the last heartbeat. */
+  get lost(): LostTime | undefined {
+    return this.#lost;
+  }
+
   /** When the last heartbeat that was committed began. */
   get heartbeatMs(): number {
     return this.#heartbeatAtMs;
@@ -105,8 +129,9 @@ export class ProcessRegistry {
     // Taken out, not looked at: further blocks are finished while the heartbeat is under way.
     const finished = leases.takeFinished();
     const links = JSON.stringify(this.links());
-    const values = [this.#id, epochs.answered, epochs.current, links, ...FINISHED.encode(finished)];
     const askedMs = Date.now();
+    const own = [this.#id, epochs.answered, epochs.current, links, this.#confirmed?.seenAt ?? null];
+    const values = [...own, ...FINISHED.encode(finished)];
     const { rows } = await this.database.query<HeartbeatRow>(HEARTBEAT, values).catch((error: unknown) => {
       leases.putBackFinished(finished);
       throw error;
@@ -116,10 +141,14 @@ export class ProcessRegistry {
     if (row === undefined) {
       // Forgotten by the others after an hour without a heartbeat, or lost in a failover: start anew under another id.
       await this.#register();
+      this.#wasForgotten = this.#confirmed !== undefined;
       leases.forgetFinished();
       return this.heartbeat(leases, epochs);
     }
+    this.#lost = await this.#lostTime(row);
     if (row.goneBack) await this.database.query(MOVE_AHEAD, [AHEAD]);
+    this.#confirmed = row;
+    this.#wasForgotten = false;
     if (row.goneBack || row.lineage !== this.#renewedIn) await leases.renew();
     this.#renewedIn = row.lineage;
     // The others saw the heartbeat before until this one was committed.
@@ -137,6 +166,29 @@ export class ProcessRegistry {
 
   get #heartbeatAgeMs(): number {
     return Math.max(performance.now() - this.#heartbeatAtMs, Date.now() - this.#heartbeatOnMs);
+  }
+
+  /** Notes it first: as soon as the counters are those of this lineage, nothing else says that something may be lost. */
+  async #lostTime(row: HeartbeatRow): Promise<LostTime | undefined> {
+    const lostFrom = await this.#lostFrom(row);
+    if (lostFrom !== undefined)
+      return this.database.transaction((connection) => noteLostTime(connection, lostFrom, AHEAD));
+    const { lostFromMs: fromMs, lostUntilMs: untilMs } = row;
+    return fromMs === null || untilMs === null ? undefined : { fromMs, untilMs };
+  }
+
+  /**
+   * A failover to a standby that has everything loses nothing. A process that went on over it knows by its own heartbeat; one that has
+   * just started goes by whether the server has followed the former primary. Where neither can tell, something may be lost.
+   */
+  async #lostFrom(row: HeartbeatRow): Promise<string | null | undefined> {
+    if (this.#confirmed === undefined ? !row.goneBack : row.lineage === this.#confirmed.lineage)
+      return undefined;
+    if (this.#confirmed !== undefined && !this.#wasForgotten)
+      return row.lostHeartbeat ? row.lastSeenAt : undefined;
+    const { rows } = await this.database.query<LastTrace>(LAST_TRACE, [this.#id]);
+    const { wasFollowing, lostFrom } = rows[0] as LastTrace;
+    return wasFollowing && !this.#wasForgotten ? undefined : lostFrom;
   }
 
   async #register(): Promise<void> {

@@ -8,6 +8,13 @@ export type Network = readonly [address: IPv4 | IPv6, bits: number];
 
 export type Verdict = 'public' | 'allowed' | 'forbidden';
 
+/** Of `localhost`, and of every name below it. */
+const LOOPBACK = ['127.0.0.1', '::1'];
+
+export function isLocalhost(name: string): boolean {
+  return /(^|\.)localhost\.*$/i.test(name);
+}
+
 /** The only part of IPv6 from which public addresses are given. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 
@@ -36,6 +43,15 @@ export function judge(text: string, networks: readonly Network[]): Verdict {
   const address = ipaddr.parse(text);
   if (networks.some((network) => contains(network, address))) return 'allowed';
   return isPublic(address) && !isOwn(address) ? 'public' : 'forbidden';
+}
+
+/** Where one of them is allowed, that one is meant. */
+export function judgeLoopback(networks: readonly Network[]): Verdict {
+  return loopbackIn(networks).length > 0 ? 'allowed' : 'forbidden';
+}
+
+export function loopbackIn(networks: readonly Network[]): string[] {
+  return LOOPBACK.filter((address) => judge(address, networks) === 'allowed');
 }
 
 function contains([network, bits]: Network, address: IPv4 | IPv6): boolean {

@@ -63,6 +63,7 @@ export const TAKE: Statement = {
     FROM free WHERE e.organisation_id = free.organisation_id AND e.id = free.id
     RETURNING e.organisation_id AS "organisationId", e.id, e.merchant_id AS "merchantId", e.url, e.types, e.lease,
       e.position, e.failures, e.key_version AS "keyVersion", e.sealed, e.overlap_until > now() AS overlapping,
+      e.probe_at <= now() AS "toProbe",
       (SELECT count(*)::integer FROM webhook_delivery d
         WHERE d.organisation_id = e.organisation_id AND d.endpoint_id = e.id) AS waiting,
       (SELECT count(*)::integer FROM webhook_delivery d
@@ -75,6 +76,14 @@ export const DUE_DELIVERIES: Statement = {
   text: `
     SELECT subject, version, position, attempts FROM webhook_delivery
     WHERE organisation_id = $1 AND endpoint_id = $2 AND next_at <= now() ORDER BY next_at LIMIT $3`,
+};
+
+/** Any of those that have a time of their own, and wait for it: one that is refused for itself must not hide that others would get through. */
+export const DELIVERIES_TO_PROBE: Statement = {
+  name: 'webhook-deliveries-to-probe',
+  text: `
+    SELECT subject, version, position, attempts FROM webhook_delivery
+    WHERE organisation_id = $1 AND endpoint_id = $2 AND next_at > now() ORDER BY random() LIMIT $3`,
 };
 
 /** Of these subjects, those of which something waits. */
@@ -99,12 +108,13 @@ export const ATTEMPTS_MADE = columns<LoggedAttempt>(
     result: text(({ result }) => result),
     response: optionalText(({ response }) => response),
   },
-  { after: 8 },
+  { after: 9 },
 );
 
 /**
  * How far an endpoint is, and the attempts that brought it there. Only for whoever has the lease: nothing comes back for anybody
- * else. `$5` says whether anything was delivered, `$6` how many attempts failed. With `$8` the lease ends.
+ * else. `$5` says whether anything was delivered, `$6` how many attempts failed. With `$8` the lease ends. `$9` says what probes have
+ * shown, if there were any. While nothing gets through, the next one is a minute later. Once something new does, what waits is tried, too.
  */
 export const RECORD_PROGRESS: Statement = {
   name: 'record-webhook-progress',
@@ -116,16 +126,18 @@ export const RECORD_PROGRESS: Statement = {
         delivered_at = CASE WHEN $5 THEN now() ELSE delivered_at END,
         leased_until = CASE WHEN NOT $8 THEN now() + $7 * interval '1 millisecond' END,
         wake_at = CASE WHEN NOT $8 THEN now() + $7 * interval '1 millisecond' END,
-        paused_until = CASE WHEN $5 THEN NULL ELSE paused_until END
+        paused_until = CASE WHEN $5 THEN NULL ELSE paused_until END,
+        probe_at = CASE WHEN $5 AND failures > 0 AND $9::boolean IS NOT TRUE THEN now()
+          WHEN NOT $5 AND $6::integer > 0 THEN now() + interval '1 minute' WHEN NOT $5 AND $9 IS NULL THEN probe_at END
       WHERE organisation_id = $1 AND id = $2 AND lease = $3
       RETURNING organisation_id, id, failures, disabled_at IS NOT NULL AS disabled, key_version AS "keyVersion", sealed,
-        overlap_until > now() AS overlapping
+        overlap_until > now() AS overlapping, probe_at <= now() AS "toProbe"
     ), logged AS (${INTO_ATTEMPTS}
       SELECT progress.organisation_id, progress.id, to_timestamp(made.at_ms / 1000), made.version, made.attempt,
         made.http_status, made.duration_ms, made.event_id, made.type, made.result, made.response
       FROM progress CROSS JOIN ${ATTEMPTS_MADE.rows}
     )
-    SELECT failures, disabled, "keyVersion", sealed, overlapping FROM progress`,
+    SELECT failures, disabled, "keyVersion", sealed, overlapping, "toProbe" FROM progress`,
 };
 
 /** After the organisation and the endpoint. */
@@ -201,14 +213,17 @@ export const FAILING_SINCE: Statement = {
     WHERE e.organisation_id = $1 AND e.id = $2 AND d.subject = $3 AND d.version = $4 AND e.failing_since <= d.failing_since`,
 };
 
-/** `$4`: at once, since there is more to do; `$5`: nothing is sent for so long; `$6`: nothing before the next one is due. */
+/** What waits is looked after when the next one is due, or is probed. */
+const NEXT = `CASE WHEN due.next_at IS NOT NULL THEN least(due.next_at, e.probe_at) END`;
+
+/** `$4`: at once, since there is more to do; `$5`: nothing is sent for so long; `$6`: nothing before the next one. */
 export const RELEASE: Statement = {
   name: 'release-webhook-endpoint',
   text: `
     UPDATE webhook_endpoint e SET leased_until = NULL,
-      wake_at = greatest(CASE WHEN $4 THEN now() ELSE due.next_at END, now() + nullif($5, 0) * interval '1 millisecond',
-        CASE WHEN $6 THEN due.next_at END),
-      paused_until = greatest(CASE WHEN $6 THEN due.next_at END, now() + nullif($5, 0) * interval '1 millisecond')
+      wake_at = greatest(CASE WHEN $4 THEN now() ELSE ${NEXT} END, now() + nullif($5, 0) * interval '1 millisecond',
+        CASE WHEN $6 THEN ${NEXT} END),
+      paused_until = greatest(CASE WHEN $6 THEN ${NEXT} END, now() + nullif($5, 0) * interval '1 millisecond')
     FROM (SELECT min(next_at) AS next_at FROM webhook_delivery WHERE organisation_id = $1 AND endpoint_id = $2) due
     WHERE e.organisation_id = $1 AND e.id = $2 AND e.lease = $3`,
 };
@@ -217,8 +232,8 @@ export const RELEASE: Statement = {
 export const MEND_ENDPOINTS: Statement = {
   name: 'mend-webhook-endpoints',
   text: `
-    UPDATE webhook_endpoint SET wake_at = now(), paused_until = NULL, leased_until = NULL
-    WHERE disabled_at IS NULL AND (leased_until > now() + interval '10 minutes'
+    UPDATE webhook_endpoint SET wake_at = now(), paused_until = NULL, leased_until = NULL, probe_at = NULL
+    WHERE disabled_at IS NULL AND (greatest(leased_until, probe_at) > now() + interval '10 minutes'
       OR greatest(wake_at, paused_until) > now() + $1 * interval '1 millisecond')`,
 };
 

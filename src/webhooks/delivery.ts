@@ -23,6 +23,8 @@ export interface LeasedEndpoint extends EndpointKey {
   readonly keyVersion: number;
   readonly sealed: Buffer;
   readonly overlapping: boolean | null;
+  /** Whether it is time to try it with something that is not due. */
+  readonly toProbe: boolean | null;
   /** By the database's clock, when it was leased. */
   readonly nowMs: number;
 }
@@ -59,11 +61,13 @@ export interface Delivery extends WaitingDelivery {
   readonly stored: boolean;
   /** Whether an earlier one about the same subject waits, so that it cannot be sent yet. */
   readonly behind: boolean;
+  /** Whether it is sent before its time, to see whether the endpoint is back. Should that fail, it counts for nothing. */
+  readonly probe: boolean;
 }
 
 /** An event that has just come out of the feed. */
 export function freshDelivery(event: FeedEvent): Delivery {
   const { type, version, position } = event;
   const subject = `${subjectKind(type)}/${event.subject}`;
-  return { subject, version, position, attempts: 0, event, stored: false, behind: false };
+  return { subject, version, position, attempts: 0, event, stored: false, behind: false, probe: false };
 }

@@ -2,7 +2,7 @@
 // called.
 import { isIP } from 'node:net';
 import type { WebhookUrlProblem } from '../values/refusal.js';
-import { judge, type Network } from './addresses.js';
+import { isLocalhost, judge, judgeLoopback, type Network } from './addresses.js';
 
 export interface Destination {
   readonly secure: boolean;
@@ -19,7 +19,7 @@ export interface Destination {
 
 export const URL_MAX_LENGTH = 2_048;
 
-/** A name is judged by its addresses, at each attempt; an address by itself, here. */
+/** A name is judged by its addresses, at each attempt; an address by itself, here, and `localhost` is known to be one. */
 export function readDestination(text: string, networks: readonly Network[]): Destination | WebhookUrlProblem {
   if (text.length > URL_MAX_LENGTH) return 'too_long';
   // The parser would drop these without a word.
@@ -32,7 +32,11 @@ export function readDestination(text: string, networks: readonly Network[]): Des
   const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
   if (hostname === '') return 'unreadable';
   const literal = isIP(hostname) !== 0;
-  const verdict = literal ? judge(hostname, networks) : undefined;
+  const verdict = literal
+    ? judge(hostname, networks)
+    : isLocalhost(hostname)
+      ? judgeLoopback(networks)
+      : undefined;
   if (verdict === 'forbidden') return 'address_forbidden';
   if (!secure && (networks.length === 0 || verdict === 'public')) return 'not_https';
   const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);

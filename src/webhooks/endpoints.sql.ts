@@ -72,7 +72,7 @@ export const ENABLE_ENDPOINT: Statement = {
   name: '',
   text: `
     UPDATE webhook_endpoint SET disabled_at = NULL, disabled_because = NULL, failures = 0, failing_since = NULL,
-      wake_at = now(), paused_until = NULL
+      wake_at = now(), paused_until = NULL, probe_at = NULL
     WHERE organisation_id = $1 AND id = $2`,
 };
 
@@ -93,6 +93,23 @@ export const REMOVE_ENDPOINT: Statement = {
 export const REMOVE_DELIVERIES_AFTER: Statement = {
   name: '',
   text: `DELETE FROM webhook_delivery WHERE organisation_id = $1 AND endpoint_id = $2 AND position > $3`,
+};
+
+/**
+ * Of those about one subject that wait, the first alone has a time of its own: a later one goes behind this one, and this one behind an
+ * earlier one. One that waits itself has all its attempts before it. What the endpoint has not come to yet is sent anyway.
+ */
+export const RESEND: Statement = {
+  name: '',
+  text: `
+    WITH later AS (
+      UPDATE webhook_delivery SET next_at = NULL
+      WHERE organisation_id = $1 AND endpoint_id = $2 AND subject = $3::text AND version > $4)
+    INSERT INTO webhook_delivery (organisation_id, endpoint_id, subject, version, position, next_at)
+    SELECT $1, $2, $3::text, $4, $5, CASE WHEN NOT EXISTS (SELECT FROM webhook_delivery earlier WHERE earlier.organisation_id = $1
+      AND earlier.endpoint_id = $2 AND earlier.subject = $3::text AND earlier.version < $4) THEN now() END
+    FROM webhook_endpoint e WHERE e.organisation_id = $1 AND e.id = $2 AND e.position >= $5
+    ON CONFLICT (organisation_id, endpoint_id, subject, version) DO UPDATE SET attempts = 0, next_at = excluded.next_at`,
 };
 
 /** Whoever works for it just now may no longer record how far it is. */

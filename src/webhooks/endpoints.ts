@@ -20,6 +20,7 @@ import {
   NEXT_ENDPOINT_ID,
   REMOVE_DELIVERIES_AFTER,
   REMOVE_ENDPOINT,
+  RESEND,
   RETRY_DELIVERIES,
   SET_SECRETS,
 } from './endpoints.sql.js';
@@ -172,6 +173,17 @@ export async function removeEndpoint(
   { organisationId, id }: Pick<Endpoint, 'organisationId' | 'id'>,
 ): Promise<void> {
   await connection.query(REMOVE_ENDPOINT, [organisationId, id]);
+}
+
+/** One event is delivered again, and nothing else. */
+export async function resendEvent(
+  connection: Queryable,
+  { organisationId, id, position }: Pick<Endpoint, 'organisationId' | 'id' | 'position'>,
+  event: { readonly subject: string; readonly version: number; readonly position: number },
+): Promise<void> {
+  await connection.query(RESEND, [organisationId, id, event.subject, event.version, event.position]);
+  // It stays where it is, and is looked after at once.
+  await connection.query(MOVE_BACK, [organisationId, id, position]);
 }
 
 /** Everything after this position is delivered again. */

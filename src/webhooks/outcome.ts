@@ -8,7 +8,7 @@ export interface LoggedAttempt {
   readonly eventId: string;
   readonly type: string;
   readonly version: number;
-  /** Counts the attempts for this event from 1. */
+  /** Counts the attempts for this event from 1. A probe is none of them: 0. */
   readonly attempt: number;
   readonly result: AttemptResult;
   readonly httpStatus: number | undefined;

@@ -39,7 +39,8 @@ export interface Progress {
   readonly restMs: number;
 }
 
-interface ProgressRow extends Pick<LeasedEndpoint, 'failures' | 'keyVersion' | 'sealed' | 'overlapping'> {
+interface ProgressRow
+  extends Pick<LeasedEndpoint, 'failures' | 'keyVersion' | 'sealed' | 'overlapping' | 'toProbe'> {
   readonly disabled: boolean;
 }
 
@@ -59,12 +60,18 @@ export async function recordPage(
 ): Promise<Progress> {
   const failed = sent.filter(({ attempt }) => !isDelivered(attempt));
   const delivered = sent.length - failed.length;
+  const probes = sent.filter(({ delivery }) => delivery.probe);
+  const probed = probes.length === 0 ? null : probes.some(({ attempt }) => isDelivered(attempt));
+  // Then it is there again, and nothing has to wait for its time.
+  const isBack = probed ?? (delivered > 0 && isFailing(endpoint));
+  // One that is refused for itself does not make an endpoint fail that has just got others.
+  const failures = endpoint.failures === 0 ? failed.filter(({ delivery }) => !delivery.probe) : failed;
   const simple = failed.length === 0 && left.length === 0 && sent.every(({ delivery }) => !delivery.stored);
   const ended = simple && caughtUp && endpoint.waiting === 0;
   const record = async (connection: Queryable) => {
     const values = [
       ...[endpoint.organisationId, endpoint.id, endpoint.lease, position],
-      ...[delivered > 0, failed.length, options.leaseMs, ended],
+      ...[delivered > 0, failures.length, options.leaseMs, ended, isBack || probed],
       ...ATTEMPTS_MADE.encode(sent.map(loggedOf)),
     ];
     const { rows } = await connection.query<ProgressRow>(RECORD_PROGRESS, values);
@@ -81,7 +88,7 @@ export async function recordPage(
   return database.transaction(async (connection) => {
     const { disabled: before, ...current } = await record(connection);
     const { givenUp, disabled, ...waiting } = await settlePage(connection, endpoint, { sent, left }, options);
-    if (delivered > 0 && isFailing(endpoint)) {
+    if (isBack) {
       await connection.query(HASTEN_DELIVERIES, [endpoint.organisationId, endpoint.id]);
     }
     const next = { ...endpoint, ...current, ...waiting, position };
@@ -117,6 +124,8 @@ async function settlePage(
     const retryAfterMs = readRetryAfter(answered?.retryAfter, atMs + attempt.durationMs);
     const pauseMs = pauseAfter({ attempts, retryAfterMs }, firstPauseMs);
     if (answered?.httpStatus === GONE) disabled = 'gone';
+    // It waits on as it did.
+    if (delivery.probe) continue;
     if (pauseMs !== undefined) {
       postponed.push({ ...delivery, attempts, pauseMs });
     } else if (await nothingDeliveredSince(connection, endpoint, delivery)) {
@@ -128,7 +137,7 @@ async function settlePage(
     }
   }
   const hopeless = sent.length > 0 && !sent.some(({ attempt }) => isDelivered(attempt));
-  for (const delivery of left) {
+  for (const delivery of left.filter(({ probe }) => !probe)) {
     const soonMs = hopeless ? pauseAfter({ attempts: 1 }, firstPauseMs) : 0;
     if (!delivery.stored || !delivery.behind) {
       postponed.push({ ...delivery, pauseMs: delivery.behind ? undefined : soonMs });
@@ -167,7 +176,14 @@ async function disable(
 
 function loggedOf({ delivery, attempt, atMs }: Sent): LoggedAttempt {
   const { id: eventId, type, version } = delivery.event;
-  return { atMs, eventId, type, version, attempt: delivery.attempts + 1, ...outcomeOf(attempt) };
+  return {
+    atMs,
+    eventId,
+    type,
+    version,
+    attempt: delivery.probe ? 0 : delivery.attempts + 1,
+    ...outcomeOf(attempt),
+  };
 }
 
 function restOf({ attempt, atMs }: Sent): number {

@@ -2,7 +2,7 @@
 // asked, and of the answer no more is kept than its status and a few bytes.
 import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { containsCardNumber } from '../values/card-in-text.js';
-import { judge, type Network } from './addresses.js';
+import { isLocalhost, judge, loopbackIn, type Network } from './addresses.js';
 import { type Destination, readDestination } from './destination.js';
 import { Names } from './names.js';
 
@@ -108,6 +108,7 @@ export class Sender {
 
   async #addressesOf({ literal, hostname }: Destination, deadlineMs: number): Promise<string[] | undefined> {
     if (literal) return [hostname];
+    if (isLocalhost(hostname)) return loopbackIn(this.options.networks);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<undefined>((resolve) => {
       timer = setTimeout(resolve, deadlineMs - performance.now(), undefined);

@@ -1,5 +1,6 @@
 // A webhook that tells of nothing, sent to see whether an endpoint gets it. It is no event: no feed has it.
 import { randomBytes } from 'node:crypto';
+import { sydneyTimestamp } from '../values/sydney.js';
 import type { DataKeys } from '../vault/keys.js';
 import { type Endpoint, signingSecrets } from './endpoints.js';
 import type { Attempt, Sender } from './sender.js';
@@ -22,7 +23,7 @@ export async function sendTestMessage(
   const body = JSON.stringify({
     id,
     type: TEST_TYPE,
-    created: new Date(nowMs).toISOString(),
+    created: sydneyTimestamp(nowMs),
     merchant: { id: endpoint.merchantId },
     version: 1,
     data: {},

@@ -2,7 +2,7 @@
 // the turn of others.
 import type { Logger } from 'pino';
 import type { EventFeed } from '../events/feed.js';
-import type { Database } from '../postgres/database.js';
+import type { Database, Statement } from '../postgres/database.js';
 import type { DataKeys } from '../vault/keys.js';
 import {
   type Delivery,
@@ -13,6 +13,7 @@ import {
 } from './delivery.js';
 import {
   ADVANCE_SUBJECTS,
+  DELIVERIES_TO_PROBE,
   DONE,
   DUE_DELIVERIES,
   RELEASE,
@@ -115,7 +116,7 @@ export class Turn {
   async #read(): Promise<Page> {
     const { organisationId, merchantId, waiting, position, types } = this.endpoint;
     const limit = this.#failing ? 1 : this.parts.pace.busy ? SMALLEST_PAGE : this.#pageSize;
-    const due = waiting === 0 ? [] : await this.#due(limit);
+    const due = waiting === 0 ? [] : await this.#dueOrProbes(limit);
     const full = due.length === limit;
     if (this.#nothingNew) return { deliveries: due, position, more: full && !this.#failing };
     const page = await this.parts.feed.readMerchantAfter(organisationId, merchantId, position, limit);
@@ -139,17 +140,25 @@ export class Turn {
     );
   }
 
-  async #due(limit: number): Promise<Delivery[]> {
+  /** What is due, or nothing else being due, what shows whether the endpoint is back: one message, or all once it is known to answer. */
+  async #dueOrProbes(limit: number): Promise<Delivery[]> {
+    const due = await this.#waiting(DUE_DELIVERIES, limit);
+    if (due.length > 0 || !this.endpoint.toProbe) return due;
+    const probes = await this.#waiting(DELIVERIES_TO_PROBE, this.endpoint.failures > 0 ? 1 : limit);
+    return probes.map((delivery) => ({ ...delivery, probe: true }));
+  }
+
+  async #waiting(statement: Statement, limit: number): Promise<Delivery[]> {
     const { organisationId, merchantId, id } = this.endpoint;
     const { database, feed } = this.parts;
-    const { rows } = await database.query<WaitingDelivery>(DUE_DELIVERIES, [organisationId, id, limit]);
+    const { rows } = await database.query<WaitingDelivery>(statement, [organisationId, id, limit]);
     const due: Delivery[] = [];
     const forgotten: WaitingDelivery[] = [];
     for (const row of rows) {
       const page = await feed.readMerchantAfter(organisationId, merchantId, row.position - 1, 1);
       const event = page.events.find(({ position }) => position === row.position);
       if (event === undefined) forgotten.push(row);
-      else due.push({ ...row, event, stored: true, behind: false });
+      else due.push({ ...row, event, stored: true, behind: false, probe: false });
     }
     if (forgotten.length > 0) await this.#forget(forgotten);
     return due;

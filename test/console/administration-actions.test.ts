@@ -97,6 +97,7 @@ test('webhooks and links → added, switched, tried and removed', async () => {
   expect(await done(ada.post(`/webhooks/${id}/disable`))).toMatchObject({ state: 'disabled' });
   expect((await done(ada.post(`/webhooks/${id}/rotate`))).secret).not.toBe(secret);
   expect(await ada.post(`/webhooks/${id}/replay`, { from: 'evt_none' })).toMatchObject({ status: 404 });
+  expect(await ada.post(`/webhooks/${id}/resend`, { event: 'evt_none' })).toMatchObject({ status: 404 });
   await done(ada.post(`/webhooks/${id}/enable`));
   await done(ada.post(`/webhooks/${id}/remove`));
   const link = { name: 'bank', address: '127.0.0.1:1', test: true };
@@ -220,6 +221,7 @@ describe('an administrator of another organisation', () => {
     for (const name of ['disable', 'enable', 'remove', 'rotate', 'test'])
       expect(await foreign.post(`/webhooks/${id}/${name}`)).toMatchObject(NOT_THERE);
     expect(await foreign.post(`/webhooks/${id}/replay`, { from: 'evt_1' })).toMatchObject(NOT_THERE);
+    expect(await foreign.post(`/webhooks/${id}/resend`, { event: 'evt_1' })).toMatchObject(NOT_THERE);
     expect((await gateway.sql('SELECT FROM webhook_endpoint WHERE id = $1', [id])).length).toBe(1);
   });
 

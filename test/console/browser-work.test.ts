@@ -149,7 +149,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the daily work with a b
     await page.getByText('None on this day.').waitFor();
   });
 
-  test('webhook → tested, delivered, replayed from an event on, switched off and on, given a new secret, removed', async () => {
+  test('webhook → tested, delivered, replayed from an event on, sent again alone, switched off and on, given a new secret, removed', async () => {
     const { page, goTo } = ada;
     const shop = await startReceiver();
     try {
@@ -175,6 +175,12 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the daily work with a b
       await expect.poll(times, { timeout: 20_000 }).toBe(2);
       // Since the page last read them, nothing has happened but the delivery itself.
       await delivery.nth(1).waitFor();
+      await page.keyboard.press('Escape');
+      await press('Send again', delivery.first());
+      await fillIn(page, /^Send an event again/);
+      await expect.poll(times, { timeout: 20_000 }).toBe(3);
+      // A test message is no event: there is nothing to send again.
+      expect(await rowOf(page, 'Deliveries', 'webhook.test').getByRole('button').count()).toBe(0);
       await page.keyboard.press('Escape');
       await press('Disable');
       await fillIn(page, /^Disable endpoint/);

@@ -150,6 +150,17 @@ describe('the day', () => {
     expect(Date.parse(day.counted_until)).toBeLessThanOrEqual(Date.parse(day.now));
   });
 
+  test('a restored database → what is lost, until it is reconciled', async () => {
+    expect((await today(everybody)).lost_time).toBeNull();
+    await gateway.sql(
+      `UPDATE gateway SET lost_from = '2026-11-15T00:00:00Z', lost_until = '2026-11-15T01:00:00Z'`,
+    );
+    const lost = { from: '2026-11-15T11:00:00.000+11:00', until: '2026-11-15T12:00:00.000+11:00' };
+    expect((await today(everybody)).lost_time).toEqual(lost);
+    expect((await today(ours)).lost_time).toEqual(lost);
+    await gateway.sql('UPDATE gateway SET lost_from = NULL, lost_until = NULL');
+  });
+
   test('a day ahead, or one before the gateway counted → nothing, and nothing to hold it against', async () => {
     const { statuses, minutes } = await today(everybody, '?date=2001-02-03');
     expect(statuses.every(({ count }: Json) => count === 0)).toBe(true);

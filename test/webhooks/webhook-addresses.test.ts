@@ -67,6 +67,18 @@ async function attempt(
   }
 }
 
+test.each([...OWN, 'localhost..', ...FORBIDDEN])('https://%s → refused as soon as it is read', (host) => {
+  expect(readDestination(`https://${host}/`, [])).toMatch(/^(address_forbidden|unreadable)$/);
+});
+
+test('localhost, where one loopback network is allowed → that one is called, and no other', async () => {
+  const allowed = readNetwork('127.0.0.0/8') ?? expect.fail();
+  for (const host of ['localhost', 'LOCALHOST.', 'shop.localhost'])
+    expect(readDestination(`http://${host}/`, [allowed])).toMatchObject({ literal: false });
+  const outcome = await attempt(`http://localhost:${everywhere.port}/`, ['127.0.0.0/8']);
+  expect(outcome).toMatchObject({ kind: 'answered', httpStatus: 200 });
+});
+
 describe.each(['http', 'https'])('forbidden addresses by %s', (scheme) => {
   test.each([...OWN, ...FORBIDDEN])('%s → nobody is called', async (host) => {
     const before = everywhere.connections;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { commands, wordsOf } from '../../testkit/commands.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { isGenuine, startReceiver, type WebhookReceiver } from '../../testkit/webhook-receiver.js';
-import { type TestWebhooks, WEBHOOK_SETTINGS, webhooksOf } from '../../testkit/webhooks.js';
+import { type TestWebhooks, until, WEBHOOK_SETTINGS, webhooksOf } from '../../testkit/webhooks.js';
 
 let gateway: TestGateway;
 let webhooks: TestWebhooks;
@@ -71,7 +71,9 @@ test('test → a signed message that tells of nothing, and what came back; deliv
     response.writeHead(500).end('out of order');
     return undefined;
   };
-  expect(await text(`test ${id}`)).toMatch(/^Webhook endpoint \d+: refused, HTTP 500, after \d+ ms\.$/);
+  const failed = await webhooks.tollgate('test', String(id));
+  expect([failed.code, failed.stderr]).toEqual([1, '']);
+  expect(failed.stdout).toMatch(/^Webhook endpoint \d+: refused, HTTP 500, after \d+ ms\.\n$/);
   shop.behave = () => 204;
   const [newest, oldest] = await json(`deliveries ${id} --limit 2`);
   expect(newest).toMatchObject({ result: 'refused', http_status: 500, response: 'out of order' });
@@ -82,6 +84,59 @@ test('test → a signed message that tells of nothing, and what came back; deliv
     version: 1,
     response: null,
   });
+  // It is no event, and cannot be sent again.
+  expect(await refusal(`replay ${id} --from ${tested.event}`)).toMatch(/^there is no event evt_test_/);
+  expect(await refusal(`resend ${id} ${tested.event}`)).toMatch(/^there is no event evt_test_/);
+  expect(got?.body.created).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+1[01]:00$/);
+});
+
+test('rotate --help → says in hours for how long the old secret goes on', async () => {
+  const { stdout } = await webhooks.tollgate('rotate', '--help');
+  expect(stdout).toMatch(/--overlap <duration> .*\(default: 24h\)/);
+});
+
+test('resend → that event alone, under its id, also if it was delivered; the journal tells of it', async () => {
+  const own = await webhooks.endpoint();
+  const audits: number[] = [];
+  for (let count = 0; count < 3; count += 1) audits.push((await gateway.api.purchase()).body.audit);
+  await until(() => own.shop.received.length === 3);
+  const event = `evt_1_transaction_${audits[1]}_1`;
+  expect(await text(`resend ${own.id} ${event}`)).toBe(`Webhook endpoint ${own.id} gets ${event} again.`);
+  await until(() => own.shop.received.length === 4);
+  expect(own.shop.received.at(-1)).toMatchObject({ id: event, genuine: true });
+  await until(async () => (await webhooks.view(own.id)).waiting === 0);
+  // Nothing else followed.
+  const last = `evt_1_transaction_${(await gateway.api.purchase()).body.audit}_1`;
+  await until(() => own.shop.received.length === 5);
+  expect(own.shop.received.at(-1)?.id).toBe(last);
+  const told = await gateway.sql(`SELECT detail FROM journal WHERE action = 'webhook.resent'`);
+  expect(told).toEqual([{ detail: expect.stringMatching(new RegExp(`^endpoint ${own.id}, .*, ${event}$`)) }]);
+  expect(await refusal(`resend ${own.id} evt_1_transaction_999999_1`)).toMatch(/^there is no event/);
+});
+
+test('resend of an event, while a later one about the same subject waits → that one comes after it', async () => {
+  const own = await webhooks.endpoint();
+  const { audit } = (await gateway.api.purchase()).body;
+  await until(() => own.shop.received.length === 1);
+  own.shop.behave = () => 500;
+  await gateway.api.void(audit);
+  const [first, second] = [1, 2].map((version) => `evt_1_transaction_${audit}_${version}`) as [
+    string,
+    string,
+  ];
+  await until(async () => (await webhooks.view(own.id)).waiting === 2);
+  await gateway.sql(
+    `UPDATE webhook_delivery SET next_at = now() + interval '1 hour' WHERE endpoint_id = $1`,
+    [own.id],
+  );
+  await json(`resend ${own.id} ${first}`);
+  await until(async () => (await webhooks.view(own.id)).waiting === 3);
+  own.shop.received.length = 0;
+  own.shop.behave = () => 204;
+  await webhooks.enable(own.id);
+  await until(() => own.shop.received.some(({ id }) => id === second));
+  const ofSubject = own.shop.received.map(({ id }) => id).filter((id) => [first, second].includes(id));
+  expect(ofSubject).toEqual([first, second]);
 });
 
 test('rotate → a new secret; both sign while they overlap', async () => {
@@ -118,6 +173,8 @@ test('disable, enable, remove → said so; the journal tells who did what, witho
 test.each([
   ['add https://10.0.0.1/ --merchant 1', /^a webhook’s URL must not lead to an address that is not public/],
   ['add https://0xa.1/ --merchant 1', /^a webhook’s URL must not lead/],
+  ['add https://169.254.169.254/latest --merchant 1', /^a webhook’s URL must not lead/],
+  ['add https://[::1]/ --merchant 1', /^a webhook’s URL must not lead/],
   ['add http://example.com/ --merchant 99', /^there is no merchant 99$/],
   ['add http://8.8.8.8/ --merchant 1', /^a webhook’s URL must begin with https/],
   ['add https://user:secret@example.com/ --merchant 1', /^a webhook’s URL must not hold a user name/],

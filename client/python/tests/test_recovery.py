@@ -64,6 +64,15 @@ class Recovery(unittest.TestCase):
             self.assertEqual(gateway.transaction(payment.audit).audit, payment.audit)
             self.assertEqual(len(proxy.sent("GET")), len(faults) + 1)
 
+    def test_a_search_that_cannot_be_answered_is_not_taken_for_none(self) -> None:
+        """As of a gateway whose database was restored, and which does not know what is lost."""
+        with MeddlingProxy(meddling.lose_request, for_ever=meddling.made_up(503, "unavailable")) as proxy:
+            with client(proxy.base_url, request_timeout_seconds=TIMEOUT_SECONDS) as gateway:
+                with self.assertRaises(OutcomeUnknown):
+                    pay(gateway, order(), outcome_timeout_seconds=4.0)
+        self.assertEqual(len(proxy.sent("POST")), 1)
+        self.assertGreater(len(proxy.sent("GET")), 0)
+
     def test_it_waits_its_own_time_out_before_it_believes_that_there_is_none(self) -> None:
         """No limit from above: a busy machine may take longer, but never less."""
         with MeddlingProxy(meddling.lose_request) as proxy:

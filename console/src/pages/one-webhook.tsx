@@ -29,7 +29,12 @@ const deliveries = (id: string): readonly Column<Delivery>[] => [
   { key: 'type', title: 'Type', show: ({ type }) => type },
   { key: 'result', title: 'Result', show: ({ result }) => <Mark word={result} /> },
   { key: 'status', title: 'HTTP', show: ({ http_status }) => http_status ?? '–' },
-  { key: 'attempt', title: 'Attempt', number: true, show: ({ attempt }) => count(attempt) },
+  {
+    key: 'attempt',
+    title: 'Attempt',
+    number: true,
+    show: ({ attempt }) => (attempt === 0 ? 'probe' : count(attempt)),
+  },
   {
     key: 'duration',
     title: 'Took',
@@ -51,17 +56,49 @@ const deliveries = (id: string): readonly Column<Delivery>[] => [
   {
     key: 'replay',
     title: 'Again',
-    show: ({ event }) => (
-      <DialogButton
-        task="webhook replay"
-        label="Replay from here"
-        small
-        dialog={(close) => <Replay id={id} from={event} close={close} />}
-      />
-    ),
+    // A test message is no event: nobody has it any more.
+    show: ({ event, type }) =>
+      type !== 'webhook.test' && (
+        <>
+          <DialogButton
+            task="webhook resend"
+            label="Send again"
+            small
+            dialog={(close) => <Resend id={id} event={event} close={close} />}
+          />
+          <DialogButton
+            task="webhook replay"
+            label="Replay from here"
+            small
+            dialog={(close) => <Replay id={id} from={event} close={close} />}
+          />
+        </>
+      ),
     wide: true,
   },
 ];
+
+function Resend({
+  id,
+  event,
+  close,
+}: {
+  readonly id: string;
+  readonly event: string;
+  close(): void;
+}): ReactNode {
+  const act = useAct();
+  return (
+    <FormDialog
+      title={`Send an event again to endpoint ${id}`}
+      submit="Send it"
+      send={() => act(`/webhooks/${id}/resend`, { event })}
+      close={close}
+    >
+      <p>{event} is sent again, with the same identifier, and nothing else.</p>
+    </FormDialog>
+  );
+}
 
 function Replay({
   id,

@@ -1,5 +1,5 @@
 // Today: how payments go, against the same day of the week before. Every number leads to its transactions.
-import { Button } from '@mantine/core';
+import { Alert, Button } from '@mantine/core';
 import { type ReactNode, useCallback } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import type { TodayAnswer } from '../../../src/console/interface.js';
@@ -87,6 +87,13 @@ function Day({ day, by }: { readonly day: TodayAnswer; readonly by: 'minute' | '
   const isEmpty = day.statuses.every((figure) => figure.count === 0);
   return (
     <>
+      {day.lost_time !== null && (
+        <Alert variant="outline" color="red" role="status" title="A time is lost">
+          The database was restored: what was processed from {moment(day.lost_time.from)} to{' '}
+          {moment(day.lost_time.until)} is lost, and searches that find nothing are answered 503. Reconcile it
+          with the acquirers, then run <code>tollgate restored done</code>.
+        </Alert>
+      )}
       <Cards day={day} />
       {isEmpty && (
         <Empty title="No payments on this day yet">
