@@ -4,7 +4,7 @@ import { expectNone, filesUnder, read } from '../../testkit/project-files.js';
 
 /** It starts processes, as whoever starts gateways does; the host itself does not use it. */
 const STARTER = 'testkit/iso8583-host/host-process.ts';
-const ALLOWED = /^(node:|\.\/|\.\.\/program-options\.js$)/;
+const ALLOWED = /^(node:|\.\/|\.\.\/(chance|program-options)\.js$)/;
 
 test('the host imports itself, Node, and nothing of the gateway', () => {
   expectNone(

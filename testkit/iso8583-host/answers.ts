@@ -49,3 +49,28 @@ export function stray(spelling: Spelling, { mti, fields }: Message): Buffer {
   const stan = fields.get(11) === '999999' ? '999998' : '999999';
   return spell(spelling, { mti, fields: new Map(fields).set(11, stan) });
 }
+
+/** Nobody sends these. */
+const STRANGE_STAN = '999998';
+const STRANGE_TERMINAL = 'NOBODY01';
+
+/**
+ * Approvals that the host has not booked: of payments that nobody sent, at this terminal, at none and at those of others; or of others'
+ * payments, with the reference, the amount and the time of this one.
+ */
+export function approvalsOfStrangers(
+  { mti, fields }: Message,
+  others: readonly Message[],
+  fault: 'stray approvals' | 'answers for others',
+): Message[] {
+  const approvalOf = (terminal: string | undefined, stan: string | undefined) =>
+    message(mti, { ...Object.fromEntries(fields), 11: stan, 38: '000000', 39: '00', 41: terminal });
+  if (fault === 'answers for others') {
+    return others.map((other) => approvalOf(other.fields.get(41), other.fields.get(11)));
+  }
+  const terminals = new Set([fields.get(41), ...others.map((other) => other.fields.get(41))]);
+  return [
+    approvalOf(STRANGE_TERMINAL, fields.get(11)),
+    ...[...terminals].map((terminal) => approvalOf(terminal, STRANGE_STAN)),
+  ];
+}

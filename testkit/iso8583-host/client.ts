@@ -90,6 +90,11 @@ export class IsoClient {
     return this.next();
   }
 
+  /** Sends nothing more, and ends once everything is sent. */
+  end(): void {
+    this.socket.end();
+  }
+
   close(): void {
     this.socket.destroy();
   }

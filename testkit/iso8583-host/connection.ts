@@ -1,7 +1,14 @@
 // One connection of a gateway to the host: what comes in is cut into messages, what goes out may be spoilt on its way.
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Spelling, spell, stray, withUnknownField, withWrongMac } from './answers.js';
+import {
+  approvalsOfStrangers,
+  type Spelling,
+  spell,
+  stray,
+  withUnknownField,
+  withWrongMac,
+} from './answers.js';
 import type { Fault } from './behaviour.js';
 import { type Message, Unreadable } from './codec.js';
 import { FrameReader, framed } from './framing.js';
@@ -13,6 +20,8 @@ export interface Timing {
   /** How long after its request a late answer comes. */
   lateMs: number;
   slowMs: number;
+  /** How long a connection stands still with a message that stalls it. */
+  stallMs: number;
 }
 
 export interface ConnectionOptions {
@@ -22,6 +31,8 @@ export interface ConnectionOptions {
   onMessage(connection: Connection, bytes: Buffer): void;
   /** After everything that came together: what was decided is written down before anything of it is answered. */
   onRead(): void;
+  /** Other payments that came in lately, over whichever connection. */
+  others(answer: Message): readonly Message[];
   /** An answer to a payment, advice or reversal is about to be written. */
   onAnswer(answer: Message): void;
   onUnreadable(reason: string): void;
@@ -33,13 +44,19 @@ let opened = 0;
 export class Connection {
   readonly number = ++opened;
   signedOn = false;
+  /** What it reads may have been overtaken by what came over another connection. */
+  hasStalled = false;
   /** Answers that wait until a test releases them. */
   readonly held: Buffer[] = [];
   /** Answers that come after the one after them. */
   readonly #overtaken: Buffer[] = [];
   #outbox: (() => void)[] = [];
-  /** What has to wait while an answer is written byte by byte. */
-  #backlog: Buffer[] | undefined;
+  /** What has to wait while an answer is written byte by byte, or while answers stand still. */
+  #backlog: Buffer[] = [];
+  #writesBlocked = 0;
+  /** Each ends a stall. */
+  readonly #stalledReads = new Set<() => void>();
+  readonly #stalledAnswers = new Set<() => void>();
   readonly #frames: FrameReader;
 
   constructor(
@@ -78,6 +95,33 @@ export class Connection {
     this.socket.uncork();
   }
 
+  get isStalled(): boolean {
+    return this.#stalledReads.size + this.#stalledAnswers.size > 0;
+  }
+
+  /** Nothing is read until the time is over. Then it is read in order, behind what has stalled it. */
+  stallReads(ms: number | undefined, first: () => void = () => {}): void {
+    this.hasStalled = true;
+    this.socket.pause();
+    forSoLong(this.#stalledReads, ms, () => {
+      first();
+      if (this.#stalledReads.size > 0) return;
+      this.#receive(Buffer.alloc(0));
+      if (this.#stalledReads.size === 0) this.socket.resume();
+    });
+  }
+
+  /** Nothing is written until the time is over. */
+  stallAnswers(ms: number | undefined): void {
+    this.#writesBlocked += 1;
+    forSoLong(this.#stalledAnswers, ms, () => this.#unblockWrites());
+  }
+
+  /** Ends its stalls. */
+  goOn(): void {
+    for (const end of [...this.#stalledReads, ...this.#stalledAnswers]) end();
+  }
+
   release(): number {
     const released = this.held.splice(0);
     for (const frame of released) this.#write(frame);
@@ -88,7 +132,7 @@ export class Connection {
     try {
       for (const bytes of this.#frames.take(chunk)) {
         this.options.onMessage(this, bytes);
-        if (this.socket.destroyed) break;
+        if (this.socket.destroyed || this.#stalledReads.size > 0) break;
       }
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;
@@ -122,6 +166,17 @@ export class Connection {
         return;
       case 'answered twice':
         this.#write(frame);
+        this.#write(frame);
+        return;
+      case 'answered again later':
+        this.#write(frame);
+        setTimeout(() => this.#write(frame), timing.lateMs);
+        return;
+      case 'stray approvals':
+      case 'answers for others':
+        for (const lie of approvalsOfStrangers(message, this.options.others(message), fault)) {
+          this.#write(frameOf(spell(spelling, lie)));
+        }
         this.#write(frame);
         return;
       case 'stray answer':
@@ -164,22 +219,35 @@ export class Connection {
 
   #write(frame: Buffer): void {
     if (!this.socket.writable) return;
-    if (this.#backlog === undefined) this.socket.write(frame);
+    if (this.#writesBlocked === 0) this.socket.write(frame);
     else this.#backlog.push(frame);
   }
 
+  #unblockWrites(): void {
+    this.#writesBlocked -= 1;
+    if (this.#writesBlocked === 0) for (const frame of this.#backlog.splice(0)) this.#write(frame);
+  }
+
   async #writeByteByByte(frame: Buffer): Promise<void> {
-    if (this.#backlog !== undefined) {
+    if (this.#writesBlocked > 0) {
       this.#backlog.push(frame);
       return;
     }
-    this.#backlog = [];
+    this.#writesBlocked += 1;
     for (const byte of frame) {
       if (this.socket.writable) this.socket.write(Buffer.from([byte]));
       await nextTurn();
     }
-    const waited = this.#backlog;
-    this.#backlog = undefined;
-    for (const one of waited) this.#write(one);
+    this.#unblockWrites();
   }
+}
+
+/** Calls `then` once: after so long, or when what it has put into the set is called. */
+function forSoLong(under: Set<() => void>, ms: number | undefined, then: () => void): void {
+  const end = () => {
+    clearTimeout(timer);
+    if (under.delete(end)) then();
+  };
+  const timer = ms === undefined ? undefined : setTimeout(end, ms);
+  under.add(end);
 }

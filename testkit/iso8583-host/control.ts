@@ -2,8 +2,9 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Rule } from './behaviour.js';
-import type { Host } from './host.js';
+import type { Host, Said } from './host.js';
 import type { HostSettings } from './settings.js';
+import type { Stall } from './stalls.js';
 
 type Handler = (host: Host, given: never, url: URL) => unknown;
 
@@ -12,9 +13,10 @@ const ROUTES: Readonly<Record<string, Handler>> = {
     dialect: host.dialect.name,
     port: host.port,
     settings: host.settings,
-    connections: [...host.connections].map(({ number, signedOn, held }) => ({
+    connections: [...host.connections].map(({ number, signedOn, isStalled, held }) => ({
       number,
       signedOn,
+      isStalled,
       held: held.length,
     })),
   }),
@@ -27,6 +29,9 @@ const ROUTES: Readonly<Record<string, Handler>> = {
   'DELETE /rules': (host) => host.rules.clear(),
   'POST /settings': (host, settings: Partial<HostSettings>) => host.set(settings),
   'POST /release': (host) => ({ released: host.release() }),
+  'POST /stall': (host, stall: Stall) => ({ connections: host.stall(stall) }),
+  'POST /go-on': (host) => host.goOn(),
+  'POST /say': (host, said: Said) => host.say(said),
   'POST /close-connections': (host) => host.closeConnections(),
   'POST /stop-listening': (host) => host.stopListening(),
   'POST /listen': (host) => host.listen(),

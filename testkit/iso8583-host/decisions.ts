@@ -19,6 +19,8 @@ export interface Circumstances {
   readonly fault?: string;
   /** It came in some time ago: what repeats it may have come since, and is no reason to complain. */
   readonly isOvertaken?: boolean;
+  /** Whether a reversal holds for a payment that comes after it. */
+  readonly unseenReversals?: 'remembered' | 'forgotten';
 }
 
 const PARTIAL = '10';
@@ -87,14 +89,17 @@ function decideReversal(books: Books, request: Request, { code, ...circumstances
       entries.push(complaint('unlike its original', request, circumstances, wrong));
       return { responseCode: '30', entries };
     }
-    if (code !== undefined && !approves(code)) return { responseCode: code, entries };
   }
+  if (code !== undefined && !approves(code)) return { responseCode: code, entries };
   if (books.isReversed(original.key)) {
     // The same reversal once more is answered as it was; another one finds nothing to do.
     const again = found === undefined ? '25' : '00';
     return { responseCode: isRepeated ? again : '21', entries };
   }
   if (found !== undefined && !approves(found.responseCode)) return { responseCode: '21', entries };
+  if (found === undefined && circumstances.unseenReversals === 'forgotten') {
+    return { responseCode: '25', entries };
+  }
   entries.push({
     kind: 'reversed',
     atMs: circumstances.nowMs,

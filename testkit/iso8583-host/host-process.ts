@@ -3,9 +3,11 @@ import { start } from '../gateway-process.js';
 import { compiledProgram } from '../project.js';
 import type { Rule } from './behaviour.js';
 import type { PaymentBooks } from './books.js';
+import type { Said } from './host.js';
 import { type Complaint, type Entry, readEntries } from './ledger.js';
 import type { SeenMessage } from './seen-messages.js';
 import type { HostSettings } from './settings.js';
+import type { Stall } from './stalls.js';
 
 export interface HostProcessOptions {
   readonly ledgerPath: string;
@@ -22,6 +24,7 @@ export interface HostStatus {
   readonly connections: readonly {
     readonly number: number;
     readonly signedOn: boolean;
+    readonly isStalled: boolean;
     readonly held: number;
   }[];
 }
@@ -92,6 +95,9 @@ export class HostProcess {
   clearRules = () => this.#ask('DELETE', '/rules');
   set = (settings: Partial<HostSettings>) => this.#ask('POST', '/settings', settings);
   release = () => this.#ask<{ readonly released: number }>('POST', '/release');
+  stall = (stall: Stall) => this.#ask<{ readonly connections: readonly number[] }>('POST', '/stall', stall);
+  goOn = () => this.#ask('POST', '/go-on');
+  say = (said: Said) => this.#ask('POST', '/say', said);
   closeConnections = () => this.#ask('POST', '/close-connections');
   stopListening = () => this.#ask('POST', '/stop-listening');
   listen = () => this.#ask('POST', '/listen');

@@ -3,18 +3,27 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { createServer as createTlsServer } from 'node:tls';
 import { AnswerTimes } from './answer-times.js';
 import { answerTo, type Spelling } from './answers.js';
-import { type Behaviour, type Fault, Rules } from './behaviour.js';
+import { type Behaviour, leavesUnanswered, Rules } from './behaviour.js';
 import { Books } from './books.js';
 import { cardBehaviour } from './card-behaviour.js';
-import { type Message, read } from './codec.js';
+import { type Message, message, read } from './codec.js';
 import { Connection } from './connection.js';
 import { type Circumstances, decide } from './decisions.js';
 import type { Dialect } from './dialects.js';
 import { type Complaint, type Entry, Ledger } from './ledger.js';
 import { firstSent, hasMac, type MacKeys, macIsRight } from './mac.js';
+import { NetworkManagement } from './network-management.js';
 import { keyOf, kindOf, missingFields, type Request, requestOf } from './request.js';
 import { SeenMessages } from './seen-messages.js';
 import { DEFAULTS, type HostSettings } from './settings.js';
+import { type Stall, stallSome } from './stalls.js';
+
+/** What nobody asked for. */
+export interface Said {
+  readonly mti: string;
+  readonly fields: Readonly<Record<number, string>>;
+  readonly connections?: readonly number[];
+}
 
 export interface HostOptions {
   readonly dialect: Dialect;
@@ -25,21 +34,7 @@ export interface HostOptions {
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
 }
 
-const SIGN_ON = '001';
-const SIGN_OFF = '002';
-const ECHO = '301';
-
-/** After these the gateway has no answer that it could read. */
-const UNANSWERED: readonly (Fault | undefined)[] = [
-  'lost answer',
-  'unreadable answer',
-  'wrong MAC',
-  'impossible length',
-  'cut answer',
-  'closes after approving',
-  'dies after booking',
-  'dies inside the answer',
-];
+const REMEMBERED_PAYMENTS = 8;
 
 export class Host {
   readonly rules = new Rules();
@@ -51,7 +46,12 @@ export class Host {
   #port: number;
   #books: Books;
   readonly #ledger: Ledger;
+  readonly #network = new NetworkManagement(this.settings, {
+    spelling: () => this.#spelling,
+    complain: (what, about) => this.#complain(what, about),
+  });
   #isClosed = false;
+  #lately: readonly Message[] = [];
 
   private constructor(
     private readonly options: HostOptions,
@@ -112,6 +112,26 @@ export class Host {
     const strange = Object.keys(settings).filter((name) => !(name in DEFAULTS));
     if (strange.length > 0) throw new Error(`there is no setting ${strange.join(', ')}`);
     Object.assign(this.settings, settings);
+    if (settings.seed !== undefined) this.rules.seed(settings.seed);
+  }
+
+  /** The numbers of the connections that stand still now. */
+  stall(stall: Stall): number[] {
+    return stallSome(this.connections, stall);
+  }
+
+  /** Every connection reads and answers again. */
+  goOn(): void {
+    for (const connection of this.connections) connection.goOn();
+  }
+
+  /** Sends a message that answers nothing, over these connections or over all of them. */
+  say({ mti, fields, connections }: Said): void {
+    for (const connection of this.connections) {
+      if (connections?.includes(connection.number) === false) continue;
+      connection.answerAtOnce(message(mti, fields));
+      connection.drain();
+    }
   }
 
   /** Sends the answers that are held. */
@@ -143,6 +163,7 @@ export class Host {
         spelling: this.#spelling,
         timing: this.settings,
         onMessage: (connection, bytes) => this.#receive(connection, bytes),
+        others: ({ fields }) => this.#lately.filter((other) => keyOf(other.fields) !== keyOf(fields)),
         onAnswer: ({ fields }) => {
           if (this.settings.keepsTimes) this.answerTimes.written(keyOf(fields));
         },
@@ -162,36 +183,10 @@ export class Host {
       this.#complain('wrong MAC', { mti: received.mti });
       connection.close();
     } else if (received.mti === '0800') {
-      this.#manageNetwork(connection, received);
+      this.#network.serve(connection, received);
     } else {
       this.#serve(connection, received);
     }
-  }
-
-  #manageNetwork(connection: Connection, received: Message): void {
-    const { signOn, echo } = this.settings;
-    const asked = received.fields.get(70) ?? '';
-    let code = '00';
-    switch (asked) {
-      case SIGN_ON:
-        if (signOn === 'closed') connection.close();
-        if (signOn === 'closed' || signOn === 'unanswered') return;
-        if (signOn === 'refused') code = '05';
-        connection.signedOn = signOn === 'accepted';
-        break;
-      case SIGN_OFF:
-        connection.signedOn = false;
-        break;
-      case ECHO:
-        if (echo === 'unanswered') return;
-        break;
-      default:
-        this.#complain('field missing', { mti: received.mti, detail: '70' });
-        code = '30';
-    }
-    const { dialect } = this;
-    const spelling = hasMac(received) ? this.#spelling : { dialect };
-    connection.answerAtOnce(answerTo(received, { 39: code }), spelling);
   }
 
   #serve(connection: Connection, received: Message): void {
@@ -214,7 +209,9 @@ export class Host {
     }
     if (this.settings.keepsTimes) this.answerTimes.read(keyOf(received.fields));
     const request = requestOf(received, kind, Date.now());
-    const behaviour = this.rules.take(request) ?? cardBehaviour(request, this.#books);
+    if (kind === 'payment') this.#lately = [...this.#lately.slice(1 - REMEMBERED_PAYMENTS), received];
+    const about = { connection: connection.number, payment: request.original?.key ?? request.key };
+    const behaviour = this.rules.take({ ...request, ...about }) ?? cardBehaviour(request, this.#books);
     switch (behaviour.fault) {
       case 'closes':
         connection.close();
@@ -225,16 +222,24 @@ export class Host {
         process.kill(process.pid, 'SIGKILL');
         return;
       case 'slow':
-        setTimeout(() => {
-          if (this.#isClosed) return;
-          this.#answer(connection, received, request, { ...behaviour, fault: undefined, isOvertaken: true });
-          this.#ledger.flush();
-          connection.drain();
-        }, this.settings.slowMs);
+        setTimeout(() => this.#answerNow(connection, received, request, behaviour), this.settings.slowMs);
+        return;
+      case 'stalls':
+        connection.stallReads(this.settings.stallMs, () =>
+          this.#answerNow(connection, received, request, behaviour),
+        );
         return;
       default:
         this.#answer(connection, received, request, behaviour);
     }
+  }
+
+  /** Some time after it came in. */
+  #answerNow(connection: Connection, received: Message, request: Request, behaviour: Behaviour): void {
+    if (this.#isClosed) return;
+    this.#answer(connection, received, request, { ...behaviour, fault: undefined, isOvertaken: true });
+    this.#ledger.flush();
+    connection.drain();
   }
 
   #answer(
@@ -249,14 +254,15 @@ export class Host {
       nowMs,
       ...(code !== undefined && { code }),
       ...(fault !== undefined && { fault }),
-      ...(isOvertaken && { isOvertaken }),
+      ...((isOvertaken || connection.hasStalled) && { isOvertaken: true }),
+      unseenReversals: this.settings.unseenReversals,
     });
     const { responseCode, authorisationCode, amountCents } = decision;
     const about = { atMs: nowMs, mti, key, ...(original !== undefined && { original: original.key }) };
     if (request.kind !== 'payment') this.#write({ kind: 'received', ...about, digest });
     for (const entry of entries) this.#write(entry);
     // Before it is sent: should the host die in between, the gateway repeats it, and it is acknowledged again.
-    if (request.kind !== 'payment' && !this.#isUnanswered(fault)) {
+    if (request.kind !== 'payment' && !leavesUnanswered(fault, this.options)) {
       this.#write({ kind: 'acknowledged', ...about, responseCode });
     }
     const { settlementDate } = this.settings;
@@ -267,12 +273,6 @@ export class Host {
       ...(amountCents !== undefined && { 4: String(amountCents) }),
     });
     connection.answer(answer, fault);
-  }
-
-  /** Whoever has no key does not look at a MAC. */
-  #isUnanswered(fault: Fault | undefined): boolean {
-    if (fault === 'wrong MAC' && this.options.macKeys === undefined) return false;
-    return UNANSWERED.includes(fault);
   }
 
   #write(entry: Entry): void {

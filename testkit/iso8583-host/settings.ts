@@ -1,9 +1,16 @@
 // What a test can change of the host while it runs, and how it is until then.
 import type { Timing } from './connection.js';
+import type { Stall } from './stalls.js';
 
 export interface HostSettings extends Timing {
   signOn: 'accepted' | 'refused' | 'unanswered' | 'closed';
   echo: 'answered' | 'unanswered';
+  /** A reversal of a payment that the host has not seen is answered with 25. Forgotten: should the payment come later, it is charged. */
+  unseenReversals: 'remembered' | 'forgotten';
+  /** Every second connection stands still like this as soon as it is signed on. */
+  stallOfEverySecond: Omit<Stall, 'connections'> | undefined;
+  /** Of rules that are for some requests in a hundred. */
+  seed: number;
   /** Whether it remembers how long it took for each answer. */
   keepsTimes: boolean;
   /** MMDD, in field 15 of what is approved. */
@@ -16,6 +23,10 @@ export const DEFAULTS: HostSettings = {
   answerDelayMs: 0,
   lateMs: 12_000,
   slowMs: 2_000,
+  stallMs: 2_000,
+  unseenReversals: 'remembered',
+  stallOfEverySecond: undefined,
+  seed: 1,
   keepsTimes: false,
   settlementDate: undefined,
 };
