@@ -81,14 +81,10 @@ export class LinkArena {
   ): Promise<LinkArena> {
     const installation = await Installation.open(settings);
     await installation.prepare(undefined, { isInRealTime: true });
-    const command = (line: string) => installation.command(...line.trim().split(/ +/));
-    await command(
-      `acquirer add host --kind iso8583 --test --address 127.0.0.1:${host.port} --dialect ${host.dialect} ` +
-        `--institution 61000001 --deadline ${deadlineMs} --connections ${connections} ${linkOptions}`,
-    );
-    await command(
-      `merchant set ${installation.merchantId} --acquirer host ` +
-        '--acceptor-id ACCEPTOR0000001 --terminals TERM0001,TERM0002',
+    await addLink(
+      installation,
+      `--address 127.0.0.1:${host.port} --dialect ${host.dialect} --deadline ${deadlineMs} ` +
+        `--connections ${connections} ${linkOptions}`,
     );
     const arena = new LinkArena(host, installation, await installation.startedGateway());
     await arena.shop.ready();
@@ -181,8 +177,18 @@ export class LinkArena {
   }
 }
 
+/** A link to a host, over which the installation's merchant pays from then on. */
+export async function addLink(installation: Installation, options: string): Promise<void> {
+  const command = (line: string) => installation.command(...line.trim().split(/ +/));
+  await command(`acquirer add host --kind iso8583 --test --institution 61000001 ${options}`);
+  await command(
+    `merchant set ${installation.merchantId} --acquirer host ` +
+      '--acceptor-id ACCEPTOR0000001 --terminals TERM0001,TERM0002',
+  );
+}
+
 /** By what the host knows them by. */
-function positionsByKey(rows: readonly StoredTransaction[], sent: SentNumbers): Map<string, string> {
+export function positionsByKey(rows: readonly StoredTransaction[], sent: SentNumbers): Map<string, string> {
   const keys = new Map(rows.map(({ acquirerReference, audit }) => [acquirerReference, sent.keyOf(audit)]));
   return new Map(
     [...positionsOfTransactions(rows)].map(([reference, position]) => [
@@ -193,7 +199,10 @@ function positionsByKey(rows: readonly StoredTransaction[], sent: SentNumbers): 
 }
 
 /** Where the two disagree, in words. */
-function differences(ours: ReadonlyMap<string, string>, theirs: ReadonlyMap<string, string>): string[] {
+export function differences(
+  ours: ReadonlyMap<string, string>,
+  theirs: ReadonlyMap<string, string>,
+): string[] {
   return [...new Set([...ours.keys(), ...theirs.keys()])]
     .filter((key) => ours.get(key) !== theirs.get(key))
     .map((key) => `${key}: ${ours.get(key) ?? 'nothing'} here, ${theirs.get(key) ?? 'nothing'} there`);
