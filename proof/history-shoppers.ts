@@ -52,7 +52,8 @@ export class Shoppers {
         const random = this.options.random.fork();
         while (this.#begun < this.options.operations) {
           this.#begun += 1;
-          await this.#operate(client, random);
+          // Nobody listens: it was not asked.
+          if (!(await this.#operate(client, random))) this.#begun -= 1;
           await sleep(random.below(15));
         }
       }),
@@ -77,7 +78,7 @@ export class Shoppers {
     );
   }
 
-  async #operate(client: number, random: Chance): Promise<void> {
+  async #operate(client: number, random: Chance): Promise<boolean> {
     const place = random.below(this.#families.length);
     const family = this.#families[place] as Family;
     family.left -= 1;
@@ -85,10 +86,12 @@ export class Shoppers {
     const asked = this.#choose(family, random);
     const timeoutMs = random.percent(4) ? random.between(1, 40) : random.pick([1_500, 4_000]);
     const recorded = await this.#ask(client, asked, random.below(this.options.gateways.length), timeoutMs);
-    for (const { audit, type, amountCents = 0 } of recorded?.shown ?? [])
+    if (recorded === undefined) return false;
+    for (const { audit, type, amountCents = 0 } of recorded.shown ?? [])
       this.#know(family, audit, type, amountCents);
-    if (recorded?.audit !== undefined && recorded.status !== 409)
+    if (recorded.audit !== undefined && recorded.status !== 409)
       this.#know(family, recorded.audit, asked.kind, asked.amountCents ?? 0);
+    return true;
   }
 
   #choose({ name, known }: Family, random: Chance): Asked {

@@ -94,22 +94,27 @@ export class Trouble {
       for (let left = this.options.random.between(least, most); left > 0 && !this.#isOver; left -= 100)
         await sleep(100);
       if (this.#isOver) return;
-      const what = await trouble();
-      this.done[what] = (this.done[what] ?? 0) + 1;
+      this.#count(await trouble());
     }
+  }
+
+  #count(what: string): void {
+    this.done[what] = (this.done[what] ?? 0) + 1;
   }
 
   async #keepRunning(gateway: Gateway): Promise<void> {
     while (!this.#isClosed) {
       const process = this.options.installation.startGateway();
       gateway.process = process;
-      gateway.baseUrl = await process.listening;
+      const baseUrl = await process.listening;
+      gateway.baseUrl = baseUrl;
       const { signal, code } = await process.ended;
       gateway.baseUrl = undefined;
-      if (signal !== 'SIGKILL') {
-        this.complaints.push(`a gateway ended by itself with ${signal ?? code}: ${process.output()}`);
-        await sleep(200);
-      }
+      if (signal === 'SIGKILL') continue;
+      // It does not start while its entry in the registry is held back.
+      if (baseUrl === undefined) this.#count('starts failed');
+      else this.complaints.push(`a gateway ended by itself with ${signal ?? code}: ${process.output()}`);
+      await sleep(200);
     }
   }
 
