@@ -13,6 +13,7 @@ import { AuditLeases } from '../src/transactions/audit-leases.js';
 import { Claims } from '../src/transactions/claim.js';
 import { Clock } from '../src/transactions/clock.js';
 import { ProcessRegistry } from '../src/transactions/process-registry.js';
+import { processTimes } from '../src/transactions/process-times.js';
 import { Records } from '../src/transactions/record.js';
 import { RECORD_DIRECT, RECORD_TARGETED } from '../src/transactions/record.sql.js';
 import type { Outcome } from '../src/transactions/transaction.js';
@@ -36,7 +37,7 @@ export interface FastifyAsked {
 /** Purchases without HTTP, card or acquirer: commit A and commit B, as many at once as there are connections. */
 async function statements({ databaseUrl, connections, seconds }: StatementsAsked): Promise<PerSecond> {
   const database = new Database(databaseUrl, { maxConnections: 4, planOnce: true });
-  const registry = await ProcessRegistry.register(database);
+  const registry = await ProcessRegistry.register(database, processTimes(5_000));
   const leases = new AuditLeases(database, registry);
   await registry.heartbeat(leases);
   const options = { maxBatch: 256, lanes: 1 };

@@ -46,6 +46,8 @@ export interface ConfiguredParts {
   readonly onLineNews?: ((link: string, news: LineNews) => void) | undefined;
   readonly onAlarm: (link: string, alarm: Alarm) => void;
   readonly onTrace?: ((link: string, line: TraceLine) => void) | undefined;
+  /** An approval has arrived for what was reversed: it has to be reversed again. */
+  readonly onApprovedAfterReversal: () => void;
   /** A link that cannot be made, for want of its key or its dialect. */
   readonly onUnmade: (link: string, reason: unknown) => void;
 }
@@ -111,7 +113,7 @@ export class ConfiguredLinks {
   }
 
   async #make(row: AcquirerRow): Promise<AcquirerLink> {
-    const { others, onNews, onLineNews, onAlarm, onTrace } = this.parts;
+    const { others, onNews, onLineNews, onAlarm, onTrace, onApprovedAfterReversal } = this.parts;
     const { name, mode, version } = row;
     const line = await lineOf(row, this.parts.provider, {
       onNews: (news) => onNews(name, news),
@@ -128,6 +130,7 @@ export class ConfiguredLinks {
       acceptors: this.#acceptors,
       stans: this.#stans,
       reversals: new StoredReversals(others, name),
+      onApprovedAfterReversal,
       onAlarm: (alarm) => onAlarm(name, alarm),
     });
   }

@@ -167,8 +167,10 @@ export interface AcquirerLink {
    * Asks once; must not be retried inside. The gateway waits until its deadline. An answer that comes later still
    * decides, if no reversal has begun by then. A CVV is erased (`cvv.erase()`) as soon as it was sent; the gateway erases it
    * when it stops waiting. What is answered `declined` or `faulty` keeps no card: nothing is left to be reversed then.
+   * `maySend` is asked right before the first byte leaves, and what it forbids is `not_sent`: another process may have reversed
+   * the order meanwhile, or the gateway has stopped waiting.
    */
-  ask(order: Order, prepared: Prepared): Promise<Answer>;
+  ask(order: Order, prepared: Prepared, maySend: () => boolean): Promise<Answer>;
   /**
    * What became of the order? Where the acquirer cannot be asked that: `not_seen`. An order that is never reversed but
    * repeated until it is acknowledged is repeated here, and never `not_seen`, unless something else was acknowledged.

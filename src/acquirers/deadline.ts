@@ -1,6 +1,7 @@
 // How long a link is waited for, and what is made of one that fails or says what no contract allows: here, and nowhere else.
 import type { AcquirerLink, Answer, Finding, Order, Prepared, Reversal, StoredOrder } from './contract.js';
 
+const NOT_SENT: Answer = { kind: 'not_sent' };
 const ANSWERS: ReadonlySet<unknown> = new Set<Answer['kind']>([
   'approved',
   'declined',
@@ -18,12 +19,19 @@ const FINDINGS: ReadonlySet<unknown> = new Set<Finding['kind']>([
   'no_answer',
 ]);
 
-/** Asks once, and waits no longer than the deadline. What is answered after that is told to `onLate`. */
+export interface UnderDeadline<Asked> {
+  readonly deadlineMs: number;
+  /** Whether the order is still this process's to send. */
+  readonly maySend: (asked: Asked) => boolean;
+  /** Told what is answered after the deadline. */
+  readonly onLate: (asked: Asked, answer: Answer) => void;
+}
+
+/** Asks once, and waits no longer than the deadline. Nothing is sent after it. */
 export function askUnderDeadline<Asked extends { readonly order: Order; readonly prepared: Prepared }>(
   link: AcquirerLink,
   asked: Asked,
-  deadlineMs: number,
-  onLate: (asked: Asked, answer: Answer) => void,
+  { deadlineMs, maySend, onLate }: UnderDeadline<Asked>,
 ): Promise<Answer> {
   return new Promise((resolve) => {
     let late = false;
@@ -31,7 +39,8 @@ export function askUnderDeadline<Asked extends { readonly order: Order; readonly
       late = true;
       resolve({ kind: 'unknown', reason: 'timeout' } satisfies Answer);
     }, deadlineMs);
-    begin(() => link.ask(asked.order, asked.prepared)).then(
+    const inTime = () => !late && maySend(asked);
+    begin(() => (inTime() ? link.ask(asked.order, asked.prepared, inTime) : Promise.resolve(NOT_SENT))).then(
       (said: Answer | undefined) => {
         clearTimeout(timer);
         const answer: Answer =

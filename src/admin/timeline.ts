@@ -64,7 +64,12 @@ interface Placed {
   readonly step: LifeStep;
 }
 
-const RESOLVER = ['transaction.resolved', 'transaction.reversal_begun'];
+const RESOLVER = [
+  'transaction.resolved',
+  'transaction.reversal_begun',
+  'transaction.approved_after_reversal',
+  'transaction.reversed_again',
+];
 const NOT_SENT = 1;
 
 /** The oldest first. */

@@ -13,6 +13,7 @@ import { CardDestruction } from '../transactions/card-destruction.js';
 import type { Clock } from '../transactions/clock.js';
 import { DayFigures } from '../transactions/day-figures.js';
 import type { ProcessRegistry } from '../transactions/process-registry.js';
+import type { ProcessTimes } from '../transactions/process-times.js';
 import type { Resolver } from '../transactions/resolver.js';
 import type { SearchFence } from '../transactions/search-fence.js';
 import { Sweep } from '../transactions/sweep.js';
@@ -24,7 +25,6 @@ import { Loop } from './loop.js';
 import type { Settings } from './settings.js';
 import type { Vault } from './vault.js';
 
-const HEARTBEAT_EVERY_MS = 1_000;
 const CLEARING_EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 1_000;
 const CLOSE_DAYS_EVERY_MS = 1_000;
@@ -45,6 +45,7 @@ export interface BackgroundParts {
   readonly watch: DatabaseWatch;
   readonly databases: Databases;
   readonly clock: Clock;
+  readonly times: ProcessTimes;
   readonly registry: ProcessRegistry;
   readonly leases: AuditLeases;
   readonly searchFence: SearchFence;
@@ -138,7 +139,7 @@ export class Background {
     this.#tokens = new Loop(renewToken, RENEW_TOKEN_EVERY_MS, failed('token of the key provider'));
     this.#heartbeats = new Loop(
       () => this.#heartbeat(),
-      HEARTBEAT_EVERY_MS,
+      parts.times.heartbeatEveryMs,
       (error) => watch.heartbeatFailed(error),
     );
     watch.goBy(() => this.#heartbeats.wake());

@@ -108,11 +108,20 @@ export function startGateway({
     // What was sealed last is counted if the database is there.
     stack.opened(vault.keys, (keys) => keys.recordSeals().catch(() => {}));
     const chainKey = await openJournal(databases, vault);
-    const links = await openLinks({ settings, ledger, databases, vault, watch, log, furtherLinks }, stack);
-    const membership = await register({ databases, links, watch, backlog: BACKLOG }, stack);
+    let resolveNow = () => {};
+    const onApprovedAfterReversal = () => resolveNow();
+    const links = await openLinks(
+      { settings, ledger, databases, vault, watch, log, furtherLinks, onApprovedAfterReversal },
+      stack,
+    );
+    const membership = await register(
+      { processTimeoutMs: settings.processTimeoutMs, databases, links, watch, backlog: BACKLOG },
+      stack,
+    );
     const figures = new TransactionFigures(new Set(Object.keys(RESPONSE_MESSAGES)));
     const parts = { settings, log, watch, databases, ledger, links, vault, membership, figures, chainKey };
     const pipeline = assemblePipeline(parts);
+    resolveNow = () => pipeline.background.resolveNow();
     stack.opened(pipeline.finisher, (finisher) => finisher.close());
     // The calendar is read now, so that the first purchase need not wait for it.
     settlementDay(membership.clock.now());

@@ -25,6 +25,11 @@ export function linkLog(log: Logger): Told {
         log.error({ link, stan, terminal }, 'acquirer has seen this STAN before');
         return;
       }
+      if (alarm.kind === 'unexplained approvals') {
+        const { count } = alarm;
+        log.warn({ link, count }, 'acquirer sent approvals that nobody waits for');
+        return;
+      }
       const { reference, responseCode: response_code } = alarm;
       if (alarm.kind === 'reversal refused')
         log.error({ link, reference, response_code }, 'acquirer refuses a reversal; it is repeated');

@@ -25,6 +25,8 @@ export interface LinksParts {
   readonly log: Logger;
   /** Those of a test, beside the registry's or in their place. */
   readonly furtherLinks: readonly AcquirerLink[];
+  /** An approval has arrived for what was reversed. */
+  readonly onApprovedAfterReversal: () => void;
   /** Of those that operators have added, the only one that is wanted. */
   readonly only?: string;
 }
@@ -57,6 +59,7 @@ export async function openLinks(parts: LinksParts, stack: ClosingStack): Promise
     others: databases.others,
     provider: vault.provider,
     only,
+    onApprovedAfterReversal: parts.onApprovedAfterReversal,
     ...linkLog(log),
   });
   const [{ opened }] = await Promise.all([configured.follow(links), links.open()]);

@@ -4,12 +4,14 @@ import { type AcquirerReference, acquirerReferences } from '../transactions/acqu
 import { AuditLeases } from '../transactions/audit-leases.js';
 import { Clock } from '../transactions/clock.js';
 import { ProcessRegistry } from '../transactions/process-registry.js';
+import { type ProcessTimes, processTimes } from '../transactions/process-times.js';
 import { SearchFence } from '../transactions/search-fence.js';
 import type { ClosingStack } from './closing-stack.js';
 import type { DatabaseWatch } from './database-watch.js';
 import type { Databases } from './databases.js';
 
 export interface Membership {
+  readonly times: ProcessTimes;
   readonly registry: ProcessRegistry;
   readonly leases: AuditLeases;
   readonly referenceOf: AcquirerReference;
@@ -18,6 +20,7 @@ export interface Membership {
 }
 
 export interface MembershipParts {
+  readonly processTimeoutMs: number;
   readonly databases: Databases;
   readonly links: AcquirerLinks;
   readonly watch: DatabaseWatch;
@@ -28,7 +31,8 @@ export interface MembershipParts {
 /** Registers this process, with its first heartbeat. */
 export async function register(parts: MembershipParts, stack: ClosingStack): Promise<Membership> {
   const { databases, links, watch, backlog } = parts;
-  const registry = await ProcessRegistry.register(databases.vital, () => links.reports);
+  const times = processTimes(parts.processTimeoutMs);
+  const registry = await ProcessRegistry.register(databases.vital, times, () => links.reports);
   const leases = new AuditLeases(databases.vital, registry);
   stack.opened(registry, () =>
     registry.deregister(leases).catch((error) => watch.jobFailed('deregistration', error)),
@@ -37,5 +41,5 @@ export async function register(parts: MembershipParts, stack: ClosingStack): Pro
   const clock = new Clock();
   clock.advancedBy(advancedMs);
   const searchFence = new SearchFence({ database: databases.others, process: registry, forgotten, backlog });
-  return { registry, leases, referenceOf: acquirerReferences(registry), clock, searchFence };
+  return { times, registry, leases, referenceOf: acquirerReferences(registry), clock, searchFence };
 }

@@ -20,8 +20,6 @@ import { assemblePayments, type Payments } from './pipeline.js';
 import type { Settings } from './settings.js';
 import { openVault } from './vault.js';
 
-const HEARTBEAT_EVERY_MS = 1_000;
-
 export interface OperatorsPaymentsStart {
   readonly settings: Settings;
   /** Under the login that serves. */
@@ -75,11 +73,24 @@ async function open(
   stack.opened(vault.brokenSeals, (seals) => seals.written());
   await openJournal(databases, vault);
   const links = await openLinks(
-    { settings, ledger, databases, vault, watch, log, furtherLinks: [], only: acquirer },
+    {
+      settings,
+      ledger,
+      databases,
+      vault,
+      watch,
+      log,
+      furtherLinks: [],
+      only: acquirer,
+      onApprovedAfterReversal: () => {},
+    },
     stack,
   );
-  const membership = await register({ databases, links, watch, backlog: 0 }, stack);
-  const { registry, leases, searchFence, clock } = membership;
+  const membership = await register(
+    { processTimeoutMs: settings.processTimeoutMs, databases, links, watch, backlog: 0 },
+    stack,
+  );
+  const { times, registry, leases, searchFence, clock } = membership;
   const heartbeats = new Loop(
     async () => {
       const reply = await registry.heartbeat(leases, searchFence.epochs);
@@ -87,7 +98,7 @@ async function open(
       searchFence.advance(reply);
       clock.advancedBy(reply.advancedMs);
     },
-    HEARTBEAT_EVERY_MS,
+    times.heartbeatEveryMs,
     (error) => watch.heartbeatFailed(error),
     { pausesFirst: true },
   );

@@ -109,6 +109,7 @@ export function assemblePayments(parts: PaymentParts, onDoubt: () => void): Paym
   const creation = new Creation({
     clock,
     leases,
+    process: registry,
     tokens: vault.tokens,
     keys: vault.keys,
     claims,
@@ -175,7 +176,6 @@ function makeResolver(
     deadlineMs: settings.acquirerDeadlineMs,
     firstPauseMs: settings.resolverFirstPauseMs,
     longestPauseMs: settings.resolverLongestPauseMs,
-    presumedDeadMs: settings.processTimeoutMs,
     ...resolverLog(log, figures),
   });
 }

@@ -27,6 +27,8 @@ export type JournalAction =
   | 'transaction.ask_now'
   | 'transaction.resolved'
   | 'transaction.reversal_begun'
+  | 'transaction.approved_after_reversal'
+  | 'transaction.reversed_again'
   | 'transaction.rerouted'
   | 'transaction.exported'
   | 'settlement.exported'

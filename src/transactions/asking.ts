@@ -1,7 +1,7 @@
 // Asks the acquirer for what was claimed, once; over another link only where the one before has certainly sent nothing.
 import type { Breakers, Ending } from '../acquirers/breakers.js';
 import type { AcquirerLink, Answer, Order, Prepared } from '../acquirers/contract.js';
-import { askUnderDeadline, prepareUnderDeadline } from '../acquirers/deadline.js';
+import { askUnderDeadline, prepareUnderDeadline, type UnderDeadline } from '../acquirers/deadline.js';
 import type { AcquirerLinks } from '../acquirers/links.js';
 import type { Merchant } from '../merchants/callers.js';
 import { fault } from '../values/faults.js';
@@ -18,6 +18,8 @@ export interface Claimed {
   readonly merchant: Merchant;
   readonly order: Order;
   readonly prepared: Prepared;
+  /** Of this process, when it was claimed. */
+  readonly term: number;
   /** Where routes lead to more than one link. */
   readonly others?: OtherLinks;
 }
@@ -30,7 +32,7 @@ export interface AskingParts {
   readonly room: Room;
   readonly lateAnswers: LateAnswers;
   /** This process in the registry. */
-  readonly process: { readonly alive: boolean };
+  readonly process: { maySend(term: number): boolean };
   readonly figures: TransactionFigures;
   /** How long an acquirer is waited for. */
   readonly deadlineMs: number;
@@ -39,10 +41,14 @@ export interface AskingParts {
 const NOT_SENT: Answer = { kind: 'not_sent' };
 
 export class Asking {
-  readonly #onLate: (claimed: Claimed, answer: Answer) => void;
+  readonly #underDeadline: UnderDeadline<Claimed>;
 
   constructor(private readonly parts: AskingParts) {
-    this.#onLate = ({ intent }, answer) => void parts.lateAnswers.record(intent, answer);
+    this.#underDeadline = {
+      deadlineMs: parts.deadlineMs,
+      maySend: ({ term }) => parts.process.maySend(term),
+      onLate: ({ intent }, answer) => void parts.lateAnswers.record(intent, answer),
+    };
   }
 
   /** What cannot be prepared has left no trace. */
@@ -55,7 +61,7 @@ export class Asking {
   }
 
   async ask(claimed: Claimed): Promise<Answer> {
-    const { links, room, breakers, figures, deadlineMs } = this.parts;
+    const { links, room, breakers, figures } = this.parts;
     const { intent, merchant, prepared } = claimed;
     const { organisationId, acquirer } = intent;
     const link = linkToAsk(acquirer, merchant, links);
@@ -72,7 +78,7 @@ export class Asking {
     if (attempt === 'refused') return NOT_SENT;
     const fromMs = performance.now();
     const answer = await room.asking(organisationId, () =>
-      askUnderDeadline(link, claimed, deadlineMs, this.#onLate),
+      askUnderDeadline(link, claimed, this.#underDeadline),
     );
     figures.noteDuration(acquirer, performance.now() - fromMs);
     if (!link.simulated) breakers.end(acquirer, organisationId, endingOf(answer, intent), attempt);
@@ -90,11 +96,11 @@ export class Asking {
    */
   async reroute(claimed: Claimed, others: OtherLinks, place: LinkPlace): Promise<Claimed | undefined> {
     const { links, choice, rerouting, process } = this.parts;
-    const { intent, merchant, order } = claimed;
+    const { intent, merchant, order, term } = claimed;
     const { organisationId, audit, acquirer: before } = intent;
     const chosen = choice.next(others, merchant, organisationId);
     const link = chosen && links.known(chosen.acquirer);
-    if (chosen === undefined || link === undefined || !process.alive) return undefined;
+    if (chosen === undefined || link === undefined || !process.maySend(term)) return undefined;
     const { acquirer } = chosen;
     try {
       place.take(acquirer);
@@ -105,6 +111,7 @@ export class Asking {
         merchant,
         order,
         prepared,
+        term,
         ...(chosen.others && { others: chosen.others }),
       };
     } catch {

@@ -8,16 +8,16 @@ export const HAS_CARD = `payment_details_sealed IS NOT NULL AND (card_mask IS NO
 
 /** What the life of a card depends on. */
 export const FOR_LIFE = `organisation_id, merchant_id, audit, token_id, transaction_type, status, created_at, amount_cents,
-        refunded_cents, completed_by, voided_by, completable_until, voidable_until, bank_account`;
+        refunded_cents, completed_by, voided_by, completable_until, voidable_until, bank_account, reversing, decided_at`;
 
 /** What the rules ask of a target. */
 const TARGET = `transaction_type, status, created_at, amount_cents, refunded_cents, completed_by, voided_by, completable_until,
-          voidable_until, bank_account`;
+          voidable_until, bank_account, reversing, decided_at`;
 
 /** The card itself, its completion, and the refunds of either. A void is seen by what it voids. */
 const WITH_OPERATIONS = `
         SELECT card.transaction_type, card.status, card.created_at, card.amount_cents, card.refunded_cents, card.completed_by,
-          card.voided_by, card.completable_until, card.voidable_until, card.bank_account
+          card.voided_by, card.completable_until, card.voidable_until, card.bank_account, card.reversing, card.decided_at
         UNION ALL
         SELECT ${TARGET} FROM transaction completion
         WHERE completion.organisation_id = card.organisation_id AND completion.audit = card.completed_by
@@ -33,7 +33,7 @@ const WITH_OPERATIONS = `
 /** The same where transactions are on other servers: by functions, each of which asks one of them. */
 const WITH_OPERATIONS_ELSEWHERE = `
         SELECT card.transaction_type, card.status, card.created_at, card.amount_cents, card.refunded_cents, card.completed_by,
-          card.voided_by, card.completable_until, card.voidable_until, card.bank_account
+          card.voided_by, card.completable_until, card.voidable_until, card.bank_account, card.reversing, card.decided_at
         UNION ALL
         SELECT ${TARGET} FROM transactions_at(ARRAY[card.organisation_id], ARRAY[card.completed_by])
         UNION ALL
@@ -61,6 +61,7 @@ const UNTIL_WHEN = `
           AS undecided,
         max(target.completable_until) FILTER (WHERE ${COMPLETABLE.sql}) AS completable_until,
         max(target.voidable_until) FILTER (WHERE ${VOIDABLE.sql}) AS voidable_until,
+        max(target.decided_at + interval '24 hours') FILTER (WHERE target.status = 'error' AND target.reversing) AS reversed_until,
         max(target.created_at + merchant.card_days * interval '24 hours')
           FILTER (WHERE ${REFUNDABLE.sql} AND ${MOST_REFUNDABLE.sql} > 0 AND NOT ${CUSTOMER_DELETED}) AS refundable_until
       FROM (SELECT '-infinity'::timestamptz AS created_at, '-infinity'::timestamptz AS refundable_from) asked,
@@ -78,4 +79,4 @@ export const LIFE_ELSEWHERE = `${UNTIL_WHEN}${WITH_OPERATIONS_ELSEWHERE}) target
 
 /** Of `life`. */
 export const ENDS_AT = `CASE WHEN life.undecided THEN 'infinity'::timestamptz ELSE
-        coalesce(greatest(life.completable_until, life.voidable_until, life.refundable_until), '-infinity') END`;
+        coalesce(greatest(life.completable_until, life.voidable_until, life.refundable_until, life.reversed_until), '-infinity') END`;

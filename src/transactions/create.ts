@@ -31,6 +31,8 @@ const DAY_MS = 86_400_000;
 export interface CreationParts {
   readonly clock: Clock;
   readonly leases: AuditLeases;
+  /** This process in the registry. */
+  readonly process: { readonly term: number };
   readonly tokens: Tokens;
   readonly keys: DataKeys;
   readonly claims: Claims;
@@ -129,14 +131,16 @@ export class Creation {
   }
 
   async #claim(priced: Opened): Promise<Claimed> {
-    const { leases, finisher } = this.#parts;
+    const { leases, finisher, process } = this.#parts;
     const { organisationId } = priced.caller;
+    // Before anything is claimed: should the others presume this process dead from now on, nothing of it is sent.
+    const { term } = process;
     const audit = await leases.take(organisationId);
     let held = false;
     try {
       const claimed = await (isTargeted(priced)
-        ? this.#claimTargeted(audit, priced)
-        : this.#claimDirect(audit, priced));
+        ? this.#claimTargeted(audit, term, priced)
+        : this.#claimDirect(audit, term, priced));
       held = true;
       return claimed;
     } catch (error) {
@@ -151,7 +155,7 @@ export class Creation {
     }
   }
 
-  async #claimDirect(audit: Audit, priced: OpenedDirect): Promise<Claimed> {
+  async #claimDirect(audit: Audit, term: number, priced: OpenedDirect): Promise<Claimed> {
     const { keys, claims, links, asking, orders } = this.#parts;
     const { caller, merchant, correlationId, reference, currency, kvps, amountCents, method } = priced;
     const { organisationId } = caller;
@@ -191,11 +195,11 @@ export class Creation {
     const holder = await claims.direct(prepared === undefined ? claim : { prepared, ...claim });
     if (holder === undefined) throw fault('not_processed');
     if (holder !== audit) throw correlationIdTaken(holder);
-    if (priced.others === undefined) return { intent: claim, merchant, order, prepared };
-    return { intent: claim, merchant, order, prepared, others: priced.others };
+    if (priced.others === undefined) return { intent: claim, merchant, order, prepared, term };
+    return { intent: claim, merchant, order, prepared, term, others: priced.others };
   }
 
-  async #claimTargeted(audit: Audit, priced: OpenedTargeted): Promise<Claimed> {
+  async #claimTargeted(audit: Audit, term: number, priced: OpenedTargeted): Promise<Claimed> {
     const { claims, keys, orders } = this.#parts;
     const { caller, merchant, correlationId, reference, kvps, targetAudit, operation } = priced;
     const prepared = await this.#prepareTargeted(audit, priced);
@@ -222,7 +226,7 @@ export class Creation {
       const intent = await claims.targeted({ attestation, ...asked });
       if (intent !== undefined) {
         const order = orders.onTarget(operation, intent, targetAudit);
-        return { intent, merchant, order, prepared };
+        return { intent, merchant, order, prepared, term };
       }
       const refusal = await this.#refusal(priced);
       if (refusal !== undefined) throw refusal;

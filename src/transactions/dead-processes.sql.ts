@@ -1,12 +1,15 @@
 import type { Statement } from '../postgres/database.js';
 import { IN_DOUBT, IN_DOUBT_OF_ONE } from './status.sql.js';
 
+/** By the timeout that each has registered itself with: it goes by the same one. */
+const SILENT = `p.seen_at < now() - p.timeout_ms * interval '1 millisecond'`;
+
 /** Presumably dead ones; never the one that asks. Those unseen for an hour will not claim under their leases again. */
 export const DEAD_PROCESSES: Statement = {
   name: 'dead-processes',
   text: `
     SELECT id, seen_at::text AS "seenAt", seen_at < now() - interval '1 hour' AS "forGood" FROM process p
-    WHERE p.seen_at < now() - $1 * interval '1 millisecond' AND p.id <> $2`,
+    WHERE ${SILENT} AND p.id <> $1`,
 };
 
 export const LEASES_OF_PROCESS: Statement = {
@@ -16,12 +19,12 @@ export const LEASES_OF_PROCESS: Statement = {
     WHERE process_id = $1`,
 };
 
-const PRESUMED_DEAD = `SELECT id FROM process p WHERE p.id = $2 AND p.seen_at < now() - $1 * interval '1 millisecond'`;
+const PRESUMED_DEAD = `SELECT id FROM process p WHERE p.id = $1 AND ${SILENT}`;
 
 /** Behind it the question whether the process is dead, and `UNLOCKED`. */
 const LEFT = `doubt AS (
       SELECT organisation_id, audit FROM transaction
-      WHERE organisation_id = $3 AND audit BETWEEN $4 AND $5 AND status = 'unknown' AND resolve_at IS NULL
+      WHERE organisation_id = $2 AND audit BETWEEN $3 AND $4 AND status = 'unknown' AND resolve_at IS NULL
         AND EXISTS`;
 
 const UNLOCKED = `

@@ -37,8 +37,6 @@ export class DeadProcesses {
   constructor(
     private readonly database: Database,
     private readonly self: { readonly id: number },
-    /** A process without a heartbeat for this long is presumed dead. */
-    private readonly presumedDeadMs: number,
   ) {}
 
   /**
@@ -46,10 +44,7 @@ export class DeadProcesses {
    * have sent a heartbeat yet, and still knows best what it has sent and what not.
    */
   async handOver(): Promise<number> {
-    const { rows: dead } = await this.database.query<DeadProcess>(DEAD_PROCESSES, [
-      this.presumedDeadMs,
-      this.self.id,
-    ]);
+    const { rows: dead } = await this.database.query<DeadProcess>(DEAD_PROCESSES, [this.self.id]);
     const looks = new Map<number, Look>();
     let total = 0;
     for (const process of dead) {
@@ -73,7 +68,7 @@ export class DeadProcesses {
     const { rows: leases } = await this.database.query<Lease>(LEASES_OF_PROCESS, [id]);
     let total = 0;
     for (const { organisationId, first, last } of leases) {
-      const values = [this.presumedDeadMs, id, organisationId, first, last];
+      const values = [id, organisationId, first, last];
       total += (await this.database.query(HAND_OVER_IN_DOUBT, values)).count;
     }
     return total;

@@ -1,11 +1,12 @@
 import { columns, integer } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
 import type { OrganisationId } from '../values/ids.js';
+import { FENCES_WAIT_MS } from './process-times.js';
 
 export const REGISTER_PROCESS: Statement = {
   name: '',
   text: `
-    INSERT INTO process (machine, pid, knows_seals, seal_form) VALUES ($1, $2, true, 2)
+    INSERT INTO process (machine, pid, timeout_ms, knows_seals, seal_form) VALUES ($1, $2, $3, true, 2)
     RETURNING id, (SELECT installation FROM gateway) AS installation`,
 };
 
@@ -33,7 +34,7 @@ export const HEARTBEAT: Statement = {
       gateway.forgotten_absence AS forgotten, database_lineage() AS lineage,
       gateway.lineage <> database_lineage() AS "goneBack",
       (SELECT min(other.answered_absence) FROM process other
-        WHERE other.seen_at > now() - interval '30 seconds') AS "answeredByAll"`,
+        WHERE other.seen_at > now() - ${FENCES_WAIT_MS} * interval '1 millisecond') AS "answeredByAll"`,
 };
 
 /**

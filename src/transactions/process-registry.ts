@@ -11,6 +11,7 @@ import {
   MOVE_AHEAD,
   REGISTER_PROCESS,
 } from './process-registry.sql.js';
+import type { ProcessTimes } from './process-times.js';
 import type { OwnEpochs, SharedEpochs } from './search-fence.js';
 
 /** What a heartbeat brings back. */
@@ -33,8 +34,6 @@ interface Registered {
 
 /** More than can have been handed out and lost in a failover. */
 const AHEAD = 100_000;
-/** Without a heartbeat for this long the others may presume this process dead: it claims nothing more. */
-const HEARTBEAT_WITHIN_MS = 15_000;
 
 export class ProcessRegistry {
   #id = 0;
@@ -42,18 +41,23 @@ export class ProcessRegistry {
   /** The lineage of the database in which it is certain that the leases are there. */
   #renewedIn: string | undefined;
   #heartbeatAtMs = 0;
+  /** The same by the clock of the wall: the other one stands still while a machine sleeps. */
+  #heartbeatOnMs = 0;
+  #term = 0;
 
   private constructor(
     private readonly database: Database,
+    private readonly times: ProcessTimes,
     private readonly links: () => readonly LinkReport[],
   ) {}
 
   /** Makes an entry for this process. Its heartbeats say how its links are. */
   static async register(
     database: Database,
+    times: ProcessTimes,
     links: () => readonly LinkReport[] = () => [],
   ): Promise<ProcessRegistry> {
-    const registry = new ProcessRegistry(database, links);
+    const registry = new ProcessRegistry(database, times, links);
     await registry.#register();
     return registry;
   }
@@ -69,7 +73,17 @@ export class ProcessRegistry {
 
   /** Whether the last heartbeat is so recent that nobody presumes this process dead. */
   get alive(): boolean {
-    return performance.now() - this.#heartbeatAtMs < HEARTBEAT_WITHIN_MS;
+    return this.#heartbeatAgeMs < this.times.staleAfterMs;
+  }
+
+  /** Counts up whenever the others may have presumed this process dead: what it claimed before is theirs to look after. */
+  get term(): number {
+    return this.#term;
+  }
+
+  /** Whether what was claimed in this term may still be sent: nobody else can have taken it over. */
+  maySend(term: number): boolean {
+    return term === this.#term && this.alive;
   }
 
   /** When the last heartbeat that was committed began. */
@@ -82,7 +96,7 @@ export class ProcessRegistry {
     leases: AuditLeases,
     epochs: OwnEpochs = { answered: 0, current: 0 },
   ): Promise<HeartbeatReply> {
-    const beganMs = performance.now();
+    const [beganMs, beganOnMs] = [performance.now(), Date.now()];
     // Taken out, not looked at: further blocks are finished while the heartbeat is under way.
     const finished = leases.takeFinished();
     const links = JSON.stringify(this.links());
@@ -101,7 +115,10 @@ export class ProcessRegistry {
     if (row.goneBack) await this.database.query(MOVE_AHEAD, [AHEAD]);
     if (row.goneBack || row.lineage !== this.#renewedIn) await leases.renew();
     this.#renewedIn = row.lineage;
+    // The others saw the heartbeat before until this one was committed.
+    if (!this.alive) this.#term += 1;
     this.#heartbeatAtMs = beganMs;
+    this.#heartbeatOnMs = beganOnMs;
     return row;
   }
 
@@ -111,13 +128,20 @@ export class ProcessRegistry {
     if (!leases.inDoubt) await this.database.query(DEREGISTER_PROCESS, [this.#id]);
   }
 
+  get #heartbeatAgeMs(): number {
+    return Math.max(performance.now() - this.#heartbeatAtMs, Date.now() - this.#heartbeatOnMs);
+  }
+
   async #register(): Promise<void> {
-    const beganMs = performance.now();
-    const { rows } = await this.database.query<Registered>(REGISTER_PROCESS, [hostname(), process.pid]);
+    const [beganMs, beganOnMs] = [performance.now(), Date.now()];
+    const values = [hostname(), process.pid, this.times.presumedDeadAfterMs];
+    const { rows } = await this.database.query<Registered>(REGISTER_PROCESS, values);
     const { id, installation } = rows[0] as Registered;
     this.#id = id;
     this.#installation = installation;
     this.#renewedIn = undefined;
+    this.#term += 1;
     this.#heartbeatAtMs = beganMs;
+    this.#heartbeatOnMs = beganOnMs;
   }
 }

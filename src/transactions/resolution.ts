@@ -12,7 +12,13 @@ export interface Resolved {
   /** The link to its acquirer. */
   readonly acquirer: string;
   /** `reversal begun` is on the way to a decision: from then on a late approval no longer wins. */
-  readonly found: TransactionStatus | 'reversed' | 'reversal begun';
+  readonly found:
+    | TransactionStatus
+    | 'reversed'
+    | 'reversal begun'
+    /** By its acquirer, of what was decided as reversed: it is reversed again. */
+    | 'approved after reversal'
+    | 'reversed again';
   readonly by: FoundBy;
   readonly attempt: number;
   /** From its creation on, by the gateway's clock. */

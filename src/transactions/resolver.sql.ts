@@ -19,6 +19,12 @@ const TAKEN = `t.organisation_id AS "organisationId", t.audit, t.merchant_id AS 
       round(extract(epoch FROM t.created_at) * 1000)::bigint AS "createdMs",
       round(extract(epoch FROM t.completable_until) * 1000)::bigint AS "completableUntilMs"`;
 
+/** What has to be reversed again ($1, $2), whatever became of it. */
+export const REVERSED_BEFORE: Statement = {
+  name: 'reversed-before',
+  text: `SELECT ${TAKEN} FROM transaction t WHERE t.organisation_id = $1 AND t.audit = $2`,
+};
+
 /**
  * Takes what is due, for as long as the given lease. Each taking is a new attempt, and only the newest attempt may
  * decide: a resolver that was slow, or believed dead, changes nothing any more.

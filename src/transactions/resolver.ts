@@ -15,6 +15,7 @@ import { NOT_SENT, REVERSED, readableOutcome } from './outcome.js';
 import type { Records } from './record.js';
 import { type FoundBy, inWords, type Resolved, resolved } from './resolution.js';
 import { BEGIN_REVERSAL, POSTPONE } from './resolver.sql.js';
+import { ReversalsAgain } from './reversals-again.js';
 import type { Intent, Outcome } from './transaction.js';
 
 export interface ResolverParts {
@@ -28,8 +29,6 @@ export interface ResolverParts {
   readonly deadlineMs: number;
   readonly firstPauseMs: number;
   readonly longestPauseMs: number;
-  /** A process without a heartbeat for this long is presumed dead. */
-  readonly presumedDeadMs: number;
   /** Called with each decision, once it is stored. */
   readonly onResolved: (resolved: Resolved) => void;
   /** Called after a look at what is due, with how many got no answer from each link. */
@@ -66,16 +65,19 @@ const BATCH = 50;
 export class Resolver {
   readonly #deadProcesses: DeadProcesses;
   readonly #due: Due<DueRow>;
+  readonly #again: ReversalsAgain;
 
   constructor(private readonly parts: ResolverParts) {
     this.#due = new Due(parts.database);
-    this.#deadProcesses = new DeadProcesses(parts.database, parts.process, parts.presumedDeadMs);
+    this.#again = new ReversalsAgain(parts);
+    this.#deadProcesses = new DeadProcesses(parts.database, parts.process);
   }
 
   /** Looks after everything due, then after what dead processes left. Returns how many were looked at. */
   async run(): Promise<number> {
     // What is due comes first: nothing that goes wrong with what the dead left can keep it waiting.
     const due = await this.#resolveDue();
+    await this.#again.run();
     const handedOver = await this.#deadProcesses.handOver();
     return handedOver > 0 ? due + (await this.#resolveDue()) : due;
   }

@@ -29,10 +29,13 @@ const NOW = `(SELECT now() + advanced_ms * interval '1 millisecond' FROM gateway
 /** What a new status brings along. */
 const DECIDED_NOW = `version = t.version + 1, decided_at = ${NOW}`;
 
+/** What was reversed by messages may have to be reversed again, and a reversal names the card: it lives a day longer (`LIFE`). */
+const CARD_IS_NEEDED = `answer.status NOT IN ('declined', 'error') OR (answer.status = 'error' AND t.reversing AND t.prepared IS NOT NULL)`;
+
 /** The card of what was declined, or has failed, is destroyed. */
 const CARD_OF_DECIDED = `
-        payment_details_sealed = CASE WHEN answer.status NOT IN ('declined', 'error') THEN t.payment_details_sealed END,
-        payment_details_key_version = CASE WHEN answer.status NOT IN ('declined', 'error') THEN t.payment_details_key_version END`;
+        payment_details_sealed = CASE WHEN ${CARD_IS_NEEDED} THEN t.payment_details_sealed END,
+        payment_details_key_version = CASE WHEN ${CARD_IS_NEEDED} THEN t.payment_details_key_version END`;
 
 /** The card of what was voided is destroyed. */
 const CARD_OF_VOIDED = `
@@ -222,8 +225,8 @@ const DOUBT_AND_EVENTS = ` t.organisation_id = doubt.organisation_id AND t.audit
 
 export const IN_DOUBT = `${DOUBTED}${DOUBT_AND_EVENTS}`;
 
-/** The same for what is all of one organisation ($3). */
-export const IN_DOUBT_OF_ONE = `${DOUBTED} t.organisation_id = $3 AND${DOUBT_AND_EVENTS}`;
+/** The same for what is all of one organisation ($2). */
+export const IN_DOUBT_OF_ONE = `${DOUBTED} t.organisation_id = $2 AND${DOUBT_AND_EVENTS}`;
 
 /** Reads `lodged`: direct debits, and the day of the file for the bank that they are in from now on. */
 export const SETTLE_LODGED = `

@@ -43,7 +43,8 @@ function follower(provider = keysOf(1)) {
     provider,
     onNews: () => {},
     onAlarm: () => {},
-    onUnmade: (link, reason) => told.push(`${link}: ${(reason as Error).message}`),
+    onApprovedAfterReversal: () => {},
+      onUnmade: (link, reason) => told.push(`${link}: ${(reason as Error).message}`),
   });
   const follow = async () => (await configured.follow(links)).opened;
   return { links, told, follow };

@@ -4,6 +4,7 @@ import { Database } from '../../src/postgres/database.js';
 import { AuditLeases } from '../../src/transactions/audit-leases.js';
 import { DeadProcesses } from '../../src/transactions/dead-processes.js';
 import { ProcessRegistry } from '../../src/transactions/process-registry.js';
+import { processTimes } from '../../src/transactions/process-times.js';
 import type { Audit, OrganisationId } from '../../src/values/ids.js';
 import { addCast, type TestDatabase, testDatabase, testGateway } from '../../testkit/gateway.js';
 import { answered, ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
@@ -72,7 +73,7 @@ describe('a process', () => {
 
   /** As a gateway has it when it starts, before its first heartbeat. */
   async function started() {
-    const registry = await ProcessRegistry.register(database);
+    const registry = await ProcessRegistry.register(database, processTimes(5_000));
     const leases = new AuditLeases(database, registry);
     return {
       registry,
@@ -159,7 +160,7 @@ describe('a process', () => {
     );
     await query(`UPDATE process SET seen_at = now() - interval '2 hours'`);
     const living = await started();
-    const others = new DeadProcesses(database, living.registry, 5_000);
+    const others = new DeadProcesses(database, living.registry);
     expect(await others.handOver()).toBe(1);
     expect(await query('SELECT FROM transaction WHERE resolve_at IS NOT NULL')).toHaveLength(1);
     expect(await query('SELECT id FROM process')).toEqual([{ id: living.registry.id }]);
@@ -170,7 +171,7 @@ describe('a process', () => {
     const process = await started();
     await taken(process, 1);
     await query(`UPDATE process SET seen_at = now() - interval '2 hours'`);
-    await new DeadProcesses(database, process.registry, 5_000).handOver();
+    await new DeadProcesses(database, process.registry).handOver();
     expect(await query('SELECT id FROM process')).toEqual([{ id: process.registry.id }]);
   });
 
@@ -256,13 +257,13 @@ describe('a process', () => {
     await taken(process, 1);
   });
 
-  test('without a heartbeat for fifteen seconds → takes no audit until the next one', async () => {
+  test('without a heartbeat for longer than four fifths of its timeout → takes no audit until the next one', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const process = await started();
-    vi.advanceTimersByTime(14_000);
+    vi.advanceTimersByTime(3_900);
     await taken(process, 1);
-    vi.advanceTimersByTime(1_000);
+    vi.advanceTimersByTime(100);
     await expect(process.take()).rejects.toThrow('not_processed');
     await process.heartbeat();
     await taken(process, 1);

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Database } from '../../src/postgres/database.js';
 import { AuditLeases } from '../../src/transactions/audit-leases.js';
 import { ProcessRegistry } from '../../src/transactions/process-registry.js';
+import { processTimes } from '../../src/transactions/process-times.js';
 import { Sweep } from '../../src/transactions/sweep.js';
 import type { OrganisationId } from '../../src/values/ids.js';
 import { addCast, type TestDatabase, testDatabase, testGateway } from '../../testkit/gateway.js';
@@ -78,7 +79,7 @@ describe('a sweep', () => {
   });
 
   test('→ leaves what is under a lease to the process that has it', async () => {
-    const leases = new AuditLeases(database, await ProcessRegistry.register(database));
+    const leases = new AuditLeases(database, await ProcessRegistry.register(database, processTimes(5_000)));
     const audit = await leases.take(1 as OrganisationId);
     await add(1, audit, '1 hour');
     await add(1, audit - 1, '1 hour');

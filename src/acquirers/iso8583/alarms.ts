@@ -4,6 +4,8 @@ import type { Numbers } from './numbers.js';
 import type { Response } from './outstanding.js';
 
 export type Alarm =
+  /** So many since the last time. */
+  | { readonly kind: 'unexplained approvals'; readonly count: number }
   | { readonly kind: 'duplicate STAN'; readonly stan: number; readonly terminal: string }
   /** Both are repeated until the host decides. */
   | {
@@ -17,6 +19,10 @@ export class Alarms {
 
   duplicate({ stan, terminal }: Numbers): void {
     this.onAlarm({ kind: 'duplicate STAN', stan, terminal });
+  }
+
+  unexplained(count: number): void {
+    this.onAlarm({ kind: 'unexplained approvals', count });
   }
 
   about(

@@ -71,6 +71,7 @@ export const AS2805: Dialect = {
     faults: ['96'],
     duplicates: ['94'],
     reversed: ['00', '21', '25', '76', '94'],
+    unseen: ['25'],
     again: ['30', '68', '91', '96'],
     messages: RESPONSE_MESSAGES,
   },

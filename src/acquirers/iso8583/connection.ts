@@ -31,6 +31,8 @@ export interface ConnectionParts {
   readonly macs: Macs | undefined;
   /** Answers to what was sent here. It reads what it wants at once. */
   readonly onAnswer: (received: Received) => void;
+  /** Told of what must not be sent any more: not one byte of it has left. */
+  readonly onWithheld: (waiting: Waiting) => void;
   /** Told of each message, for a trace: never what stands in it. */
   readonly onTrace?: ((line: TraceLine) => void) | undefined;
 }
@@ -74,7 +76,7 @@ export class Connection {
 
   constructor(private readonly parts: ConnectionParts) {
     const { codec, dialect, macs } = parts;
-    this.#outbox = new Outbox(dialect, codec, macs?.sending, () => this.#socket);
+    this.#outbox = new Outbox(dialect, codec, macs?.sending, () => this.#socket, parts.onWithheld);
     this.closed = new Promise((resolve) => {
       this.#tellClosed = resolve;
     });

@@ -55,6 +55,8 @@ export interface Dialect {
     readonly duplicates: readonly string[];
     /** To a reversal: it is reversed, or was never there. */
     readonly reversed: readonly string[];
+    /** Among them: the host has never seen what was to be reversed. It may still read it, and need not remember the reversal. */
+    readonly unseen: readonly string[];
     /** To a reversal, a void or a completion: to be repeated later. */
     readonly again: readonly string[];
     readonly messages: Readonly<Record<string, string>>;

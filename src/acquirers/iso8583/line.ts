@@ -11,6 +11,7 @@ import {
   Outstanding,
   type Response,
   type Trace,
+  type UnexpectedAnswer,
   type Waiting,
 } from './outstanding.js';
 import type { Host } from './socket.js';
@@ -50,10 +51,21 @@ export interface LineStatus {
   readonly outstanding: number;
 }
 
+export interface ExchangeOptions {
+  /** Erased as soon as it may have left. */
+  readonly cvv?: Cvv | undefined;
+  /** Asked right before the first byte leaves. */
+  readonly maySend?: (() => boolean) | undefined;
+  /** An earlier message: this one goes over the same connection, while that is open. */
+  readonly after?: Trace | undefined;
+}
+
 const LOOK_EVERY_MS = 50;
 const CLOSE_LOOK_EVERY_MS = 5;
 
 export class Line {
+  /** Told of each answer that nobody waits for. */
+  onUnexpected: (answer: UnexpectedAnswer) => void = () => {};
   readonly #codec: Codec;
   readonly #outstanding = new Outstanding();
   readonly #message = new Message();
@@ -122,12 +134,14 @@ export class Line {
     });
   }
 
-  /**
-   * Sends once, over a connection that is signed on, and waits for the answer. `fill` says what is sent. A CVV in it is erased as soon
-   * as it may have left.
-   */
-  exchange(trace: Trace, answerType: string, fill: (message: Message) => void, cvv?: Cvv): Promise<Exchange> {
-    const connection = this.#signedOn();
+  /** Sends once, over a connection that is signed on, and waits for the answer. `fill` says what is sent. */
+  exchange(
+    trace: Trace,
+    answerType: string,
+    fill: (message: Message) => void,
+    { cvv, maySend, after }: ExchangeOptions = {},
+  ): Promise<Exchange> {
+    const connection = this.#connectionAfter(after) ?? this.#signedOn();
     if (connection === undefined) return Promise.resolve(NOT_SENT);
     const message = this.#message.clear();
     return new Promise((resolve) => {
@@ -135,12 +149,13 @@ export class Line {
       const waiting = this.#outstanding.add(trace, answerType, connection, deadlineMs);
       waiting.settle = resolve;
       waiting.cvv = cvv;
+      waiting.maySend = maySend;
       try {
         fill(message);
         connection.send(message, waiting);
       } catch {
         // It fits no message, so that not one byte of it has left.
-        this.#outstanding.unwritable(waiting);
+        this.#outstanding.notSent(waiting);
       } finally {
         message.clear();
       }
@@ -152,9 +167,16 @@ export class Line {
     return this.#outstanding.takeLate(trace);
   }
 
-  /** Whatever still comes for it is ignored, and nothing of it leaves any more. */
-  forget(trace: Trace): void {
-    this.#outstanding.forget(trace, takeBack);
+  /** Whatever still comes for it decides nothing, and nothing of it leaves any more. */
+  giveUp(trace: Trace): void {
+    this.#outstanding.giveUp(trace, takeBack);
+  }
+
+  /** A host reads one connection in order: behind a message that is stuck there, nothing overtakes it. */
+  #connectionAfter(trace: Trace | undefined): Connection | undefined {
+    if (trace === undefined || this.#opened === undefined) return undefined;
+    const connection = this.#outstanding.connectionOf(trace) as Connection | undefined;
+    return connection?.signedOn ? connection : undefined;
   }
 
   /** In turns, batch by batch: what is sent at the same time goes together. */
@@ -182,8 +204,12 @@ export class Line {
 
   #parts(): ConnectionParts {
     const { dialect, host, timings, institution, macs, onTrace } = this.parts;
-    const onAnswer: ConnectionParts['onAnswer'] = (received) => void this.#outstanding.answered(received);
-    return { dialect, codec: this.#codec, host, timings, institution, macs, onAnswer, onTrace };
+    const onAnswer: ConnectionParts['onAnswer'] = (received) => {
+      const unexpected = this.#outstanding.answered(received);
+      if (unexpected !== undefined) this.onUnexpected(unexpected);
+    };
+    const onWithheld = (waiting: Waiting) => this.#outstanding.notSent(waiting);
+    return { dialect, codec: this.#codec, host, timings, institution, macs, onAnswer, onWithheld, onTrace };
   }
 
   /** Mends the connection of this place whenever it is lost. */

@@ -21,12 +21,13 @@ import {
   paidWith,
 } from './composition.js';
 import type { Dialect } from './dialect.js';
-import type { Line } from './line.js';
+import { LateApprovals } from './late-approvals.js';
+import type { ExchangeOptions, Line } from './line.js';
 import type { Message } from './message.js';
-import { isStale, type Numbers, originalData, typeOf, typesOf } from './numbers.js';
+import { type Numbers, originalData, typeOf, typesOf } from './numbers.js';
 import type { Exchange, Response } from './outstanding.js';
 import { Preparation, type PreparationParts } from './preparation.js';
-import type { Begun, Reversals } from './reversals.js';
+import type { Begun, Found, Reversals } from './reversals.js';
 import { Verdicts } from './verdicts.js';
 
 export interface Iso8583Parts extends PreparationParts {
@@ -37,6 +38,8 @@ export interface Iso8583Parts extends PreparationParts {
   readonly dialect: Dialect;
   readonly line: Line;
   readonly reversals: Reversals;
+  /** Told when an approval has arrived for what was reversed: it has to be reversed again, by whoever looks after that. */
+  readonly onApprovedAfterReversal?: (() => void) | undefined;
   readonly onAlarm: (alarm: Alarm) => void;
 }
 
@@ -67,6 +70,16 @@ export class Iso8583Link implements AcquirerLink {
     this.#verdicts = new Verdicts(parts.dialect);
     this.#preparation = new Preparation(parts);
     this.#alarms = new Alarms(parts.onAlarm);
+    const late = new LateApprovals({
+      reversals: parts.reversals,
+      onReversed: () => parts.onApprovedAfterReversal?.(),
+      onUnexplained: (count) => this.#alarms.unexplained(count),
+    });
+    const { financial, preauthorisation, completion } = parts.dialect.types;
+    const answersToPayments = new Set([financial.answer, preauthorisation.answer, completion.answer]);
+    parts.line.onUnexpected = (answer) => {
+      if (answersToPayments.has(answer.type) && this.#verdicts.isApproval(answer.response)) late.note(answer);
+    };
   }
 
   get status(): LinkStatus {
@@ -87,33 +100,33 @@ export class Iso8583Link implements AcquirerLink {
     return this.#preparation.prepare(order);
   }
 
-  ask(order: Order, prepared: Prepared): Promise<Answer> {
+  ask(order: Order, prepared: Prepared, maySend: () => boolean): Promise<Answer> {
     const numbers = prepared as Numbers;
-    if (isStale(numbers)) return Promise.resolve(NOT_SENT);
     switch (order.operation) {
       case 'completion':
       case 'void':
-        return this.#askAdvice(order, numbers);
+        return this.#askAdvice(order, numbers, maySend);
       case 'refund':
-        return this.#askRefund(order, numbers);
+        return this.#askRefund(order, numbers, maySend);
       default:
-        return this.#pay(order, numbers);
+        return this.#pay(order, numbers, maySend);
     }
   }
 
-  async #pay(order: Direct, numbers: Numbers): Promise<Answer> {
-    const exchange = await this.#sendPayment(order, paidWith(order), numbers);
+  async #pay(order: Direct, numbers: Numbers, maySend: () => boolean): Promise<Answer> {
+    const exchange = await this.#sendPayment(order, paidWith(order), numbers, { maySend });
     return this.#answerOf(exchange, order, numbers);
   }
 
   async #askRefund(
     order: Extract<Order, { readonly operation: 'refund' }>,
     numbers: Numbers,
+    maySend: () => boolean,
   ): Promise<Answer> {
     const opened = await this.#openTarget(order);
-    // To open it may have taken long.
-    if (opened === undefined || isStale(numbers)) return NOT_SENT;
-    const exchange = await this.#sendPayment(order, opened.card, numbers, opened.original);
+    if (opened === undefined) return NOT_SENT;
+    const { original } = opened;
+    const exchange = await this.#sendPayment(order, opened.card, numbers, { maySend, original });
     return this.#answerOf(exchange, order, numbers);
   }
 
@@ -121,15 +134,14 @@ export class Iso8583Link implements AcquirerLink {
     order: Direct | OnTarget,
     card: CardDetails,
     numbers: Numbers,
-    original?: Original,
-    repeated = false,
+    { original, repeated = false, maySend }: Sending,
   ): Promise<Exchange> {
     const { line, dialect } = this.#parts;
     const types = typesOf(order.operation, dialect);
     const type = repeated ? dialect.types.completion.repeat : types.sent;
     const compose = (message: Message) =>
       composePayment(message, dialect, type, order, card, numbers, original);
-    return erasing(order, card, line.exchange(numbers, types.answer, compose, card.cvv));
+    return erasing(order, card, line.exchange(numbers, types.answer, compose, { cvv: card.cvv, maySend }));
   }
 
   async #answerOf(exchange: Exchange, order: Order, numbers: Numbers): Promise<Answer> {
@@ -145,12 +157,12 @@ export class Iso8583Link implements AcquirerLink {
   }
 
   /** Once a completion or a void was taken back, it is not sent any more. */
-  async #askAdvice(order: Advice, numbers: Numbers): Promise<Answer> {
+  async #askAdvice(order: Advice, numbers: Numbers, maySend: () => boolean): Promise<Answer> {
     const begun = await this.#parts.reversals.find(order).catch(() => undefined);
     if (begun !== undefined) return this.#verdicts.declinedWith(INVALID);
     const opened = await this.#openTarget(order);
     if (opened === undefined) return NOT_SENT;
-    const exchange = await this.#sendAdvice(order, opened, numbers, false);
+    const exchange = await this.#sendAdvice(order, opened, numbers, { maySend });
     if (exchange.kind !== 'answered') return exchange;
     const finding = await this.#acknowledged(order, exchange.response, numbers).catch(() => NO_ANSWER);
     // Whatever has to be repeated or reversed is left to inquiries.
@@ -162,24 +174,24 @@ export class Iso8583Link implements AcquirerLink {
     order: Advice,
     { card, original }: Opened,
     numbers: Numbers,
-    repeated: boolean,
+    sending: Omit<Sending, 'original'>,
   ): Promise<Exchange> {
-    if (order.operation === 'completion') return this.#sendPayment(order, card, numbers, original, repeated);
-    return this.#sendReversal(order, card, numbers, original, repeated);
+    if (order.operation === 'completion')
+      return this.#sendPayment(order, card, numbers, { ...sending, original });
+    return this.#sendReversal(order, card, numbers, { ...sending, original });
   }
 
   #sendReversal(
     order: Order | StoredOrder,
     card: CardDetails,
     numbers: Numbers,
-    original: Original,
-    repeated: boolean,
+    { original, repeated, maySend, after }: Sending & { readonly original: Original },
   ): Promise<Exchange> {
     const { line, dialect } = this.#parts;
     const { sent, repeat, answer } = dialect.types.reversal;
     const compose = (message: Message) =>
       composeReversal(message, dialect, repeated ? repeat : sent, order, card, numbers, original);
-    return erasing(order, card, line.exchange(numbers, answer, compose));
+    return erasing(order, card, line.exchange(numbers, answer, compose, { maySend, after }));
   }
 
   /** Every code but those that ask for a repetition acknowledges an advice, and nothing is repeated after it. */
@@ -231,7 +243,7 @@ export class Iso8583Link implements AcquirerLink {
   async #repeatAdvice(order: Advice, numbers: Numbers): Promise<Finding> {
     const opened = await this.#openTarget(order);
     if (opened === undefined) return NO_ANSWER;
-    const exchange = await this.#sendAdvice(order, opened, numbers, true);
+    const exchange = await this.#sendAdvice(order, opened, numbers, { repeated: true });
     if (exchange.kind !== 'answered') return NO_ANSWER;
     if (order.operation === 'completion' && this.#verdicts.isDuplicate(exchange.response)) {
       // A duplicate of itself: the host has it, and does not say what it made of it. The money may have moved.
@@ -248,32 +260,36 @@ export class Iso8583Link implements AcquirerLink {
   /** Stored before it is sent, so that whoever comes next repeats it as it was. */
   async #reverse(order: Order | StoredOrder, numbers: Numbers, partial?: Response): Promise<Reversal> {
     const { dialect, line, reversals } = this.#parts;
-    line.forget(numbers);
+    line.giveUp(numbers);
     const card = await cardOf(order);
     const before = await reversals.find(order);
-    const begun = before ?? (await this.#begin(order, numbers, partial));
+    const begun = isBegun(before) ? before : await this.#begin(order, numbers, partial);
     const original: Original = {
       data: originalData(typeOf(order.operation, dialect), numbers),
       operation: order.operation,
       authorisationCode: begun.authorisationCode ?? undefined,
     };
     const own = { ...numbers, stan: begun.stan };
-    const exchange = await this.#sendReversal(order, card, own, original, before !== undefined);
+    const exchange = await this.#sendReversal(order, card, own, {
+      original,
+      repeated: begun === before,
+      after: numbers,
+    });
     if (exchange.kind !== 'answered') return 'no_answer';
-    if (!this.#verdicts.isReversed(exchange.response)) {
-      if (!this.#verdicts.isToRepeat(exchange.response))
-        this.#alarms.about('reversal refused', order, exchange.response);
+    const { response } = exchange;
+    if (!this.#verdicts.isReversed(response)) {
+      if (!this.#verdicts.isToRepeat(response)) this.#alarms.about('reversal refused', order, response);
       return 'no_answer';
     }
-    await reversals.acknowledged(order);
-    return 'reversed';
+    const acknowledgement = { code: response.code, unseen: this.#verdicts.isUnseen(response) };
+    return (await reversals.acknowledged(order, acknowledgement)) ? 'reversed' : 'no_answer';
   }
 
-  async #begin(order: Order | StoredOrder, { terminal }: Numbers, partial?: Response): Promise<Begun> {
+  async #begin(order: Order | StoredOrder, numbers: Numbers, partial?: Response): Promise<Begun> {
     const { reversals, stans } = this.#parts;
-    const stan = await stans.take(terminal);
+    const stan = await stans.take(numbers.terminal);
     const { code: responseCode = null, authorisationCode = null } = partial ?? {};
-    return reversals.begin(order, { stan, responseCode, authorisationCode });
+    return reversals.begin(order, { stan, responseCode, authorisationCode }, numbers);
   }
 
   /** Undefined where the database or a key is away: nothing was sent then. */
@@ -287,9 +303,20 @@ export class Iso8583Link implements AcquirerLink {
   }
 }
 
+interface Sending extends Pick<ExchangeOptions, 'maySend' | 'after'> {
+  /** What the message goes back to. */
+  readonly original?: Original | undefined;
+  readonly repeated?: boolean | undefined;
+}
+
 interface Opened {
   readonly card: CardDetails;
   readonly original: Original;
+}
+
+/** Otherwise the next reversal is a new one. */
+function isBegun(found: Found | undefined): found is Begun {
+  return found !== undefined && found.stan !== null;
 }
 
 /** The message of the exchange is written by now: a card that was opened from its seal for it is not needed any more. */

@@ -77,13 +77,3 @@ export function typesOf(operation: MoneyOperation, { types }: Dialect): MessageT
 export function typeOf(operation: MoneyOperation, dialect: Dialect): string {
   return typesOf(operation, dialect).sent;
 }
-
-/** A process that stood still for longer may be presumed dead, and its order reversed: it sends nothing any more. */
-const STALE_MS = 5_000;
-/** Nobody knows how long it has stood still where the clock went back by more than this meanwhile. */
-const CLOCK_BACK_MS = 1_000;
-
-export function isStale({ sentMs }: Numbers): boolean {
-  const ageMs = Date.now() - sentMs;
-  return ageMs > STALE_MS || ageMs < -CLOCK_BACK_MS;
-}

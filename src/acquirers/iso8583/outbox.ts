@@ -32,6 +32,8 @@ export class Outbox {
     private readonly codec: Codec,
     private readonly mac: RetailMac | undefined,
     private readonly socket: () => Socket | undefined,
+    /** Told of what must not be sent any more: not one byte of it has left. */
+    private readonly onWithheld: (waiting: Waiting) => void,
   ) {
     this.#header = headerBytes(dialect);
   }
@@ -80,6 +82,23 @@ export class Outbox {
     }
   }
 
+  /** A process that stood still meanwhile may have been presumed dead, and its orders reversed: those stay here. */
+  #takeSendable(): Queued[] {
+    const batch: Queued[] = [];
+    for (const queued of this.#queue) {
+      const { waiting, bytes } = queued;
+      if (waiting?.maySend === undefined || waiting.maySend()) {
+        batch.push(queued);
+        continue;
+      }
+      bytes.fill(0);
+      this.onWithheld(waiting);
+    }
+    this.#queue = [];
+    this.#ofItself = 0;
+    return batch;
+  }
+
   #flush(): void {
     this.#isFilling = false;
     const socket = this.socket();
@@ -87,9 +106,11 @@ export class Outbox {
       this.#busy = false;
       return;
     }
-    const batch = this.#queue;
-    this.#queue = [];
-    this.#ofItself = 0;
+    const batch = this.#takeSendable();
+    if (batch.length === 0) {
+      this.#busy = false;
+      return;
+    }
     const all = Buffer.concat(batch.map(({ bytes }) => bytes));
     for (const { bytes, waiting } of batch) {
       // From here on any byte of it may have left.

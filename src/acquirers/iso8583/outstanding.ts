@@ -39,6 +39,8 @@ export class Waiting {
   handedOver = false;
   /** Erased when it is handed over: until then another link may be asked with it. */
   cvv: Cvv | undefined;
+  /** Asked when it is handed over. What it forbids does not leave. */
+  maySend: (() => boolean) | undefined;
   deadlineMs = 0;
   settle: ((exchange: Exchange) => void) | undefined;
 }
@@ -46,11 +48,22 @@ export class Waiting {
 interface Late {
   readonly answerType: string;
   readonly untilMs: number;
+  /** Over which it was sent. */
+  readonly connection: unknown;
   response: Response | undefined;
+  /** Its answer decides nothing any more. */
+  reversing: boolean;
+}
+
+/** An answer that nobody waits for: it is late, was sent twice, or is about nothing of ours. */
+export interface UnexpectedAnswer extends Trace {
+  readonly type: string;
+  readonly retrievalReference: string | undefined;
+  readonly response: Response;
 }
 
 const STANS = 1_000_000;
-/** So long an answer that comes late is still waited for. A reversal has begun by then, as a rule. */
+/** So long an answer that comes late is still known again, and the connection of its message. A reversal has begun by then, as a rule. */
 const LATE_WITHIN_MS = 60_000;
 const MOST_LATE = 10_000;
 
@@ -80,25 +93,22 @@ export class Outstanding {
     return waiting;
   }
 
-  /** False where nobody waits for it: it came twice, or is not about anything of ours. */
-  answered(received: Received): boolean {
-    const [stan, terminal] = [received.text(11), received.text(41)];
-    const number = terminal === undefined ? undefined : this.#terminals.get(terminal);
-    if (stan === undefined || number === undefined) return false;
-    const key = number * STANS + Number(stan);
-    const waiting = this.#waiting.get(key);
-    if (waiting !== undefined) {
-      // What is still here cannot have been answered; a repetition that is, will be answered once more.
-      if (!waiting.handedOver || waiting.answerType !== received.type) return false;
-      const response = responseOf(received);
-      if (response === undefined) return false;
+  /** Returns the answer where nobody waits for it. One that says nothing is as good as none. */
+  answered(received: Received): UnexpectedAnswer | undefined {
+    const [stan, terminal, response] = [received.text(11), received.text(41), responseOf(received)];
+    if (stan === undefined || terminal === undefined || response === undefined) return undefined;
+    const { type } = received;
+    const number = this.#terminals.get(terminal);
+    const key = number === undefined ? undefined : number * STANS + Number(stan);
+    const waiting = key === undefined ? undefined : this.#waiting.get(key);
+    // What is still here cannot have been answered; a repetition that is, will be answered once more.
+    if (waiting?.handedOver && waiting.answerType === type) {
       this.#settle(waiting, { kind: 'answered', response });
-      return true;
+      return undefined;
     }
-    const late = this.#late.get(key);
-    if (late === undefined || late.answerType !== received.type || late.response !== undefined) return false;
-    late.response = responseOf(received);
-    return late.response !== undefined;
+    const late = key === undefined || waiting !== undefined ? undefined : this.#late.get(key);
+    if (late?.answerType === type && !late.reversing) late.response ??= response;
+    return { type, stan: Number(stan), terminal, retrievalReference: received.text(37), response };
   }
 
   /** Takes the answer that came too late, if there is one. */
@@ -109,10 +119,19 @@ export class Outstanding {
     return response;
   }
 
-  /** Whatever still comes for it is ignored, and what has not been handed over yet is taken back: nothing of it leaves any more. */
-  forget({ stan, terminal }: Trace, takeBack: (waiting: Waiting) => void): void {
+  /** The connection over which a message was sent that nobody waits for any more. */
+  connectionOf({ stan, terminal }: Trace): unknown {
+    return this.#late.get(this.#key(stan, terminal))?.connection;
+  }
+
+  /** What still comes for it decides nothing, and what has not been handed over yet is taken back: nothing of it leaves any more. */
+  giveUp({ stan, terminal }: Trace, takeBack: (waiting: Waiting) => void): void {
     const key = this.#key(stan, terminal);
-    this.#late.delete(key);
+    const late = this.#late.get(key);
+    if (late !== undefined) {
+      late.response = undefined;
+      late.reversing = true;
+    }
     const waiting = this.#waiting.get(key);
     if (waiting === undefined || waiting.handedOver) return;
     takeBack(waiting);
@@ -138,8 +157,8 @@ export class Outstanding {
     }
   }
 
-  /** It could not even be written. */
-  unwritable(waiting: Waiting): void {
+  /** It could not even be written, or must not be sent any more. */
+  notSent(waiting: Waiting): void {
     this.#settle(waiting, NOT_SENT);
   }
 
@@ -152,8 +171,9 @@ export class Outstanding {
     }
   }
 
-  #rememberAsLate({ key, answerType }: Waiting, nowMs: number): void {
-    this.#late.set(key, { answerType, untilMs: nowMs + LATE_WITHIN_MS, response: undefined });
+  #rememberAsLate({ key, answerType, connection }: Waiting, nowMs: number): void {
+    const untilMs = nowMs + LATE_WITHIN_MS;
+    this.#late.set(key, { answerType, untilMs, connection, response: undefined, reversing: false });
   }
 
   /** `letGo`: nothing else knows it any more. What is still to be handed over must not be mistaken for another. */
@@ -163,6 +183,7 @@ export class Outstanding {
     waiting.settle = undefined;
     waiting.connection = undefined;
     waiting.cvv = undefined;
+    waiting.maySend = undefined;
     if (letGo) this.#free.push(waiting);
     settle?.(exchange);
   }

@@ -1,30 +1,106 @@
+import { columns, integer, optionalText, text } from '../../postgres/columns.js';
 import type { Statement } from '../../postgres/database.js';
+import type { UnexpectedAnswer } from './outstanding.js';
 
 const BEGUN = `stan, response_code AS "responseCode", authorisation_code AS "authorisationCode"`;
+
+const OF_ORDER = `organisation_id = $1 AND acquirer = $2 AND reference = $3`;
 
 export const FIND_REVERSAL: Statement = {
   name: 'find-acquirer-reversal',
   text: `
-    SELECT ${BEGUN} FROM acquirer_reversal WHERE organisation_id = $1 AND acquirer = $2 AND reference = $3`,
+    SELECT ${BEGUN} FROM acquirer_reversal WHERE ${OF_ORDER}`,
 };
 
-/** Before anything is sent: whoever finds it there repeats it. */
+/**
+ * Before anything is sent: whoever finds it there repeats it. One without a STAN was answered, and the answer did not count: it begins
+ * anew, as a further reversal.
+ */
 export const BEGIN_REVERSAL: Statement = {
   name: 'begin-acquirer-reversal',
   text: `
-    INSERT INTO acquirer_reversal (organisation_id, acquirer, reference, stan, response_code, authorisation_code)
-    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING ${BEGUN}`,
+    INSERT INTO acquirer_reversal (organisation_id, acquirer, reference, stan, response_code, authorisation_code, terminal,
+      original_stan, retrieval_reference)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    ON CONFLICT (organisation_id, acquirer, reference) DO UPDATE SET stan = excluded.stan,
+      authorisation_code = coalesce(acquirer_reversal.approval_code, acquirer_reversal.authorisation_code)
+    WHERE acquirer_reversal.stan IS NULL
+    RETURNING ${BEGUN}`,
 };
 
+/**
+ * "Never seen" ($5) acknowledges nothing where the host is known to have seen it: it has approved it. The next reversal is a new one,
+ * since a host may answer a repeated one as it did before.
+ */
 export const ACKNOWLEDGE_REVERSAL: Statement = {
   name: 'acknowledge-acquirer-reversal',
   text: `
-    UPDATE acquirer_reversal SET acknowledged_at = now()
-    WHERE organisation_id = $1 AND acquirer = $2 AND reference = $3 AND acknowledged_at IS NULL`,
+    UPDATE acquirer_reversal SET
+      acknowledged_at = CASE WHEN approved THEN NULL ELSE now() END,
+      code = CASE WHEN approved THEN NULL ELSE $4::text END,
+      unseen = $5::boolean,
+      stan = CASE WHEN approved THEN NULL ELSE stan END,
+      again_at = CASE WHEN approved THEN least(again_at, now()) END
+    FROM (SELECT $5::boolean AND (approved_at IS NOT NULL OR response_code IS NOT NULL) AS approved FROM acquirer_reversal
+      WHERE ${OF_ORDER} FOR UPDATE) seen
+    WHERE ${OF_ORDER}
+    RETURNING acknowledged_at IS NOT NULL AS acknowledged`,
 };
 
-/** The outcome of the transaction is stored by then. */
+/** After the name of the link. */
+export const APPROVALS = columns<UnexpectedAnswer>(
+  'approval',
+  {
+    terminal: text(({ terminal }) => terminal),
+    stan: integer(({ stan }) => stan),
+    retrieval_reference: optionalText(({ retrievalReference }) => retrievalReference),
+    authorisation_code: optionalText(({ response }) => response.authorisationCode),
+  },
+  { after: 1 },
+);
+
+/**
+ * Approvals of orders whose reversal has begun. Where that is still under way, its answer says whether the host has reversed what it
+ * approved; where it is over, the order is reversed again at once.
+ */
+export const NOTE_APPROVALS: Statement = {
+  name: 'note-approvals-after-reversal',
+  text: `
+    UPDATE acquirer_reversal r SET
+      approved_at = now(), approval_code = nullif(approval.authorisation_code, ''),
+      again_at = CASE WHEN r.acknowledged_at IS NULL THEN coalesce(r.again_at, 'infinity') ELSE now() END,
+      again_attempts = CASE WHEN r.acknowledged_at IS NULL THEN r.again_attempts ELSE 0 END,
+      stan = CASE WHEN r.acknowledged_at IS NULL THEN r.stan END,
+      acknowledged_at = NULL, code = NULL, unseen = false
+    FROM ${APPROVALS.rows}
+    WHERE r.acquirer = $1 AND r.terminal = approval.terminal AND r.original_stan = approval.stan
+      AND r.retrieval_reference = coalesce(approval.retrieval_reference, r.retrieval_reference)
+    RETURNING r.reference`,
+};
+
+/** Takes what is to be reversed again, for as long as the lease ($2). */
+export const TAKE_REVERSALS_AGAIN: Statement = {
+  name: 'take-reversals-again',
+  text: `
+    UPDATE acquirer_reversal r SET again_attempts = r.again_attempts + 1, again_at = now() + $2 * interval '1 millisecond'
+    FROM (
+      SELECT organisation_id, acquirer, reference FROM acquirer_reversal
+      WHERE again_at <= now() ORDER BY again_at LIMIT $1 FOR UPDATE SKIP LOCKED) due
+    WHERE r.organisation_id = due.organisation_id AND r.acquirer = due.acquirer AND r.reference = due.reference
+    RETURNING r.organisation_id AS "organisationId", r.acquirer, r.reference, r.again_attempts AS attempt`,
+};
+
+export const POSTPONE_REVERSAL_AGAIN: Statement = {
+  name: 'postpone-reversal-again',
+  text: `
+    UPDATE acquirer_reversal SET again_at = now() + $5 * interval '1 millisecond'
+    WHERE ${OF_ORDER} AND again_attempts = $4 AND again_at IS NOT NULL`,
+};
+
+/** The outcome of the transaction is stored by then. What the host has never seen is kept for the reconciliation. */
 export const FORGET_REVERSALS: Statement = {
   name: '',
-  text: `DELETE FROM acquirer_reversal WHERE acknowledged_at < now() - interval '7 days'`,
+  text: `
+    DELETE FROM acquirer_reversal
+    WHERE acknowledged_at < now() - CASE WHEN unseen THEN interval '90 days' ELSE interval '7 days' END`,
 };

@@ -1,7 +1,19 @@
-// Reversals that were begun, kept in the database: any process repeats one as it was first sent, until it is acknowledged.
+// Reversals that were begun, kept in the database: any process repeats one as it was first sent, until it is acknowledged. An order
+// that the host approves after its reversal is reversed again, by a further reversal.
 import type { Database } from '../../postgres/database.js';
 import type { OrganisationId } from '../../values/ids.js';
-import { ACKNOWLEDGE_REVERSAL, BEGIN_REVERSAL, FIND_REVERSAL, FORGET_REVERSALS } from './reversals.sql.js';
+import type { Numbers } from './numbers.js';
+import type { UnexpectedAnswer } from './outstanding.js';
+import {
+  ACKNOWLEDGE_REVERSAL,
+  APPROVALS,
+  BEGIN_REVERSAL,
+  FIND_REVERSAL,
+  FORGET_REVERSALS,
+  NOTE_APPROVALS,
+  POSTPONE_REVERSAL_AGAIN,
+  TAKE_REVERSALS_AGAIN,
+} from './reversals.sql.js';
 
 /** What names an order. */
 export interface Reversed {
@@ -17,11 +29,24 @@ export interface Begun {
   readonly authorisationCode: string | null;
 }
 
+/** Where the last reversal was answered, and the answer did not count, the next one needs a STAN of its own. */
+export type Found = Omit<Begun, 'stan'> & { readonly stan: number | null };
+
+/** What the host answered to a reversal. */
+export interface Acknowledgement {
+  readonly code: string;
+  /** It has never seen the order. */
+  readonly unseen: boolean;
+}
+
 export interface Reversals {
-  find(order: Reversed): Promise<Begun | undefined>;
+  find(order: Reversed): Promise<Found | undefined>;
   /** Where another has begun one at the same time, that one counts. */
-  begin(order: Reversed, begun: Begun): Promise<Begun>;
-  acknowledged(order: Reversed): Promise<void>;
+  begin(order: Reversed, begun: Begun, original: Numbers): Promise<Begun>;
+  /** False where it does not count: the host has approved the order, and cannot have never seen it. */
+  acknowledged(order: Reversed, acknowledgement: Acknowledgement): Promise<boolean>;
+  /** Approvals that came late. Returns of how many the reversal had begun. */
+  approved(approvals: readonly UnexpectedAnswer[]): Promise<number>;
 }
 
 export class StoredReversals implements Reversals {
@@ -30,30 +55,62 @@ export class StoredReversals implements Reversals {
     private readonly acquirer: string,
   ) {}
 
-  async find({ organisationId, reference }: Reversed): Promise<Begun | undefined> {
-    const values = [organisationId, this.acquirer, reference];
-    return (await this.database.query<Begun>(FIND_REVERSAL, values)).rows[0];
+  async find(order: Reversed): Promise<Found | undefined> {
+    return (await this.database.query<Found>(FIND_REVERSAL, this.#key(order))).rows[0];
   }
 
-  async begin(order: Reversed, begun: Begun): Promise<Begun> {
-    const { stan, responseCode, authorisationCode } = begun;
-    const values = [
-      order.organisationId,
-      this.acquirer,
-      order.reference,
-      stan,
-      responseCode,
-      authorisationCode,
-    ];
-    const { rows } = await this.database.query<Begun>(BEGIN_REVERSAL, values);
+  async begin(order: Reversed, begun: Begun, original: Numbers): Promise<Begun> {
+    const { rows } = await this.database.query<Begun>(BEGIN_REVERSAL, [
+      ...this.#key(order),
+      begun.stan,
+      begun.responseCode,
+      begun.authorisationCode,
+      original.terminal,
+      original.stan,
+      original.retrievalReference,
+    ]);
     const stored = rows[0] ?? (await this.find(order));
-    if (stored === undefined) throw new Error('the reversal could not be stored');
-    return stored;
+    if (!stored?.stan) throw new Error('the reversal could not be stored');
+    return stored as Begun;
   }
 
-  async acknowledged({ organisationId, reference }: Reversed): Promise<void> {
-    await this.database.query(ACKNOWLEDGE_REVERSAL, [organisationId, this.acquirer, reference]);
+  async acknowledged(order: Reversed, { code, unseen }: Acknowledgement): Promise<boolean> {
+    const values = [...this.#key(order), code, unseen];
+    const { rows } = await this.database.query<{ acknowledged: boolean }>(ACKNOWLEDGE_REVERSAL, values);
+    return rows[0]?.acknowledged ?? false;
   }
+
+  async approved(approvals: readonly UnexpectedAnswer[]): Promise<number> {
+    const values = [this.acquirer, ...APPROVALS.encode(approvals)];
+    return (await this.database.query(NOTE_APPROVALS, values)).rows.length;
+  }
+
+  #key({ organisationId, reference }: Reversed): unknown[] {
+    return [organisationId, this.acquirer, reference];
+  }
+}
+
+/** An order that the host approved after its reversal. */
+export interface ReversedAgain extends Reversed {
+  readonly acquirer: string;
+  readonly attempt: number;
+}
+
+/** What is to be reversed again, of all links: theirs who takes it, for as long as the lease. */
+export async function takeReversalsAgain(
+  database: Database,
+  most: number,
+  leaseMs: number,
+): Promise<readonly ReversedAgain[]> {
+  return (await database.query<ReversedAgain>(TAKE_REVERSALS_AGAIN, [most, leaseMs])).rows;
+}
+
+export async function postponeReversalAgain(
+  database: Database,
+  { organisationId, acquirer, reference, attempt }: ReversedAgain,
+  pauseMs: number,
+): Promise<void> {
+  await database.query(POSTPONE_REVERSAL_AGAIN, [organisationId, acquirer, reference, attempt, pauseMs]);
 }
 
 /** Those that were acknowledged long ago. */

@@ -13,7 +13,16 @@ export interface Trial {
 export async function tryHost(parts: LineParts): Promise<Trial> {
   const { dialect, host, timings, institution, macs } = parts;
   const codec = new Codec(dialect);
-  const connection = new Connection({ dialect, codec, host, timings, institution, macs, onAnswer: () => {} });
+  const connection = new Connection({
+    dialect,
+    codec,
+    host,
+    timings,
+    institution,
+    macs,
+    onAnswer: () => {},
+    onWithheld: () => {},
+  });
   const beganMs = performance.now();
   try {
     await connection.open();

@@ -20,6 +20,7 @@ export class Verdicts {
   readonly #partial: ReadonlySet<string>;
   readonly #faults: ReadonlySet<string>;
   readonly #reversed: ReadonlySet<string>;
+  readonly #unseen: ReadonlySet<string>;
   readonly #again: ReadonlySet<string>;
   readonly #duplicates: ReadonlySet<string>;
 
@@ -29,6 +30,7 @@ export class Verdicts {
     this.#partial = new Set(codes.partialApprovals);
     this.#faults = new Set(codes.faults);
     this.#reversed = new Set(codes.reversed);
+    this.#unseen = new Set(codes.unseen);
     this.#again = new Set(codes.again);
     this.#duplicates = new Set(codes.duplicates);
   }
@@ -60,6 +62,16 @@ export class Verdicts {
 
   isReversed({ code }: Response): boolean {
     return this.#reversed.has(code);
+  }
+
+  /** To a reversal: the host has never seen the payment. */
+  isUnseen({ code }: Response): boolean {
+    return this.#unseen.has(code);
+  }
+
+  /** Money has moved, all of it or a part. */
+  isApproval({ code }: Response): boolean {
+    return this.#approvals.has(code) || this.#partial.has(code);
   }
 
   /** To what is repeated until it is acknowledged: not yet. */

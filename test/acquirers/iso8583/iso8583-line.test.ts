@@ -132,7 +132,7 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
       if (stan % 500 === 0) await sleep(1);
     }
     const last = { stan: 10_000, terminal: TERMINAL };
-    at.line.forget(last);
+    at.line.giveUp(last);
     expect(await sent.at(-1)).toEqual({ kind: 'not_sent' });
     socket?.resume();
     await soon(() => at.host.messages().length === sent.length - 1);

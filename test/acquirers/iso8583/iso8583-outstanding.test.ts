@@ -38,7 +38,13 @@ let outbox: Outbox;
 let outstanding: Outstanding;
 beforeEach(() => {
   socket = new FullSocket();
-  outbox = new Outbox(AS2805, codec, undefined, () => socket as unknown as Socket);
+  outbox = new Outbox(
+    AS2805,
+    codec,
+    undefined,
+    () => socket as unknown as Socket,
+    (waiting) => outstanding.notSent(waiting),
+  );
   outstanding = new Outstanding();
 });
 

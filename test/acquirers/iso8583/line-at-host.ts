@@ -53,7 +53,7 @@ export class LineAtHost {
         message.set(2, '4111111111111111').set(4, '1995').set(11, String(stan)).set(41, terminal);
         if (more !== undefined) message.set(48, more);
       },
-      cvv,
+      { cvv },
     );
   }
 

@@ -5,6 +5,7 @@ import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
 import { Line, type LineParts } from '../../../src/acquirers/iso8583/line.js';
 import { Iso8583Link } from '../../../src/acquirers/iso8583/link.js';
 import type { Stans } from '../../../src/acquirers/iso8583/numbers.js';
+import type { UnexpectedAnswer } from '../../../src/acquirers/iso8583/outstanding.js';
 import type { Begun, Reversals } from '../../../src/acquirers/iso8583/reversals.js';
 
 /** As several processes share them through a database. */
@@ -20,6 +21,7 @@ export class SharedNumbers implements Stans {
 export class SharedReversals implements Reversals {
   readonly begun = new Map<string, Begun>();
   readonly acknowledgements: string[] = [];
+  readonly approvals: UnexpectedAnswer[] = [];
 
   async find({ reference }: { reference: string }): Promise<Begun | undefined> {
     return this.begun.get(reference);
@@ -31,8 +33,14 @@ export class SharedReversals implements Reversals {
     return before ?? begun;
   }
 
-  async acknowledged({ reference }: { reference: string }): Promise<void> {
+  async acknowledged({ reference }: { reference: string }): Promise<boolean> {
     this.acknowledgements.push(reference);
+    return true;
+  }
+
+  async approved(approvals: readonly UnexpectedAnswer[]): Promise<number> {
+    this.approvals.push(...approvals);
+    return 0;
   }
 }
 
