@@ -74,6 +74,10 @@ func gather(records []record) facts {
 				all.byAudit[seen.Audit] = known
 				all.byReference[seen.Reference] = known
 			}
+			// The answer to a void does not say how much it undoes.
+			if known.amountCents == 0 {
+				known.amountCents = seen.AmountCents
+			}
 			known.thereMs = math.Min(known.thereMs, one.EndMs)
 			if seen.Status != "unknown" {
 				known.decidedMs = math.Min(known.decidedMs, one.EndMs)
