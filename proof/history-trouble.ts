@@ -11,7 +11,7 @@ import type { CalledGateway } from '../testkit/several-gateways.js';
 import type { IsoAcquirer } from './iso-acquirer.js';
 
 /** After so long without a heartbeat the other gateway takes over. */
-export const PROCESS_TIMEOUT_MS = 1_500;
+export const PROCESS_TIMEOUT_MS = 2_500;
 export const DEADLINE_MS = 600;
 
 /** Of a hundred messages. */
@@ -139,7 +139,11 @@ export class Trouble {
     const { process } = this.options.random.pick(this.gateways);
     process?.kill('SIGSTOP');
     const isLong = this.options.random.percent(70);
-    await sleep(isLong ? this.options.random.between(1_700, 4_500) : this.options.random.between(50, 900));
+    await sleep(
+      isLong
+        ? this.options.random.between(PROCESS_TIMEOUT_MS + 300, 2 * PROCESS_TIMEOUT_MS)
+        : this.options.random.between(50, 900),
+    );
     process?.kill('SIGCONT');
     return isLong ? 'frozen for long' : 'frozen';
   }
