@@ -61,7 +61,7 @@ const installation = await Installation.open(
     RESOLVER_INTERVAL_MS: '100',
     RESOLVER_FIRST_PAUSE_MS: '100',
     RESOLVER_LONGEST_PAUSE_MS: '1000',
-    PROCESS_TIMEOUT_MS: '1500',
+    PROCESS_TIMEOUT_MS: '3000',
   },
   { killable: true },
 );

@@ -43,7 +43,7 @@ const installation = await Installation.open(
     RESOLVER_FIRST_PAUSE_MS: '100',
     // An acquirer that is away again and again is asked soon after it is back.
     RESOLVER_LONGEST_PAUSE_MS: '1000',
-    PROCESS_TIMEOUT_MS: '1500',
+    PROCESS_TIMEOUT_MS: '3000',
   },
   { killable: true },
 );

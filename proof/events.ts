@@ -34,7 +34,7 @@ const installation = await Installation.open(
   {
     RESOLVER_INTERVAL_MS: '100',
     RESOLVER_FIRST_PAUSE_MS: '100',
-    PROCESS_TIMEOUT_MS: '1500',
+    PROCESS_TIMEOUT_MS: '3000',
     ...RECEIVER_SETTINGS,
   },
   { killable: true },

@@ -65,7 +65,7 @@ export class Life {
       SIMULATOR_LEDGER: this.#ledger,
       RESOLVER_INTERVAL_MS: '100',
       RESOLVER_FIRST_PAUSE_MS: '100',
-      PROCESS_TIMEOUT_MS: '1500',
+      PROCESS_TIMEOUT_MS: '3000',
       LOG_LEVEL: 'warn',
     });
   }

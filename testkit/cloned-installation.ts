@@ -80,7 +80,7 @@ async function startInstalled(
     TOLLGATE_DATA_DIR: dirname(ledgerPath),
     TOLLGATE_RESOLVER_INTERVAL_MS: '50',
     TOLLGATE_RESOLVER_FIRST_PAUSE_MS: '50',
-    TOLLGATE_PROCESS_TIMEOUT_MS: '3000',
+    TOLLGATE_PROCESS_TIMEOUT_MS: '5000',
     // What is under way stays so for as long as a busy machine needs to see that it is.
     TOLLGATE_SIMULATOR_SLOW_MS: '6000',
     // A machine that is busy with many tests is slow, and the gateway has not too much to do.

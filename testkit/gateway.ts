@@ -120,6 +120,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
       ACQUIRER_DEADLINE_MS: '1500',
       // A machine that is busy with many tests is slow: its database is not gone, and the gateway has not too much to do.
       DATABASE_TIMEOUT_MS: '15000',
+      PROCESS_TIMEOUT_MS: '16000',
       MAX_DELAY_MS: '3000',
       // Hundreds of gateways are idle most of the time: looking ten times a second took them half of their CPU time.
       RESOLVER_INTERVAL_MS: '500',

@@ -38,11 +38,28 @@ export const MERCHANTS_ROUTED_TO_ACQUIRER: Statement = {
   text: `SELECT DISTINCT merchant_id AS id FROM route WHERE acquirer = $1 ORDER BY id LIMIT 20`,
 };
 
-/** Handed to the resolver, which has not come to an end with them. */
+/** Orders that a host had never seen when it acknowledged their reversal, or approved after it; of one link ($1) or of all. */
+export const UNSEEN_AT_ACQUIRERS: Statement = {
+  name: '',
+  text: `
+    SELECT r.acquirer, r.organisation_id AS "organisationId", t.merchant_id AS "merchantId", t.audit,
+      t.transaction_type AS "transactionType", t.amount_cents AS "amountCents", t.currency, r.terminal, r.original_stan AS stan,
+      r.retrieval_reference AS "retrievalReference",
+      round(extract(epoch FROM r.begun_at) * 1000)::bigint AS "reversedMs",
+      CASE WHEN r.acknowledged_at IS NULL THEN 'being reversed again' WHEN r.approved_at IS NULL THEN 'never seen'
+        ELSE 'reversed again' END AS state
+    FROM acquirer_reversal r JOIN transaction t
+      ON t.organisation_id = r.organisation_id AND t.audit = substring(r.reference FROM '[0-9]+$')::integer
+    WHERE (r.unseen OR r.approved_at IS NOT NULL) AND ($1::text IS NULL OR r.acquirer = $1)
+    ORDER BY r.begun_at DESC LIMIT 1000`,
+};
+
+/** Handed to the resolver, which has not come to an end with them; or to be reversed again. */
 export const IN_DOUBT_AT_ACQUIRER: Statement = {
   name: '',
   text: `
-    SELECT count(*)::integer AS "inDoubt" FROM transaction WHERE resolve_at IS NOT NULL AND acquirer = $1`,
+    SELECT (SELECT count(*) FROM transaction WHERE resolve_at IS NOT NULL AND acquirer = $1)::integer
+      + (SELECT count(*) FROM acquirer_reversal WHERE again_at IS NOT NULL AND acquirer = $1)::integer AS "inDoubt"`,
 };
 
 export const REMOVE_ACQUIRER: Statement = {

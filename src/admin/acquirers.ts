@@ -7,6 +7,7 @@ import { type JournalAction, journal } from '../journal/journal.js';
 import type { Database, Queryable } from '../postgres/database.js';
 import type { Mode } from '../values/mode.js';
 import { refuse } from '../values/refusal.js';
+import { sydneyTimestamp } from '../values/sydney.js';
 import type { KeyProvider } from '../vault/key-provider.js';
 import type { WrappedRows } from '../vault/wrapped-rows.js';
 import {
@@ -27,6 +28,7 @@ import {
   REMOVE_ACQUIRER,
   REWRAP_MAC_KEYS,
   SET_ACQUIRER,
+  UNSEEN_AT_ACQUIRERS,
 } from './acquirers.sql.js';
 import { type GatewayOfLink, gatewaysOf, runningGateways } from './gateways.js';
 
@@ -116,6 +118,35 @@ export async function listAcquirers(database: Queryable): Promise<ListedAcquirer
     const gatewaysFailing = connected.filter(({ failingFor }) => failingFor > 0).length;
     return { ...viewOf(row), gateways: running.length, gatewaysSignedOn, gatewaysFailing };
   });
+}
+
+/** An order that its host had never seen when it acknowledged the reversal: worth a look when the books are compared. */
+export interface UnseenOrder {
+  readonly acquirer: string;
+  readonly organisationId: number;
+  readonly merchantId: number;
+  readonly audit: number;
+  readonly transactionType: string;
+  readonly amountCents: number;
+  readonly currency: string;
+  readonly terminal: string;
+  readonly stan: number;
+  readonly retrievalReference: string;
+  readonly reversedAt: string;
+  /** Whether the host approved it after all, and what became of that. */
+  readonly state: 'never seen' | 'being reversed again' | 'reversed again';
+}
+
+type UnseenRow = Omit<UnseenOrder, 'reversedAt'> & { readonly reversedMs: number };
+
+export async function unseenOrders(database: Database, name: string | undefined): Promise<UnseenOrder[]> {
+  if (name !== undefined) await found(database, name);
+  const { rows } = await database.query<UnseenRow>(UNSEEN_AT_ACQUIRERS, [name ?? null]);
+  return rows.map(({ reversedMs, state, ...row }) => ({
+    ...row,
+    reversedAt: sydneyTimestamp(reversedMs),
+    state,
+  }));
 }
 
 export async function showAcquirer(

@@ -57,6 +57,7 @@ const TASKS = {
   'acquirer set': can('administrator', 'installation'),
   'acquirer remove': can('administrator', 'installation'),
   'acquirer test': can('operator', 'installation'),
+  'acquirer unseen': can('viewer', 'installation'),
   'acquirer show': can('viewer', 'installation'),
   'acquirer list': can('viewer', 'installation'),
 

@@ -11,6 +11,7 @@ import {
   setAcquirer,
   showAcquirer,
   testAcquirer,
+  unseenOrders,
 } from '../admin/acquirers.js';
 import { refuse } from '../values/refusal.js';
 import { operate, operateWithKey } from './operator.js';
@@ -153,6 +154,17 @@ function addLooking(acquirer: Command): void {
       );
       return { value: shown, sentence: inWords(shown) };
     },
+  );
+  printing(
+    acquirer
+      .command('unseen')
+      .argument('[name]', 'the link (default: all of them)')
+      .description(
+        'list what a host had never seen when its reversal was acknowledged: look for these in the acquirer’s own books',
+      ),
+    async (name: string | undefined) => ({
+      rows: await operate((database) => unseenOrders(database, name)),
+    }),
   );
   printing(
     acquirer

@@ -241,7 +241,7 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<Open
     // A database that hangs is not there either, and whoever asks does not want to hang with it.
     notReady: () =>
       withinDeadline<string | undefined>(
-        () => notReady(databases.others, membership.registry, disk),
+        () => notReady(databases.commits, membership.registry, disk),
         READINESS_LIMIT_MS,
         DATABASE_AWAY,
       ),
@@ -258,13 +258,14 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<Open
   return { baseUrl: `${scheme}://${host}:${port}${BASE_PATH}`, useCertificate, figures };
 }
 
+/** Asked of a session for claims: where none can be had, no payment is taken. */
 async function notReady(
-  database: Database,
+  commits: Database,
   registry: ProcessRegistry,
   disk: DiskWatch,
 ): Promise<string | undefined> {
   try {
-    if (!(await schemaIsCurrent(database))) return 'the schema is not current; run `tollgate migrate`';
+    if (!(await schemaIsCurrent(commits))) return 'the schema is not current; run `tollgate migrate`';
   } catch {
     return DATABASE_AWAY;
   }

@@ -1,5 +1,5 @@
 import type { Statement } from '../postgres/database.js';
-import { IN_DOUBT, IN_DOUBT_OF_ONE } from './status.sql.js';
+import { LEFT_BEHIND, LEFT_BEHIND_BY_ONE } from './status.sql.js';
 
 /** By the timeout that each has registered itself with: it goes by the same one. */
 const SILENT = `p.seen_at < now() - p.timeout_ms * interval '1 millisecond'`;
@@ -39,10 +39,10 @@ const UNLOCKED = `
 export const HAND_OVER_IN_DOUBT: Statement = {
   name: 'hand-over-in-doubt',
   text: `
-    WITH ${LEFT} (${PRESUMED_DEAD})${UNLOCKED}, ${IN_DOUBT}
+    WITH ${LEFT} (${PRESUMED_DEAD})${UNLOCKED}, ${LEFT_BEHIND}
     SELECT audit FROM doubted`,
   spread: `
-    WITH presumed AS MATERIALIZED (${PRESUMED_DEAD}), ${LEFT} (SELECT id FROM presumed)${UNLOCKED}, ${IN_DOUBT_OF_ONE}
+    WITH presumed AS MATERIALIZED (${PRESUMED_DEAD}), ${LEFT} (SELECT id FROM presumed)${UNLOCKED}, ${LEFT_BEHIND_BY_ONE}
     SELECT audit FROM doubted`,
 };
 

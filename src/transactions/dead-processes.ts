@@ -37,6 +37,8 @@ export class DeadProcesses {
   constructor(
     private readonly database: Database,
     private readonly self: { readonly id: number },
+    /** How long an acquirer may take. */
+    private readonly deadlineMs: number,
   ) {}
 
   /**
@@ -68,7 +70,7 @@ export class DeadProcesses {
     const { rows: leases } = await this.database.query<Lease>(LEASES_OF_PROCESS, [id]);
     let total = 0;
     for (const { organisationId, first, last } of leases) {
-      const values = [id, organisationId, first, last];
+      const values = [id, organisationId, first, last, this.deadlineMs];
       total += (await this.database.query(HAND_OVER_IN_DOUBT, values)).count;
     }
     return total;

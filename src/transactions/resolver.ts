@@ -70,7 +70,7 @@ export class Resolver {
   constructor(private readonly parts: ResolverParts) {
     this.#due = new Due(parts.database);
     this.#again = new ReversalsAgain(parts);
-    this.#deadProcesses = new DeadProcesses(parts.database, parts.process);
+    this.#deadProcesses = new DeadProcesses(parts.database, parts.process, parts.deadlineMs);
   }
 
   /** Looks after everything due, then after what dead processes left. Returns how many were looked at. */

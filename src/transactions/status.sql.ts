@@ -210,10 +210,10 @@ export const DOUBTS = columns<InDoubt>('doubt', {
   audit: integer(({ audit }) => audit),
 });
 
-/** No readable answer: the resolver takes over at once. Reads `doubt`: the transactions. Between the two another condition fits. */
-const DOUBTED = `
+/** Reads `doubt`: the transactions that the resolver takes over. `resolveAt` says when. Between the two another condition fits. */
+const doubted = (resolveAt: string) => `
     doubted AS (
-      UPDATE transaction t SET resolve_at = now(), version = t.version + 1
+      UPDATE transaction t SET resolve_at = ${resolveAt}, version = t.version + 1
       FROM doubt
       WHERE`;
 const DOUBT_AND_EVENTS = ` t.organisation_id = doubt.organisation_id AND t.audit = doubt.audit
@@ -223,10 +223,20 @@ const DOUBT_AND_EVENTS = ` t.organisation_id = doubt.organisation_id AND t.audit
       FROM (SELECT *, ${NOW} AS told_at FROM doubted) told
     )`;
 
-export const IN_DOUBT = `${DOUBTED}${DOUBT_AND_EVENTS}`;
+/** No readable answer: at once. */
+export const IN_DOUBT = `${doubted('now()')}${DOUBT_AND_EVENTS}`;
+
+/**
+ * What a process left that may be alive all the same: when the deadline for the acquirer's answer ($5, in milliseconds) is over. Until
+ * then the answer still decides, if there is anybody to record it.
+ */
+const LEFT_IN_DOUBT = doubted(
+  `greatest(now(), least(now(), t.created_at - (gateway_now() - now())) + $5 * interval '1 millisecond')`,
+);
+export const LEFT_BEHIND = `${LEFT_IN_DOUBT}${DOUBT_AND_EVENTS}`;
 
 /** The same for what is all of one organisation ($2). */
-export const IN_DOUBT_OF_ONE = `${DOUBTED} t.organisation_id = $2 AND${DOUBT_AND_EVENTS}`;
+export const LEFT_BEHIND_BY_ONE = `${LEFT_IN_DOUBT} t.organisation_id = $2 AND${DOUBT_AND_EVENTS}`;
 
 /** Reads `lodged`: direct debits, and the day of the file for the bank that they are in from now on. */
 export const SETTLE_LODGED = `

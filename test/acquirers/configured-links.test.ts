@@ -44,7 +44,7 @@ function follower(provider = keysOf(1)) {
     onNews: () => {},
     onAlarm: () => {},
     onApprovedAfterReversal: () => {},
-      onUnmade: (link, reason) => told.push(`${link}: ${(reason as Error).message}`),
+    onUnmade: (link, reason) => told.push(`${link}: ${(reason as Error).message}`),
   });
   const follow = async () => (await configured.follow(links)).opened;
   return { links, told, follow };

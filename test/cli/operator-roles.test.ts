@@ -84,6 +84,7 @@ const LINES: Readonly<Record<Task, string>> = {
   'acquirer add': 'acquirer add bank --kind iso8583 --address 127.0.0.1:9 --test',
   'acquirer set': 'acquirer set simulator --address 127.0.0.1:9',
   'acquirer remove': 'acquirer remove simulator',
+  'acquirer unseen': 'acquirer unseen',
   'acquirer test': 'acquirer test simulator',
   'acquirer show': 'acquirer show simulator',
   'acquirer list': 'acquirer list',

@@ -70,6 +70,7 @@ beforeAll(async () => {
     }
   };
   await Promise.all(POINTS.map(crashOneAfterTheOther));
+  await shared.sql(`UPDATE process SET seen_at = now() - interval '11 minutes'`);
   api = (await shared.start()).api;
   for (const [name, attempt] of attempts) {
     found.set(name, await outcomeOf(api, attempt.correlationId));

@@ -41,6 +41,7 @@ beforeAll(async () => {
     }
   };
   await Promise.all(POINTS.map(crashOneAfterTheOther));
+  await shared.sql(`UPDATE process SET seen_at = now() - interval '11 minutes'`);
   api = (await shared.start()).api;
 }, 180_000);
 

@@ -13,8 +13,6 @@ import { Host } from '../../testkit/iso8583-host/host.js';
 import { heard } from '../transactions/routed-shops.js';
 
 const OPERATOR = 'operator:test';
-/** They leave each other's remains to the last one, which is not killed. */
-const PATIENT = { PROCESS_TIMEOUT_MS: '600000' };
 
 let shared: Installation;
 let down: Host;
@@ -35,7 +33,7 @@ beforeAll(async () => {
   await setRoute(database, OPERATOR, 1, { acquirer: 'up', order: '2' });
   await database.close();
   for (const point of ['claimed', 'rerouted', 'answered']) {
-    const doomed = await shared.start({ CRASH_AT: point, ...PATIENT });
+    const doomed = await shared.start({ CRASH_AT: point });
     await expect(doomed.api.purchase({ correlationId: point })).rejects.toThrow();
     expect((await doomed.ended).signal).toBe('SIGKILL');
     const [row] = await shared.sql<{ acquirer: string }>(

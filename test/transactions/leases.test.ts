@@ -160,7 +160,7 @@ describe('a process', () => {
     );
     await query(`UPDATE process SET seen_at = now() - interval '2 hours'`);
     const living = await started();
-    const others = new DeadProcesses(database, living.registry);
+    const others = new DeadProcesses(database, living.registry, 0);
     expect(await others.handOver()).toBe(1);
     expect(await query('SELECT FROM transaction WHERE resolve_at IS NOT NULL')).toHaveLength(1);
     expect(await query('SELECT id FROM process')).toEqual([{ id: living.registry.id }]);
@@ -171,7 +171,7 @@ describe('a process', () => {
     const process = await started();
     await taken(process, 1);
     await query(`UPDATE process SET seen_at = now() - interval '2 hours'`);
-    await new DeadProcesses(database, process.registry).handOver();
+    await new DeadProcesses(database, process.registry, 0).handOver();
     expect(await query('SELECT id FROM process')).toEqual([{ id: process.registry.id }]);
   });
 

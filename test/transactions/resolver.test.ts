@@ -121,6 +121,7 @@ test('left by a dead process and taken by a resolver → nobody else takes it wh
   const reference = await answer.asked;
   const { audit } = (await resolvers.one.api.search('left-behind')).body.results[0];
   const finding = acquirer.holdNextFinding();
+  await longAgo(audit);
   // Its lease passes to a process that nobody has heard of lately.
   await resolvers.one.sql(
     `WITH dead AS (INSERT INTO process (seen_at) VALUES (now() - interval '20 seconds') RETURNING id)
@@ -153,6 +154,7 @@ test('left by a dead process and locked by somebody → what else is in doubt is
   const answering = resolvers.one.api.purchase({ correlationId: 'left-locked' });
   const reference = await answer.asked;
   const { audit } = (await resolvers.one.api.search('left-locked')).body.results[0];
+  await longAgo(audit);
   const { query, rollback } = await locker(resolvers.one);
   await query('SELECT FROM transaction WHERE organisation_id = 1 AND audit = $1 FOR UPDATE', [audit]);
   await resolvers.one.sql(
@@ -176,6 +178,14 @@ test('left by a dead process and locked by somebody → what else is in doubt is
   expect((await answering).body.audit).toBe(audit);
   await resolvers.one.sql(`DELETE FROM process WHERE seen_at < now() - interval '20 seconds'`);
 });
+
+/** The deadline for its answer is over: until then what a dead process left is not asked about. */
+async function longAgo(audit: number): Promise<void> {
+  await resolvers.one.sql(
+    `UPDATE transaction SET created_at = created_at - interval '1 minute' WHERE organisation_id = 1 AND audit = $1`,
+    [audit],
+  );
+}
 
 /** A resolver that waits for an answer takes nothing new: when each has, none waits any more. */
 async function theOvertakenHaveFinished(): Promise<void> {

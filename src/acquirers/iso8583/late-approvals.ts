@@ -2,7 +2,7 @@
 // reversal with "never seen" need not remember it, and charges what it reads later. Such an order is reversed again.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseUnavailable } from '../../postgres/database.js';
-import type { UnexpectedAnswer } from './outstanding.js';
+import type { LateAnswer } from './outstanding.js';
 import type { Reversals } from './reversals.js';
 
 export interface LateApprovalsParts {
@@ -22,14 +22,14 @@ const TELL_EVERY_MS = 60_000;
 const PRINTABLE = /^[ -~]*$/;
 
 export class LateApprovals {
-  readonly #waiting = new Map<string, UnexpectedAnswer>();
+  readonly #waiting = new Map<string, LateAnswer>();
   #unexplained = 0;
   #tellAtMs = 0;
   #storing = false;
 
   constructor(private readonly parts: LateApprovalsParts) {}
 
-  note(answer: UnexpectedAnswer): void {
+  note(answer: LateAnswer): void {
     if (this.#waiting.size >= MOST_WAITING || !isReadable(answer)) this.#countUnexplained(1);
     else this.#waiting.set(`${answer.terminal}/${answer.stan}`, answer);
     if (!this.#storing) void this.#store();
@@ -63,7 +63,7 @@ export class LateApprovals {
 }
 
 /** What is to be reversed again is found by what the gateway itself sent: nothing else can stand there. */
-function isReadable({ terminal, retrievalReference = '', response }: UnexpectedAnswer): boolean {
+function isReadable({ terminal, retrievalReference = '', response }: LateAnswer): boolean {
   return PRINTABLE.test(terminal + retrievalReference + (response.authorisationCode ?? ''));
 }
 

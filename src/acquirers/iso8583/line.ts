@@ -169,7 +169,7 @@ export class Line {
 
   /** Whatever still comes for it decides nothing, and nothing of it leaves any more. */
   giveUp(trace: Trace): void {
-    this.#outstanding.giveUp(trace, takeBack);
+    this.#outstanding.giveUp(trace, performance.now(), takeBack);
   }
 
   /** A host reads one connection in order: behind a message that is stuck there, nothing overtakes it. */

@@ -25,7 +25,7 @@ import { LateApprovals } from './late-approvals.js';
 import type { ExchangeOptions, Line } from './line.js';
 import type { Message } from './message.js';
 import { type Numbers, originalData, typeOf, typesOf } from './numbers.js';
-import type { Exchange, Response } from './outstanding.js';
+import type { Exchange, LateAnswer, Response } from './outstanding.js';
 import { Preparation, type PreparationParts } from './preparation.js';
 import type { Begun, Found, Reversals } from './reversals.js';
 import { Verdicts } from './verdicts.js';
@@ -62,6 +62,7 @@ export class Iso8583Link implements AcquirerLink {
   readonly #verdicts: Verdicts;
   readonly #preparation: Preparation;
   readonly #alarms: Alarms;
+  readonly #lateApprovals: LateApprovals;
 
   constructor(parts: Iso8583Parts) {
     this.name = parts.name;
@@ -70,7 +71,7 @@ export class Iso8583Link implements AcquirerLink {
     this.#verdicts = new Verdicts(parts.dialect);
     this.#preparation = new Preparation(parts);
     this.#alarms = new Alarms(parts.onAlarm);
-    const late = new LateApprovals({
+    this.#lateApprovals = new LateApprovals({
       reversals: parts.reversals,
       onReversed: () => parts.onApprovedAfterReversal?.(),
       onUnexplained: (count) => this.#alarms.unexplained(count),
@@ -78,7 +79,7 @@ export class Iso8583Link implements AcquirerLink {
     const { financial, preauthorisation, completion } = parts.dialect.types;
     const answersToPayments = new Set([financial.answer, preauthorisation.answer, completion.answer]);
     parts.line.onUnexpected = (answer) => {
-      if (answersToPayments.has(answer.type) && this.#verdicts.isApproval(answer.response)) late.note(answer);
+      if (answersToPayments.has(answer.type)) this.#noteIfApproved(answer);
     };
   }
 
@@ -115,7 +116,7 @@ export class Iso8583Link implements AcquirerLink {
 
   async #pay(order: Direct, numbers: Numbers, maySend: () => boolean): Promise<Answer> {
     const exchange = await this.#sendPayment(order, paidWith(order), numbers, { maySend });
-    return this.#answerOf(exchange, order, numbers);
+    return this.#answerOf(exchange, order, numbers, maySend);
   }
 
   async #askRefund(
@@ -127,7 +128,11 @@ export class Iso8583Link implements AcquirerLink {
     if (opened === undefined) return NOT_SENT;
     const { original } = opened;
     const exchange = await this.#sendPayment(order, opened.card, numbers, { maySend, original });
-    return this.#answerOf(exchange, order, numbers);
+    return this.#answerOf(exchange, order, numbers, maySend);
+  }
+
+  #noteIfApproved(answer: LateAnswer): void {
+    if (this.#verdicts.isApproval(answer.response)) this.#lateApprovals.note(answer);
   }
 
   #sendPayment(
@@ -144,9 +149,16 @@ export class Iso8583Link implements AcquirerLink {
     return erasing(order, card, line.exchange(numbers, types.answer, compose, { cvv: card.cvv, maySend }));
   }
 
-  async #answerOf(exchange: Exchange, order: Order, numbers: Numbers): Promise<Answer> {
+  async #answerOf(
+    exchange: Exchange,
+    order: Order,
+    numbers: Numbers,
+    stillWaits: () => boolean,
+  ): Promise<Answer> {
     if (exchange.kind !== 'answered') return exchange;
     const { response } = exchange;
+    // It may have been reversed meanwhile, by another process.
+    if (!stillWaits()) this.#noteIfApproved({ ...numbers, response });
     if (this.#verdicts.isDuplicate(response)) this.#alarms.duplicate(numbers);
     const verdict = this.#verdicts.of(response, order, numbers);
     if (verdict.kind === 'decided') return verdict.decision;

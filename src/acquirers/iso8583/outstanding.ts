@@ -55,11 +55,14 @@ interface Late {
   reversing: boolean;
 }
 
-/** An answer that nobody waits for: it is late, was sent twice, or is about nothing of ours. */
-export interface UnexpectedAnswer extends Trace {
-  readonly type: string;
+export interface LateAnswer extends Trace {
   readonly retrievalReference: string | undefined;
   readonly response: Response;
+}
+
+/** An answer that nobody waits for: it is late, was sent twice, or is about nothing of ours. */
+export interface UnexpectedAnswer extends LateAnswer {
+  readonly type: string;
 }
 
 const STANS = 1_000_000;
@@ -125,17 +128,20 @@ export class Outstanding {
   }
 
   /** What still comes for it decides nothing, and what has not been handed over yet is taken back: nothing of it leaves any more. */
-  giveUp({ stan, terminal }: Trace, takeBack: (waiting: Waiting) => void): void {
+  giveUp({ stan, terminal }: Trace, nowMs: number, takeBack: (waiting: Waiting) => void): void {
     const key = this.#key(stan, terminal);
-    const late = this.#late.get(key);
-    if (late !== undefined) {
-      late.response = undefined;
-      late.reversing = true;
-    }
     const waiting = this.#waiting.get(key);
-    if (waiting === undefined || waiting.handedOver) return;
-    takeBack(waiting);
-    this.#settle(waiting, NOT_SENT);
+    if (waiting?.handedOver) {
+      this.#rememberAsLate(waiting, nowMs);
+      this.#settle(waiting, TIMEOUT);
+    } else if (waiting !== undefined) {
+      takeBack(waiting);
+      this.#settle(waiting, NOT_SENT);
+    }
+    const late = this.#late.get(key);
+    if (late === undefined) return;
+    late.response = undefined;
+    late.reversing = true;
   }
 
   /** Settles what was not answered in time. What has not even been handed over is taken back: it is not sent. */

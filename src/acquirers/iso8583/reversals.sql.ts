@@ -1,6 +1,6 @@
 import { columns, integer, optionalText, text } from '../../postgres/columns.js';
 import type { Statement } from '../../postgres/database.js';
-import type { UnexpectedAnswer } from './outstanding.js';
+import type { LateAnswer } from './outstanding.js';
 
 const BEGUN = `stan, response_code AS "responseCode", authorisation_code AS "authorisationCode"`;
 
@@ -48,7 +48,7 @@ export const ACKNOWLEDGE_REVERSAL: Statement = {
 };
 
 /** After the name of the link. */
-export const APPROVALS = columns<UnexpectedAnswer>(
+export const APPROVALS = columns<LateAnswer>(
   'approval',
   {
     terminal: text(({ terminal }) => terminal),

@@ -3,7 +3,7 @@
 import type { Database } from '../../postgres/database.js';
 import type { OrganisationId } from '../../values/ids.js';
 import type { Numbers } from './numbers.js';
-import type { UnexpectedAnswer } from './outstanding.js';
+import type { LateAnswer } from './outstanding.js';
 import {
   ACKNOWLEDGE_REVERSAL,
   APPROVALS,
@@ -46,7 +46,7 @@ export interface Reversals {
   /** False where it does not count: the host has approved the order, and cannot have never seen it. */
   acknowledged(order: Reversed, acknowledgement: Acknowledgement): Promise<boolean>;
   /** Approvals that came late. Returns of how many the reversal had begun. */
-  approved(approvals: readonly UnexpectedAnswer[]): Promise<number>;
+  approved(approvals: readonly LateAnswer[]): Promise<number>;
 }
 
 export class StoredReversals implements Reversals {
@@ -80,7 +80,7 @@ export class StoredReversals implements Reversals {
     return rows[0]?.acknowledged ?? false;
   }
 
-  async approved(approvals: readonly UnexpectedAnswer[]): Promise<number> {
+  async approved(approvals: readonly LateAnswer[]): Promise<number> {
     const values = [this.acquirer, ...APPROVALS.encode(approvals)];
     return (await this.database.query(NOTE_APPROVALS, values)).rows.length;
   }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { unseenOrders } from '../../../src/admin/acquirers.js';
 import { reconcileSettlement } from '../../../src/admin/settlements.js';
 import { type Answer, CARD } from '../../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
@@ -10,7 +11,7 @@ import { openDay } from '../../../testkit/settlement-days.js';
 import { cardAnsweredWith } from '../../../testkit/test-cards.js';
 import type { BookKeepingHost } from './book-keeping-host.js';
 import { approved, GatewayAtHost, PATIENTLY } from './gateway-at-host.js';
-import type { Heard } from './scripted-host.js';
+import { answering, type Heard, type Reply } from './scripted-host.js';
 
 let at: GatewayAtHost;
 let gateway: TestGateway;
@@ -191,6 +192,76 @@ describe('no answer', () => {
       ['0220', '0221', '0221'],
       ['0200', '0420', '0421', '0421'],
     ]);
+  });
+
+  test('a payment that the host charges after it has never seen it → reversed again, until another code than 25 confirms it', async () => {
+    const charge: (() => void)[] = [];
+    const codes = ['25', '25', '30', '00'];
+    host.script = (heard) => {
+      const answer = host.decide(heard);
+      if (answer === undefined || Number(heard.fields.get(4)) !== 32_104) return answer;
+      if (heard.type.startsWith('042')) return answering(heard, codes.shift() ?? '00');
+      charge.push(() => host.send(answer, heard.connection));
+      return undefined;
+    };
+    const answer = await gateway.api.purchase({ pan: CARD, amount: 32_104 });
+    expect(answer.status).toBe(504);
+    const audit = auditOf(answer);
+    const decided = await gateway.api.decided(audit);
+    expect(decided.status).toMatchObject({ gateway_status_code: 2, transaction_status_code: 'error' });
+    const unseen = async () =>
+      (await unseenOrders(at.database, 'bank')).find((order) => order.audit === audit);
+    expect(await unseen()).toMatchObject({ state: 'never seen', amountCents: 32_104, currency: 'AUD' });
+    // Only now the host reads it, over the connection that it was sent over.
+    for (const approve of charge) approve();
+    await vi.waitUntil(async () => (await unseen())?.state === 'reversed again', PATIENTLY);
+    expect(codes).toEqual([]);
+    // A further reversal each time, since a host may answer a repeated one as before; one that is to be repeated is.
+    expect(about(32_104)).toEqual(['0200', '0420', '0420', '0420', '0421']);
+    const reversals = host
+      .messages()
+      .filter(({ type, fields }) => type.startsWith('042') && Number(fields.get(4)) === 32_104);
+    expect(new Set(reversals.map(({ fields }) => fields.get(11))).size).toBe(3);
+    // What was decided stays so.
+    expect(await gateway.api.lookUp(audit)).toMatchObject({ body: decided });
+    const journalled = await gateway.sql(
+      'SELECT action FROM journal WHERE organisation_id = 1 AND audit = $1 ORDER BY id',
+      [audit],
+    );
+    expect(journalled.map(({ action }) => action)).toEqual([
+      'transaction.reversal_begun',
+      'transaction.resolved',
+      'transaction.approved_after_reversal',
+      'transaction.reversed_again',
+    ]);
+    expect(gateway.logged()).toContain('acquirer approved a payment after its reversal; reversed again');
+  });
+
+  test('an approval that comes before its reversal is answered, with 25 → the answer does not count', async () => {
+    const codes = ['25', '00'];
+    const held: Reply[] = [];
+    host.script = (heard) => {
+      const answer = host.decide(heard);
+      if (answer === undefined || Number(heard.fields.get(4)) !== 32_105) return answer;
+      if (!heard.type.startsWith('042')) return void held.push(answer) as undefined;
+      for (const approval of held.splice(0)) if (approval) host.send(approval, heard.connection);
+      return answering(heard, codes.shift() ?? '00');
+    };
+    const audit = auditOf(await gateway.api.purchase({ pan: CARD, amount: 32_105 }));
+    expect((await gateway.api.decided(audit)).status).toMatchObject({ gateway_status_code: 2 });
+    await vi.waitUntil(() => codes.length === 0, PATIENTLY);
+    expect(about(32_105).slice(0, 3)).toEqual(['0200', '0420', '0420']);
+  });
+
+  test('reversed by the process that sent it → over the connection of the payment', async () => {
+    silentTwice();
+    const amounts = [32_110, 32_111, 32_112, 32_113];
+    await Promise.all(amounts.map((amount) => gateway.api.purchase({ pan: CARD, amount })));
+    await vi.waitUntil(() => amounts.every((amount) => about(amount).length >= 3), PATIENTLY);
+    for (const amount of amounts) {
+      const messages = host.messages().filter(({ fields }) => Number(fields.get(4)) === amount);
+      expect([amount, new Set(messages.map(({ connection }) => connection)).size]).toEqual([amount, 1]);
+    }
   });
 
   test('cut off in the middle of the answer → 502, and reversed over a new connection', async () => {

@@ -5,7 +5,7 @@ import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
 import { Line, type LineParts } from '../../../src/acquirers/iso8583/line.js';
 import { Iso8583Link } from '../../../src/acquirers/iso8583/link.js';
 import type { Stans } from '../../../src/acquirers/iso8583/numbers.js';
-import type { UnexpectedAnswer } from '../../../src/acquirers/iso8583/outstanding.js';
+import type { LateAnswer } from '../../../src/acquirers/iso8583/outstanding.js';
 import type { Begun, Reversals } from '../../../src/acquirers/iso8583/reversals.js';
 
 /** As several processes share them through a database. */
@@ -21,7 +21,7 @@ export class SharedNumbers implements Stans {
 export class SharedReversals implements Reversals {
   readonly begun = new Map<string, Begun>();
   readonly acknowledgements: string[] = [];
-  readonly approvals: UnexpectedAnswer[] = [];
+  readonly approvals: LateAnswer[] = [];
 
   async find({ reference }: { reference: string }): Promise<Begun | undefined> {
     return this.begun.get(reference);
@@ -38,7 +38,7 @@ export class SharedReversals implements Reversals {
     return true;
   }
 
-  async approved(approvals: readonly UnexpectedAnswer[]): Promise<number> {
+  async approved(approvals: readonly LateAnswer[]): Promise<number> {
     this.approvals.push(...approvals);
     return 0;
   }
