@@ -16,7 +16,7 @@ import { retrievalReferencesIn } from './link-books.js';
 import { SentNumbers } from './sent-numbers.js';
 
 const KEYS = ['0123456789ABCDEFFEDCBA9876543210', '7CA110454A1A6E570131D9619DC1376E'];
-const DEADLINE_MS = '1000';
+const DEADLINE_MS = 1_000;
 const DEATHS = ['dies before booking', 'dies after booking', 'dies inside the answer'] as const;
 const AT_MESSAGE = 'killed at a message';
 /** Nearly two of three are at a message: there are many kinds of those. */
@@ -30,9 +30,11 @@ export interface IsoAcquirerOptions {
   readonly name?: string;
   /** For how long it does not listen, at most. */
   readonly awayMs?: number;
+  /** Of the link. */
+  readonly deadlineMs?: number;
 }
 
-interface Parts extends Required<IsoAcquirerOptions> {
+interface Parts extends Required<Omit<IsoAcquirerOptions, 'deadlineMs'>> {
   readonly installation: Installation;
   readonly host: HostProcess;
   readonly relay: CuttingRelay;
@@ -52,11 +54,20 @@ export class IsoAcquirer {
     return this.parts.name;
   }
 
+  /** For whoever disturbs it in other ways. */
+  get host(): HostProcess {
+    return this.parts.host;
+  }
+
+  get relay(): CuttingRelay {
+    return this.parts.relay;
+  }
+
   /** The merchant pays over it from now on. */
   static async start(
     installation: Installation,
     random: Chance,
-    { name = 'host', awayMs = 500 }: IsoAcquirerOptions = {},
+    { name = 'host', awayMs = 500, deadlineMs = DEADLINE_MS }: IsoAcquirerOptions = {},
   ): Promise<IsoAcquirer> {
     const folder = await mkdtemp(join(tmpdir(), 'tollgate-host-'));
     const host = await HostProcess.start({
@@ -67,7 +78,7 @@ export class IsoAcquirer {
     const keyFile = join(folder, 'mac.key');
     await writeFile(keyFile, KEYS.join('\n'));
     const how = ['--kind', 'iso8583', '--address', relay.address, '--test', '--connections', '2'];
-    const more = ['--deadline', DEADLINE_MS, '--institution', '560279', '--mac-key-file', keyFile];
+    const more = ['--deadline', `${deadlineMs}`, '--institution', '560279', '--mac-key-file', keyFile];
     await installation.command('acquirer', 'add', name, ...how, ...more);
     const acceptor = ['--acceptor-id', 'SHOP', '--terminals', 'T1,T2', '--category-code', '5999'];
     await installation.command(

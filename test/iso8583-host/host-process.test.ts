@@ -1,6 +1,6 @@
 // The test host as a process of its own: what it approved is known after `kill -9`, and tests can tell it what to do.
 import { readFileSync } from 'node:fs';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { following, payment } from '../../testkit/iso8583-host/client.js';
 import { HostProcess } from '../../testkit/iso8583-host/host-process.js';
 import { codeOf, newLedgerPath, signedOn } from './open-host.js';
@@ -94,4 +94,20 @@ test('rules, settings and connections through the control port', async () => {
   expect((await host.seen()).map(({ mti }) => mti)).toEqual(['0800', '0200', '0200']);
   await host.closeConnections();
   expect(await client.next()).toBeUndefined();
+});
+
+test('a client goes → the ledger says which connection ended, and what was decided over it', async () => {
+  const { host } = await startHost();
+  const client = await signedOn(host);
+  await client.ask(payment('0200'));
+  client.close();
+  await vi.waitFor(
+    () => {
+      const [decided, closed] = host.entries();
+      expect(decided).toMatchObject({ kind: 'decided', responseCode: '00' });
+      const { connection } = decided as { connection: number };
+      expect(closed).toMatchObject({ kind: 'connection closed', connection });
+    },
+    { timeout: 20_000 },
+  );
 });

@@ -17,6 +17,7 @@ export interface Circumstances {
   /** What a test card or a rule asks for, instead of what the host would say by itself. */
   readonly code?: string;
   readonly fault?: string;
+  readonly connection: number;
   /** It came in some time ago: what repeats it may have come since, and is no reason to complain. */
   readonly isOvertaken?: boolean;
   /** Whether a reversal holds for a payment that comes after it. */
@@ -175,7 +176,11 @@ function refused(books: Books, request: Request, wrong: string, circumstances: C
   return { responseCode, entries: [...entries, complaint('original unknown', request, circumstances)] };
 }
 
-function decided(request: Request, responseCode: string, { nowMs, fault }: Circumstances): Decision {
+function decided(
+  request: Request,
+  responseCode: string,
+  { nowMs, fault, connection }: Circumstances,
+): Decision {
   const isApproved = approves(responseCode);
   const amountCents = responseCode === PARTIAL ? Math.ceil(request.amountCents / 2) : request.amountCents;
   const entry: Decided = {
@@ -195,6 +200,7 @@ function decided(request: Request, responseCode: string, { nowMs, fault }: Circu
     ...(isApproved && { authorisationCode: String(randomInt(1_000_000)).padStart(6, '0') }),
     ...(request.original !== undefined && { original: request.original.key }),
     ...(fault !== undefined && { fault }),
+    connection,
     digest: request.digest,
   };
   return { ...answerOf(entry), entries: [entry] };

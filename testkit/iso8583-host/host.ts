@@ -169,9 +169,16 @@ export class Host {
         },
         onUnreadable: (detail) => this.#complain('unreadable', { detail }),
         onRead: () => this.#ledger.flush(),
-        onClose: (connection) => this.connections.delete(connection),
+        onClose: (connection) => this.#forget(connection),
       }),
     );
+  }
+
+  #forget(connection: Connection): void {
+    this.connections.delete(connection);
+    if (this.#isClosed) return;
+    this.#write({ kind: 'connection closed', atMs: Date.now(), connection: connection.number });
+    this.#ledger.flush();
   }
 
   #receive(connection: Connection, bytes: Buffer): void {
@@ -252,6 +259,7 @@ export class Host {
     const { mti, key, original, digest } = request;
     const { entries, ...decision } = decide(this.#books, request, {
       nowMs,
+      connection: connection.number,
       ...(code !== undefined && { code }),
       ...(fault !== undefined && { fault }),
       ...((isOvertaken || connection.hasStalled) && { isOvertaken: true }),

@@ -28,6 +28,8 @@ export interface Decided {
   readonly original?: string;
   /** Whether the answer was spoilt on purpose. */
   readonly fault?: string;
+  /** Over which the answer went. */
+  readonly connection: number;
   readonly digest: string;
 }
 
@@ -73,12 +75,19 @@ export interface Complaint {
   readonly detail?: string;
 }
 
+/** What was answered over it shortly before may not have come to the gateway. */
+export interface ConnectionClosed {
+  readonly kind: 'connection closed';
+  readonly atMs: number;
+  readonly connection: number;
+}
+
 export interface StoreLost {
   readonly kind: 'store lost';
   readonly atMs: number;
 }
 
-export type Entry = Decided | Reversed | AdviceTraffic | Complaint | StoreLost;
+export type Entry = Decided | Reversed | AdviceTraffic | Complaint | ConnectionClosed | StoreLost;
 
 export class Ledger {
   readonly #file: number;
