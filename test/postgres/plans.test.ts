@@ -71,6 +71,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
   'date[]': `'{2026-11-13,2026-11-16}'`,
   'timestamp with time zone[]': `'{2026-11-13T07:00:00Z,2026-11-16T07:00:00Z}'`,
   'boolean[]': `'{${Array.from({ length: 500 }, () => true)}}'`,
+  'timestamp with time zone': 'now()',
 };
 
 interface Named extends Statement {
