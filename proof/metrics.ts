@@ -1,7 +1,7 @@
-// `npm run test:metrics`: what is for Prometheus and for collectors of traces, as their own tools read it. A tool that is not there is named,
-// and its checks are skipped.
+// `npm run test:metrics`: what is for Prometheus, Alertmanager and collectors of traces, as their own tools read it. A tool that is not
+// there is named, and its checks are skipped. With `--outage 66` a database is stopped for so many seconds under both of them.
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Tollgate } from '../client/src/index.js';
@@ -11,11 +11,17 @@ import { programOptions } from '../testkit/program-options.js';
 import { PROJECT_ROOT } from '../testkit/project.js';
 import { say } from '../testkit/report.js';
 import { startStandalone } from '../testkit/standalone.js';
+import { loseDatabase, notHeldBack } from './alerting.js';
 import { verdict } from './verdict.js';
 
 const values = programOptions({
   /** Of Prometheus. */
   promtool: { type: 'string', default: 'promtool' },
+  prometheus: { type: 'string', default: 'prometheus' },
+  /** As Debian names it. */
+  alertmanager: { type: 'string', default: 'prometheus-alertmanager' },
+  /** Seconds. */
+  outage: { type: 'string', default: '0' },
   /** A collector of OpenTelemetry, with the receiver `otlp` and the exporter `debug`. */
   collector: { type: 'string', default: 'otelcol' },
   purchases: { type: 'string', default: '200' },
@@ -56,8 +62,7 @@ service:
 
 /** What the collector has written down of what it was sent; undefined where there is no collector. */
 async function collected(work: (endpoint: string) => Promise<void>): Promise<string | undefined> {
-  if (spawnSync(values.collector, ['--version']).error !== undefined) {
-    missing.add(values.collector);
+  if (!isThere(values.collector)) {
     await work('');
     return undefined;
   }
@@ -90,6 +95,110 @@ const PARENT = '00f067aa0ba902b7';
 promtool('promtool takes the rules', ['check', 'rules', `${FOLDER}/alerts.yml`]);
 promtool('promtool takes the configuration', ['check', 'config', `${FOLDER}/prometheus.yml`]);
 promtool('every alert fires when it should, and only then', ['test', 'rules', `${FOLDER}/alerts.test.yml`]);
+
+const COMMON = { job: 'tollgate' };
+const [INSTANCE, ACQUIRER] = [
+  { ...COMMON, instance: 'one' },
+  { ...COMMON, acquirer: 'bank' },
+];
+const OF_A_GATEWAY = [
+  ...['ServerErrors', 'Slow', 'Overloaded', 'RoomShort', 'ConnectionsRefused', 'PoolShort'],
+  ...['BackgroundJobFails', 'StoredFiguresMissing', 'FeedLate', 'WebhooksStand'],
+];
+const OF_AN_ACQUIRER = [
+  ...['LinkFails', 'UnknownOutcomes', 'InDoubtOld', 'InDoubtMany', 'ReversalsUnacknowledged'],
+  ...['ApprovalsFall', 'AcquirerSlow'],
+];
+const named = (labels: Readonly<Record<string, string>>, ...names: readonly string[]) =>
+  names.map((name) => ({ alertname: `Tollgate${name}`, ...labels }));
+
+/** What fires together by one cause, and what is told of it. */
+const CAUSES: readonly [
+  cause: string,
+  alerts: readonly Readonly<Record<string, string>>[],
+  told: string[],
+][] = [
+  ['a lost database', named(INSTANCE, 'DatabaseLost', ...OF_A_GATEWAY), ['DatabaseLost']],
+  ['a full disk', named(INSTANCE, 'DatabaseDiskFull', 'DatabaseLost', ...OF_A_GATEWAY), ['DatabaseDiskFull']],
+  ['a dead gateway', named(INSTANCE, 'Down', 'EventLoopLate', 'WorkerSilent', ...OF_A_GATEWAY), ['Down']],
+  [
+    'a dead host',
+    named(ACQUIRER, 'LinkDown', 'LinkShort', 'AcquirerSilent', ...OF_AN_ACQUIRER),
+    ['LinkDown'],
+  ],
+  [
+    'a silent acquirer',
+    [...named(ACQUIRER, 'AcquirerSilent', ...OF_AN_ACQUIRER), ...named(INSTANCE, 'Slow', 'RoomShort')],
+    ['AcquirerSilent'],
+  ],
+  [
+    'a link that fails for one organisation, and doubt',
+    named(ACQUIRER, ...OF_AN_ACQUIRER),
+    ['InDoubtMany', 'LinkFails'],
+  ],
+  ['too much to do', named(INSTANCE, 'EventLoopLate', 'Slow', 'RoomShort', 'PoolShort'), ['EventLoopLate']],
+  [
+    'a certificate that ends',
+    named(COMMON, 'CertificateExpires', 'CertificateExpiresNow'),
+    ['CertificateExpiresNow'],
+  ],
+  [
+    'a lost database at another gateway, or in another installation',
+    [
+      ...named(INSTANCE, 'DatabaseLost', 'BrokenSeals'),
+      ...named({ ...INSTANCE, instance: 'two' }, 'ServerErrors'),
+      ...named({ ...INSTANCE, job: 'tollgate-b' }, 'ServerErrors'),
+    ],
+    ['BrokenSeals', 'DatabaseLost', 'ServerErrors', 'ServerErrors'],
+  ],
+];
+
+function isThere(program: string): boolean {
+  if (spawnSync(program, ['--version']).error === undefined) return true;
+  missing.add(program);
+  return false;
+}
+
+if (isThere(values.alertmanager)) {
+  const configuration = readFileSync(join(PROJECT_ROOT, FOLDER, 'alertmanager.yml'), 'utf8');
+  for (const [cause, alerts, told] of CAUSES) {
+    const active = await notHeldBack(values.alertmanager, configuration, folder, alerts);
+    const names = active.map((name) => name.replace('Tollgate', ''));
+    expectGood(
+      `of ${cause} Alertmanager tells only ${told.join(', ')}`,
+      names.join() === told.join(),
+      names.join(),
+    );
+  }
+}
+
+const outageSeconds = Number(values.outage);
+if (outageSeconds > 0 && isThere(values.prometheus) && isThere(values.alertmanager)) {
+  const { notifications, fired } = await loseDatabase({
+    prometheus: values.prometheus,
+    alertmanager: values.alertmanager,
+    rules: join(PROJECT_ROOT, FOLDER),
+    folder,
+    seconds: outageSeconds,
+    watchSeconds: 400,
+  });
+  for (const { alertname, most, fromSeconds, untilSeconds } of fired)
+    say(`outage: ${most} x ${alertname} from ${fromSeconds} s to ${untilSeconds} s`);
+  for (const { atSeconds, receiver, status, alertname, alerts } of notifications)
+    say(`outage: ${status} to ${receiver} at ${atSeconds} s: ${alerts} x ${alertname}`);
+  const pages = notifications.filter(({ status }) => status === 'firing');
+  expectGood(
+    'a lost database is one page',
+    pages.map(({ receiver, alertname }) => `${receiver} ${alertname}`).join() ===
+      'pages TollgateDatabaseLost',
+    JSON.stringify(pages),
+  );
+  expectGood(
+    'nothing else fires, then or afterwards',
+    fired.every(({ alertname }) => alertname === 'TollgateDatabaseLost'),
+    JSON.stringify(fired),
+  );
+}
 
 const spans = await collected(async (endpoint) => {
   const port = await freePort();

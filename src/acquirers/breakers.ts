@@ -9,6 +9,11 @@ const LONGEST_PAUSE_MS = 15_000;
 /** So many payments at once still try a link that is out, if they have no other way. */
 export const MOST_WITHOUT_ANOTHER_WAY = 16;
 
+export interface Out {
+  readonly organisations: number;
+  readonly sinceMs: number;
+}
+
 export interface BreakerNews {
   readonly kind: 'out' | 'in';
   readonly link: string;
@@ -22,6 +27,8 @@ class Failing {
   underWay = 0;
   /** When it is tried again, if it is out. */
   tryAtMs: number | undefined;
+  /** When it was taken out, by the wall clock. */
+  outSinceMs = 0;
   pauseMs = FIRST_PAUSE_MS;
 
   /** Whether a payment that has another way may take this one. After a pause one tries, at a time. */
@@ -78,15 +85,19 @@ export class Breakers {
     else if (ending === 'answered' && this.#failing.size > 0) this.#answered(link, organisationId);
   }
 
-  /** The links that are out, and for how many organisations. */
-  get out(): ReadonlyMap<string, number> {
-    const counts = new Map<string, number>();
+  /** The links that are out, for how many organisations, and since when for the first of them. */
+  get out(): ReadonlyMap<string, Out> {
+    const links = new Map<string, Out>();
     for (const [link, organisations] of this.#failing) {
-      let out = 0;
-      for (const { tryAtMs } of organisations.values()) if (tryAtMs !== undefined) out += 1;
-      if (out > 0) counts.set(link, out);
+      let [count, sinceMs] = [0, Number.POSITIVE_INFINITY];
+      for (const { tryAtMs, outSinceMs } of organisations.values()) {
+        if (tryAtMs === undefined) continue;
+        count += 1;
+        sinceMs = Math.min(sinceMs, outSinceMs);
+      }
+      if (count > 0) links.set(link, { organisations: count, sinceMs });
     }
-    return counts;
+    return links;
   }
 
   #failed(link: string, organisationId: OrganisationId): void {
@@ -105,6 +116,7 @@ export class Breakers {
     if (failing.tryAtMs === undefined) {
       if (failing.inARow < FAILURES_IN_A_ROW) return;
       failing.tryAtMs = nowMs + failing.pauseMs;
+      failing.outSinceMs = Date.now();
       this.onNews({ kind: 'out', link, organisationId });
     } else if (nowMs >= failing.tryAtMs) {
       failing.pauseMs = Math.min(failing.pauseMs * 2, LONGEST_PAUSE_MS);

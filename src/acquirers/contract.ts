@@ -130,10 +130,18 @@ export type Finding =
 
 export type Reversal = 'reversed' | 'no_answer';
 
+/** Of a link that could not be signed on to, or not again: since when, and why not at the last attempt. */
+export interface LinkDown {
+  /** An instant. */
+  readonly since: string;
+  readonly reason: string;
+}
+
 /** Of a link that keeps connections: how many it should have, and how many of them are signed on. */
 export interface LinkStatus {
   readonly connections: number;
   readonly signedOn: number;
+  readonly down?: LinkDown | undefined;
   /** Of the settings that it was made from: a link that was changed since has another. */
   readonly version: number;
 }

@@ -1,7 +1,7 @@
 // The links of a process: which it has, and which of them are open. One that refuses to open is tried again without end; one that
 // is put in the place of another takes over when it is open.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Breakers } from './breakers.js';
+import { Breakers, type Out } from './breakers.js';
 import type { AcquirerLink, LinkStatus } from './contract.js';
 import { withinDeadline } from './deadline.js';
 
@@ -24,6 +24,8 @@ export interface LinkReport extends LinkStatus {
   readonly name: string;
   /** For how many organisations it is taken out, where there are any. */
   readonly failingFor?: number;
+  /** Since when for the first of them: an instant. */
+  readonly failingSince?: string;
 }
 
 /** What an attempt to open a link came to. */
@@ -72,9 +74,8 @@ export class AcquirerLinks {
     const reports: LinkReport[] = [];
     for (const [name, known] of this.#known) {
       const { status } = this.#opened.get(name) ?? known;
-      const failingFor = out.get(name);
-      if (status !== undefined)
-        reports.push({ name, ...status, ...(failingFor !== undefined && { failingFor }) });
+      const failing = out.get(name);
+      if (status !== undefined) reports.push({ name, ...status, ...(failing && failingOf(failing)) });
     }
     return reports.sort((one, other) => (one.name < other.name ? -1 : 1));
   }
@@ -111,7 +112,7 @@ export class AcquirerLinks {
   }
 
   #tell(kind: 'out' | 'in', link: string): void {
-    const failingFor = this.breakers.out.get(link) ?? 0;
+    const failingFor = this.breakers.out.get(link)?.organisations ?? 0;
     if (kind === 'out' && failingFor === 1) this.options.onFailing?.(link);
     else if (kind === 'in' && failingFor === 0) this.options.onAnswering?.(link);
   }
@@ -174,6 +175,10 @@ export class AcquirerLinks {
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
     }
   }
+}
+
+function failingOf({ organisations, sinceMs }: Out): Pick<LinkReport, 'failingFor' | 'failingSince'> {
+  return { failingFor: organisations, failingSince: new Date(sinceMs).toISOString() };
 }
 
 /** A link that throws before it has promised anything has refused, too. */

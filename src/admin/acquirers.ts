@@ -30,7 +30,13 @@ import {
   SET_ACQUIRER,
   UNSEEN_AT_ACQUIRERS,
 } from './acquirers.sql.js';
-import { type GatewayOfLink, gatewaysOf, runningGateways } from './gateways.js';
+import {
+  conditionOf,
+  type GatewayOfLink,
+  gatewaysOf,
+  type LinkCondition,
+  runningGateways,
+} from './gateways.js';
 
 export interface AcquirerView {
   readonly name: string;
@@ -46,7 +52,7 @@ export interface AcquirerView {
   readonly mac: boolean;
 }
 
-export interface ListedAcquirer extends AcquirerView {
+export interface ListedAcquirer extends AcquirerView, LinkCondition {
   /** How many run. */
   readonly gateways: number;
   /** How many of them have a connection that is signed on. */
@@ -55,7 +61,7 @@ export interface ListedAcquirer extends AcquirerView {
   readonly gatewaysFailing: number;
 }
 
-export interface AcquirerDetails extends AcquirerView {
+export interface AcquirerDetails extends AcquirerView, LinkCondition {
   /** By which the two sides compare their keys. */
   readonly sendingKeyCheckValue: string | null;
   readonly receivingKeyCheckValue: string | null;
@@ -116,7 +122,11 @@ export async function listAcquirers(database: Queryable): Promise<ListedAcquirer
     const connected = gatewaysOf(row, running);
     const gatewaysSignedOn = connected.filter(({ signedOn }) => signedOn > 0).length;
     const gatewaysFailing = connected.filter(({ failingFor }) => failingFor > 0).length;
-    return { ...viewOf(row), gateways: running.length, gatewaysSignedOn, gatewaysFailing };
+    return {
+      ...viewOf(row),
+      ...{ gateways: running.length, gatewaysSignedOn, gatewaysFailing },
+      ...conditionOf(connected),
+    };
   });
 }
 
@@ -159,13 +169,15 @@ export async function showAcquirer(
   const { keyId, wrapped } = row;
   const macs =
     keyId === null || wrapped === null ? undefined : await openMacs(provider, name, { keyId, wrapped });
+  const gateways = gatewaysOf(row, await runningGateways(database));
   return {
     ...viewOf(row),
+    ...conditionOf(gateways),
     sendingKeyCheckValue: macs?.sending.checkValue ?? null,
     receivingKeyCheckValue: macs?.receiving.checkValue ?? null,
     ownCertificates: row.trusted !== null,
     merchants: await merchantsOf(database, name),
-    gateways: gatewaysOf(row, await runningGateways(database)),
+    gateways,
     routedMerchants: await routedTo(database, name),
   };
 }

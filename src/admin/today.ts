@@ -1,12 +1,13 @@
 // A day in figures, from what background work has counted: by minute and hour against the same day of the week before, rates, latency,
 // links and lags. Each figure comes with the filter that lists its transactions.
+import { readAcquirers } from '../acquirers/configured.js';
 import type { Queryable } from '../postgres/database.js';
 import { lostTime } from '../transactions/lost-time.js';
 import type { Mode } from '../values/mode.js';
 import { addDays, sydneyDate, sydneyInstant, sydneyTimestamp } from '../values/sydney.js';
 import { briefly } from './brief.js';
 import { type DaySeries, daySeries, emptyAfter, type MinuteRow } from './day-series.js';
-import { runningGateways } from './gateways.js';
+import { conditionOf, gatewaysOf, type LinkCondition, runningGateways } from './gateways.js';
 import {
   asMinute,
   type HourRow,
@@ -38,7 +39,7 @@ export interface LatencyFigure {
   readonly p99Ms: number | null;
 }
 
-export interface LinkFigure {
+export interface LinkFigure extends LinkCondition {
   readonly name: string;
   readonly signedOn: number;
   readonly connections: number;
@@ -218,14 +219,16 @@ async function linksFor(
   organisation: number | undefined,
   hours: readonly HourRow[],
 ): Promise<Links> {
-  const reports = (await runningGateways(connection)).flatMap(({ links }) => links);
+  const running = await runningGateways(connection);
+  const reports = running.flatMap(({ links }) => links);
+  const added = await readAcquirers(connection);
   let shown = (_name: string) => true;
   if (organisation !== undefined) {
     const { rows } = await connection.query<{ acquirer: string }>(LINKS_OF_ORGANISATION, [organisation]);
     const own = new Set([...rows, ...hours].map(({ acquirer }) => acquirer));
     shown = (name) => own.has(name);
   }
-  const names = [...new Set(reports.map(({ name }) => name))].filter(shown).sort();
+  const names = [...new Set([...added, ...reports].map(({ name }) => name))].filter(shown).sort();
   const figures = names.map((name) => {
     const same = reports.filter((report) => report.name === name);
     return {
@@ -234,6 +237,7 @@ async function linksFor(
       connections: sumOf(same, (report) => report.connections),
       gateways: same.length,
       failing: same.filter(({ failingFor = 0 }) => failingFor > 0).length,
+      ...conditionOf(gatewaysOf({ name, version: 0 }, running)),
     };
   });
   return { figures, shown };

@@ -136,10 +136,15 @@ function addChanging(acquirer: Command): void {
 
 function addLooking(acquirer: Command): void {
   printing(
-    acquirer.command('list').description('list the links, and how many gateways are signed on'),
-    async () => ({
-      rows: await operate((database) => listAcquirers(database)),
-    }),
+    acquirer.command('list').description('list the links, whether each is up, since when not, and why not'),
+    async () => {
+      const listed = await operate((database) => listAcquirers(database));
+      // How it does comes first: the table is wide.
+      const rows = listed.map(({ name, condition, since, reason, ...settings }) => {
+        return { name, condition, since, reason, ...settings };
+      });
+      return { rows };
+    },
   );
   printing(
     acquirer

@@ -15,6 +15,7 @@ export function addDoctorCommand(program: Command): void {
       const findings = await examine();
       const count = (wanted: string) => findings.filter(({ result }) => result === wanted).length;
       if (count('failed') > 0) process.exitCode = 1;
+      const warnings = count('warning') === 1 ? 'warning' : 'warnings';
       const width = Math.max(...findings.map(({ check }) => check.length));
       const lines = findings.map(
         ({ check, result, found, todo }) =>
@@ -22,7 +23,7 @@ export function addDoctorCommand(program: Command): void {
       );
       return {
         value: { failed: count('failed'), warnings: count('warning'), findings },
-        sentence: [...lines, `${count('failed')} failed, ${count('warning')} warnings.`].join('\n'),
+        sentence: [...lines, `${count('failed')} failed, ${count('warning')} ${warnings}.`].join('\n'),
       };
     },
   );

@@ -10,8 +10,10 @@ export class DatabaseWatch {
   #suspectedMs: number | undefined;
   #lost: { readonly sinceMs: number; readonly cause: string } | undefined;
   #heartbeat: () => void = () => {};
-  /** How often each background job has failed, whatever it was. */
+  /** How often each background job has failed, other than because the database was lost or its disk full: that has figures of its own. */
   readonly failures = new Map<string, number>();
+  /** Jobs that got no answer from the database, until the heartbeat says whether it is lost. */
+  #unanswered: string[] = [];
 
   constructor(private readonly log: Logger) {}
 
@@ -32,11 +34,11 @@ export class DatabaseWatch {
   }
 
   heartbeatFailed(error: unknown): void {
-    this.#count('heartbeat');
     if (!(error instanceof DatabaseUnavailable)) {
       this.#jobFailed('heartbeat', error);
       return;
     }
+    this.#unanswered = [];
     setTimeout(this.#heartbeat, TRY_AGAIN_MS).unref();
     if (this.#lost !== undefined) return;
     this.#lost = { sinceMs: this.#suspectedMs ?? performance.now(), cause: reasonOf(error) };
@@ -45,6 +47,7 @@ export class DatabaseWatch {
 
   heartbeatCommitted(): void {
     this.#suspectedMs = undefined;
+    for (const job of this.#unanswered.splice(0)) this.#count(job);
     if (this.#lost === undefined) return;
     const { sinceMs, cause } = this.#lost;
     this.#lost = undefined;
@@ -54,11 +57,11 @@ export class DatabaseWatch {
 
   /** Something in the background failed. Whether the database is lost is for the heartbeat to say. */
   jobFailed(job: string, error: unknown): void {
-    this.#count(job);
     if (error instanceof DatabaseUnavailable) {
       // A full disk is told of once, by who looks after it.
       if (error.diskFull) return;
       if (error.serverGone) {
+        if (!this.lost) this.#unanswered.push(job);
         this.suspect();
         return;
       }
@@ -71,6 +74,7 @@ export class DatabaseWatch {
   }
 
   #jobFailed(job: string, error: unknown): void {
+    this.#count(job);
     const { name, code } = error as { name?: string; code?: string };
     this.log.warn({ job, name, code }, 'background job failed');
   }

@@ -1,45 +1,22 @@
 // What the database tells of everything that gateways do in it, and may be late with.
-import { listAcquirers } from '../admin/acquirers.js';
+import { type ListedAcquirer, listAcquirers } from '../admin/acquirers.js';
 import { verifyEndOfJournal } from '../admin/journal.js';
 import type { Database } from '../postgres/database.js';
 import { missingMigrations } from '../postgres/migrations.js';
-import { lastClosedDay } from '../values/settlement.js';
 import { openInstallationKey } from '../vault/installation-keys.js';
 import type { KeyProvider } from '../vault/key-provider.js';
 import { STATE_OF_GATEWAY } from './doctor.sql.js';
 import { examineServer, read } from './doctor-of-server.js';
+import { examineWork, type GatewayState } from './doctor-of-work.js';
 import { byAge, type Finding, failure, inWords, notChecked, ok, warning } from './finding.js';
 import { checkKey } from './key-encryption.js';
 import type { Settings } from './settings.js';
 
-const MINUTE = 60;
 const HOUR = 3_600;
 const DAY = 86_400;
 const LAST_ID = 2_147_483_647;
 const CHAIN = 'journal’s chain';
 const CHAIN_ENTRIES = 10_000;
-
-interface GatewayState {
-  readonly advancedMs: number;
-  readonly closedDay: string | null;
-  readonly lostFrom: Date | null;
-  readonly lostUntil: Date | null;
-  readonly processes: number;
-  readonly seenAheadSeconds: number | null;
-  readonly inDoubt: number;
-  readonly inDoubtSeconds: number | null;
-  readonly reversals: number;
-  readonly reversalSeconds: number | null;
-  readonly feedSeconds: number | null;
-  readonly disabledEndpoints: number;
-  readonly webhookSeconds: number | null;
-  readonly cardSeconds: number | null;
-  readonly unwrittenSeconds: number | null;
-  readonly highestId: number | null;
-  readonly keySeconds: number | null;
-  readonly backupSeconds: number | null;
-  readonly journalGuards: number;
-}
 
 export async function examineDatabase(database: Database, settings: Settings): Promise<Finding[]> {
   const about = await examineServer(database);
@@ -59,7 +36,7 @@ export async function examineDatabase(database: Database, settings: Settings): P
     ...(await examineSealed(database, settings)),
     ...examineGateways(state, settings),
     ...(await examineLinks(database)),
-    ...examineLags(state),
+    ...(await examineWork(database, state)),
     ...examineKeeping(state, settings),
   ];
 }
@@ -114,10 +91,10 @@ function examineGateways(
     processes === 0
       ? failure(
           'processes',
-          'no gateway has had a heartbeat lately',
+          'no gateway is running on this database',
           'start one: what is in doubt waits for it',
         )
-      : ok('processes', `${processes} have heartbeats`),
+      : ok('processes', `${processes} running`),
     lostFrom === null || lostUntil === null
       ? ok('lost time', 'nothing is lost, or all of it was reconciled')
       : failure(
@@ -146,100 +123,37 @@ function examineGateways(
 }
 
 async function examineLinks(database: Database): Promise<Finding[]> {
-  const links = await listAcquirers(database);
-  return links.map(({ name, gateways, gatewaysSignedOn, gatewaysFailing }) => {
-    const check = `link ${name}`;
-    if (gateways === 0) return notChecked(check, 'no gateway is running');
-    const line = `signed on from ${gatewaysSignedOn} of ${gateways} gateways`;
-    if (gatewaysSignedOn === 0) return failure(check, line, '`tollgate acquirer test` says why');
-    return gatewaysFailing > 0 || gatewaysSignedOn < gateways
-      ? warning(
-          check,
-          `${line}, and ${gatewaysFailing} of them do not send over it`,
-          'look into their logs, and ask the acquirer',
-        )
-      : ok(check, line);
-  });
+  return (await listAcquirers(database)).map(examineLink);
 }
 
-function examineLags(state: GatewayState): Finding[] {
-  const behind = (settledUpTo: string | null, due: string) => settledUpTo === null || settledUpTo < due;
-  const due = lastClosedDay(Date.now() + state.advancedMs - 5 * MINUTE * 1_000);
-  return [
-    byAge(
-      'in doubt',
-      state.inDoubtSeconds,
-      { warnAbove: 10 * MINUTE, failAbove: DAY },
-      {
-        nothing: 'no transaction waits for the resolver',
-        found: (age) => `${state.inDoubt} transactions, the oldest for ${age}`,
-        todo: '`tollgate transaction in-doubt`, and ask the acquirer',
-      },
-    ),
-    byAge(
-      'reversals',
-      state.reversalSeconds,
-      { warnAbove: 10 * MINUTE, failAbove: DAY },
-      {
-        nothing: 'all are acknowledged',
-        found: (age) => `${state.reversals} are not acknowledged, the oldest for ${age}`,
-        todo: 'ask the acquirer',
-      },
-    ),
-    byAge(
-      'feed of events',
-      state.feedSeconds,
-      { warnAbove: MINUTE, failAbove: HOUR },
-      {
-        nothing: 'is up to date',
-        found: (age) => `the oldest event has waited for ${age}`,
-        todo: '`tollgate event status`',
-      },
-    ),
-    state.disabledEndpoints > 0
-      ? warning(
-          'webhooks',
-          `${state.disabledEndpoints} endpoints are disabled because they failed`,
-          '`tollgate webhook list`, then enable or remove them',
-        )
-      : byAge(
-          'webhooks',
-          state.webhookSeconds,
-          { warnAbove: HOUR },
-          {
-            nothing: 'none waits',
-            found: (age) => `the oldest has failed for ${age}`,
-            todo: '`tollgate webhook deliveries`, and ask its owner',
-          },
-        ),
-    behind(state.closedDay, due)
-      ? failure(
-          'settlement',
-          `is closed up to ${state.closedDay ?? 'no day'}, and ${due} should be`,
-          'a gateway must be running; a session may hold a commit open',
-        )
-      : ok('settlement', `is closed up to ${state.closedDay}`),
-    byAge(
-      'card destruction',
-      state.cardSeconds,
-      { warnAbove: HOUR, failAbove: DAY },
-      {
-        nothing: 'is up to date',
-        found: (age) => `a merchant’s turn is ${age} late`,
-        todo: '`tollgate cards status`; the log says why',
-      },
-    ),
-    byAge(
-      'direct-debit files',
-      state.unwrittenSeconds,
-      { warnAbove: HOUR },
-      {
-        nothing: 'all were written',
-        found: (age) => `one has waited for ${age} to be written`,
-        todo: '`tollgate directdebit export`',
-      },
-    ),
-  ];
+function examineLink(link: ListedAcquirer): Finding {
+  const { name, gateways, gatewaysSignedOn, condition, since, reason } = link;
+  const check = `link ${name}`;
+  const line = `signed on from ${gatewaysSignedOn} of ${gateways} gateways`;
+  const age = since === null ? '' : ` for ${inWords((Date.now() - since.getTime()) / 1_000)}`;
+  const why = reason === null ? '' : ` (${reason})`;
+  switch (condition) {
+    case 'up':
+      return ok(check, line);
+    case 'no_gateway':
+      return notChecked(check, 'no gateway is running');
+    case 'connecting':
+      return warning(check, 'no gateway is signed on yet', 'look again in a few seconds');
+    case 'down':
+      return failure(
+        check,
+        `down${age}${why}: payments over it are not sent`,
+        `\`tollgate acquirer test ${name}\`, then ask the acquirer`,
+      );
+    case 'not_answering':
+      return failure(
+        check,
+        `${line}, but not answering${age}${why}`,
+        'ask the acquirer; `tollgate transaction in-doubt` lists what is in doubt',
+      );
+    case 'partly_down':
+      return warning(check, `${line}, and down at the others${age}${why}`, 'look into their logs');
+  }
 }
 
 function examineKeeping(state: GatewayState, { databaseUrl }: Settings): Finding[] {

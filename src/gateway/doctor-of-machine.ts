@@ -2,14 +2,21 @@
 import { type Stats, statfsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasDatabase } from '../embedded-postgres/server.js';
 import { daysToExpiry } from '../http/certificate.js';
 import { isLoopback } from '../values/network.js';
 import { readCertificate } from './certificate-watch.js';
 import { byAge, type Finding, failure, inWords, notChecked, ok, warning } from './finding.js';
 import type { Settings } from './settings.js';
 
+const MEGABYTE = 1024 ** 2;
 const GIGABYTE = 1024 ** 3;
-const ROOM = { warnBelow: 2 * GIGABYTE, failBelow: 0.25 * GIGABYTE, warnShare: 0.1, failShare: 0.02 };
+/**
+ * How much must be free. PostgreSQL writes its log in files of 16 MB, and takes several at once. A volume that is meant to be small is well
+ * while half of it is free; of a very large one a small share is plenty. Beside a database elsewhere the directory has a few small files.
+ */
+const ROOM_FOR_DATABASE = { failBelow: 64 * MEGABYTE, warnBelow: GIGABYTE };
+const ROOM_FOR_FILES = { failBelow: MEGABYTE, warnBelow: 16 * MEGABYTE };
 const KEY_DAYS = 365;
 const DAY_SECONDS = 86_400;
 
@@ -61,12 +68,17 @@ function examineDisk({ dataDir, databaseUrl }: Settings): Finding[] {
   }
   const freeBytes = disk.bavail * disk.bsize;
   const share = freeBytes / Math.max(1, disk.blocks * disk.bsize);
-  const line = `${(freeBytes / GIGABYTE).toFixed(1)} GB (${Math.round(share * 100)} %) are free for ${dataDir}`;
+  const free =
+    freeBytes < GIGABYTE
+      ? `${Math.floor(freeBytes / MEGABYTE)} MB`
+      : `${(freeBytes / GIGABYTE).toFixed(1)} GB`;
+  const line = `${free} (${Math.round(share * 100)} %) are free for ${dataDir}`;
   const todo = 'make room, or a larger volume: with a full disk no payment is taken';
+  const { failBelow, warnBelow } = databaseUrl === undefined ? ROOM_FOR_DATABASE : ROOM_FOR_FILES;
   const space =
-    freeBytes < ROOM.failBelow || (share < ROOM.failShare && freeBytes < ROOM.warnBelow)
+    freeBytes < failBelow || (share < 0.02 && freeBytes < 2 * warnBelow)
       ? failure('disk', line, todo)
-      : freeBytes < ROOM.warnBelow || (share < ROOM.warnShare && freeBytes < 10 * ROOM.warnBelow)
+      : (freeBytes < warnBelow && share < 0.5) || (share < 0.1 && freeBytes < 20 * warnBelow)
         ? warning('disk', line, todo)
         : ok('disk', line);
   const elsewhere =
@@ -115,6 +127,8 @@ async function examineKeyFile({ keyEncryption, dataDir, databaseUrl }: Settings)
   const path = join(dataDir, 'key-encryption-key');
   const found = await statOf(path);
   if (found === undefined) {
+    if (databaseUrl === undefined && !(await hasDatabase(dataDir)))
+      return notChecked('key-encryption key', 'there is none yet; the first start makes it');
     return failure(
       'key-encryption key',
       `${path} is not there`,

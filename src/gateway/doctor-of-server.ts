@@ -3,7 +3,7 @@ import type { Queryable, Statement } from '../postgres/database.js';
 import { CLOCKS_AGREE_WITHIN_MS, clocksApart } from '../transactions/clock.js';
 import { UNSAFE_STANDBYS } from './connection.js';
 import { READ_ONLY, RIGHTS_OF_LOGIN, STATE_OF_SERVER } from './doctor.sql.js';
-import { byAge, type Finding, failure, ok, warning } from './finding.js';
+import { byAge, type Finding, failure, inWords, ok, warning } from './finding.js';
 
 const MINUTE = 60;
 const OLDEST_VERSION = 150_000;
@@ -38,10 +38,14 @@ export async function examineServer(database: Queryable): Promise<Finding[]> {
 }
 
 /** In a transaction that could not change anything. */
-export async function read<State>(database: Queryable, statement: Statement): Promise<State> {
+export async function read<State>(
+  database: Queryable,
+  statement: Statement,
+  values: readonly unknown[] = [],
+): Promise<State> {
   return database.transaction(async (connection) => {
     await connection.query({ name: '', text: READ_ONLY });
-    return (await connection.query<State>(statement)).rows[0] as State;
+    return (await connection.query<State>(statement, [...values])).rows[0] as State;
   });
 }
 
@@ -77,16 +81,13 @@ function judge(server: ServerState): Finding[] {
       found: () => `${Math.round(transactionAge / 1_000_000)} of 2000 million are used`,
       todo: 'let autovacuum finish, and end sessions that are open for long',
     }),
-    byAge(
-      'open transactions',
-      longestSeconds,
-      { warnAbove: 5 * MINUTE },
-      {
-        nothing: 'none has written something',
-        found: (age) => `one that has written something has been open for ${age}`,
-        todo: 'end it: events, and cleaning up, wait for it',
-      },
-    ),
+    (longestSeconds ?? 0) > 5 * MINUTE
+      ? warning(
+          'open transactions',
+          `one that has written something has been open for ${inWords(longestSeconds as number)}`,
+          'end it: events, and cleaning up, wait for it',
+        )
+      : ok('open transactions', 'none is open for long'),
     ...(idleSlots === 0
       ? []
       : [

@@ -49,6 +49,7 @@ export const STATE_OF_GATEWAY: Statement = {
       (SELECT extract(epoch FROM now() - min(begun_at))::float8 FROM acquirer_reversal WHERE acknowledged_at IS NULL)
         AS "reversalSeconds",
       (SELECT extract(epoch FROM gateway_now() - min(created_at))::float8 FROM event) AS "feedSeconds",
+      (SELECT min(id)::text FROM event) AS "oldestEvent",
       (SELECT count(*)::integer FROM webhook_endpoint WHERE disabled_because IN ('failing', 'gone')) AS "disabledEndpoints",
       (SELECT extract(epoch FROM now() - min(failing_since))::float8 FROM webhook_delivery) AS "webhookSeconds",
       (SELECT extract(epoch FROM gateway_now() - min(next_at) FILTER (WHERE next_at <> '-infinity'))::float8 FROM card_review)
@@ -63,4 +64,16 @@ export const STATE_OF_GATEWAY: Statement = {
       (SELECT count(*)::integer FROM pg_trigger WHERE tgrelid = 'journal'::regclass AND tgenabled = 'O'
         AND tgname IN ('journal_append_only', 'journal_not_emptied')) AS "journalGuards"
     FROM gateway`,
+};
+
+/** Whether an event still waits for its place in the feed. */
+export const EVENT_WAITS: Statement = {
+  name: '',
+  text: `SELECT EXISTS (SELECT FROM event WHERE id = $1::bigint) AS waits`,
+};
+
+/** Whether anything was traded up to a day. */
+export const TRADED_UP_TO: Statement = {
+  name: '',
+  text: `SELECT EXISTS (SELECT FROM settlement_entry WHERE settlement_date <= $1::date) AS traded`,
 };

@@ -40,7 +40,7 @@ function settingsOf(environment: Environment): Settings | Finding[] {
 }
 
 function examineSettings(settings: Settings): Finding[] {
-  if (settings.environment !== 'production') return [ok('settings', 'can be read; this is no production')];
+  if (settings.environment !== 'production') return [ok('settings', 'can be read; this is not production')];
   const problems = [...problemsOfSettings(settings, process.getuid?.()), ...problemsOfEncryption(settings)];
   if (problems.length === 0) return [ok('settings', 'can be read, and are fit for production')];
   return problems.map((line) => failure('settings', line, 'correct it: the gateway does not start'));

@@ -102,13 +102,13 @@ export const METRICS = {
     'acquirer',
   ),
 
-  linkConnections: gauge('sum', 'link_connections', 'Connections that a link keeps to its host.', 'link'),
-  linkSignedOn: gauge('sum', 'link_connections_signed_on', 'Those of them that are signed on.', 'link'),
+  linkConnections: gauge('sum', 'link_connections', 'Connections that a link keeps to its host.', 'acquirer'),
+  linkSignedOn: gauge('sum', 'link_connections_signed_on', 'Those of them that are signed on.', 'acquirer'),
   linkBreakersOpen: gauge(
     'max',
     'link_breakers_open',
     'For how many organisations a link is taken out, since it fails again and again.',
-    'link',
+    'acquirer',
   ),
 
   databaseUp: gauge('min', 'database_up', '0 while the database is lost.'),
@@ -191,7 +191,11 @@ export const METRICS = {
   ),
 
   logLinesDropped: counter('log_lines_dropped', 'Lines of the log that nobody has taken in time.'),
-  jobsFailed: counter('background_jobs_failed', 'Runs of background jobs that failed.', 'task'),
+  jobsFailed: counter(
+    'background_jobs_failed',
+    'Runs of background jobs that failed. While the database is lost, or its disk full, they are not counted.',
+    'task',
+  ),
   spansExported: counter('spans_exported', 'Spans that the collector has taken.'),
   spansDropped: counter('spans_dropped', 'Spans that were given up, since the collector was slow or away.'),
 

@@ -249,7 +249,7 @@ const REFUSALS = {
   acquirer_in_doubt: ({ acquirer, inDoubt }: { acquirer: string; inDoubt: number }) =>
     `${inDoubt} transactions are in doubt at ${acquirer}: nobody could find out about them any more`,
   acquirer_does_not_answer: ({ acquirer, reason }: { acquirer: string; reason: string }) =>
-    `${acquirer} cannot be signed on to: ${reason}`,
+    `${acquirer}: ${reason}`,
   acquirer_of_other_mode: ({ acquirer, mode }: { acquirer: string; mode: string }) =>
     `${acquirer} is a ${mode} link, and the merchant is not ${mode}`,
   acquirer_needs_real_time: () => 'a real acquirer needs real time, and the clock is ahead of it',

@@ -35,7 +35,7 @@ describe('a link that fails', () => {
     expect([begin(true), news]).toEqual([expect.anything(), []]);
     fail(3);
     expect([begin(true), made.isWorthTrying('bank', OURS), news]).toEqual(['refused', false, ['out 1']]);
-    expect([...made.out]).toEqual([['bank', 1]]);
+    expect([...made.out]).toEqual([['bank', { organisations: 1, sinceMs: expect.any(Number) }]]);
   });
 
   test('what says nothing about the link → does not count', () => {

@@ -74,14 +74,17 @@ describe('acquirer', () => {
       deadline_ms: 5_000,
       mac: true,
     });
+    const noGateway = { condition: 'no_gateway', since: null, reason: null };
     expect(await json('acquirer list')).toContainEqual({
       ...added,
       gateways: 0,
       gateways_signed_on: 0,
       gateways_failing: 0,
+      ...noGateway,
     });
     expect(await json('acquirer show other')).toEqual({
       ...added,
+      ...noGateway,
       sending_key_check_value: '08D7B4',
       receiving_key_check_value: expect.stringMatching(/^[0-9A-F]{6}$/),
       own_certificates: false,
@@ -143,7 +146,7 @@ describe('acquirer', () => {
     expect(host.heard.map(({ fields }) => fields.get(70))).toEqual(['001', '301', '002']);
     expect(await journalled('acquirer.tested')).toHaveLength(1);
     host.network = (heard) => answering(heard, '91');
-    expect(await refusal('acquirer test bank')).toBe('bank cannot be signed on to: the host answered 91');
+    expect(await refusal('acquirer test bank')).toBe('bank: sign-on failed: the host answered 91');
     host.network = (heard) => answering(heard, '00');
   });
 

@@ -6,6 +6,7 @@ import { filesUnder, read } from '../../testkit/project-files.js';
 const PAGE = read('docs/monitoring.md');
 const DASHBOARD = read('deploy/grafana/tollgate.json');
 const RULES = read('deploy/prometheus/alerts.yml');
+const INHIBITIONS = read('deploy/prometheus/alertmanager.yml');
 const HISTORIES = read('deploy/prometheus/alerts.test.yml');
 
 const NAMES = Object.values(METRICS).map(({ name }) => name);
@@ -88,6 +89,31 @@ describe('alerts', () => {
     );
     expect(sections.length).toBe(alerts.length);
     for (const text of sections) expect(text.trim().split('\n\n').length, text).toBe(3);
+  });
+
+  test('what Alertmanager holds back, and why, are alerts that there are; none holds back what holds it back', () => {
+    const [, rules = ''] = /^inhibit_rules:\n([\s\S]*?)^\w/m.exec(INHIBITIONS) ?? [];
+    const names = (text: string) =>
+      [...text.matchAll(/Tollgate(?:\(([\w|]+)\)|(\w+))/g)].flatMap(([, several, one = '']) =>
+        (several ?? one).split('|').map((name) => `Tollgate${name}`),
+      );
+    const holdsBack = rules
+      .split(/^ {2}- source_matchers: /m)
+      .slice(1)
+      .flatMap((rule) => {
+        const [sources = '', targets = ''] = rule.split('target_matchers:');
+        return names(sources).flatMap((source) => names(targets).map((target) => ({ source, target })));
+      });
+    expect(holdsBack.length).toBeGreaterThan(20);
+    const known = alerts.map(({ name }) => name);
+    expect(holdsBack.flatMap(({ source, target }) => [source, target])).toSatisfy((all: string[]) =>
+      all.every((name) => known.includes(name)),
+    );
+    const reached = (from: string, seen: readonly string[] = []): string[] =>
+      holdsBack
+        .filter(({ source, target }) => source === from && !seen.includes(target))
+        .flatMap(({ target }) => [target, ...reached(target, [...seen, target])]);
+    expect(known.filter((name) => reached(name).includes(name))).toEqual([]);
   });
 
   test.each(alerts)('$name leads to its section, and has a severity and two histories', ({ name, text }) => {

@@ -1,14 +1,15 @@
 // `tollgate doctor`: what it finds in an installation that is well, and in one that is not; and that it changes nothing.
-import { chmod, mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { examine } from '../../src/gateway/doctor.js';
 import type { Finding } from '../../src/gateway/finding.js';
 import type { Json } from '../../testkit/client.js';
 import { runHere } from '../../testkit/command-here.js';
-import { dataDirectory, run } from '../../testkit/gateway-process.js';
+import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
+import { dataDirectory, removeDataDirectory, run, smallDisk } from '../../testkit/gateway-process.js';
 import { asEnvironment } from '../../testkit/project.js';
 import { type StandaloneGateway, startStandalone } from '../../testkit/standalone.js';
 
@@ -89,9 +90,9 @@ test('for a program → JSON, and exit code 1 where something failed', async () 
 
 test('for a person → a line each, and a sum at the end', async () => {
   const { stdout } = await runHere(['doctor'], asEnvironment(settings()));
-  expect(stdout).toMatch(/^ok +settings +can be read; this is no production$/m);
+  expect(stdout).toMatch(/^ok +settings +can be read; this is not production$/m);
   expect(stdout).toMatch(/^warning +backups +none was ever made → `tollgate backup FOLDER`, every day$/m);
-  expect(stdout).toMatch(/\n0 failed, \d warnings\.\n$/);
+  expect(stdout).toMatch(/\n0 failed, \d warnings?\.\n$/);
 });
 
 test('nothing is changed, and no secret is shown', async () => {
@@ -172,6 +173,75 @@ test.each(WRONGS)('%s → found', async (_, wrong, right, check, expected) => {
   const ended = await during(wrong, right);
   expect(byCheck(ended)[check]).toMatchObject(expected);
   expect(ended.code).toBe(expected.result === 'failed' ? 1 : 0);
+});
+
+test('an event that is dated back, as those of the demo are → not late, since it is placed at once', async () => {
+  const dated = `INSERT INTO event (created_at, organisation_id, merchant_id, subject, version, type)
+    VALUES (now() - interval '20 days', 9, 9, 1, 1, 'transaction.approved')`;
+  // One is on its way to its place while the doctor looks, whenever that is.
+  let goesOn = true;
+  const writing = (async () => {
+    while (goesOn) await sql.query(dated);
+  })();
+  try {
+    for (let looks = 0; looks < 2; looks += 1)
+      expect(byCheck(await doctor())['feed of events']).toMatchObject({ result: 'ok' });
+  } finally {
+    goesOn = false;
+    await writing;
+  }
+});
+
+describe('a PostgreSQL of the operator’s own', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await testDatabase();
+  });
+  afterAll(() => database.drop());
+
+  const without = async () => byCheck(await doctor({ DATABASE_URL: database.url, TOLLGATE_PORT: '1' }));
+
+  test('with nothing in it and no gateway → only that none runs is failed', async () => {
+    const found = await without();
+    const failed = Object.values(found).filter(({ result }) => result === 'failed');
+    expect(failed.map(({ check }) => check)).toEqual(['gateway', 'processes']);
+    expect(found.settlement).toMatchObject({ result: 'ok', found: 'there is no day to close yet' });
+    expect(found['feed of events']).toMatchObject({ result: 'ok', found: 'is up to date' });
+  });
+
+  test('with trade of days ago and no gateway since → what gateways do by themselves is not failed, too', async () => {
+    const own = new pg.Client(database.url);
+    await own.connect();
+    await own.query(`INSERT INTO event (created_at, organisation_id, merchant_id, subject, version, type)
+      VALUES (now() - interval '3 days', 9, 9, 1, 1, 'transaction.approved')`);
+    await own.query(`UPDATE gateway SET closed_day = current_date - 5`);
+    await own.end();
+    const { settlement, 'feed of events': feed } = await without();
+    for (const finding of [settlement, feed])
+      expect(finding).toMatchObject({
+        result: 'not checked',
+        found: 'no gateway is running; it goes on when one is started',
+      });
+  });
+});
+
+const canMount = await smallDisk('1m')
+  .then(removeDataDirectory)
+  .then(
+    () => true,
+    () => false,
+  );
+
+test.skipIf(!canMount).each([
+  ['more than half of a small volume is free → well', 45, 'ok'],
+  ['less than PostgreSQL needs for its log is free → failed', 90, 'failed'],
+])('%s', async (_, usedMegabytes, result) => {
+  const disk = await smallDisk('120m');
+  await writeFile(join(disk, 'data'), Buffer.alloc(usedMegabytes * 1024 ** 2));
+  expect(byCheck(await doctor({ TOLLGATE_DATA_DIR: disk })).disk).toMatchObject({
+    result,
+    found: expect.stringMatching(/^\d\d MB \(\d\d %\) are free for /),
+  });
 });
 
 test('a misspelt setting → found with the right name, and exit code 1', async () => {

@@ -10,12 +10,13 @@ import type { Field } from '../forms/field.js';
 import { FormDialog } from '../forms/form-dialog.js';
 import type { Column } from '../lists/column.js';
 import { List } from '../lists/list.js';
-import { Mark, ModeMark } from '../marks.js';
+import { ModeMark } from '../marks.js';
 import { useMay } from '../session.js';
 import { Page, Section } from '../shell/page.js';
 import { Shown } from '../states.js';
 import { count } from '../words.js';
 import { AllFacts } from './facts.js';
+import { ConditionMark, InWords, sinceAndWhy } from './link-condition.js';
 
 type Acquirer = Answer<'GET /acquirers'>[number];
 
@@ -31,21 +32,19 @@ const COLUMNS: readonly Column<Acquirer>[] = [
     sortBy: ({ name }) => name,
   },
   { key: 'mode', title: 'Mode', show: ({ mode }) => <ModeMark mode={mode} /> },
+  {
+    key: 'condition',
+    title: 'State',
+    show: ({ condition }) => <ConditionMark condition={condition} />,
+    sortBy: ({ condition }) => condition,
+  },
+  { key: 'why', title: 'Since when, and why', show: sinceAndWhy, wide: true },
   { key: 'address', title: 'Address', show: ({ address }) => address, wide: true },
-  { key: 'tls', title: 'TLS', show: ({ tls }) => (tls ? 'yes' : 'no'), wide: true },
-  { key: 'dialect', title: 'Dialect', show: ({ dialect }) => dialect, wide: true },
   {
     key: 'signed',
     title: 'Gateways signed on',
     number: true,
     show: ({ gateways, gateways_signed_on }) => `${count(gateways_signed_on)} of ${count(gateways)}`,
-  },
-  {
-    key: 'failing',
-    title: 'Failing',
-    number: true,
-    show: ({ gateways_failing }) =>
-      gateways_failing === 0 ? '0' : <Mark word={count(gateways_failing)} tone="bad" />,
   },
 ];
 
@@ -133,8 +132,11 @@ function OneAcquirer({ name }: { readonly name: string }): ReactNode {
       actions={query.data !== undefined && <Change acquirer={query.data} />}
     >
       <Shown query={query}>
-        {({ gateways, ...acquirer }) => (
+        {({ gateways, condition, since, reason, ...acquirer }) => (
           <>
+            <p>
+              <InWords condition={condition} since={since} reason={reason} />
+            </p>
             <Section title="Settings">
               <AllFacts of={acquirer} />
             </Section>

@@ -10,6 +10,7 @@ import { useMode } from '../mode.js';
 import { Section } from '../shell/page.js';
 import { clock, count, percent, spaced } from '../words.js';
 import type { DaySeries } from './day-chart.js';
+import { ConditionMark } from './link-condition.js';
 
 function Nothing(): ReactNode {
   return <p className="dim">Nothing on this day.</p>;
@@ -198,6 +199,7 @@ type LinkFigure = TodayAnswer['links'][number];
 
 const LINKS: readonly Column<LinkFigure>[] = [
   { key: 'name', title: 'Link', show: ({ name }) => <Link href={`/acquirers/${name}`}>{name}</Link> },
+  { key: 'condition', title: 'State', show: ({ condition }) => <ConditionMark condition={condition} /> },
   {
     key: 'signed',
     title: 'Signed on',
@@ -205,12 +207,6 @@ const LINKS: readonly Column<LinkFigure>[] = [
     show: ({ signed_on, connections }) => `${count(signed_on)} of ${count(connections)}`,
   },
   { key: 'gateways', title: 'Gateways', number: true, show: ({ gateways }) => count(gateways) },
-  {
-    key: 'failing',
-    title: 'Failing',
-    number: true,
-    show: ({ failing }) => (failing === 0 ? '0' : <Mark word={count(failing)} tone="bad" />),
-  },
 ];
 
 export function LinksTable({ links }: { readonly links: readonly LinkFigure[] }): ReactNode {

@@ -13,6 +13,7 @@ import { Page, Section } from '../shell/page.js';
 import { Empty, Shown } from '../states.js';
 import { count, dayOf, daysLater, moment, money, seconds, spaced } from '../words.js';
 import { DayChart } from './day-chart.js';
+import { LinksInTrouble } from './link-condition.js';
 import { HoursTable, LatencyTable, LinksTable, RatesTable, ResponseCodesTable } from './today-tables.js';
 
 const AGAIN_MS = 10_000;
@@ -94,6 +95,7 @@ function Day({ day, by }: { readonly day: TodayAnswer; readonly by: 'minute' | '
           with the acquirers, then run <code>tollgate restored done</code>.
         </Alert>
       )}
+      <LinksInTrouble links={day.links} />
       <Cards day={day} />
       {isEmpty && (
         <Empty title="No payments on this day yet">

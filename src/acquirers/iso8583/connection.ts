@@ -97,8 +97,8 @@ export class Connection {
   async open(): Promise<void> {
     this.#state = 'connecting';
     try {
-      await this.#connect();
-      await this.#network(this.parts.dialect.constants.signOn);
+      await step('cannot connect', this.#connect());
+      await step('sign-on failed', this.#network(this.parts.dialect.constants.signOn));
     } catch (error) {
       this.close((error as Error).message);
       throw error;
@@ -283,4 +283,11 @@ export class Connection {
       responseCode: message.text(39),
     });
   }
+}
+
+/** Says which step failed: an operator looks for a dead host elsewhere than for a refused sign-on. */
+function step(failed: string, work: Promise<void>): Promise<void> {
+  return work.catch(({ message }: Error) => {
+    throw new Error(`${failed}: ${message}`);
+  });
 }

@@ -1,5 +1,6 @@
 // The connections of a link, kept up without end, and the exchange of messages over whichever of them are signed on.
 import type { Cvv } from '../../values/card.js';
+import type { LinkDown } from '../contract.js';
 import { Codec } from './codec.js';
 import { Connection, type ConnectionParts, type Timings, type TraceLine } from './connection.js';
 import type { Dialect } from './dialect.js';
@@ -45,6 +46,7 @@ export interface LineParts {
 export interface LineStatus {
   readonly connections: number;
   readonly signedOn: number;
+  readonly down: LinkDown | undefined;
   /** How often one was lost, since the start. */
   readonly lost: number;
   /** Messages that wait for their answers. */
@@ -74,16 +76,20 @@ export class Line {
   #looking: NodeJS.Timeout | undefined;
   #turn = 0;
   #lost = 0;
-  /** Since when no connection is signed on, if there was one before. */
-  #downSinceMs: number | undefined;
+  #down: { readonly sinceMs: number; readonly reason: string } | undefined;
 
   constructor(private readonly parts: LineParts) {
     this.#codec = new Codec(parts.dialect);
   }
 
   get status(): LineStatus {
+    const down = this.#down && {
+      since: new Date(this.#down.sinceMs).toISOString(),
+      reason: this.#down.reason,
+    };
     return {
       connections: this.parts.connections,
+      down,
       signedOn: this.#connections.filter((connection) => connection?.signedOn).length,
       lost: this.#lost,
       outstanding: this.#outstanding.size,
@@ -103,9 +109,11 @@ export class Line {
       if (opened.signal.aborted) throw new Error('closed while it was opened');
     } catch (error) {
       const [reason = error] = error instanceof AggregateError ? (error.errors as Error[]) : [];
+      this.#isDown((reason as Error).message);
       await this.close();
       throw reason;
     }
+    this.#down = undefined;
     this.parts.onLineNews?.({ kind: 'signed on', afterSeconds: undefined });
     for (const [place, attempt] of first.entries()) void this.#keep(place, attempt, opened.signal);
   }
@@ -229,6 +237,7 @@ export class Line {
       }
       if (closing.aborted) return;
       if (attempts <= 1) this.#missing(place, reason);
+      else if (this.#down !== undefined) this.#isDown(reason);
       attempts = Math.max(1, attempts);
       await pause(this.#pauseMs(attempts), closing);
       if (closing.aborted) return;
@@ -237,18 +246,22 @@ export class Line {
 
   #back(place: number, attempts: number): void {
     this.parts.onNews({ kind: 'back', connection: place + 1, attempts });
-    if (this.#downSinceMs === undefined) return;
-    const afterSeconds = Math.round((performance.now() - this.#downSinceMs) / 1_000);
-    this.#downSinceMs = undefined;
+    if (this.#down === undefined) return;
+    const afterSeconds = Math.round((Date.now() - this.#down.sinceMs) / 1_000);
+    this.#down = undefined;
     this.parts.onLineNews?.({ kind: 'signed on', afterSeconds });
   }
 
   #missing(place: number, reason: string): void {
     this.#lost += 1;
     this.parts.onNews({ kind: 'lost', connection: place + 1, reason });
-    if (this.#downSinceMs !== undefined || this.status.signedOn > 0) return;
-    this.#downSinceMs = performance.now();
+    if (this.#down !== undefined || this.status.signedOn > 0) return;
+    this.#isDown(reason);
     this.parts.onLineNews?.({ kind: 'down', reason });
+  }
+
+  #isDown(reason: string): void {
+    this.#down = { sinceMs: this.#down?.sinceMs ?? Date.now(), reason };
   }
 
   /** Longer each time, and by chance: a host that comes back is not met by everybody at once. */

@@ -85,8 +85,8 @@ export class Iso8583Link implements AcquirerLink {
 
   get status(): LinkStatus {
     const { line, version } = this.#parts;
-    const { connections, signedOn } = line.status;
-    return { connections, signedOn, version };
+    const { connections, signedOn, down } = line.status;
+    return { connections, signedOn, down, version };
   }
 
   open(): Promise<void> {

@@ -69,7 +69,9 @@ test('two links, one of which nobody answers → ready, with what is signed on; 
     expect(told(gateway, 'acquirer link signed on', 'bank')).toMatchObject([{ level: INFO }]);
     expect(told(gateway, 'acquirer link signed on', 'away')).toEqual([]);
     const refused = 'acquirer link cannot be opened, payments over it are not sent; tried again';
-    expect(told(gateway, refused, 'away')).toMatchObject([{ level: ERROR, reason: 'ECONNREFUSED' }]);
+    expect(told(gateway, refused, 'away')).toMatchObject([
+      { level: ERROR, reason: 'cannot connect: ECONNREFUSED' },
+    ]);
     expect(told(gateway, refused, 'bank')).toEqual([]);
   }
 });
@@ -109,8 +111,18 @@ test('one of three gateways is refused by the host → an operator sees which', 
     ]);
   }, PATIENTLY);
   expect(await listAcquirers(database)).toMatchObject([
-    { name: 'away', gateways: 3, gatewaysSignedOn: 0 },
-    { name: 'bank', gateways: 3, gatewaysSignedOn: 2 },
+    {
+      ...{ name: 'away', gateways: 3, gatewaysSignedOn: 0 },
+      ...{ condition: 'down', since: expect.any(Date), reason: 'cannot connect: ECONNREFUSED' },
+    },
+    {
+      ...{ name: 'bank', gateways: 3, gatewaysSignedOn: 2 },
+      ...{
+        condition: 'partly_down',
+        since: expect.any(Date),
+        reason: 'sign-on failed: the host answered 91',
+      },
+    },
   ]);
   const { gateways } = await showAcquirer(database, OPERATOR, provider, 'bank');
   expect(gateways[2]).toMatchObject({ machine: expect.stringMatching(/./), pid: process.pid, current: true });
