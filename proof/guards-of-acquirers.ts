@@ -7,6 +7,7 @@ const MIGRATION = 'migrations/0020_acquirers.sql';
 const LINE = `${TESTS}/iso8583-line.test.ts`;
 const LINK = `${TESTS}/iso8583-link.test.ts`;
 const CODES = `${TESTS}/iso8583-codes.test.ts`;
+const GATEWAY = `${TESTS}/iso8583-gateway.test.ts`;
 const OUTSTANDING = `${TESTS}/iso8583-outstanding.test.ts`;
 const HOSTILE = `${TESTS}/hostile-host.test.ts`;
 const CODEC = `${TESTS}/iso8583-codec.test.ts`;
@@ -33,19 +34,20 @@ export const ACQUIRER_GUARDS: readonly Guard[] = [
   guard(
     'what is not sent is taken back',
     'outstanding.ts',
-    `        takeBack(waiting);
+    `      } else {
+        takeBack(waiting);
 `,
-    '',
+    `      } else {
+`,
     [LINE, 'is not sent, and never arrives'],
   ),
   guard(
     'what is reversed before it was sent is not sent any more',
     'outstanding.ts',
-    `    takeBack(waiting);
-    this.#settle(waiting, NOT_SENT);
-  }
+    `    } else if (waiting !== undefined) {
+      takeBack(waiting);
 `,
-    `  }
+    `    } else if (waiting !== undefined) {
 `,
     [LINE, 'given up while it waits'],
   ),
@@ -59,15 +61,15 @@ export const ACQUIRER_GUARDS: readonly Guard[] = [
   guard(
     'an answer is known by its type too',
     'outstanding.ts',
-    'if (!waiting.handedOver || waiting.answerType !== received.type) return false;',
-    'if (!waiting.handedOver) return false;',
+    'if (waiting?.handedOver && waiting.answerType === type) {',
+    'if (waiting?.handedOver) {',
     [LINE, 'only the right one counts'],
   ),
   guard(
     'what has not left cannot have been answered',
     'outstanding.ts',
-    'if (!waiting.handedOver || waiting.answerType !== received.type) return false;',
-    'if (waiting.answerType !== received.type) return false;',
+    'if (waiting?.handedOver && waiting.answerType === type) {',
+    'if (waiting?.answerType === type) {',
     [OUTSTANDING, 'a payment behind it that is told as not sent never leaves'],
     [OUTSTANDING, 'waits for its own'],
   ),
@@ -139,16 +141,16 @@ export const ACQUIRER_GUARDS: readonly Guard[] = [
   guard(
     'a reversal is stored before it is sent',
     'link.ts',
-    'const begun = before ?? (await this.#begin(order, numbers, partial));',
-    `const begun = before ?? { stan: await this.#parts.stans.take(numbers.terminal), responseCode: partial?.code ?? null, authorisationCode: null };
+    'const begun = isBegun(before) ? before : await this.#begin(order, numbers, partial);',
+    `const begun = isBegun(before) ? before : { stan: await this.#parts.stans.take(numbers.terminal), responseCode: partial?.code ?? null, authorisationCode: null };
     void this.#begin;`,
     [LINK, 'reversed under one STAN'],
   ),
   guard(
     'a process that stood still sends nothing',
-    'numbers.ts',
-    'return ageMs > STALE_MS || ageMs < -CLOCK_BACK_MS;',
-    'return ageMs === STALE_MS * CLOCK_BACK_MS;',
+    'outbox.ts',
+    'if (waiting?.maySend === undefined || waiting.maySend()) {',
+    'if (waiting !== null) {',
     [LINK, 'a process that stood still'],
   ),
   guard(
@@ -161,10 +163,31 @@ export const ACQUIRER_GUARDS: readonly Guard[] = [
   guard(
     'an answer that comes after the reversal is ignored',
     'link.ts',
-    `    line.forget(numbers);
+    `    line.giveUp(numbers);
 `,
     '',
     [LINK, 'ignored after it'],
+  ),
+  guard(
+    'an approval after the reversal is reversed again',
+    'link.ts',
+    'if (answersToPayments.has(answer.type)) this.#noteIfApproved(answer);',
+    'if (answersToPayments.size < 0) this.#noteIfApproved(answer);',
+    [GATEWAY, 'charges after it has never seen it'],
+  ),
+  guard(
+    '25 is no answer to the reversal of what the host has approved',
+    'reversals.sql.ts',
+    '(approved_at IS NOT NULL OR response_code IS NOT NULL) AS approved',
+    'false AS approved',
+    [GATEWAY, 'charges after it has never seen it'],
+  ),
+  guard(
+    'a reversal goes over the connection of its payment',
+    'line.ts',
+    'const connection = this.#connectionAfter(after) ?? this.#signedOn();',
+    'const connection = (void after, void this.#connectionAfter) ?? this.#signedOn();',
+    [GATEWAY, 'over the connection of the payment'],
   ),
   guard('the CVV is erased', 'outbox.ts', 'waiting.cvv?.erase();', '', [
     LINK,

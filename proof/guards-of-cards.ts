@@ -19,16 +19,23 @@ export const CARD_GUARDS: readonly Guard[] = [
   {
     name: 'card: not kept of what was declined or has failed',
     file: STATUS,
-    find: "NOT IN ('declined', 'error') THEN t.payment_details_sealed",
-    replace: "<> 'none' THEN t.payment_details_sealed",
+    find: "`answer.status NOT IN ('declined', 'error') OR",
+    replace: "`answer.status <> 'none' OR",
     tests: [[DECIDED, 'purchase, preauthorisation and standalone refund,']],
   },
   {
     name: 'card: kept of what was approved',
     file: STATUS,
-    find: "NOT IN ('declined', 'error') THEN t.payment_details_sealed",
-    replace: "= 'none' THEN t.payment_details_sealed",
+    find: "`answer.status NOT IN ('declined', 'error') OR",
+    replace: "`answer.status = 'none' OR",
     tests: [[DECIDED, 'purchase in doubt that turns out to be approved']],
+  },
+  {
+    name: 'card: kept for a day of what was reversed by messages',
+    file: STATUS,
+    find: " OR (answer.status = 'error' AND t.reversing AND t.prepared IS NOT NULL)`;",
+    replace: '`;',
+    tests: [['test/acquirers/iso8583/iso8583-gateway.test.ts', 'charges after it has never seen it']],
   },
   {
     name: 'card: not kept of what was voided',

@@ -13,6 +13,7 @@ const COMMITS = 'test/transactions/commit-order.test.ts';
 const SWEEP = 'src/transactions/sweep.ts';
 const SWEEPS = 'test/transactions/sweep.test.ts';
 const LEASES = 'test/transactions/leases.test.ts';
+const HEARTBEATS = 'test/transactions/missed-heartbeats.test.ts';
 const DURABILITY = 'test/postgres/durability.test.ts';
 const SERVER = 'src/embedded-postgres/process.ts';
 
@@ -29,22 +30,15 @@ export const PROCESS_GUARDS: readonly Guard[] = [
     name: 'dead processes: what the living are doing is left to them',
     slow: true,
     file: DEAD_SQL,
-    find: "WHERE p.seen_at < now() - $1 * interval '1 millisecond' AND p.id <> $2",
-    replace: "WHERE $1 * interval '1 millisecond' > interval '0' AND p.id <> $2",
-    also: [
-      {
-        file: DEAD_SQL,
-        find: "WHERE p.id = $2 AND p.seen_at < now() - $1 * interval '1 millisecond'",
-        replace: "WHERE p.id = $2 AND $1 * interval '1 millisecond' > interval '0'",
-      },
-    ],
+    find: "const SILENT = `p.seen_at < now() - p.timeout_ms * interval '1 millisecond'`;",
+    replace: 'const SILENT = `p.timeout_ms > 0`;',
     tests: [[BELIEVED_DEAD, 'a living process waits for its acquirer']],
   },
   {
     name: 'dead processes: a process does not take its own',
     file: DEAD_SQL,
-    find: ' AND p.id <> $2',
-    replace: ' AND $2 > 0',
+    find: ' AND p.id <> $1',
+    replace: ' AND $1 > 0',
     tests: [[BELIEVED_DEAD, 'a process that could not report for a while']],
   },
   {
@@ -147,7 +141,31 @@ export const PROCESS_GUARDS: readonly Guard[] = [
     file: LEASES_OF_AUDITS,
     find: "if (!this.process.alive) throw fault('not_processed');",
     replace: '',
-    tests: [[LEASES, 'without a heartbeat for fifteen seconds']],
+    tests: [[LEASES, 'without a heartbeat for longer than four fifths']],
+  },
+  {
+    name: 'processes: one that missed its heartbeats sends nothing of what it claimed before',
+    slow: true,
+    file: 'src/transactions/process-registry.ts',
+    find: 'return term === this.#term && this.alive;',
+    replace: 'return this.alive;',
+    tests: [[HEARTBEATS, 'claimed before heartbeats were missed']],
+  },
+  {
+    name: 'processes: one that missed its heartbeats is stale before the others presume it dead',
+    slow: true,
+    file: 'src/transactions/process-times.ts',
+    find: 'staleAfterMs: Math.min(timeoutMs, FENCES_WAIT_MS / 2) - heartbeatEveryMs,',
+    replace: 'staleAfterMs: 15_000,',
+    tests: [[HEARTBEATS, 'it is stale a heartbeat before']],
+  },
+  {
+    name: 'processes: what a process left is not asked about before the deadline for its answer',
+    slow: true,
+    file: 'src/transactions/status.sql.ts',
+    find: " + $5 * interval '1 millisecond')`,",
+    replace: " + 0 * $5 * interval '1 millisecond')`,",
+    tests: [[HEARTBEATS, 'not reversed by the others']],
   },
   {
     name: 'a claim of which nobody knows: should it turn up, it is closed as not sent',
