@@ -1,9 +1,12 @@
 // A merchant's backend that follows the feed of events and is killed again and again: it knows no more than what it has stored, the
 // events and where to go on, together.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Event, Observed, Tollgate } from '../client/src/index.js';
+import { type Event, type Observed, Refused, type Tollgate } from '../client/src/index.js';
 import type { Chance } from '../testkit/chance.js';
 import { clientOfSeveral, type SeveralGateways } from '../testkit/several-gateways.js';
+
+/** A gateway that has stood still may find that a request took too long to arrive. */
+const NOT_IN_TIME = 408;
 
 export interface FeedReaderOptions extends SeveralGateways {
   readonly merchantId: number;
@@ -54,11 +57,16 @@ export class FeedReader {
       ...(this.#next !== undefined && { after: this.#next }),
     };
     const signal = dies ? AbortSignal.timeout(random.between(1, 100)) : undefined;
-    for await (const { results, next } of this.#client.events(query, { signal }).pages()) {
-      // One commit of its own database.
-      this.events.push(...results);
-      this.#next = next ?? this.#next;
-      return results.length;
+    try {
+      for await (const { results, next } of this.#client.events(query, { signal }).pages()) {
+        // One commit of its own database.
+        this.events.push(...results);
+        this.#next = next ?? this.#next;
+        return results.length;
+      }
+    } catch (error) {
+      if (!(error instanceof Refused) || error.status !== NOT_IN_TIME) throw error;
+      return undefined;
     }
     this.deaths += 1;
     return undefined;
@@ -67,7 +75,7 @@ export class FeedReader {
   #observe(observed: Observed): void {
     if (observed.kind === 'no_answer' && observed.reason !== 'cancelled') this.unanswered += 1;
     if (observed.kind !== 'answer' || observed.status === 200) return;
-    if (observed.status === 503) this.unanswered += 1;
+    if (observed.status === 503 || observed.status === NOT_IN_TIME) this.unanswered += 1;
     else this.complaints.push(`the feed answered ${observed.status} ${observed.errorCodes}`);
   }
 }
