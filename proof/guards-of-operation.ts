@@ -16,6 +16,22 @@ export const OPERATION_GUARDS: readonly Guard[] = [
     tests: [['test/gateway/clocks.test.ts', 'a day ahead of the database’s']],
   },
   {
+    name: 'whole files: what is interrupted leaves nothing',
+    processes: true,
+    file: 'src/files/whole-file.ts',
+    find: 'for (const part of UNDER_WAY) rmSync(part, { force: true });',
+    replace: '',
+    tests: [['test/cli/whole-files.test.ts', 'in the middle → nothing is left']],
+  },
+  {
+    name: 'whole files: a file appears when it is whole',
+    processes: true,
+    file: 'src/files/whole-file.ts',
+    find: 'const part = `',
+    replace: "const part = existing === 'refuse' ? path : `",
+    tests: [['test/cli/whole-files.test.ts', 'killed in the middle, run again']],
+  },
+  {
     name: 'embedded PostgreSQL: one that has ended is started again',
     slow: true,
     processes: true,
