@@ -17,6 +17,7 @@ const HERE: { readonly [Code in RefusalCode]?: Wording<Code> } = {
     `${message}; look at \`tollgate user list\`, then \`user revoke\` it, or \`user rotate --reseal\` if it is right`,
   several_organisations: ({ message }) => `${message}, with --organisation or --merchant`,
   audit_in_several_organisations: ({ message }) => `${message}; say which with --organisation`,
+  no_gateway_running: ({ message }) => `${message}; \`tollgate serve\` starts one`,
   request_outcome_unknown: ({ message, details }) =>
     details.key === undefined ? message : `${message}, with --key ${details.key}`,
   transaction_under_way: ({ message }) => `${message}; \`tollgate transaction in-doubt\` shows it`,

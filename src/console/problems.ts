@@ -37,6 +37,7 @@ const STATUSES: { readonly [Code in RefusalCode]?: number } = {
   provider_refused: 401,
   too_many_attempts: 429,
   not_processed: 503,
+  no_gateway_running: 503,
   request_outcome_unknown: 504,
 };
 

@@ -27,7 +27,7 @@ import type { ProcessRegistry } from '../transactions/process-registry.js';
 import { TransactionFigures } from '../transactions/transaction-figures.js';
 import { Networks } from '../values/network.js';
 import { settlementDay } from '../values/settlement.js';
-import { openCallers, openJournal } from './callers.js';
+import { openCallers, openCredentialKey, openJournal } from './callers.js';
 import { ClosingStack } from './closing-stack.js';
 import { DatabaseWatch } from './database-watch.js';
 import { Databases } from './databases.js';
@@ -108,17 +108,18 @@ export function startGateway({
     // What was sealed last is counted if the database is there.
     stack.opened(vault.keys, (keys) => keys.recordSeals().catch(() => {}));
     const chainKey = await openJournal(databases, vault);
+    const credentialKey = await openCredentialKey(databases, vault);
     const links = await openLinks({ settings, ledger, databases, vault, watch, log, furtherLinks }, stack);
     const membership = await register({ databases, links, watch, backlog: BACKLOG }, stack);
     const figures = new TransactionFigures(new Set(Object.keys(RESPONSE_MESSAGES)));
-    const parts = { settings, log, watch, databases, ledger, links, vault, membership, figures, chainKey };
+    const keys = { chainKey, credentialKey };
+    const parts = { settings, log, watch, databases, ledger, links, vault, membership, figures, ...keys };
     const pipeline = assemblePipeline(parts);
     stack.opened(pipeline.finisher, (finisher) => finisher.close());
     // The calendar is read now, so that the first purchase need not wait for it.
     settlementDay(membership.clock.now());
     const brokenSeals = { users: 0 };
-    // Before the loops have sessions in use: with them it would need one more.
-    const callers = await openCallers(databases, vault, log, () => {
+    const callers = openCallers(databases, credentialKey, log, () => {
       brokenSeals.users += 1;
     });
     pipeline.background.start();

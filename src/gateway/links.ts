@@ -25,8 +25,6 @@ export interface LinksParts {
   readonly log: Logger;
   /** Those of a test, beside the registry's or in their place. */
   readonly furtherLinks: readonly AcquirerLink[];
-  /** Of those that operators have added, the only one that is wanted. */
-  readonly only?: string;
 }
 
 /** As often as users and merchants are read again. */
@@ -36,7 +34,7 @@ const FORGET_EVERY_MS = 3_600_000;
 const LONGEST_PAUSE_MS = 10_000;
 
 export async function openLinks(parts: LinksParts, stack: ClosingStack): Promise<AcquirerLinks> {
-  const { settings, ledger, databases, vault, watch, log, furtherLinks, only } = parts;
+  const { settings, ledger, databases, vault, watch, log, furtherLinks } = parts;
   const links = new AcquirerLinks([...makeLinks(settings, ledger), ...furtherLinks], {
     patienceMs: settings.acquirerDeadlineMs,
     firstPauseMs: settings.resolverFirstPauseMs,
@@ -56,7 +54,6 @@ export async function openLinks(parts: LinksParts, stack: ClosingStack): Promise
     vital: databases.vital,
     others: databases.others,
     provider: vault.provider,
-    only,
     ...linkLog(log),
   });
   const [{ opened }] = await Promise.all([configured.follow(links), links.open()]);
