@@ -11,6 +11,7 @@ const APPROVALS = 'test/cli/approval-commands.test.ts';
 const OPERATIONS = 'test/cli/transaction-operations.test.ts';
 const PROCESSES = 'test/processes/operator-requests.test.ts';
 const WITHOUT_GATEWAY = 'runs → refused with what to do, nothing is stored';
+const ACCEPTORS = 'test/console/acceptors.test.ts';
 const ADMINISTRATION = 'test/console/administration-actions.test.ts';
 
 export const OPERATOR_REQUEST_GUARDS: readonly Guard[] = [
@@ -117,5 +118,34 @@ export const OPERATOR_REQUEST_GUARDS: readonly Guard[] = [
     find: 'await permit(database, { name, role, organisationId: organisation }, task, named).catch(',
     replace: 'await permit(database, { name, role, organisationId: null }, task, named).catch(',
     tests: [[ADMINISTRATION, 'an endpoint of another']],
+  },
+  {
+    name: 'acquirers: an operator of one organisation does not say what an acquirer knows a merchant by',
+    file: 'src/admin/merchant-acquirers.ts',
+    find: '  if (organisationId === null) return;',
+    replace: '  if (organisationId !== 0) return;',
+    tests: [[ACCEPTORS, 'by the command line → refused, with the option']],
+  },
+  {
+    name: 'acquirers: an operator of one organisation sets no routes',
+    file: 'src/admin/operator-roles.ts',
+    find: "'route set': can('operator', 'installation'),",
+    replace: "'route set': can('operator', 'organisation'),",
+    tests: [[ACCEPTORS, 'sets a route or takes it off']],
+  },
+  {
+    name: 'acquirers: a terminal with its acceptor ID is one merchant’s',
+    file: 'migrations/0043_requests_and_acceptors.sql',
+    find: 'CONSTRAINT terminal_of_one_merchant PRIMARY KEY (acquirer, acceptor_id, terminal),',
+    replace:
+      'CONSTRAINT terminal_of_one_merchant PRIMARY KEY (acquirer, acceptor_id, terminal, merchant_id),',
+    tests: [[ACCEPTORS, 'set, or added with']],
+  },
+  {
+    name: 'acquirers: a terminal stays one merchant’s at the links that it has left',
+    file: 'migrations/0043_requests_and_acceptors.sql',
+    find: '    UNION SELECT h.acquirer FROM acquirer_terminal h WHERE h.organisation_id = organisation AND h.merchant_id = merchant);',
+    replace: '    );',
+    tests: [[ACCEPTORS, 'of one that has left the link']],
   },
 ];

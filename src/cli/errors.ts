@@ -30,6 +30,7 @@ const HERE: { readonly [Code in RefusalCode]?: Wording<Code> } = {
   bank_needs_real_time: ({ message }) => `${message}; \`tollgate clock reset\` brings it back`,
   live_merchant_needs_real_bank: ({ message }) => `${message}; leave out --simulated`,
   direct_entry_not_allowed: ({ details }) => byOption(details.problems),
+  acceptor_not_permitted: ({ details }) => byOption(details.problems),
   acceptor_not_allowed: ({ details }) => byOption(details.problems),
   acquirer_not_allowed: ({ details }) => byOption(details.problems),
   not_distributed: ({ message }) => `${message}; run \`tollgate distribute\``,

@@ -216,13 +216,13 @@ const IN_TIME = `AND NOT EXISTS (
         WHERE ordered.organisation_id = asked.organisation_id AND ordered.audit = asked.audit
           AND to_timestamp(ordered.until_ms / 1000) <= now())`;
 
-const LOCK_ALLOWED = `${ASKED_PAST_FENCES}, allowed AS (${ASKED_AND_TARGETS} transaction ${ALLOWED}
+const LOCKED = `
       FOR NO KEY UPDATE OF target
     )`;
 
-const LOCK_ALLOWED_IN_TIME = `${ASKED_PAST_FENCES}, allowed AS (${ASKED_AND_TARGETS} transaction ${ALLOWED} ${IN_TIME}
-      FOR NO KEY UPDATE OF target
-    )`;
+const LOCK_ALLOWED = `${ASKED_PAST_FENCES}, allowed AS (${ASKED_AND_TARGETS} transaction ${ALLOWED}${LOCKED}`;
+
+const LOCK_ALLOWED_IN_TIME = `${ASKED_PAST_FENCES}, allowed AS (${ASKED_AND_TARGETS} transaction ${ALLOWED} ${IN_TIME}${LOCKED}`;
 
 /** Where organisations are spread over servers: rows are locked there, and joined with what is asked here. */
 const LOCK_ELSEWHERE = `${ASKED_PAST_FENCES}, locked AS (

@@ -251,6 +251,8 @@ const REFUSALS = {
     `merchant ${merchant} would have more than ${most} routes`,
   acquirer_routed: ({ acquirer, merchants }: { acquirer: string; merchants: readonly number[] }) =>
     `routes of merchants lead to ${acquirer}: ${merchants.join(', ')}`,
+  acceptor_not_permitted: ({ problems }: { problems: readonly FieldProblem[] }) =>
+    problems.map(({ field, rule }) => `${field} ${rule}`).join('; '),
   acceptor_not_allowed: ({ problems }: { problems: readonly FieldProblem[] }) =>
     problems.map(({ field, rule }) => `${field} ${rule}`).join('; '),
 
