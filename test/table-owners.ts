@@ -41,6 +41,8 @@ export const TABLE_OWNERS: Readonly<Record<string, string | readonly string[]>> 
   stan_lease: 'acquirers',
   acquirer_reversal: 'acquirers',
   acquirer: 'admin',
+  // By triggers of the tables of merchants and routes.
+  acquirer_terminal: 'admin',
   route: 'admin',
   merchant: 'admin',
   gateway_user: 'admin',

@@ -152,7 +152,6 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
       consoleSite ??= openConsole({
         settings,
         operatingUrl: database.url,
-        servingUrl: database.url,
         log,
         figures: () => gateway.figures(),
       });

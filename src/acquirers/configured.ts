@@ -41,8 +41,6 @@ export interface ConfiguredParts {
   readonly vital: Database;
   readonly others: Database;
   readonly provider: KeyProvider;
-  /** Undefined: all of them. */
-  readonly only?: string | undefined;
   readonly onNews: (link: string, news: ConnectionNews) => void;
   readonly onLineNews?: ((link: string, news: LineNews) => void) | undefined;
   readonly onAlarm: (link: string, alarm: Alarm) => void;
@@ -84,9 +82,7 @@ export class ConfiguredLinks {
 
   /** Takes up what was added or changed since the last time, and lets go of what was removed. Does not wait until it is open. */
   async follow(links: AcquirerLinks): Promise<{ readonly opened: Promise<unknown> }> {
-    const { only } = this.parts;
-    const { rows: all } = await this.parts.others.query<{ name: string; version: number }>(ACQUIRER_VERSIONS);
-    const rows = only === undefined ? all : all.filter(({ name }) => name === only);
+    const { rows } = await this.parts.others.query<{ name: string; version: number }>(ACQUIRER_VERSIONS);
     const current = new Map(rows.map(({ name, version }) => [name, version]));
     const gone = [...this.#versions.keys()].filter((name) => !current.has(name));
     for (const name of gone) {
@@ -96,7 +92,7 @@ export class ConfiguredLinks {
     const opening: Promise<void>[] = [];
     if (rows.some(({ name, version }) => this.#versions.get(name) !== version)) {
       for (const row of await readAcquirers(this.parts.others)) {
-        if (this.#versions.get(row.name) === row.version || (only ?? row.name) !== row.name) continue;
+        if (this.#versions.get(row.name) === row.version) continue;
         const link = await this.#made(row);
         if (link !== undefined) opening.push(links.put(link));
       }

@@ -1,25 +1,40 @@
 // Four eyes: what an operator has asked for above the limit waits for a second person, who approves or refuses it. The database decides
-// who was in time; what was approved is done once, by whoever comes first.
+// who was in time; what was approved is carried out by a gateway.
 import { type JournalAction, journal } from '../journal/journal.js';
-import type { Database, Queryable } from '../postgres/database.js';
+import type { CredentialKey } from '../merchants/credentials.js';
+import type { Database, Queryable, Statement } from '../postgres/database.js';
 import type { Audit } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
-import { checkedReason, inWords, type OperatorRequest, type RequestRow, viewOf } from './operator-request.js';
-import { type OperatorsPipeline, perform } from './operator-requests.js';
 import {
-  APPROVE_REQUEST,
-  LIST_REQUESTS,
-  OPERATOR_NUMBER,
-  REFUSE_REQUEST,
-  REQUEST_BY_ID,
-} from './operator-requests.sql.js';
+  checkedReason,
+  inWords,
+  isSealed,
+  type OperatorRequest,
+  type OperatorsOperation,
+  type RequestRow,
+  sealOf,
+  viewOf,
+} from './operator-request.js';
+import {
+  actingVersion,
+  isAccount,
+  needGateway,
+  operatorIn,
+  outcomeOf,
+  type RequestMeans,
+  TO_BE_DONE_MS,
+} from './operator-requests.js';
+import { APPROVE_REQUEST, LIST_REQUESTS, REFUSE_REQUEST, REQUEST_BY_ID } from './operator-requests.sql.js';
+import { permit, type Task } from './operator-roles.js';
+import { findActingOperator } from './operators.js';
+import { databaseTime } from './sessions.js';
 
 export interface RequestsWish {
   /** Of all of them, where none is named. */
   readonly organisation?: number | undefined;
   /** About this transaction. */
   readonly audit?: number | undefined;
-  /** Also those that nobody waits for any more. */
+  /** Also those that have come to their end. */
   readonly all?: boolean | undefined;
   readonly limit: number;
 }
@@ -31,8 +46,11 @@ export interface Decision {
   readonly reason?: string | undefined;
 }
 
-/** What was approved has to be done by then. */
-const TO_BE_DONE_MS = 3_600_000;
+const TASKS: Readonly<Record<OperatorsOperation, Task>> = {
+  void: 'transaction void',
+  refund: 'transaction refund',
+  completion: 'transaction complete',
+};
 
 /** The newest first. */
 export async function listRequests(
@@ -43,24 +61,39 @@ export async function listRequests(
   return (await database.query<RequestRow>(LIST_REQUESTS, values)).rows.map(viewOf);
 }
 
-/** And has it done. Where it was approved and not done, because whoever approved it has died, it is done now. */
+/** And has it done. */
 export async function approveRequest(
   database: Database,
   operator: string,
-  pipeline: OperatorsPipeline,
+  { key, patienceMs }: Omit<RequestMeans, 'fourEyesAboveCents'>,
   decision: Decision,
 ): Promise<OperatorRequest> {
   // An account of the system may be anybody's.
-  const name = operator.replace(/^operator:/, '');
-  const { rows } = await database.query<{ removed: boolean }>(OPERATOR_NUMBER, [name]);
-  if (rows[0]?.removed !== false) refuse('approval_needs_operator');
-  const request = await decide(database, operator, decision, 'approval.approved', APPROVE_REQUEST, [
-    TO_BE_DONE_MS,
-  ]);
-  if (request.state === 'done') return viewOf(request);
+  if (isAccount(operator)) refuse('approval_needs_operator');
+  const request = await decide(
+    database,
+    operator,
+    decision,
+    'approval.approved',
+    async (connection, found) => {
+      await needGateway(connection);
+      if (!isSealed(key, found)) refuse('request_altered', { request: found.id });
+      const approved = {
+        ...found,
+        state: 'approved',
+        decidedBy: operator,
+        expiresMs: (await databaseTime(connection)) + TO_BE_DONE_MS,
+        requesterVersion: await requesterVersion(connection, key, found),
+        approverVersion: await actingVersion(connection, key, operator),
+      } as const;
+      const { expiresMs, requesterVersion: requester, approverVersion: approver } = approved;
+      return [APPROVE_REQUEST, expiresMs, requester, approver, sealOf(key, approved)];
+    },
+  );
   if (request.state === 'waiting') refuse('request_of_same_operator', { request: request.id });
-  if (request.state !== 'approved') refuse('request_decided', { request: request.id, state: request.state });
-  return perform(database, pipeline, request);
+  if (request.state !== 'approved' && request.state !== 'done')
+    refuse('request_decided', { request: request.id, state: request.state });
+  return outcomeOf(database, request, patienceMs);
 }
 
 /** Also by whoever made it, who takes it back. */
@@ -69,28 +102,43 @@ export async function refuseRequest(
   operator: string,
   decision: Decision,
 ): Promise<OperatorRequest> {
-  const request = await decide(database, operator, decision, 'approval.refused', REFUSE_REQUEST, []);
+  const request = await decide(database, operator, decision, 'approval.refused', async () => [
+    REFUSE_REQUEST,
+  ]);
   if (request.state !== 'refused') refuse('request_decided', { request: request.id, state: request.state });
   return viewOf(request);
 }
 
-/** The request as it is after that, whether this operator has decided it or not. */
+/** Whoever asked may have been given another role, or another organisation, since. */
+async function requesterVersion(
+  connection: Queryable,
+  key: CredentialKey,
+  { requestedBy, operation, organisation }: RequestRow,
+): Promise<number | null> {
+  if (isAccount(requestedBy)) return null;
+  const requester = await findActingOperator(connection, operatorIn(requestedBy), key);
+  await permit(connection, requester, TASKS[operation], { organisations: [organisation] });
+  return requester.version;
+}
+
+/** The request as it is after that, whether this operator has decided it or not. `verdict`: the statement, and what it takes further. */
 function decide(
   database: Database,
   operator: string,
   { request: id, organisation, reason }: Decision,
   action: JournalAction,
-  statement: typeof APPROVE_REQUEST,
-  further: readonly unknown[],
+  verdict: (connection: Queryable, request: RequestRow) => Promise<[Statement, ...unknown[]]>,
 ): Promise<RequestRow> {
   const given = reason === undefined ? null : checkedReason(reason);
   return database.transaction(async (connection) => {
     const find = async () =>
       (await connection.query<RequestRow>(REQUEST_BY_ID, [id, organisation ?? null])).rows[0] ??
       refuse('request_not_found', { request: id });
-    const { organisation: organisationId, merchant: merchantId, targetAudit, correlationId } = await find();
-    const values = [organisationId, id, operator, given, ...further];
-    const { count } = await connection.query(statement, values);
+    const found = await find();
+    if (found.state !== 'waiting') return found;
+    const { organisation: organisationId, merchant: merchantId, targetAudit, correlationId } = found;
+    const [statement, ...further] = await verdict(connection, found);
+    const { count } = await connection.query(statement, [organisationId, id, operator, given, ...further]);
     const request = await find();
     if (count === 0) return request;
     const about = { organisationId, merchantId, audit: targetAudit as Audit, correlationId };

@@ -1,12 +1,14 @@
 // Over which acquirer a merchant pays, and what that acquirer knows it by: what may be set, and what fits together.
 import { serves } from '../acquirers/contract.js';
 import { builtInCardLinks } from '../acquirers/registry.js';
-import type { Queryable } from '../postgres/database.js';
+import { journal } from '../journal/journal.js';
+import { isUniqueViolation, type Queryable } from '../postgres/database.js';
 import { holdClock } from '../transactions/gateway-clock.js';
-import type { MerchantId } from '../values/ids.js';
+import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import { type FieldProblem, refuse } from '../values/refusal.js';
 import { HOLD_ACQUIRER } from './acquirers.sql.js';
+import { FIND_OPERATOR } from './operators.sql.js';
 
 export interface AcceptorWish {
   /** `null`: none. */
@@ -19,6 +21,33 @@ export interface AcceptorWish {
 /** What test merchants have unless they are told otherwise. */
 export const SIMULATOR = 'simulator';
 const MOST_TERMINALS = 1_000;
+const FIELDS = ['acquirer', 'acceptorId', 'terminals', 'categoryCode'] as const;
+
+/**
+ * Only operators of the whole installation say what an acquirer knows a merchant by: whoever did so for one organisation could have its
+ * refunds debited to another's merchant.
+ */
+export async function permitAcceptor(
+  database: Queryable,
+  operator: string,
+  task: string,
+  wish: AcceptorWish,
+): Promise<void> {
+  const given = FIELDS.filter((field) => wish[field] !== undefined);
+  if (given.length === 0) return;
+  const values = [operator.replace(/^operator:/, '')];
+  const { rows } = await database.query<{ organisationId: OrganisationId | null }>(FIND_OPERATOR, values);
+  const organisationId = rows[0]?.organisationId ?? null;
+  if (organisationId === null) return;
+  await journal(database, { actor: operator, action: 'operator.refused', organisationId, detail: task });
+  const rule = 'is set by operators of the whole installation only';
+  refuse('acceptor_not_permitted', { problems: given.map((field) => ({ field, rule })) });
+}
+
+/** Two merchants that are given the same at the same moment: the database decides. Whose it is, is not said. */
+export function isTerminalTaken(error: unknown): boolean {
+  return isUniqueViolation(error, 'terminal_of_one_merchant');
+}
 
 /** Every problem at once. */
 export function checkAcceptor({ acceptorId, terminals, categoryCode }: AcceptorWish): void {

@@ -4,7 +4,14 @@ import { isCheckViolation, type Queryable, type Statement } from '../postgres/da
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import { Refusal, refuse } from '../values/refusal.js';
-import { type AcceptorWish, checkAcceptor, checkAcquirer, SIMULATOR } from './merchant-acquirers.js';
+import {
+  type AcceptorWish,
+  checkAcceptor,
+  checkAcquirer,
+  isTerminalTaken,
+  permitAcceptor,
+  SIMULATOR,
+} from './merchant-acquirers.js';
 import {
   ADD_MERCHANT,
   FIND_MERCHANT,
@@ -64,6 +71,7 @@ export async function addMerchant(
   { vault = false, preauthorisationDays = 7, cardDays = 120, live = false, ...acceptor }: NewMerchant = {},
 ): Promise<MerchantView> {
   const mode: Mode = live ? 'live' : 'test';
+  await permitAcceptor(database, operator, 'merchant add', acceptor);
   checkAcceptor(acceptor);
   const { acquirer = live ? null : SIMULATOR, acceptorId, terminals, categoryCode } = acceptor;
   const values = [
@@ -94,6 +102,7 @@ export async function setMerchant(
   { name, vault, preauthorisationDays, cardDays, ...acceptor }: MerchantChange,
 ): Promise<MerchantView> {
   const newName = name === undefined ? null : checkedName(name);
+  await permitAcceptor(database, operator, 'merchant set', acceptor);
   checkAcceptor(acceptor);
   const { acquirer, acceptorId, terminals, categoryCode } = acceptor;
   const values = [
@@ -163,7 +172,7 @@ function change(
   acceptor: AcceptorWish,
 ): Promise<MerchantView | undefined> {
   return database.transaction(async (connection) => {
-    const { rows } = await connection.query<MerchantRow>(statement, values).catch(refusingSimulated);
+    const { rows } = await connection.query<MerchantRow>(statement, values).catch(refusing);
     const merchant = rows[0] && viewOf(rows[0]);
     if (merchant === undefined) return undefined;
     // After it is written: what is refused is taken back with it.
@@ -198,7 +207,11 @@ function viewOf({
   };
 }
 
-function refusingSimulated(error: unknown): never {
+function refusing(error: unknown): never {
+  if (isTerminalTaken(error)) {
+    const rule = 'belong to another merchant of this acquirer, with this acceptor ID';
+    refuse('acceptor_not_allowed', { problems: [{ field: 'terminals', rule }] });
+  }
   if (isCheckViolation(error, 'live_is_never_simulated'))
     refuse('acquirer_of_other_mode', { acquirer: SIMULATOR, mode: 'test' });
   throw error;

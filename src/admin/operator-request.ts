@@ -1,10 +1,11 @@
 // A request of an operator: what it says, what it has come to, and how it is known again.
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
+import { type CredentialKey, sameBytes } from '../merchants/credentials.js';
 import type { Queryable } from '../postgres/database.js';
 import { containsCardNumber } from '../values/card-in-text.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import { moneyText } from '../values/money.js';
-import { refuse } from '../values/refusal.js';
+import { Refusal, refuse } from '../values/refusal.js';
 import { sydneyTimestamp } from '../values/sydney.js';
 import { REQUEST_BY_CORRELATION_ID } from './operator-requests.sql.js';
 
@@ -22,7 +23,7 @@ export interface OperatorRequest {
   readonly reason: string;
   readonly requestedBy: string;
   readonly requested: string;
-  /** `approved`, and not done: whoever approves it again has it done. */
+  /** `ready` and `approved`: a gateway carries it out, or has begun to. */
   readonly state: 'ready' | 'waiting' | 'approved' | 'refused' | 'expired' | 'failed' | 'done';
   readonly expires: string | null;
   readonly decidedBy: string | null;
@@ -48,7 +49,33 @@ export interface RequestRow
   readonly expiresMs: number | null;
   readonly decidedMs: number | null;
   readonly correlationId: string;
+  /** Where it was asked for from. */
+  readonly address: string | null;
+  /** The operators as they were when their rights were checked; null for an account of the system. */
+  readonly requesterVersion: number | null;
+  readonly approverVersion: number | null;
+  readonly seal: Buffer | null;
 }
+
+/** Everything that the seal covers. */
+export type SealedRequest = Pick<
+  RequestRow,
+  | 'organisation'
+  | 'merchant'
+  | 'targetAudit'
+  | 'operation'
+  | 'amountCents'
+  | 'currency'
+  | 'reason'
+  | 'requestedBy'
+  | 'requesterVersion'
+  | 'address'
+  | 'correlationId'
+  | 'state'
+  | 'expiresMs'
+  | 'decidedBy'
+  | 'approverVersion'
+>;
 
 const LONGEST_REASON = 200;
 
@@ -67,14 +94,55 @@ export async function requestUnder(
   return (await database.query<RequestRow>(REQUEST_BY_CORRELATION_ID, values)).rows[0];
 }
 
+/** Whoever can only write to the database can neither make a request up, nor change one, nor approve it. */
+export function sealOf(key: CredentialKey, request: SealedRequest): Buffer {
+  const parts = [
+    request.organisation,
+    request.merchant,
+    request.targetAudit,
+    request.operation,
+    request.amountCents,
+    request.currency,
+    request.reason,
+    request.requestedBy,
+    request.requesterVersion,
+    request.address,
+    request.correlationId,
+    request.state,
+    request.expiresMs,
+    request.decidedBy,
+    request.approverVersion,
+  ];
+  return createHmac('sha256', key.keyFor('operator requests')).update(JSON.stringify(parts)).digest();
+}
+
+export function isSealed(key: CredentialKey, request: RequestRow): boolean {
+  return request.seal !== null && sameBytes(sealOf(key, request), request.seal);
+}
+
 export function viewOf(row: RequestRow): OperatorRequest {
-  const { id, requestedMs, expiresMs, decidedMs, correlationId: _, ...rest } = row;
+  const { expiresMs, decidedMs } = row;
   return {
-    ...rest,
-    request: id,
-    requested: sydneyTimestamp(requestedMs),
+    request: row.id,
+    organisation: row.organisation,
+    merchant: row.merchant,
+    operation: row.operation,
+    targetAudit: row.targetAudit,
+    amountCents: row.amountCents,
+    currency: row.currency,
+    reason: row.reason,
+    requestedBy: row.requestedBy,
+    requested: sydneyTimestamp(row.requestedMs),
+    state: row.state,
     expires: expiresMs === null ? null : sydneyTimestamp(expiresMs),
+    decidedBy: row.decidedBy,
     decided: decidedMs === null ? null : sydneyTimestamp(decidedMs),
+    decisionReason: row.decisionReason,
+    failure: row.failure,
+    audit: row.audit,
+    status: row.status,
+    responseCode: row.responseCode,
+    responseMessage: row.responseMessage,
   };
 }
 
@@ -89,6 +157,28 @@ export function inWords({
 }: RequestRow): string {
   const approved = decidedBy === null ? '' : `, approved by ${decidedBy}`;
   return `${operation} of ${targetAudit}, ${moneyText(amountCents, currency)}: ${reason}${approved}`;
+}
+
+/** Why a gateway could not carry one out, by what is stored in `failure`. */
+const FAILURES = {
+  merchant_suspended: ({ merchant }) => new Refusal('merchant_suspended', { merchant }),
+  transaction_not_completable: ({ targetAudit: audit }) =>
+    new Refusal('transaction_not_completable', { audit }),
+  transaction_not_refundable: ({ targetAudit: audit }) =>
+    new Refusal('transaction_not_refundable', { audit }),
+  transaction_not_voidable: ({ targetAudit: audit }) => new Refusal('transaction_not_voidable', { audit }),
+  transaction_not_found: ({ targetAudit: audit }) => new Refusal('transaction_not_found', { audit }),
+  completion_exceeds_rest: ({ targetAudit: audit }) => new Refusal('completion_exceeds_rest', { audit }),
+  acquirer_gone: ({ targetAudit: audit }) => new Refusal('acquirer_gone', { audit }),
+  request_altered: ({ id }) => new Refusal('request_altered', { request: id }),
+  request_of_changed_operator: ({ id }) => new Refusal('request_of_changed_operator', { request: id }),
+} satisfies Record<string, (request: RequestRow) => Refusal>;
+
+export type Failure = keyof typeof FAILURES;
+
+export function refusalOf(request: RequestRow): Refusal {
+  const failure = FAILURES[request.failure as Failure] as ((of: RequestRow) => Refusal) | undefined;
+  return failure?.(request) ?? new Refusal('not_processed', undefined);
 }
 
 export function checkedReason(text: string): string {

@@ -1,19 +1,20 @@
 // What operators ask for with money: voids, refunds and completions, each with a reason. Whatever is asked for is stored under a key
-// before anything happens, so that asked again it is the same request, and can never become two transactions. This room owns the table.
+// before anything happens, so that asked again it is the same request, and can never become two transactions. A gateway that runs
+// carries it out (`request-runner.ts`); whoever has asked waits for what comes of it. This room owns the table.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { journal } from '../journal/journal.js';
 import { penOf } from '../journal/pen.js';
-import { actingMerchant } from '../merchants/callers.js';
+import type { Caller } from '../merchants/callers.js';
+import type { CredentialKey } from '../merchants/credentials.js';
 import { operatorAsCaller } from '../merchants/operator-as-caller.js';
 import type { Database, Queryable } from '../postgres/database.js';
-import type { TargetedWish } from '../transactions/command.js';
 import { gatewayTime } from '../transactions/gateway-clock.js';
 import { Lookup } from '../transactions/lookup.js';
 import { completableCents, refundableCents, voidable } from '../transactions/target-rules.js';
 import type { Transaction } from '../transactions/transaction.js';
-import { Fault, type FaultCode } from '../values/faults.js';
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
-import type { Cents } from '../values/money.js';
 import { Refusal, refuse } from '../values/refusal.js';
+import { runningGateways } from './gateways.js';
 import {
   checkedReason,
   correlationIdOf,
@@ -21,28 +22,28 @@ import {
   type OperatorRequest,
   type OperatorsOperation,
   type RequestRow,
+  refusalOf,
   requestUnder,
+  sealOf,
   viewOf,
 } from './operator-request.js';
 import {
   ASKED_ALREADY,
-  FAIL_REQUEST,
   LOCK_REQUESTS_OF_TARGET,
   OPERATOR_NUMBER,
   STORE_REQUEST,
 } from './operator-requests.sql.js';
+import { findActingOperator } from './operators.js';
+import { databaseTime } from './sessions.js';
 import { showTransaction } from './transactions.js';
 
-/** The pipeline of payments, as far as operators need it: the very same as requests go through. */
-export interface OperatorsPipeline {
-  /** `acquirer`: the link that the target went by. */
-  create(wish: TargetedWish, acquirer: string): Promise<Transaction>;
-}
-
 export interface RequestMeans {
-  readonly pipeline: OperatorsPipeline;
+  /** Requests are sealed under it. */
+  readonly key: CredentialKey;
   /** More than so many cents need a second person. Undefined: nothing does. */
   readonly fourEyesAboveCents: number | undefined;
+  /** So long the outcome is waited for. */
+  readonly patienceMs: number;
 }
 
 export interface OperatorsWish {
@@ -59,13 +60,29 @@ export interface OperatorsWish {
 
 /** A second person has so long to approve it. */
 const WAITING_MS = 24 * 3_600_000;
+/** A request that no gateway has begun by then has expired: nobody expects it any more. */
+export const TO_BE_DONE_MS = 5 * 60_000;
+/** Beyond the acquirer's own time. */
+const FURTHER_PATIENCE_MS = 10_000;
+const LOOK_EVERY_MS = 100;
 const ALONE = { maxBatch: 1, lanes: 1 };
 
-/** Done at once, unless a second person has to approve it. Under the same key, what the first time has come to is shown again. */
+/** Of a console, or a command, by what its settings say. */
+export function requestMeans(
+  key: CredentialKey,
+  {
+    fourEyesAboveCents,
+    acquirerDeadlineMs,
+  }: { readonly fourEyesAboveCents: number | undefined; readonly acquirerDeadlineMs: number },
+): RequestMeans {
+  return { key, fourEyesAboveCents, patienceMs: acquirerDeadlineMs + FURTHER_PATIENCE_MS };
+}
+
+/** Has it done at once, unless a second person has to approve it. Under the same key, what the first time has come to is shown again. */
 export async function requestOperation(
   database: Database,
   operator: string,
-  { pipeline, fourEyesAboveCents }: RequestMeans,
+  means: RequestMeans,
   wish: OperatorsWish,
 ): Promise<OperatorRequest> {
   const reason = checkedReason(wish.reason);
@@ -85,20 +102,26 @@ export async function requestOperation(
     );
     const amountCents = await allowedCents(database, operator, target, wish);
     const asked = { target, operator, reason, correlationId, operation: wish.operation, amountCents };
-    request = await storeRequest(database, asked, fourEyesAboveCents);
+    request = await storeRequest(database, asked, means);
     checkSame(request, { ...wish, amountCents });
   }
-  return request.state === 'ready' ? perform(database, pipeline, request) : viewOf(request);
+  return outcomeOf(database, request, means.patienceMs);
 }
 
-/** Exactly once, whoever tries how often: the correlation ID of the request decides. */
-export async function perform(
-  database: Database,
-  pipeline: OperatorsPipeline,
+/** What has become of it. Where that is not known in time, the request as it is then. */
+export async function outcomeOf(
+  database: Queryable,
   request: RequestRow,
+  patienceMs: number,
 ): Promise<OperatorRequest> {
+  const untilMs = performance.now() + patienceMs;
   try {
-    return await attempt(database, pipeline, request);
+    for (let now = request; ; now = await storedRequest(database, now)) {
+      if (now.state === 'failed') throw refusalOf(now);
+      const isUnderWay = now.state === 'ready' || now.state === 'approved' || now.status === 'unknown';
+      if (!isUnderWay || performance.now() > untilMs) return viewOf(now);
+      await sleep(LOOK_EVERY_MS);
+    }
   } catch (error) {
     if (error instanceof Refusal) throw error;
     // Whatever went wrong, it may have been done before that.
@@ -106,45 +129,28 @@ export async function perform(
   }
 }
 
-async function attempt(
-  database: Database,
-  pipeline: OperatorsPipeline,
-  request: RequestRow,
-): Promise<OperatorRequest> {
-  const { organisation, merchant: merchantId, correlationId, operation, targetAudit, id } = request;
-  const target = await targetOf(database, organisation, merchantId, targetAudit as Audit);
-  try {
-    const caller = await callerOf(database, request.requestedBy, target);
-    const wish = {
-      caller,
-      address: '',
-      merchant: actingMerchant(caller, merchantId),
-      correlationId,
-      reference: target.reference,
-      kvps: {},
-      targetAudit: target.audit,
-      byOperator: {
-        actor: request.requestedBy,
-        address: (await penOf(database))?.address,
-        detail: inWords(request),
-      },
-    };
-    const amount = { amountCents: request.amountCents as Cents, currency: request.currency };
-    await pipeline.create(
-      operation === 'void' ? { operation, ...wish } : { operation, ...wish, ...amount },
-      target.acquirer,
-    );
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error;
-    const now = await storedRequest(database, request);
-    // Another has done it under the same key, or nobody knows yet what has become of it: both are there to be seen.
-    if (now.audit !== null) return viewOf(now);
-    const refusal = refusalOf(error, request);
-    if (refusal.code !== 'not_processed')
-      await database.query(FAIL_REQUEST, [organisation, id, refusal.code]);
-    throw refusal;
-  }
-  return viewOf(await storedRequest(database, request));
+/** Nothing is stored that nobody could carry out: it would lie there, and be done when nobody expects it. */
+export async function needGateway(database: Queryable): Promise<void> {
+  if ((await runningGateways(database)).length === 0) refuse('no_gateway_running');
+}
+
+/** The version of an operator who may act; null of an account of the system. */
+export async function actingVersion(
+  database: Queryable,
+  key: CredentialKey,
+  actor: string,
+): Promise<number | null> {
+  return isAccount(actor) ? null : (await findActingOperator(database, operatorIn(actor), key)).version;
+}
+
+/** As the journal names those who act where there are no operators. */
+export function isAccount(actor: string): boolean {
+  return actor.startsWith('operator:account:');
+}
+
+/** The name of the operator whom the journal names so. */
+export function operatorIn(actor: string): string {
+  return actor.replace(/^operator:/, '');
 }
 
 interface Asked {
@@ -160,9 +166,10 @@ interface Asked {
 async function storeRequest(
   database: Database,
   { target, operator, operation, amountCents, reason, correlationId }: Asked,
-  fourEyesAboveCents: number | undefined,
+  { key, fourEyesAboveCents }: RequestMeans,
 ): Promise<RequestRow> {
   const { organisationId, merchantId, audit, currency } = target;
+  const address = (await penOf(database))?.address ?? null;
   return database.transaction(async (connection) => {
     await connection.query(LOCK_REQUESTS_OF_TARGET, [organisationId, audit]);
     const { rows } = await connection.query<{ cents: number }>(ASKED_ALREADY, [
@@ -172,19 +179,25 @@ async function storeRequest(
     ]);
     const togetherCents = amountCents + (rows[0]?.cents ?? 0);
     const waits = fourEyesAboveCents !== undefined && togetherCents > fourEyesAboveCents;
-    const { count } = await connection.query(STORE_REQUEST, [
-      organisationId,
-      merchantId,
-      audit,
+    if (!waits) await needGateway(connection);
+    // In the order of the statement.
+    const asked = {
+      organisation: organisationId,
+      merchant: merchantId,
+      targetAudit: audit,
       operation,
       amountCents,
       currency,
       reason,
-      operator,
+      requestedBy: operator,
       correlationId,
-      waits ? 'waiting' : 'ready',
-      waits ? WAITING_MS : null,
-    ]);
+      state: waits ? 'waiting' : 'ready',
+      expiresMs: (await databaseTime(connection)) + (waits ? WAITING_MS : TO_BE_DONE_MS),
+      address,
+      requesterVersion: await actingVersion(connection, key, operator),
+    } as const;
+    const seal = sealOf(key, { ...asked, decidedBy: null, approverVersion: null });
+    const { count } = await connection.query(STORE_REQUEST, [...Object.values(asked), seal]);
     const request = await requestUnder(connection, organisationId, correlationId);
     if (request === undefined) throw new Error('a request that was stored is not there');
     if (waits && count > 0) {
@@ -217,7 +230,7 @@ function checkSame(
     refuse('request_key_used', { audit: targetAudit, operation });
 }
 
-async function targetOf(
+export async function targetOf(
   database: Database,
   organisationId: OrganisationId,
   merchantId: MerchantId,
@@ -255,25 +268,11 @@ async function allowedCents(
 }
 
 /** An account of the system has no number: the journal names it. */
-async function callerOf(database: Queryable, operator: string, { organisationId, merchantId }: Transaction) {
-  const name = operator.replace(/^operator:/, '');
-  const { rows } = await database.query<{ id: number }>(OPERATOR_NUMBER, [name]);
+export async function callerOf(
+  database: Queryable,
+  operator: string,
+  { organisationId, merchantId }: Transaction,
+): Promise<Caller> {
+  const { rows } = await database.query<{ id: number }>(OPERATOR_NUMBER, [operatorIn(operator)]);
   return operatorAsCaller(database, { name: operator, id: rows[0]?.id ?? 0 }, organisationId, merchantId);
-}
-
-const REFUSALS: { readonly [Code in FaultCode]?: (request: RequestRow) => Refusal } = {
-  merchant_suspended: ({ merchant }) => new Refusal('merchant_suspended', { merchant }),
-  target_not_completable: ({ targetAudit: audit }) => new Refusal('transaction_not_completable', { audit }),
-  target_not_refundable: ({ targetAudit: audit }) => new Refusal('transaction_not_refundable', { audit }),
-  target_not_voidable: ({ targetAudit: audit }) => new Refusal('transaction_not_voidable', { audit }),
-  transaction_not_found: ({ targetAudit: audit }) => new Refusal('transaction_not_found', { audit }),
-  refund_exceeds_original: ({ targetAudit: audit }) => new Refusal('transaction_not_refundable', { audit }),
-  completion_exceeds_preauthorisation: ({ targetAudit: audit }) =>
-    new Refusal('completion_exceeds_rest', { audit }),
-  priced_amount_too_large: ({ targetAudit: audit }) => new Refusal('completion_exceeds_rest', { audit }),
-  no_acquirer: ({ targetAudit: audit }) => new Refusal('acquirer_gone', { audit }),
-};
-
-function refusalOf(error: Fault, request: RequestRow): Refusal {
-  return REFUSALS[error.code]?.(request) ?? new Refusal('not_processed', undefined);
 }

@@ -63,8 +63,9 @@ const TASKS = {
   'acquirer show': can('viewer', 'installation'),
   'acquirer list': can('viewer', 'installation'),
 
-  'route set': can('operator', 'organisation'),
-  'route off': can('operator', 'organisation'),
+  // So are the terminals of merchants at them.
+  'route set': can('operator', 'installation'),
+  'route off': can('operator', 'installation'),
   'route show': can('viewer', 'organisation'),
 
   'transaction show': can('viewer', 'organisation'),

@@ -7,7 +7,6 @@ import { isUniqueViolation, type Queryable } from '../postgres/database.js';
 import { containsCardNumber } from '../values/card-in-text.js';
 import type { OrganisationId } from '../values/ids.js';
 import { Refusal, refuse } from '../values/refusal.js';
-import type { ActingOperator } from './operator-roles.js';
 import { changeOperator, type OperatorRow } from './operator-rows.js';
 import {
   ADD_OPERATOR,
@@ -178,7 +177,7 @@ export async function findActingOperator(
   database: Queryable,
   name: string,
   key?: CredentialKey,
-): Promise<ActingOperator> {
+): Promise<SealedOperator> {
   const { rows } = await database.query<OperatorRow>(FIND_OPERATOR, [name]);
   const row = rows[0] ?? refuse('operator_not_found', { name });
   if (row.removed) refuse('operator_removed', { name });

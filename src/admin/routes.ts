@@ -10,7 +10,7 @@ import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import { isCurrency } from '../values/money.js';
 import { type FieldProblem, refuse } from '../values/refusal.js';
-import { checkAcquirer } from './merchant-acquirers.js';
+import { checkAcquirer, isTerminalTaken } from './merchant-acquirers.js';
 import {
   BEGIN_ROUTES,
   BINS,
@@ -75,7 +75,11 @@ export async function setRoute(
     await checkAcquirer(connection, { id, mode, acquirer: wish.acquirer, ...acceptor });
     const ranges = bins.length === 0 ? [undefined] : bins;
     const values = [organisationId, id, wish.acquirer, card, currency, share ?? null, place];
-    await connection.query(SET_ROUTES, [...values, ...BINS.encode(ranges)]);
+    await connection.query(SET_ROUTES, [...values, ...BINS.encode(ranges)]).catch((error: unknown) => {
+      if (!isTerminalTaken(error)) throw error;
+      const rule = 'knows a terminal of this merchant, with its acceptor ID, as another merchant’s';
+      refuse('route_not_allowed', { problems: [{ field: 'acquirer', rule }] });
+    });
     const whose = [organisationId, id];
     const [shares] = (await connection.query<{ thousandths: number | null }>(LARGEST_SHARES, whose)).rows;
     const thousandths = shares?.thousandths ?? 0;

@@ -15,6 +15,7 @@ const HERE: { readonly [Code in RefusalCode]?: Wording<Code> } = {
     `${message}; look at \`tollgate user list\`, then \`user revoke\` it, or \`user rotate --reseal\` if it is right`,
   several_organisations: ({ message }) => `${message}, with --organisation or --merchant`,
   audit_in_several_organisations: ({ message }) => `${message}; say which with --organisation`,
+  no_gateway_running: ({ message }) => `${message}; \`tollgate serve\` starts one`,
   request_outcome_unknown: ({ message, details }) =>
     details.key === undefined ? message : `${message}, with --key ${details.key}`,
   transaction_under_way: ({ message }) => `${message}; \`tollgate transaction in-doubt\` shows it`,
@@ -27,6 +28,7 @@ const HERE: { readonly [Code in RefusalCode]?: Wording<Code> } = {
   bank_needs_real_time: ({ message }) => `${message}; \`tollgate clock reset\` brings it back`,
   live_merchant_needs_real_bank: ({ message }) => `${message}; leave out --simulated`,
   direct_entry_not_allowed: ({ details }) => byOption(details.problems),
+  acceptor_not_permitted: ({ details }) => byOption(details.problems),
   acceptor_not_allowed: ({ details }) => byOption(details.problems),
   acquirer_not_allowed: ({ details }) => byOption(details.problems),
   not_distributed: ({ message }) => `${message}; run \`tollgate distribute\``,

@@ -1,14 +1,12 @@
 // Who runs a command, whether that operator may, and on which database.
 import { hostname, userInfo } from 'node:os';
-import { pino } from 'pino';
-import type { RequestMeans } from '../admin/operator-requests.js';
+import { type RequestMeans, requestMeans } from '../admin/operator-requests.js';
 import { type Permission, permissionFor, permit } from '../admin/operator-roles.js';
 import { findActingOperator, hasOperators } from '../admin/operators.js';
 import type { WebhookMeans } from '../admin/webhooks.js';
 import { credentialKey, journalKey } from '../gateway/callers.js';
-import { type Logins, withDatabase } from '../gateway/connection.js';
+import { withDatabase } from '../gateway/connection.js';
 import { openKeyProvider } from '../gateway/key-encryption.js';
-import { operatorsPayments } from '../gateway/operators-payments.js';
 import { readSettings, type Settings } from '../gateway/settings.js';
 import { givePen, JournalPen } from '../journal/pen.js';
 import type { CredentialKey } from '../merchants/credentials.js';
@@ -57,16 +55,12 @@ export function operateWebhooks<Result>(
   );
 }
 
-/** The same with the pipeline of payments. */
-export function operatePayments<Result>(
+/** The same with what it takes to ask the gateways for something. */
+export function operateRequests<Result>(
   work: (database: Database, operator: string, means: RequestMeans) => Promise<Result>,
 ): Promise<Result> {
   const settings = readSettings();
-  const { fourEyesAboveCents } = settings;
-  return operateWith(ALWAYS, (database, operator, _, { serving: databaseUrl }) => {
-    const pipeline = operatorsPayments({ settings, databaseUrl, log: pino({ level: 'silent' }) });
-    return work(database, operator, { pipeline, fourEyesAboveCents });
-  });
+  return operateUsers((database, operator, key) => work(database, operator, requestMeans(key, settings)));
 }
 
 /** The same with the key-encryption key that the settings name, if it is the one of this database. */
@@ -84,7 +78,6 @@ type Work<Result> = (
   database: Database,
   operator: string,
   provider: () => Promise<KeyProvider>,
-  logins: Logins,
 ) => Promise<Result>;
 
 function operateWith<Result>(
@@ -92,14 +85,14 @@ function operateWith<Result>(
   work: Work<Result>,
 ): Promise<Result> {
   const settings = readSettings();
-  return withDatabase(settings, async (database, logins) => {
+  return withDatabase(settings, async (database) => {
     const provider = openedOnce(settings, database);
     const open = async () => penFor(database, await provider());
     givePen(database, open);
     const operator = await admit(settings, database, provider);
     // Opened before the work begins: within its transaction the key would be proven by another one, which may have to wait for it.
     if (needsPen(permissionFor(runningTask().task))) givePen(database, await open());
-    return work(database, operator, provider, logins);
+    return work(database, operator, provider);
   });
 }
 

@@ -1,5 +1,5 @@
-// `tollgate transaction void|refund|complete|ask` and `tollgate approval`: what operators do with a transaction, through the same
-// pipeline as requests, and what a second person says to it.
+// `tollgate transaction void|refund|complete|ask` and `tollgate approval`: what operators have the gateways do with a transaction, and
+// what a second person says to it.
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { approveRequest, listRequests, refuseRequest } from '../admin/approvals.js';
@@ -10,7 +10,7 @@ import { readSettings } from '../gateway/settings.js';
 import { moneyText } from '../values/money.js';
 import { Refusal } from '../values/refusal.js';
 import { amount, id } from './arguments.js';
-import { operate, operatePayments } from './operator.js';
+import { operate, operateRequests } from './operator.js';
 import { type Output, printing } from './output.js';
 
 const LISTED = 50;
@@ -52,7 +52,7 @@ export function addApprovalCommands(program: Command): void {
   printing(
     approval
       .command('list')
-      .description('list what waits for approval, and what was approved and not done; the newest first')
+      .description('list what waits for approval, and what is being processed; the newest first')
       .option('--organisation <id>', 'only of this organisation', id)
       .option('--audit <audit>', 'only about this transaction', id)
       .option('--all', 'also what was done, refused, has expired or failed')
@@ -70,8 +70,8 @@ export function addApprovalCommands(program: Command): void {
       .option('--reason <text>', 'why'),
     async (request: number, wish: { organisation?: number; reason?: string }) =>
       told(
-        await operatePayments((database, operator, { pipeline }) =>
-          approveRequest(database, operator, pipeline, { request, ...wish }),
+        await operateRequests((database, operator, means) =>
+          approveRequest(database, operator, means, { request, ...wish }),
         ),
       ),
   );
@@ -116,7 +116,7 @@ async function asked(
   const wish = { operation, audit, organisation, amountCents, reason, key };
   let begun = false;
   try {
-    return await operatePayments((database, operator, means) => {
+    return await operateRequests((database, operator, means) => {
       begun = true;
       return requestOperation(database, operator, means, wish);
     });
@@ -133,6 +133,13 @@ function told(value: OperatorRequest): Output {
   const what = `${operation} of ${targetAudit}, ${moneyText(amountCents, currency)}`;
   if (state === 'waiting')
     return { value, sentence: `Request ${request} (${what}) waits for the approval of a second operator.` };
+  if (state === 'ready' || state === 'approved')
+    return {
+      value,
+      sentence: `Request ${request} (${what}) is still being processed; \`tollgate approval list --all --audit ${targetAudit}\` shows what becomes of it.`,
+    };
+  if (state === 'expired')
+    return { value, sentence: `Request ${request} (${what}) has expired: nothing was done.` };
   const code = responseCode === null ? '' : ` (${responseCode})`;
   const outcome = audit === null ? state : `transaction ${audit}, ${status}${code}`;
   return { value, sentence: `${what}: ${outcome}.` };

@@ -73,7 +73,7 @@ export const MONEY_ROUTES: readonly Route[] = [
     },
     async ({ database, actor, parts, fence, params, body }) => {
       const decision = { request: numberIn(params.request), organisation: fence, ...body };
-      return outward(await approveRequest(database, actor, parts.requests.pipeline, decision));
+      return outward(await approveRequest(database, actor, parts.requests, decision));
     },
   ),
   route(

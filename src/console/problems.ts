@@ -36,7 +36,9 @@ const STATUSES: { readonly [Code in RefusalCode]?: number } = {
   passkey_refused: 401,
   provider_refused: 401,
   too_many_attempts: 429,
+  acceptor_not_permitted: 403,
   not_processed: 503,
+  no_gateway_running: 503,
   request_outcome_unknown: 504,
 };
 

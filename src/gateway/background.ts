@@ -1,6 +1,8 @@
 // The background loops of a gateway: heartbeats, the resolver, the sweep, the clearing of direct debits, the close of settlement
-// days, the destruction of cards, the renewal of keys, the figures of the day, the end of old events and the overwriting of memory.
+// days, the destruction of cards, the renewal of keys, the figures of the day, what operators ask for, the end of old events and the
+// overwriting of memory.
 import type { Logger } from 'pino';
+import type { RequestRunner } from '../admin/request-runner.js';
 import type { Clearing } from '../directdebit/clearing.js';
 import { EventRetention } from '../events/retention.js';
 import { ReadBuffer } from '../http/read-buffer.js';
@@ -27,6 +29,8 @@ import { Loop } from './loop.js';
 import type { Settings } from './settings.js';
 import type { Vault } from './vault.js';
 
+/** Somebody waits for each of them. */
+const TAKE_REQUESTS_EVERY_MS = 250;
 const CLEARING_EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 1_000;
 const CLOSE_DAYS_EVERY_MS = 1_000;
@@ -55,12 +59,14 @@ export interface BackgroundParts {
   readonly resolver: Resolver;
   readonly clearing: Clearing;
   readonly renewal: KeyRenewal;
+  readonly requests: RequestRunner;
   readonly vault: Pick<Vault, 'keys' | 'provider'>;
   readonly chainKey: ChainKey;
 }
 
 export class Background {
   readonly #heartbeats: Loop;
+  readonly #requests: Loop;
   readonly #resolving: Loop;
   readonly #sweeping: Loop;
   readonly #clearing: Loop;
@@ -81,6 +87,11 @@ export class Background {
   constructor(private readonly parts: BackgroundParts) {
     const { settings, log, watch, databases, resolver, clearing } = parts;
     const failed = (job: string) => (error: unknown) => watch.jobFailed(job, error);
+    this.#requests = new Loop(
+      () => parts.requests.run(),
+      TAKE_REQUESTS_EVERY_MS,
+      failed('operator requests'),
+    );
     this.#resolving = new Loop(() => resolver.run(), settings.resolverIntervalMs, failed('resolver'));
     const sweep = new Sweep(
       databases.background,
@@ -156,6 +167,9 @@ export class Background {
 
   async stop(): Promise<void> {
     this.parts.renewal.stop();
+    // What is in hand takes as long as the acquirer does: the other loops run meanwhile, heartbeats above all.
+    await this.#requests.stop();
+    await this.parts.requests.finish();
     await Promise.all(this.#all.map((loop) => loop.stop()));
     this.#readBuffer.close();
   }
@@ -167,6 +181,7 @@ export class Background {
 
   get #all(): readonly Loop[] {
     return [
+      this.#requests,
       this.#resolving,
       this.#sweeping,
       this.#clearing,

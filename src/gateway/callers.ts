@@ -19,19 +19,18 @@ import type { Vault } from './vault.js';
 const MOST_TOLD = 10;
 
 /** `onBroken`: told of every user that is not as it was sealed last. */
-export async function openCallers(
+export function openCallers(
   { vital }: Databases,
-  { provider }: Vault,
+  key: CredentialKey,
   log: Logger,
   onBroken: () => void,
-): Promise<Callers> {
+): Callers {
   const broken = new Tally<{ readonly username: string; readonly how: string }>(
     MOST_TOLD,
     ({ username, how }, count) =>
       log.error({ username, how, count }, 'a user is not as it was sealed: refused'),
     (count) => log.error({ count }, 'further users are not as they were sealed'),
   );
-  const key = new CredentialKey(await openInstallationKey(vital, provider, 'credentials'));
   return new Callers(vital, key, {
     onBrokenSeal: (username, how) => {
       onBroken();
@@ -42,6 +41,11 @@ export async function openCallers(
       log.error({ username }, 'a user is as it was before a change');
     },
   });
+}
+
+/** For a process that serves. */
+export async function openCredentialKey({ vital }: Databases, { provider }: Vault): Promise<CredentialKey> {
+  return new CredentialKey(await openInstallationKey(vital, provider, 'credentials'));
 }
 
 /** The key of the journal, for a process that serves: whatever it writes is marked, and it takes its turn at the chain. */

@@ -1,5 +1,6 @@
 // The console of a gateway: its own few sessions on the database, with the rights of operators' commands, and what it works with.
 import type { Logger } from 'pino';
+import { requestMeans } from '../admin/operator-requests.js';
 import { KeyRotations } from '../console/key-rotation.js';
 import { Latency } from '../console/latency.js';
 import { Live } from '../console/live.js';
@@ -21,7 +22,6 @@ import { readNetworks } from '../webhooks/addresses.js';
 import { credentialKey, journalKey } from './callers.js';
 import { reasonOf } from './connection.js';
 import { openKeyProvider } from './key-encryption.js';
-import { operatorsPayments } from './operators-payments.js';
 import type { Settings } from './settings.js';
 import type { ConsoleSettings } from './watching-settings.js';
 
@@ -40,8 +40,6 @@ export interface ConsoleStart {
   readonly settings: Settings;
   /** The login of operators' commands. */
   readonly operatingUrl: string;
-  /** The login that payments are made under. */
-  readonly servingUrl: string;
   readonly log: Logger;
   /** What the gateways have counted. */
   readonly figures: () => Promise<readonly Figures[]>;
@@ -51,7 +49,6 @@ export interface ConsoleStart {
 export async function openConsole({
   settings,
   operatingUrl,
-  servingUrl,
   log,
   figures,
 }: ConsoleStart): Promise<OpenConsole | undefined> {
@@ -72,10 +69,7 @@ export async function openConsole({
       key,
       journalKey: ofJournal,
       provider,
-      requests: {
-        pipeline: operatorsPayments({ settings, databaseUrl: servingUrl, log }),
-        fourEyesAboveCents: settings.fourEyesAboveCents,
-      },
+      requests: requestMeans(key, settings),
       acquirerDeadlineMs: settings.acquirerDeadlineMs,
       webhooks: { networks: readNetworks(settings.webhookNetworks), timeoutMs: settings.webhookTimeoutMs },
       rotations: new KeyRotations((error) =>

@@ -27,7 +27,7 @@ import type { ProcessRegistry } from '../transactions/process-registry.js';
 import { TransactionFigures } from '../transactions/transaction-figures.js';
 import { Networks } from '../values/network.js';
 import { settlementDay } from '../values/settlement.js';
-import { openCallers, openJournal } from './callers.js';
+import { openCallers, openCredentialKey, openJournal } from './callers.js';
 import { CLOCKS_APART, ClockWatch } from './clock-watch.js';
 import { ClosingStack } from './closing-stack.js';
 import { DATABASE_AWAY } from './connection.js';
@@ -110,6 +110,7 @@ export function startGateway({
     // What was sealed last is counted if the database is there.
     stack.opened(vault.keys, (keys) => keys.recordSeals().catch(() => {}));
     const chainKey = await openJournal(databases, vault);
+    const credentialKey = await openCredentialKey(databases, vault);
     let resolveNow = () => {};
     const onApprovedAfterReversal = () => resolveNow();
     const links = await openLinks(
@@ -133,6 +134,7 @@ export function startGateway({
       membership,
       figures,
       chainKey,
+      credentialKey,
     };
     const pipeline = assemblePipeline(parts);
     resolveNow = () => pipeline.background.resolveNow();
@@ -140,8 +142,7 @@ export function startGateway({
     // The calendar is read now, so that the first purchase need not wait for it.
     settlementDay(membership.clock.now());
     const brokenSeals = { users: 0 };
-    // Before the loops have sessions in use: with them it would need one more.
-    const callers = await openCallers(databases, vault, log, () => {
+    const callers = openCallers(databases, credentialKey, log, () => {
       brokenSeals.users += 1;
     });
     pipeline.background.start();

@@ -27,8 +27,6 @@ export interface LinksParts {
   readonly furtherLinks: readonly AcquirerLink[];
   /** An approval has arrived for what was reversed. */
   readonly onApprovedAfterReversal: () => void;
-  /** Of those that operators have added, the only one that is wanted. */
-  readonly only?: string;
 }
 
 /** As often as users and merchants are read again. */
@@ -38,7 +36,7 @@ const FORGET_EVERY_MS = 3_600_000;
 const LONGEST_PAUSE_MS = 10_000;
 
 export async function openLinks(parts: LinksParts, stack: ClosingStack): Promise<AcquirerLinks> {
-  const { settings, ledger, databases, vault, watch, log, furtherLinks, only } = parts;
+  const { settings, ledger, databases, vault, watch, log, furtherLinks } = parts;
   const links = new AcquirerLinks([...makeLinks(settings, ledger), ...furtherLinks], {
     patienceMs: settings.acquirerDeadlineMs,
     firstPauseMs: settings.resolverFirstPauseMs,
@@ -58,7 +56,6 @@ export async function openLinks(parts: LinksParts, stack: ClosingStack): Promise
     vital: databases.vital,
     others: databases.others,
     provider: vault.provider,
-    only,
     onApprovedAfterReversal: parts.onApprovedAfterReversal,
     ...linkLog(log),
   });

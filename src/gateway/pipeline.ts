@@ -4,6 +4,7 @@ import type { AcquirerLinks } from '../acquirers/links.js';
 import { SimulatedBank } from '../acquirers/simulator/bank.js';
 import type { SimulatorLedger } from '../acquirers/simulator/ledger.js';
 import { rotation } from '../admin/keys.js';
+import { RequestRunner } from '../admin/request-runner.js';
 import { Clearing } from '../directdebit/clearing.js';
 import { DirectDebitFiles } from '../directdebit/files.js';
 import {
@@ -13,6 +14,7 @@ import {
 } from '../directdebit/intake.sql.js';
 import type { ChainKey } from '../journal/blocks.js';
 import { Banks } from '../merchants/banks.js';
+import type { CredentialKey } from '../merchants/credentials.js';
 import { Asking } from '../transactions/asking.js';
 import { type BatchOptions, Claims } from '../transactions/claim.js';
 import { Creation, type Point } from '../transactions/create.js';
@@ -38,8 +40,10 @@ import type { Settings } from './settings.js';
 import type { Vault } from './vault.js';
 
 const HOUR_MS = 3_600_000;
+/** Beyond the acquirer's own time: after that, another process goes on with what an operator has asked for. */
+const FURTHER_LEASE_MS = 5_000;
 
-export interface PaymentParts {
+export interface PipelineParts {
   readonly settings: Settings;
   readonly log: Logger;
   readonly databases: Databases;
@@ -47,17 +51,15 @@ export interface PaymentParts {
   readonly vault: Vault;
   readonly membership: Membership;
   readonly figures: TransactionFigures;
-}
-
-export interface PipelineParts extends PaymentParts {
   readonly watch: DatabaseWatch;
   readonly clocks: ClockWatch;
   readonly ledger: SimulatorLedger;
   readonly chainKey: ChainKey;
+  readonly credentialKey: CredentialKey;
 }
 
 /** What a transaction passes on its way. */
-export interface Payments {
+interface Payments {
   readonly claims: Claims;
   readonly records: Records;
   readonly lookup: Lookup;
@@ -80,12 +82,13 @@ export function assemblePipeline(parts: PipelineParts): Pipeline {
     resolver: makeResolver(parts, payments.records, payments.orders),
     clearing: makeClearing(parts),
     renewal: makeRenewal(parts),
+    requests: makeRunner(parts, payments.creation),
   });
   return { ...payments, background };
 }
 
 /** `onDoubt`: told when something was handed to the resolver. */
-export function assemblePayments(parts: PaymentParts, onDoubt: () => void): Payments {
+function assemblePayments(parts: PipelineParts, onDoubt: () => void): Payments {
   const { settings, databases, links, vault, membership } = parts;
   const { registry, leases, referenceOf, clock } = membership;
   const batches = { maxBatch: settings.maxBatch, lanes: settings.maxBatch === 1 ? 8 : 1 };
@@ -128,7 +131,7 @@ export function assemblePayments(parts: PaymentParts, onDoubt: () => void): Paym
 
 /** What chooses links, and asks them. */
 function makeAsking(
-  { settings, log, databases, links, membership, figures }: PaymentParts,
+  { settings, log, databases, links, membership, figures }: PipelineParts,
   records: Records,
   room: Room,
   batches: BatchOptions,
@@ -190,6 +193,38 @@ function makeClearing({ databases, ledger, vault, membership }: PipelineParts): 
     bank: new SimulatedBank(ledger),
     clock,
     referenceOf,
+  });
+}
+
+/** What operators ask for goes the way of a request, from its arrival to its answer. */
+function makeRunner(
+  { settings, log, watch, databases, membership, credentialKey }: PipelineParts,
+  creation: Creation,
+): RequestRunner {
+  const { searchFence } = membership;
+  return new RequestRunner({
+    database: databases.others,
+    key: credentialKey,
+    leaseMs: settings.acquirerDeadlineMs + FURTHER_LEASE_MS,
+    pipeline: {
+      create: async (wish) => {
+        const { correlationId, caller, merchant } = wish;
+        const inFlight = searchFence.arrive(correlationId);
+        Object.assign(inFlight, {
+          organisationId: caller.organisationId,
+          merchantId: merchant.id,
+          begun: true,
+        });
+        try {
+          return await creation.create({ ...wish, inFlight });
+        } finally {
+          searchFence.leave(inFlight);
+        }
+      },
+    },
+    onAltered: ({ organisation, id: request }) =>
+      log.error({ organisation, request }, 'a request of an operator is not as it was sealed: refused'),
+    onError: (error) => watch.jobFailed('operator request', error),
   });
 }
 

@@ -170,7 +170,7 @@ async function listenToOperators(
 /** From then on it is on the operators' listener. */
 async function serveConsole(
   settings: Settings,
-  { operating, serving }: Logins,
+  { operating }: Logins,
   operators: Operators | undefined,
   gateway: Pick<Gateway, 'figures'>,
   log: Logger,
@@ -178,7 +178,6 @@ async function serveConsole(
   const opened = await openConsole({
     settings,
     operatingUrl: operating,
-    servingUrl: serving,
     log,
     figures: () => gateway.figures(),
   });

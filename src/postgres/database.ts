@@ -89,6 +89,11 @@ export function isStatementTimeout(error: unknown): boolean {
   return error instanceof DatabaseUnavailable && cause?.code === '57014';
 }
 
+/** What a function or a migration of ours says itself, in words for the operator. */
+export function isRaised(error: unknown): error is Error {
+  return (error as { code?: string }).code === 'P0001';
+}
+
 /** The statement names a table or a column that the schema does not have (yet). */
 export function isUndefined(error: unknown): boolean {
   const { code } = error as { code?: string };

@@ -1,7 +1,7 @@
 // Brings the schema up to date: numbered SQL files, forward only, each applied once, whoever starts first.
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
-import { type Database, isForbidden, isUndefined, type Queryable } from './database.js';
+import { type Database, isForbidden, isRaised, isUndefined, type Queryable } from './database.js';
 import { APPLIED_MIGRATIONS, LOCK_MIGRATIONS, MIGRATION_TABLE, RECORD_MIGRATION } from './migrations.sql.js';
 
 const FOLDER = new URL('../../migrations/', import.meta.url);
@@ -71,7 +71,9 @@ export async function migrate(
     await database.script(connection, MIGRATION_TABLE);
     const migrations = await missing(connection);
     for (const { version, name, text, checksum } of migrations) {
-      await database.script(connection, text);
+      await database.script(connection, text).catch((error: unknown) => {
+        throw isRaised(error) ? new MigrationError(`${name}: ${error.message}`) : error;
+      });
       await connection.query(RECORD_MIGRATION, [version, name, checksum]);
     }
     const applied = migrations.map((migration) => migration.name);

@@ -177,6 +177,7 @@ export const ASKED_BY_OPERATORS = columns<OperatorsClaim>(
     actor: text(({ actor }) => actor),
     address: optionalText(({ address }) => address),
     detail: text(({ detail }) => detail),
+    until_ms: float(({ untilMs }) => untilMs),
     mark: optionalBytes(({ mark }) => mark),
   },
   { after: ASKED_OF_TARGETS.last },
@@ -209,17 +210,32 @@ const ALLOWED = `target
           WHEN asked.transaction_type = 'void' THEN ${VOIDABLE.sql}
         END`;
 
-const LOCK_ALLOWED = `${ASKED_PAST_FENCES}, allowed AS (${ASKED_AND_TARGETS} transaction ${ALLOWED}
+/** Behind `ALLOWED`: what an operator has asked for is not claimed after its time, however late a gateway comes to it. */
+const IN_TIME = `AND NOT EXISTS (
+        SELECT FROM ${ASKED_BY_OPERATORS.rows}
+        WHERE ordered.organisation_id = asked.organisation_id AND ordered.audit = asked.audit
+          AND to_timestamp(ordered.until_ms / 1000) <= now())`;
+
+const LOCKED = `
       FOR NO KEY UPDATE OF target
     )`;
 
+const LOCK_ALLOWED = `${ASKED_PAST_FENCES}, allowed AS (${ASKED_AND_TARGETS} transaction ${ALLOWED}${LOCKED}`;
+
+const LOCK_ALLOWED_IN_TIME = `${ASKED_PAST_FENCES}, allowed AS (${ASKED_AND_TARGETS} transaction ${ALLOWED} ${IN_TIME}${LOCKED}`;
+
 /** Where organisations are spread over servers: rows are locked there, and joined with what is asked here. */
-const LOCK_ALLOWED_ELSEWHERE = `${ASKED_PAST_FENCES}, locked AS (
+const LOCK_ELSEWHERE = `${ASKED_PAST_FENCES}, locked AS (
       SELECT organisation_id, audit, merchant_id, transaction_type, status, amount_cents, refunded_cents, completed_cents, currency,
         acquirer, card_mask, card_type, bank_account, token_id, completed_by, voided_by, completable_until, voidable_until, created_at
       FROM transaction WHERE organisation_id = ($3::integer[])[1] AND audit = ANY ($6::integer[])
       ORDER BY audit FOR NO KEY UPDATE
-    ), allowed AS (${ASKED_AND_TARGETS} locked ${ALLOWED}
+    )`;
+
+const LOCK_ALLOWED_ELSEWHERE = `${LOCK_ELSEWHERE}, allowed AS (${ASKED_AND_TARGETS} locked ${ALLOWED}
+    )`;
+
+const LOCK_ALLOWED_ELSEWHERE_IN_TIME = `${LOCK_ELSEWHERE}, allowed AS (${ASKED_AND_TARGETS} locked ${ALLOWED} ${IN_TIME}
     )`;
 
 const INSERT_ALLOWED = `inserted AS (
@@ -270,11 +286,11 @@ const JOURNAL_ORDERED = `journalled AS (${INTO_JOURNAL_OF_OPERATORS}
         ON ordered.organisation_id = inserted.organisation_id AND ordered.audit = inserted.audit
     )`;
 
-/** The same, and the journal is told which operator has asked for what, and why. */
+/** The same in time, and the journal is told which operator has asked for what, and why. */
 export const CLAIM_TARGETED_BY_OPERATORS: Statement = {
   name: 'claim-targeted-by-operators',
   text: `
-    WITH ${LOCK_ALLOWED}, ${INSERT_ALLOWED}, ${JOURNAL_ORDERED}${RESERVE_ON_TARGETS}`,
+    WITH ${LOCK_ALLOWED_IN_TIME}, ${INSERT_ALLOWED}, ${JOURNAL_ORDERED}${RESERVE_ON_TARGETS}`,
   spread: `
-    WITH ${LOCK_ALLOWED_ELSEWHERE}, ${INSERT_ALLOWED}, ${JOURNAL_ORDERED}${RESERVE_ON_TARGETS}`,
+    WITH ${LOCK_ALLOWED_ELSEWHERE_IN_TIME}, ${INSERT_ALLOWED}, ${JOURNAL_ORDERED}${RESERVE_ON_TARGETS}`,
 };

@@ -157,8 +157,9 @@ export class Claims {
   #markedByOperator(claim: TargetedClaim): OperatorsClaim[] {
     const { byOperator, organisationId, audit, correlationId, transactionType } = claim;
     if (byOperator === undefined) return [];
+    const { untilMs: _, ...told } = byOperator;
     const entry = {
-      ...byOperator,
+      ...told,
       action: `transaction.${transactionType}`,
       organisationId,
       audit,

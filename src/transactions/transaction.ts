@@ -127,6 +127,8 @@ export interface AskedByOperator {
   readonly address: string | undefined;
   /** Of which transaction, how much, and why. */
   readonly detail: string;
+  /** By the database's clock: afterwards it is not claimed any more. */
+  readonly untilMs: number;
 }
 
 export interface OperatorsClaim extends AskedByOperator {

@@ -2,6 +2,7 @@
 // command line nor a page; whoever shows one may add what to do there, by its code.
 import { INSTALLATION_REFUSALS } from './installation-refusals.js';
 import { moneyText } from './money.js';
+import { REQUEST_REFUSALS } from './request-refusals.js';
 import { SETTLEMENT_REFUSALS } from './settlement-refusals.js';
 import { SIGN_IN_REFUSALS } from './sign-in-refusals.js';
 import { VAULT_REFUSALS } from './vault-refusals.js';
@@ -45,6 +46,7 @@ type Rest = { readonly audit: number; readonly leftCents: number; readonly curre
 const REFUSALS = {
   ...SIGN_IN_REFUSALS,
   ...INSTALLATION_REFUSALS,
+  ...REQUEST_REFUSALS,
   ...SETTLEMENT_REFUSALS,
   ...VAULT_REFUSALS,
   organisation_not_found: ({ organisation }: { organisation: number }) =>
@@ -86,20 +88,6 @@ const REFUSALS = {
   acquirer_gone: ({ audit }: { audit: number }) =>
     `the link over which transaction ${audit} went cannot be used for this`,
   not_processed: () => 'it was certainly not processed: the gateway or its database has no room just now',
-  reason_not_allowed: () =>
-    'a reason is needed: 1 to 200 characters without control characters, and no card number',
-  request_key_not_allowed: () => 'a key takes 16 to 64 letters, digits, and - _',
-  request_key_used: ({ audit, operation }: { audit: number; operation: string }) =>
-    `this key was used for something else: a ${operation} of transaction ${audit}`,
-  request_not_found: ({ request }: { request: number }) => `there is no request ${request}`,
-  request_outcome_unknown: ({ reason }: { key?: string; reason: string }) =>
-    `nobody knows whether it was done (${reason}); ask for it again under the same key: it happens once`,
-  request_decided: ({ request, state }: { request: number; state: string }) =>
-    `request ${request} cannot be decided any more: it is ${state}`,
-  request_of_same_operator: ({ request }: { request: number }) =>
-    `request ${request} needs the approval of another operator than the one who made it`,
-  approval_needs_operator: () =>
-    'only an operator by name can approve: an account of the system is no person',
   transaction_decided: ({ audit, status }: { audit: number; status: string }) =>
     `transaction ${audit} is not in doubt: it is ${status}`,
   transaction_under_way: ({ audit }: { audit: number }) =>
@@ -264,6 +252,8 @@ const REFUSALS = {
     `merchant ${merchant} would have more than ${most} routes`,
   acquirer_routed: ({ acquirer, merchants }: { acquirer: string; merchants: readonly number[] }) =>
     `routes of merchants lead to ${acquirer}: ${merchants.join(', ')}`,
+  acceptor_not_permitted: ({ problems }: { problems: readonly FieldProblem[] }) =>
+    problems.map(({ field, rule }) => `${field} ${rule}`).join('; '),
   acceptor_not_allowed: ({ problems }: { problems: readonly FieldProblem[] }) =>
     problems.map(({ field, rule }) => `${field} ${rule}`).join('; '),
 

@@ -8,7 +8,7 @@ import type { Json } from '../../testkit/client.js';
 import { runHere } from '../../testkit/command-here.js';
 import { type Commands, commands, wordsOf } from '../../testkit/commands.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
-import { run } from '../../testkit/gateway-process.js';
+import { eventually, run } from '../../testkit/gateway-process.js';
 
 let gateway: TestGateway;
 
@@ -179,22 +179,45 @@ describe('a request that waits', () => {
   });
 });
 
-test('killed between the approval and the pipeline → shown as not done; approved again → done once', async () => {
+test('changed in the database, or made up there → is not carried out, and said to be', async () => {
   const target = await purchase(5_000);
   const { request } = await refund('olga', target, 2_000);
-  const killed = await run(
-    wordsOf(`approval approve ${request}`),
-    environment('otto', { TOLLGATE_CRASH_AT: 'received' }),
+  const change = (what: string) =>
+    gateway.sql(`UPDATE operator_request SET ${what} WHERE id = $1`, [request]);
+  await change('amount_cents = 3000');
+  const told = `request ${request} is not as it was stored: somebody has changed it in the database; nothing was done`;
+  expect(await as('otto').refusal(`approval approve ${request}`)).toBe(told);
+  await change('amount_cents = 2000');
+  // Without a second person.
+  await change(`state = 'ready', expires_at = now() + interval '5 minutes'`);
+  const failed = (of: number) =>
+    eventually(async () => {
+      const [row] = await gateway.sql<Json>('SELECT state, failure FROM operator_request WHERE id = $1', [
+        of,
+      ]);
+      return row?.state === 'ready' ? undefined : row;
+    });
+  expect(await failed(request)).toEqual({ state: 'failed', failure: 'request_altered' });
+  const [made] = await gateway.sql<{ id: number }>(
+    `INSERT INTO operator_request (organisation_id, merchant_id, target_audit, operation, amount_cents, currency, reason,
+       requested_by, correlation_id, state, expires_at)
+     VALUES (1, 1, $1, 'refund', 5000, 'AUD', 'x', 'operator:ada', $2, 'ready', now() + interval '5 minutes') RETURNING id`,
+    [target, randomUUID()],
   );
-  expect(killed.signal).toBe('SIGKILL');
-  expect(await as('otto').json(`approval list --audit ${target}`)).toMatchObject([
-    { request, state: 'approved', audit: null },
-  ]);
+  expect(await failed(made?.id as number)).toEqual({ state: 'failed', failure: 'request_altered' });
+  expect(gateway.logged()).toContain('a request of an operator is not as it was sealed: refused');
   expect(await leftOf(target)).toBe('5000');
-  const done = await as('ada').json(`approval approve ${request}`);
-  expect(done).toMatchObject({ state: 'done', status: 'approved', decided_by: 'operator:otto' });
-  expect(await as('otto').json(`approval approve ${request}`)).toMatchObject({ audit: done.audit });
-  expect(await leftOf(target)).toBe('3000');
+});
+
+test('whoever asked may not any more when it is approved → refused', async () => {
+  const target = await purchase(5_000);
+  await as('ada').text('operator add paul --role operator');
+  const { request } = await refund('paul', target, 2_000);
+  await as('ada').text('operator set paul --role viewer');
+  expect(await as('otto').refusal(`approval approve ${request}`)).toMatch(/paul has the role viewer/);
+  await as('ada').text('operator remove paul');
+  expect(await as('otto').refusal(`approval approve ${request}`)).toBe('the operator paul was removed');
+  expect(await leftOf(target)).toBe('5000');
 });
 
 test('approved by two at once → one of them decides, and it is done once', async () => {

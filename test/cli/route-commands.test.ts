@@ -12,7 +12,8 @@ import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
 import { dataDirectory } from '../../testkit/gateway-process.js';
 
 const OPERATOR = 'operator:test';
-const ACCEPTOR = { acceptorId: 'SHOP', terminals: ['T1'] };
+/** Each merchant has its own. */
+const acceptor = (acceptorId: string) => ({ acceptorId, terminals: ['T1'] });
 const CARD = '4111111111111111';
 
 let database: TestDatabase;
@@ -25,7 +26,7 @@ beforeAll(async () => {
   connection = new Database(database.url, { maxConnections: 2 });
   folder = await dataDirectory();
   organisation = (await addOrganisation(connection, OPERATOR, 'Ours')).id;
-  shop = (await addMerchant(connection, OPERATOR, organisation, 'Shop', ACCEPTOR)).id;
+  shop = (await addMerchant(connection, OPERATOR, organisation, 'Shop', acceptor('SHOP'))).id;
   const provider = new EnvironmentKeys(Buffer.alloc(32, 1).toString('base64'));
   for (const [name, test] of Object.entries({ bank: true, cheap: true, other: true, real: false }))
     await addAcquirer(connection, OPERATOR, provider, { name, address: '127.0.0.1:1', test });
@@ -203,7 +204,7 @@ describe('as functions', () => {
   );
 
   test('shares of one rank beyond 100 % → refused, also where two commands come at once; of another rank → not counted', async () => {
-    const { id } = await addMerchant(connection, OPERATOR, organisation, 'Shares', ACCEPTOR);
+    const { id } = await addMerchant(connection, OPERATOR, organisation, 'Shares', acceptor('SHARES'));
     await setRoute(connection, OPERATOR, id, { acquirer: 'bank', card: 'visa', share: '60', order: '2' });
     const both = await Promise.allSettled(
       ['simulator', 'other'].map((acquirer) =>
@@ -219,7 +220,10 @@ describe('as functions', () => {
   });
 
   test('a live merchant and a test link, a merchant without terminals, a clock that is ahead → refused', async () => {
-    const live = await addMerchant(connection, OPERATOR, organisation, 'Live', { live: true, ...ACCEPTOR });
+    const live = await addMerchant(connection, OPERATOR, organisation, 'Live', {
+      live: true,
+      ...acceptor('LIVE'),
+    });
     for (const acquirer of ['bank', 'simulator'])
       await expect(setRoute(connection, OPERATOR, live.id, { acquirer })).rejects.toMatchObject({
         code: 'acquirer_of_other_mode',
@@ -234,7 +238,7 @@ describe('as functions', () => {
   });
 
   test('a link that a route leads to → is not removed, by whatever way', async () => {
-    const { id } = await addMerchant(connection, OPERATOR, organisation, 'Routed', ACCEPTOR);
+    const { id } = await addMerchant(connection, OPERATOR, organisation, 'Routed', acceptor('ROUTED'));
     await setRoute(connection, OPERATOR, id, { acquirer: 'other', card: 'amex' });
     await expect(removeAcquirer(connection, OPERATOR, 'other')).rejects.toMatchObject({
       code: 'acquirer_routed',
@@ -243,7 +247,7 @@ describe('as functions', () => {
   });
 
   test('5,000 routes → a whole BIN table at once; one more → refused, and nothing is changed', async () => {
-    const { id } = await addMerchant(connection, OPERATOR, organisation, 'Table', ACCEPTOR);
+    const { id } = await addMerchant(connection, OPERATOR, organisation, 'Table', acceptor('TABLE'));
     const bins = Array.from({ length: 5_000 }, (_, index) => `${40_000_000 + 2 * index}`);
     expect(await setRoute(connection, OPERATOR, id, { acquirer: 'bank', bins })).toHaveLength(5_000);
     await expect(

@@ -7,6 +7,7 @@ import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { eventually, run } from '../../testkit/gateway-process.js';
+import { locker, waitingForLocks } from '../../testkit/locks.js';
 import { cardAnsweredLaterWith, cardWithFaultLater } from '../../testkit/test-cards.js';
 
 let gateway: TestGateway;
@@ -182,36 +183,78 @@ describe('under the same key', () => {
       expect(await refusal(`${line} --reason x --key ${key}`)).toBe(told);
     expect(await ledgerOf(other)).toEqual([]);
   });
+});
 
-  test('killed at any step → resolved by the gateway, and asked again it is that one', async () => {
-    const strike = async (point: string, status: string) => {
-      const target = await audit(gateway.api.purchase({ amount: 1_000 }));
-      const line = `transaction refund ${target} --amount 300 --reason x --key ${randomUUID()}`;
-      const { signal } = await run(wordsOf(line), environment({ TOLLGATE_CRASH_AT: point }));
-      expect(signal).toBe('SIGKILL');
-      const made = await eventually(async () => {
-        const shown = await json(line);
-        return shown.status === 'unknown' ? undefined : shown;
-      });
-      expect(made).toMatchObject({ status, state: 'done' });
-      const done = (await ledgerOf(target)).filter(({ operation }) => operation === 'refund');
-      expect(done).toHaveLength(status === 'approved' ? 1 : 0);
-      const left = status === 'approved' ? '700' : '1000';
-      expect((await lookedUp(target)).kvps).toMatchObject({
-        'GATEWAY.RESPONSE.KVP.REFUNDABLE_AMOUNT': left,
-      });
-    };
-    // Before the first commit nothing is there: asked again, it is done.
-    const points = { received: 'approved', claimed: 'error', answered: 'approved', recorded: 'approved' };
-    await Promise.all(Object.entries(points).map(([point, status]) => strike(point, status)));
+test('asked for on two gateways, of which one seems to have died → one refund', async () => {
+  const second = await testGateway({ shareWith: gateway });
+  const target = await audit(gateway.api.purchase({ amount: 1_000 }));
+  const lock = await locker(gateway);
+  await lock.query('SELECT FROM transaction WHERE organisation_id = 1 AND audit = $1 FOR UPDATE', [target]);
+  const line = `transaction refund ${target} --amount 300 --reason x --key ${randomUUID()}`;
+  const asking = json(line);
+  const claims = async (count: number) =>
+    (await waitingForLocks(gateway)).length >= count ? true : undefined;
+  await eventually(() => claims(1));
+  // Its time is over before it has claimed: the other takes it.
+  await eventually(async () => {
+    await gateway.sql(
+      `UPDATE operator_request SET taken_until = now() WHERE state = 'ready' AND target_audit = $1`,
+      [target],
+    );
+    return claims(2);
   });
+  await lock.rollback();
+  await asking;
+  const made = await eventually(async () => {
+    const shown = await json(line);
+    return shown.status === 'approved' ? shown : undefined;
+  });
+  expect(made).toMatchObject({ state: 'done', amount_cents: 300 });
+  expect(await ledgerOf(target)).toHaveLength(1);
+  expect((await lookedUp(target)).kvps).toMatchObject({ 'GATEWAY.RESPONSE.KVP.REFUNDABLE_AMOUNT': '700' });
+  await second.close();
+});
+
+test('taken, and claimed too late → not done; taken again → done once', async () => {
+  const target = await audit(gateway.api.purchase({ amount: 1_000 }));
+  // As if a gateway stood still for long in between.
+  await gateway.sql(`
+    CREATE SEQUENCE takes;
+    CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      PERFORM nextval('takes');
+      NEW.taken_until := now() - interval '1 second';
+      RETURN NEW;
+    END $$;
+    GRANT USAGE ON SEQUENCE takes TO tollgate_application;
+    CREATE TRIGGER late BEFORE UPDATE OF taken_until ON operator_request FOR EACH ROW EXECUTE FUNCTION late()`);
+  const asking = runHere(wordsOf(`transaction refund ${target} --reason x --json`), environment());
+  await eventually(async () => {
+    const [row] = await gateway.sql<{ takes: number }>('SELECT last_value::integer AS takes FROM takes');
+    return (row?.takes ?? 0) > 3 ? true : undefined;
+  });
+  expect(await ledgerOf(target)).toEqual([]);
+  expect((await lookedUp(target)).kvps).toMatchObject({ 'GATEWAY.RESPONSE.KVP.REFUNDABLE_AMOUNT': '1000' });
+  await gateway.sql('DROP TRIGGER late ON operator_request');
+  await asking;
+  await eventually(async () => {
+    const [request] = await json(`approval list --all --audit ${target}`);
+    return request.status === 'approved' ? true : undefined;
+  });
+  expect(await ledgerOf(target)).toHaveLength(1);
 });
 
 test('nobody knows whether it was done → says so, and under which key to ask again; asked again → done once', async () => {
   const target = await audit(gateway.api.purchase({ amount: 400 }));
   const line = `transaction refund ${target} --reason x`;
-  const broken = environment({ TOLLGATE_SIMULATOR_LEDGER: gateway.dataDir });
-  const { code, stderr } = await runHere(wordsOf(line), broken);
+  const lock = await locker(gateway);
+  await lock.query('SELECT FROM transaction WHERE organisation_id = 1 AND audit = $1 FOR UPDATE', [target]);
+  const asking = runHere(wordsOf(line), environment());
+  await eventually(async () => ((await waitingForLocks(gateway)).length > 0 ? true : undefined));
+  await gateway.sql('ALTER TABLE operator_request RENAME TO lost');
+  const { code, stderr } = await asking;
+  await gateway.sql('ALTER TABLE lost RENAME TO operator_request');
+  await lock.rollback();
   expect([code, stderr]).toEqual([
     1,
     expect.stringMatching(

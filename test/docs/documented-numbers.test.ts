@@ -165,6 +165,11 @@ const SAID: readonly (readonly [page: string, words: string, ...numbers: number[
   ],
   [
     'docs/operations.md',
+    "# seconds after the acquirer's deadline",
+    seconds('src/admin/operator-requests.ts', 'FURTHER_PATIENCE_MS'),
+  ],
+  [
+    'docs/operations.md',
     'deadline and # seconds',
     seconds('src/gateway/stopping.ts', 'AFTER_THE_DEADLINE_MS'),
   ],

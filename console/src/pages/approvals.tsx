@@ -101,7 +101,7 @@ export default function Approvals(): ReactNode {
         only={({ merchant }) => isOfMode?.(merchant) ?? false}
         columns={mayAct ? [...COLUMNS, decide] : COLUMNS}
         keyOf={({ request }) => request}
-        empty="Nothing waits for approval"
+        empty="Nothing waits for approval, or is being processed"
         emptyAdvice="Voids, refunds and completions above the limit wait here for a second operator."
       />
     </Page>
@@ -112,7 +112,7 @@ function Decide({ request }: { readonly request: Request }): ReactNode {
   const act = useAct();
   const { operator } = useSession();
   const { request: id, state, operation, target_audit, amount_cents, currency, requested_by } = request;
-  if (state !== 'waiting' && state !== 'approved') return null;
+  if (state !== 'waiting') return null;
   const isOwn = requested_by === `operator:${operator}`;
   const what = `${operation} of ${target_audit}, ${money(amount_cents, currency)}`;
   const path = `/approvals/${id}`;
@@ -129,9 +129,9 @@ function Decide({ request }: { readonly request: Request }): ReactNode {
               danger
               fields={[{ name: 'reason', label: 'Reason' }]}
               send={(body) => act(`${path}/approve`, body)}
-              result={({ audit, status, failure }) => (
+              result={({ audit, status }) => (
                 <p>
-                  {audit === null ? `It was not done: ${failure}` : `Done: transaction ${audit}, ${status}.`}
+                  {audit === null ? 'It is still being processed.' : `Done: transaction ${audit}, ${status}.`}
                 </p>
               )}
               close={close}
@@ -143,25 +143,23 @@ function Decide({ request }: { readonly request: Request }): ReactNode {
           )}
         />
       )}{' '}
-      {state === 'waiting' && (
-        <DialogButton
-          label={isOwn ? 'Take back' : 'Refuse'}
-          small
-          danger
-          dialog={(close) => (
-            <FormDialog
-              title={`${isOwn ? 'Take back' : 'Refuse'} request ${id}`}
-              submit={isOwn ? 'Take back' : 'Refuse'}
-              danger
-              fields={[{ name: 'reason', label: 'Reason' }]}
-              send={(body) => act(`${path}/refuse`, body)}
-              close={close}
-            >
-              <p>{what}. Nothing is done.</p>
-            </FormDialog>
-          )}
-        />
-      )}
+      <DialogButton
+        label={isOwn ? 'Take back' : 'Refuse'}
+        small
+        danger
+        dialog={(close) => (
+          <FormDialog
+            title={`${isOwn ? 'Take back' : 'Refuse'} request ${id}`}
+            submit={isOwn ? 'Take back' : 'Refuse'}
+            danger
+            fields={[{ name: 'reason', label: 'Reason' }]}
+            send={(body) => act(`${path}/refuse`, body)}
+            close={close}
+          >
+            <p>{what}. Nothing is done.</p>
+          </FormDialog>
+        )}
+      />
     </>
   );
 }

@@ -145,6 +145,13 @@ function Outcome({ answer, close }: { readonly answer: OperatorRequestAnswer; cl
           <Link href="/approvals">Approvals</Link>. Nothing was done yet.
         </p>
       )}
+      {(state === 'ready' || state === 'approved') && (
+        <p>
+          It is still being processed. What becomes of request {request} is shown on{' '}
+          <Link href="/approvals?all=true">Approvals</Link>.
+        </p>
+      )}
+      {state === 'expired' && <p>It has expired: nothing was done.</p>}
       {failure !== null && <p>It was not done: {failure}.</p>}
       {audit !== null && (
         <p>

@@ -37,7 +37,8 @@ const COLUMNS: readonly Column<Merchant>[] = [
   },
 ];
 
-const SETTINGS = (merchant?: Merchant): readonly Field[] => [
+/** What its acquirer knows it by is set by operators of the whole installation, who set links, too. */
+const SETTINGS = (mayLink: boolean, merchant?: Merchant): readonly Field[] => [
   { name: 'name', label: 'Name', required: merchant === undefined, initial: merchant?.name },
   { name: 'vault', label: 'Has the vault', kind: 'flag', initial: merchant?.vault ?? false },
   {
@@ -53,6 +54,10 @@ const SETTINGS = (merchant?: Merchant): readonly Field[] => [
     initial: merchant?.card_days,
     description: 'For so long what was paid by card can be refunded.',
   },
+  ...(mayLink ? ACCEPTOR(merchant) : []),
+];
+
+const ACCEPTOR = (merchant?: Merchant): readonly Field[] => [
   { name: 'acquirer', label: 'Acquirer', initial: merchant?.acquirer },
   { name: 'acceptor_id', label: 'Acceptor ID', initial: merchant?.acceptor_id },
   { name: 'terminals', label: 'Terminals', kind: 'list', initial: merchant?.terminals?.join(' ') },
@@ -87,6 +92,7 @@ export default function Merchants(): ReactNode {
 
 function AddMerchant(): ReactNode {
   const act = useAct();
+  const mayLink = useMay('acquirer set');
   const { organisation: own } = useSession();
   const organisations = useRead('GET /organisations', {}, { when: own === null });
   const choices = (organisations.data ?? []).map(({ id, name }) => ({
@@ -113,7 +119,7 @@ function AddMerchant(): ReactNode {
                   } as const,
                 ]
               : []),
-            ...SETTINGS(),
+            ...SETTINGS(mayLink),
             { name: 'live', label: 'Live: real money, for good', kind: 'flag' },
           ]}
           send={({ organisation, ...body }) =>
@@ -128,6 +134,7 @@ function AddMerchant(): ReactNode {
 
 function Change({ merchant }: { readonly merchant: Merchant }): ReactNode {
   const act = useAct();
+  const mayLink = useMay('acquirer set');
   const { id, name, suspended_at } = merchant;
   const verb = suspended_at === undefined ? 'suspend' : 'resume';
   return (
@@ -139,7 +146,7 @@ function Change({ merchant }: { readonly merchant: Merchant }): ReactNode {
           <FormDialog
             title={`Change ${name}`}
             submit="Save"
-            fields={SETTINGS(merchant)}
+            fields={SETTINGS(mayLink, merchant)}
             // An acquirer that was emptied is taken away.
             send={(body) =>
               act(`/merchants/${id}`, { ...(merchant.acquirer && { acquirer: null }), ...body })
