@@ -61,17 +61,24 @@ export const ACQUIRER_GUARDS: readonly Guard[] = [
   guard(
     'an answer is known by its type too',
     'outstanding.ts',
-    'if (waiting?.handedOver && waiting.answerType === type) {',
-    'if (waiting?.handedOver) {',
+    'if (waiting?.handedOver && waiting.answerType === type && isAbout',
+    'if (waiting?.handedOver && isAbout',
     [LINE, 'only the right one counts'],
   ),
   guard(
     'what has not left cannot have been answered',
     'outstanding.ts',
-    'if (waiting?.handedOver && waiting.answerType === type) {',
-    'if (waiting?.answerType === type) {',
+    'if (waiting?.handedOver && waiting.answerType === type && isAbout',
+    'if (waiting?.answerType === type && isAbout',
     [OUTSTANDING, 'a payment behind it that is told as not sent never leaves'],
     [OUTSTANDING, 'waits for its own'],
+  ),
+  guard(
+    'an answer that names another retrieval reference is not believed',
+    'outstanding.ts',
+    'return named === undefined || sent === undefined || named === sent;',
+    'return named !== null;',
+    [LINK, 'under another retrieval reference'],
   ),
   guard(
     'what is still to be handed over is not mistaken for another',

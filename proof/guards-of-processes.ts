@@ -163,8 +163,8 @@ export const PROCESS_GUARDS: readonly Guard[] = [
     name: 'processes: what a process left is not asked about before the deadline for its answer',
     slow: true,
     file: 'src/transactions/status.sql.ts',
-    find: " + $5 * interval '1 millisecond')`,",
-    replace: " + 0 * $5 * interval '1 millisecond')`,",
+    find: "now())) + $5 * interval '1 millisecond')",
+    replace: "now())) + 0 * $5 * interval '1 millisecond')",
     tests: [[HEARTBEATS, 'not reversed by the others']],
   },
   {

@@ -5,7 +5,7 @@ import { test } from 'vitest';
 import { PROJECT_ROOT } from '../testkit/project.js';
 import { expectNone, filesUnder, linesWith, read } from '../testkit/project-files.js';
 
-const LONGEST_FILE_LINES = 300;
+const LONGEST_FILE_LINES = 600;
 
 /** Where files of ours lie. What tools make, and where it lies, is none of ours. */
 const CODE_FOLDERS = [

@@ -12,19 +12,30 @@ export function resolverLog(
       figures.noteResolved(resolved);
       const { organisationId: organisation, merchantId: merchant, acquirer: link } = resolved;
       const { audit, found, by, attempt, seconds } = resolved;
-      const told = { organisation, merchant, audit, link };
       switch (found) {
         case 'reversal begun':
-          log.warn({ ...told, by, attempt, seconds }, 'transaction in doubt: reversal begun');
+          log.warn(
+            { organisation, merchant, audit, link, by, attempt, seconds },
+            'transaction in doubt: reversal begun',
+          );
           break;
         case 'approved after reversal':
-          log.error({ ...told, seconds }, 'acquirer approved a payment after its reversal; reversed again');
+          log.error(
+            { organisation, merchant, audit, link, seconds },
+            'acquirer approved a payment after its reversal; it is reversed again',
+          );
           break;
         case 'reversed again':
-          log.warn({ ...told, attempt, seconds }, 'payment approved after its reversal is reversed');
+          log.warn(
+            { organisation, merchant, audit, link, attempt, seconds },
+            'payment that was approved after its reversal is reversed',
+          );
           break;
         default:
-          log.warn({ ...told, found, by, attempt, seconds }, 'transaction in doubt resolved');
+          log.warn(
+            { organisation, merchant, audit, link, found, by, attempt, seconds },
+            'transaction in doubt resolved',
+          );
       }
     },
     onNoAnswer: (unanswered) => {

@@ -210,10 +210,11 @@ export const DOUBTS = columns<InDoubt>('doubt', {
   audit: integer(({ audit }) => audit),
 });
 
-/** Reads `doubt`: the transactions that the resolver takes over. `resolveAt` says when. Between the two another condition fits. */
-const doubted = (resolveAt: string) => `
+/** Reads `doubt`: the transactions that the resolver takes over. Behind it when, and then another condition fits. */
+const DOUBTED_AT = `
     doubted AS (
-      UPDATE transaction t SET resolve_at = ${resolveAt}, version = t.version + 1
+      UPDATE transaction t SET version = t.version + 1, resolve_at =`;
+const OF_DOUBT = `
       FROM doubt
       WHERE`;
 const DOUBT_AND_EVENTS = ` t.organisation_id = doubt.organisation_id AND t.audit = doubt.audit
@@ -224,15 +225,14 @@ const DOUBT_AND_EVENTS = ` t.organisation_id = doubt.organisation_id AND t.audit
     )`;
 
 /** No readable answer: at once. */
-export const IN_DOUBT = `${doubted('now()')}${DOUBT_AND_EVENTS}`;
+export const IN_DOUBT = `${DOUBTED_AT} now()${OF_DOUBT}${DOUBT_AND_EVENTS}`;
 
 /**
  * What a process left that may be alive all the same: when the deadline for the acquirer's answer ($5, in milliseconds) is over. Until
  * then the answer still decides, if there is anybody to record it.
  */
-const LEFT_IN_DOUBT = doubted(
-  `greatest(now(), least(now(), t.created_at - (gateway_now() - now())) + $5 * interval '1 millisecond')`,
-);
+const LEFT_IN_DOUBT = `${DOUBTED_AT}
+        greatest(now(), least(now(), t.created_at - (gateway_now() - now())) + $5 * interval '1 millisecond')${OF_DOUBT}`;
 export const LEFT_BEHIND = `${LEFT_IN_DOUBT}${DOUBT_AND_EVENTS}`;
 
 /** The same for what is all of one organisation ($2). */

@@ -18,6 +18,7 @@ import {
 import { DEFAULT_CLEARING_DAYS, DEFAULT_DISPUTE_DAYS } from '../../src/directdebit/direct-entry.js';
 import { readSettings } from '../../src/gateway/settings.js';
 import { LOOKS_AT_LEAST, LOOKS_AT_MOST, SORTED_AT_MOST } from '../../src/transactions/history.js';
+import { FENCES_WAIT_MS, type ProcessTimes, processTimes } from '../../src/transactions/process-times.js';
 import {
   ACCOUNT_NAME_MAX_LENGTH,
   ACCOUNT_NUMBER_PATTERN,
@@ -44,6 +45,12 @@ function constantIn(path: string, name: string): number {
     .map((factor) => Number(factor.replaceAll('_', '')))
     .reduce((product, factor) => product * factor);
 }
+
+/** With the default timeout and with the shortest. */
+const timesOf = (name: keyof ProcessTimes) => [
+  processTimes(readSettings({}).processTimeoutMs)[name] / 1_000,
+  processTimes(1_500)[name] / 1_000,
+];
 
 const seconds = (path: string, name: string) => constantIn(path, name) / 1_000;
 
@@ -200,10 +207,14 @@ const SAID: readonly (readonly [page: string, words: string, ...numbers: number[
     3 * constantIn('src/directdebit/lodgement-reference.ts', 'WIDTH'),
   ],
   ['docs/ARCHITECTURE.md', '# at first and up to # when', ...BLOCKS],
+  ['docs/operations.md', 'if that is shorter | # s | # s |', ...timesOf('heartbeatEveryMs')],
+  ['docs/operations.md', 'its last committed heartbeat | # s | # s |', ...timesOf('staleAfterMs')],
+  ['docs/operations.md', 'T after that heartbeat | # s | # s |', ...timesOf('presumedDeadAfterMs')],
+  ['docs/operations.md', 'and after # seconds at the latest', processTimes(600_000).staleAfterMs / 1_000],
   [
-    'docs/ARCHITECTURE.md',
-    'without a heartbeat for # seconds',
-    seconds(REGISTRY_FILE, 'HEARTBEAT_WITHIN_MS'),
+    'docs/operations.md',
+    '# seconds after the heartbeat | # s | # s |',
+    ...Array(3).fill(FENCES_WAIT_MS / 1_000),
   ],
   ['docs/ARCHITECTURE.md', 'moves every counter ahead by #.', constantIn(REGISTRY_FILE, 'AHEAD')],
   ['docs/ARCHITECTURE.md', 'the oldest, # a second', constantIn('src/transactions/sweep.ts', 'AUDITS')],

@@ -27,12 +27,15 @@ const UNREADABLE: Exchange = { kind: 'unknown', reason: 'unreadable' };
 export interface Trace {
   readonly stan: number;
   readonly terminal: string;
+  /** An answer that names another one is about something else. */
+  readonly retrievalReference?: string | undefined;
 }
 
 /** One that waits. These are used again and again: nothing young hangs in a table that is old. */
 export class Waiting {
   key = 0;
   answerType = '';
+  retrievalReference: string | undefined;
   /** Where it was sent, or is about to be. */
   connection: unknown;
   /** Whether any byte of it may have left. */
@@ -56,7 +59,6 @@ interface Late {
 }
 
 export interface LateAnswer extends Trace {
-  readonly retrievalReference: string | undefined;
   readonly response: Response;
 }
 
@@ -81,7 +83,12 @@ export class Outstanding {
   }
 
   /** A second one with the same numbers takes the place of the first, which has been given up by then. */
-  add({ stan, terminal }: Trace, answerType: string, connection: unknown, deadlineMs: number): Waiting {
+  add(
+    { stan, terminal, retrievalReference }: Trace,
+    answerType: string,
+    connection: unknown,
+    deadlineMs: number,
+  ): Waiting {
     const key = this.#key(stan, terminal);
     this.#late.delete(key);
     const before = this.#waiting.get(key);
@@ -89,6 +96,7 @@ export class Outstanding {
     const waiting = this.#free.pop() ?? new Waiting();
     waiting.key = key;
     waiting.answerType = answerType;
+    waiting.retrievalReference = retrievalReference;
     waiting.connection = connection;
     waiting.handedOver = false;
     waiting.deadlineMs = deadlineMs;
@@ -101,17 +109,18 @@ export class Outstanding {
     const [stan, terminal, response] = [received.text(11), received.text(41), responseOf(received)];
     if (stan === undefined || terminal === undefined || response === undefined) return undefined;
     const { type } = received;
+    const retrievalReference = received.text(37);
     const number = this.#terminals.get(terminal);
     const key = number === undefined ? undefined : number * STANS + Number(stan);
     const waiting = key === undefined ? undefined : this.#waiting.get(key);
     // What is still here cannot have been answered; a repetition that is, will be answered once more.
-    if (waiting?.handedOver && waiting.answerType === type) {
+    if (waiting?.handedOver && waiting.answerType === type && isAbout(retrievalReference, waiting)) {
       this.#settle(waiting, { kind: 'answered', response });
       return undefined;
     }
     const late = key === undefined || waiting !== undefined ? undefined : this.#late.get(key);
     if (late?.answerType === type && !late.reversing) late.response ??= response;
-    return { type, stan: Number(stan), terminal, retrievalReference: received.text(37), response };
+    return { type, stan: Number(stan), terminal, retrievalReference, response };
   }
 
   /** Takes the answer that came too late, if there is one. */
@@ -202,6 +211,11 @@ export class Outstanding {
     }
     return number * STANS + stan;
   }
+}
+
+/** A host may leave the reference out. */
+function isAbout(named: string | undefined, { retrievalReference: sent }: Waiting): boolean {
+  return named === undefined || sent === undefined || named === sent;
 }
 
 /** Undefined without a response code: such an answer says nothing. */

@@ -234,7 +234,9 @@ describe('no answer', () => {
       'transaction.approved_after_reversal',
       'transaction.reversed_again',
     ]);
-    expect(gateway.logged()).toContain('acquirer approved a payment after its reversal; reversed again');
+    expect(gateway.logged()).toContain(
+      'acquirer approved a payment after its reversal; it is reversed again',
+    );
   });
 
   test('an approval that comes before its reversal is answered, with 25 → the answer does not count', async () => {

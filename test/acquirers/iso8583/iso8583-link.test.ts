@@ -267,6 +267,16 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
     expect(host.messages()).toHaveLength(before);
   });
 
+  test('an approval under another retrieval reference → not believed, and the right one counts', async () => {
+    host.script = (heard) => {
+      const answer = host.decide(heard);
+      if (answer === undefined || heard.type !== '0200') return answer;
+      host.send({ ...answer, fields: { ...answer.fields, 37: '000000000000' } }, heard.connection);
+      return answering(heard, '05');
+    };
+    expect((await at.ask(cardPayment(CARD))).answer).toMatchObject({ kind: 'declined', responseCode: '05' });
+  });
+
   test('a refund whose target or card cannot be read → not sent', async () => {
     const paid = await at.ask(cardPayment(CARD));
     const refund = onTarget('refund', paid.order, paid);
