@@ -8,6 +8,13 @@ const ROLES = 'refused what takes a higher role';
 
 export const CALLER_GUARDS: readonly Guard[] = [
   {
+    name: 'body: no member stands twice in one object',
+    file: 'src/values/json.ts',
+    find: 'if (membersWritten(text) !== membersKept(value))',
+    replace: 'if (membersWritten(text) < membersKept(value))',
+    tests: [['test/api/hostile-input.test.ts', 'a member that stands twice in one object']],
+  },
+  {
     name: 'look-up by audit: only of merchants that the caller may use',
     file: 'src/transactions/lookup.sql.ts',
     find: 'WHERE merchant_id = ANY (of_merchants::integer[])',

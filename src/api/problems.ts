@@ -4,7 +4,10 @@ import { BODY_LIMIT_BYTES } from './limits.js';
 
 export const PROBLEMS = {
   malformed_request: { status: 400, message: 'The request is not valid HTTP.' },
-  malformed_json: { status: 400, message: 'The body is not valid JSON.' },
+  malformed_json: {
+    status: 400,
+    message: 'The body is not valid JSON, or a member stands twice in one object of it.',
+  },
   unauthenticated: { status: 401, message: 'The user name or the secret is missing or wrong.' },
   merchant_not_permitted: { status: 403, message: 'This user may not act for this merchant.' },
   operation_not_permitted: {
