@@ -65,6 +65,7 @@ const ALWAYS: readonly ProblemCode[] = [
   'too_many_requests',
   'headers_too_large',
   'internal_error',
+  'http_version_not_supported',
 ];
 const OF_FIELDS: readonly ProblemCode[] = [
   'field_missing',

@@ -75,6 +75,10 @@ export const PROBLEMS = {
     status: 504,
     message: 'The outcome is not known yet and is being resolved: look it up.',
   },
+  http_version_not_supported: {
+    status: 505,
+    message: 'The request line must say HTTP/1.1 or HTTP/1.0. Nothing was processed.',
+  },
 } as const satisfies Record<string, { status: number; message: string }>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
