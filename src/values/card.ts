@@ -8,16 +8,20 @@ export function isDigit(code: number): boolean {
   return code >= DIGIT_ZERO && code <= DIGIT_ZERO + 9;
 }
 
-/** The Luhn sum modulo ten of digits whose last one stands at an undoubled place, or -1 if one is no digit. */
-export function luhnRemainder(digits: string, from = 0, end = digits.length, separator = -1): number {
+/** What a digit adds to the Luhn sum: every other one is doubled, counted from the last, which is not. */
+export function luhnShare(code: number, doubled: boolean): number {
+  const digit = code - DIGIT_ZERO;
+  return !doubled ? digit : digit < 5 ? digit * 2 : digit * 2 - 9;
+}
+
+/** The Luhn sum modulo ten, or -1 if one is no digit. */
+function luhnRemainder(digits: string): number {
   let sum = 0;
   let doubled = false;
-  for (let at = end - 1; at >= from; at--) {
+  for (let at = digits.length - 1; at >= 0; at--) {
     const code = digits.charCodeAt(at);
-    if (code === separator) continue;
     if (!isDigit(code)) return -1;
-    const digit = code - DIGIT_ZERO;
-    sum += !doubled ? digit : digit < 5 ? digit * 2 : digit * 2 - 9;
+    sum += luhnShare(code, doubled);
     doubled = !doubled;
   }
   return sum % 10;
