@@ -12,14 +12,14 @@ export const CALLER_GUARDS: readonly Guard[] = [
     file: 'src/values/json.ts',
     find: 'if (membersWritten(text) !== membersKept(value))',
     replace: 'if (membersWritten(text) < membersKept(value))',
-    tests: [['test/api/hostile-input.test.ts', 'a member that stands twice in one object']],
+    tests: [['test/api/doubled-members.test.ts', 'a member that stands twice in one object']],
   },
   {
     name: 'connections: nothing is begun behind an answer that ends the connection',
     file: 'src/http/one-at-a-time.ts',
     find: 'if (this.#ending !== undefined || !this.socket.writable) return;',
     replace: 'if (this.#ending !== undefined) return;',
-    tests: [['test/http/request-forms.test.ts', '505 http_version_not_supported with the correlation ID']],
+    tests: [['test/http/http-versions.test.ts', '505 http_version_not_supported with the correlation ID']],
   },
   {
     name: 'look-up by audit: only of merchants that the caller may use',

@@ -159,27 +159,6 @@ describe('bodies that are JSON but no request → 422', () => {
   });
 });
 
-describe('a member that stands twice in one object → 400 malformed_json', () => {
-  test.each<[string, string]>([
-    ['the amount', BODY.replace('"total_amount":"10000"', '"total_amount":"10000","total_amount":"1"')],
-    ['the amount, both alike', BODY.replace('"total_amount":"10000"', '$&,$&')],
-    ['once in escapes', BODY.replace('"reference":"order-1"', '$&,"\\u0072eference":"order-2"')],
-    ['the merchant, around the rest', BODY.replace(/}$/, ',"merchant":{"id":1}}')],
-    ['deep in an unknown member', withMember('"unknown":[[{"a":{"b":[{"c":1,"d":2,"c":{}}]}}]]')],
-    ['of no name', withMember('"unknown":{"":1,"":2}')],
-    ['__proto__', withMember('"__proto__":{"a":1},"__proto__":{"a":1}')],
-    ['__proto__, once in escapes', withMember('"__proto__":null,"\\u005f_proto__":null')],
-    ['behind strings of quotes and braces', withMember('"u\\"{":"\\\\","v":"}\\"","w":{"x":1,"x":1}')],
-  ])('%s', async (_, raw) => {
-    expect(() => JSON.parse(raw)).not.toThrow();
-    const answer = await send(raw);
-    expect({ status: answer.status, errors: answer.errors }).toEqual({
-      status: 400,
-      errors: ['malformed_json body'],
-    });
-  });
-});
-
 describe('odd bodies that are proper requests → 201', () => {
   test.each<[string, string]>([
     ['spaces and lines around it', `\r\n\t ${BODY} \n`],
