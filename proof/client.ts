@@ -5,7 +5,7 @@
 // The shop is a program of its own, in any language (`--client typescript` is examples/shop, `--client python` is
 // client/python/examples/shop.py). This is all that the proof knows of it:
 //
-//   TOLLGATE_URL, TOLLGATE_USERNAME, TOLLGATE_PASSWORD   where and as whom it calls
+//   TOLLGATE_CLIENT_URL, TOLLGATE_CLIENT_USERNAME, TOLLGATE_CLIENT_PASSWORD   where and as whom it calls
 //   SHOP_BOOKS            its books: a file of JSON lines, of which the last of each order counts:
 //                         {"order", "correlationId", "amountCents", "state", "audit"?}
 //                         state: "begun" (written before anything is sent), "paid", "declined", "refused" or "unknown"
@@ -90,9 +90,9 @@ const shifts = shiftsOf({
   isOver: () => over,
   open: (number) =>
     new Shift(join(installation.dataDir, `books-${number}.ndjson`), {
-      TOLLGATE_URL: proxy.baseUrl,
-      TOLLGATE_USERNAME: installation.credentials.username,
-      TOLLGATE_PASSWORD: installation.credentials.password,
+      TOLLGATE_CLIENT_URL: proxy.baseUrl,
+      TOLLGATE_CLIENT_USERNAME: installation.credentials.username,
+      TOLLGATE_CLIENT_PASSWORD: installation.credentials.password,
       SHOP_ORDERS: values.orders,
       SHOP_CONCURRENCY: values.concurrency,
       SHOP_SEED: String((seed % 1_000_000) * 1_000 + number),

@@ -8,6 +8,20 @@ const ROLES = 'refused what takes a higher role';
 
 export const CALLER_GUARDS: readonly Guard[] = [
   {
+    name: 'body: no member stands twice in one object',
+    file: 'src/values/json.ts',
+    find: 'if (membersWritten(text) !== membersKept(value))',
+    replace: 'if (membersWritten(text) < membersKept(value))',
+    tests: [['test/api/doubled-members.test.ts', 'a member that stands twice in one object']],
+  },
+  {
+    name: 'connections: nothing is begun behind an answer that ends the connection',
+    file: 'src/http/one-at-a-time.ts',
+    find: 'if (this.#ending !== undefined || !this.socket.writable) return;',
+    replace: 'if (this.#ending !== undefined) return;',
+    tests: [['test/http/http-versions.test.ts', '505 http_version_not_supported with the correlation ID']],
+  },
+  {
     name: 'look-up by audit: only of merchants that the caller may use',
     file: 'src/transactions/lookup.sql.ts',
     find: 'WHERE merchant_id = ANY (of_merchants::integer[])',

@@ -58,6 +58,20 @@ export const EVENT_GUARDS: readonly Guard[] = [
     tests: [[FEED, 'other merchants of the same user']],
   },
   {
+    name: 'events: those of the vault are for users with the permission vault',
+    file: 'src/events/events.sql.ts',
+    find: " AND split_part(type, '.', 1) = ANY ($7::text[])",
+    replace: ' AND $7::text[] IS NOT NULL',
+    tests: [['test/events/vault-events.test.ts', 'user without the permission vault →']],
+  },
+  {
+    name: 'events: whoever waits is not told of what it may not see',
+    file: 'src/api/permissions.ts',
+    find: "  customer: 'vault',\n  token: 'vault',\n};",
+    replace: "  customer: 'read',\n  token: 'read',\n};",
+    tests: [['test/events/vault-events.test.ts', 'user without the permission vault that waits']],
+  },
+  {
     name: 'events: a cursor behind which events are forgotten is refused',
     file: 'src/events/feed.ts',
     find: 'const skipped = position > 0 && position < forgotten;',

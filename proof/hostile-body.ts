@@ -124,10 +124,10 @@ export function ofBody({ body, id }: Operation, proper: Proper, bend: MakeBend):
   for (const [what, change] of NO_JSON)
     add(what, [], REFUSED('body', 400), (whole) => change(jsonOf(whole), chance));
   for (const name of body.schema.required ?? []) {
-    add(`twice ${name}, the later one wrong`, [name], REFUSED(`body/${name}`), (whole) =>
+    add(`twice ${name}, the later one wrong`, [name], REFUSED('body', 400), (whole) =>
       jsonOf(whole).replace(/\}$/, `,"${name}":null}`),
     );
-    add(`twice ${name}, the first one wrong`, [name], ACCEPTED, (whole) =>
+    add(`twice ${name}, the first one wrong`, [name], REFUSED('body', 400), (whole) =>
       jsonOf(whole).replace('{', `{"${name}":[],`),
     );
   }

@@ -90,7 +90,8 @@ export class Judge {
     this.#secrets.searched.answers += 1;
     const found = this.#secrets.foundIn(text);
     if (found) return ['no secret in an answer', `${found} in ${text}`];
-    if (status >= 500) return ['no 5XX', text.slice(0, 600)];
+    // What is no version of HTTP/1 is the client's fault, whatever the number says.
+    if (status >= 500 && status !== 505) return ['no 5XX', text.slice(0, 600)];
     if (OURS.test(text)) return ['no insides in an answer', text.slice(0, 600)];
     return undefined;
   }
@@ -111,7 +112,10 @@ export class Judge {
     if (expect.statuses && !statuses.every((status) => expect.statuses?.includes(status))) {
       this.breaks(`refused with ${expect.statuses.join(' or ')}`, statuses.join(), one);
     }
-    if (expect.atMost !== undefined && statuses.filter((status) => status !== 400).length > expect.atMost) {
+    if (
+      expect.atMost !== undefined &&
+      statuses.filter((status) => status !== 400 && status !== 505).length > expect.atMost
+    ) {
       this.breaks('nothing hidden is answered', statuses.join(), one);
     }
     if (expect.answered) {

@@ -16,6 +16,7 @@ const KINDS = [
   'randomBytes',
   'beginningOfARequest',
   'otherProtocols',
+  'otherVersions',
   'tunnel',
   'cutOff',
   'damagedHead',
@@ -91,17 +92,24 @@ export class RawCases {
   otherProtocols(): Made {
     const hello = '\u0016\u0003\u0001\u0000\u00c8\u0001\u0000\u0000\u00c4\u0003\u0003';
     const bytes = this.#chance.pick([
-      'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
       hello + this.#chance.bytes(193),
       'SSH-2.0-OpenSSH_9.0\r\n',
       'EHLO gateway\r\n',
       '\u0000\u0000\u0000\u0008\u0004\u00d2\u0016/',
       'PROXY TCP4 127.0.0.1 127.0.0.1 1 2\r\n',
       'BREW /v1/transactions HTTP/1.1\r\nHost: gateway\r\n\r\n',
-      'GET /v1/transactions HTTP/9.9\r\nHost: gateway\r\n\r\n',
-      'GET /v1/transactions\r\n',
     ]);
     return { parts: [bytes], expect: { statuses: [400] } };
+  }
+
+  otherVersions(): Made {
+    const bytes = this.#chance.pick([
+      'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+      'GET /v1/transactions HTTP/2.0\r\nHost: gateway\r\n\r\n',
+      'GET /v1/transactions HTTP/9.9\r\nHost: gateway\r\n\r\n',
+      'GET /v1/transactions\r\n\r\n',
+    ]);
+    return { parts: [bytes], expect: { statuses: [505] } };
   }
 
   tunnel(): Made {

@@ -65,7 +65,7 @@ export async function trip(plan: TripPlan): Promise<TripReport> {
 function named(error: unknown): string {
   if (error instanceof Refused)
     return `Refused ${error.status} ${error.problems.map((each) => each.error_code)}`;
-  if (error instanceof OutcomeUnknown) return `OutcomeUnknown ${error.reason} ${error.last}`;
+  if (error instanceof OutcomeUnknown) return `${error.name} ${error.reason} ${error.last}`;
   if (error instanceof WebhookRejected) return `WebhookRejected ${error.reason}`;
   return String(error);
 }

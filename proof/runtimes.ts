@@ -36,7 +36,7 @@ const EXPECTED: TripReport = {
   lostAnswerCharges: '1',
   swallowedAnswer: 'approved',
   swallowedAnswerCharges: '1',
-  nobodyThere: 'OutcomeUnknown time_is_up not_connected',
+  nobodyThere: 'NothingSent time_is_up not_connected',
   webhook: 'transaction.approved',
   forgedWebhook: 'WebhookRejected wrong_signature',
 };

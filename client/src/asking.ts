@@ -1,9 +1,9 @@
 // Look-ups and lists: asked again and again until somebody answers. They change nothing, so that asking again does no harm.
-import { OutcomeUnknown, Refused, Unavailable } from './errors.js';
+import { NothingSent, OutcomeUnknown, Refused, Unavailable } from './errors.js';
 import { Patience } from './patience.js';
 import { newCorrelationId } from './runtime.js';
 import type { Settings } from './settings.js';
-import { type Answered, type Call, inWords, type Transport, type Unanswered } from './transport.js';
+import { type Answered, type Call, isNotSent, type Transport, type Unanswered } from './transport.js';
 
 /** Of every call. */
 export interface CallOptions {
@@ -33,22 +33,31 @@ export interface Change extends Pick<Call, 'method' | 'path' | 'query' | 'body'>
 }
 
 export class Asking {
-  constructor(
-    private readonly settings: Settings,
-    private readonly transport: Transport,
-  ) {}
+  readonly #settings: Settings;
+  readonly #transport: Transport;
+
+  constructor(settings: Settings, transport: Transport) {
+    this.#settings = settings;
+    this.#transport = transport;
+  }
 
   /** The body of the answer. */
   async ask<Body>(question: Question, options: CallOptions = {}): Promise<Body> {
-    const { operation, path, query, timeoutMs = this.settings.lookupTimeoutMs, isEndless = false } = question;
+    const {
+      operation,
+      path,
+      query,
+      timeoutMs = this.#settings.lookupTimeoutMs,
+      isEndless = false,
+    } = question;
     const { signal, outcomeTimeoutMs } = options;
     signal?.throwIfAborted();
     const correlationId = await newCorrelationId();
-    const limitMs = isEndless ? Infinity : (outcomeTimeoutMs ?? this.settings.outcomeTimeoutMs);
-    const patience = new Patience(this.settings, { operation, correlationId }, signal, limitMs);
+    const limitMs = isEndless ? Infinity : (outcomeTimeoutMs ?? this.#settings.outcomeTimeoutMs);
+    const patience = new Patience(this.#settings, { operation, correlationId }, signal, limitMs);
     const call: Call = { operation, method: 'GET', path, query, correlationId, timeoutMs, signal };
     for (;;) {
-      const result = await this.transport.exchange({
+      const result = await this.#transport.exchange({
         ...call,
         timeoutMs: Math.min(timeoutMs, Math.max(patience.leftMs, 1)),
       });
@@ -56,25 +65,27 @@ export class Asking {
       if (success !== undefined) return success.body as Body;
       const refusal = refusalIn(result, correlationId);
       if (refusal !== undefined) throw refusal;
-      patience.last = inWords(result);
-      await patience.wait(patience.last, { atLeastMs: retryAfterOf(result) });
-      if (patience.end === undefined) continue;
+      patience.note(result);
+      const isHopeless = isUntrusted(result) && !isEndless;
+      if (!isHopeless) await patience.wait(patience.last, { atLeastMs: retryAfterOf(result) });
+      if (!isHopeless && patience.end === undefined) continue;
       signal?.throwIfAborted();
-      throw new Unavailable(patience.last);
+      throw new Unavailable(patience.last, patience.cause);
     }
   }
 
   async change<Body>(change: Change, options: CallOptions = {}): Promise<Body> {
     const { operation, method, path, query, body, find, settled } = change;
-    const { signal, outcomeTimeoutMs = this.settings.outcomeTimeoutMs } = options;
+    const { signal, outcomeTimeoutMs = this.#settings.outcomeTimeoutMs } = options;
     signal?.throwIfAborted();
     const correlationId = await newCorrelationId();
-    const patience = new Patience(this.settings, { operation, correlationId }, signal, outcomeTimeoutMs);
+    const patience = new Patience(this.#settings, { operation, correlationId }, signal, outcomeTimeoutMs);
     const call = { operation, method, path, query, body, correlationId, signal };
     let inDoubt = false;
+    let isSent = false;
     for (;;) {
-      const timeoutMs = Math.min(this.settings.requestTimeoutMs, Math.max(patience.leftMs, 1));
-      const result = await this.transport.exchange({ ...call, timeoutMs });
+      const timeoutMs = Math.min(this.#settings.requestTimeoutMs, Math.max(patience.leftMs, 1));
+      const result = await this.#transport.exchange({ ...call, timeoutMs });
       const success = successIn(result);
       if (success !== undefined) return success.body as Body;
       const refusal = refusalIn(result, correlationId);
@@ -84,11 +95,13 @@ export class Asking {
         throw refusal;
       }
       inDoubt ||= mayHaveHappened(result);
-      patience.last = inWords(result);
+      isSent ||= !isNotSent(result);
+      patience.note(result);
+      if (!isSent) throwUntrusted(result, correlationId);
       await patience.wait(patience.last, { atLeastMs: retryAfterOf(result) });
-      if (patience.end !== undefined) {
-        throw new OutcomeUnknown(correlationId, { reason: patience.end, last: patience.last });
-      }
+      if (!isSent) throwNothingSent(patience, correlationId);
+      const { end: reason, last, cause } = patience;
+      if (reason !== undefined) throw new OutcomeUnknown(correlationId, { reason, last, cause });
       const found = inDoubt ? await find?.() : undefined;
       if (found !== undefined) return found as Body;
     }
@@ -112,7 +125,7 @@ export function refusalIn(result: Answered | Unanswered, correlationId: string):
 
 /** The gateway's word that this request was not processed, and will not be. */
 export function isNotProcessed(result: Answered | Unanswered): boolean {
-  if (result.kind === 'unanswered') return result.reason === 'not_connected';
+  if (result.kind === 'unanswered') return isNotSent(result);
   const says = (code: string) => result.problems.some(({ error_code }) => error_code === code);
   return (
     (result.status === 503 && says('not_processed')) || (result.status === 429 && says('too_many_requests'))
@@ -121,6 +134,26 @@ export function isNotProcessed(result: Answered | Unanswered): boolean {
 
 function mayHaveHappened(result: Answered | Unanswered): boolean {
   return !isNotProcessed(result);
+}
+
+function isUntrusted(result: Answered | Unanswered): result is Unanswered {
+  return result.kind === 'unanswered' && result.reason === 'not_trusted';
+}
+
+/** After a call that has sent nothing: a certificate is not trusted any sooner for being looked at again. */
+export function throwUntrusted(result: Answered | Unanswered, correlationId: string): void {
+  if (!isUntrusted(result)) return;
+  const { reason, cause } = result;
+  throw new NothingSent(correlationId, { reason: 'not_trusted', last: reason, cause });
+}
+
+/** A try that is given less may be cut off while it connects, and nobody could tell any more that nothing was sent. */
+const SHORTEST_TRY_MS = 1_000;
+
+/** After a call that has sent nothing: when its time is up, or it was cancelled. */
+export function throwNothingSent({ end, leftMs, last, cause }: Patience, correlationId: string): void {
+  const reason = end ?? (leftMs < SHORTEST_TRY_MS ? 'time_is_up' : undefined);
+  if (reason !== undefined) throw new NothingSent(correlationId, { reason, last, cause });
 }
 
 export function retryAfterOf(result: Answered | Unanswered): number {

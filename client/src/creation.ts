@@ -5,8 +5,16 @@
 //   a 5XX, a timeout, a broken connection, an unreadable answer        → looks it up, or searches, until its outcome is known
 //   the search finds nothing, and the request's own time-out is over   → the same request again, under the same correlation ID
 //
-// Should an earlier one still arrive it gets 409, and not a second charge. Another 4XX ends it: `Refused`. Time ends it: `OutcomeUnknown`.
-import { type CallOptions, isNotProcessed, refusalIn, retryAfterOf } from './asking.js';
+// Should an earlier one still arrive it gets 409, and not a second charge. Another 4XX ends it: `Refused`. Time ends it: `OutcomeUnknown`, or `NothingSent`
+// where there was no connection all the time. A certificate that is not trusted ends it at once.
+import {
+  type CallOptions,
+  isNotProcessed,
+  refusalIn,
+  retryAfterOf,
+  throwNothingSent,
+  throwUntrusted,
+} from './asking.js';
 import { Refused } from './errors.js';
 import type { Begun, CreatingOperation, Ending } from './memory.js';
 import { tell } from './observed.js';
@@ -15,7 +23,7 @@ import { Patience } from './patience.js';
 import { Search } from './recovery.js';
 import { newCorrelationId } from './runtime.js';
 import type { Settings } from './settings.js';
-import { type Answered, type Call, inWords, type Transport, type Unanswered } from './transport.js';
+import { type Answered, type Call, isNotSent, type Transport, type Unanswered } from './transport.js';
 import type { CreatedTransaction, PaymentMethod, TransactionDetails } from './wire.js';
 
 export interface CreateOptions extends CallOptions {
@@ -112,15 +120,19 @@ export class Creations {
     const patience = new Patience(this.settings, { operation, correlationId }, signal, outcomeTimeoutMs);
     const search = new Search(this.settings, this.transport, begun, patience, signal);
     const call = { operation, method: 'POST', path, body, correlationId, signal } as const;
+    let isSent = false;
     for (;;) {
       const sentMs = performance.now();
       const result = await this.#send(call, patience);
+      isSent ||= !isNotSent(result);
       const created = createdIn(result);
       if (created !== undefined && created.outcome !== 'unknown')
         return finished(created, correlationId, false);
-      patience.last = inWords(result);
+      patience.note(result);
       if (isNotProcessed(result)) {
+        if (!isSent) throwUntrusted(result, correlationId);
         await patience.wait(patience.last, { atLeastMs: retryAfterOf(result) });
+        if (!isSent) throwNothingSent(patience, correlationId);
         search.throwAtTheEnd();
         continue;
       }

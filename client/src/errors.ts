@@ -35,6 +35,12 @@ export class Refused extends TollgateError {
   }
 }
 
+interface Unknown extends Pick<OutcomeUnknown, 'reason' | 'last'> {
+  readonly audit?: number | undefined;
+  /** What the runtime has said of the last request, where it was not answered. */
+  readonly cause?: Error | undefined;
+}
+
 /**
  * Nobody knows yet what became of it: it may have been processed, or may still be. It did not fail. Keep the correlation ID, and
  * find out with `recover`, or call the same operation again **with the same correlation ID**: it cannot happen twice.
@@ -44,19 +50,35 @@ export class OutcomeUnknown extends TollgateError {
   readonly correlationId: string;
   /** Where the gateway has said it. */
   readonly audit: number | undefined;
-  readonly reason: 'time_is_up' | 'cancelled' | 'too_old';
+  readonly reason: 'time_is_up' | 'cancelled' | 'too_old' | 'not_trusted';
   /** What the last request came to, such as `timeout` or `503 unavailable`. */
   readonly last: string;
 
-  constructor(
-    correlationId: string,
-    details: Pick<OutcomeUnknown, 'reason' | 'last'> & { readonly audit?: number | undefined },
-  ) {
-    super(`the outcome of ${correlationId} is not known (${details.reason}; last: ${details.last})`);
+  constructor(correlationId: string, details: Unknown, message?: string) {
+    const { reason, last, cause = new Error(last) } = details;
+    super(message ?? `the outcome of ${correlationId} is not known (${reason}; last: ${last})`, { cause });
     this.correlationId = correlationId;
     this.audit = details.audit;
     this.reason = details.reason;
     this.last = details.last;
+  }
+}
+
+/**
+ * This call has sent nothing: there was no connection, or the certificate of the gateway is not trusted (`cause` says which). If its
+ * correlation ID was new, nothing has happened. An earlier call with the same ID may have sent something, so that this is an
+ * `OutcomeUnknown` too, and is handled like one: call again **with the same correlation ID**.
+ */
+export class NothingSent extends OutcomeUnknown {
+  override name = 'NothingSent';
+
+  constructor(correlationId: string, details: Unknown) {
+    const { reason, last, cause } = details;
+    super(
+      correlationId,
+      details,
+      `nothing was sent for ${correlationId} (${reason}; last: ${last}${cause === undefined ? '' : `: ${cause.message}`})`,
+    );
   }
 }
 
@@ -65,8 +87,8 @@ export class Unavailable extends TollgateError {
   override name = 'Unavailable';
   readonly last: string;
 
-  constructor(last: string) {
-    super(`the gateway did not answer (last: ${last})`);
+  constructor(last: string, cause: Error = new Error(last)) {
+    super(`the gateway did not answer (last: ${last})`, { cause });
     this.last = last;
   }
 }

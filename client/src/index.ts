@@ -1,7 +1,14 @@
 // What the package offers.
 export type { CallOptions } from './asking.js';
 export type { Created, CreateOptions } from './creation.js';
-export { OutcomeUnknown, Refused, TollgateError, Unavailable, WebhookRejected } from './errors.js';
+export {
+  NothingSent,
+  OutcomeUnknown,
+  Refused,
+  TollgateError,
+  Unavailable,
+  WebhookRejected,
+} from './errors.js';
 export type { Begun, CreatingOperation, Ending, Memory } from './memory.js';
 export type { Observed } from './observed.js';
 export {

@@ -2,12 +2,14 @@
 import { tell } from './observed.js';
 import { pause } from './runtime.js';
 import type { Settings } from './settings.js';
+import { type Answered, inWords, type Unanswered } from './transport.js';
 
 export class Patience {
   readonly #untilMs: number;
   #nextMs: number;
-  /** What the last request came to. */
+  /** What the last request came to, and why it was not answered. */
   last = 'nothing was sent';
+  cause: Error | undefined;
 
   constructor(
     private readonly settings: Settings,
@@ -17,6 +19,11 @@ export class Patience {
   ) {
     this.#untilMs = performance.now() + limitMs;
     this.#nextMs = settings.firstPauseMs;
+  }
+
+  note(result: Answered | Unanswered): void {
+    this.last = inWords(result);
+    this.cause = result.kind === 'unanswered' ? result.cause : undefined;
   }
 
   get leftMs(): number {

@@ -4,7 +4,7 @@ import type { Begun, CreatingOperation } from './memory.js';
 import { read, type Transaction, type TransactionType } from './outcome.js';
 import type { Patience } from './patience.js';
 import type { Settings } from './settings.js';
-import { type Answered, inWords, type Transport, type Unanswered } from './transport.js';
+import type { Answered, Transport, Unanswered } from './transport.js';
 import type { LookedUpTransaction, SearchResults } from './wire.js';
 
 const TYPES: Readonly<Record<CreatingOperation, TransactionType>> = {
@@ -54,6 +54,7 @@ export class Search {
         this.#audit = found.audit;
         if (found.outcome !== 'unknown') return found;
         this.patience.last = 'unknown';
+        this.patience.cause = undefined;
       }
       await this.patience.wait(this.patience.last);
     }
@@ -65,9 +66,9 @@ export class Search {
   }
 
   throwAtTheEnd(): void {
-    const { end: reason, last } = this.patience;
+    const { end: reason, last, cause } = this.patience;
     if (reason === undefined) return;
-    throw new OutcomeUnknown(this.begun.correlationId, { reason, last, audit: this.#audit });
+    throw new OutcomeUnknown(this.begun.correlationId, { reason, last, cause, audit: this.#audit });
   }
 
   async #look(): Promise<Transaction | 'none' | 'no answer'> {
@@ -85,7 +86,7 @@ export class Search {
       signal: this.signal,
     });
     const found = this.#audit === undefined ? searchedIn(result) : lookedUpIn(result);
-    if (found === 'no answer') this.patience.last = inWords(result);
+    if (found === 'no answer') this.patience.note(result);
     if (typeof found === 'string') return found;
     if (!isSame(found, this.begun)) throw heldByAnother(found, correlationId);
     return read(found);

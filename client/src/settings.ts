@@ -38,15 +38,19 @@ export interface TollgateOptions {
   readonly allowPlainHttp?: boolean;
 }
 
+/** Without the credentials: those are the transport's alone. */
 export type Settings = Required<
-  Omit<TollgateOptions, 'memory' | 'beforeSend' | 'observe' | 'traceparent' | 'allowPlainHttp'>
+  Omit<
+    TollgateOptions,
+    'username' | 'password' | 'memory' | 'beforeSend' | 'observe' | 'traceparent' | 'allowPlainHttp'
+  >
 > &
   Pick<TollgateOptions, 'memory' | 'beforeSend' | 'observe' | 'traceparent'>;
 
 const THIS_MACHINE = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 export function settingsOf(options: TollgateOptions): Settings {
-  const { baseUrl, username, password, allowPlainHttp = false } = options;
+  const { baseUrl, username, password, allowPlainHttp = false, ...rest } = options;
   const url = parsed(baseUrl);
   const isPlain = url.protocol === 'http:';
   if (!isPlain && url.protocol !== 'https:') throw new TypeError('baseUrl must begin with https://');
@@ -65,10 +69,8 @@ export function settingsOf(options: TollgateOptions): Settings {
     firstPauseMs: 200,
     longestPauseMs: 5_000,
     searchableMs: 23 * 3_600_000,
-    ...withoutUndefined(options),
+    ...withoutUndefined(rest),
     baseUrl: baseUrl.replace(/\/+$/, ''),
-    username,
-    password,
   };
   for (const [name, value] of Object.entries(settings)) {
     if (name.endsWith('Ms') && !(typeof value === 'number' && value > 0)) {

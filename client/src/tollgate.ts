@@ -43,7 +43,7 @@ export class Tollgate {
 
   constructor(options: TollgateOptions) {
     this.#settings = settingsOf(options);
-    this.#transport = new Transport(this.#settings);
+    this.#transport = new Transport(this.#settings, options.username, options.password);
     this.#asking = new Asking(this.#settings, this.#transport);
     this.#creations = new Creations(this.#settings, this.#transport);
     this.customers = new Customers(this.#asking);

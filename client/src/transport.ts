@@ -30,19 +30,42 @@ export interface Answered {
 
 export interface Unanswered {
   readonly kind: 'unanswered';
-  readonly reason: 'timeout' | 'cancelled' | 'not_connected' | 'broken';
+  readonly reason: 'timeout' | 'cancelled' | 'not_connected' | 'not_trusted' | 'broken';
+  readonly cause: Error;
 }
 
 /** There was no connection yet, so that nothing was sent. What else a runtime says leaves it open. */
-const NOT_CONNECTED = [
+const NOT_CONNECTED: readonly unknown[] = [
   'ECONNREFUSED',
   'ENOTFOUND',
   'EAI_AGAIN',
   'UND_ERR_CONNECT_TIMEOUT',
   'ConnectionRefused',
 ];
+/** The handshake has ended here, before anything else was sent: the certificate is not trusted, or is another's. By OpenSSL's names. */
+const NOT_TRUSTED: readonly unknown[] = [
+  'CERT_CHAIN_TOO_LONG',
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_REJECTED',
+  'CERT_REVOKED',
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_UNTRUSTED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'HOSTNAME_MISMATCH',
+  'INVALID_CA',
+  'INVALID_PURPOSE',
+  'PATH_LENGTH_EXCEEDED',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+];
 /** The same from Deno, which has no codes. */
 const NOT_CONNECTED_IN_WORDS = 'client error (Connect)';
+const NOT_TRUSTED_IN_WORDS = 'invalid peer certificate';
+const CODE = /^\w{1,64}$/;
 const PATH = /^(\/[\w%-]+)+$/;
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 const LONGEST_RETRY_AFTER_MS = 60_000;
@@ -51,9 +74,9 @@ export class Transport {
   readonly #settings: Settings;
   readonly #credentials: string;
 
-  constructor(settings: Settings) {
+  constructor(settings: Settings, username: string, password: string) {
     this.#settings = settings;
-    this.#credentials = basicCredentials(settings.username, settings.password);
+    this.#credentials = basicCredentials(username, password);
   }
 
   async exchange(call: Call): Promise<Answered | Unanswered> {
@@ -99,7 +122,10 @@ export class Transport {
     }
   }
 
-  async #send({ path, query, timeoutMs, signal }: Call, request: RequestInit) {
+  async #send(
+    { path, query, timeoutMs, signal }: Call,
+    request: RequestInit,
+  ): Promise<Answered | Unanswered> {
     const controller = new AbortController();
     let timedOut = false;
     const cancel = () => controller.abort();
@@ -114,8 +140,9 @@ export class Transport {
       const response = await this.#settings.fetch(url, { ...request, signal: controller.signal });
       return answerOf(response, await response.text());
     } catch (error) {
-      // The error itself goes no further: nobody knows what a runtime writes into one.
-      return { kind: 'unanswered', reason: reasonOf(error, timedOut, signal) } as const;
+      if (timedOut) return unanswered('timeout', `no answer within ${Math.round(timeoutMs)} ms`);
+      if (signal?.aborted) return unanswered('cancelled', 'cancelled');
+      return failureOf(error);
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', cancel);
@@ -123,14 +150,30 @@ export class Transport {
   }
 }
 
-function reasonOf(error: unknown, timedOut: boolean, signal: AbortSignal | undefined): Unanswered['reason'] {
-  if (timedOut) return 'timeout';
-  if (signal?.aborted) return 'cancelled';
-  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown; message?: unknown } };
-  const isNotConnected =
-    NOT_CONNECTED.includes(String(cause?.code ?? code)) ||
-    String(cause?.message ?? error).includes(NOT_CONNECTED_IN_WORDS);
-  return isNotConnected ? 'not_connected' : 'broken';
+function unanswered(reason: Unanswered['reason'], message: string, code?: unknown): Unanswered {
+  const cause = Object.assign(new Error(message), code !== undefined && { code });
+  return { kind: 'unanswered', reason, cause };
+}
+
+/** The error itself goes no further: nobody knows what a runtime writes into one. Only of these kinds is the message known. */
+function failureOf(error: unknown): Unanswered {
+  const { cause = error } = (error ?? {}) as { cause?: unknown };
+  const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown };
+  const said = String(message || code);
+  if (NOT_CONNECTED.includes(code)) return unanswered('not_connected', said, code);
+  if (NOT_TRUSTED.includes(code)) return unanswered('not_trusted', said, code);
+  if (said.includes(NOT_CONNECTED_IN_WORDS)) {
+    return unanswered(said.includes(NOT_TRUSTED_IN_WORDS) ? 'not_trusted' : 'not_connected', said);
+  }
+  const name = typeof code === 'string' && CODE.test(code) ? code : undefined;
+  return unanswered('broken', name ?? 'the connection broke', name);
+}
+
+/** Whether not a byte of this request can have left. */
+export function isNotSent(result: Answered | Unanswered): boolean {
+  return (
+    result.kind === 'unanswered' && (result.reason === 'not_connected' || result.reason === 'not_trusted')
+  );
 }
 
 function answerOf(response: Response, text: string): Answered {

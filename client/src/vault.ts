@@ -24,12 +24,16 @@ export interface VaultOptions extends CallOptions {
 const inVault = ({ merchantId }: VaultOptions) => ({ merchant_id: merchantId });
 
 export class Customers {
-  constructor(private readonly asking: Asking) {}
+  readonly #asking: Asking;
+
+  constructor(asking: Asking) {
+    this.#asking = asking;
+  }
 
   list(query: CustomerQuery = {}, options: CallOptions = {}): Pages<Customer> {
     return new Pages(async (after) => {
       const question = { operation: 'customers.list', path: '/customers', query: onwards(query, after) };
-      const { results, _links } = await this.asking.ask<CustomerList>(question, options);
+      const { results, _links } = await this.#asking.ask<CustomerList>(question, options);
       return { results, next: cursorIn(_links.next) };
     });
   }
@@ -37,14 +41,14 @@ export class Customers {
   /** Where a customer has this reference already, that one. */
   create(body: NewCustomer, options: VaultOptions = {}): Promise<Customer> {
     const query = inVault(options);
-    return this.asking.change(
+    return this.#asking.change(
       { operation: 'customers.create', method: 'POST', path: '/customers', query, body },
       options,
     );
   }
 
   get(id: number, options: VaultOptions = {}): Promise<Customer> {
-    return this.asking.ask(
+    return this.#asking.ask(
       { operation: 'customers.get', path: `/customers/${id}`, query: inVault(options) },
       options,
     );
@@ -52,7 +56,7 @@ export class Customers {
 
   update(id: number, body: CustomerChange, options: VaultOptions = {}): Promise<Customer> {
     const query = inVault(options);
-    return this.asking.change(
+    return this.#asking.change(
       { operation: 'customers.update', method: 'PATCH', path: `/customers/${id}`, query, body },
       options,
     );
@@ -60,7 +64,7 @@ export class Customers {
 
   /** With its tokens. */
   async delete(id: number, options: VaultOptions = {}): Promise<void> {
-    await this.asking.change(
+    await this.#asking.change(
       {
         operation: 'customers.delete',
         method: 'DELETE',
@@ -74,13 +78,17 @@ export class Customers {
 }
 
 export class Tokens {
-  constructor(private readonly asking: Asking) {}
+  readonly #asking: Asking;
+
+  constructor(asking: Asking) {
+    this.#asking = asking;
+  }
 
   list(customerId: number, query: TokenQuery = {}, options: CallOptions = {}): Pages<Token> {
     return new Pages(async (after) => {
       const path = `/customers/${customerId}/tokens`;
       const question = { operation: 'tokens.list', path, query: onwards(query, after) };
-      const { results, _links } = await this.asking.ask<TokenList>(question, options);
+      const { results, _links } = await this.#asking.ask<TokenList>(question, options);
       return { results, next: cursorIn(_links.next) };
     });
   }
@@ -93,7 +101,7 @@ export class Tokens {
       }
       return undefined;
     };
-    return this.asking.change(
+    return this.#asking.change(
       {
         operation: 'tokens.create',
         method: 'POST',
@@ -112,17 +120,17 @@ export class Tokens {
 
   get(customerId: number, id: number, options: VaultOptions = {}): Promise<Token> {
     const path = `/customers/${customerId}/tokens/${id}`;
-    return this.asking.ask({ operation: 'tokens.get', path, query: inVault(options) }, options);
+    return this.#asking.ask({ operation: 'tokens.get', path, query: inVault(options) }, options);
   }
 
   update(customerId: number, id: number, body: TokenChange, options: VaultOptions = {}): Promise<Token> {
     const path = `/customers/${customerId}/tokens/${id}`;
     const query = inVault(options);
-    return this.asking.change({ operation: 'tokens.update', method: 'PATCH', path, query, body }, options);
+    return this.#asking.change({ operation: 'tokens.update', method: 'PATCH', path, query, body }, options);
   }
 
   async delete(customerId: number, id: number, options: VaultOptions = {}): Promise<void> {
-    await this.asking.change(
+    await this.#asking.change(
       {
         operation: 'tokens.delete',
         method: 'DELETE',

@@ -40,9 +40,9 @@ const webhooks =
     ? undefined
     : await receiveWebhooks(books, setting('SHOP_WEBHOOK_SECRET'), Number(process.env.SHOP_WEBHOOK_PORT));
 const tollgate = new Tollgate({
-  baseUrl: setting('TOLLGATE_URL'),
-  username: setting('TOLLGATE_USERNAME'),
-  password: setting('TOLLGATE_PASSWORD'),
+  baseUrl: setting('TOLLGATE_CLIENT_URL'),
+  username: setting('TOLLGATE_CLIENT_USERNAME'),
+  password: setting('TOLLGATE_CLIENT_PASSWORD'),
   requestTimeoutMs: Number(setting('SHOP_TIMEOUT_SECONDS', '15')) * 1_000,
   memory: books,
 });

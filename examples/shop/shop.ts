@@ -56,7 +56,8 @@ export class Shop {
       } catch (error) {
         if (error instanceof Refused) return;
         // Not a failure: it is asked about again, under the same correlation ID.
-        if (!(error instanceof OutcomeUnknown)) throw error;
+        // A certificate that is not trusted: somebody has to mend that first. The order stays open.
+        if (!(error instanceof OutcomeUnknown) || error.reason === 'not_trusted') throw error;
         await books.write({ ...(books.orders.get(number) as Order), state: 'unknown' });
       }
     }

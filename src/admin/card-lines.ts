@@ -1,5 +1,6 @@
 // The lines of a file of cards: JSON lines, or CSV with a line of names. One line spoils only itself, and no more than a line is kept.
 import { csvFields } from '../values/csv.js';
+import { parseJson } from '../values/json.js';
 import { refuse } from '../values/refusal.js';
 
 /** A line by the names of its fields, or why there are none. */
@@ -46,7 +47,7 @@ export async function* cardLines(
 function jsonReader(here: ReadonlyMap<string, string>): Reader {
   return (text) => {
     try {
-      const value: unknown = JSON.parse(text);
+      const value = parseJson(text);
       if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'unreadable';
       return Object.fromEntries(
         Object.entries(value).map(([name, field]) => [here.get(name) ?? name, field]),

@@ -21,7 +21,6 @@ export const EventQuery = Type.Object({
   ),
   after: Type.Optional(
     Type.String({
-      minLength: 1,
       maxLength: 40,
       pattern: CURSOR_PATTERN,
       description:

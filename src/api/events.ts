@@ -10,6 +10,7 @@ import { EventList, EventQuery } from './event-schemas.js';
 import { BASE_PATH } from './hal.js';
 import { PAGE_LIMIT } from './limits.js';
 import { operation } from './operation.js';
+import { shownSubjects } from './permissions.js';
 import { refused } from './problems.js';
 
 export interface EventServices {
@@ -25,7 +26,7 @@ export const EVENT_OPERATIONS = [
     route: '/events',
     summary: 'List events',
     description:
-      'Oldest first. `_links.next` is always there: follow it again and again, and no event is missed and none comes twice.',
+      'Oldest first. `_links.next` is always there: follow it again and again, and no event is missed and none comes twice. Events of customers and tokens are for users with the permission `vault`.',
     query: EventQuery,
     success: { status: 200, description: 'Events, or none yet.', schema: EventList },
     problems: ['merchant_not_permitted'],
@@ -39,11 +40,13 @@ export const EVENT_OPERATIONS = [
       const after = query.after === undefined ? 0 : cursors.decode(query.after);
       if (after === undefined) throw refused('field_format', ['query', 'after']);
       const feed = new EventFeed(database);
-      const read = () => feed.readMerchantAfter(organisationId, merchantId, after, limit);
+      const shown = { organisationId, merchantId, kinds: shownSubjects(caller.permissions) };
+      const read = (from: number) => feed.readMerchantAfter(shown, from, limit);
       const page =
         wait === 0
-          ? await eventWatcher.advance().then(read)
+          ? await eventWatcher.advance().then(() => read(after))
           : await waitForEvents(eventWatcher.enter(organisationId, merchantId), {
+              after,
               read,
               limitMs: wait * 1000,
               gone,
@@ -68,7 +71,8 @@ export const EVENT_OPERATIONS = [
 ];
 
 interface Waiting {
-  readonly read: () => Promise<FeedPage>;
+  readonly after: number;
+  readonly read: (after: number) => Promise<FeedPage>;
   readonly limitMs: number;
   readonly gone: AbortSignal | undefined;
 }
@@ -77,11 +81,13 @@ interface Waiting {
  * It has entered before it reads: whatever comes after that wakes it. New events get their positions at the watcher's next look, for all
  * who wait together, and not at each request.
  */
-async function waitForEvents(waiter: Waiter, { read, limitMs, gone }: Waiting): Promise<FeedPage> {
+async function waitForEvents(waiter: Waiter, { after, read, limitMs, gone }: Waiting): Promise<FeedPage> {
   const untilMs = performance.now() + limitMs;
+  let from = after;
   try {
     for (;;) {
-      const page = await read();
+      const page = await read(from);
+      from = page.position;
       const leftMs = untilMs - performance.now();
       if (page.events.length > 0 || page.skipped || leftMs <= 0 || waiter.ended || gone?.aborted) return page;
       await waiter.news(leftMs, gone);

@@ -1,5 +1,6 @@
 // What a text has to look like, in words: for the client that sent another one, and for the reference page.
 import { ACCOUNT_NAME_PATTERN, ACCOUNT_NUMBER_PATTERN, BSB_PATTERN } from '../values/bank-account.js';
+import { EXPIRY_PATTERN } from '../values/card.js';
 import { AMOUNT_PATTERN } from '../values/money.js';
 import { DAY_PATTERN, INSTANT_OR_DAY_PATTERN } from '../values/period.js';
 import { CORRELATION_ID_PATTERN, KVP_KEY_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';
@@ -9,6 +10,7 @@ const PATTERNS: Readonly<Record<string, string>> = {
   [RESTRICTED_PATTERN]: 'letters, digits, spaces and ASCII punctuation other than `"`, `\'` and `\\`',
   [CORRELATION_ID_PATTERN]: 'letters, digits and `+` `-` `_` `:` `.` `,`',
   [KVP_KEY_PATTERN]: '1 to 64 letters, digits, `_` and `.`, with or without `GATEWAY.REQUEST.KVP.` in front',
+  [EXPIRY_PATTERN]: 'MMYY: month and year as four digits, such as `1230`',
   [AMOUNT_PATTERN]: 'cents as digits: 1 to 12 of them, without a leading zero, such as `1995`',
   [BSB_PATTERN]: 'three digits, a hyphen or none, three digits, such as `062-000`',
   [ACCOUNT_NUMBER_PATTERN]: '2 to 9 digits, not all of them zero',
@@ -22,9 +24,8 @@ const PATTERNS: Readonly<Record<string, string>> = {
 
 /** Where the format says more than the pattern beside it. */
 const FORMATS: Readonly<Record<string, string>> = {
-  'card-expiry': 'MMYY: month and year as four digits, such as `1230`',
   'iso-4217': 'a currency of ISO 4217: three upper-case letters, such as `AUD`',
-  'calendar-day': 'a day of the calendar, such as `2026-11-15`',
+  date: 'a day of the calendar, such as `2026-11-15`',
   'instant-or-day':
     'a date and time with offset, such as `2026-11-15T11:07:18.123+11:00`, or a day of the calendar alone',
 };

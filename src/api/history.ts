@@ -46,7 +46,7 @@ export const HistoryQuery = Type.Object({
   settlement_date: Type.Optional(
     Type.String({
       pattern: DAY_PATTERN,
-      format: 'calendar-day',
+      format: 'date',
       description: 'The day of settlement.',
       examples: ['2026-11-16'],
     }),

@@ -1,9 +1,9 @@
 // The OpenAPI document, made from the same operations and schemas that serve.
-import { PROGRAM_VERSION } from '../values/program.js';
 import { EXAMPLES, exampleOfRefusal } from './examples.js';
 import { BASE_PATH } from './hal.js';
 import { Components } from './openapi-components.js';
 import { ANSWER_HEADERS, headersOfFaults, headersOfSuccess, type OpenApiHeader } from './openapi-headers.js';
+import { linksOf, type OpenApiLink } from './openapi-links.js';
 import type { Operation, Tag } from './operation.js';
 import { PROBLEMS, type ProblemCode } from './problems.js';
 import { CorrelationId, Errors } from './schemas.js';
@@ -31,6 +31,7 @@ export interface OpenApiResponse {
   readonly description: string;
   readonly headers?: Record<string, unknown>;
   readonly content?: Record<string, { schema: unknown; example?: unknown }>;
+  readonly links?: Record<string, OpenApiLink>;
 }
 
 export interface OpenApiDocument {
@@ -46,6 +47,9 @@ export interface OpenApiDocument {
     securitySchemes: Record<string, unknown>;
   };
 }
+
+/** The interface's, and not the program's. The major number is that of the address. */
+export const INTERFACE_VERSION = '1.0.0';
 
 const TAGS: Readonly<Record<Tag, string>> = {
   Transactions: 'Payments and what follows from them, looked up by audit or by correlation ID.',
@@ -65,6 +69,7 @@ const ALWAYS: readonly ProblemCode[] = [
   'too_many_requests',
   'headers_too_large',
   'internal_error',
+  'http_version_not_supported',
 ];
 const OF_FIELDS: readonly ProblemCode[] = [
   'field_missing',
@@ -93,7 +98,7 @@ export function openApiDocument<Services>(operations: readonly Operation<Service
     openapi: '3.1.0',
     info: {
       title: 'Tollgate',
-      version: PROGRAM_VERSION,
+      version: INTERFACE_VERSION,
       description:
         'Payment gateway and customer vault. For a merchant’s backend server; never call it from a browser.',
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
@@ -151,6 +156,7 @@ function successResponse(
   { status, description, schema, located }: Operation<unknown>['success'],
   components: Components,
 ): Record<string, OpenApiResponse> {
+  const links = linksOf(id);
   return {
     [status]: {
       description,
@@ -158,6 +164,7 @@ function successResponse(
       ...(schema !== undefined && {
         content: { 'application/json': { schema: components.use(schema), example: EXAMPLES[id] } },
       }),
+      ...(links !== undefined && { links }),
     },
   };
 }

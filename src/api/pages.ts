@@ -11,7 +11,7 @@ export const Limit = Type.Optional(
 );
 
 /** Of where a page ended: base64, fit for an address. */
-export const CURSOR_PATTERN = '^[A-Za-z0-9_-]*$';
+export const CURSOR_PATTERN = '^[A-Za-z0-9_-]+$';
 
 export const After = Type.Optional(
   Type.String({

@@ -1,4 +1,5 @@
 // Which permission each operation takes: the one table of it. An operation that is not in it cannot be served.
+import { SUBJECT_KINDS, type SubjectKind } from '../events/event-id.js';
 import { bitOf, type Permission } from '../merchants/permissions.js';
 
 export const PERMISSION_OF_OPERATION: Readonly<Record<string, Permission>> = {
@@ -24,6 +25,18 @@ export const PERMISSION_OF_OPERATION: Readonly<Record<string, Permission>> = {
   updateToken: 'vault',
   deleteToken: 'vault',
 };
+
+/** Which permission shows events about such subjects, beside the one to list events at all. */
+const PERMISSION_OF_SUBJECT: Readonly<Record<SubjectKind, Permission>> = {
+  transaction: 'read',
+  customer: 'vault',
+  token: 'vault',
+};
+
+/** What the events may be about that a caller with these permissions is shown. */
+export function shownSubjects(permissions: number): SubjectKind[] {
+  return SUBJECT_KINDS.filter((kind) => (permissions & bitOf(PERMISSION_OF_SUBJECT[kind])) !== 0);
+}
 
 /** The bit that a caller must have. */
 export function bitFor(operationId: string): number {

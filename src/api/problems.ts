@@ -4,7 +4,10 @@ import { BODY_LIMIT_BYTES } from './limits.js';
 
 export const PROBLEMS = {
   malformed_request: { status: 400, message: 'The request is not valid HTTP.' },
-  malformed_json: { status: 400, message: 'The body is not valid JSON.' },
+  malformed_json: {
+    status: 400,
+    message: 'The body is not valid JSON, or a member stands twice in one object of it.',
+  },
   unauthenticated: { status: 401, message: 'The user name or the secret is missing or wrong.' },
   merchant_not_permitted: { status: 403, message: 'This user may not act for this merchant.' },
   operation_not_permitted: {
@@ -71,6 +74,10 @@ export const PROBLEMS = {
   acquirer_timeout: {
     status: 504,
     message: 'The outcome is not known yet and is being resolved: look it up.',
+  },
+  http_version_not_supported: {
+    status: 505,
+    message: 'The request line must say HTTP/1.1 or HTTP/1.0. Nothing was processed.',
   },
 } as const satisfies Record<string, { status: number; message: string }>;
 

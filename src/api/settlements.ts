@@ -17,7 +17,7 @@ export interface SettlementServices {
 const SettlementPath = Type.Object({
   date: Type.String({
     pattern: DAY_PATTERN,
-    format: 'calendar-day',
+    format: 'date',
     description: 'The settlement day, in Sydney.',
     examples: ['2026-11-16'],
   }),

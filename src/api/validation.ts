@@ -24,7 +24,7 @@ const FORMATS: Readonly<Record<string, { code: ProblemCode; holds: (text: string
     holds: where(EXPIRY_PATTERN, (text) => parseExpiry(text) !== undefined),
   },
   'iso-4217': { code: 'currency_unknown', holds: where(CURRENCY_PATTERN, isCurrency) },
-  'calendar-day': { code: 'field_format', holds: where(DAY_PATTERN, isDay) },
+  date: { code: 'field_format', holds: where(DAY_PATTERN, isDay) },
   'instant-or-day': {
     code: 'field_format',
     holds: where(INSTANT_OR_DAY_PATTERN, (text) => periodStart(text) !== undefined),

@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Problem } from '../api/problems.js';
 import { RefusedRequest } from '../api/problems.js';
 import type { Check } from '../api/validation.js';
+import { parseJson } from '../values/json.js';
 import { ConsoleProblem } from './problems.js';
 import type { UploadedFile } from './route.js';
 
@@ -66,7 +67,7 @@ async function* within(request: IncomingMessage, mostBytes: number): AsyncGenera
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     throw new ConsoleProblem('malformed_json');
   }

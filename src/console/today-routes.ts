@@ -15,7 +15,7 @@ const readToday = queryReader(
   Type.Object({
     organisation: Scope.organisation,
     mode: Scope.mode,
-    date: Type.Optional(Type.String({ pattern: DAY_PATTERN, format: 'calendar-day' })),
+    date: Type.Optional(Type.String({ pattern: DAY_PATTERN, format: 'date' })),
     transaction_type: Type.Optional(Type.Enum([...TRANSACTION_TYPES])),
   }),
 );

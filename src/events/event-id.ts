@@ -2,7 +2,8 @@
 // read, whatever became of its position. Without a full stop, which Standard Webhooks keeps for itself.
 import type { MerchantId } from '../values/ids.js';
 
-export type SubjectKind = 'transaction' | 'customer' | 'token';
+export const SUBJECT_KINDS = ['transaction', 'customer', 'token'] as const;
+export type SubjectKind = (typeof SUBJECT_KINDS)[number];
 
 /** Types begin with one of these. */
 const GROUPS: Readonly<Record<SubjectKind, readonly string[]>> = {
@@ -14,6 +15,11 @@ const GROUPS: Readonly<Record<SubjectKind, readonly string[]>> = {
 const KIND_OF_GROUP = new Map(
   Object.entries(GROUPS).flatMap(([kind, groups]) => groups.map((group) => [group, kind as SubjectKind])),
 );
+
+/** What the types of events about such subjects begin with. */
+export function groupsOf(kinds: readonly SubjectKind[]): string[] {
+  return kinds.flatMap((kind) => GROUPS[kind]);
+}
 
 /** What an event of this type is about. */
 export function subjectKind(type: string): SubjectKind {

@@ -46,8 +46,18 @@ export const EVENTS_OF_MERCHANT_BETWEEN: Statement = {
   name: 'events-of-merchant-between',
   text: `${COLUMNS}
     WHERE slot = ANY ($1::smallint[]) AND position > $2::bigint AND position <= $3::bigint
-      AND organisation_id = $5 AND merchant_id = $6
+      AND organisation_id = $5 AND merchant_id = $6 AND split_part(type, '.', 1) = ANY ($7::text[])
     ORDER BY position LIMIT $4`,
+};
+
+/** The last event of a merchant between two positions, whatever it is about. */
+export const LAST_OF_MERCHANT_BETWEEN: Statement = {
+  name: 'last-of-merchant-between',
+  text: `
+    SELECT position FROM event_feed
+    WHERE slot = ANY ($1::smallint[]) AND position > $2::bigint AND position <= $3::bigint
+      AND organisation_id = $4 AND merchant_id = $5
+    ORDER BY position DESC LIMIT 1`,
 };
 
 /** Where an event stands, of which the merchant, the subject, the version and the beginnings of its types are known. */

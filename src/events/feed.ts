@@ -2,8 +2,14 @@
 // who goes on from the last position misses anything, or sees anything twice.
 import type { Queryable } from '../postgres/database.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
-import { eventId, parseEventId } from './event-id.js';
-import { EVENTS_BETWEEN, EVENTS_OF_MERCHANT_BETWEEN, FEED_ENDS, POSITION_OF_EVENT } from './events.sql.js';
+import { eventId, groupsOf, parseEventId, SUBJECT_KINDS, type SubjectKind } from './event-id.js';
+import {
+  EVENTS_BETWEEN,
+  EVENTS_OF_MERCHANT_BETWEEN,
+  FEED_ENDS,
+  LAST_OF_MERCHANT_BETWEEN,
+  POSITION_OF_EVENT,
+} from './events.sql.js';
 import { beginningOfDay, onSameDay, slotsBetween } from './positions.js';
 
 interface EventRow {
@@ -47,6 +53,13 @@ export interface EventBody {
 /** Adds what each event is about; in the same order. */
 export type EventBodies = (events: readonly FeedEvent[]) => Promise<readonly EventBody[]>;
 
+export interface EventsOfMerchant {
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
+  /** What they may be about; anything where none is named. */
+  readonly kinds?: readonly SubjectKind[];
+}
+
 interface FeedEnds {
   readonly newest: number;
   /** Up to here events are not kept any more. */
@@ -66,19 +79,30 @@ export class EventFeed {
     });
   }
 
-  /** Where to go on moves with the merchant's own events, and with the days: nobody sees by it that others are busy. */
+  /**
+   * Where to go on moves with all of the merchant's own events, and with the days: nobody sees
+   * by it that others are busy.
+   */
   async readMerchantAfter(
-    organisationId: OrganisationId,
-    merchantId: MerchantId,
+    { organisationId, merchantId, kinds = SUBJECT_KINDS }: EventsOfMerchant,
     position: number,
     limit: number,
   ): Promise<FeedPage> {
+    let lastOwn = position;
     const page = await this.#read(position, limit, async (after, upTo) => {
-      const values = [slotsBetween(after, upTo), after, upTo, limit, organisationId, merchantId];
-      return (await this.database.query<EventRow>(EVENTS_OF_MERCHANT_BETWEEN, values)).rows;
+      const slots = slotsBetween(after, upTo);
+      const values = [slots, after, upTo, limit, organisationId, merchantId, groupsOf(kinds)];
+      const { rows } = await this.database.query<EventRow>(EVENTS_OF_MERCHANT_BETWEEN, values);
+      lastOwn = rows.at(-1)?.position ?? position;
+      // What is not shown is behind the reader, too: it would be looked through again at every poll.
+      if (kinds.length < SUBJECT_KINDS.length && rows.length < limit) {
+        const own = [slots, after, upTo, organisationId, merchantId];
+        const last = await this.database.query<{ position: number }>(LAST_OF_MERCHANT_BETWEEN, own);
+        lastOwn = last.rows[0]?.position ?? lastOwn;
+      }
+      return rows;
     });
-    const last = page.events.at(-1)?.position ?? position;
-    return { ...page, position: Math.max(last, beginningOfDay(page.position)) };
+    return { ...page, position: Math.max(lastOwn, beginningOfDay(page.position)) };
   }
 
   /** For whoever wants only what comes from now on. */

@@ -23,6 +23,8 @@ const PREFIX = 'TOLLGATE_';
 const IN_A_FILE = '_FILE';
 /** Of the tests: how they are run, and the one that the embedded PostgreSQL looks at. */
 const OF_TESTS = /^TOLLGATE_(TEST_.+|POSTGRES_AS)$/;
+/** Of the clients, which may run in the same shell: where and as whom they call. */
+const OF_CLIENTS = /^TOLLGATE_CLIENT_.+$/;
 /** What Kubernetes tells every container about a Service whose name begins with "tollgate". */
 const OF_KUBERNETES =
   /^TOLLGATE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;
@@ -116,7 +118,7 @@ export class Variables {
     // Windows finds a variable whatever the case of its letters.
     const found = process.platform === 'win32' ? name.toUpperCase() : name;
     if (this.#asked.has(found) || this.#asked.has(found.replace(/_FILE$/, ''))) return false;
-    if (OF_TESTS.test(found) || OF_KUBERNETES.test(found)) return false;
+    if ([OF_TESTS, OF_CLIENTS, OF_KUBERNETES].some((pattern) => pattern.test(found))) return false;
     const value = this.values[name] ?? '';
     return value !== '' && !ADDRESS_OF_KUBERNETES.test(value);
   }

@@ -12,6 +12,8 @@ const PROBLEM_OF: Readonly<Record<string, ProblemCode>> = {
   ECONNRESET: 'malformed_request',
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
   HPE_HEADER_OVERFLOW: 'headers_too_large',
+  HPE_INVALID_VERSION: 'http_version_not_supported',
+  HPE_PAUSED_H2_UPGRADE: 'http_version_not_supported',
 };
 
 /** Anything that was thrown on the way of a request. What nobody foresaw is an internal error. */

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { BODY_LIMIT_BYTES } from '../api/limits.js';
 import { refused } from '../api/problems.js';
+import { parseJson } from '../values/json.js';
 
 type Done = (error: Error | null, body?: unknown) => void;
 
@@ -52,7 +53,7 @@ function textOf(pieces: readonly Buffer[], length: number): string {
 function parse(text: string, done: Done): void {
   let body: unknown;
   try {
-    body = JSON.parse(text);
+    body = parseJson(text);
   } catch {
     done(refused('malformed_json', ['body']));
     return;

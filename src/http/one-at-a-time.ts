@@ -12,6 +12,7 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
+import { BODY_LIMIT_BYTES } from '../api/limits.js';
 import { refused } from '../api/problems.js';
 import type { Moment } from '../transactions/search-fence.js';
 import type { CertificatePair } from './certificate.js';
@@ -101,6 +102,12 @@ export function makeServer(
   server
     // Node's own answer to an unknown expectation says nothing; it may be ignored.
     .on('checkExpectation', listener)
+    .on('checkContinue', (request, response) => {
+      // A client that is not told to go on need not send the body: nobody can tell what comes next.
+      if (Number(request.headers['content-length']) > BODY_LIMIT_BYTES) response.shouldKeepAlive = false;
+      else response.writeContinue();
+      listener(request, response);
+    })
     .on('clientError', (error, stream) => {
       const socket = stream as Socket;
       if (!isHandshaking(socket)) return lineOf(socket).fail(error);
@@ -148,7 +155,8 @@ class Line {
   }
 
   receive(request: IncomingMessage, response: ServerResponse): void {
-    if (this.#ending !== undefined) return;
+    // Behind an answer that ends the connection nothing is begun any more.
+    if (this.#ending !== undefined || !this.socket.writable) return;
     this.#received += 1;
     const before = this.#stopped ?? this.#current?.received;
     if (before !== undefined) moments.set(request, before);
@@ -218,7 +226,6 @@ class Line {
   #next(): void {
     const following = this.#waiting.shift();
     if (following !== undefined) this.room.waiting -= 1;
-    // Behind an answer that ends the connection nothing is begun any more.
     if (following !== undefined && this.socket.writable) {
       if (this.#held && this.#waiting.length === 0 && this.#ending === undefined) this.#release();
       this.#begin(following);

@@ -108,6 +108,8 @@ export function buildServer(services: ServerServices): HttpServer {
   app.decorateRequest('context');
   app.addHook('onRequest', (request, reply, done) => {
     receive(request, reply, services);
+    const unclear = refusalOfFraming(request, reply);
+    if (unclear !== undefined) return done(unclear);
     if (!hostNamedOnce(request)) return done(refused('malformed_request', ['header', 'Host']));
     // What leads nowhere is refused before its body is read, whatever that is.
     done(request.is404 ? notFound(request, reply) : undefined);
@@ -129,6 +131,20 @@ export function buildServer(services: ServerServices): HttpServer {
         if (server instanceof TlsServer) server.setSecureContext(contextOptions(pair));
     },
   };
+}
+
+/** Where a request ends that is refused like this is anybody's guess: nothing behind it is read as another. */
+function refusalOfFraming(
+  { raw: { httpVersion, headers } }: FastifyRequest,
+  { raw: response }: FastifyReply,
+): RefusedRequest | undefined {
+  if (httpVersion === '1.1') return undefined;
+  const isOld = httpVersion === '1.0';
+  if (isOld && headers['transfer-encoding'] === undefined) return undefined;
+  response.shouldKeepAlive = false;
+  return isOld
+    ? refused('malformed_request', ['header', 'Transfer-Encoding'])
+    : refused('http_version_not_supported');
 }
 
 /** Two of them come joined by a comma and a space. */

@@ -1,7 +1,7 @@
 // Finds the correlation ID in bytes that no parser could read as a request.
 import { returnable } from '../api/correlation-id.js';
 
-const REQUEST_LINE = /^(?:\r\n)*[A-Z]+ \S+ HTTP\/1\.[01]\r\n/;
+const REQUEST_LINE = /^(?:\r\n)*[A-Z]+ \S+ HTTP\/[^\r\n]*\r\n/;
 const HEADER_LINE = /^x-correlation-id:[ \t]*(.*?)[ \t]*\r\n/gim;
 const END_OF_HEAD = '\r\n\r\n';
 

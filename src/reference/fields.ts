@@ -44,7 +44,6 @@ const FORMATS: Readonly<Record<string, string>> = {
   'card-expiry': 'must be a month and a year',
   'iso-4217': 'must be a currency of ISO 4217',
   'no-card-number': 'must not contain a card number',
-  'calendar-day': 'must be a day of the calendar',
   'instant-or-day': 'must be in the calendar',
   date: 'a date, such as `2026-11-15`',
   'date-time': 'a date and time with offset, such as `2026-11-15T11:07:18.123+11:00`',
@@ -148,7 +147,7 @@ function limits(schema: Schema): Html {
 
 function limitsOf(schema: Schema): string[] {
   const { pattern, format, default: fallback, examples = [] } = schema;
-  return [
+  const said = [
     ...rangeInWords(schema.minLength, schema.maxLength, 'character'),
     ...rangeInWords(schema.minimum, schema.maximum, ''),
     ...rangeInWords(schema.minItems, schema.maxItems, 'item'),
@@ -159,6 +158,8 @@ function limitsOf(schema: Schema): string[] {
     ...(fallback === undefined ? [] : [`default ${literal(fallback)}`]),
     ...(examples[0] === undefined ? [] : [`for example ${literal(examples[0])}`]),
   ];
+  // The pattern of a date and its format say the same.
+  return [...new Set(said)];
 }
 
 function choices(schema: Schema): string[] {

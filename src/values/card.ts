@@ -8,16 +8,20 @@ export function isDigit(code: number): boolean {
   return code >= DIGIT_ZERO && code <= DIGIT_ZERO + 9;
 }
 
-/** The Luhn sum modulo ten of digits whose last one stands at an undoubled place, or -1 if one is no digit. */
-export function luhnRemainder(digits: string, from = 0, end = digits.length, separator = -1): number {
+/** What a digit adds to the Luhn sum: every other one is doubled, counted from the last, which is not. */
+export function luhnShare(code: number, doubled: boolean): number {
+  const digit = code - DIGIT_ZERO;
+  return !doubled ? digit : digit < 5 ? digit * 2 : digit * 2 - 9;
+}
+
+/** The Luhn sum modulo ten, or -1 if one is no digit. */
+function luhnRemainder(digits: string): number {
   let sum = 0;
   let doubled = false;
-  for (let at = end - 1; at >= from; at--) {
+  for (let at = digits.length - 1; at >= 0; at--) {
     const code = digits.charCodeAt(at);
-    if (code === separator) continue;
     if (!isDigit(code)) return -1;
-    const digit = code - DIGIT_ZERO;
-    sum += !doubled ? digit : digit < 5 ? digit * 2 : digit * 2 - 9;
+    sum += luhnShare(code, doubled);
     doubled = !doubled;
   }
   return sum % 10;
@@ -129,7 +133,8 @@ const PAN_MIN_LENGTH = 12;
 const PAN_MAX_LENGTH = 19;
 export const CARD_NUMBER_PATTERN = `^[0-9]{${PAN_MIN_LENGTH},${PAN_MAX_LENGTH}}$`;
 export const CVV_PATTERN = '^[0-9]{3,4}$';
-export const EXPIRY_PATTERN = '^[0-9]{4}$';
+/** MMYY, or YYMM where the first two digits cannot be a month. */
+export const EXPIRY_PATTERN = '^((0[1-9]|1[0-2])[0-9]{2}|(1[3-9]|[2-9][0-9])(0[1-9]|1[0-2]))$';
 
 const expiryDate = new RegExp(EXPIRY_PATTERN);
 
@@ -245,18 +250,11 @@ export interface CardDetails {
   readonly cvv?: Cvv;
 }
 
-/** Reads MMYY, and YYMM where the first two digits cannot be a month. */
 export function parseExpiry(text: string): Expiry | undefined {
   if (!expiryDate.test(text)) return undefined;
   const head = Number(text.slice(0, 2));
   const tail = Number(text.slice(2));
-  if (isMonth(head)) return { month: head, year: 2000 + tail };
-  if (head > 12 && isMonth(tail)) return { month: tail, year: 2000 + head };
-  return undefined;
-}
-
-function isMonth(number: number): boolean {
-  return number >= 1 && number <= 12;
+  return head <= 12 ? { month: head, year: 2000 + tail } : { month: tail, year: 2000 + head };
 }
 
 /** A card is good until the last day of the month printed on it. */

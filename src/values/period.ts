@@ -2,10 +2,13 @@
 import { Temporal } from 'temporal-polyfill';
 import { addDays, sydneyInstant } from './sydney.js';
 
-export const DAY_PATTERN = '^[12][0-9]{3}-[0-9]{2}-[0-9]{2}$';
+const DATE = '[12][0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])';
+const TIME = '([01][0-9]|2[0-3]):[0-5][0-9](:([0-5][0-9]|60)([.,][0-9]{1,9})?)?';
+const OFFSET = '(Z|[-+ ]([01][0-9]|2[0-3])(:?[0-5][0-9])?)';
+
+export const DAY_PATTERN = `^${DATE}$`;
 /** A space counts as the plus sign that an address makes a space of. */
-export const INSTANT_OR_DAY_PATTERN =
-  '^[12][0-9]{3}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,9})?)?(Z|[-+ ][0-9]{2}(:?[0-9]{2})?))?$';
+export const INSTANT_OR_DAY_PATTERN = `^${DATE}(T${TIME}${OFFSET})?$`;
 
 const day = new RegExp(DAY_PATTERN);
 const instantOrDay = new RegExp(INSTANT_OR_DAY_PATTERN);

@@ -119,7 +119,7 @@ export class Turn {
     const due = waiting === 0 ? [] : await this.#dueOrProbes(limit);
     const full = due.length === limit;
     if (this.#nothingNew) return { deliveries: due, position, more: full && !this.#failing };
-    const page = await this.parts.feed.readMerchantAfter(organisationId, merchantId, position, limit);
+    const page = await this.parts.feed.readMerchantAfter({ organisationId, merchantId }, position, limit);
     if (page.skipped) this.#tellSkipped();
     const wanted = page.events
       .filter(({ type }) => types === null || types.includes(type))
@@ -155,7 +155,7 @@ export class Turn {
     const due: Delivery[] = [];
     const forgotten: WaitingDelivery[] = [];
     for (const row of rows) {
-      const page = await feed.readMerchantAfter(organisationId, merchantId, row.position - 1, 1);
+      const page = await feed.readMerchantAfter({ organisationId, merchantId }, row.position - 1, 1);
       const event = page.events.find(({ position }) => position === row.position);
       if (event === undefined) forgotten.push(row);
       else due.push({ ...row, event, stored: true, behind: false, probe: false });

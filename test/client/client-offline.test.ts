@@ -1,5 +1,6 @@
 // What the TypeScript client does without a gateway: settings, webhooks, and answers of gateways that are not written yet.
 import { randomUUID } from 'node:crypto';
+import { inspect } from 'node:util';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import {
   outcomeOf,
@@ -46,6 +47,28 @@ function lookedUp(status: Partial<TransactionStatus>, transaction_type = 'purcha
     'a member of tomorrow': true,
   };
 }
+
+describe('the client itself', () => {
+  test('printed, inspected or made JSON of → without the password, whatever it holds', async () => {
+    const password = 'not-to-be-shown';
+    const client = answering(() => new Response('{}'), { password });
+    const encoded = Buffer.from(`shop:${password}`).toString('base64');
+    const parts = [client, client.customers, client.tokens, client.history(), client.events()];
+    for (const part of parts) {
+      const shown = [
+        JSON.stringify(part),
+        JSON.stringify({ ...part }),
+        String(part),
+        inspect(part, { depth: null, showHidden: true, getters: true }),
+        inspect({ part }, { depth: null, compact: false }),
+      ];
+      for (const text of shown) {
+        expect(text).not.toContain(password);
+        expect(text).not.toContain(encoded);
+      }
+    }
+  });
+});
 
 describe('open enums', () => {
   test.each([

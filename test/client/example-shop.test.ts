@@ -29,9 +29,9 @@ test('the shop: killed and started again, debits returned and cleared by webhook
     start(
       [compiledProgram('examples/shop/main')],
       {
-        TOLLGATE_URL: gateway.baseUrl,
-        TOLLGATE_USERNAME: gateway.owner.username,
-        TOLLGATE_PASSWORD: gateway.owner.password,
+        TOLLGATE_CLIENT_URL: gateway.baseUrl,
+        TOLLGATE_CLIENT_USERNAME: gateway.owner.username,
+        TOLLGATE_CLIENT_PASSWORD: gateway.owner.password,
         SHOP_BOOKS: books,
         SHOP_ORDERS: '12',
         SHOP_CONCURRENCY: '3',

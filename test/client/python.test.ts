@@ -1,7 +1,7 @@
 // The Python client, by its own tests, at a gateway of ours; and the samples of its documentation.
 import { execFile, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -51,9 +51,9 @@ describe.skipIf(!isThere)(`the Python client${skipped}`, () => {
         ...environmentWithoutSettings(),
         PYTHONDONTWRITEBYTECODE: '1',
         PYTHONPATH: PYTHON_CLIENT,
-        TOLLGATE_URL: gateway.baseUrl,
-        TOLLGATE_USERNAME: gateway.owner.username,
-        TOLLGATE_PASSWORD: gateway.owner.password,
+        TOLLGATE_CLIENT_URL: gateway.baseUrl,
+        TOLLGATE_CLIENT_USERNAME: gateway.owner.username,
+        TOLLGATE_CLIENT_PASSWORD: gateway.owner.password,
         ...environment,
       },
     }).catch((error) => {
@@ -112,7 +112,14 @@ describe.skipIf(!isThere)(`the Python client${skipped}`, () => {
       expect(samples.length).toBeGreaterThan(0);
       const script = join(folder, `${page.replaceAll('/', '-')}.py`);
       await writeFile(script, samples.join('\n'));
-      expect(await python(['-W', 'error::SyntaxWarning', script])).toContain('approved');
+      // As after `pip install`: the package is there, and nothing that lies beside it.
+      const installed = join(folder, 'installed');
+      await mkdir(installed, { recursive: true });
+      await cp(join(PYTHON_CLIENT, 'tollgate_client'), join(installed, 'tollgate_client'), {
+        recursive: true,
+      });
+      const output = await python(['-W', 'error::SyntaxWarning', script], { PYTHONPATH: installed });
+      expect(output).toContain('approved');
     },
   );
 

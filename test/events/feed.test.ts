@@ -215,7 +215,7 @@ test.each([
   ['limit=101', 'field_out_of_range query/limit'],
   ['wait=31', 'field_out_of_range query/wait'],
   ['wait=-1', 'field_type query/wait'],
-  ['after=', 'field_too_short query/after'],
+  ['after=', 'field_format query/after'],
   ['after=%2B', 'field_format query/after'],
   ['after=MTox', 'field_format query/after'],
   ['after=AAAAAAAAAAAAAAAAAAAAAA', 'field_format query/after'],

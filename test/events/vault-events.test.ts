@@ -1,7 +1,9 @@
 // Events of customers and tokens: written with each change, and showing what a look-up answered then.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Json } from '../../testkit/client.js';
-import { everyEvent, toldOf } from '../../testkit/event-feed.js';
+import { addUser } from '../../src/admin/users.js';
+import { Database } from '../../src/postgres/database.js';
+import type { Client, Json } from '../../testkit/client.js';
+import { everyEvent, nextOf, toldOf } from '../../testkit/event-feed.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { type Vault, vaultOf } from '../../testkit/vault-client.js';
 
@@ -80,4 +82,54 @@ test('names as long as they may be → fit into an event', async () => {
     reference,
     preferred_name,
   ]);
+});
+
+/** A user that may read transactions, and nothing of the vault. */
+async function reader(username: string): Promise<Client> {
+  const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  try {
+    const wish = { merchant: 1, allow: ['read' as const] };
+    return gateway.as(await addUser(database, 'operator:test', gateway.credentialKey, username, wish));
+  } finally {
+    await database.close();
+  }
+}
+
+test('user without the permission vault → events of transactions alone, none missed and none twice, whatever stands between', async () => {
+  const api = await reader('reads-pages');
+  const from = await end();
+  await vault.newToken({ preferred_name: 'Before' });
+  const first = (await gateway.api.purchase()).body.audit;
+  const { customerId, id } = await vault.newToken({ preferred_name: 'Between' });
+  await vault.changeToken(customerId, id, { active: false });
+  const second = (await gateway.api.purchase()).body.audit;
+  await vault.deleteCustomer(customerId);
+  expect((await since(from)).map(({ type }) => type)).toContain('token.deleted');
+  for (const limit of [1, 2, 100]) {
+    const { events } = await everyEvent(api, from.replace('limit=100', `limit=${limit}`));
+    expect(events.map(({ type, data }) => [type, data.audit])).toEqual([
+      ['transaction.approved', first],
+      ['transaction.approved', second],
+    ]);
+  }
+  const all = await everyEvent(api);
+  expect(new Set(all.events.map(({ type }) => type.split('.')[0]))).toEqual(new Set(['transaction']));
+  // What was not shown is behind the cursor all the same: nobody looks through it again.
+  expect(await since(all.next)).toEqual([]);
+});
+
+test('user without the permission vault that waits → a customer does not end its wait, and the purchase behind it does', async () => {
+  const api = await reader('reads-waiting');
+  const { next } = await everyEvent(api);
+  const told = api.get(`${next}&wait=30`);
+  await vault.addCustomer({ reference: 'not-shown', name: 'Not Shown' });
+  // Somebody who may see it is told of it: whoever waits has been woken.
+  const owners = await gateway.api.get(`${next}&wait=30`);
+  expect(owners.body.results.map((event: Json) => event.type)).toEqual(['customer.created']);
+  const { audit } = (await gateway.api.purchase()).body;
+  const { body } = await told;
+  expect(body.results.map((event: Json) => [event.type, event.data.audit])).toEqual([
+    ['transaction.approved', audit],
+  ]);
+  expect(await since(nextOf(body))).toEqual([]);
 });

@@ -41,6 +41,14 @@ test('several → each is named', () => {
 test.each([
   ['one of another program', { TOLLGATES_PORT: '1', XTOLLGATE_PORT: '1', PORT: '1', DATABASE_URI: '1' }],
   ['one that is empty', { TOLLGATE_PROT: '' }],
+  [
+    'one of the clients',
+    {
+      TOLLGATE_CLIENT_URL: 'https://gateway.example/v1',
+      TOLLGATE_CLIENT_USERNAME: 'shop',
+      TOLLGATE_CLIENT_PASSWORD: 'secret',
+    },
+  ],
   ['one of the tests', { TOLLGATE_TEST_ROWS: '10', TOLLGATE_POSTGRES_AS: 'user' }],
   [
     'what Kubernetes sets for a Service of the name tollgate-api',

@@ -26,7 +26,7 @@ describe('bytes that are no request', () => {
     ['NULs', Buffer.alloc(64), 400, 'malformed_request'],
     ['random bytes', Buffer.from('8d3fa1c0fe007711aa55deadbeef0d0a0d0a', 'hex'), 400, 'malformed_request'],
     ['the beginning of TLS', Buffer.from('16030100c8010000c40303', 'hex'), 400, 'malformed_request'],
-    ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'malformed_request'],
+    ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 505, 'http_version_not_supported'],
     [
       'a method that is none',
       'BUY /v1/transactions HTTP/1.1\r\nHost: gateway\r\n\r\n',
@@ -36,8 +36,8 @@ describe('bytes that are no request', () => {
     [
       'a version that is none',
       'GET /v1/transactions HTTP/9.9\r\nHost: gateway\r\n\r\n',
-      400,
-      'malformed_request',
+      505,
+      'http_version_not_supported',
     ],
     ['a header without a colon', `${HEAD}nonsense\r\n\r\n`, 400, 'malformed_request'],
     ['a NUL in a header', `${HEAD}X-Correlation-Id: a\0b\r\n\r\n`, 400, 'malformed_request'],

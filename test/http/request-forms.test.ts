@@ -128,6 +128,14 @@ describe('requests in other forms', () => {
     expect(statusesOf(await closed)).toEqual([100, 201]);
   });
 
+  test('Expect: 100-continue with a length of more than 128 KiB → 413 at once, never continued, and the connection is closed', async () => {
+    const large = { Expect: '100-continue', 'Content-Length': '131073', Connection: 'keep-alive' };
+    const text = await exchange(gateway, purchaseText(gateway, 'expects-too-much', large, ''));
+    expect(statusesOf(text)).toEqual([413]);
+    expect(errorOf(text).error_code).toBe('body_too_large');
+    expect(idsOf(text)).toEqual(['expects-too-much']);
+  });
+
   test('several requests sent at once → answered in order, each with its correlation ID', async () => {
     const keep = { Connection: 'keep-alive' };
     const text = await exchange(

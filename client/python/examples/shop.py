@@ -1,7 +1,7 @@
 """A shop that takes orders until each has a known outcome, and may be killed at any moment: started again on the same books, it goes on
 with the orders that it had only begun.
 
-Environment: TOLLGATE_URL, TOLLGATE_USERNAME, TOLLGATE_PASSWORD; SHOP_BOOKS, a file of JSON lines; SHOP_ORDERS, SHOP_CONCURRENCY, SHOP_SEED;
+Environment: TOLLGATE_CLIENT_URL, TOLLGATE_CLIENT_USERNAME, TOLLGATE_CLIENT_PASSWORD; SHOP_BOOKS, a file of JSON lines; SHOP_ORDERS, SHOP_CONCURRENCY, SHOP_SEED;
 SHOP_MERCHANT (1 unless it says otherwise) and SHOP_TIMEOUT_SECONDS, for one request.
 """
 
@@ -99,9 +99,12 @@ def place(gateway: Tollgate, books: Books, reference: str, number: int) -> None:
                 correlation_id=order.correlation_id or None,
                 before_send=begin,
             )
-        except OutcomeUnknown:
+        except OutcomeUnknown as unknown:
             # Not a failure. Under the same correlation ID it can be asked about for ever.
             books.write(Order(number, order.correlation_id, "unknown"))
+            if unknown.reason == "not_trusted":
+                # Somebody has to mend the certificate first.
+                raise
         except Refused:
             return books.write(Order(number, order.correlation_id, "refused"))
         else:
@@ -113,9 +116,9 @@ def main() -> int:
     seed = int(environment.get("SHOP_SEED", "1"))
     books = Books(Path(environment["SHOP_BOOKS"]), seed)
     gateway = Tollgate(
-        environment["TOLLGATE_URL"],
-        environment["TOLLGATE_USERNAME"],
-        environment["TOLLGATE_PASSWORD"],
+        environment["TOLLGATE_CLIENT_URL"],
+        environment["TOLLGATE_CLIENT_USERNAME"],
+        environment["TOLLGATE_CLIENT_PASSWORD"],
         merchant_id=int(environment.get("SHOP_MERCHANT", "1")),
         request_timeout_seconds=float(environment.get("SHOP_TIMEOUT_SECONDS", "15")),
     )

@@ -4,7 +4,7 @@ import sys
 import time
 from pathlib import Path
 
-from examples.sqlite_memory import SqliteMemory
+from tollgate_client.sqlite_memory import SqliteMemory
 
 from .scene import client, pay
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from tollgate_client import Card, Created, Observed, Tollgate, Transaction
 
-BASE_URL = os.environ["TOLLGATE_URL"]
-USERNAME = os.environ["TOLLGATE_USERNAME"]
-PASSWORD = os.environ["TOLLGATE_PASSWORD"]
+BASE_URL = os.environ["TOLLGATE_CLIENT_URL"]
+USERNAME = os.environ["TOLLGATE_CLIENT_USERNAME"]
+PASSWORD = os.environ["TOLLGATE_CLIENT_PASSWORD"]
 MERCHANT = 1
 
 PAN = "4111111111111111"

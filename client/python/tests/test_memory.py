@@ -9,8 +9,8 @@ import unittest
 import uuid
 from pathlib import Path
 
-from examples.sqlite_memory import SqliteMemory
 from tollgate_client import Begun, OutcomeUnknown, Recovered, Refused, Transaction
+from tollgate_client.sqlite_memory import SqliteMemory
 
 from . import meddling_proxy as meddling
 from .meddling_proxy import MeddlingProxy

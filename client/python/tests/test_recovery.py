@@ -6,8 +6,11 @@ import threading
 import unittest
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from unittest.mock import patch
 
-from tollgate_client import Cancelled, OutcomeUnknown
+from tollgate_client import Cancelled, NothingSent, OutcomeUnknown
+from tollgate_client.connecting import NotSent, connected_socket
+from tollgate_client.limit import Limit
 
 from . import meddling_proxy as meddling
 from .meddling_proxy import Fault, MeddlingProxy
@@ -98,11 +101,31 @@ class Recovery(unittest.TestCase):
             self.assertTrue(pay(gateway, reference, correlation_id=mine).approved)
         self.assertEqual(len(booked(reference)), 1)
 
-    def test_a_gateway_that_nobody_reaches_is_unknown_too_and_never_failed(self) -> None:
+    def test_a_gateway_that_nobody_reaches_gets_nothing_and_its_error_says_so_with_the_cause(self) -> None:
         with MeddlingProxy() as proxy:
             nobody = proxy.base_url
-        with client(nobody) as gateway, self.assertRaisesRegex(OutcomeUnknown, "not_connected"):
+        with client(nobody) as gateway, self.assertRaisesRegex(NothingSent, "nothing was sent .*not_connected") as unsent:
             pay(gateway, order(), outcome_timeout_seconds=0.5)
+        # Whoever handles only this one keeps the order open, which is right for an ID that was used before.
+        self.assertIsInstance(unsent.exception, OutcomeUnknown)
+        self.assertEqual(unsent.exception.reason, "time_is_up")
+        self.assertIsInstance(unsent.exception.__cause__, ConnectionRefusedError)
+
+    def test_a_try_that_may_have_arrived_before_one_that_was_not_sent_is_unknown(self) -> None:
+        connections: list[object] = []
+
+        def once(host: str, port: int, limit: Limit) -> socket.socket:
+            connections.append(host)
+            if len(connections) > 1:
+                raise NotSent
+            return connected_socket(host, port, limit)
+
+        with MeddlingProxy(for_ever=meddling.lose_answer) as proxy, client(proxy.base_url) as gateway:
+            with patch("tollgate_client.transport.connected_socket", once), self.assertRaises(OutcomeUnknown) as unknown:
+                pay(gateway, order(), outcome_timeout_seconds=1)
+        self.assertGreater(len(connections), 1)
+        self.assertNotIsInstance(unknown.exception, NothingSent)
+        self.assertIsNotNone(unknown.exception.__cause__)
 
     def test_cancelling_ends_it_at_once_and_the_outcome_is_unknown(self) -> None:
         reference, mine, cancel = order(), str(uuid.uuid4()), threading.Event()

@@ -1,5 +1,6 @@
 """Card numbers, CVVs and the password: in no log, no exception and no representation, whatever the other side answers."""
 
+import base64
 import pickle
 import re
 import traceback
@@ -11,7 +12,7 @@ from tollgate_client.gateway import payload_of
 
 from . import meddling_proxy as meddling
 from .meddling_proxy import MeddlingProxy
-from .scene import CVV, PAN, PASSWORD, KeptLog, client, order, pay
+from .scene import CVV, PAN, PASSWORD, USERNAME, KeptLog, client, order, pay
 
 SECRETS = (PAN, PASSWORD)
 # Only as a value of its own: three digits stand by chance in any correlation ID, port or fraction of a second.
@@ -43,6 +44,19 @@ class Secrets(unittest.TestCase):
         shown: list[Any] = [Card(PAN, "1239", CVV), CardToStore(PAN, "1239", "A"), payload_of({"pan": PAN})]
         self.assert_none_in(*map(repr, shown), *map(str, shown), f"{shown}")
         self.assertNotIn("123456789", repr(BankAccount("062-000", "123456789", "A Customer")))
+
+    def test_nothing_that_belongs_to_a_client_shows_the_password(self) -> None:
+        encoded = base64.b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode()
+        with client() as gateway:
+            seen: list[object] = [gateway]
+            for one in seen:
+                for text in (repr(one), str(one), f"{one}"):
+                    self.assertNotIn(PASSWORD, text)
+                    self.assertNotIn(encoded, text)
+                if type(one).__module__.startswith("tollgate_client"):
+                    below = [each for each in vars(one).values() if hasattr(each, "__dict__")]
+                    seen.extend(each for each in below if not any(each is known for known in seen))
+            self.assertGreater(len(seen), 5)
 
     def test_no_exception_shows_a_card_even_if_the_answer_repeats_it(self) -> None:
         with MeddlingProxy(meddling.repeats_the_body) as proxy, client(proxy.base_url) as gateway:

@@ -5,7 +5,7 @@ import ssl
 import threading
 import unittest
 
-from tollgate_client import OutcomeUnknown, Tollgate
+from tollgate_client import NothingSent, OutcomeUnknown, Tollgate, Unavailable
 
 from . import meddling_proxy as meddling
 from .meddling_proxy import MeddlingProxy
@@ -41,8 +41,16 @@ class Tls(unittest.TestCase):
 
     def test_a_gateway_that_is_not_trusted_gets_nothing(self) -> None:
         with MeddlingProxy(tls=self.server) as proxy, client(proxy.base_url) as gateway:
-            with self.assertRaisesRegex(OutcomeUnknown, "not_connected"):
-                pay(gateway, order(), outcome_timeout_seconds=1)
+            with self.assertRaisesRegex(NothingSent, "nothing was sent .*not_trusted: .*certificate") as unsent:
+                pay(gateway, order())
+            self.assertIsInstance(unsent.exception, OutcomeUnknown)
+            self.assertEqual(unsent.exception.reason, "not_trusted")
+            self.assertIsInstance(unsent.exception.__cause__, ssl.SSLCertVerificationError)
+            with self.assertRaisesRegex(NothingSent, "not_trusted"):
+                gateway.customers.create(reference=order(), name="Ada")
+            with self.assertRaisesRegex(Unavailable, "not_trusted") as unavailable:
+                gateway.transaction(1)
+            self.assertIsInstance(unavailable.exception.__cause__, ssl.SSLCertVerificationError)
             self.assertEqual(proxy.seen, [])
 
 

@@ -18,7 +18,7 @@ from .answers import (
     TransactionType,
 )
 from .client import Recovered, Tollgate
-from .errors import Cancelled, OutcomeUnknown, Problem, Refused, TollgateError, Unavailable, WebhookRejected
+from .errors import Cancelled, NothingSent, OutcomeUnknown, Problem, Refused, TollgateError, Unavailable, WebhookRejected
 from .memory import Begun, Ending, Memory
 from .observed import Observed
 from .pages import Page, Pages
@@ -40,6 +40,7 @@ __all__ = [
     "Ending",
     "Event",
     "Memory",
+    "NothingSent",
     "Observed",
     "Outcome",
     "OutcomeUnknown",

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from .answers import Json, Unreadable
 from .connecting import NotSent
-from .errors import Cancelled, OutcomeUnknown, Refused, Unavailable
+from .errors import Cancelled, Refused, Unavailable
 from .gateway import TRY_AGAIN, Gateway
 from .limit import Cancelled as CancelledMeanwhile
 from .patience import Patience
@@ -79,9 +79,10 @@ class Asking:
         correlation_id = str(uuid4())
         limit = settings.outcome_timeout_seconds if limit is None else limit
         patience = Patience(self._gateway, operation, correlation_id, cancel, limit)
-        doubt = False
+        doubt = sent = False
         while True:
             retry_after = 0.0
+            failure: NotSent | None = None
             try:
                 reply = self._gateway.ask(
                     operation,
@@ -92,7 +93,8 @@ class Asking:
                     body=body,
                     correlation_id=correlation_id,
                 )
-                patience.last, retry_after = reply.in_words(), reply.retry_after_seconds
+                sent, retry_after = True, reply.retry_after_seconds
+                patience.answered(reply.in_words())
                 if reply.status < 300:
                     return read(reply.body)
                 if reply.status < 500 and reply.status not in TRY_AGAIN:
@@ -103,14 +105,22 @@ class Asking:
                     return meant
                 doubt = doubt or not reply.not_processed
             except NotSent as error:
-                patience.last = error.reason
+                patience.failed(error)
+                failure = error
             except NoAnswer as error:
-                patience.last, doubt = error.reason, True
+                patience.failed(error)
+                doubt = sent = True
             except (CancelledMeanwhile, Unreadable):
-                doubt = True
+                doubt = sent = True
+            if failure is not None and not sent and limit < float("inf"):
+                if failure.not_trusted and method == "GET":
+                    raise Unavailable(patience.last) from patience.cause
+                patience.raise_untrusted(failure)
             patience.wait(patience.last, at_least=retry_after)
             if patience.end is None:
                 continue
             if method == "GET":
-                raise Unavailable(patience.last)
-            raise OutcomeUnknown(correlation_id, patience.end, patience.last)
+                raise Unavailable(patience.last) from patience.cause
+            if not sent:
+                patience.raise_nothing_sent()
+            patience.raise_unknown()

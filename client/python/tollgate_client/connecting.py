@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import os
 import selectors
 import socket
 
 from .limit import Cancelled, Limit
 
+NOT_TRUSTED = "not_trusted"
 _UNDER_WAY = (0, errno.EINPROGRESS, errno.EWOULDBLOCK)
 
 
@@ -18,14 +20,20 @@ class NotSent(Exception):
         super().__init__(reason)
         self.reason = reason
 
+    @property
+    def not_trusted(self) -> bool:
+        """It was the certificate."""
+        return self.reason.startswith(NOT_TRUSTED)
+
 
 def connected_socket(host: str, port: int, limit: Limit) -> socket.socket:
     if limit.left() == 0:
         raise NotSent("timeout")
     try:
         addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except OSError:
-        raise NotSent from None
+    except OSError as error:
+        raise NotSent from error
+    failure: OSError | None = None
     for index, (family, kind, protocol, _, address) in enumerate(addresses):
         # An address at which nobody answers leaves the others their share.
         share = limit.within(limit.left() / (len(addresses) - index))
@@ -33,23 +41,24 @@ def connected_socket(host: str, port: int, limit: Limit) -> socket.socket:
         try:
             _connect(sock, address, share)
             return sock
-        except OSError:
+        except OSError as error:
+            failure = error
             sock.close()
         except Cancelled:
             sock.close()
             raise
-    raise NotSent
+    raise NotSent from failure
 
 
 def _connect(sock: socket.socket, address: object, limit: Limit) -> None:
     sock.setblocking(False)
     started = sock.connect_ex(address)  # type: ignore[arg-type]
     if started not in _UNDER_WAY:
-        raise OSError(started, "no connection")
+        raise OSError(started, os.strerror(started))
     with selectors.DefaultSelector() as selector:
         selector.register(sock, selectors.EVENT_WRITE)
         while not selector.select(limit.turn()):
             pass
     failed = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     if failed:
-        raise OSError(failed, "no connection")
+        raise OSError(failed, os.strerror(failed))

@@ -5,7 +5,8 @@
   a 5XX, a timeout, a broken connection, an unreadable answer             → looks it up, or searches, until its outcome is known
   the search finds nothing, and the request's own time-out is over        → the same request again, under the same correlation ID
 
-Should an earlier one still arrive it gets 409, and not a second charge. Another 4XX ends it: `Refused`. Time ends it: `OutcomeUnknown`.
+Should an earlier one still arrive it gets 409, and not a second charge. Another 4XX ends it: `Refused`. Time ends it: `OutcomeUnknown`, or `NothingSent`
+where there was no connection all the time. A certificate that is not trusted ends it at once.
 """
 
 from __future__ import annotations
@@ -103,9 +104,13 @@ class Creations:
         timeout = self._gateway.settings.request_timeout_seconds
         refused: Refused | None = None
         doubt = False
+        sent = False
         while True:
             sent_at = time.monotonic()
             reply = self._send(path, payload, begun, patience, timeout)
+            if isinstance(reply, NotSent) and not sent:
+                patience.raise_untrusted(reply)
+            sent = sent or not isinstance(reply, NotSent)
             created = _created_in(reply)
             if created is not None and created.known:
                 return as_created(created, begun.correlation_id, recovered=False)
@@ -116,6 +121,8 @@ class Creations:
                 if refused is not None and not doubt and patience.end == "time_is_up":
                     # The gateway's last word: it takes no more from this user.
                     raise refused
+                if not sent:
+                    patience.raise_nothing_sent()
                 search.raise_at_the_end()
                 continue
             if isinstance(reply, Reply) and 400 <= reply.status < 500 and reply.status != 409:
@@ -148,12 +155,13 @@ class Creations:
                 correlation_id=begun.correlation_id,
             )
         except (NotSent, NoAnswer) as error:
-            patience.last = error.reason
+            patience.failed(error)
             return error
         except Cancelled:
-            patience.last = "cancelled"
-            return NoAnswer("cancelled")
-        patience.last = reply.in_words()
+            cancelled = NoAnswer("cancelled")
+            patience.failed(cancelled)
+            return cancelled
+        patience.answered(reply.in_words())
         return reply
 
 

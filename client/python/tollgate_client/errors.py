@@ -58,14 +58,28 @@ class OutcomeUnknown(TollgateError):
     out with `recover`, or call the same operation again **with the same correlation ID**: it cannot happen twice."""
 
     def __init__(self, correlation_id: str, reason: str, last: str, audit: int | None = None) -> None:
-        super().__init__(f"the outcome of {without_card_numbers(correlation_id)} is not known ({reason}; last: {last})")
+        super().__init__(self._says(without_card_numbers(correlation_id), f"({reason}; last: {last})"))
         self.correlation_id = correlation_id
-        #: `time_is_up`, `cancelled` or `too_old`.
+        #: `time_is_up`, `cancelled`, `too_old` or `not_trusted`.
         self.reason = reason
         #: What the last request came to, such as `timeout` or `503 unavailable`.
         self.last = last
         #: Where the gateway has said it.
         self.audit = audit
+
+    @staticmethod
+    def _says(correlation_id: str, why: str) -> str:
+        return f"the outcome of {correlation_id} is not known {why}"
+
+
+class NothingSent(OutcomeUnknown):
+    """This call has sent nothing: there was no connection, or the certificate of the gateway is not trusted (`__cause__` says which). If its
+    correlation ID was new, nothing has happened. An earlier call with the same ID may have sent something, so that this is an
+    `OutcomeUnknown` too, and is handled like one: call again **with the same correlation ID**."""
+
+    @staticmethod
+    def _says(correlation_id: str, why: str) -> str:
+        return f"nothing was sent for {correlation_id} {why}"
 
 
 class Cancelled(TollgateError):

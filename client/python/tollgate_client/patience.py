@@ -5,9 +5,12 @@ from __future__ import annotations
 import random
 import threading
 
+from .connecting import NOT_TRUSTED, NotSent
+from .errors import NothingSent, OutcomeUnknown
 from .gateway import Gateway
 from .limit import Cancelled, Limit
 from .observed import Observed
+from .transport import NoAnswer
 
 
 class Patience:
@@ -24,8 +27,32 @@ class Patience:
         self._correlation_id = correlation_id
         self._next_seconds = gateway.settings.first_pause_seconds
         self.limit = Limit(limit_seconds, cancel)
-        #: What the last request came to.
+        #: What the last request came to, and why it was not answered.
         self.last = "nothing was sent"
+        self.cause: BaseException | None = None
+
+    def answered(self, in_words: str) -> None:
+        self.last, self.cause = in_words, None
+
+    def failed(self, error: NotSent | NoAnswer) -> None:
+        self.last = error.reason
+        # Without its way here, which has the request in its variables.
+        self.cause = (error.__cause__ or error).with_traceback(None)
+
+    def raise_unknown(self, audit: int | None = None) -> None:
+        """When the time is up, or the caller has cancelled."""
+        if self.end is not None:
+            raise OutcomeUnknown(self._correlation_id, self.end, self.last, audit) from self.cause
+
+    def raise_nothing_sent(self) -> None:
+        """The same for a call that has sent nothing."""
+        if self.end is not None:
+            raise NothingSent(self._correlation_id, self.end, self.last) from self.cause
+
+    def raise_untrusted(self, error: NotSent) -> None:
+        """For a call that has sent nothing: a certificate is not trusted any sooner for being looked at again."""
+        if error.not_trusted:
+            raise NothingSent(self._correlation_id, NOT_TRUSTED, self.last) from self.cause
 
     @property
     def end(self) -> str | None:

@@ -6,7 +6,7 @@ import time
 
 from .answers import Transaction, Unreadable, read_search, read_transaction
 from .connecting import NotSent
-from .errors import OutcomeUnknown, Problem, Refused
+from .errors import Problem, Refused
 from .gateway import Gateway
 from .limit import Cancelled
 from .memory import Begun
@@ -56,7 +56,8 @@ class Search:
             elif found.known:
                 return found
             else:
-                self._audit, self._patience.last = found.audit, "unknown"
+                self._audit = found.audit
+                self._patience.answered("unknown")
                 self._patience.wait("unknown")
 
     def late_arrival(self) -> Transaction | None:
@@ -64,9 +65,7 @@ class Search:
         return None if self._arrives_until is None else self.outcome(None)
 
     def raise_at_the_end(self) -> None:
-        reason = self._patience.end
-        if reason is not None:
-            raise OutcomeUnknown(self._begun.correlation_id, reason, self._patience.last, self._audit)
+        self._patience.raise_unknown(self._audit)
 
     def _look(self) -> Transaction | None:
         if self._audit is None:
@@ -80,14 +79,14 @@ class Search:
         try:
             timeout = self._gateway.settings.lookup_timeout_seconds
             reply = self._gateway.ask(operation, "GET", target, self._patience.limit, timeout_seconds=timeout)
-            self._patience.last = reply.in_words()
+            self._patience.answered(reply.in_words())
             if reply.has("transaction_not_found"):
                 return None
             if reply.status != 200:
                 raise _NoWord
             found = read_search(reply.body) if self._audit is None else read_transaction(reply.body)
         except (NotSent, NoAnswer) as error:
-            self._patience.last = error.reason
+            self._patience.failed(error)
             raise _NoWord from None
         except (Cancelled, Unreadable):
             raise _NoWord from None

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from .connecting import NotSent, connected_socket
+from .connecting import NOT_TRUSTED, NotSent, connected_socket
 from .limit import Cancelled, Limit
 
 # The gateway keeps a connection for longer, but what stands between may not.
@@ -209,10 +209,10 @@ class Transport:
                 sock = self._tls.wrap_socket(sock, server_hostname=self._host)
         except ssl.SSLCertVerificationError as error:
             sock.close()
-            raise NotSent(f"not_connected: {error.verify_message}") from None
-        except OSError:
+            raise NotSent(f"{NOT_TRUSTED}: {error.verify_message}") from error
+        except OSError as error:
             sock.close()
-            raise NotSent from None
+            raise NotSent from error
         except BaseException:
             sock.close()
             raise

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import astuple
 from pathlib import Path
 
-from tollgate_client import Begun, Ending
+from .memory import Begun, Ending
 
 TABLE = """
 CREATE TABLE IF NOT EXISTS begun (
