@@ -115,11 +115,14 @@ function successIn(result: Answered | Unanswered): Answered | undefined {
   return status === 204 || ((status === 200 || status === 201) && body !== undefined) ? result : undefined;
 }
 
+/** The request did not arrive whole, or came too soon: not a word about what it asks for. */
+const TRY_AGAIN: ReadonlySet<number> = new Set([408, 429]);
+
 /** The gateway's own "no". Told to wait, or told by somebody else, it is none. */
 export function refusalIn(result: Answered | Unanswered, correlationId: string): Refused | undefined {
   if (result.kind !== 'answered' || result.problems.length === 0) return undefined;
   const { status, problems, audit } = result;
-  if (status < 400 || status >= 500 || status === 429) return undefined;
+  if (status < 400 || status >= 500 || TRY_AGAIN.has(status)) return undefined;
   return new Refused(status, problems, correlationId, audit);
 }
 
@@ -128,7 +131,9 @@ export function isNotProcessed(result: Answered | Unanswered): boolean {
   if (result.kind === 'unanswered') return isNotSent(result);
   const says = (code: string) => result.problems.some(({ error_code }) => error_code === code);
   return (
-    (result.status === 503 && says('not_processed')) || (result.status === 429 && says('too_many_requests'))
+    (result.status === 503 && says('not_processed')) ||
+    (result.status === 429 && says('too_many_requests')) ||
+    (result.status === 408 && says('request_timeout'))
   );
 }
 
