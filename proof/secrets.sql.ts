@@ -3,7 +3,9 @@ export const SEALED_WRONGLY = `
   SELECT transaction_type || ' ' || audit || ', ' || status || CASE WHEN sealed THEN ', has a card' ELSE ', has none' END AS what
   FROM (
     SELECT *, payment_details_sealed IS NOT NULL AS sealed,
-      transaction_type IN ('purchase', 'preauthorisation', 'standalone_refund') AND status = 'approved' AS usable
+      transaction_type IN ('purchase', 'preauthorisation', 'standalone_refund')
+        -- What was reversed by messages may have to be reversed again, for a day.
+        AND (status = 'approved' OR (status = 'error' AND reversing AND prepared IS NOT NULL)) AS usable
     FROM transaction WHERE reference <> 'before-everything') looked
   WHERE sealed <> usable
   UNION ALL
@@ -16,6 +18,6 @@ export const SEALED_CARDS = `
 /** As if all of it had happened long ago: the clock cannot be moved where there are real links. */
 export const AGE_EVERYTHING = `
   UPDATE transaction SET created_at = created_at - interval '130 days', completable_until = completable_until - interval '130 days',
-    voidable_until = voidable_until - interval '130 days'`;
+    voidable_until = voidable_until - interval '130 days', decided_at = decided_at - interval '130 days'`;
 
 export const REVIEW_CARDS = `UPDATE card_review SET next_at = '-infinity'`;

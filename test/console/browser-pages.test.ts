@@ -126,7 +126,6 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the pages of the consol
       'Customer 1': ['Deactivate', 'Delete', 'Delete the customer'],
       Approvals: ['Approve', 'Refuse'],
       'Direct debit': ['Choose a file', 'Make a file'],
-      Settlement: ['Choose a file'],
       Routes: ['Remove', 'Set a route'],
       Keys: ['Verify'],
       'Clock and cards': ['Review'],
@@ -147,7 +146,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the pages of the consol
     });
 
     test('to an operator of one organisation → its own, without what concerns all of them', async () => {
-      const { Keys, Settlement, ...ofOne } = WORK;
+      const { Keys, Routes, ...ofOne } = WORK;
       const own = await signedIn(desk.gateway, { role: 'operator', organisation: 1 });
       expect(await offered(own)).toEqual({
         ...ofOne,

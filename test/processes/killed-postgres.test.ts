@@ -103,6 +103,14 @@ async function loseRecovery(): Promise<void> {
   await rename(`${log}.away`, log);
 }
 
+/** A session that is just being forked still looks like a server. */
+async function expectOneServer(): Promise<void> {
+  await eventually(async () => {
+    const [server, ...others] = await servers();
+    return others.length === 0 && server === (await postgresPid(dataDir)) ? true : undefined;
+  });
+}
+
 const ENDED = 'PostgreSQL of the data directory has ended; starting it again';
 const RUNS = 'PostgreSQL of the data directory runs again';
 
@@ -125,7 +133,7 @@ test('kill -9 of PostgreSQL → not ready and one line while it is down; then on
   await allAre('ready');
   await allPay();
   expect(await postgresPid(dataDir)).not.toBe(before);
-  if (process.platform === 'linux') expect(await servers()).toEqual([await postgresPid(dataDir)]);
+  if (process.platform === 'linux') await expectOneServer();
   // The lines of a process may come later than its answers.
   for (const msg of [RUNS, 'database back']) await allHaveLogged(msg);
   expect([ENDED, RUNS, 'database lost', 'database back'].map(logged)).toEqual([
@@ -169,7 +177,7 @@ test.runIf(seesProcesses)(
     await eventually(async () => ((await postgresPid(dataDir)) === before ? undefined : true));
     await allAre('ready');
     await allPay();
-    expect(await servers()).toEqual([await postgresPid(dataDir)]);
+    await expectOneServer();
   },
 );
 
