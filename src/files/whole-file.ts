@@ -1,7 +1,7 @@
 // Files that appear whole or not at all: written beside their name, on the disk itself before they get it, and removed where they come
 // to nothing. Nobody but their owner reads them.
 import { createHash, randomBytes } from 'node:crypto';
-import { createReadStream, rmSync } from 'node:fs';
+import { closeSync, createReadStream, openSync, rmSync } from 'node:fs';
 import { type FileHandle, link, lstat, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Refusal, refuse } from '../values/refusal.js';
@@ -34,8 +34,7 @@ export async function writeWhole<Result>(
   const removed = SEARCHED.includes(existing) ? await removeLeftParts(path) : [];
   // Two may write the same file at once, also in one process.
   const part = `${path}.${process.pid}-${randomBytes(4).toString('hex')}.part`;
-  const handle = await onDisk(path, open(part, 'wx', 0o600));
-  begin(part);
+  const handle = await onDisk(path, made(part));
   try {
     const result = await write((piece) => onDisk(path, handle.appendFile(piece)));
     if (result !== undefined) await onDisk(path, appear(handle, part, path, existing));
@@ -45,6 +44,17 @@ export async function writeWhole<Result>(
     await rm(part, { force: true });
     end(part);
   }
+}
+
+/** Made and watched in one go: a signal finds both or neither. */
+async function made(part: string): Promise<FileHandle> {
+  closeSync(openSync(part, 'wx', 0o600));
+  begin(part);
+  return open(part, 'r+').catch((error: unknown) => {
+    rmSync(part, { force: true });
+    end(part);
+    throw error;
+  });
 }
 
 async function appear(handle: FileHandle, part: string, path: string, existing: Existing): Promise<void> {
