@@ -50,6 +50,8 @@ test('a process that could not report for a while → it does not ask about what
   const answer = ours.holdNextAnswer();
   const answering = alone.api.purchase();
   await answer.asked;
+  // Whoever took it over would ask about it at once.
+  await alone.sql(`UPDATE transaction SET created_at = created_at - interval '1 minute'`);
   const untilMs = performance.now() + SEVERAL_LOOKS_MS;
   while (performance.now() < untilMs) {
     await alone.sql(`UPDATE process SET seen_at = now() - interval '20 seconds'`);
