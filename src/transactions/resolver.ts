@@ -2,35 +2,22 @@
 
 import type { MoneyOperation, Prepared } from '../acquirers/contract.js';
 import { inquireUnderDeadline, reverseUnderDeadline } from '../acquirers/deadline.js';
-import type { AcquirerLinks } from '../acquirers/links.js';
 import { openPenOf } from '../journal/pen.js';
-import type { Database } from '../postgres/database.js';
 import type { Audit } from '../values/ids.js';
 import { DEADLINES_OF_AN_ATTEMPT } from './asking-now.js';
-import type { Clock } from './clock.js';
 import { DeadProcesses } from './dead-processes.js';
 import { Due } from './due.js';
-import type { Orders } from './orders.js';
 import { NOT_SENT, REVERSED, readableOutcome } from './outcome.js';
 import type { Records } from './record.js';
 import { type FoundBy, inWords, type Resolved, resolved } from './resolution.js';
 import { BEGIN_REVERSAL, POSTPONE } from './resolver.sql.js';
-import { ReversalsAgain } from './reversals-again.js';
+import { ReversalsAgain, type ReversalsAgainParts } from './reversals-again.js';
 import type { Intent, Outcome } from './transaction.js';
 
-export interface ResolverParts {
-  readonly database: Database;
+export interface ResolverParts extends ReversalsAgainParts {
   /** This process. */
   readonly process: { readonly id: number };
   readonly records: Records;
-  readonly links: AcquirerLinks;
-  readonly orders: Orders;
-  readonly clock: Clock;
-  readonly deadlineMs: number;
-  readonly firstPauseMs: number;
-  readonly longestPauseMs: number;
-  /** Called with each decision, once it is stored. */
-  readonly onResolved: (resolved: Resolved) => void;
   /** Called after a look at what is due, with how many got no answer from each link. */
   readonly onNoAnswer: (unanswered: ReadonlyMap<string, number>) => void;
 }

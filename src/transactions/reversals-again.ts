@@ -25,6 +25,7 @@ export interface ReversalsAgainParts {
   readonly deadlineMs: number;
   readonly firstPauseMs: number;
   readonly longestPauseMs: number;
+  /** Called with each decision, once it is stored. */
   readonly onResolved: (resolved: Resolved) => void;
 }
 

@@ -47,7 +47,7 @@ export class LateApprovals {
       }
       for (const [key, answer] of batch) if (this.#waiting.get(key) === answer) this.#waiting.delete(key);
       if (found > 0) this.parts.onReversed();
-      this.#countUnexplained(batch.length - found);
+      this.#countUnexplained(Math.max(0, batch.length - found));
       await sleep(PAUSE_MS, undefined, { ref: false });
     }
     this.#storing = false;
