@@ -92,6 +92,9 @@ export async function signedIn(
       agent: 'test',
       ...(lastsMs !== undefined && { lastsMs }),
     });
+    // On a slow machine a test file takes longer than the five minutes that a proof counts for.
+    const text = `UPDATE operator_session SET proved_at = now() + interval '1 day' WHERE operator = $1`;
+    await database.query({ name: '', text }, [name]);
     return consoleClient(gateway.operatorsUrl, `${COOKIE_NAME}=${token}`, name);
   } finally {
     await database.close();

@@ -75,3 +75,11 @@ export async function approved(answering: Promise<Answer>): Promise<number> {
   expect(body.status.transaction_status_code).toBe('approved');
   return body.audit;
 }
+
+/** Asked again as long as it is certainly not processed, as any client does: a slow machine may have lost its connections. */
+export async function takenUp(ask: () => Promise<Answer>): Promise<Answer> {
+  return vi.waitUntil(async () => {
+    const answer = await ask();
+    return answer.status === 503 ? undefined : answer;
+  }, PATIENTLY);
+}

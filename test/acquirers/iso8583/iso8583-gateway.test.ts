@@ -10,7 +10,7 @@ import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
 import { openDay } from '../../../testkit/settlement-days.js';
 import { cardAnsweredWith } from '../../../testkit/test-cards.js';
 import type { BookKeepingHost } from './book-keeping-host.js';
-import { approved, GatewayAtHost, PATIENTLY } from './gateway-at-host.js';
+import { approved, GatewayAtHost, PATIENTLY, takenUp } from './gateway-at-host.js';
 import { answering, type Heard, type Reply } from './scripted-host.js';
 
 let at: GatewayAtHost;
@@ -157,9 +157,9 @@ describe('no answer', () => {
     silentTwice();
     const { api } = gateway;
     const answers = await Promise.all([
-      api.purchase({ pan: CARD, amount: 32_101 }),
-      api.preauthorise({ pan: CARD, amount: 32_102 }),
-      api.standaloneRefund({ pan: CARD, amount: 32_103 }),
+      takenUp(() => api.purchase({ pan: CARD, amount: 32_101 })),
+      takenUp(() => api.preauthorise({ pan: CARD, amount: 32_102 })),
+      takenUp(() => api.standaloneRefund({ pan: CARD, amount: 32_103 })),
     ]);
     expect(answers.map(({ status, code }) => [status, code])).toEqual(
       Array.from({ length: 3 }, () => [504, 'acquirer_timeout']),
@@ -182,7 +182,10 @@ describe('no answer', () => {
     const held = await approved(api.preauthorise({ pan: CARD, amount: 50_001 }));
     const paid = await approved(api.purchase({ pan: CARD, amount: 50_002 }));
     silentTwice();
-    const answers = await Promise.all([api.complete(held, 40_001), api.void(paid)]);
+    const answers = await Promise.all([
+      takenUp(() => api.complete(held, 40_001)),
+      takenUp(() => api.void(paid)),
+    ]);
     for (const answer of answers) {
       expect(answer.status).toBe(504);
       const { status } = await api.decided(auditOf(answer));
@@ -196,15 +199,22 @@ describe('no answer', () => {
 
   test('a payment that the host charges after it has never seen it → reversed again, until another code than 25 confirms it', async () => {
     const charge: (() => void)[] = [];
-    const codes = ['25', '25', '30', '00'];
+    // By reversal, not by message: on a slow machine any of them may be repeated before its answer is read.
+    const codes = [['25'], ['25'], ['30', '00']];
+    const reversals = new Map<string, string[]>();
     host.script = (heard) => {
       const answer = host.decide(heard);
       if (answer === undefined || Number(heard.fields.get(4)) !== 32_104) return answer;
-      if (heard.type.startsWith('042')) return answering(heard, codes.shift() ?? '00');
+      if (heard.type.startsWith('042')) {
+        const stan = heard.fields.get(11) as string;
+        const own = reversals.get(stan) ?? codes[reversals.size] ?? ['00'];
+        reversals.set(stan, own);
+        return answering(heard, (own.length > 1 ? own.shift() : own[0]) as string);
+      }
       charge.push(() => host.send(answer, heard.connection));
       return undefined;
     };
-    const answer = await gateway.api.purchase({ pan: CARD, amount: 32_104 });
+    const answer = await takenUp(() => gateway.api.purchase({ pan: CARD, amount: 32_104 }));
     expect(answer.status).toBe(504);
     const audit = auditOf(answer);
     const decided = await gateway.api.decided(audit);
@@ -215,13 +225,10 @@ describe('no answer', () => {
     // Only now the host reads it, over the connection that it was sent over.
     for (const approve of charge) approve();
     await vi.waitUntil(async () => (await unseen())?.state === 'reversed again', PATIENTLY);
-    expect(codes).toEqual([]);
     // A further reversal each time, since a host may answer a repeated one as before; one that is to be repeated is.
-    expect(about(32_104)).toEqual(['0200', '0420', '0420', '0420', '0421']);
-    const reversals = host
-      .messages()
-      .filter(({ type, fields }) => type.startsWith('042') && Number(fields.get(4)) === 32_104);
-    expect(new Set(reversals.map(({ fields }) => fields.get(11))).size).toBe(3);
+    expect(reversals.size).toBe(3);
+    expect(about(32_104).filter((type) => type !== '0421')).toEqual(['0200', '0420', '0420', '0420']);
+    expect(about(32_104).at(-1)).toBe('0421');
     // What was decided stays so.
     expect(await gateway.api.lookUp(audit)).toMatchObject({ body: decided });
     const journalled = await gateway.sql(
@@ -249,7 +256,7 @@ describe('no answer', () => {
       for (const approval of held.splice(0)) if (approval) host.send(approval, heard.connection);
       return answering(heard, codes.shift() ?? '00');
     };
-    const audit = auditOf(await gateway.api.purchase({ pan: CARD, amount: 32_105 }));
+    const audit = auditOf(await takenUp(() => gateway.api.purchase({ pan: CARD, amount: 32_105 })));
     expect((await gateway.api.decided(audit)).status).toMatchObject({ gateway_status_code: 2 });
     await vi.waitUntil(() => codes.length === 0, PATIENTLY);
     expect(about(32_105).slice(0, 3)).toEqual(['0200', '0420', '0420']);
@@ -258,7 +265,7 @@ describe('no answer', () => {
   test('reversed by the process that sent it → over the connection of the payment', async () => {
     silentTwice();
     const amounts = [32_110, 32_111, 32_112, 32_113];
-    await Promise.all(amounts.map((amount) => gateway.api.purchase({ pan: CARD, amount })));
+    await Promise.all(amounts.map((amount) => takenUp(() => gateway.api.purchase({ pan: CARD, amount }))));
     await vi.waitUntil(() => amounts.every((amount) => about(amount).length >= 3), PATIENTLY);
     for (const amount of amounts) {
       const messages = host.messages().filter(({ fields }) => Number(fields.get(4)) === amount);
@@ -273,7 +280,7 @@ describe('no answer', () => {
       host.sockets[heard.connection - 1]?.end(host.bytesOf(answer).subarray(0, 20));
       return undefined;
     };
-    const answer = await gateway.api.purchase({ pan: CARD });
+    const answer = await takenUp(() => gateway.api.purchase({ pan: CARD }));
     expect([answer.status, answer.code]).toEqual([502, 'acquirer_answer_unreadable']);
     expect((await gateway.api.decided(auditOf(answer))).status).toMatchObject({ gateway_status_code: 2 });
     expect(gateway.logged()).toContain('connection to acquirer lost');
@@ -284,7 +291,7 @@ describe('no answer', () => {
       const answer = host.decide(heard);
       return heard.type === '0420' ? undefined : answer;
     };
-    const answer = await gateway.api.purchase({ pan: cardAnsweredWith('10') });
+    const answer = await takenUp(() => gateway.api.purchase({ pan: cardAnsweredWith('10') }));
     expect([502, 504]).toContain(answer.status);
     const { status } = await gateway.api.decided(auditOf(answer));
     expect(status).toMatchObject({ transaction_status_code: 'declined', acquirer: { response_code: '10' } });
@@ -296,7 +303,7 @@ describe('no answer', () => {
       return heard.type === '0420' || heard.type === '0421' ? undefined : answer;
     };
     const before = host.messages('0421').length;
-    const answer = await gateway.api.purchase({ pan: cardAnsweredWith('10') });
+    const answer = await takenUp(() => gateway.api.purchase({ pan: cardAnsweredWith('10') }));
     const audit = auditOf(answer);
     const stored = () =>
       gateway.sql(
@@ -312,7 +319,7 @@ describe('no answer', () => {
   test('another process, after the first has gone → repeats what it had begun', async () => {
     const second = await testGateway({ shareWith: gateway, settings: { ACQUIRER_DEADLINE_MS: '600' } });
     host.script = (heard) => void host.decide(heard) as undefined;
-    const answer = await second.api.purchase({ pan: CARD });
+    const answer = await takenUp(() => second.api.purchase({ pan: CARD }));
     expect(answer.status).toBe(504);
     await vi.waitUntil(() => host.messages('0420').length > 0, PATIENTLY);
     await second.close();
