@@ -11,7 +11,7 @@ import type { Broken } from './verdict.js';
 const AGREEMENT_LIMIT_MS = 60_000;
 /** A gateway that stands still for so long, and is killed then, has read nothing. */
 const UNTOLD_MS = 8_000;
-const UNSEEN = 'SELECT reference FROM acquirer_reversal WHERE unseen';
+const REVERSALS = 'SELECT reference, unseen, row_to_json(r)::text AS words FROM acquirer_reversal r';
 const ENTRIES = `
   SELECT audit, amount_cents::float8 AS "cents", settlement_date::text AS day FROM settlement_entry
   WHERE acquirer = $1 ORDER BY audit`;
@@ -63,13 +63,18 @@ async function wrongCharges(
 ): Promise<{ wrong: string[]; unseen: string[] }> {
   const byReference = new Map(rows.map((row) => [row.acquirerReference, row]));
   const sent = await SentNumbers.read(installation);
-  const listed = await installation.sql<{ reference: string }>(UNSEEN);
+  const reversals = await installation.sql<{ reference: string; unseen: boolean; words: string }>(REVERSALS);
   const untold = keysWithoutListener(acquirer.host.entries());
   const found = differences(rows, await acquirer.entries(rows)).map((difference) => {
     const row = byReference.get(difference.split(':')[0] as string);
     const words = `${difference}; audit ${row?.audit}, ${row?.type}, is ${row?.status}, code ${row?.gatewayStatusCode}`;
-    const isListed = listed.some(({ reference }) => reference === row?.acquirerReference);
-    return { words, isUnseen: isListed && untold.has(sent.keyOf(row?.audit ?? 0) ?? '') };
+    const reversal = reversals.find(({ reference }) => reference === row?.acquirerReference);
+    const key = sent.keyOf(row?.audit ?? 0) ?? '';
+    const story = [reversal?.words, ...storyOf(key, acquirer.host.entries())].join('\n    ');
+    return {
+      words: `${words}\n    ${story}`,
+      isUnseen: reversal?.unseen === true && untold.has(key),
+    };
   });
   return {
     wrong: found.filter(({ isUnseen }) => !isUnseen).map(({ words }) => words),
@@ -77,7 +82,21 @@ async function wrongCharges(
   };
 }
 
-/** What was decided shortly before its connection ended: the answer may have come to nobody. */
+/** What the host has written down about one payment. */
+function storyOf(key: string, entries: readonly Entry[]): string[] {
+  const about = entries.filter(
+    (entry) => ('key' in entry && entry.key === key) || ('original' in entry && entry.original === key),
+  );
+  const connections = new Set(about.flatMap((entry) => ('connection' in entry ? [entry.connection] : [])));
+  return entries
+    .filter(
+      (entry) =>
+        about.includes(entry) || (entry.kind === 'connection closed' && connections.has(entry.connection)),
+    )
+    .map((entry) => JSON.stringify(entry));
+}
+
+/** What was decided and not answered, or shortly before its connection ended: the answer may have come to nobody. */
 function keysWithoutListener(entries: readonly Entry[]): Set<string> {
   const closedAtMs = new Map(
     entries.flatMap((entry) => (entry.kind === 'connection closed' ? [[entry.connection, entry.atMs]] : [])),
@@ -85,6 +104,7 @@ function keysWithoutListener(entries: readonly Entry[]): Set<string> {
   return new Set(
     entries.flatMap((entry) => {
       if (entry.kind !== 'decided') return [];
+      if (entry.fault === 'lost answer') return [entry.key];
       const endMs = closedAtMs.get(entry.connection);
       return endMs !== undefined && endMs - entry.atMs < UNTOLD_MS ? [entry.key] : [];
     }),

@@ -55,6 +55,23 @@ test('an unseen reversal, forgotten → the payment that comes later is charged,
   expect(complaints(host)).toEqual([]);
 });
 
+test('a refund whose reversal was forgotten → another refund is refused, and nobody but the host is to blame', async () => {
+  const { host, client } = await openBoth();
+  host.set({ unseenReversals: 'forgotten' });
+  const purchase = payment('0200');
+  await client.ask(purchase);
+  const refund = () => following('0200', purchase, { 3: '200000', 22: '102', 25: '59' });
+  const [late, next] = [refund(), refund()];
+  expect(codeOf(await client.ask(following('0420', late)))).toBe('25');
+  expect(codeOf(await client.ask(late))).toBe('00');
+  expect(codeOf(await client.ask(next))).toBe('12');
+  expect(complaints(host)).toEqual([]);
+  expect(codeOf(await client.ask(following('0420', late)))).toBe('00');
+  expect(codeOf(await client.ask(refund()))).toBe('00');
+  expect(codeOf(await client.ask(refund()))).toBe('12');
+  expect(complaints(host)).toHaveLength(1);
+});
+
 test('one unseen reversal forgotten by a rule → only that payment is charged', async () => {
   const { host, client } = await openBoth();
   host.rules.add({ kind: 'reversal', code: '25', times: 1 });

@@ -1,6 +1,7 @@
 // The host's books: what it has decided and reversed, which STANs it has seen, and what that comes to for each payment.
 import type { Complaint, Decided, Entry, Operation } from './ledger.js';
 
+const UNSEEN = '25';
 const APPROVALS = new Set(['00', '08', '10', '11', '16']);
 
 export function approves(code: string): boolean {
@@ -32,6 +33,8 @@ export class Books {
   /** What was sent under a STAN. */
   readonly #digests = new Map<string, string>();
   readonly #reversals = new Set<string>();
+  /** Keys of originals that were said never to have been seen. */
+  readonly #saidUnseen = new Set<string>();
   readonly complaints: Complaint[] = [];
   storeLost = false;
 
@@ -55,6 +58,10 @@ export class Books {
         // A reversal may go under the STAN of what it reverses. A completion is known once it is decided.
         if (entry.digest === undefined || entry.key === entry.original) return;
         if (!this.#digests.has(entry.key)) this.#digests.set(entry.key, entry.digest);
+        return;
+      case 'acknowledged':
+        if (entry.responseCode === UNSEEN && entry.original !== undefined)
+          this.#saidUnseen.add(entry.original);
         return;
       case 'complaint':
         this.complaints.push(entry);
@@ -91,6 +98,11 @@ export class Books {
   /** Completions or refunds that were approved and not reversed. */
   standingOn(key: string): Decided[] {
     return (this.#following.get(key) ?? []).filter((one) => this.stands(one));
+  }
+
+  /** Those of them that came after their reversal was answered: a host that forgot it is to blame for what they stand in the way of. */
+  wronglyStandingOn(key: string): Decided[] {
+    return this.standingOn(key).filter((one) => this.#saidUnseen.has(one.key));
   }
 
   /** `1995 charged`, `-500 charged` or `1000 held`, by key. What comes to nothing is left out. */

@@ -37,17 +37,25 @@ export class LateApprovals {
 
   async #store(): Promise<void> {
     this.#storing = true;
+    let atOnce = MOST_AT_ONCE;
     while (this.#waiting.size > 0) {
-      const batch = [...this.#waiting].slice(0, MOST_AT_ONCE);
-      const found = await this.parts.reversals.approved(batch.map(([, answer]) => answer)).catch(away);
+      const batch = [...this.#waiting].slice(0, atOnce);
+      const found = await this.parts.reversals.approved(batch.map(([, answer]) => answer)).catch(whatFailed);
       // Nothing of it is lost while the database is away.
       if (found === 'away') {
         await sleep(AWAY_PAUSE_MS, undefined, { ref: false });
         continue;
       }
+      // One that can never be stored must not take the others with it.
+      if (found === 'failed' && batch.length > 1) {
+        atOnce = Math.ceil(batch.length / 2);
+        continue;
+      }
+      atOnce = MOST_AT_ONCE;
       for (const [key, answer] of batch) if (this.#waiting.get(key) === answer) this.#waiting.delete(key);
-      if (found > 0) this.parts.onReversed();
-      this.#countUnexplained(Math.max(0, batch.length - found));
+      const reversed = found === 'failed' ? 0 : found;
+      if (reversed > 0) this.parts.onReversed();
+      this.#countUnexplained(Math.max(0, batch.length - reversed));
       await sleep(PAUSE_MS, undefined, { ref: false });
     }
     this.#storing = false;
@@ -67,7 +75,6 @@ function isReadable({ terminal, retrievalReference = '', response }: LateAnswer)
   return PRINTABLE.test(terminal + retrievalReference + (response.authorisationCode ?? ''));
 }
 
-/** One that can never be stored must not keep the others waiting. */
-function away(error: unknown): 'away' | 0 {
-  return error instanceof DatabaseUnavailable ? 'away' : 0;
+function whatFailed(error: unknown): 'away' | 'failed' {
+  return error instanceof DatabaseUnavailable ? 'away' : 'failed';
 }

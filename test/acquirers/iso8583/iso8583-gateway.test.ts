@@ -246,6 +246,44 @@ describe('no answer', () => {
     );
   });
 
+  test('several are charged late at once, and one of them cannot be noted → the others are reversed again', async () => {
+    const amounts = [32_121, 32_122, 32_123];
+    const approvals: (() => void)[] = [];
+    const seen = new Set<number>();
+    host.script = (heard) => {
+      const answer = host.decide(heard);
+      const amount = Number(heard.fields.get(4));
+      if (answer === undefined || !amounts.includes(amount)) return answer;
+      if (heard.type.startsWith('042')) return answering(heard, seen.has(amount) ? '00' : '25');
+      approvals.push(() => {
+        seen.add(amount);
+        host.send(answer, heard.connection);
+      });
+      return undefined;
+    };
+    const audits = await Promise.all(
+      amounts.map(async (amount) => {
+        const audit = auditOf(await takenUp(() => gateway.api.purchase({ pan: CARD, amount })));
+        await gateway.api.decided(audit);
+        return audit;
+      }),
+    );
+    const [bad, ...others] = audits as [number, ...number[]];
+    await gateway.sql(`
+      CREATE FUNCTION refuse_note() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN IF NEW.approved_at IS NOT NULL AND NEW.reference LIKE '%-${bad}' THEN RAISE 'no'; END IF; RETURN NEW; END $$`);
+    await gateway.sql(
+      'CREATE TRIGGER refuse_note BEFORE UPDATE ON acquirer_reversal FOR EACH ROW EXECUTE FUNCTION refuse_note()',
+    );
+    for (const approve of approvals) approve();
+    const stateOf = async (audit: number) =>
+      (await unseenOrders(at.database, 'bank')).find((order) => order.audit === audit)?.state;
+    for (const audit of others)
+      await vi.waitUntil(async () => (await stateOf(audit)) === 'reversed again', PATIENTLY);
+    expect(await stateOf(bad)).toBe('never seen');
+    await gateway.sql('DROP FUNCTION refuse_note CASCADE');
+  });
+
   test('an approval that comes before its reversal is answered, with 25 → the answer does not count', async () => {
     const codes = ['25', '00'];
     const held: Reply[] = [];
