@@ -45,6 +45,8 @@ export class CuttingRelay {
   /** How often, by victim, type and place. */
   readonly #done = new Map<string, number>();
   readonly #sockets = new Set<Socket>();
+  /** Called with each whole message of a gateway, without its length. */
+  onRequest: (message: Buffer) => void = () => {};
   #server: Server | undefined;
   #port = 0;
 
@@ -149,6 +151,7 @@ export class CuttingRelay {
           if (rest.length < length) return;
           const message = rest.subarray(0, length);
           rest = rest.subarray(length);
+          if (from === gateway) this.onRequest(message.subarray(HEADER_BYTES));
           const passed = this.#struckAt(message, port);
           if (passed === undefined) {
             to.write(message);

@@ -69,7 +69,7 @@ export class Trouble {
     for (const rule of RULES) await acquirer.host.rule(rule);
     this.#running = Promise.all([
       this.#again([5_000, 11_000], () => this.#kill()),
-      this.#again([2_500, 7_000], () => this.#freeze()),
+      this.#again([500, 2_500], () => this.#freeze()),
       this.#again([5_000, 12_000], () => this.#holdHeartbeats()),
       this.#again([300, 2_000], () => this.#stall()),
       this.#again([500, 2_500], () => this.#cut()),

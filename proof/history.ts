@@ -15,6 +15,7 @@ import { brokenPromises } from './history-judge.js';
 import { judgedByPorcupine, writeHistory } from './history-porcupine.js';
 import { Shoppers } from './history-shoppers.js';
 import { DEADLINE_MS, PROCESS_TIMEOUT_MS, Trouble } from './history-trouble.js';
+import { Wire } from './history-wire.js';
 import { IsoAcquirer } from './iso-acquirer.js';
 import { subjectsOf, wronglyTold } from './told-events.js';
 import { verdict } from './verdict.js';
@@ -53,6 +54,8 @@ const installation = await Installation.open({
 });
 await installation.prepare(undefined, { isInRealTime: true });
 const acquirer = await IsoAcquirer.start(installation, random.fork(), { deadlineMs: DEADLINE_MS });
+const wire = new Wire();
+acquirer.relay.onRequest = (message) => wire.hear(message);
 const receiver = await WebhookBooks.open(installation, random.fork());
 const trouble = new Trouble({ installation, acquirer, random: random.fork(), memory });
 const { gateways } = trouble;
@@ -112,6 +115,7 @@ process.exitCode = verdict(
     ...brokenPromises(history, events),
     'porcupine finds an order that explains every answer': porcupine.broken,
     ...books.broken,
+    'no payment is sent after its reversal': wire.sentTooLate,
     'no outcome stays open': rows
       .filter(({ status }) => status === 'unknown')
       .map(({ audit, type }) => `audit ${audit}, a ${type}`),

@@ -26,7 +26,7 @@ const SENT = `
 const REVERSALS = `
   SELECT t.audit, r.stan, extract(epoch FROM r.begun_at)::float8 * 1000 AS "begunMs"
   FROM acquirer_reversal r, gateway g, transaction t
-  WHERE t.organisation_id = r.organisation_id AND r.reference = g.installation || '-' || t.organisation_id || '-' || t.audit`;
+  WHERE r.stan IS NOT NULL AND t.organisation_id = r.organisation_id AND r.reference = g.installation || '-' || t.organisation_id || '-' || t.audit`;
 
 export class SentNumbers {
   readonly #byAudit: ReadonlyMap<number, SentRow>;

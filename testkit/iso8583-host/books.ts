@@ -100,9 +100,9 @@ export class Books {
     return (this.#following.get(key) ?? []).filter((one) => this.stands(one));
   }
 
-  /** Those of them that came after their reversal was answered: a host that forgot it is to blame for what they stand in the way of. */
-  wronglyStandingOn(key: string): Decided[] {
-    return this.standingOn(key).filter((one) => this.#saidUnseen.has(one.key));
+  /** Its reversal was answered before it came: a host that forgot it is to blame for what this stands in the way of. */
+  wasSaidUnseen(key: string): boolean {
+    return this.#saidUnseen.has(key);
   }
 
   /** `1995 charged`, `-500 charged` or `1000 held`, by key. What comes to nothing is left out. */

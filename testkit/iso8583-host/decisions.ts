@@ -87,7 +87,7 @@ function decideReversal(books: Books, request: Request, { code, ...circumstances
   if (found !== undefined) {
     const wrong = unlike(request, original, found) ?? wrongWithReversal(books, found);
     if (wrong !== undefined) {
-      if (!isOwnFault(books, found.key))
+      if (!isOwnFault(books, request.key, found.key))
         entries.push(complaint('unlike its original', request, circumstances, wrong));
       return { responseCode: '30', entries };
     }
@@ -164,15 +164,15 @@ function unlike(request: Request, data: OriginalData | undefined, original: Deci
   return differences.length === 0 ? undefined : differences.join(', ');
 }
 
-/** What stands on it was said never to have been seen, and was approved afterwards. */
-function isOwnFault(books: Books, original = ''): boolean {
-  return books.wronglyStandingOn(original).length > 0;
+/** It was said never to have been seen itself, or something that stands on the same original was. */
+function isOwnFault(books: Books, key: string, original: string): boolean {
+  return books.wasSaidUnseen(key) || books.standingOn(original).some((one) => books.wasSaidUnseen(one.key));
 }
 
 function refused(books: Books, request: Request, wrong: string, circumstances: Circumstances): Decision {
   const { responseCode, entries } = decided(request, wrong === 'unknown' ? '25' : '12', circumstances);
   if (wrong !== 'unknown') {
-    if (isOwnFault(books, request.original?.key)) return { responseCode, entries };
+    if (isOwnFault(books, request.key, request.original?.key ?? '')) return { responseCode, entries };
     return {
       responseCode,
       entries: [...entries, complaint('unlike its original', request, circumstances, wrong)],
