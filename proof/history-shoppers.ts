@@ -30,14 +30,12 @@ export interface ShoppersOptions {
   readonly authorization: string;
   readonly merchantId: number;
   readonly random: Chance;
-  readonly operations: number;
   readonly families: number;
 }
 
 export class Shoppers {
   readonly history: Recorded[] = [];
   readonly #families: Family[];
-  #begun = 0;
   #references = 0;
   #made = 0;
 
@@ -45,15 +43,13 @@ export class Shoppers {
     this.#families = Array.from({ length: options.families }, () => this.#newFamily());
   }
 
-  /** So many at once, until all operations were tried. */
-  async race(clients: number): Promise<void> {
+  /** So many at once, until it is over. */
+  async race(clients: number, isOver: () => boolean): Promise<void> {
     await Promise.all(
       Array.from({ length: clients }, async (_, client) => {
         const random = this.options.random.fork();
-        while (this.#begun < this.options.operations) {
-          this.#begun += 1;
-          // Nobody listens: it was not asked.
-          if (!(await this.#operate(client, random))) this.#begun -= 1;
+        while (!isOver()) {
+          await this.#operate(client, random);
           await sleep(random.below(15));
         }
       }),
@@ -78,7 +74,7 @@ export class Shoppers {
     );
   }
 
-  async #operate(client: number, random: Chance): Promise<boolean> {
+  async #operate(client: number, random: Chance): Promise<void> {
     const place = random.below(this.#families.length);
     const family = this.#families[place] as Family;
     family.left -= 1;
@@ -86,12 +82,12 @@ export class Shoppers {
     const asked = this.#choose(family, random);
     const timeoutMs = random.percent(4) ? random.between(1, 40) : random.pick([1_500, 4_000]);
     const recorded = await this.#ask(client, asked, random.below(this.options.gateways.length), timeoutMs);
-    if (recorded === undefined) return false;
+    // Nobody listens: it was not asked.
+    if (recorded === undefined) return;
     for (const { audit, type, amountCents = 0 } of recorded.shown ?? [])
       this.#know(family, audit, type, amountCents);
     if (recorded.audit !== undefined && recorded.status !== 409)
       this.#know(family, recorded.audit, asked.kind, asked.amountCents ?? 0);
-    return true;
   }
 
   #choose({ name, known }: Family, random: Chance): Asked {

@@ -32,6 +32,16 @@ const RULES: readonly Rule[] = [
   { kind: 'reversal', code: '30', percent: 3, timesEach: 1 },
 ];
 
+/** How long heartbeats are held back while nothing else happens. */
+const HELD_MS = 3 * PROCESS_TIMEOUT_MS;
+/** Well before the deadline, but so that at any time some payments wait for their answers. */
+const UNHURRIED_MS = DEADLINE_MS / 2;
+/** So many of a hundred: on a slow machine an answer comes too late now and then. */
+const REVERSED_PERCENT = 5;
+const REVERSED_AMONG = `
+  SELECT count(*)::integer AS all, count(*) FILTER (WHERE reversing)::integer AS reversed FROM transaction
+  WHERE acquirer = $1 AND created_at BETWEEN to_timestamp($2::float8 / 1000) AND to_timestamp($3::float8 / 1000)`;
+
 interface Gateway extends CalledGateway {
   baseUrl: string | undefined;
   process?: RunningProcess;
@@ -49,6 +59,8 @@ export class Trouble {
   readonly gateways: readonly Gateway[] = [{ baseUrl: undefined }, { baseUrl: undefined }];
   readonly done: Record<string, number> = {};
   readonly complaints: string[] = [];
+  /** Payments that live gateways took from each other. */
+  readonly takenOver: string[] = [];
   #isOver = false;
   #isClosed = false;
   #running: Promise<unknown> = Promise.resolve();
@@ -59,6 +71,10 @@ export class Trouble {
   async begin(): Promise<void> {
     for (const gateway of this.gateways) void this.#keepRunning(gateway);
     await this.#ready();
+  }
+
+  /** Everything that can go wrong, until the end. */
+  async disturb(): Promise<void> {
     const { acquirer, memory, random } = this.options;
     await acquirer.host.set({
       unseenReversals: memory,
@@ -74,6 +90,26 @@ export class Trouble {
       this.#again([300, 2_000], () => this.#stall()),
       this.#again([500, 2_500], () => this.#cut()),
     ]);
+  }
+
+  /** Every gateway lives, and every payment is answered in time: what one of them waits for, no other may reverse. */
+  async holdHeartbeatsAlone(most: number): Promise<void> {
+    const { installation, acquirer } = this.options;
+    await acquirer.host.set({ slowMs: UNHURRIED_MS });
+    await acquirer.host.rule({ kind: 'payment', fault: 'slow', percent: 100 });
+    const beganMs = Date.now();
+    for (let times = 0; times < most; times += 1) {
+      await this.#holdHeartbeatsFor(HELD_MS);
+      this.#count('heartbeats held alone');
+      await sleep(PROCESS_TIMEOUT_MS / 2);
+    }
+    const values = [acquirer.name, beganMs, Date.now()];
+    await acquirer.host.clearRules();
+    await sleep(2 * DEADLINE_MS);
+    const [among] = await installation.sql<{ all: number; reversed: number }>(REVERSED_AMONG, values);
+    this.done['reversed meanwhile'] = among?.reversed ?? 0;
+    if (among && among.reversed * 100 > among.all * REVERSED_PERCENT)
+      this.takenOver.push(`${among.reversed} of ${among.all}, all of which were answered in time`);
   }
 
   /** From now on everything is left in peace. Both gateways listen again. */
@@ -149,14 +185,18 @@ export class Trouble {
   }
 
   async #holdHeartbeats(): Promise<string> {
+    await this.#holdHeartbeatsFor(this.options.random.between(1_000, 5_000));
+    return 'heartbeats held';
+  }
+
+  async #holdHeartbeatsFor(ms: number): Promise<void> {
     const client = new pg.Client({ connectionString: this.options.installation.database.url });
     await client.connect();
     await client.query('BEGIN');
     await client.query('LOCK TABLE process IN SHARE ROW EXCLUSIVE MODE');
-    await sleep(this.options.random.between(1_000, 5_000));
+    await sleep(ms);
     await client.query('ROLLBACK');
     await client.end();
-    return 'heartbeats held';
   }
 
   async #stall(): Promise<string> {

@@ -29,6 +29,8 @@ const values = programOptions({
   clients: { type: 'string', default: '16' },
   // So many groups of correlation IDs and targets are raced for at once.
   families: { type: 'string', default: '4' },
+  // So often heartbeats are held back first, while nothing else happens.
+  holds: { type: 'string', default: '3' },
   seed: { type: 'string' },
   // Whether the host remembers the reversal of what it has not seen: `remembered` or `forgotten`.
   memory: { type: 'string', default: 'forgotten' },
@@ -65,7 +67,6 @@ const shoppers = new Shoppers({
   authorization,
   merchantId,
   random: random.fork(),
-  operations: Number(values.operations),
   families: Number(values.families),
 });
 const reader = new FeedReader({ gateways, ...credentials, merchantId, random: random.fork() });
@@ -76,9 +77,18 @@ await trouble.begin();
 let isOver = false;
 const following = reader.follow(() => isOver);
 const progress = setInterval(() => {
-  say(`… ${shoppers.history.length} of ${values.operations}, ${JSON.stringify(trouble.done)}`);
+  say(`… ${shoppers.history.length} operations, ${JSON.stringify(trouble.done)}`);
 }, 10_000);
-await shoppers.race(Number(values.clients));
+const clients = Number(values.clients);
+let isHeld = true;
+const holding = trouble.holdHeartbeatsAlone(Number(values.holds)).finally(() => {
+  isHeld = false;
+});
+await shoppers.race(clients, () => !isHeld);
+await holding;
+await trouble.disturb();
+const most = shoppers.history.length + Number(values.operations);
+await shoppers.race(clients, () => shoppers.history.length >= most);
 await trouble.end();
 const rows = await installation.decidedTransactions(DECISION_LIMIT_MS);
 const books = await brokenBooks({ installation, acquirer });
@@ -121,6 +131,7 @@ process.exitCode = verdict(
       .map(({ audit, type }) => `audit ${audit}, a ${type}`),
     'every change is told once, in order for its subject': wronglyTold(events, subjects),
     'every event is delivered, signed, in order for its subject': receiver.problems(ids),
+    'a live gateway keeps what it waits for': trouble.takenOver,
     'gateways run until they are killed': trouble.complaints,
   },
   `history: seed ${seed}, ${history.length} operations in ${seconds.toFixed(0)} s, ` +
