@@ -1,5 +1,5 @@
 // What a run of the tests that a guard names says about the guard.
-import type { Guard, NamedTest } from './guard.js';
+import type { Guard, NamedTest } from './guard-marks.js';
 
 /** A test that was run to its end. */
 export interface RanTest {

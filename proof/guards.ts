@@ -1,7 +1,7 @@
 // `npm run test:guards`: removes each guard of the money in turn, in a copy of the project, and shows which test notices.
 // A guard that can go without a test failing is not guarded itself.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { openEmbeddedPostgres } from '../src/embedded-postgres/server.js';
@@ -10,10 +10,11 @@ import { programOptions } from '../testkit/program-options.js';
 import { PROJECT_ROOT } from '../testkit/project.js';
 import { say } from '../testkit/report.js';
 import { copyProject } from './copied-project.js';
-import { editsOf, escaped, type Guard, type NamedTest } from './guard.js';
-import { staleness } from './guard-staleness.js';
+import { escaped, type Guard, type NamedTest, readGuards, withoutGuard } from './guard-marks.js';
 import { failuresOf, nameOf, type RanTest, ranAs, type Verdict, verdictOn } from './guard-verdict.js';
-import { CONTROL, GUARDS } from './guards-list.js';
+
+/** Must pass with any one guard removed: it tells a gateway without a guard from one that is broken altogether. */
+const CONTROL: NamedTest = ['test/transactions/ordinary-day.test.ts', 'an ordinary day'];
 
 const values = programOptions({
   only: { type: 'string', multiple: true, default: [''] },
@@ -148,23 +149,14 @@ async function unsoundTests(copy: string, server: Server, guards: readonly Guard
   return unsound;
 }
 
-async function withoutGuard(
+async function triedWithout(
   copy: string,
   server: Server,
   guard: Guard,
 ): Promise<Verdict | { readonly kind: 'wrecked'; readonly message: string }> {
-  const edits = editsOf(guard);
-  const originals = new Map<string, string>();
+  const changed = withoutGuard(guard);
   try {
-    for (const { file, find, replace } of edits) {
-      const path = join(copy, file);
-      const text = await readFile(path, 'utf8');
-      if (!originals.has(path)) originals.set(path, text);
-      await writeFile(
-        path,
-        text.replace(find, () => replace),
-      );
-    }
+    for (const [file, text] of changed) await writeFile(join(copy, file), text);
     if (guard.processes) await build(copy);
     const { ran, output } = await runTests(copy, server, [CONTROL, ...guard.tests], QUICKLY);
     if (values.verbose) for (const { name, message } of ran) say(`  ${name}\n    ${message.slice(0, 1_500)}`);
@@ -174,12 +166,12 @@ async function withoutGuard(
       return { kind: 'wrecked', message: control?.message ?? output };
     return verdictOn(guard, ran);
   } finally {
-    for (const [path, text] of originals) await writeFile(path, text);
+    for (const file of changed.keys()) await copyFile(join(PROJECT_ROOT, file), join(copy, file));
     if (guard.processes) await build(copy);
   }
 }
 
-function inWords(verdict: Awaited<ReturnType<typeof withoutGuard>>): string {
+function inWords(verdict: Awaited<ReturnType<typeof triedWithout>>): string {
   switch (verdict.kind) {
     case 'caught':
       return `caught by ${verdict.by.name}`;
@@ -201,23 +193,19 @@ async function filesChangedSince(commit: string): Promise<Set<string>> {
 
 const began = performance.now();
 const changed = values['changed-since'] && (await filesChangedSince(values['changed-since']));
-const chosen = GUARDS.filter(
+const { guards: all, wrong } = readGuards();
+const chosen = all.filter(
   (guard) =>
     values.only.some((part) => guard.name.includes(part)) &&
-    (!changed || editsOf(guard).some(({ file }) => changed.has(file))),
+    (!changed || guard.marks.some(({ file }) => changed.has(file))),
 );
 const quick = chosen.filter(({ slow }) => !slow);
 const guards =
   values.sample === undefined
     ? chosen
     : new Chance(seedOf(values.seed)).shuffled(quick).slice(0, Number(values.sample));
-let stale = 0;
-for (const guard of GUARDS) {
-  const reason = await staleness(guard);
-  if (reason === undefined) continue;
-  say(`STALE: ${guard.name}: ${reason}`);
-  stale += 1;
-}
+for (const one of wrong) say(`STALE: ${one}`);
+const stale = wrong.length;
 if (values.sample !== undefined) say(`${guards.length} of ${quick.length} quick guards, seed ${values.seed}`);
 
 let caught = 0;
@@ -235,7 +223,7 @@ try {
   );
   for (const guard of stale > 0 ? [] : sound) {
     const at = performance.now();
-    const verdict = await withoutGuard(copy, server, guard);
+    const verdict = await triedWithout(copy, server, guard);
     if (interrupted) break;
     if (values.verbose) say(`  ${Math.round((performance.now() - at) / 1_000)} s`);
     if (verdict.kind === 'caught') caught += 1;

@@ -56,6 +56,7 @@ export class Breakers {
   isWorthTrying(link: string, organisationId: OrganisationId): boolean {
     if (this.#failing.size === 0) return true;
     const failing = this.#failing.get(link)?.get(organisationId);
+    // guard(breakers: what fails for one organisation is no reason for another): failing === undefined || failing.isWorthTrying(this.now()) ⇒ [...(this.#failing.get(link)?.values() ?? [])].every((each) => each.isWorthTrying(this.now())) || failing === null
     return failing === undefined || failing.isWorthTrying(this.now());
   }
 
@@ -72,6 +73,8 @@ export class Breakers {
     const failing = this.#failing.get(link)?.get(organisationId);
     if (failing === undefined) return undefined;
     const tries =
+      // guard(breakers: and not by everybody at once): (!hasAnotherWay && failing.underWay < MOST_WITHOUT_ANOTHER_WAY) ⇒ !hasAnotherWay
+      // guard(breakers: the only link there is keeps being tried): MOST_WITHOUT_ANOTHER_WAY ⇒ 0
       failing.isWorthTrying(this.now()) || (!hasAnotherWay && failing.underWay < MOST_WITHOUT_ANOTHER_WAY);
     if (!tries) return 'refused';
     failing.underWay += 1;
@@ -114,6 +117,7 @@ export class Breakers {
     failing.inARow += 1;
     const nowMs = this.now();
     if (failing.tryAtMs === undefined) {
+      // guard(breakers: a link that fails is taken out): FAILURES_IN_A_ROW ⇒ 1_000_000
       if (failing.inARow < FAILURES_IN_A_ROW) return;
       failing.tryAtMs = nowMs + failing.pauseMs;
       failing.outSinceMs = Date.now();

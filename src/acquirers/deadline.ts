@@ -37,6 +37,7 @@ export function askUnderDeadline<Asked extends { readonly order: Order; readonly
     let late = false;
     const timer = setTimeout(() => {
       late = true;
+      // guard(doubt: silence is no decline): unknown', reason: 'timeout ⇒ declined', responseCode: '05', responseMessage: '
       resolve({ kind: 'unknown', reason: 'timeout' } satisfies Answer);
     }, deadlineMs);
     const inTime = () => !late && maySend(asked);
@@ -51,6 +52,7 @@ export function askUnderDeadline<Asked extends { readonly order: Order; readonly
       () => {
         clearTimeout(timer);
         // A link that fails in a way it does not know may have sent the order: not a decline.
+        // guard(doubt: a link that fails is no decline): unknown', reason: 'unreadable ⇒ declined', responseCode: '05', responseMessage: '
         resolve({ kind: 'unknown', reason: 'unreadable' });
       },
     );
@@ -80,6 +82,7 @@ export async function reverseUnderDeadline(
   prepared: Prepared,
   deadlineMs: number,
 ): Promise<Reversal> {
+  // guard(inquiry: what was not seen is reversed, since it may still arrive): () => link.reverse(order, prepared) ⇒ async () => 'reversed'
   const said = await withinDeadline(() => link.reverse(order, prepared), deadlineMs, 'no_answer');
   return said === 'reversed' ? 'reversed' : 'no_answer';
 }

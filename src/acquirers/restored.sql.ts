@@ -7,6 +7,8 @@ import type { Statement } from '../postgres/database.js';
  */
 export const MOVE_STANS: Statement = {
   name: '',
+  // guard(counters: no STAN that may have been used is used for a day): FROM moved ⇒ FROM moved WHERE false
+  // guard(counters: STANs move past what was leased): + ahead ⇒ + 0 * ahead
   text: `
     WITH known AS (
       SELECT terminal, leased FROM stan_counter

@@ -209,6 +209,7 @@ export function removeAcquirer(database: Queryable, operator: string, name: stri
     const merchants = await merchantsOf(connection, name);
     if (merchants.length > 0) refuse('acquirer_in_use', { acquirer: name, merchants });
     const routed = await routedTo(connection, name);
+    // guard(routes: a link that a route leads to is not removed): if (routed.length > 0) refuse('acquirer_routed', { acquirer: name, merchants: routed }) ⇒ void routed
     if (routed.length > 0) refuse('acquirer_routed', { acquirer: name, merchants: routed });
     const { rows } = await connection.query<{ inDoubt: number }>(IN_DOUBT_AT_ACQUIRER, [name]);
     const inDoubt = rows[0]?.inDoubt ?? 0;

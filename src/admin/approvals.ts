@@ -77,6 +77,7 @@ export async function approveRequest(
     'approval.approved',
     async (connection, found) => {
       await needGateway(connection);
+      // guard(four eyes: nobody approves what was changed in the database): )) ⇒ ) && found.id === 0)
       if (!isSealed(key, found)) refuse('request_altered', { request: found.id });
       const approved = {
         ...found,
@@ -117,6 +118,7 @@ async function requesterVersion(
 ): Promise<number | null> {
   if (isAccount(requestedBy)) return null;
   const requester = await findActingOperator(connection, operatorIn(requestedBy), key);
+  // guard(four eyes: whoever asked may still do it): await permit(connection, requester, TASKS[operation], { organisations: [organisation] }); ⇒
   await permit(connection, requester, TASKS[operation], { organisations: [organisation] });
   return requester.version;
 }

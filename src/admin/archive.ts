@@ -22,6 +22,7 @@ const DAY_MS = 86_400_000;
 const LEAST_DAYS = MOST_DAYS_KEPT + 1;
 
 export function checkArchiveEnd(beforeMs: number): void {
+  // guard(archive: nothing that events are still told from): - ⇒ +
   if (beforeMs > Date.now() - LEAST_DAYS * DAY_MS) refuse('archive_too_young', { days: LEAST_DAYS });
 }
 

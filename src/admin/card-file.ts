@@ -70,12 +70,14 @@ async function inClear(
   }
   if (isPgp(head) && !head.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK))
     refuse('card_file_is_pgp', { path });
+  // guard(import: no file of cards in clear): !mayBeClear ⇒ mayBeClear && path === STDIN
   if (isOnDisk(path) && !mayBeClear) refuse('card_file_in_clear', { path });
   return raw;
 }
 
 /** A pipe is none, wherever it comes from; a file that standard input is taken from is one. */
 function isOnDisk(path: string): boolean {
+  // guard(import: no file of cards in clear as standard input): isFile ⇒ isDirectory
   return path !== STDIN || fstatSync(process.stdin.fd).isFile();
 }
 

@@ -101,6 +101,7 @@ export async function lookAtDay(
     await connection.query(LOCK_DIFFERENCES, [date, acquirer]);
     const values = [date, acquirer, operator, said];
     const lookedAt = (await connection.query<{ id: number }>(LOOK_AT_DIFFERENCES, values)).rows.length;
+    // guard(reconciliation: differences that nobody has seen are not looked at with the others): lookedAt !== (open ?? lookedAt) ⇒ open === -1
     if (lookedAt !== (open ?? lookedAt))
       refuse('differences_changed', { open: lookedAt, expected: open ?? 0 });
     if (lookedAt === 0) refuse('no_differences_open', { date, acquirer });

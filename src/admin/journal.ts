@@ -127,6 +127,7 @@ export function readCheckpoint(text: string, key: Buffer, path: string): KnownBl
     refuse('checkpoint_unreadable', { path });
   const texts = { installation: String(installation), made: String(made), lineage: String(lineage) };
   const checkpoint = { number, hash, ...texts };
+  // guard(journal: a checkpoint of somebody else’s is refused): ! ⇒ signature.length < 0 && !
   if (!new ChainKey(key).isSigned(signedText(checkpoint), signature))
     refuse('checkpoint_of_another', { path });
   return { number, hash, lineage: texts.lineage };

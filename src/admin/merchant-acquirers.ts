@@ -38,6 +38,7 @@ export async function permitAcceptor(
   const values = [operator.replace(/^operator:/, '')];
   const { rows } = await database.query<{ organisationId: OrganisationId | null }>(FIND_OPERATOR, values);
   const organisationId = rows[0]?.organisationId ?? null;
+  // guard(acquirers: an operator of one organisation does not say what an acquirer knows a merchant by): === null ⇒ !== 0
   if (organisationId === null) return;
   await journal(database, { actor: operator, action: 'operator.refused', organisationId, detail: task });
   const rule = 'is set by operators of the whole installation only';

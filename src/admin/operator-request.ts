@@ -81,6 +81,7 @@ const LONGEST_REASON = 200;
 
 /** Under the same key, the same: the database lets nobody use it for two transactions. */
 export function correlationIdOf(organisationId: OrganisationId, key: string): string {
+  // guard(operator: the same key is the same correlation ID): ` ⇒ String(Math.random())).update(`
   const digest = createHash('sha256').update(`operator request\n${organisationId}\n${key}`).digest('hex');
   return `operator-${digest.slice(0, 32)}`;
 }

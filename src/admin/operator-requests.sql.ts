@@ -36,6 +36,7 @@ export const REQUEST_BY_CORRELATION_ID: Statement = {
 /** Of this organisation ($2), or of any. */
 export const REQUEST_BY_ID: Statement = {
   name: '',
+  // guard(four eyes: a request of another organisation is not there): r.organisation_id = $2 ⇒ $2 > 0
   text: `${REQUEST}
     FROM operator_request r ${BECOME}
     WHERE r.id = $1 AND ($2::integer IS NULL OR r.organisation_id = $2)`,
@@ -81,6 +82,8 @@ export const STORE_REQUEST: Statement = {
 /** By another person, in time, once: whoever is returned has decided. Until when it has to be done ($5) goes along. */
 export const APPROVE_REQUEST: Statement = {
   name: '',
+  // guard(four eyes: not after its time): expires_at > now() AND ⇒
+  // guard(four eyes: whoever asks for it does not approve it): AND requested_by <> $3 ⇒
   text: `
     UPDATE operator_request SET state = 'approved', decided_by = $3, decided_at = now(), decision_reason = $4,
       expires_at = to_timestamp($5::float8 / 1000), requester_version = $6, approver_version = $7, seal = $8
@@ -98,6 +101,7 @@ export const REFUSE_REQUEST: Statement = {
 };
 
 /** Nothing is begun in the last minute: when a request is shown as expired, no claim of it is under way any more. */
+// guard(operator: what has expired is not taken): 1 minute ⇒ -1 day
 const LAST_CALL = `interval '1 minute'`;
 
 /**

@@ -177,8 +177,10 @@ async function storeRequest(
       audit,
       operator,
     ]);
+    // guard(four eyes: what the same operator asks for counts together): ( ⇒ 0 * (
     const togetherCents = amountCents + (rows[0]?.cents ?? 0);
     const waits = fourEyesAboveCents !== undefined && togetherCents > fourEyesAboveCents;
+    // guard(operator: nothing is stored that no gateway could carry out): if (!waits) await needGateway(connection); ⇒
     if (!waits) await needGateway(connection);
     // In the order of the statement.
     const asked = {
@@ -226,6 +228,7 @@ function checkSame(
 ): void {
   const { operation, targetAudit, amountCents } = request;
   const isSame = operation === wish.operation && targetAudit === wish.audit;
+  // guard(operator: a key stands for one thing): || (wish.operation !== 'void' && (wish.amountCents ?? amountCents) !== amountCents) ⇒ && targetAudit === 0
   if (!isSame || (wish.operation !== 'void' && (wish.amountCents ?? amountCents) !== amountCents))
     refuse('request_key_used', { audit: targetAudit, operation });
 }

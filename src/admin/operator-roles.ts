@@ -64,6 +64,7 @@ const TASKS = {
   'acquirer list': can('viewer', 'installation'),
 
   // So are the terminals of merchants at them.
+  // guard(acquirers: an operator of one organisation sets no routes): installation ⇒ organisation
   'route set': can('operator', 'installation'),
   'route off': can('operator', 'installation'),
   'route show': can('viewer', 'organisation'),
@@ -228,6 +229,7 @@ export async function permit(
     const { name, organisationId } = operator;
     await journal(database, {
       actor: `operator:${name}`,
+      // guard(operators: what is refused is in the journal): refused ⇒ link_made
       action: 'operator.refused',
       organisationId: organisationId ?? undefined,
       detail: task,
@@ -244,10 +246,12 @@ function check(
 ): void {
   const { role: least, concerns } = permissionFor(task);
   if (least === undefined) return;
+  // guard(operators: no more than their role): !isAtLeast(role, least) ⇒ RANKS[role] < 0
   if (!isAtLeast(role, least)) refuse('operator_role_too_low', { name, role, task, least });
   if (organisationId === null || concerns === 'nobody') return;
   if (concerns === 'installation') refuse('operator_of_one_organisation', { name, organisationId, task });
   if (organisations.length === 0) refuse('operator_must_name_organisation', { name, organisationId });
+  // guard(operators: of one organisation, and not of another): some((each) => each !== organisationId ⇒ every((each) => each === null
   if (organisations.some((each) => each !== organisationId))
     refuse('operator_of_another_organisation', { name, organisationId });
 }

@@ -181,6 +181,7 @@ export async function findActingOperator(
   const { rows } = await database.query<OperatorRow>(FIND_OPERATOR, [name]);
   const row = rows[0] ?? refuse('operator_not_found', { name });
   if (row.removed) refuse('operator_removed', { name });
+  // guard(operators: nobody who is not as it was sealed): if (key !== undefined && !isSealed(row, key)) refuse('operator_seal_broken', { name }); ⇒
   if (key !== undefined && !isSealed(row, key)) refuse('operator_seal_broken', { name });
   return row;
 }

@@ -105,10 +105,12 @@ export class RequestRunner {
   /** Why it cannot be done, where that is certain. */
   async #attempt(request: RequestRow, untilMs: number): Promise<Failure | undefined> {
     const { key, pipeline, onAltered } = this.parts;
+    // guard(operator: what was made up or changed in the database is not carried out): )) ⇒ ) && request.id === 0)
     if (!isSealed(key, request)) {
       onAltered(request);
       return 'request_altered';
     }
+    // guard(operator: whoever was changed or removed since has nothing carried out): if (!(await this.#areAsChecked(request))) return 'request_of_changed_operator'; ⇒
     if (!(await this.#areAsChecked(request))) return 'request_of_changed_operator';
     try {
       await pipeline.create(await this.#wishOf(request, untilMs));

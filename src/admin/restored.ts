@@ -99,6 +99,7 @@ export async function guardRestored(
 ): Promise<Guarded> {
   return database.transaction(async (connection) => {
     const { processes } = await one<{ processes: number }>(connection, LIVING_PROCESSES);
+    // guard(counters: not while a gateway works on the database): > ⇒ <
     if (processes > 0 && !isAlone) refuse('gateways_at_work', { processes });
     const lostSeconds = Math.max(0, Math.ceil((Date.now() - takenMs) / 1000));
     const { rows: moved } = await connection
@@ -110,9 +111,11 @@ export async function guardRestored(
       });
     for (const { organisation, toAudit, toCustomer, toToken } of moved) {
       const left = LAST_ID - Math.max(toAudit, toCustomer, toToken);
+      // guard(counters: none moves past its end): ahead === undefined && left < SHOULD_BE_LEFT ⇒ left < 0
       if (ahead === undefined && left < SHOULD_BE_LEFT) refuse('counters_exhausted', { organisation });
     }
     const terminals = (await connection.query(MOVE_STANS, [times, lostSeconds])).rows.length;
+    // guard(restore: merchants and organisations are numbered further on): await connection.query(MOVE_SEQUENCES, [times]); ⇒
     await connection.query(MOVE_SEQUENCES, [times]);
     await connection.query(MOVE_POSITIONS, [times]);
     await connection.query(MOVE_CUSTOMER_VERSIONS, [times * VERSIONS]);
@@ -172,6 +175,7 @@ export async function lostTimeReconciled(
   return database.transaction(async (connection) => {
     const lost = (await showLostTime(connection)) ?? refuse('nothing_lost');
     const open = lost.days.filter(({ reconciled, missingHere }) => !reconciled || missingHere > 0);
+    // guard(lost time: not done before it is reconciled): > ⇒ <
     if (open.length > 0 && said === undefined) refuse('lost_time_not_reconciled', { days: open });
     // Whoever is second has nothing to do any more.
     if (!(await forgetLostTime(connection))) refuse('nothing_lost');

@@ -8,6 +8,7 @@ import type { BinRange } from '../values/bin-range.js';
  */
 export const BEGIN_ROUTES: Statement = {
   name: '',
+  // guard(routes: one command at a time changes the routes of a merchant): UPDATE merchant SET ⏎ routes_version = greatest((extract(epoch FROM clock_timestamp()) * 1000000)::bigint, coalesce(routes_version, 0) + 1) ⏎ WHERE id = $1 ⏎ RETURNING organisation_id AS "organisationId", id, mode, acceptor_id AS "acceptorId", terminals ⇒ SELECT organisation_id AS "organisationId", id, mode, acceptor_id AS "acceptorId", terminals FROM merchant WHERE id = $1
   text: `
     UPDATE merchant SET
       routes_version = greatest((extract(epoch FROM clock_timestamp()) * 1000000)::bigint, coalesce(routes_version, 0) + 1)
@@ -48,6 +49,7 @@ export const SET_ROUTES: Statement = {
 /** The largest sum of shares among routes for the same payments, in the same place. */
 export const LARGEST_SHARES: Statement = {
   name: '',
+  // guard(routes: one command at a time changes the routes of a merchant): WHERE ⇒ , (SELECT pg_sleep(0.3)) slept WHERE
   text: `
     SELECT sum(share)::integer AS thousandths FROM route WHERE organisation_id = $1 AND merchant_id = $2
     GROUP BY card_type, bin_from, bin_to, currency, place ORDER BY 1 DESC NULLS LAST LIMIT 1`,

@@ -72,6 +72,7 @@ export async function setRoute(
   return change(database, operator, 'route.set', merchant, wish, async (connection, routed) => {
     const { organisationId, id, mode, acceptorId, terminals } = routed;
     const acceptor = { ...(acceptorId !== null && { acceptorId }), ...(terminals !== null && { terminals }) };
+    // guard(routes: none is set from test to live): await checkAcquirer(connection, { id, mode, acquirer: wish.acquirer, ...acceptor }) ⇒ void checkAcquirer; void mode; void acceptor
     await checkAcquirer(connection, { id, mode, acquirer: wish.acquirer, ...acceptor });
     const ranges = bins.length === 0 ? [undefined] : bins;
     const values = [organisationId, id, wish.acquirer, card, currency, share ?? null, place];
@@ -83,6 +84,7 @@ export async function setRoute(
     const whose = [organisationId, id];
     const [shares] = (await connection.query<{ thousandths: number | null }>(LARGEST_SHARES, whose)).rows;
     const thousandths = shares?.thousandths ?? 0;
+    // guard(routes: shares of a rank are no more than 100 %): if (thousandths > WHOLE) refuse('route_shares_exceed', { percent: formatPercent(thousandths) }) ⇒ void WHOLE
     if (thousandths > WHOLE) refuse('route_shares_exceed', { percent: formatPercent(thousandths) });
     const [count] = (await connection.query<{ routes: number }>(COUNT_ROUTES, whose)).rows;
     if ((count?.routes ?? 0) > MOST_ROUTES) refuse('route_too_many', { merchant, most: MOST_ROUTES });

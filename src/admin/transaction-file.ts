@@ -44,6 +44,7 @@ export async function transactionFile(
   const first = await pages.next();
   await journal(database, {
     actor,
+    // guard(console: that a file was taken is journalled): exported ⇒ resolved
     action: 'transaction.exported',
     organisationId: scope.organisation as OrganisationId | undefined,
     detail: `to the console${narrowedBy(filter)}`,

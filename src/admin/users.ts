@@ -195,6 +195,7 @@ export function revokeUser(
   return changeUser(database, operator, key, username, {
     action: 'user.revoked',
     evenBroken: true,
+    // guard(users: revoking takes the secrets away): ) => ({ revoked: true, secretTag: null ⇒ _, { secretTag }) => ({ revoked: false, secretTag
     work: async () => ({ revoked: true, secretTag: null, previousSecretTag: null, previousUntilMs: null }),
   });
 }

@@ -47,6 +47,7 @@ export async function exportVault(
   if (encrypter === undefined) return refuse('recipient_unreadable', { recipient: recipients.join(', ') });
   const owner = await vaultOf(database, merchant);
   const total = await countTokens(database, owner);
+  // guard(export: live cards only where somebody means it): !confirmed ⇒ confirmed && total < 0
   if (owner.mode === 'live' && !confirmed) refuse('export_unconfirmed', { merchant, tokens: total });
 
   const { organisationId, merchantId } = owner;

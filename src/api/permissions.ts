@@ -29,6 +29,7 @@ export const PERMISSION_OF_OPERATION: Readonly<Record<string, Permission>> = {
 /** Which permission shows events about such subjects, beside the one to list events at all. */
 const PERMISSION_OF_SUBJECT: Readonly<Record<SubjectKind, Permission>> = {
   transaction: 'read',
+  // guard(events: whoever waits is not told of what it may not see): vault', ⏎ token: 'vault ⇒ read', ⏎ token: 'read
   customer: 'vault',
   token: 'vault',
 };

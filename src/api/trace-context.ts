@@ -14,11 +14,14 @@ const SAMPLED = 1;
 export function traceOf(sent: string | string[] | undefined, wanted: boolean): Trace | undefined {
   if (typeof sent !== 'string') return undefined;
   const [, version, traceId = '', parentId = '', flags = '', more] = TRACEPARENT.exec(sent) ?? [];
+  // guard(traces: a malformed header is ignored): version === NO_VERSION || (version === '00' && more !== undefined) ⇒ false
   if (version === undefined || version === NO_VERSION || (version === '00' && more !== undefined))
     return undefined;
   if (ZEROS.test(traceId) || ZEROS.test(parentId)) return undefined;
   // It comes into the log. What is drawn by chance has letters in it.
+  // guard(traces: no card number comes into the log as a trace ID): if (DIGITS.test(traceId) || containsCardNumber(traceId)) return undefined; ⇒
   if (DIGITS.test(traceId) || containsCardNumber(traceId)) return undefined;
   const isSampled = (Number.parseInt(flags, 16) & SAMPLED) !== 0;
+  // guard(traces: only requests whose client wants it are sent): && isSampled ⇒
   return new Trace(traceId, parentId, wanted && isSampled);
 }

@@ -106,6 +106,7 @@ async function readArchive(path: string, beforeMs: number): Promise<Archive | un
     return refuse('path_not_readable', { path, reason: code ?? message });
   }
   const [head, end] = [parsed(first), parsed(last)];
+  // guard(archive: what is changed later is not removed): || end.sha256 !== hash.digest('hex') ⇒
   if (end?.kind !== 'end' || end.sha256 !== hash.digest('hex')) refuse('archive_damaged', { path });
   if (head?.kind !== 'archive' || Date.parse(String(head.before)) !== beforeMs)
     refuse('path_taken', { path });

@@ -36,6 +36,7 @@ export const CUSTOMER_ROUTES: readonly Route[] = [
     { method: 'GET', path: '/customers', task: 'customer list' },
     async ({ query, database, fence }): Promise<CustomersAnswer> => {
       const { q, limit = PAGE_LIMIT, after, organisation, merchant, mode } = readList(query);
+      // guard(console: customers of an operator keep within the organisation): : fence ?? organisation ⇒
       const scope = { organisation: fence ?? organisation, merchant, mode };
       const wish = { limit, after: decodedEnd<CustomerPageEnd>(after, 'organisation') };
       const wanted = wantedIn(q);

@@ -26,6 +26,7 @@ export const TODAY_ROUTES: readonly Route[] = [
     { method: 'GET', path: '/today', task: 'transaction figures' },
     async ({ query, database, fence, parts }): Promise<TodayAnswer> => {
       const { organisation, mode, date, transaction_type: transactionType } = readToday(query);
+      // guard(console: the figures of an operator keep within the organisation): : fence ?? organisation ⇒
       const wish = { organisation: fence ?? organisation, mode, date, transactionType };
       return outward(await showToday(database, wish, await parts.latency.read()));
     },
@@ -34,6 +35,7 @@ export const TODAY_ROUTES: readonly Route[] = [
     { method: 'GET', path: '/live', task: 'transaction figures', background: true },
     ({ query, fence, parts, signal }) => {
       const { organisation, mode } = readLive(query);
+      // guard(console: a stream keeps within the organisation): : fence ?? organisation ⇒
       const scope = { organisation: fence ?? organisation, mode };
       return new EventStream(events(parts.live.figures(scope, signal)));
     },

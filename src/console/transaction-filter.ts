@@ -32,6 +32,7 @@ export const TransactionFilterQuery = {
 const Filter = Type.Object(TransactionFilterQuery);
 
 export function scopeOf(query: Static<typeof Filter>, fence: OrganisationId | undefined): SearchScope {
+  // guard(console: lists and files of an operator keep within the organisation): fence ?? ⇒
   return { organisation: fence ?? query.organisation, merchant: query.merchant, mode: query.mode };
 }
 

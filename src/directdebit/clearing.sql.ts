@@ -47,6 +47,7 @@ export const DUE_TO_RETURN: Statement = {
  */
 export const CLEAR_DUE: Statement = {
   name: 'clear-due',
+  // guard(clearing: not before its time): next_at <= to_timestamp($3::float8 / 1000) AND i. ⇒
   text: `
     WITH due AS (
       SELECT i.organisation_id, i.audit FROM directdebit_item i

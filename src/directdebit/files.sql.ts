@@ -14,12 +14,14 @@ export const LOCK_FILES_OF_MERCHANT: Statement = {
 /** Held for as long as the transaction. Apart from the merchant's row, which the simulated bank's files need too. */
 export const LOCK_EXPORTS_OF_MERCHANT: Statement = {
   name: '',
+  // guard(export: one at a time): pg_advisory_xact_lock(hashtext('tollgate exports'), $1::integer) ⇒ $1::integer
   text: `SELECT pg_advisory_xact_lock(hashtext('tollgate exports'), $1::integer)`,
 };
 
 /** Items whose transaction was voided need not wait any longer. */
 export const LEAVE_OUT_VOIDED: Statement = {
   name: 'leave-out-voided',
+  // guard(file: no items that are voided): t.status <> 'pending' ⇒ false
   text: `
     UPDATE directdebit_item i SET state = 'voided', next_at = NULL
     FROM transaction t
@@ -28,6 +30,7 @@ export const LEAVE_OUT_VOIDED: Statement = {
 };
 
 /** Of an item: whether it waits for this bank, and is due. */
+// guard(file: only what its bank has taken in): simulated = $10 AND i.state ⇒ state
 const OFFERED = `i.organisation_id = $1 AND i.merchant_id = $2 AND i.simulated = $10 AND i.state = 'waiting'
         AND ($3::float8 IS NULL OR i.next_at <= to_timestamp($3 / 1000))`;
 
@@ -69,6 +72,7 @@ const FILE_WAITING = `counted AS (
  */
 export const MAKE_FILE: Statement = {
   name: 'make-file',
+  // guard(file: no items that are voided): t.status = 'pending' AND t.voided_by IS NULL AND ⇒
   text: `
     WITH waiting AS (
       SELECT i.audit, t.amount_cents, ${IS_DEBIT} AS debit

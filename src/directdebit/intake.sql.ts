@@ -6,6 +6,7 @@ import { DECIDE_DIRECT, DECIDE_TARGETED, JOURNAL_RESOLUTIONS } from '../transact
  * A direct debit that was taken in begins its way to the bank that took it in, for good. The simulated bank takes it when
  * the day closes, the merchant's own when the operator makes the file.
  */
+// guard(item: belongs to the bank that took it in): acquirer <> 'directdebit' ⇒ false
 const NEW_ITEMS = `
     items AS (
       INSERT INTO directdebit_item (organisation_id, audit, merchant_id, account_audit, simulated, next_at)

@@ -60,9 +60,11 @@ export class ItemSeals {
   async #isAsAsked(owner: SealOwner, item: SealedItem): Promise<boolean> {
     const { organisationId, merchantId } = owner;
     const { audit, targetAudit, transactionType, amountCents, currency, attestation, accountAudit } = item;
+    // guard(direct debit: from the account that was given): if (accountAudit !== (targetAudit ?? audit)) return false; ⇒
     if (accountAudit !== (targetAudit ?? audit)) return false;
     if (targetAudit === null) return true;
     // An earlier release has attested nothing. From the first key on whose seals are bound, everything was.
+    // guard(direct debit: what is not attested is from an earlier release, or it is not lodged): (await this.keys.newest(organisationId, merchantId)).form === 1 ⇒ true
     if (attestation === null) return (await this.keys.newest(organisationId, merchantId)).form === 1;
     const asked = {
       organisationId,
@@ -73,6 +75,7 @@ export class ItemSeals {
       amountCents,
       currency,
     };
+    // guard(direct debit: a refund as it was attested): this.keys.hasAttested(attestedWords(asked), attestation) ⇒ asked !== undefined
     return this.keys.hasAttested(attestedWords(asked), attestation);
   }
 

@@ -19,6 +19,7 @@ export const SENT_BACK = columns<
   { after: 2 },
 );
 
+// guard(return: only of what a bank has): JOIN directdebit_file ⇒ LEFT JOIN directdebit_file
 const ASKED_ITEMS = `
     SELECT asked.place::integer AS place, i.state, i.return_code AS "returnCode", t.status, t.transaction_type AS "transactionType",
       t.amount_cents AS "amountCents", t.bank_account AS "bankAccount", t.merchant_id AS "merchantId",
@@ -62,6 +63,9 @@ export const LISTED = columns<{
   { after: 2 },
 );
 
+// guard(return: by two files at once, with the first one’s code): WHERE i.state IN ('filed', 'cleared') ⇒
+// guard(return: once): WHERE i.state IN ('filed', 'cleared') ⇒
+// guard(return: only of what a bank has): WHERE i.state IN ('filed', 'cleared') ⇒
 const LOCK_LISTED = `SELECT i.organisation_id, i.audit FROM directdebit_item i
     JOIN listed ON listed.organisation_id = i.organisation_id AND listed.audit = i.audit
     WHERE i.state IN ('filed', 'cleared')

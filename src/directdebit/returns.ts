@@ -134,9 +134,13 @@ export async function matchReturns(
   return lines.map(({ lodged, item }, index) => {
     const row = found.get(index + 1);
     if (lodged === undefined || row === undefined) return 'unknown reference';
+    // guard(return: only if everything agrees): if (!agrees(row, item)) return 'details differ'; ⇒
     if (!agrees(row, item)) return 'details differ';
+    // guard(return: once): if (row.state === 'returned') ⏎ return row.returnCode === item.returnCode ? 'returned already' : 'returned with another code'; ⇒
     if (row.state === 'returned')
       return row.returnCode === item.returnCode ? 'returned already' : 'returned with another code';
+    // guard(return: not after the dispute days): if (!row.inTime) return 'too late'; ⇒
+    // guard(return: only of what a bank has): if (!row.inTime) return 'too late'; ⇒
     if (!row.inTime) return 'too late';
     const { organisationId, audit } = lodged;
     return { organisationId, audit, code: item.returnCode, transactionType: row.transactionType };

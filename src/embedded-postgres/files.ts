@@ -69,6 +69,7 @@ export async function clusterMajor(cluster: string): Promise<number | undefined>
 export async function initialise(place: Place, binaries: Binaries): Promise<void> {
   const names = await readdir(place.dataDir);
   // A new database would be taken for the one that was to be brought back.
+  // guard(restore: no new database where a restore was interrupted): some ⇒ length < 0 && names.some
   if (names.some((name) => name.startsWith(`${RESTORING}.`))) {
     throw new EmbeddedPostgresError(
       `A restore into ${place.dataDir} was interrupted: run \`tollgate restore\` again, or remove ${RESTORING}.… from it`,

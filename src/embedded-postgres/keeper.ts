@@ -85,6 +85,7 @@ export class Keeper {
         // It has not gone on after all.
         if (!ended) told.onEnded();
         ended = true;
+        // guard(embedded PostgreSQL: one that cannot be started is tried again): if (message !== reason) told.onNotStarted(message) ⇒ told.onNotStarted(message); ⏎ this.#ending.abort(); ⏎ return
         if (message !== reason) told.onNotStarted(message);
         reason = message;
       }

@@ -71,6 +71,7 @@ function parseManifest(text: string, folder: string): Manifest {
     throw damaged;
   }
   const paths = [...(manifest.files ?? []).map(({ path }) => path), ...(manifest.folders ?? [])];
+  // guard(restore: a manifest leads nowhere else): || !paths.every(isInside) ⇒
   if (paths.length === 0 || Number.isNaN(Date.parse(manifest.taken)) || !paths.every(isInside)) throw damaged;
   return manifest;
 }

@@ -161,8 +161,11 @@ function settings(cluster: string, port: number): string[] {
     // A gateway's process uses up to 36: room for ten, and for commands beside them.
     max_connections: 400,
     // What has been answered must survive a power failure.
+    // guard(durability: the gateway’s own PostgreSQL runs with fsync): on ⇒ off
     fsync: 'on',
+    // guard(durability: the gateway’s own PostgreSQL runs with full_page_writes): on ⇒ off
     full_page_writes: 'on',
+    // guard(durability: the gateway’s own PostgreSQL runs with synchronous_commit): on' ⇒ off'
     synchronous_commit: 'on',
     shared_buffers: `${sharedMiB}MB`,
     max_wal_size: '4GB',
@@ -216,6 +219,7 @@ export async function stopServer(cluster: string, stopOnWindows: () => Promise<u
   else {
     const isLost = found.state !== 'stopping' && (await hasLostRecovery(found.pid));
     try {
+      // guard(embedded PostgreSQL: one that nobody recovers ends when it is stopped): SIGQUIT ⇒ SIGINT
       process.kill(found.pid, isLost ? 'SIGQUIT' : 'SIGINT');
     } catch (error) {
       if (errorCode(error) !== 'ESRCH')

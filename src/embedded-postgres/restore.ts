@@ -47,6 +47,7 @@ export async function restoreCluster<Result>(
   work: (recovered: Recovered) => Promise<Result>,
 ): Promise<{ manifest: Manifest; result: Result }> {
   const { manifest, fingerprint } = await readManifest(options.folder);
+  // guard(restore: no other backup than the one that is meant): !== undefined && options.fingerprint !== fingerprint ⇒ === fingerprint.slice(1)
   if (options.fingerprint !== undefined && options.fingerprint !== fingerprint) {
     throw new BackupError(
       `the fingerprint of the backup in ${options.folder} is ${fingerprint}, and not the one given`,
@@ -62,11 +63,13 @@ export async function restoreCluster<Result>(
   const waiting = () => options.say('Waiting for another process that is starting PostgreSQL');
   const result = await withLock(join(place.dataDir, 'postgres.lock'), waiting, async () => {
     await removeLeftBehind(place);
+    // guard(restore: a used data directory is left alone): await refuseUsed(place, manifest); ⇒
     await refuseUsed(place, manifest);
     const staging = join(place.dataDir, `${RESTORING}.${randomBytes(6).toString('hex')}`);
     try {
       await mkdir(staging, { mode: 0o700 });
       await copyBack(options, manifest, staging);
+      // guard(restore: it begins a new timeline, by which processes know that the database has gone back): await prepareRecovery(join(staging, 'postgres')); ⇒
       await prepareRecovery(join(staging, 'postgres'));
       if (isRoot && place.owner.uid !== 0) await giveTo(place, staging);
       const done = await recover(staging, options.say, (logins) =>
@@ -124,6 +127,7 @@ async function copyFileBack(
   });
   try {
     const copied = await copyDurably(source, join(to, path), bytes + 1);
+    // guard(restore: each file is what was backed up): if (copied.bytes === bytes && copied.sha256 === sha256) ⇒
     if (copied.bytes === bytes && copied.sha256 === sha256) return;
     throw new BackupError(`the backup in ${folder} is damaged: ${path} is not what was backed up`);
   } finally {
@@ -140,6 +144,7 @@ async function giveTo({ owner }: Place, staging: string): Promise<void> {
 }
 
 /** As PostgreSQL recovers from an archive, not from a crash: it begins a new timeline then, by which everybody can tell that it went back. */
+// guard(restore: it begins a new timeline, by which processes know that the database has gone back): async ⇒ export async
 async function prepareRecovery(cluster: string): Promise<void> {
   await writeFile(join(cluster, 'recovery.signal'), '', { mode: 0o600 });
   // There is no archive: the log that the backup needs is in it.

@@ -10,6 +10,7 @@ const GROUPS = `tollgate_application, tollgate_operator`;
 export const FIND_LOGINS = `SELECT rolname AS name FROM pg_roles WHERE rolname = ANY ($1)`;
 
 /** What makes a login, with a name ($1) and a password ($2). */
+// guard(roles: no login of the embedded PostgreSQL is a superuser): NOSUPERUSER ⇒ SUPERUSER
 export const TO_MAKE_LOGIN = `
   SELECT format('CREATE ROLE %I LOGIN PASSWORD %L NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS',
     $1::text, $2::text) AS statement`;

@@ -89,6 +89,7 @@ export async function openEmbeddedPostgres(options: {
           lock,
           () => {},
           async () => {
+            // guard(embedded PostgreSQL: it is started again under the address that everybody knows): port, ⇒
             const { pid } = await bringUp({ ...wish, say: () => {}, port, signal });
             return { pid, presence: await attend(url) };
           },
@@ -178,6 +179,7 @@ async function bringUp({
     }
     if (found.state !== 'unreadable') unreadableSince = undefined;
     if ('pid' in found) {
+      // guard(embedded PostgreSQL: one that nobody recovers is ended): found.state !== 'stopping' && (await recovery.seesNone(found.pid)) ⇒ Date.now() < 0
       if (found.state !== 'stopping' && (await recovery.seesNone(found.pid))) {
         say('Ending PostgreSQL, which waits for a recovery that nobody does');
         await stopServer(place.cluster, async () => {});

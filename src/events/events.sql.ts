@@ -44,6 +44,8 @@ export const EVENTS_BETWEEN: Statement = {
 
 export const EVENTS_OF_MERCHANT_BETWEEN: Statement = {
   name: 'events-of-merchant-between',
+  // guard(events: those of the vault are for users with the permission vault): split_part(type, '.', 1) = ANY ($7::text[]) ⇒ $7::text[] IS NOT NULL
+  // guard(events: a merchant reads its own): organisation_id = $5 AND merchant_id = $6 ⇒ ($5::integer, $6::integer) IS NOT NULL
   text: `${COLUMNS}
     WHERE slot = ANY ($1::smallint[]) AND position > $2::bigint AND position <= $3::bigint
       AND organisation_id = $5 AND merchant_id = $6 AND split_part(type, '.', 1) = ANY ($7::text[])

@@ -132,6 +132,7 @@ export class EventFeed {
   async #read(position: number, limit: number, between: ReadBetween): Promise<FeedPage> {
     const { newest, forgotten } = await this.#ends();
     const after = Math.max(position, forgotten);
+    // guard(events: a cursor behind which events are forgotten is refused): position > 0 && position < forgotten ⇒ false
     const skipped = position > 0 && position < forgotten;
     // A position that was given by a server whose last commits are lost may be ahead; nothing is given up to there any more.
     if (after >= newest) return { events: [], position: after, skipped };

@@ -6,6 +6,7 @@ import type { Statement } from '../postgres/database.js';
  */
 export const MOVE_POSITIONS: Statement = {
   name: '',
+  // guard(counters: events get positions that no reader knows): greatest(event_positions_begin(position, day) + $1::bigint * 1000000 ⇒ least(position + 0 * $1::bigint
   text: `
     UPDATE event_sequencer SET lineage = '', seen = '1:1:', day = event_day(),
       position = greatest(event_positions_begin(position, day) + $1::bigint * 1000000,

@@ -106,6 +106,7 @@ export class EventWatcher {
   enter(organisationId: OrganisationId, merchantId: MerchantId): Waiter {
     const { maxWaiting, maxWaitingOfOrganisation } = this.options;
     const ofOrganisation = this.#waitingOf.get(organisationId) ?? 0;
+    // guard(events: an organisation has so many who wait, and no more): || ofOrganisation >= maxWaitingOfOrganisation ⇒
     if (this.#waiters >= maxWaiting || ofOrganisation >= maxWaitingOfOrganisation)
       throw fault('too_many_waiting');
     const waiters = this.#waiting.get(merchantId) ?? new Set();
@@ -192,6 +193,7 @@ export class Waiter {
     if (!this.#news && !this.#ended && gone?.aborted !== true) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, limitMs);
+        // guard(events: whoever goes away gives its place among those who wait back): gone?.addEventListener('abort', () => resolve(), { once: true }); ⇒
         gone?.addEventListener('abort', () => resolve(), { once: true });
         this.#wake = () => {
           clearTimeout(timer);

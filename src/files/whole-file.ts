@@ -33,6 +33,7 @@ export async function writeWhole<Result>(
   if (existing === 'refuse' && (await exists(path))) refuse('path_taken', { path });
   const removed = SEARCHED.includes(existing) ? await removeLeftParts(path) : [];
   // Two may write the same file at once, also in one process.
+  // guard(whole files: a file appears when it is whole): ` ⇒ existing === 'refuse' ? path : `
   const part = `${path}.${process.pid}-${randomBytes(4).toString('hex')}.part`;
   const handle = await onDisk(path, made(part));
   try {
@@ -145,6 +146,7 @@ function onSignal(signal: NodeJS.Signals): void {
 }
 
 function removeParts(): void {
+  // guard(whole files: what is interrupted leaves nothing): for (const part of UNDER_WAY) rmSync(part, { force: true }); ⇒
   for (const part of UNDER_WAY) rmSync(part, { force: true });
 }
 

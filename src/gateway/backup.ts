@@ -50,6 +50,7 @@ export async function backUp(settings: Settings, request: BackupRequest): Promis
     const backup = await backUpCluster({
       dataDir: settings.dataDir,
       folder,
+      // guard(backup: the key is not in it): ...(withKey ? [KEY] : []) ⇒ KEY
       beside: [PASSWORD, ...(withKey ? [KEY] : [])],
       facts: { release, postgres: (await findBinaries()).major, ...state, withKey },
       progress,
@@ -143,6 +144,7 @@ async function asOwner<Result>(
 async function countRestore(folder: string): Promise<{ times: number; isCounted: boolean }> {
   const path = join(folder, 'restored');
   const earlier = await readFile(path, 'utf8').catch(() => '');
+  // guard(restore: each time it moves further): !== ' ⇒ === '-
   const times = earlier.split('\n').filter((line) => line !== '').length + 1;
   return appendFile(path, `${new Date().toISOString()}\n`, { mode: 0o600 }).then(
     () => ({ times, isCounted: true }),

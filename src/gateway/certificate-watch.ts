@@ -88,6 +88,7 @@ export class CertificateWatch {
     let renewed: Certificate;
     try {
       renewed = await readPair(this.#parts.tls);
+      // guard(certificates: one that is not in force does not take the place of one that is): !isInForce(renewed, Date.now()) && isInForce(this.#used, Date.now() ⇒ Number.isNaN(renewed.expiresAtMs
       if (!isInForce(renewed, Date.now()) && isInForce(this.#used, Date.now())) {
         throw new UnusableCertificate('the certificate has expired, or is not valid yet');
       }

@@ -84,6 +84,7 @@ export async function withDatabase<Result>(
   /** What does not depend on the schema can be done before an upgrade, too. Few commands need other rights than an operator's. */
   { onAnySchema = false, as = 'operating' }: { onAnySchema?: boolean; as?: keyof Logins } = {},
 ): Promise<Result> {
+  // guard(commands: none but serve and migrate makes a database): )) ⇒ )) && settings.workers === 0
   if (settings.databaseUrl === undefined && !(await hasDatabase(settings.dataDir))) {
     throw new SettingsError(
       `there is no database in ${settings.dataDir}; set TOLLGATE_DATA_DIR or DATABASE_URL to where it is, or make one with \`tollgate serve\` or \`tollgate migrate\``,
@@ -145,6 +146,7 @@ export function loginsOf(
   return {
     serving,
     migrating: migratingUrl ?? serving,
+    // guard(roles: an operator’s command works as the login of operators): operatingUrl ?? migratingUrl ⇒ migratingUrl ?? operatingUrl
     operating: operatingUrl ?? migratingUrl ?? serving,
   };
 }
@@ -168,6 +170,7 @@ async function checkServer(database: Database): Promise<string[]> {
       throw new SettingsError('DATABASE_URL: PostgreSQL 15 or later is needed');
     }
     // Both commits of a payment must survive a crash of the server.
+    // guard(durability: a PostgreSQL with fsync off is refused): !== 'on ⇒ === 'never
     if (server.fsync !== 'on')
       throw new SettingsError('DATABASE_URL: this server runs with fsync off and may lose payments');
     await checkServerOfCluster(database);

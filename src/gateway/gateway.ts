@@ -150,6 +150,7 @@ export function startGateway({
     const events = startEvents(parts, stack);
     const webhooks = startWebhooks({ ...parts, room: pipeline.room, watcher: events.watcher }, stack);
     const looking = new Loop(
+      // guard(full disk: it is looked for while nobody pays): () => disk.look(databases.others) ⇒ async () => {}
       () => disk.look(databases.others),
       LOOK_AT_DISK_EVERY_MS,
       (error) => watch.jobFailed('disk', error),
@@ -287,7 +288,9 @@ async function notReady(
   } catch {
     return DATABASE_AWAY;
   }
+  // guard(full disk: not ready): if (disk.full) return DISK_FULL; ⇒
   if (disk.full) return DISK_FULL;
+  // guard(clocks: a gateway whose clock is not the database’s is not ready): if (clocks.apart) return CLOCKS_APART; ⇒
   if (clocks.apart) return CLOCKS_APART;
   return registry.alive ? undefined : 'no heartbeat of this process was committed lately';
 }

@@ -40,6 +40,7 @@ async function refuseOpenKeyFile({ keyEncryption, dataDir }: Settings): Promise<
     (found) => found.mode & 0o777,
     () => 0,
   );
+  // guard(key file: one that others can read is refused): (mode & 0o077) == ⇒ mode >
   if ((mode & 0o077) === 0) return;
   throw new KeyUnavailable(
     `the key-encryption key ${file} can be read or changed by others (mode ${mode.toString(8)}); close it to all but its owner (chmod 600), and renew it if somebody may have read it (\`tollgate keys rotate --key-encryption-key\`)`,

@@ -95,6 +95,7 @@ function readAddress(variables: Variables, name: string, port: string): string |
   const text = variables.text(name);
   if (text === undefined) return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
+  // guard(Vault: no data key goes over the network in clear): (url?.protocol === 'http:' && isLoopback(url.hostname)) ⇒ url?.protocol === 'http:'
   const safe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
   if (!safe) {
     throw new SettingsError(

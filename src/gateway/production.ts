@@ -48,6 +48,7 @@ export function problemsOfSettings(
       'a debugger is open, by which anybody on this machine can read card numbers; start without --inspect',
     ],
     [
+      // guard(production: no listener outside loopback without TLS): tls === undefined && !isLoopback(host) ⇒ false
       tls === undefined && !isLoopback(host),
       `TOLLGATE_HOST: card numbers would come to ${host} without TLS; set TOLLGATE_TLS_CERTIFICATE_FILE and TOLLGATE_TLS_KEY_FILE, or listen on 127.0.0.1 and put a proxy that speaks TLS in front`,
     ],

@@ -112,11 +112,13 @@ async function openGateway(primary: Primary, { stack, operators, watch, entrance
   if (reached === undefined) return;
   const connection = stack.opened(reached, (postgres) => postgres.close());
   for (const warning of connection.warnings) log.warn(warning);
+  // guard(embedded PostgreSQL: one that has ended is started again): connection.keepRunning(postgresLog(log) ⇒ postgresLog(log
   connection.keepRunning(postgresLog(log));
   const demoWorks = await prepareDatabase(settings, connection.logins, log);
   const start = settings.workers === 1 ? startGateway : startWorkers;
   const starting = {
     settings,
+    // guard(roles: a gateway serves as the login that may only serve): serving ⇒ migrating
     databaseUrl: connection.logins.serving,
     certificate,
     log,

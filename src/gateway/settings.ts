@@ -86,6 +86,7 @@ const ENVIRONMENTS = ['development', 'production'] as const;
 export function readSettings(environment: Environment = process.env): Settings {
   const variables = new Variables(environment);
   const settings = readAll(variables);
+  // guard(settings: a misspelt name is refused): variables.refuseMisspelt(); ⇒
   variables.refuseMisspelt();
   return { ...settings, openSecrets: variables.openSecrets };
 }

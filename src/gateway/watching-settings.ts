@@ -29,6 +29,7 @@ export function readConsole(variables: Variables): ConsoleSettings | undefined {
   const port = variables.integer('TOLLGATE_CONSOLE_PORT', DEFAULT_CONSOLE_PORT, 0, 65_535, 'off');
   if (metricsToken !== undefined && !/^[\x21-\x7e]{16,}$/.test(metricsToken))
     throw new SettingsError('TOLLGATE_METRICS_TOKEN must be 16 characters or more, none of them a space');
+  // guard(metrics: outside loopback not without a token): !isLoopback(host) && metricsToken === undefined ⇒ false
   if (!isLoopback(host) && metricsToken === undefined)
     throw new SettingsError(
       'TOLLGATE_METRICS_TOKEN is needed where TOLLGATE_CONSOLE_HOST is outside loopback',
@@ -37,6 +38,7 @@ export function readConsole(variables: Variables): ConsoleSettings | undefined {
 }
 
 function isSafe({ protocol, hostname }: URL): boolean {
+  // guard(traces: spans go over no network in clear): isLoopback(hostname) ⇒ hostname !== ''
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
 }
 

@@ -38,6 +38,7 @@ export async function startWorkers({
   };
   const onExit = (worker: Worker, code: number, signal: string) => {
     started.delete(worker);
+    // guard(metrics: what a worker has counted outlives it): figures.ended(worker); ⇒
     figures.ended(worker);
     if (stopping) return;
     log.warn({ worker: worker.process.pid, code, signal }, 'worker exited; a new one is started');
@@ -58,6 +59,7 @@ export async function startWorkers({
         used = renewed;
         const message: WorkerCertificate = { certificate: renewed };
         // One that is about to end needs none.
+        // guard(certificates: every worker gets the new one): isConnected() ⇒ id === 1
         for (const worker of started) if (worker.isConnected()) worker.send(message, () => {});
       },
       figures: () => figures.ask(started),

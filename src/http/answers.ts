@@ -111,6 +111,7 @@ function noteRequest(
   const endedMs = performance.now();
   const durationMs = endedMs - startedMs;
   const { url = 'unknown', config } = routeOptions;
+  // guard(metrics: a client makes no new series with its addresses): nowhere ⇒ of(raw.url ?? "")
   (config?.figures ?? requests.nowhere).note(answered.status, durationMs);
   if (trace?.recording) {
     const { status } = answered;

@@ -40,6 +40,7 @@ export function credentialsOf(request: IncomingMessage): string {
   const latest = socket[LATEST];
   if (latest?.sent === sent) return latest.digest;
   // The certificate belongs to them, and is the connection's.
+  // guard(client certificates: credentials that were right with it are known with it only): fingerprint256 ? ⇒ fingerprint256.slice(95) ?
   const digest = hash('sha256', `${sent}\n${clientCertificate(request)?.fingerprint256 ?? ''}`, 'base64');
   socket[LATEST] = { sent, digest };
   return digest;
@@ -68,8 +69,10 @@ export async function provenCaller(
 /** Refused before the body is read: too many, or from where it may not call. Nearly all users may call from everywhere. */
 function admitted(services: AuthenticationServices, caller: Caller, request: IncomingMessage): Caller {
   const { username, networks } = caller;
+  // guard(callers: only from networks that they were given): ) ⇒ && username === '')
   if (networks !== undefined) refuseFromElsewhere(services, username, networks, request);
   if (!services.rateLimit.allows(username)) throw refused('too_many_requests');
+  // guard(caller: with X-Test-Only no live merchant): request.headers[TEST_ONLY_HEADER] === undefined ? caller : amongTestMerchants(caller) ⇒ caller
   return request.headers[TEST_ONLY_HEADER] === undefined ? caller : amongTestMerchants(caller);
 }
 

@@ -29,10 +29,12 @@ export function checkedCertificate(pair: CertificatePair): Certificate {
   const begun = pair.certificate.match(BEGIN)?.length ?? 0;
   if (begun === 0) throw new UnusableCertificate('the certificate is not in PEM');
   // A file that ends between two certificates of its chain cannot be told from a whole one; anywhere else it can.
+  // guard(certificates: one that is cut short is said to be): !== pair.certificate.match(END)?.length ⇒ < 0
   if (begun !== pair.certificate.match(END)?.length) {
     throw new UnusableCertificate('the certificate is cut short');
   }
   const leaf = read(() => new X509Certificate(pair.certificate), 'the certificate cannot be read');
+  // guard(certificates: the key belongs to the certificate): !leaf.checkPrivateKey(privateKey(pair.key)) ⇒ privateKey(pair.key) === undefined
   if (!leaf.checkPrivateKey(privateKey(pair.key))) {
     throw new UnusableCertificate('the key is not that of the certificate');
   }

@@ -23,8 +23,11 @@ export class ClientAddresses {
   #forwarded(peer: string, header: string): string {
     let address = peer;
     let end = header.length;
+    // guard(addresses: the word of a stranger does not count): && this.trusted?.has(address) ⇒
     while (end > 0 && this.trusted?.has(address)) {
+      // guard(addresses: read from the right): end - 1 ⇒ 0
       const comma = header.lastIndexOf(',', end - 1);
+      // guard(addresses: read from the right): slice(comma + 1, end) ⇒ split(',')[0] as string
       const before = addressIn(header.slice(comma + 1, end));
       // What cannot be read says nothing: the last of ours that is known stands for it.
       if (before === undefined) return address;

@@ -61,6 +61,7 @@ export class Connections {
 
   /** A connection was accepted; with TLS its handshake is still to come. */
   add(socket: Socket, handshaking = false): void {
+    // guard(TLS: handshakes under way are bounded): if (handshaking && this.#handshaking >= this.mostHandshakes) this.#giveUpHandshake(); ⇒
     if (handshaking && this.#handshaking >= this.mostHandshakes) this.#giveUpHandshake();
     if ((this.#open.size >= this.most && !this.#makeRoom()) || this.#isClosing) {
       this.#refused += 1;
@@ -92,6 +93,7 @@ export class Connections {
     this.#endHandshake(connection, accepted);
     this.#stir(address, accepted);
     this.#open.delete(accepted);
+    // guard(TLS: connections count after their handshake, too): this.#open.set(secure, connection); ⇒
     this.#open.set(secure, connection);
     this.#rest(address, secure);
     secure.once('close', () => this.#remove(address, secure));

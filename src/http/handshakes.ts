@@ -39,6 +39,7 @@ class Handshakes {
         socket.destroy();
         return;
       }
+      // guard(TLS: handshakes are begun in turns over addresses): this.#waiting.add(socket.remoteAddress ?? '', { socket, begin } ⇒ begin(
       this.#waiting.add(socket.remoteAddress ?? '', { socket, begin });
       this.#plan();
     });

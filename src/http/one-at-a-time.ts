@@ -110,6 +110,7 @@ export function makeServer(
     })
     .on('clientError', (error, stream) => {
       const socket = stream as Socket;
+      // guard(TLS: nothing is written where the handshake has failed): !isHandshaking(socket) ⇒ socket.writable
       if (!isHandshaking(socket)) return lineOf(socket).fail(error);
       socket.destroy();
       handlers.handshakeFailed?.(error, socket);
@@ -156,6 +157,7 @@ class Line {
 
   receive(request: IncomingMessage, response: ServerResponse): void {
     // Behind an answer that ends the connection nothing is begun any more.
+    // guard(connections: nothing is begun behind an answer that ends the connection): || !this.socket.writable ⇒
     if (this.#ending !== undefined || !this.socket.writable) return;
     this.#received += 1;
     const before = this.#stopped ?? this.#current?.received;

@@ -53,10 +53,12 @@ function addOperation(
       const { inFlight } = context;
       if (inFlight !== undefined) {
         // Somebody was told that there is no such transaction, or may have been told since the client has gone.
+        // guard(search: what was turned away by a search is not processed): ) ⇒ && inFlight.begun)
         if (inFlight.turnedAway) throw refused('not_processed');
         inFlight.begun = true;
       }
       try {
+        // guard(operations: only with the permission for it): (context.caller.permissions & permission) ⇒ context.caller.permissions + permission
         if ((context.caller.permissions & permission) === 0) throw refused('operation_not_permitted');
         const said = await operation.answer(context, request, services);
         if (said.location !== undefined) reply.header('location', said.location);

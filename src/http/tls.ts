@@ -17,6 +17,7 @@ const CIPHERS = [
   'ECDHE-RSA-CHACHA20-POLY1305',
   'ECDHE-ECDSA-AES128-GCM-SHA256',
   'ECDHE-RSA-AES128-GCM-SHA256',
+  // guard(TLS: no version before 1.2): ] ⇒ 'ALL@SECLEVEL=0', ⏎ ]
 ].join(':');
 
 /** For a server, and for the context that takes another's place: Node forgets whatever is not said again. */
@@ -24,9 +25,11 @@ export function contextOptions({ certificate, key }: CertificatePair): TlsOption
   return {
     cert: certificate,
     key,
+    // guard(TLS: no version before 1.2): 2 ⇒ 1
     minVersion: 'TLSv1.2',
     ciphers: CIPHERS,
     // TLS 1.2 lets a client ask for one handshake after the other, each of which costs the server more than the client.
+    // guard(TLS: a client cannot ask for one handshake after the other): SSL_OP_NO_RENEGOTIATION ⇒ SSL_OP_ALL
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
   };
 }

@@ -1,10 +1,12 @@
 import type { Statement } from '../postgres/database.js';
 
 /** All that an entry says, as one text in which nothing can be shifted from one column to another. */
+// guard(journal: all that an entry says is bound): j.address ⇒ NULL
 export const DIGEST = `substr(sha256(convert_to(ROW(j.id, extract(epoch FROM j.at), j.organisation_id, j.merchant_id, j.actor,
       j.action, j.customer_id, j.token_id, j.audit, j.correlation_id, j.detail, j.address, encode(j.mark, 'hex'))::text, 'UTF8')), 1, 16)`;
 
 /** An id that was never handed out is no entry of ours: should blocks go by it, they would pass over all that come before it. */
+// guard(journal: an id that was never handed out does not carry the chain away): <= (SELECT coalesce(pg_sequence_last_value('journal_id_seq'), 0)) ⇒ > 0
 const HANDED_OUT = `j.id <= (SELECT coalesce(pg_sequence_last_value('journal_id_seq'), 0))`;
 
 export const CHAIN_IS_BEHIND: Statement = {

@@ -78,6 +78,7 @@ export class JournalChain {
       if (added === undefined) return;
       // Only now: whether a commit that was not confirmed has happened, nobody knows.
       this.#known = added.end;
+      // guard(journal: a process says that entries are not ours): if (added.foreign.length > 0) this.reports.onForeign(added.foreign); ⇒
       if (added.foreign.length > 0) this.reports.onForeign(added.foreign);
     }
   }
@@ -85,6 +86,7 @@ export class JournalChain {
   /** Undefined where there was nothing to do, or another does it. */
   async #addBlock(connection: Queryable): Promise<Added | undefined> {
     const { rows: locks } = await connection.query<{ locked: boolean }>(LOCK_CHAIN);
+    // guard(journal: one process at a time makes a block): !locks[0]?.locked ⇒ locks.length === 0
     if (!locks[0]?.locked) return undefined;
     const { rows: states } = await connection.query<State>(CHAIN_STATE, [this.#known?.number ?? 0]);
     const state = states[0] as State;
@@ -117,6 +119,7 @@ export class JournalChain {
       hash,
     ]);
     await this.#noteGaps(connection, state.chainedUpTo, ids);
+    // guard(journal: a block counts as known once its commit is confirmed): return { end: { number, hash, lineage: state.lineage } ⇒ this.#known = { number, hash, lineage: state.lineage }; ⏎ return { end: this.#known
     return { end: { number, hash, lineage: state.lineage }, foreign };
   }
 
@@ -130,6 +133,7 @@ export class JournalChain {
       const ends = [left.map((hole) => hole.first), left.map((hole) => hole.last)];
       await connection.query(SPLIT_GAP, [first, ...ends]);
     }
+    // guard(journal: entries that are committed late are taken up later): await ⇒ if (first > last) await
     for (const { first, last } of holesBetween(
       chainedUpTo,
       ids.filter((id) => id > chainedUpTo),
@@ -142,6 +146,7 @@ export class JournalChain {
   #compare({ remembered, lineage }: State): void {
     const known = this.#known;
     if (known === undefined || remembered?.equals(known.hash)) return;
+    // guard(journal: a process says that the chain was cut): this.reports.onCut({ number: known.number, failover: lineage !== known.lineage } ⇒ lineage.at(0
     this.reports.onCut({ number: known.number, failover: lineage !== known.lineage });
     this.#known = undefined;
   }

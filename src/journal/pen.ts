@@ -45,8 +45,10 @@ export class JournalPen {
   }
 
   #mac(once: Buffer, entry: MarkedEntry): Buffer {
+    // guard(journal: the mark of an entry is for what it says): , detail, address ⇒
     const { organisationId, actor, action, customerId, tokenId, audit, correlationId, detail, address } =
       entry;
+    // guard(journal: the mark of an entry is for what it says): , detail, address ⇒
     const parts = [organisationId, actor, action, customerId, tokenId, audit, correlationId, detail, address];
     // What is absent and what the database has as NULL is the same.
     return createHmac('sha256', this.key).update(once).update(JSON.stringify(parts)).digest();

@@ -119,10 +119,13 @@ export class JournalVerification {
     const end = await this.#checkBlocks(start);
     await this.#checkEntries(start);
     // Those that were made meanwhile: what they say of entries was believed.
+    // guard(journal: blocks that are made while it is looked at are looked at, too): await ⇒ if (end.blockBefore < 0) await
     await this.#checkBlocks(end);
+    // guard(journal: a chain that ends before a checkpoint is found): !this.#knownIsThere ⇒ this.#knownIsThere && this.#blocks === 0
     if (this.known !== undefined && !this.#knownIsThere)
       await this.#foundKnown('removed', 'the checkpoint knows it, and the chain ends before it');
     const { rows: copies } = await this.database.query<{ id: number }>(COPIED_ENTRIES, [start.afterId]);
+    // guard(journal: a copy of an entry is found): for (const { id } of copies) this.#found({ entry: id, problem: 'inserted: a copy of another entry' } ⇒ copies.at(0
     for (const { id } of copies) this.#found({ entry: id, problem: 'inserted: a copy of another entry' });
     return {
       blocks: this.#blocks,
@@ -153,6 +156,7 @@ export class JournalVerification {
             block: last + 1,
             problem: `removed: blocks ${last + 1} to ${number - 1} are not there`,
           });
+        // guard(journal: a block that was changed is found): !this.key.hashOf(block, before).equals(hash) ⇒ this.key.hashOf(block, before).length !== hash.length
         else if (!this.key.hashOf(block, before).equals(hash))
           this.#found({ block: number, problem: 'changed: it is not what was bound' });
         if (countOf(block.spans) * TAG_BYTES !== block.tags.length)
@@ -215,6 +219,7 @@ export class JournalVerification {
 
   /** Those that a block has and the page has not were removed; or they were committed, and taken up, after the page was read. */
   async #checkMissing(tags: ReadonlyMap<number, Buffer>, within: Bounds): Promise<void> {
+    // guard(journal: an entry that was removed is found): = [...tags.keys()] ⇒ : number[] = [...tags.keys()].slice(0, 0)
     const missing = [...tags.keys()];
     for (let at = 0; at < missing.length; at += ENTRIES_PAGE) {
       const ids = missing.slice(at, at + ENTRIES_PAGE);
@@ -260,11 +265,14 @@ export class JournalVerification {
     { lastId, chainedUpTo, earlierUpTo, gaps }: Bounds,
   ): string | undefined {
     const { id, mark, digest } = row;
+    // guard(journal: an entry that was changed is found by its tag): !tag.equals(digest ⇒ tag.equals(digest.subarray(1)
     if (tag !== undefined && !tag.equals(digest)) return 'changed';
     // One that is in the chain without a mark was judged when it was taken up.
+    // guard(journal: an entry with another’s mark is found): !this.pen.isMarked(row, mark) ⇒ mark.length === 0
     if (mark !== null && !this.pen.isMarked(row, mark)) return 'inserted or changed: its mark is not ours';
     if (tag !== undefined) return undefined;
     const isLate = id > chainedUpTo || gaps.some(({ first, last }) => id >= first && id <= last);
+    // guard(journal: an entry in no block is found): || ⇒ &&
     if (id > lastId || !isLate) return 'inserted: it is in no block';
     return mark === null && id > earlierUpTo ? FOREIGN : undefined;
   }

@@ -33,6 +33,7 @@ const MERCHANT = `m.id, m.vault, m.preauthorisation_days AS "preauthorisationDay
 /** Each by itself (`OFFSET 0`): a plan for many would read all merchants that there are. */
 export const FIND_USERS: Statement = {
   name: 'find-users',
+  // guard(callers: only merchants that the user was given): (m.id = u.merchant_id OR EXISTS ( ⏎ SELECT FROM user_grant g WHERE g.username = u.username AND g.merchant_id = m.id)) ⇒ true
   text: `
     SELECT found.* FROM ${USERNAMES.rows} CROSS JOIN LATERAL (
       SELECT ${SEALED_USER},

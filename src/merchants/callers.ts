@@ -127,6 +127,7 @@ export class Callers {
   known(credentials: string): Caller | undefined {
     const proof = this.#proven.get(credentials);
     const user = proof && this.#users.get(proof.username);
+    // guard(client certificates: the end of one ends what it has proved): || Date.now() >= proof.untilMs ⇒
     if (user === undefined || user.required !== proof?.required || Date.now() >= proof.untilMs) {
       return undefined;
     }
@@ -183,6 +184,7 @@ export class Callers {
       this.#users.delete(username);
       return undefined;
     }
+    // guard(callers: nobody who is not as it was sealed): !this.key.isSealed(first, first.seal) ⇒ first.username === undefined
     if (!this.key.isSealed(first, first.seal)) {
       this.reports.onBrokenSeal(username, first.seal === null ? 'not sealed' : 'changed');
       this.#users.delete(username);
@@ -268,6 +270,7 @@ export function permittedMerchant(caller: Caller, merchantId: number): Merchant 
 /** The same, for what creates or changes something: not for one that is suspended. */
 export function actingMerchant(caller: Caller, merchantId: number): Merchant {
   const merchant = permittedMerchant(caller, merchantId);
+  // guard(merchants: nothing is created for one that is suspended): if (merchant.suspended) throw fault('merchant_suspended', 'merchant'); ⇒
   if (merchant.suspended) throw fault('merchant_suspended', 'merchant');
   return merchant;
 }

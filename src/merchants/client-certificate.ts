@@ -25,7 +25,9 @@ export function isAdmitted(
   nowMs: number,
 ): boolean {
   if (bound.length === 0) return true;
+  // guard(client certificates: it is in force): || nowMs < shown.validFromMs || nowMs >= shown.expiresAtMs ⇒
   if (shown === undefined || nowMs < shown.validFromMs || nowMs >= shown.expiresAtMs) return false;
+  // guard(client certificates: it is the right one): some((fingerprint) => fingerprint.equals(shown.fingerprint)) ⇒ length > 0
   return bound.some((fingerprint) => fingerprint.equals(shown.fingerprint));
 }
 

@@ -47,6 +47,7 @@ export class CredentialKey {
   }
 
   tagOfDigest({ username, organisationId }: SecretOwner, digest: Buffer): Buffer {
+    // guard(credentials: a secret is bound to the name of its user): username, ⇒ username.length > 0,
     return this.#mac(['tollgate secret of a user', organisationId, username, digest.toString('hex')]);
   }
 
@@ -57,14 +58,18 @@ export class CredentialKey {
       user.userId,
       user.organisationId,
       user.assignedMerchantId,
+      // guard(callers: sealed with the merchants that they were given): , ⇒ .length >= 0,
       user.grants,
+      // guard(callers: sealed with what they may do): , ⇒ .length >= 0,
       user.permissions,
       user.fromAddresses,
       user.expiresMs,
       user.clientCertificates.map(hex),
+      // guard(callers: sealed with that they are revoked): revoked, ⏎ user.version, ⏎ hex(user.secretTag) ⇒ version >= 0
       user.revoked,
       user.version,
       hex(user.secretTag),
+      // guard(callers: sealed with the secret before, and its end): hex(user.previousSecretTag), ⏎ user.previousUntilMs, ⇒
       hex(user.previousSecretTag),
       user.previousUntilMs,
     ]);

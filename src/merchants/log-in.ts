@@ -49,9 +49,12 @@ export function metUntil(
   const isCurrent = sameBytes(tag, required.secretTag ?? NO_TAG);
   const isPrevious = sameBytes(tag, required.previousSecretTag ?? NO_TAG);
   const isCertified = isAdmitted(certificate, clientCertificates, nowMs);
+  // guard(client certificates: a user that is bound to one must show it): !isCertified ⇒ (!isCertified && certificate !== undefined)
   if (!isCertified || !(isCurrent || isPrevious)) return undefined;
   const untilMs = Math.min(
+    // guard(credentials: a user ends when it was said to): expiresMs ?? Number.POSITIVE_INFINITY, ⇒
     expiresMs ?? Number.POSITIVE_INFINITY,
+    // guard(credentials: the secret before ends when it was said to): ? Number.POSITIVE_INFINITY : (previousUntilMs ?? 0) ⇒ || previousUntilMs !== null ? Number.POSITIVE_INFINITY : 0
     isCurrent ? Number.POSITIVE_INFINITY : (previousUntilMs ?? 0),
     (clientCertificates.length > 0 ? certificate?.expiresAtMs : undefined) ?? Number.POSITIVE_INFINITY,
   );
@@ -79,6 +82,7 @@ export function isSame(one: Required, other: Required): boolean {
     isSameTag(one.previousSecretTag, other.previousSecretTag) &&
     one.previousUntilMs === other.previousUntilMs &&
     one.expiresMs === other.expiresMs &&
+    // guard(client certificates: a user that is bound later is asked at once): ours.length === theirs.length && ⇒
     ours.length === theirs.length &&
     ours.every((fingerprint, index) => fingerprint.equals(theirs[index] as Buffer))
   );

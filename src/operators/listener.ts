@@ -59,6 +59,7 @@ const PLAIN = 'text/plain; charset=utf-8';
 export async function listenForOperators(options: ListenerOptions): Promise<OperatorsListener> {
   const { host, port, certificate, pages, publicHost } = options;
   const byPath = new Map(pages.map((page) => [page.path, page]));
+  // guard(operators’ listener: nobody reads it by a name of their own): !isLoopback(host) || isLoopback(name) || name === publicHost ⇒ name !== '' || publicHost === ''
   const mayBeCalled = (name: string) => !isLoopback(host) || isLoopback(name) || name === publicHost;
   const handle = (request: IncomingMessage, response: ServerResponse) => {
     // A page of somebody else's, open in the browser of an operator, can give this machine a name of its own and read what is here.

@@ -22,6 +22,7 @@ export function metricsPage(gather: Gather, token: string | undefined): Page {
   return {
     path: '/metrics',
     async answer(request): Promise<PageAnswer> {
+      // guard(metrics: outside loopback only for whoever has the token): token !== undefined && !isBearerOf(request, token) ⇒ false
       if (token !== undefined && !isBearerOf(request, token)) {
         const refusal = said(401, 'send the token in TOLLGATE_METRICS_TOKEN as Authorization: Bearer');
         return { ...refusal, headers: { 'www-authenticate': 'Bearer' } };

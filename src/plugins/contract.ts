@@ -60,6 +60,7 @@ export function register<Settings, Decision>(plugin: Plugin<Settings, Decision>)
     change(payment, { [name]: settings }) {
       // What was agreed for a preauthorisation holds for its completion, also if the plugin was switched off since.
       if (payment.target !== undefined) {
+        // guard(completion: the surcharge of its preauthorisation, and no other): payment.target.pricing?.decisions[name] ⇒ undefined
         const decided = payment.target.pricing?.decisions[name];
         return decided === undefined ? undefined : plugin.applyToCompletion(payment, decided as Decision);
       }

@@ -27,6 +27,7 @@ export function applyPlugins<Paid extends Payment>(
       };
     }
   }
+  // guard(surcharge: a total of at most twelve digits): if (changed.amountCents > MAX_AMOUNT_CENTS) throw fault('priced_amount_too_large', 'amount'); ⇒
   if (changed.amountCents > MAX_AMOUNT_CENTS) throw fault('priced_amount_too_large', 'amount');
   return changed;
 }

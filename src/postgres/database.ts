@@ -282,6 +282,7 @@ export class Database implements Queryable {
     session.silentFor = 0;
     try {
       const result = await session.run<Row>(statement, values);
+      // guard(failover: a commit that did not wait for its standby is not acknowledged): ) ⇒ && session.broken)
       if (session.unreplicated) throw new Error('a commit was not confirmed by the standby');
       if (session.unconfirmed) throw new Error('a commit was not confirmed by a server of the cluster');
       return result;

@@ -17,5 +17,6 @@ function isSafe(url: string): boolean {
     readonly ssl: boolean | { readonly rejectUnauthorized?: boolean };
   };
   if (host.startsWith('/') || isLoopback(host)) return true;
+  // guard(production: no database elsewhere without verified TLS): typeof ssl === 'object' ? ssl.rejectUnauthorized !== false : ssl ⇒ ssl !== undefined
   return typeof ssl === 'object' ? ssl.rejectUnauthorized !== false : ssl;
 }

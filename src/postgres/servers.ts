@@ -74,6 +74,8 @@ export class Servers {
   async #openAt({ url }: ServerAddress, options: SessionOptions): Promise<Session> {
     const session = await Session.open(url, options);
     this.engine = session.engine;
+    // guard(failover: a former primary is not used again): this.#timeline ⇒ 0
+    // guard(failover: neither a standby nor a former primary is asked, and neither is believed): this.#timeline ⇒ 0
     if (session.timeline < this.#timeline) {
       session.end();
       throw new UnfitServer('the server is a former primary; another one has taken over', true);

@@ -134,6 +134,8 @@ export class Session {
 }
 
 function check(found: Checked, client: pg.Client, expected: SessionOptions): number {
+  // guard(failover: neither a standby nor a former primary is asked, and neither is believed): ) ⇒ && found.processId === 0)
+  // guard(failover: no session on a standby is used): ) ⇒ && found.processId === 0)
   if (found.standby) throw new UnfitServer('the server is a standby; name the primary', true);
   // The server names its process when it greets. A pooler greets by itself.
   const greeted = (client as unknown as { processID: number }).processID;
@@ -142,6 +144,7 @@ function check(found: Checked, client: pg.Client, expected: SessionOptions): num
     found.planCacheMode === expected.planCacheMode &&
     (expected.role === undefined || found.role === expected.role);
   if (!asOpened) throw new UnfitServer(POOLER);
+  // guard(durability: a PostgreSQL with synchronous_commit off is refused): !DURABLE.includes(found.synchronousCommit) ⇒ found.synchronousCommit === 'never'
   if (!DURABLE.includes(found.synchronousCommit)) {
     throw new UnfitServer(
       `synchronous_commit is ${found.synchronousCommit} and payments may be lost; it must be on or remote_apply`,

@@ -19,6 +19,7 @@ export class AuditSet {
 
   /** Whether it is new. */
   add(key: AuditKey): boolean {
+    // guard(reconciliation: a line that is there twice counts once): if (this.has(key)) return false; ⇒
     if (this.has(key)) return false;
     const { block, byte, bit } = placeOf(key);
     const bytes = this.#blocks.get(block) ?? new Uint8Array(BITS / 8);

@@ -26,6 +26,8 @@ export const LOCK_DIFFERENCES: Statement = {
 /** One that was found before stays as it is, with whoever has looked at it; one that was gone is back. */
 export const KEEP_DIFFERENCES: Statement = {
   name: '',
+  // guard(reconciliation: a difference that was looked at does not hide another one): , here) ⇒ )
+  // guard(reconciliation: a difference that was looked at does not hide another one): gone_at ⇒ here = excluded.here, gone_at
   text: `
     INSERT INTO settlement_difference AS d (settlement_date, acquirer, found_by, kind, reference, there, here, organisation_id,
       merchant_id, audit)

@@ -18,6 +18,7 @@ export async function keepDifferences(
 ): Promise<number> {
   const { date, acquirer } = found;
   // Two runs at once would not see each other's, and both stay.
+  // guard(reconciliation: one run at a time replaces the differences of a day): await connection.query(LOCK_DIFFERENCES, [date, acquirer]); ⇒
   await connection.query(LOCK_DIFFERENCES, [date, acquirer]);
   const differences = differencesIn(found);
   const kept: number[] = [];

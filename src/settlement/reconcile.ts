@@ -73,6 +73,7 @@ const MOST_FOREIGN = 1_000_000;
 export async function reconcile(database: Queryable, wish: ReconcileWish): Promise<Reconciliation> {
   const { rows } = await database.query<{ closed: boolean; installation: string }>(CLOSED_DAY, [wish.date]);
   const { closed, installation } = rows[0] as { closed: boolean; installation: string };
+  // guard(reconciliation: under the name of no acquirer nothing is kept): await checkAcquirer(database, wish); ⇒
   await checkAcquirer(database, wish);
   const work = new Work(database, wish, installation);
   await work.readReferences();

@@ -16,6 +16,7 @@ const IN_ORDER = `
 /** What a day comes to for some merchants of an organisation, as a server says that can still commit. */
 export const LINES_OF_MERCHANTS: Statement = {
   name: 'settlement-lines-of-merchants',
+  // guard(settlement: a merchant sees its own day only): = ANY ($3::integer[]) ⇒ <> ALL (ARRAY[0]) AND $3::integer[] IS NOT NULL
   text: `
     ${PROVING}
     SELECT gateway.closed_day >= $1::date AS closed, lines.* FROM proof CROSS JOIN gateway LEFT JOIN (${LINES}

@@ -4,6 +4,7 @@ import type { Statement } from '../postgres/database.js';
  * Nothing can be done with it any more: it is decided and settled, its card and that of its target are destroyed, and neither can be
  * completed or voided. `t` is the transaction, `target` what it was done to, if anything.
  */
+// guard(archive: a card that lives keeps its transaction): AND t.payment_details_sealed IS NULL AND target.payment_details_sealed IS NULL ⇒
 const FINISHED = `t.archived_at IS NULL AND t.status IN ('approved', 'declined', 'error', 'voided') AND t.resolve_at IS NULL
         AND t.payment_details_sealed IS NULL AND target.payment_details_sealed IS NULL
         AND (t.settlement_date IS NULL OR t.settlement_date <= (SELECT closed_day FROM gateway))

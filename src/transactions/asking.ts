@@ -105,6 +105,8 @@ export class Asking {
     try {
       place.take(acquirer);
       const prepared = link.prepare && (await this.prepare(link, order));
+      // guard(routes: the other link is stored before it is asked, killed between): if (!(await rerouting.move({ organisationId, audit, before, acquirer, prepared }))) return undefined ⇒ setTimeout(() => void rerouting.move({ organisationId, audit, before, acquirer, prepared }), 500)
+      // guard(routes: the other link is stored before it is asked): if (!(await rerouting.move({ organisationId, audit, before, acquirer, prepared }))) return undefined ⇒ setTimeout(() => void rerouting.move({ organisationId, audit, before, acquirer, prepared }), 500)
       if (!(await rerouting.move({ organisationId, audit, before, acquirer, prepared }))) return undefined;
       return {
         intent: { ...intent, acquirer },
@@ -124,6 +126,7 @@ export class Asking {
 /** An operation on a target may not be sent for want of the target's card or of the database. */
 function endingOf({ kind }: Answer, { targetAudit }: Intent): Ending {
   if (kind === 'unknown') return 'failed';
+  // guard(breakers: a decline is an answer): return ' ⇒ return kind === 'declined' ? 'failed' : '
   if (kind !== 'not_sent') return 'answered';
   return targetAudit === undefined ? 'failed' : 'untold';
 }

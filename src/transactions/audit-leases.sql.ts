@@ -8,6 +8,7 @@ import type { OrganisationId } from '../values/ids.js';
  */
 export const LEASE_AUDITS: Statement = {
   name: 'lease-audits',
+  // guard(leases: none while the counters may have gone back): AND (SELECT lineage = database_lineage() FROM gateway) ⇒
   text: `
     WITH moved AS (
       UPDATE organisation SET next_audit = next_audit + $3
@@ -47,5 +48,6 @@ export const RENEW_LEASES: Statement = {
 /** Gives back the audits at the end of a block if nobody has leased a later one. */
 export const RETURN_AUDITS: Statement = {
   name: '',
+  // guard(leases: audits given back only if nobody leased later ones): next_audit = $3 ⇒ $3::bigint > 0
   text: `UPDATE organisation SET next_audit = $2 WHERE id = $1 AND next_audit = $3`,
 };

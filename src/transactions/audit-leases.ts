@@ -39,6 +39,7 @@ export class AuditLeases {
   ) {}
 
   async take(organisationId: OrganisationId): Promise<Audit> {
+    // guard(leases: a process without a heartbeat claims nothing): if (!this.process.alive) throw fault('not_processed'); ⇒
     if (!this.process.alive) throw fault('not_processed');
     let supply = this.#supplies.get(organisationId);
     if (supply === undefined) {
@@ -62,6 +63,7 @@ export class AuditLeases {
     const block = supply?.blocks.find(({ first, last }) => first <= audit && audit <= last);
     if (supply === undefined || block === undefined) return;
     block.inDoubt -= 1;
+    // guard(leases: kept while one audit of the block is in doubt): inDoubt === 0 && block. ⇒
     if (block.inDoubt === 0 && block.next > block.last) {
       supply.blocks.splice(supply.blocks.indexOf(block), 1);
       this.#finished.push(block);
@@ -101,6 +103,7 @@ export class AuditLeases {
   async renew(): Promise<void> {
     for (const { blocks } of this.#supplies.values()) {
       for (const block of blocks.splice(0)) {
+        // guard(leases: a process that was forgotten uses none of its old ones): block.next = block.last + 1; ⇒
         block.next = block.last + 1;
         (block.inDoubt === 0 ? this.#finished : blocks).push(block);
       }

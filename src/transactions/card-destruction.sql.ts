@@ -41,6 +41,7 @@ export const MEND_CARD_REVIEWS: Statement = {
 /** Merchants take turns: however much one of them has, the others come in between. */
 export const NEXT_CARD_REVIEW: Statement = {
   name: 'next-card-review',
+  // guard(card destruction: merchants in turns): next_at LIMIT ⇒ organisation_id, merchant_id LIMIT
   text: `
     SELECT organisation_id AS "organisationId", merchant_id AS "merchantId" FROM card_review
     WHERE next_at <= (SELECT gateway_now()) ORDER BY next_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
@@ -56,6 +57,7 @@ const SEEN = `SELECT (SELECT count(*) FROM page) = $3 AS more, ${CARDS}`;
 const FURTHEST = `(SELECT created_at, audit FROM page ORDER BY created_at DESC, audit DESC LIMIT 1) furthest`;
 
 /** Of a row `t`: which card to judge because of it. Behind it what that says of its target. */
+// guard(card: the first look finds what was paid while the customer was deleted): AND NOT EXISTS (SELECT 1 FROM token ⏎ WHERE token.organisation_id = $1 AND token.id = t.token_id AND token.deleted_at IS NOT NULL OFFSET 0) ⇒
 const CARD_TO_JUDGE = `
         CASE
           WHEN t.has_card AND NOT (t.transaction_type = 'purchase' AND t.status = 'approved' AND t.voided_by IS NULL
@@ -92,6 +94,7 @@ const FIRST_MOVED = `moved AS (
  */
 export const FIRST_LOOK_AT_CARDS: Statement = {
   name: 'first-look-at-cards',
+  // guard(card: a completion that was voided leads to the card): WHEN target.transaction_type = 'completion' THEN target.target_audit ⇒
   text: `
     WITH place AS (
       SELECT first_at, first_audit FROM card_review WHERE organisation_id = $1 AND merchant_id = $2
@@ -115,6 +118,7 @@ export const FIRST_LOOK_AT_CARDS: Statement = {
 /** The last look, when what was paid then can be refunded no more. A completion leads to its preauthorisation, which has the card. */
 export const LAST_LOOK_AT_CARDS: Statement = {
   name: 'last-look-at-cards',
+  // guard(card: a completion leads to the card at the last look): WHEN t.transaction_type = 'completion' THEN t.target_audit ⇒
   text: `
     WITH place AS (
       SELECT last_at, last_audit, ${A_WHILE_AGO} - merchant.card_days * interval '24 hours' AS refundable_from

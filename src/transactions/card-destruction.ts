@@ -80,6 +80,7 @@ export class CardDestruction {
 
   async run(): Promise<void> {
     const begunMs = performance.now();
+    // guard(card destruction: not after the clock has jumped): if (this.#jumped(begunMs)) return; ⇒
     if (this.#jumped(begunMs)) return;
     if (begunMs >= this.#addAtMs) {
       await this.database.query(ADD_CARD_REVIEWS);
@@ -102,11 +103,14 @@ export class CardDestruction {
   async #nothingLeft(): Promise<boolean> {
     const { rows: looks } = await this.database.query<{ due: boolean; nowMs: number }>(LOOK_FOR_CARD_REVIEW);
     const [look] = looks;
+    // guard(card destruction: clocks that differ are told of, though nothing is due): look === undefined || this.#clocksApart(look.nowMs) || !look ⇒ !look?
     if (look === undefined || this.#clocksApart(look.nowMs) || !look.due) return true;
     let owner: CardOwner | undefined;
     try {
       return await this.database.transaction(async (connection) => {
         const { rows } = await connection.query<{ locked: boolean; nowMs: number }>(LOCK_CARD_DESTRUCTION);
+        // guard(card destruction: not when the clocks differ by the time of the turn): || this.#clocksApart(rows[0].nowMs) ⇒
+        // guard(card destruction: one process at a time): !rows[0]?.locked || ⇒ rows[0] !== undefined &&
         if (!rows[0]?.locked || this.#clocksApart(rows[0].nowMs)) return true;
         [owner] = (await connection.query<CardOwner>(NEXT_CARD_REVIEW)).rows;
         if (owner === undefined) return true;
@@ -115,6 +119,7 @@ export class CardDestruction {
       });
     } catch (error) {
       if (owner === undefined || error instanceof DatabaseUnavailable) throw error;
+      // guard(card destruction: a turn that fails is put back): await this.database.query(POSTPONE_CARD_REVIEW, [owner.organisationId, owner.merchantId]); ⇒
       await this.database.query(POSTPONE_CARD_REVIEW, [owner.organisationId, owner.merchantId]);
       this.events.onFailed(owner, error);
       return false;
@@ -136,6 +141,7 @@ export class CardDestruction {
   /** A clock that is wrong would destroy cards that are needed. */
   #clocksApart(databaseMs: number): boolean {
     const apartMs = databaseMs - this.clock.now();
+    // guard(card destruction: not while the clocks differ): Math.abs(apartMs) < CLOCKS_AGREE_WITHIN_MS ⇒ Number.isFinite(apartMs)
     if (Math.abs(apartMs) < CLOCKS_AGREE_WITHIN_MS) {
       this.#clocksApartMs = undefined;
       return false;
@@ -174,6 +180,7 @@ export async function destroyCardsOfCustomer(
 ): Promise<number> {
   const values = [organisationId, merchantId, customerId];
   const { more, cards } = await lookAt(connection, CARDS_OF_DELETED_CUSTOMER, [...values, PAGE]);
+  // guard(card destruction: what a deletion leaves is worked off): if (more) await connection.query(LEAVE_CARDS_OF_DELETED_CUSTOMER, values); ⇒
   if (more) await connection.query(LEAVE_CARDS_OF_DELETED_CUSTOMER, values);
   return destroyEnded(connection, { organisationId, merchantId }, cards);
 }

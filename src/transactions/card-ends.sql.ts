@@ -5,8 +5,10 @@ import { ENDS_AT, FOR_LIFE, HAS_CARD, LIFE, LIFE_ELSEWHERE } from './card-life.s
  * Everything is looked at as it was a while ago: by then a claim that was still allowed is committed, also one of a process whose
  * clock is a little behind.
  */
+// guard(card: not destroyed within ten minutes of its end): 10 minutes ⇒ 0
 export const A_WHILE = `interval '10 minutes'`;
 
+// guard(card destruction: nobody is waited for): SKIP LOCKED ⇒
 const CARD_AND = `
     WITH card AS MATERIALIZED (
       SELECT audit, completed_by FROM transaction
@@ -14,6 +16,7 @@ const CARD_AND = `
       FOR NO KEY UPDATE SKIP LOCKED
     ), completion AS MATERIALIZED (`;
 
+// guard(card: not destroyed while a refund of its completion begins): card.completed_by IN (SELECT audit FROM completion) ⇒ true
 const OF_THOSE = `SKIP LOCKED
     )
     SELECT coalesce(array_agg(card.audit), '{}') AS cards FROM card
@@ -45,6 +48,8 @@ const CARDS_TO_JUDGE = `
         merchant.card_days * interval '24 hours' AS card_days
       FROM card JOIN merchant ON merchant.organisation_id = $1 AND merchant.id = $2`;
 
+// guard(card: what ends between the looks is held): judged.ends_at > moment.past ⇒ false
+// guard(card: destroyed only when it has ended): AND judged.ends_at <= moment.past ⇒
 const DESTROY_JUDGED = `    ), destroyed AS (
       UPDATE transaction t SET payment_details_sealed = NULL, payment_details_key_version = NULL
       FROM judged, moment

@@ -15,6 +15,9 @@ const TARGET = `transaction_type, status, created_at, amount_cents, refunded_cen
           voidable_until, bank_account, reversing, decided_at`;
 
 /** The card itself, its completion, and the refunds of either. A void is seen by what it voids. */
+// guard(card: kept while the refund of a completion can be voided): refund.target_audit = card.completed_by AND refund.transaction_type = 'refund' ⇒ false
+// guard(card: kept while a refund can be voided): card.refunded_cents > 0 ⇒ false
+// guard(card: kept for the refunds of a completion): = card.completed_by ⇒ = -1
 const WITH_OPERATIONS = `
         SELECT card.transaction_type, card.status, card.created_at, card.amount_cents, card.refunded_cents, card.completed_by,
           card.voided_by, card.completable_until, card.voidable_until, card.bank_account, card.reversing, card.decided_at
@@ -54,6 +57,9 @@ const CUSTOMER_DELETED = `EXISTS (
             WHERE customer.organisation_id = token.organisation_id AND customer.id = token.customer_id)
         OFFSET 0)`;
 
+// guard(card: not kept for refunds of a deleted customer): AND NOT ${CUSTOMER_DELETED} ⇒
+// guard(card: kept while a void is in doubt): OR (target.status = 'approved' AND target.voided_by IS NOT NULL) ⇒
+// guard(card: kept while a refund is in doubt): target.status IN ('unknown', 'pending') OR ⇒
 const UNTIL_WHEN = `
     CROSS JOIN LATERAL (
       SELECT

@@ -73,6 +73,7 @@ const PAST_EVERY_FENCE = `
     (SELECT no_absence_after($2)) OR NOT absent_after(organisation_id, merchant_id, correlation_id, epoch,
       CASE WHEN unseen THEN 0 ELSE $1::bigint END)`;
 
+// guard(prepared: stored by commit A, before the order is asked): (decisions::json -> 'prepared')::jsonb ⇒ NULL
 const INSERT_DIRECT = `
     INSERT INTO transaction (organisation_id, audit, merchant_id, amount_cents, created_at, completable_until,
       transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps, payment_details_key_version,
@@ -86,6 +87,8 @@ const INSERT_DIRECT = `
     WHERE ${PAST_EVERY_FENCE}`;
 
 /** Those whose correlation ID is taken are left out. */
+// guard(correlation ID: a payment that lost it is not inserted, and told so): ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING ⇒
+// guard(correlation ID: unique by constraint): (organisation_id, merchant_id, correlation_id) ⇒
 const INSERT_UNTAKEN = `${INSERT_DIRECT}
     ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING`;
 
@@ -197,6 +200,12 @@ const ASKED_AND_TARGETS = `
         target.acquirer, target.card_mask, target.card_type, target.bank_account, target.token_id
       FROM asked JOIN`;
 
+// guard(completion: no more than was preauthorised): AND asked.amount_cents <= ${MOST_COMPLETABLE.sql} ⇒
+// guard(completion: in the currency of its target): AND target.currency = asked.currency ⏎ AND asked.amount_cents <= ${MOST_COMPLETABLE ⇒ AND asked.amount_cents <= ${MOST_COMPLETABLE
+// guard(refund: no more than the original, without the constraint that stands behind it): AND asked.amount_cents <= ${MOST_REFUNDABLE.sql} ⇒
+// guard(refund: together no more than the original): AND asked.amount_cents <= ${MOST_REFUNDABLE.sql} ⇒
+// guard(refund: in the currency of its target): target.currency = asked.currency ⏎ AND ⇒
+// guard(target: of the merchant that the request names): AND target.merchant_id = asked.merchant_id ⇒
 const ALLOWED = `target
         ON target.organisation_id = asked.organisation_id AND target.audit = asked.target_audit
         AND target.merchant_id = asked.merchant_id
@@ -211,11 +220,13 @@ const ALLOWED = `target
         END`;
 
 /** Behind `ALLOWED`: what an operator has asked for is not claimed after its time, however late a gateway comes to it. */
+// guard(operator: what was taken is not claimed after its time): now( ⇒ to_timestamp(0
 const IN_TIME = `AND NOT EXISTS (
         SELECT FROM ${ASKED_BY_OPERATORS.rows}
         WHERE ordered.organisation_id = asked.organisation_id AND ordered.audit = asked.audit
           AND to_timestamp(ordered.until_ms / 1000) <= now())`;
 
+// guard(target: locked while it decides, so that two batches cannot both have what is left of it): FOR NO KEY UPDATE OF target ⇒
 const LOCKED = `
       FOR NO KEY UPDATE OF target
     )`;
@@ -238,6 +249,9 @@ const LOCK_ALLOWED_ELSEWHERE = `${LOCK_ELSEWHERE}, allowed AS (${ASKED_AND_TARGE
 const LOCK_ALLOWED_ELSEWHERE_IN_TIME = `${LOCK_ELSEWHERE}, allowed AS (${ASKED_AND_TARGETS} locked ${ALLOWED} ${IN_TIME}
     )`;
 
+// guard(prepared: stored by commit A of operations on a target): (decisions -> 'prepared')::jsonb ⇒ NULL
+// guard(correlation ID: won by another at the same moment → refused, reservation included): ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING ⇒
+// guard(correlation ID: unique by constraint): (organisation_id, merchant_id, correlation_id) ⇒
 const INSERT_ALLOWED = `inserted AS (
       INSERT INTO transaction (organisation_id, audit, merchant_id, target_audit, amount_cents, created_at,
         transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, bank_account, token_id, kvps,
@@ -253,6 +267,7 @@ const INSERT_ALLOWED = `inserted AS (
         acquirer, card_mask, card_type, bank_account
     )`;
 
+// guard(refund: its amount is reserved while it is in doubt): + inserted.amount_cents ⇒
 const RESERVE_ON_TARGETS = `
     UPDATE transaction target SET
       refunded_cents = CASE WHEN inserted.transaction_type = 'refund' THEN target.refunded_cents + inserted.amount_cents ELSE target.refunded_cents END,

@@ -103,6 +103,7 @@ export class Claims {
       return await this.database.query<Key>(quick, values);
     } catch (error) {
       // Nothing of the batch was stored.
+      // guard(correlation ID: a batch that fails because one is taken is claimed again without it): !isUniqueViolation(error, 'correlation_id_once' ⇒ isUniqueViolation(error
       if (!isUniqueViolation(error, 'correlation_id_once')) throw error;
       this.#readyForRepeatsUntilMs = performance.now() + READY_FOR_REPEATS_MS;
       return this.database.query<Key>(untaken, values);

@@ -78,7 +78,9 @@ export class Creation {
         claimed = await this.#claim(priced); // commit A: nothing is sent before it
         passing?.('claimed');
         trace?.enter('acquirer', claimed.intent.acquirer);
+        // guard(commit order: nothing is sent before commit A): asking.ask(claimed ⇒ (claimed.order.asked?.() ?? asking.ask(claimed)
         answer = await asking.ask(claimed); // once, and no database connection is held
+        // guard(routes: another link only where nothing was sent): answer.kind === 'not_sent' ⇒ (answer.kind === 'not_sent' || answer.kind === 'unknown')
         while (answer.kind === 'not_sent' && claimed.others !== undefined) {
           const rerouted = await asking.reroute(claimed, claimed.others, place); // stored before the other link is asked
           if (rerouted === undefined) break;
@@ -89,6 +91,7 @@ export class Creation {
         }
       } finally {
         // From here on the card is needed sealed only. Whoever still has the order, because its time is up, sends nothing for it.
+        // guard(card number and CVV: erased once the acquirer was asked): eraseCard(opened ?? command); ⇒
         eraseCard(opened ?? command);
       }
       passing?.('answered');
@@ -148,6 +151,7 @@ export class Creation {
       if (isUniqueViolation(error, 'transaction_pkey')) throw fault('not_processed');
       if (!(error instanceof DatabaseUnavailable)) throw error;
       held = true;
+      // guard(a claim of which nobody knows: should it turn up, it is closed as not sent): finisher.closeAsNotSent({ organisationId, audit, ...targetOf(priced) }); ⇒
       finisher.closeAsNotSent({ organisationId, audit, ...targetOf(priced) });
       throw fault('not_processed');
     } finally {
@@ -192,8 +196,10 @@ export class Creation {
     const order = orders.direct(priced.operation, claim, method);
     const link = links.known(priced.acquirer);
     const prepared = link?.prepare && (await asking.prepare(link, order));
+    // guard(commit order: nothing is sent before commit A): holder ⇒ asked = this.#parts.asking.ask({ intent: claim, merchant, order, prepared }); ⏎ order.asked = () => asked; ⏎ const holder
     const holder = await claims.direct(prepared === undefined ? claim : { prepared, ...claim });
     if (holder === undefined) throw fault('not_processed');
+    // guard(correlation ID: a payment that lost it is not sent to the acquirer): if (holder !== audit) throw correlationIdTaken(holder); ⇒
     if (holder !== audit) throw correlationIdTaken(holder);
     if (priced.others === undefined) return { intent: claim, merchant, order, prepared, term };
     return { intent: claim, merchant, order, prepared, term, others: priced.others };
@@ -244,8 +250,10 @@ export class Creation {
     const { links, asking, orders } = this.#parts;
     const { target, targetAudit, operation } = priced;
     const link = target && links.known(target.acquirer);
+    // guard(routes: nothing is prepared for a target that may still be moved): target.status === 'unknown' || ⇒
     if (target === undefined || target.status === 'unknown' || link?.prepare === undefined) return undefined;
     const { organisationId, merchantId } = target;
+    // guard(refund: not without a card over a link that needs it): link.needsCard ⇒ false
     if (operation === 'refund' && link.needsCard && !(await orders.hasCard(organisationId, targetAudit))) {
       throw (await this.#correlationIdTaken(priced)) ?? fault('target_not_refundable', 'target');
     }

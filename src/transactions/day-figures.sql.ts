@@ -9,6 +9,7 @@ export const ANYTHING_TO_COUNT: Statement = {
 /** One process at a time; until the transaction ends. */
 export const LOCK_FIGURES: Statement = {
   name: 'lock-figures',
+  // guard(figures: one at a time counts): pg_try_advisory_xact_lock(hashtext('tollgate figures')) ⇒ true
   text: `SELECT pg_try_advisory_xact_lock(hashtext('tollgate figures')) AS locked`,
 };
 
@@ -75,6 +76,8 @@ const COUNT_AT_ONCE = `decided AS (
         ${CODE_OF_NEW} AS response_code, count(*) AS count, sum(amount_cents) AS cents
       FROM (`;
 
+// guard(figures: what was approved and is undone is taken out from where it was counted): CASE WHEN told.undoes THEN 'approved' END ⇒ NULL
+// guard(figures: what is undecided is taken out from where it was counted): before.status, ⇒
 const COUNT_CHANGED = `) first
       GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
     ), told AS MATERIALIZED (
@@ -89,6 +92,7 @@ const COUNT_CHANGED = `) first
         lead(told.status) OVER of_subject IS NULL AS last
       FROM told CROSS JOIN LATERAL (`;
 
+// guard(figures: what lies before the days that are kept is not counted): minute >= (SELECT minutes_from FROM figures_progress) ⇒ true
 const ADD_UP = `) made
       LEFT JOIN LATERAL (
         SELECT u.status FROM figures_undecided u

@@ -2,11 +2,13 @@ import type { Statement } from '../postgres/database.js';
 import { LEFT_BEHIND, LEFT_BEHIND_BY_ONE } from './status.sql.js';
 
 /** By the timeout that each has registered itself with: it goes by the same one. */
+// guard(dead processes: what the living are doing is left to them): seen_at < now() - p.timeout_ms * interval '1 millisecond' ⇒ timeout_ms > 0
 const SILENT = `p.seen_at < now() - p.timeout_ms * interval '1 millisecond'`;
 
 /** Presumably dead ones; never the one that asks. Those unseen for an hour will not claim under their leases again. */
 export const DEAD_PROCESSES: Statement = {
   name: 'dead-processes',
+  // guard(dead processes: a process does not take its own): p.id <> $1 ⇒ $1 > 0
   text: `
     SELECT id, seen_at::text AS "seenAt", seen_at < now() - interval '1 hour' AS "forGood" FROM process p
     WHERE ${SILENT} AND p.id <> $1`,
@@ -22,6 +24,7 @@ export const LEASES_OF_PROCESS: Statement = {
 const PRESUMED_DEAD = `SELECT id FROM process p WHERE p.id = $1 AND ${SILENT}`;
 
 /** Behind it the question whether the process is dead, and `UNLOCKED`. */
+// guard(dead processes: what was handed over once is not taken from its resolver): AND resolve_at IS NULL ⇒
 const LEFT = `doubt AS (
       SELECT organisation_id, audit FROM transaction
       WHERE organisation_id = $2 AND audit BETWEEN $3 AND $4 AND status = 'unknown' AND resolve_at IS NULL

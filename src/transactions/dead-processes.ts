@@ -57,6 +57,7 @@ export class DeadProcesses {
         looks.set(process.id, known);
         continue;
       }
+      // guard(dead processes: forgotten with their leases only after what they left was handed over): total ⇒ if (!process.forGood) total
       total += await this.#handOverLeasesOf(process);
       if (process.forGood) await this.database.query(FORGET_DEAD_PROCESS, [process.id]);
       const pauseMs = Math.min(known === undefined ? FIRST_PAUSE_MS : 2 * known.pauseMs, LONGEST_PAUSE_MS);

@@ -54,10 +54,12 @@ export class Finisher {
       outcome = outcomeOf(answer, this.parts.clock.now(), intent);
     } catch {
       // Nothing could be made of it. The money may have moved, and somebody has to find out.
+      // guard(doubt: an answer that nothing can be made of is no decline): unknown', reason: 'unreadable ⇒ not_sent
       return this.finish(intent, { kind: 'unknown', reason: 'unreadable' });
     }
     // Here and wherever a payment passes, named members stand before what is spread: V8 gives an object that begins
     // with a spread and then grows a new shape each time, which cost more than all the rest of a purchase.
+    // guard(commit order: nothing is answered before commit B): this.#commitB(intent, outcome ⇒ Promise.race([this.#commitB(intent, outcome), sleep(150, 'as answered' as const)]
     const stored = await this.#commitB(intent, outcome);
     if (stored === 'as answered') {
       this.parts.figures.note(intent, outcome);
@@ -91,6 +93,7 @@ export class Finisher {
     } catch (error) {
       // What cannot be stored for any other reason than the database being away is left to the resolver.
       const away = error instanceof DatabaseUnavailable;
+      // guard(an answer that could not be stored: kept until it can): this.#keep(this.#untilStored(intent, away ? ending : IN_DOUBT) ⇒ Promise.resolve(
       const stored = this.#keep(this.#untilStored(intent, away ? ending : IN_DOUBT));
       if (!away) throw error;
       return Promise.race([
@@ -103,6 +106,7 @@ export class Finisher {
   async #store(intent: InDoubt, ending: Ending): Promise<boolean> {
     let recorded = false;
     if (ending === IN_DOUBT) {
+      // guard(doubt: is handed to the resolver): await this.parts.records.handToResolver(intent); ⏎ this.parts.onDoubt(); ⇒
       await this.parts.records.handToResolver(intent);
       this.parts.onDoubt();
     } else {

@@ -33,6 +33,7 @@ export class LateAnswers {
         audit,
         deadlineMs,
       ]);
+      // guard(late answer: it decides): rows ⇒ [] as typeof rows
       for (const { attempt } of rows) {
         const decision = resolved(intent, outcome.status, 'late answer', attempt, clock.now());
         if (await records.resolve(intent, outcome, attempt, inWords(decision))) onResolved(decision);

@@ -18,10 +18,12 @@ export function linkToAsk(
   merchant: Pick<Merchant, 'mode'>,
   links: AcquirerLinks,
 ): AcquirerLink | undefined {
+  // guard(links: one that is not open is asked nothing): opened ⇒ known
   return usable(links.opened(name), merchant);
 }
 
 function usable(link: AcquirerLink | undefined, { mode }: Pick<Merchant, 'mode'>): AcquirerLink | undefined {
+  // guard(link: live merchants by live links only): !== undefined && serves(link, mode) ? link : undefined ⇒
   return link !== undefined && serves(link, mode) ? link : undefined;
 }
 
@@ -95,6 +97,7 @@ export class LinkChoice {
     untilMs: number,
   ): ChosenLink | undefined {
     const { links, room, breakers } = this.parts;
+    // guard(routes: no route leads from test to live): usable(links.known(name), merchant ⇒ links.known(name
     const able = names.filter((name) => usable(links.known(name), merchant) !== undefined);
     const roomy = able.filter((name) => room.hasRoom(organisationId, name));
     const acquirer =

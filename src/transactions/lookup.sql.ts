@@ -25,6 +25,7 @@ export const AUDITS = columns<{
 });
 
 /** Each only if it is of a merchant that its caller may use: any other is as if it did not exist. */
+// guard(look-up by audit: only of merchants that the caller may use): merchant_id = ANY (of_merchants::integer[]) ⇒ of_merchants IS NOT NULL
 const BY_AUDIT = `
     SELECT place, ${TRANSACTION_COLUMNS}
     FROM ${AUDITS.places}
@@ -48,6 +49,9 @@ export const CORRELATION_IDS = columns<{
  * One whose outcome is open is found however old it is: told that there is none, the client would pay again. The hours
  * of the others count from when they were last decided.
  */
+// guard(search by correlation ID: its hours count from the decision): decided_at ⇒ created_at
+// guard(search by correlation ID: finds what is in doubt, however old): OR status IN ('unknown', 'pending') ⇒
+// guard(search by correlation ID: only of the merchant that is named): merchant_id = of_merchant ⇒ of_merchant > 0
 const BY_CORRELATION_ID = `
     SELECT place, ${TRANSACTION_COLUMNS}
     FROM ${CORRELATION_IDS.places}
@@ -60,9 +64,12 @@ export const FIND_BY_CORRELATION_ID: Statement = { name: 'find-by-correlation-id
  * Looks, and writes to the log: the commit comes after the look, and a server that the others have left behind cannot make
  * it. A message in the log costs no row, and nobody else waits for it.
  */
+// guard(failover: "not there" is said after a commit): pg_logical_emit_message(true, 'tollgate', '') ⇒ 1
+// guard(failover: neither a standby nor a former primary is asked, and neither is believed): pg_logical_emit_message(true, 'tollgate', '') ⇒ 1
 export const PROVING = `WITH proof AS MATERIALIZED (SELECT pg_logical_emit_message(true, 'tollgate', ''))`;
 
 /** The database has gone back, and no process has noticed yet. */
+// guard(lost time: nothing is denied before a process has noticed that the database went back): g.lineage <> database_lineage() ⇒ false
 const GONE_BACK = `g.lineage <> database_lineage()`;
 
 /** Also says of which audits nobody can say that they are not there: those that may have been given out in the lost time. */

@@ -171,12 +171,14 @@ function inTheirPlaces(rows: readonly Row[], count: number): (Transaction | unde
 
 /** Whoever is told that there is none may pay again: what may have been processed and lost is not denied. */
 function promised({ transaction, mayBeLost }: Proven): Transaction | undefined {
+  // guard(lost time: what may be lost is not said not to be there): mayBeLost ⇒ !mayBeLost && false
   if (transaction === undefined && mayBeLost) throw fault('not_processed');
   return transaction;
 }
 
 /** A server that was left behind may not have heard yet how a transaction ended, and must not say that nobody knows. */
 function isDecided(found: Transaction | undefined): boolean {
+  // guard(failover: that nobody knows the outcome is said after a commit): && found.status !== 'unknown' ⇒
   return found !== undefined && found.status !== 'unknown';
 }
 

@@ -34,6 +34,7 @@ export async function noteLostTime(
 
 /** After a restore the key may come later than the database: an entry without its mark would pass for a forged one, so it waits. */
 export async function journalLostTime(connection: Queryable, actor: string, lost: LostTime): Promise<void> {
+  // guard(lost time: an entry of the journal waits for its key): undefined ⇒ null
   if ((await penOf(connection)) === undefined) await connection.query(LOST_TIME_UNJOURNALLED, [actor]);
   else await journal(connection, { actor, action: 'gateway.restored', detail: inWords(lost) });
 }

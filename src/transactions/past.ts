@@ -41,6 +41,7 @@ export async function transactionsThen(
 function then(now: Transaction, status: TransactionStatus): Transaction {
   switch (status) {
     case 'unknown':
+      // guard(events: what was in doubt is told without what was found later): { ...silent(now), status, gatewayStatusCode: GATEWAY_STATUS.unknown } ⇒ now
       return { ...silent(now), status, gatewayStatusCode: GATEWAY_STATUS.unknown };
     case 'pending':
       return { ...silent(now), status, gatewayStatusCode: GATEWAY_STATUS.processed };

@@ -26,6 +26,7 @@ export interface PaymentSeal {
  */
 export function paymentDetailsPlace({ organisationId, merchantId }: SealOwner, payment: PaymentSeal): Place {
   const { audit, transactionType, amountCents, currency, paymentMethod } = payment;
+  // guard(direct debit: for the amount that was asked for): ${amountCents} ⇒ -
   const says = `${transactionType}/${amountCents}/${currency}/${paymentMethod}`;
   return { table: 'transaction', organisationId, merchantId, row: audit, field: 'card', says };
 }

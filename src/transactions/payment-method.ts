@@ -17,6 +17,7 @@ export async function openPaymentMethod(command: DirectCommand, tokens: Tokens):
   const opened = await openToken(method.virtualPan, caller.organisationId, merchant, tokens);
   const usable = opened && methodOf(opened);
   // Nothing can be held on a bank account.
+  // guard(payment by virtual PAN: no preauthorisation of a bank account): (usable.kind === 'bank_account' && operation === 'preauthorisation') ⇒ false
   if (usable === undefined || (usable.kind === 'bank_account' && operation === 'preauthorisation')) {
     throw fault('token_not_usable', 'card number');
   }
@@ -29,6 +30,7 @@ async function openToken(
   merchant: Merchant,
   tokens: Tokens,
 ) {
+  // guard(payment by virtual PAN: only where the merchant has the vault): merchant.vault ? tokens.openForPayment(organisationId, merchant.id, virtualPan) : undefined ⇒ tokens.openForPayment(organisationId, merchant.id, virtualPan)
   return merchant.vault ? tokens.openForPayment(organisationId, merchant.id, virtualPan) : undefined;
 }
 

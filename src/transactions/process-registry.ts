@@ -107,6 +107,7 @@ export class ProcessRegistry {
 
   /** Whether what was claimed in this term may still be sent: nobody else can have taken it over. */
   maySend(term: number): boolean {
+    // guard(processes: one that missed its heartbeats sends nothing of what it claimed before): term === this.#term && this ⇒ this
     return term === this.#term && this.alive;
   }
 
@@ -146,9 +147,11 @@ export class ProcessRegistry {
       return this.heartbeat(leases, epochs);
     }
     this.#lost = await this.#lostTime(row);
+    // guard(leases: counters that may have gone back are moved past what was handed out): AHEAD] ⇒ 0]
     if (row.goneBack) await this.database.query(MOVE_AHEAD, [AHEAD]);
     this.#confirmed = row;
     this.#wasForgotten = false;
+    // guard(leases: what is in doubt is leased anew when the database has lost its lease): if (row.goneBack || row.lineage !== this.#renewedIn) await leases.renew(); ⇒
     if (row.goneBack || row.lineage !== this.#renewedIn) await leases.renew();
     this.#renewedIn = row.lineage;
     // The others saw the heartbeat before until this one was committed.
@@ -161,6 +164,7 @@ export class ProcessRegistry {
   /** Gives back the audits that were not used. A process that leaves something in doubt keeps its entry, for the others to find. */
   async deregister(leases: AuditLeases): Promise<void> {
     await leases.returnUnused();
+    // guard(leases: kept by a process that stops and leaves something in doubt): if (!leases.inDoubt) ⇒
     if (!leases.inDoubt) await this.database.query(DEREGISTER_PROCESS, [this.#id]);
   }
 
@@ -185,9 +189,11 @@ export class ProcessRegistry {
     if (this.#confirmed === undefined ? !row.goneBack : row.lineage === this.#confirmed.lineage)
       return undefined;
     if (this.#confirmed !== undefined && !this.#wasForgotten)
+      // guard(lost time: a process that misses its own heartbeat notes it): row.lostHeartbeat ? row.lastSeenAt : ⇒
       return row.lostHeartbeat ? row.lastSeenAt : undefined;
     const { rows } = await this.database.query<LastTrace>(LAST_TRACE, [this.#id]);
     const { wasFollowing, lostFrom } = rows[0] as LastTrace;
+    // guard(lost time: a process that starts on a server that went back notes it): && !this.#wasForgotten ⇒ || lostFrom !== undefined
     return wasFollowing && !this.#wasForgotten ? undefined : lostFrom;
   }
 

@@ -20,6 +20,7 @@ export function processTimes(timeoutMs: number): ProcessTimes {
   const heartbeatEveryMs = Math.min(LONGEST_HEARTBEAT_MS, Math.floor(timeoutMs / HEARTBEATS_OF_A_TIMEOUT));
   return {
     heartbeatEveryMs,
+    // guard(processes: one that missed its heartbeats is stale before the others presume it dead): Math.min(timeoutMs, FENCES_WAIT_MS / 2) - heartbeatEveryMs ⇒ 15_000
     staleAfterMs: Math.min(timeoutMs, FENCES_WAIT_MS / 2) - heartbeatEveryMs,
     presumedDeadAfterMs: timeoutMs,
   };

@@ -96,6 +96,7 @@ export class Records {
   async #record(statement: Statement, recordings: readonly Recording[]): Promise<readonly boolean[]> {
     const rows = await this.#store(statement, ANSWERS.encode(recordings));
     const asAnswered = rows.filter((row) => row.asAnswered);
+    // guard(record: the answer that is given is the one that is stored): == ⇒ <
     if (asAnswered.length === recordings.length) return recordings.map(() => true);
     return among(asAnswered, recordings);
   }

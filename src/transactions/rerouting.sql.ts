@@ -19,6 +19,7 @@ export const MOVES = columns<JournalledMove>('moving', {
  */
 export const REROUTE: Statement = {
   name: 'reroute',
+  // guard(routes: what another process has taken over is not moved): AND t.resolve_attempts = 0 AND t.resolve_at IS NULL ⇒
   text: `
     WITH moved AS (
       UPDATE transaction t SET acquirer = moving.acquirer, prepared = moving.prepared::jsonb

@@ -20,6 +20,7 @@ export class Rerouting {
 
   /** False where it is not this process's to decide any more, or nobody knows whether it was stored: the other link is not asked then. */
   async move(move: Move): Promise<boolean> {
+    // guard(routes: a link that could not be stored is not asked): false ⇒ true
     return this.#moves.submit(move).catch(() => false);
   }
 

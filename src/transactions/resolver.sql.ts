@@ -1,12 +1,15 @@
 import { INTO_JOURNAL_OF_TRANSACTIONS } from '../journal/journal.sql.js';
 import type { Statement } from '../postgres/database.js';
 
+// guard(taking: for as long as the lease nobody else takes it): 1 millisecond ⇒ 0 millisecond
+// guard(taking: every taking is a new attempt): t.resolve_attempts + 1 ⇒ greatest(t.resolve_attempts, 1)
 const TAKE = `
     UPDATE transaction t SET resolve_attempts = t.resolve_attempts + 1, resolve_at = now() + $2 * interval '1 millisecond'
     FROM (
       SELECT organisation_id, audit FROM transaction
       WHERE`;
 
+// guard(taking: locks what it takes): FOR UPDATE SKIP LOCKED ⇒
 const DUE = ` resolve_at <= now() ORDER BY resolve_at LIMIT $1 FOR UPDATE SKIP LOCKED) due
     WHERE`;
 
@@ -74,6 +77,8 @@ export const FIND_DOUBTS: Statement = {
 /** From here on only a reversal decides: a late approval no longer wins. */
 export const BEGIN_REVERSAL: Statement = {
   name: 'begin-reversal',
+  // guard(reversal: not begun by an attempt that was overtaken): WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND resolve_attempts = $3 ⇒ WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND $3::integer > 0
+  // guard(reversal: its beginning is stored): true ⇒ reversing
   text: `
     WITH begun AS (
       UPDATE transaction SET reversing = true
@@ -96,6 +101,7 @@ export const MAKE_DUE: Statement = {
 
 export const POSTPONE: Statement = {
   name: 'postpone',
+  // guard(postponing: only by the current attempt, and only what is in doubt): status = 'unknown' AND resolve_attempts = $3 ⇒ $3::integer > 0
   text: `
     UPDATE transaction SET resolve_at = now() + $4 * interval '1 millisecond'
     WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND resolve_attempts = $3`,
@@ -104,6 +110,7 @@ export const POSTPONE: Statement = {
 /** A late answer is an attempt like those of resolvers, but none once a reversal has begun. */
 export const TAKE_UNLESS_REVERSING: Statement = {
   name: 'take-unless-reversing',
+  // guard(late answer: not once a reversal has begun): AND NOT reversing ⇒
   text: `
     UPDATE transaction SET resolve_attempts = resolve_attempts + 1, resolve_at = now() + $3 * interval '1 millisecond'
     WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND NOT reversing

@@ -65,6 +65,7 @@ export class Resolver {
     // What is due comes first: nothing that goes wrong with what the dead left can keep it waiting.
     const due = await this.#resolveDue();
     await this.#again.run();
+    // guard(dead processes: what they left is handed over): await this.#deadProcesses.handOver() ⇒ 0
     const handedOver = await this.#deadProcesses.handOver();
     return handedOver > 0 ? due + (await this.#resolveDue()) : due;
   }
@@ -103,11 +104,14 @@ export class Resolver {
     if (link === undefined) return 'later';
     const prepared = doubt.prepared ?? undefined;
     // What was to be prepared and was not has not been asked either.
+    // guard(prepared: what was not prepared was not sent): undefined) ⇒ null)
     if (link.prepare !== undefined && prepared === undefined)
       return this.#decide(doubt, NOT_SENT, NOT_SENT.status, 'nothing was prepared');
     const order = orders.stored(doubt.operation, doubt);
+    // guard(reversal: once it is under way a late approval no longer wins): !doubt.reversing ⇒ doubt.attempt > 0
     if (!doubt.reversing) {
       const finding = await inquireUnderDeadline(link, order, prepared, deadlineMs);
+      // guard(inquiry: no answer does not mean that nothing was done): return 'later ⇒ finding.kind = 'not_seen
       if (finding.kind === 'no_answer') return 'later';
       if (finding.kind !== 'not_seen') {
         const outcome = readableOutcome(finding, clock.now(), doubt);
@@ -115,9 +119,11 @@ export class Resolver {
         return this.#decide(doubt, outcome, outcome.status, 'inquiry');
       }
       // The order may still be on its way. The reversal makes sure that it is refused when it arrives.
+      // guard(reversal: not begun by an attempt that may not): if (!(await this.#beginReversal(doubt))) return 'done' ⇒ await this.#beginReversal(doubt)
       if (!(await this.#beginReversal(doubt))) return 'done';
     }
     const reversal = await reverseUnderDeadline(link, order, prepared, deadlineMs);
+    // guard(reversal: repeated until it is confirmed): if (reversal === 'no_answer') return 'later'; ⇒
     if (reversal === 'no_answer') return 'later';
     return this.#decide(doubt, REVERSED, 'reversed', 'reversal');
   }

@@ -1,6 +1,7 @@
 import type { Statement } from '../postgres/database.js';
 
 /** Of an organisation `o`: audits before this one are used, or will not be given out any more. */
+// guard(lost time: audits of blocks that were leased at the backup may be lost, too): least(o.next_audit, (SELECT min(l.first_audit) FROM audit_lease l WHERE l.organisation_id = o.id)) ⇒ o.next_audit
 const FIRST_UNUSED = `least(o.next_audit, (SELECT min(l.first_audit) FROM audit_lease l WHERE l.organisation_id = o.id))`;
 
 /**
@@ -10,6 +11,7 @@ const FIRST_UNUSED = `least(o.next_audit, (SELECT min(l.first_audit) FROM audit_
  */
 export const MOVE_COUNTERS: Statement = {
   name: '',
+  // guard(restore: audits and IDs move past what may have been used): + m.audits, ⇒ ,
   text: `
     WITH former AS (
       SELECT id, next_audit, next_customer_id, next_token_id,
@@ -41,6 +43,7 @@ export const MOVE_GATEWAY: Statement = {
 /** Events are known by the versions of what they are about. What can still be decided may have been decided, and told, after the backup. */
 export const MOVE_VERSIONS_IN_DOUBT: Statement = {
   name: '',
+  // guard(counters: what can still be decided gets a version that nobody has seen): $ ⇒ 0 * $
   text: `
     WITH moved AS (
       UPDATE transaction SET version = version + $1 WHERE status IN ('unknown', 'pending')

@@ -139,6 +139,7 @@ export class Room {
     return !(
       count.total >= TIMES_FOR_A_LINK * (maxInFlight - all) ||
       tooMany(ownOnLink, ofLink - count.total) ||
+      // guard(room: links that do not answer leave some for the others): ownOnLink >= TIMES_FOR_A_LINK * (ofOrganisation - own) ⇒ ofOrganisation < 0
       ownOnLink >= TIMES_FOR_A_LINK * (ofOrganisation - own)
     );
   }

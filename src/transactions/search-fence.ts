@@ -117,6 +117,7 @@ export class SearchFence {
     const request = {
       correlationId,
       epoch: received.epoch,
+      // guard(search: what was held back while a search here found nothing is not processed): !== ⇒ >
       unseen: received.toldAbsent !== this.#now.toldAbsent,
       begun: false,
       turnedAway: false,
@@ -184,8 +185,10 @@ export class SearchFence {
         }
         watch.arrived = false;
         // For the other processes, and before the last look: here, searches wait for requests, or turn them away.
+        // guard(failover: the last look of a search ends with a commit): ) ⇒ && key.merchantId < 0)
         if (!raised) await this.#patiently(startedMs, () => this.#raising.submit(key));
         raised = true;
+        // guard(failover: the last look of a search ends with a commit): prove ⇒ look
         const found = await prove();
         if (found !== undefined) return found;
         await this.#everythingRead();

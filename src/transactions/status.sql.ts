@@ -30,6 +30,9 @@ const NOW = `(SELECT now() + advanced_ms * interval '1 millisecond' FROM gateway
 const DECIDED_NOW = `version = t.version + 1, decided_at = ${NOW}`;
 
 /** What was reversed by messages may have to be reversed again, and a reversal names the card: it lives a day longer (`LIFE`). */
+// guard(card: kept for a day of what was reversed by messages): OR (answer.status = 'error' AND t.reversing AND t.prepared IS NOT NULL) ⇒
+// guard(card: kept of what was approved): NOT IN ('declined', 'error') ⇒ = 'none'
+// guard(card: not kept of what was declined or has failed): NOT IN ('declined', 'error') ⇒ <> 'none'
 const CARD_IS_NEEDED = `answer.status NOT IN ('declined', 'error') OR (answer.status = 'error' AND t.reversing AND t.prepared IS NOT NULL)`;
 
 /** The card of what was declined, or has failed, is destroyed. */
@@ -38,6 +41,8 @@ const CARD_OF_DECIDED = `
         payment_details_key_version = CASE WHEN ${CARD_IS_NEEDED} THEN t.payment_details_key_version END`;
 
 /** The card of what was voided is destroyed. */
+// guard(card: kept where a void was declined): NOT merged.voided ⇒ false
+// guard(card: not kept of what was voided): NOT merged.voided ⇒ true
 const CARD_OF_VOIDED = `
         payment_details_sealed = CASE WHEN NOT merged.voided THEN t.payment_details_sealed END,
         payment_details_key_version = CASE WHEN NOT merged.voided THEN t.payment_details_key_version END`;
@@ -97,6 +102,9 @@ const SETTLE_DECIDED = `${INTO_SETTLEMENT}
  * The outcomes of transactions in doubt. Once the resolver has taken a transaction (its attempts count up), only that attempt may
  * decide it: an answer that comes late changes nothing. Whatever day the answer names, a day that is closed is not settled on.
  */
+// guard(settlement: nothing is dated on a closed day, whatever the answer says): greatest ⇒ coalesce
+// guard(record: what is decided stays decided): status = 'unknown' AND t. ⇒
+// guard(record: only the current attempt decides): AND t.resolve_attempts = answer.resolve_attempts ⇒
 const DECIDE = `
       UPDATE transaction t SET
         status = answer.status, ${DECIDED_NOW}, gateway_status_code = answer.gateway_status_code,
@@ -112,6 +120,7 @@ const DECIDE = `
         AND t.status = 'unknown' AND t.resolve_attempts = answer.resolve_attempts`;
 
 /** Whether what is stored is what the answer says: its day may have closed meanwhile. */
+// guard(settlement: the client is told the day that is stored): t.settlement_date IS NOT DISTINCT FROM answer.settlement_date ⇒ true
 const AS_ANSWERED = `t.settlement_date IS NOT DISTINCT FROM answer.settlement_date AS as_answered`;
 
 /** Makes `decided` of the answers: those that were, with what it takes to begin the way of a direct debit. */
@@ -126,6 +135,16 @@ export const DECIDE_DIRECT = `${OPENED},
  * The same for operations on an earlier transaction: what did not happen gives its reservation back; a void that did makes its
  * target voided, and gives a voided completion's or refund's amount back to that one's own target.
  */
+// guard(settlement: a void of a hold settles nothing): AND undone.transaction_type <> 'preauthorisation' ⇒
+// guard(settlement: a void takes back what has settled): 'approved' AND ⇒ 'declined' AND
+// guard(record: a void that did not happen gives nothing back): happened AND decided. ⇒
+// guard(record: a voided completion gives its preauthorisation back): undone.transaction_type = 'completion' ⇒ false
+// guard(record: a voided refund gives its amount back to its target): CASE WHEN undone.transaction_type = 'refund' THEN undone.amount_cents ELSE 0 END ⇒ 0
+// guard(record: only what did not happen gives back): NOT happened ⇒ NOT happened OR transaction_type <> 'void'
+// guard(record: a void that happened makes its target voided): true ⇒ false
+// guard(record: a void that did not happen frees its target): transaction_type = 'void' AS ⇒ false AS
+// guard(record: a completion that did not happen frees the preauthorisation): transaction_type = 'completion' ⇒ false
+// guard(record: a refund that did not happen gives its amount back): CASE WHEN transaction_type = 'refund' THEN amount_cents ELSE 0 END ⇒ 0
 export const DECIDE_TARGETED = `${OPENED},
     decided AS (${DECIDE}
       RETURNING ${FOR_EVENTS}, ${FOR_SETTLEMENT}, t.voidable_until, ${AS_ANSWERED},
@@ -217,6 +236,8 @@ const DOUBTED_AT = `
 const OF_DOUBT = `
       FROM doubt
       WHERE`;
+// guard(dead processes: what was handed over once is not taken from its resolver): AND t.resolve_at IS NULL ⇒
+// guard(doubt: what was decided meanwhile is not taken up again): status = 'unknown' AND t. ⇒
 const DOUBT_AND_EVENTS = ` t.organisation_id = doubt.organisation_id AND t.audit = doubt.audit
         AND t.status = 'unknown' AND t.resolve_at IS NULL
       RETURNING ${SUBJECT}
@@ -231,6 +252,7 @@ export const IN_DOUBT = `${DOUBTED_AT} now()${OF_DOUBT}${DOUBT_AND_EVENTS}`;
  * What a process left that may be alive all the same: when the deadline for the acquirer's answer ($5, in milliseconds) is over. Until
  * then the answer still decides, if there is anybody to record it.
  */
+// guard(processes: what a process left is not asked about before the deadline for its answer): + $ ⇒ + 0 * $
 const LEFT_IN_DOUBT = `${DOUBTED_AT}
         greatest(now(), least(now(), t.created_at - (gateway_now() - now())) + $5 * interval '1 millisecond')${OF_DOUBT}`;
 export const LEFT_BEHIND = `${LEFT_IN_DOUBT}${DOUBT_AND_EVENTS}`;
@@ -239,6 +261,7 @@ export const LEFT_BEHIND = `${LEFT_IN_DOUBT}${DOUBT_AND_EVENTS}`;
 export const LEFT_BEHIND_BY_ONE = `${LEFT_IN_DOUBT} t.organisation_id = $2 AND${DOUBT_AND_EVENTS}`;
 
 /** Reads `lodged`: direct debits, and the day of the file for the bank that they are in from now on. */
+// guard(file: says that its items cannot be voided any more): voidable_until = NULL, ⇒
 export const SETTLE_LODGED = `
     settled AS (
       UPDATE transaction t SET voidable_until = NULL, settlement_date = lodged.processing_day
@@ -262,6 +285,7 @@ export const APPROVE_CLEARED = `${OPENED},
     )`;
 
 /** Reads `before`. */
+// guard(settlement: what was returned before it cleared has nothing to be taken back): WHERE late ⇒
 const DECLINE_BEFORE = `${OPENED},
     declined AS (
       UPDATE transaction t SET status = 'declined', ${DECIDED_NOW}, response_code = before.code::text,
@@ -281,6 +305,7 @@ const DECLINE_BEFORE = `${OPENED},
  * are locked in the order of the audits, and then read as they are by now, since the clearing may have approved them a moment ago.
  * What had settled is taken back today; its own day stays as it is.
  */
+// guard(return: once): WHERE t.status IN ('pending', 'approved') ⇒
 export const DECLINE_RETURNED = `
     before AS (
       SELECT t.organisation_id, t.audit, t.status, returned.code, returned.message FROM transaction t
@@ -302,6 +327,7 @@ export const DECLINE_RETURNED_ELSEWHERE = `
     ), ${DECLINE_BEFORE}`;
 
 /** Reads `declined`: refunds of which nothing became. Their amounts can be refunded again. */
+// guard(return of a refund: gives its amount back): - back.cents ⇒
 export const RELEASE_DECLINED = `
     released AS (
       UPDATE transaction target SET refunded_cents = target.refunded_cents - back.cents

@@ -30,6 +30,7 @@ const YOUNG_OR_OLD = `
 
 const IN_DOUBT = `t.organisation_id = $1 AND t.audit BETWEEN $2 AND $3 AND t.status = 'unknown' AND t.resolve_at IS NULL`;
 
+// guard(sweep: leaves what is under a lease): t.audit BETWEEN l.first_audit AND l.last_audit ⇒ false
 const UNDER_NO_LEASE = `NOT EXISTS (SELECT FROM audit_lease l
         WHERE l.organisation_id = $1 AND t.audit BETWEEN l.first_audit AND l.last_audit)
     ORDER BY t.audit`;

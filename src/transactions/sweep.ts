@@ -59,6 +59,8 @@ export class Sweep {
     const from = Math.max(upTo - most + 1, 1);
     const values = [organisationId, from, upTo, RENEWED_WITHIN_MS + this.deadlineMs];
     const { rows: unleased } = await connection.query<{ audit: Audit; old: boolean }>(UNLEASED, values);
+    // guard(sweep: leaves what is young): .filter(({ old }) => old) ⇒
+    // guard(sweep: hands over what nobody looks after): { old }) => old ⇒ ) => false
     const audits = unleased.filter(({ old }) => old).map(({ audit }) => audit);
     if (audits.length > 0) {
       const doubts = audits.map((audit) => ({ organisationId, audit }));

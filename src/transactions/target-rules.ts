@@ -100,31 +100,48 @@ function rest(whole: Column<number>, ...parts: readonly Column<number>[]): Limit
 }
 
 export const REFUNDABLE = all(
+  // guard(refund: only of a purchase or a completion): is(TYPE, 'purchase', 'completion'), ⇒
+  // guard(target: approved): is(STATUS, 'approved'), ⇒
   is(TYPE, 'purchase', 'completion'),
   is(STATUS, 'approved'),
+  // guard(target: no void of it under way): isEmpty(VOIDED_BY), ⇒
   isEmpty(VOIDED_BY),
   // After that the card is destroyed, and an acquirer could not be told where to.
+  // guard(refund: no longer than the card is kept): any(isSet(BANK_ACCOUNT), IN_CARD_DAYS), ⇒
   any(isSet(BANK_ACCOUNT), IN_CARD_DAYS),
 );
 export const MOST_REFUNDABLE = rest(AMOUNT, REFUNDED);
 
 export const COMPLETABLE = all(
+  // guard(completion: only of a preauthorisation): is(TYPE, 'preauthorisation'), ⇒
+  // guard(target: approved): is(STATUS, 'approved'), ⇒
   is(TYPE, 'preauthorisation'),
   is(STATUS, 'approved'),
+  // guard(target: no void of it under way): isEmpty(VOIDED_BY), ⇒
   isEmpty(VOIDED_BY),
+  // guard(completion: once): isEmpty(COMPLETED_BY), ⇒
   isEmpty(COMPLETED_BY),
+  // guard(completion: not of a preauthorisation that is too old): isAhead(COMPLETABLE_UNTIL), ⇒
+  // guard(completion: only of a preauthorisation): isAhead(COMPLETABLE_UNTIL), ⇒
   isAhead(COMPLETABLE_UNTIL),
 );
 export const MOST_COMPLETABLE = rest(AMOUNT);
 
 export const VOIDABLE = all(
+  // guard(void: not of a void): isNot(TYPE, 'void'), ⇒
   isNot(TYPE, 'void'),
+  // guard(void: not of what has live refunds): isZero(REFUNDED), ⇒
   isZero(REFUNDED),
+  // guard(void: not of a completed preauthorisation): isEmpty(COMPLETED_BY), ⇒
+  // guard(target: no void of it under way): isEmpty(VOIDED_BY), ⇒
   isEmpty(COMPLETED_BY),
   isEmpty(VOIDED_BY),
   any(
+    // guard(void: not after the settlement cut-off): all(is(STATUS, 'approved'), isAhead(VOIDABLE_UNTIL) ⇒ is(STATUS, 'approved'
+    // guard(target: approved): is(STATUS, 'approved'), isAhead(VOIDABLE_UNTIL ⇒ isEmpty(VOIDED_BY
     all(is(STATUS, 'approved'), isAhead(VOIDABLE_UNTIL)),
     // A direct debit: until it is in a file for the bank, which empties the column, however late that file is made.
+    // guard(void of a direct debit: not once it is in a file): all(is(STATUS, 'pending'), isSet(VOIDABLE_UNTIL) ⇒ is(STATUS, 'pending'
     all(is(STATUS, 'pending'), isSet(VOIDABLE_UNTIL)),
   ),
 );

@@ -90,6 +90,7 @@ export class TransactionFigures {
 
   #codeOf(code: string | undefined): string {
     if (code === undefined) return NO_CODE;
+    // guard(metrics: an acquirer makes no new series with its response codes): this.knownCodes.has(code) && this.#outcomes.length < MOST_KINDS ? code : OTHER_CODE ⇒ code
     return this.knownCodes.has(code) && this.#outcomes.length < MOST_KINDS ? code : OTHER_CODE;
   }
 }

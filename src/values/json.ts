@@ -9,6 +9,7 @@ const COLON = 58;
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
   // Of two members with one name the value has kept one. JSON.parse has compared the names, without their escapes.
+  // guard(body: no member stands twice in one object): !== ⇒ <
   if (membersWritten(text) !== membersKept(value)) throw new SyntaxError('a member stands twice');
   return value;
 }

@@ -41,6 +41,7 @@ export class BrokenSeals {
     this.#told.set(name, nowMs);
     if (this.#told.size > MOST_REMEMBERED) this.#told.delete(this.#told.keys().next().value as string);
     this.parts.onBroken(place);
+    // guard(broken seals: each is in the journal): journal(this.parts.database, ⇒ Promise.resolve(
     const writing = journal(this.parts.database, this.#entry(place)).catch(this.parts.onUnjournalled);
     this.#writing = Promise.all([this.#writing, writing]);
   };

@@ -101,6 +101,7 @@ export const CHANGE_CUSTOMER: Statement = {
 /** Locks the customer, so that no token can be added to it meanwhile. */
 export const DELETE_CUSTOMER: Statement = {
   name: 'delete-customer',
+  // guard(customer: deleted, cards and all, only by its merchant): merchant_id = $2 ⇒ $2::integer > 0
   text: `
     WITH deleted AS (
       DELETE FROM customer WHERE organisation_id = $1 AND merchant_id = $2 AND id = $3 RETURNING *

@@ -173,6 +173,7 @@ export class Customers {
       const values = [access.organisationId, access.merchantId, id, access.userId];
       const { rows } = await connection.query(DELETE_CUSTOMER, values);
       if (rows.length === 0) throw customerNotFound();
+      // guard(deleted customer: its tokens go too): values ⇒ [0, 0, 0, 0]
       const tokens = await connection.query<{ id: TokenId }>(DELETE_TOKENS_OF_CUSTOMER, values);
       const deleted = { ...entryOf(access), action: 'token.deleted', customerId: id } as const;
       await journalAll(
@@ -180,6 +181,7 @@ export class Customers {
         tokens.rows.map(({ id: tokenId }) => ({ ...deleted, tokenId })),
       );
       const { organisationId, merchantId } = access;
+      // guard(customer: its cards go with it): await this.destroyCards(connection, { organisationId, merchantId, customerId: id }) ⇒ 0
       const cards = await this.destroyCards(connection, { organisationId, merchantId, customerId: id });
       await journal(connection, {
         ...entryOf(access),

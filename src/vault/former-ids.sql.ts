@@ -3,6 +3,7 @@ import type { Statement } from '../postgres/database.js';
 import type { CustomerId, TokenId } from '../values/ids.js';
 
 /** Reads `without_card`: tokens that have another card from now on, or none. The one that they had is not recognised any more. */
+// guard(import: a token that is deleted, or has another card, is not taken for the card that it had): NOT NULL ⇒ NULL
 export const FORGET_CARDS = `
     forgotten AS (
       UPDATE former_token_id f SET recognition = NULL FROM without_card gone

@@ -107,6 +107,7 @@ export class VaultImports {
   /** In one commit. Each has an ID of its own. */
   async add(tokens: readonly FormerToken[]): Promise<Map<string, ImportEnding>> {
     const endings = await this.known(tokens);
+    // guard(import: a token is added only for an old ID that the database had not): !endings.has(formerId) ⇒ formerId !== ""
     const fresh = tokens.filter(({ formerId }) => !endings.has(formerId));
     for (let attempt = 1; fresh.length > 0; attempt += 1) {
       try {
@@ -153,6 +154,8 @@ export class VaultImports {
       arriving.map(({ token: { formerId }, ...one }) => ({ ...one, formerId })),
     );
     const won = new Set(rows.map(({ formerId }) => formerId));
+    // guard(import: a card that the customer has is no second token): has(token.formerId) ⇒ size >= 0 && token !== undefined
+    // guard(import: a token is added only for an old ID that the database had not): has(token.formerId) ⇒ size >= 0 && token !== undefined
     return arriving.filter(({ token }) => won.has(token.formerId));
   }
 

@@ -23,6 +23,7 @@ export const NEWEST_DATA_KEY: Statement = {
 /** One that was destroyed is gone, also if somebody has put its row back. */
 export const DATA_KEY: Statement = {
   name: 'data-key',
+  // guard(keys: one that was destroyed does not come back): AND NOT ${KEY_DESTROYED} ⇒
   text: `
     SELECT version, key_encryption_key AS "keyId", wrapped, form FROM data_key
     WHERE organisation_id = $1 AND merchant_id = $2 AND version = $3 AND NOT ${KEY_DESTROYED}`,
@@ -49,6 +50,7 @@ export const COUNTED = columns<{
 
 export const COUNT_SEALS: Statement = {
   name: 'count-seals',
+  // guard(renewal of keys: the seals of all processes count): data_key_use.seals + ⇒
   text: `
     INSERT INTO data_key_use (organisation_id, merchant_id, version, seals)
     SELECT organisation_id, merchant_id, version, count FROM ${COUNTED.rows}
@@ -59,5 +61,6 @@ export const COUNT_SEALS: Statement = {
 /** Whether every process that runs knows seals that are bound to their rows. An earlier release cannot start any more. */
 export const SEAL_FORM: Statement = {
   name: 'seal-form',
+  // guard(keys: no seal is bound while a process runs that could not open it): CASE WHEN EXISTS (SELECT FROM process WHERE seal_form < 2) THEN 1 ELSE 2 END ⇒ 2
   text: `SELECT CASE WHEN EXISTS (SELECT FROM process WHERE seal_form < 2) THEN 1 ELSE 2 END AS form`,
 };

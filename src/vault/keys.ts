@@ -46,6 +46,7 @@ export function dataKeyContext(
   form: SealForm,
 ): string {
   const context = `tollgate/data-key/${organisationId}/${merchantId}/${version}`;
+  // guard(data key: wrapped for the form of its seals): `${context}/bound` ⇒ context
   return form === 1 ? context : `${context}/bound`;
 }
 
@@ -118,6 +119,7 @@ export class DataKeys {
       return open(await this.version(place.organisationId, place.merchantId, keyVersion), place, sealed);
     } catch (error) {
       // Nothing is sealed under a key when that is destroyed: somebody has put the row back, or named another key.
+      // guard(broken seals: a seal under a key that was destroyed is one): || error instanceof KeyDestroyed ⇒
       if (error instanceof SealBroken || error instanceof KeyDestroyed) throw this.broken(place);
       throw error;
     }
@@ -125,6 +127,7 @@ export class DataKeys {
 
   /** For what turns out wrong beside the seal itself. */
   broken(place: Place): SealBroken {
+    // guard(broken seals: each is told): this.onBroken(place); ⇒
     this.onBroken(place);
     return new SealBroken(place);
   }

@@ -26,6 +26,7 @@ export class KmsKeys implements KeyProvider {
   async wrap(key: Buffer, context: string): Promise<WrappedKey> {
     const { CiphertextBlob, KeyId } = await this.#call('Encrypt', {
       KeyId: this.options.keyName,
+      // guard(AWS KMS: a key is wrapped for one purpose only): EncryptionContext: { purpose: context }, ⇒
       Plaintext: key.toString('base64'),
       EncryptionContext: { purpose: context },
     });
@@ -37,6 +38,7 @@ export class KmsKeys implements KeyProvider {
   async unwrap({ keyId, wrapped }: WrappedKey, context: string): Promise<Buffer> {
     const { Plaintext } = await this.#call('Decrypt', {
       KeyId: keyId.slice(PREFIX.length),
+      // guard(AWS KMS: a key is wrapped for one purpose only): EncryptionContext: { purpose: context }, ⇒
       CiphertextBlob: wrapped.toString('base64'),
       EncryptionContext: { purpose: context },
     });

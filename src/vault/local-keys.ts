@@ -16,6 +16,7 @@ function idOf(key: Buffer): string {
 function wrapUnder(key: Buffer, plain: Buffer, context: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
+  // guard(data key: wrapped for one purpose only): cipher.setAAD(Buffer.from(context)); ⇒
   cipher.setAAD(Buffer.from(context));
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
 }
@@ -24,6 +25,7 @@ function unwrapUnder(key: Buffer, wrapped: Buffer, context: string): Buffer {
   const decipher = createDecipheriv('aes-256-gcm', key, wrapped.subarray(0, NONCE_BYTES), {
     authTagLength: TAG_BYTES,
   });
+  // guard(data key: wrapped for one purpose only): decipher.setAAD(Buffer.from(context)); ⇒
   decipher.setAAD(Buffer.from(context));
   decipher.setAuthTag(wrapped.subarray(-TAG_BYTES));
   try {

@@ -1,6 +1,8 @@
 import type { Statement } from '../postgres/database.js';
 
 /** Of a row `k` of `data_key`, the newest of its merchant: why it is due, if it is. After $1 days, or $2 seals. */
+// guard(renewal of keys: of those that have sealed too much): 2 THEN ⇒ 2 * 1000 THEN
+// guard(renewal of keys: of those that are too old): 24 ⇒ 9999
 export const DUE = `
       CASE WHEN k.form = 1 AND NOT EXISTS (SELECT FROM process WHERE seal_form < 2) THEN 'form'
         WHEN k.created_at < now() - $1::integer * interval '24 hours' THEN 'age'
@@ -10,6 +12,7 @@ export const DUE = `
 /** The newest key of each merchant where it is due, or where a rotation to it was begun a while ago and is not finished. */
 export const KEYS_TO_RENEW: Statement = {
   name: 'keys-to-renew',
+  // guard(renewal of keys: one that was interrupted is finished): < k.version AND older.emptied_at IS NULL ⇒ > k.version
   text: `
     SELECT organisation_id AS "organisationId", merchant_id AS "merchantId", version,
       CASE WHEN unfinished THEN 'unfinished' ELSE due END AS because

@@ -58,6 +58,7 @@ export class KeyRenewal {
     for (const { because, version, ...owner } of rows) {
       this.#checkStopped();
       // Whoever comes second finds a newer one, and helps to seal under it.
+      // guard(renewal of keys: whoever comes second makes no further version): because !== 'unfinished' && newest.version == ⇒ newest.version >
       const isDue = (newest: DataKeyRow) => because !== 'unfinished' && newest.version === version;
       const { rows: sealed, broken } = await rotation.rotateOne(owner, isDue, () => this.#checkStopped());
       onRenewed(owner.merchantId, { because, rows: sealed, broken });

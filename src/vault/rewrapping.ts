@@ -40,6 +40,7 @@ export class Rewrapping {
     await this.#rewrapOthers(current);
     if (this.parts.provider.forgetOthers !== undefined) {
       // A process may just have wrapped a new data key under the old one, and store it only now.
+      // guard(renewing the key-encryption key: what a process has just stored under the old one is wrapped anew, too): count = await this.#rewrapAll(current); ⇒
       await sleep(SETTLE_MS);
       count = await this.#rewrapAll(current);
       await this.#rewrapOthers(current);
@@ -70,6 +71,7 @@ export class Rewrapping {
 
   async #rewrapOthers(current: string): Promise<void> {
     const { database, provider, wrapped: kinds } = this.parts;
+    // guard(moving the key: the keys of the installation go along): ) ⇒ .slice(kinds.length))
     for (const { all, rewrap, context } of kinds) {
       const { rows } = await database.query<WrappedKey & { readonly name: string }>(all);
       for (const row of rows.filter(({ keyId }) => keyId !== current)) {

@@ -62,6 +62,8 @@ export const EMPTIED_DATA_KEYS: Statement = {
     WHERE organisation_id = $1 AND merchant_id = $2 AND version < $3 AND emptied_at IS NULL`,
 };
 
+// guard(destroying a key: not one that was just replaced): newer.created_at < now() - $3 * interval '1 millisecond' ⇒ $3::bigint > 0
+// guard(destroying a key: not the newest): > k ⇒ >= k
 const KEY_TO_DESTROY = `
     DELETE FROM data_key k
     WHERE k.merchant_id = $1 AND k.version = $2
@@ -72,6 +74,7 @@ const KEY_TO_DESTROY = `
         AND t.merchant_id = k.merchant_id AND t.key_version = k.version)
       AND`;
 
+// guard(webhooks: a key that seals a secret is not destroyed): AND NOT EXISTS (SELECT FROM webhook_endpoint e WHERE e.organisation_id = k.organisation_id ⏎ AND e.merchant_id = k.merchant_id AND e.key_version = k.version) ⇒
 const KEY_DESTROYED = `
       AND NOT EXISTS (SELECT FROM webhook_endpoint e WHERE e.organisation_id = k.organisation_id
         AND e.merchant_id = k.merchant_id AND e.key_version = k.version)
@@ -80,6 +83,7 @@ const KEY_DESTROYED = `
 /** Not the newest, not a young one (a process may still be sealing under it), and nothing sealed under it. */
 export const DESTROY_DATA_KEY: Statement = {
   name: '',
+  // guard(destroying a key: not while a transaction is sealed under it): NOT EXISTS (SELECT FROM transaction t WHERE t.organisation_id = k.organisation_id ⏎ AND t.merchant_id = k.merchant_id AND t.payment_details_key_version = k.version) ⇒ true
   text: `${KEY_TO_DESTROY} NOT EXISTS (SELECT FROM transaction t WHERE t.organisation_id = k.organisation_id
         AND t.merchant_id = k.merchant_id AND t.payment_details_key_version = k.version)${KEY_DESTROYED}`,
   spread: `${KEY_TO_DESTROY} NOT transactions_sealed_under(k.organisation_id, k.merchant_id, k.version)${KEY_DESTROYED}`,
@@ -88,6 +92,7 @@ export const DESTROY_DATA_KEY: Statement = {
 /** Held for as long as the transaction; false where another has it. */
 export const LOCK_REWRAPPING: Statement = {
   name: '',
+  // guard(renewing the key-encryption key: one at a time): pg_try_advisory_xact_lock(hashtext('tollgate rewrap')) ⇒ true
   text: `SELECT pg_try_advisory_xact_lock(hashtext('tollgate rewrap')) AS locked`,
 };
 

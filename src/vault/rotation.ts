@@ -121,11 +121,13 @@ export class Rotation {
 
   /** What is still sealed under it, in dead rows or the write-ahead log, does not open any more without an old backup of the key. */
   async destroy(merchant: number, version: number): Promise<void> {
+    // guard(destroying a key: with its entry in the journal, or not at all): await this.parts.database.transaction(async (connection ⇒ const connection = this.parts.database; ⏎ await (async (
     await this.parts.database.transaction(async (connection) => {
       const values = [merchant, version, DESTROY_AFTER_MS];
       const { rows } = await connection.query<SealOwner>(DESTROY_DATA_KEY, values);
       const owner = rows[0] ?? refuse('key_version_not_destroyable', { merchant, version });
       await journal(connection, this.#entry(owner, 'keys.destroyed', `version ${version}`));
+      // guard(destroying a key: with its entry in the journal, or not at all): ; ⇒ ();
     });
   }
 

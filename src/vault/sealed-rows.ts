@@ -33,6 +33,7 @@ export interface SealedRows {
 
 /** The same, locked. What another rotation or a request has locked is left to it, or to the next pass. */
 export function taking({ name, text }: Statement): Statement {
+  // guard(rotation: tokens are locked while they are sealed anew): FOR NO KEY UPDATE SKIP LOCKED ⇒
   return { name: `take-${name}`, text: `${text} FOR NO KEY UPDATE SKIP LOCKED` };
 }
 
@@ -48,6 +49,10 @@ export interface TokenSeal {
 /** The card or bank account of a token. */
 export function tokenPlace({ organisationId, merchantId }: SealOwner, token: TokenSeal): Place {
   const { id, customerId, virtualPan, accountType, sealVersion } = token;
+  // guard(seal of a token: bound to its number): ${sealVersion} ⇒ -
+  // guard(seal of a token: bound to its account type): ${accountType} ⇒ -
+  // guard(seal of a token: bound to its virtual PAN): ${virtualPan} ⇒ -
+  // guard(seal of a token: bound to its customer): ${customerId} ⇒ -
   const says = `${customerId}/${virtualPan}/${accountType}/${sealVersion}`;
   return { table: 'token', organisationId, merchantId, row: id, field: 'account', says };
 }

@@ -53,7 +53,14 @@ function nonce(): Buffer {
 
 function boundTo(place: Place, { version, form }: DataKey): Buffer {
   const { table, organisationId, merchantId, row, field, says } = place;
+  // guard(seal: bound to its key version): ${version} ⇒ -
+  // guard(seal: bound to its field): ${field} ⇒ -
+  // guard(seal: bound to its row): ${row} ⇒ -
+  // guard(seal: bound to its merchant): ${merchantId} ⇒ -
+  // guard(seal: bound to its organisation): ${organisationId} ⇒ -
+  // guard(seal: bound to its table): ${table} ⇒ -
   const where = `${table}/${organisationId}/${merchantId}/${row}/${field}/${version}`;
+  // guard(seal: bound to what its row says): ${says} ⇒ -
   return form === 1 ? Buffer.from(where, 'latin1') : Buffer.from(`${where}/${says}`, 'utf8');
 }
 

@@ -69,6 +69,8 @@ export const NEW_TOKENS = columns<{
  */
 export const ADD_TOKENS: Statement = {
   name: 'add-tokens',
+  // guard(new token: its customer is locked against deletion): FOR KEY SHARE OF c ⇒
+  // guard(new token: only for a customer of this merchant): AND c.merchant_id = asked.merchant_id ⇒
   text: `
     WITH asked AS (
       SELECT * FROM ${NEW_TOKENS.rows}
@@ -112,6 +114,7 @@ const SHOWN = `id, virtual_pan AS "virtualPan", preferred_name AS "preferredName
 
 export const TOKEN: Statement = {
   name: 'token',
+  // guard(token: looked up only by its merchant): merchant_id = $2 ⇒ $2::integer > 0
   text: `
     SELECT ${SHOWN} FROM token
     WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND id = $4 AND deleted_at IS NULL`,
@@ -136,6 +139,7 @@ export const LOCK_TOKEN: Statement = {
 
 export const CHANGE_TOKEN: Statement = {
   name: 'change-token',
+  // guard(token: changed only by its merchant): merchant_id = $2 ⇒ $2::integer > 0
   text: `
     WITH changed AS (
       UPDATE token SET preferred_name = coalesce($5, preferred_name), active = coalesce($6, active),
@@ -150,6 +154,7 @@ export const CHANGE_TOKEN: Statement = {
 };
 
 /** Empties tokens. Reads `last`: their rows as they were, since an emptied one says no more what it was called. */
+// guard(deleted token: gone for payments): false, deleted_at = now(), sealed = NULL, key_version = NULL, ⏎ shown = NULL, preferred_name = NULL ⇒ t.active
 const EMPTY = `
     changed AS (
       UPDATE token t SET version = t.version + 1, active = false, deleted_at = now(), sealed = NULL, key_version = NULL,
@@ -194,6 +199,8 @@ export const VIRTUAL_PANS = columns<{
 /** What payments with virtual PANs need; several at once. */
 export const USABLE_TOKENS: Statement = {
   name: 'usable-tokens',
+  // guard(payment by virtual PAN: only of active tokens): active AND t. ⇒
+  // guard(payment by virtual PAN: only of this merchant’s tokens): merchant_id = asked.merchant_id AND t. ⇒
   text: `
     SELECT asked.place, t.id, t.customer_id AS "customerId", t.account_type AS "accountType",
       t.seal_version AS "sealVersion", t.key_version AS "keyVersion", t.sealed, ${JOURNALLED_SEAL} AS journalled

@@ -241,6 +241,7 @@ export class Tokens {
     const place = tokenPlace({ organisationId, merchantId }, { ...row, virtualPan });
     try {
       // Set back to an earlier account of its own, or brought back after it was deleted.
+      // guard(payment by virtual PAN: not with a seal that the journal knows to be replaced, or a token that it knows to be gone): !== null ⇒ === sealVersion
       if (journalled !== null && journalled !== sealVersion) throw this.keys.broken(place);
       const secrets = await this.keys.open(place, keyVersion, sealed);
       return { tokenId: row.id, accountType: row.accountType, secrets };

@@ -10,6 +10,7 @@ import type { LoggedAttempt } from './outcome.js';
  */
 export const LOOK: Statement = {
   name: 'look-for-webhooks',
+  // guard(webhooks: nobody takes an endpoint that another works for): AND (e.leased_until IS NULL OR e.leased_until < now()) ⇒
   text: `
     WITH news AS MATERIALIZED (
       SELECT organisation_id, merchant_id, max(position) AS newest FROM event_feed
@@ -50,6 +51,7 @@ export const WANTED = columns<EndpointKey>(
 /** What another process works for, or has just locked, is left to it. */
 export const TAKE: Statement = {
   name: 'take-webhook-endpoints',
+  // guard(webhooks: nobody takes an endpoint that another works for): AND (e.leased_until IS NULL OR e.leased_until < now()) ⏎ AND (e.paused_until IS NULL OR e.paused_until <= now()) ⇒
   text: `
     WITH free AS (
       SELECT e.organisation_id, e.id FROM webhook_endpoint e
@@ -118,6 +120,7 @@ export const ATTEMPTS_MADE = columns<LoggedAttempt>(
  */
 export const RECORD_PROGRESS: Statement = {
   name: 'record-webhook-progress',
+  // guard(webhooks: only whoever has the lease records): lease = ⇒ lease >=
   text: `
     WITH progress AS (
       UPDATE webhook_endpoint SET position = $4,

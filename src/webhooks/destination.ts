@@ -32,11 +32,13 @@ export function readDestination(text: string, networks: readonly Network[]): Des
   const hostname = url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
   if (hostname === '') return 'unreadable';
   const literal = isIP(hostname) !== 0;
+  // guard(webhooks: localhost is refused as soon as it is read): isLocalhost(hostname) ⇒ hostname === ""
   const verdict = literal
     ? judge(hostname, networks)
     : isLocalhost(hostname)
       ? judgeLoopback(networks)
       : undefined;
+  // guard(webhooks: an address that is forbidden cannot be added): if (verdict === 'forbidden') return 'address_forbidden'; ⇒
   if (verdict === 'forbidden') return 'address_forbidden';
   if (!secure && (networks.length === 0 || verdict === 'public')) return 'not_https';
   const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);

@@ -11,6 +11,7 @@ const OF_MERCHANT = `JOIN merchant m ON m.organisation_id = e.organisation_id AN
 /** Locks the merchant, so that two that are added at once are counted one after the other. */
 export const MERCHANT_OF_WEBHOOK: Statement = {
   name: '',
+  // guard(webhooks: two that are added at once are counted): FOR NO KEY UPDATE ⇒
   text: `
     SELECT organisation_id AS "organisationId", id AS "merchantId" FROM merchant WHERE id = $1 FOR NO KEY UPDATE`,
 };

@@ -125,6 +125,7 @@ async function settlePage(
     const pauseMs = pauseAfter({ attempts, retryAfterMs }, firstPauseMs);
     if (answered?.httpStatus === GONE) disabled = 'gone';
     // It waits on as it did.
+    // guard(webhooks: a probe counts as no attempt): if (delivery.probe) continue; ⇒
     if (delivery.probe) continue;
     if (pauseMs !== undefined) {
       postponed.push({ ...delivery, attempts, pauseMs });

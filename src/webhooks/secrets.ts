@@ -25,6 +25,7 @@ function secretsPlace(
   { organisationId, merchantId }: SealOwner,
   { id, url }: Pick<SecretsOwner, 'id' | 'url'>,
 ): Place {
+  // guard(webhooks: what is signed for one receiver is not sent to another): } ⇒ .slice(0, 4) }
   return { table: 'webhook_endpoint', organisationId, merchantId, row: id, field: 'secrets', says: url };
 }
 

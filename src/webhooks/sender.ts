@@ -96,6 +96,7 @@ export class Sender {
     if (addresses.length === 0) return failed('name_unknown');
     const verdicts = addresses.map((address) => judge(address, this.options.networks));
     // One forbidden address among them is enough: whoever answers so is not to be trusted with the others.
+    // guard(webhooks: every address of a name is judged at each attempt): if (verdicts.includes('forbidden')) return failed('address_forbidden'); ⇒
     if (verdicts.includes('forbidden')) return failed('address_forbidden');
     if (!destination.secure && verdicts.includes('public')) return failed('https_needed');
     let outcome: Outcome = failed('not_connected');
@@ -136,6 +137,7 @@ export class Sender {
       const asked = request({
         agent,
         // The judged address itself, and no name that could mean another by now.
+        // guard(webhooks: the judged address is called, and not its name): address ⇒ hostname
         host: address,
         port,
         path,

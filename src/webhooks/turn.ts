@@ -195,6 +195,7 @@ export class Turn {
       subjects,
     ]);
     const waiting = new Set(rows.map(({ subject }) => subject));
+    // guard(webhooks: what is new waits behind what failed about the same subject): waiting.has(delivery.subject) ⇒ false
     return fresh.map((delivery) => ({ ...delivery, behind: waiting.has(delivery.subject) }));
   }
 

@@ -50,6 +50,7 @@ async function approved(answering: Promise<Answer>): Promise<number> {
 }
 
 describe('a link that refuses to open', () => {
+  // catches(links: one that is not open is asked nothing) slow
   test('the gateway starts and says so; payments are not sent until it opens', async () => {
     const closed = new AwkwardLink(new AwkwardHost());
     closed.refusals = Number.POSITIVE_INFINITY;
@@ -70,6 +71,7 @@ describe('a link that refuses to open', () => {
 });
 
 describe('what it prepares', () => {
+  // catches(prepared: stored by commit A, before the order is asked) slow
   test('purchase → stored when it is asked, and what it is asked with', async () => {
     const before = host.messages.length;
     const release = host.holdNextAnswer();
@@ -82,6 +84,7 @@ describe('what it prepares', () => {
     await paying;
   });
 
+  // catches(prepared: stored by commit A of operations on a target) slow
   test('completion, its refund and the void of that → each with the card, and the numbers and codes of its target', async () => {
     const held = await approved(gateway.api.preauthorise({ pan: PAN, amount: 900 }));
     const preauthorisation = lastMessage();
@@ -117,6 +120,7 @@ describe('what it prepares', () => {
     await approved(gateway.api.purchase({ correlationId: 'unprepared' }));
   });
 
+  // catches(prepared: what was not prepared was not sent) slow
   test('in doubt, and nothing was prepared → it cannot have been sent: error with 1', async () => {
     const { audit } = (await gateway.api.purchase()).body;
     const before = host.messages.length;

@@ -44,6 +44,7 @@ describe('a link that fails', () => {
     expect([news, made.isWorthTrying('bank', OURS)]).toEqual([[], true]);
   });
 
+  // catches(breakers: what fails for one organisation is no reason for another)
   test('of one organisation → the others go their way, and so do other links', () => {
     const { made, fail, begin } = breakers();
     fail(100);

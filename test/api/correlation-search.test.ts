@@ -47,6 +47,7 @@ describe('search by correlation ID', () => {
     }
   });
 
+  // catches(search by correlation ID: only of the merchant that is named)
   test('that nobody used, or another merchant used → an empty array', async () => {
     const { api, as, colleague } = gateway;
     await as(colleague).purchase({ correlationId: 'theirs', merchant: 2 });
@@ -146,6 +147,7 @@ describe('search by correlation ID', () => {
     expect(audits(await api.search('kept'))).toEqual([]);
   });
 
+  // catches(search by correlation ID: finds what is in doubt, however old)
   test('of a transaction that is in doubt after 25 hours → found: told that there is none, the client would pay again', async () => {
     const acquirer = gatedAcquirer();
     const { api, advance } = await testGateway({
@@ -160,6 +162,7 @@ describe('search by correlation ID', () => {
     acquirer.release();
   });
 
+  // catches(search by correlation ID: its hours count from the decision)
   test('of a transaction that was decided after 25 hours → found for 24 hours from then on', async () => {
     let resolvable = false;
     const acquirer: AcquirerLink = {

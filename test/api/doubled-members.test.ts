@@ -24,6 +24,7 @@ test.each<[string, string]>([
   ['__proto__, once in escapes', withMember('"__proto__":null,"\\u005f_proto__":null')],
   ['behind strings of quotes and braces', withMember('"u\\"{":"\\\\","v":"}\\"","w":{"x":1,"x":1}')],
 ])(
+  // catches(body: no member stands twice in one object)
   'a member that stands twice in one object: %s → 400 malformed_json, and nothing is processed',
   async (_, raw) => {
     expect(() => JSON.parse(raw)).not.toThrow();

@@ -50,6 +50,10 @@ describe('a correlation ID that is taken', () => {
       (correlationId) => gateway.api.refund(2_147_483_647, 1, { correlationId }),
     ],
     ['an audit out of range', (correlationId) => gateway.api.refund(0, 1, { correlationId })],
+    // catches(correlation ID: a payment that lost it is not sent to the acquirer)
+    // catches(correlation ID: a batch that fails because one is taken is claimed again without it)
+    // catches(correlation ID: a payment that lost it is not inserted, and told so)
+    // catches(correlation ID: unique by constraint) slow
   ])('repeated with %s → 409 and nothing changes', async (_, repeat) => {
     const correlationId = freshId();
     const first = await gateway.api.purchase({ correlationId });

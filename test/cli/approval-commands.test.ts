@@ -60,6 +60,7 @@ const actionsOn = async (target: number): Promise<string[]> =>
     )
   ).map(({ said }) => said);
 
+// catches(four eyes: whoever asks for it does not approve it)
 test('up to the limit → done; above it → waits, nothing happens; approved by another → done, both in the journal', async () => {
   const target = await purchase(5_000);
   expect(await refund('olga', target, 1_000)).toMatchObject({ state: 'done', status: 'approved' });
@@ -99,6 +100,7 @@ test('up to the limit → done; above it → waits, nothing happens; approved by
   expect(await leftOf(other)).toBe('3999');
 });
 
+// catches(four eyes: what the same operator asks for counts together)
 test('many small ones of the same operator on one transaction → count together; of another operator → do not', async () => {
   const target = await purchase(5_000);
   expect(await refund('olga', target, 600)).toMatchObject({ state: 'done' });
@@ -138,6 +140,7 @@ describe('a request that waits', () => {
   });
 
   test.each([['olga', /needs the approval of another operator/]])(
+    // catches(four eyes: whoever asks for it does not approve it)
     'approved by %s → refused',
     async (name, told) => {
       expect(await as(name).refusal(`approval approve ${request}`)).toMatch(told);
@@ -167,6 +170,7 @@ describe('a request that waits', () => {
     expect(await leftOf(target)).toBe('5000');
   });
 
+  // catches(four eyes: not after its time)
   test('for too long → has expired', async () => {
     const other = await purchase(5_000);
     const late = await refund('olga', other, 2_000);
@@ -179,6 +183,8 @@ describe('a request that waits', () => {
   });
 });
 
+// catches(four eyes: nobody approves what was changed in the database)
+// catches(operator: what was made up or changed in the database is not carried out)
 test('changed in the database, or made up there → is not carried out, and said to be', async () => {
   const target = await purchase(5_000);
   const { request } = await refund('olga', target, 2_000);
@@ -209,6 +215,7 @@ test('changed in the database, or made up there → is not carried out, and said
   expect(await leftOf(target)).toBe('5000');
 });
 
+// catches(four eyes: whoever asked may still do it)
 test('whoever asked may not any more when it is approved → refused', async () => {
   const target = await purchase(5_000);
   await as('ada').text('operator add paul --role operator');
@@ -220,6 +227,7 @@ test('whoever asked may not any more when it is approved → refused', async () 
   expect(await leftOf(target)).toBe('5000');
 });
 
+// catches(four eyes: whoever asks for it does not approve it)
 test('approved by two at once → one of them decides, and it is done once', async () => {
   const target = await purchase(5_000);
   const { request } = await refund('olga', target, 2_000);

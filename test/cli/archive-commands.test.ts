@@ -53,6 +53,7 @@ const strip = () =>
     'SELECT audit FROM transaction WHERE archived_at IS NOT NULL ORDER BY audit',
   );
 
+// catches(archive: a card that lives keeps its transaction) slow, processes
 test('archive → a file with what is old and finished, nothing secret in it, and nothing is changed', async () => {
   const archived = await json(`archive --before ${BEFORE} --to ${file}`);
   expect(archived).toMatchObject({
@@ -88,6 +89,7 @@ test('the same file once more → refused, unless it is to be removed', async ()
   );
 });
 
+// catches(archive: what is changed later is not removed) slow, processes
 test('a file that was changed or cut short → refused, and nothing is removed', async () => {
   const whole = await readFile(file, 'utf8');
   for (const damaged of [
@@ -141,6 +143,7 @@ test('archived once → not in the next archive', async () => {
   expect(await json(`archive --before ${BEFORE} --to ${file}`)).toMatchObject({ transactions: 0 });
 });
 
+// catches(archive: nothing that events are still told from)
 test('what is younger than events are kept → refused', async () => {
   const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
   expect(await refusal(`archive --before ${yesterday} --to ${file}.new`)).toMatch(

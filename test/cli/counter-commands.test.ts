@@ -69,6 +69,7 @@ test('brought back later, or again → further each time than what may have been
   expect(again - earlier).toBeGreaterThanOrEqual(1_000_000);
 });
 
+// catches(counters: STANs move past what was leased)
 test('STANs → past what was leased, also of terminals that had none yet, and what lies between is not used for a day', async () => {
   const { terminals } = await advance(0);
   expect(terminals).toBe(2);
@@ -84,6 +85,7 @@ test('STANs → past what was leased, also of terminals that had none yet, and w
   expect(first + count).toBeLessThanOrEqual(999_999 + 1);
 });
 
+// catches(counters: no STAN that may have been used is used for a day)
 test('STANs of a terminal that comes round → none of those that may have been used since the backup', async () => {
   // Nothing that it was given before the backup counts any more.
   await client.query(`INSERT INTO stan_counter (terminal, leased) VALUES ('FAR', 950000)`);
@@ -95,6 +97,8 @@ test('STANs of a terminal that comes round → none of those that may have been 
   expect(first + count - 1).toBeLessThanOrEqual(950_000);
 });
 
+// catches(counters: what can still be decided gets a version that nobody has seen)
+// catches(counters: events get positions that no reader knows)
 test('events → later positions, and versions that nobody has seen', async () => {
   const position = async () =>
     Number((await one<{ position: string }>('SELECT position FROM event_sequencer')).position);
@@ -125,6 +129,7 @@ test('for a person → what has moved and what lives again; in the journal, too'
   expect(await json('journal --limit 1')).toMatchObject([{ action: 'gateway.restored' }]);
 });
 
+// catches(counters: none moves past its end)
 test('more than there are audits left → refused, and nothing has moved', async () => {
   const next = () => one('SELECT next_audit FROM organisation ORDER BY id LIMIT 1');
   const before = await next();
@@ -139,6 +144,7 @@ test('more than there are audits left → refused, and nothing has moved', async
   expect(await next()).toEqual(before);
 });
 
+// catches(counters: not while a gateway works on the database)
 test('while a gateway works on the database → refused', async () => {
   await client.query('INSERT INTO process DEFAULT VALUES');
   expect(await refusal('counters advance --taken 2026-11-15')).toMatch(

@@ -83,6 +83,7 @@ test('a payment by virtual PAN and commands → the journal says who and from wh
   expect([code, stdout]).toEqual([1, expect.stringContaining(`\nentry ${granted?.id}: changed\n`)]);
 });
 
+// catches(journal: a checkpoint of somebody else’s is refused)
 test('a checkpoint that was changed → refused', async () => {
   const path = join(folder, 'changed.json');
   await text(`journal checkpoint --out ${path}`);

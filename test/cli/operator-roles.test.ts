@@ -187,6 +187,8 @@ describe('an operator of the whole installation', () => {
     ['vera', 'viewer', 'organisation add New'],
     ['olga', 'operator', 'user revoke user1'],
   ] as const)(
+    // catches(operators: what is refused is in the journal)
+    // catches(operators: no more than their role)
     '%s, %s → refused what takes a higher role, in one line, and the journal has it',
     async (name, role, line) => {
       const refusal = `the operator ${name} has the role ${role}; “${line.split(' ', 2).join(' ')}” takes the role administrator`;
@@ -213,6 +215,7 @@ describe('an operator of the whole installation', () => {
 });
 
 describe('an operator of one organisation', () => {
+  // catches(operators: of one organisation, and not of another)
   test('→ refused everything of another, of nobody that is there, and of the whole installation', async () => {
     for (const { task, concerns, line } of withRole) {
       if (concerns === 'nobody') continue;
@@ -258,6 +261,7 @@ describe('an operator of one organisation', () => {
   });
 });
 
+// catches(operators: nobody who is not as it was sealed)
 test('a role that was written into the database → does nothing, since the operator is not as it was sealed', async () => {
   await connection.query({
     name: '',

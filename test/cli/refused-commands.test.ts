@@ -27,6 +27,7 @@ function environment(): Record<string, string> {
 const { refusal } = commands((line) => runHere(wordsOf(line), environment()));
 
 test.concurrent.each(['user list', 'journal', 'keys status', 'organisation add Ours'])(
+  // catches(commands: none but serve and migrate makes a database) processes
   '%s where there is no database → one line that says where it was looked for, and none is made',
   async (line) => {
     const nowhere = join(folder, 'nowhere');
@@ -39,6 +40,7 @@ test.concurrent.each(['user list', 'journal', 'keys status', 'organisation add O
   },
 );
 
+// catches(key file: one that others can read is refused) slow, processes
 test.concurrent('a key file that others can read → serve and key commands refuse, and say what to do; closed again → as before', async () => {
   const dataDir = await dataDirectory();
   const file = join(dataDir, 'key-encryption-key');

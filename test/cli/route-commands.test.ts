@@ -203,6 +203,8 @@ describe('as functions', () => {
     },
   );
 
+  // catches(routes: one command at a time changes the routes of a merchant)
+  // catches(routes: shares of a rank are no more than 100 %)
   test('shares of one rank beyond 100 % → refused, also where two commands come at once; of another rank → not counted', async () => {
     const { id } = await addMerchant(connection, OPERATOR, organisation, 'Shares', acceptor('SHARES'));
     await setRoute(connection, OPERATOR, id, { acquirer: 'bank', card: 'visa', share: '60', order: '2' });
@@ -219,6 +221,7 @@ describe('as functions', () => {
     expect((await showRoutes(connection, id)).map(({ share }) => share)).toEqual(['100', '60', '40']);
   });
 
+  // catches(routes: none is set from test to live)
   test('a live merchant and a test link, a merchant without terminals, a clock that is ahead → refused', async () => {
     const live = await addMerchant(connection, OPERATOR, organisation, 'Live', {
       live: true,
@@ -237,6 +240,7 @@ describe('as functions', () => {
     expect(await showRoutes(connection, bare.id)).toEqual([]);
   });
 
+  // catches(routes: a link that a route leads to is not removed)
   test('a link that a route leads to → is not removed, by whatever way', async () => {
     const { id } = await addMerchant(connection, OPERATOR, organisation, 'Routed', acceptor('ROUTED'));
     await setRoute(connection, OPERATOR, id, { acquirer: 'other', card: 'amex' });

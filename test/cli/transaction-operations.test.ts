@@ -215,6 +215,7 @@ test('asked for on two gateways, of which one seems to have died → one refund'
   await second.close();
 });
 
+// catches(operator: what was taken is not claimed after its time)
 test('taken, and claimed too late → not done; taken again → done once', async () => {
   const target = await audit(gateway.api.purchase({ amount: 1_000 }));
   // As if a gateway stood still for long in between.

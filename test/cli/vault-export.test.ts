@@ -100,6 +100,7 @@ test('an export that is ended leaves nothing, and what one that was killed has l
   expect(await parts()).toEqual([name, `${name}.${process.ppid}.part`]);
 });
 
+// catches(export: live cards only where somebody means it)
 test('live cards without --yes, a key that is none, a file that is there → refused', async () => {
   const { id } = await desk.json('merchant add Alive --organisation 1 --vault --live');
   const to = (merchant: number, key: string, more = '') =>

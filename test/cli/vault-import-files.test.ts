@@ -72,6 +72,8 @@ test('CSV with columns of other names, accents left out, bank accounts → impor
   expect(await desk.pay(tokens[1].virtual_pan)).toBe('pending');
 });
 
+// catches(import: no file of cards in clear as standard input) processes
+// catches(import: no file of cards in clear)
 test('cards in clear on a disk → refused, whatever leads there; with made-up ones for a test merchant allowed', async () => {
   const path = desk.inFolder(newName('clear'));
   const line = newLine();

@@ -49,6 +49,7 @@ test('JSON lines, encrypted → tokens that pay, found by their old IDs, and the
   expect(await desk.json('keys verify --merchant 1')).toMatchObject({ problems: [] });
 });
 
+// catches(import: a token is added only for an old ID that the database had not)
 test('the same file again → everything is already there, and nothing is added', async () => {
   const path = await desk.fileOf(...Array.from({ length: 5 }, () => newLine()));
   expect(await desk.imported(path)).toMatchObject({ imported: 5 });
@@ -74,6 +75,7 @@ test('an old ID that comes twice → one token; with another card the second is 
   expect(await desk.lines(report)).toEqual([`3,${one.old_token_id},old_token_id,taken_by_another_card`]);
 });
 
+// catches(import: a card that the customer has is no second token)
 test('the same card of the same customer twice → one token, known by both IDs', async () => {
   const one = newLine();
   const again = { ...one, old_token_id: newName('card') };
@@ -142,6 +144,7 @@ test('--dry-run → finds what an import of the file would find in the file itse
   expect(await desk.imported(path, '--dry-run')).toMatchObject({ imported: 0, already_there: 608 });
 });
 
+// catches(import: a token that is deleted, or has another card, is not taken for the card that it had)
 test('a token that was deleted → stays gone when its file is imported again; its card may come under another ID', async () => {
   const line = newLine();
   const path = await desk.fileOf(line);

@@ -55,6 +55,7 @@ async function filesOf(path: string): Promise<string[]> {
 }
 
 describe.each(EXPORTS)('%s', (_, line, table, beginning) => {
+  // catches(whole files: what is interrupted leaves nothing) processes: in the middle → nothing is left
   test.each(['SIGINT', 'SIGTERM'] as const)('%s in the middle → nothing is left', async (signal) => {
     const path = join(gateway.dataDir, randomUUID());
     await inTheMiddle(line(), table, path, async (running) => {
@@ -64,6 +65,7 @@ describe.each(EXPORTS)('%s', (_, line, table, beginning) => {
     expect(await filesOf(path)).toEqual([]);
   });
 
+  // catches(whole files: a file appears when it is whole) processes
   test('killed in the middle, run again → the whole file, and what was left is removed; once more → refused, the file stays', async () => {
     const path = join(gateway.dataDir, randomUUID());
     await inTheMiddle(line(), table, path, async (running) => {

@@ -61,6 +61,7 @@ describe('an operator of one organisation', () => {
     },
   );
 
+  // catches(acquirers: an operator of one organisation does not say what an acquirer knows a merchant by)
   test('by the command line → refused, with the option', async () => {
     const line = `merchant set ${foreignMerchant} --acceptor-id SHOP --terminals T1`;
     expect(await as(foreign.name).refusal(line)).toBe(
@@ -81,6 +82,7 @@ describe('an operator of one organisation', () => {
   });
 
   test.each(['operator', 'administrator'] as const)(
+    // catches(acquirers: an operator of one organisation sets no routes)
     '%s, sets a route or takes it off → refused',
     async (role: OperatorRole) => {
       const limited = await signedIn(gateway, { role, organisation: 2 });
@@ -112,6 +114,7 @@ describe('an acceptor ID with a terminal of another merchant of the link', () =>
   };
   const mine = { acquirer: 'bank', acceptor_id: 'SHOP', terminals: ['T9', 'T2'] };
 
+  // catches(acquirers: a terminal with its acceptor ID is one merchant’s)
   test('set, or added with → refused with the field, without a word on whose it is', async () => {
     expect(await ada.post('/merchants/2', mine)).toMatchObject({ status: 422, body: taken });
     expect(await ada.post('/merchants', { organisation: 1, name: 'New', ...mine })).toMatchObject({
@@ -149,6 +152,7 @@ describe('an acceptor ID with a terminal of another merchant of the link', () =>
     ).toBe(200);
   });
 
+  // catches(acquirers: a terminal stays one merchant’s at the links that it has left)
   test('of one that has left the link → still its own, until it has other terminals', async () => {
     expect((await ada.post('/merchants/1', { acquirer: 'other', terminals: ['T2'] })).status).toBe(200);
     const again = { acquirer: 'bank', acceptor_id: 'SHOP', terminals: ['T2'] };

@@ -47,6 +47,7 @@ describe('customers', () => {
     expect(text).not.toContain('4111111111111111');
   });
 
+  // catches(console: customers of an operator keep within the organisation)
   test('those of another organisation → are not there; a card number → refused', async () => {
     expect((await theirs.get('/customers')).body).toEqual({ results: [], next: null });
     expect((await theirs.get(`/tokens?virtual_pan=${token.virtualPan}`)).body).toEqual([]);

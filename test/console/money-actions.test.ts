@@ -90,6 +90,7 @@ test('declined, and in doubt → shown as such; in doubt it can be asked about',
 });
 
 describe('the same form', () => {
+  // catches(operator: the same key is the same correlation ID)
   test('by a double click, in two tabs and after a reload → one refund, the same answer', async () => {
     const target = await purchase({ amount: 2_000 });
     const form = asked({ amount_cents: 200 });
@@ -114,6 +115,7 @@ describe('the same form', () => {
     expect(await leftOf(target)).toBeUndefined();
   });
 
+  // catches(operator: a key stands for one thing)
   test('for something else → refused, nothing happens', async () => {
     const target = await purchase({ amount: 2_000 });
     const form = asked({ amount_cents: 100 });
@@ -169,6 +171,7 @@ describe('four eyes', () => {
     expect((await olga.post(`/approvals/${body.request}/approve`)).body.audit).toBe(approved.body.audit);
   });
 
+  // catches(four eyes: a request of another organisation is not there)
   test('by an operator of another organisation → the request is not there', async () => {
     const target = await purchase({ amount: 9_000 });
     const { body } = await refund(olga, target);

@@ -87,6 +87,7 @@ describe('the day', () => {
     60_000,
   );
 
+  // catches(console: the figures of an operator keep within the organisation)
   test('statuses → those of the transactions themselves, of each organisation and of all', async () => {
     const of = async (client: ConsoleClient) =>
       Object.fromEntries((await today(client)).statuses.map(({ status, count }: Json) => [status, count]));
@@ -220,6 +221,7 @@ async function watch(
 }
 
 describe('live', () => {
+  // catches(console: a stream keeps within the organisation)
   test('a purchase while two watch → whoever may see it is told, and the other is not', async () => {
     const first = async (client: ConsoleClient) =>
       (await watch(client, '/live', (events) => events.length > 0))[0];

@@ -53,6 +53,7 @@ const found = async (client: ConsoleClient, query: string) => {
 const one = (audit: number, organisation = 1) => `${organisation}/${audit}`;
 
 describe('the list', () => {
+  // catches(console: lists and files of an operator keep within the organisation)
   test('an operator of all organisations → all transactions, the newest first; of one → those of that one', async () => {
     const all = await found(everybody, '');
     const stored = await gateway.sql<{ key: string }>(
@@ -188,6 +189,7 @@ describe('the box', () => {
       expect([q, (await understood(theirs, q)).found]).toEqual([q, []]);
   });
 
+  // catches(console: a card number is looked for nowhere)
   test('a card number → is said to be one, looked for nowhere, and not repeated', async () => {
     const answer = await everybody.get('/transactions?q=4111%201111%201111%201111');
     expect(answer.body).toMatchObject({ results: [], understood: [{ as: 'card_number', found: 0 }] });
@@ -211,6 +213,7 @@ async function nameOfCustomer(): Promise<string> {
 }
 
 describe('files', () => {
+  // catches(console: that a file was taken is journalled)
   test('of a filter → exactly its transactions, formulas harmless, and in the journal under the operator’s name', async () => {
     const { status, text, headers } = await everybody.get('/transactions.csv?organisation=1&status=approved');
     expect(status).toBe(200);
@@ -226,6 +229,7 @@ describe('files', () => {
     expect(entry).toEqual({ actor: `operator:${everybody.name}`, detail: 'to the console, by status' });
   });
 
+  // catches(console: that a file was taken is journalled)
   test('of a filter that is refused → no file, and nothing in the journal', async () => {
     const before = await gateway.sql(`SELECT count(*) FROM journal WHERE action = 'transaction.exported'`);
     expect((await everybody.get('/transactions.csv?q=order')).status).toBe(422);
@@ -280,6 +284,7 @@ describe('one transaction', () => {
     expect(times).toEqual(times.toSorted((a: number, b: number) => a - b));
   });
 
+  // catches(console: a card number is looked for nowhere)
   test('one that is not there → 404; and never a card number in any of them', async () => {
     expect((await ours.get('/transactions/1/999999')).status).toBe(404);
     expect((await ours.get('/transactions/1/0')).status).toBe(404);

@@ -7,6 +7,7 @@ import { testGateway } from '../../testkit/gateway.js';
 
 const VOIDABLE_UNTIL = 'GATEWAY.RESPONSE.KVP.VOIDABLE_UNTIL';
 
+// catches(clearing: not before its time) slow
 test('the day closes, a return comes a business day later, clearing two business days later → each at its time, not before', async () => {
   const timed = await testGateway();
   const { api } = timed;

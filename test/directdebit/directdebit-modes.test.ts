@@ -73,6 +73,8 @@ test('debits without a pause while the bank changes to and fro → what begins a
   expect(new Set(certain.map(({ doneBefore }) => doneBefore)).size).toBe(7);
 });
 
+// catches(item: belongs to the bank that took it in) slow
+// catches(file: only what its bank has taken in) slow
 test('debits on the simulated bank, then a real bank, then the simulated one again → each stays with its own', async () => {
   const simulated = await debit('SIMULATED', 1);
   await bank.setDirectEntry(1);
@@ -111,6 +113,7 @@ test('debits on the simulated bank, then a real bank, then the simulated one aga
   }
 });
 
+// catches(schema: a file for a real bank holds no simulated item)
 test('a simulated item in a file for a real bank, or one that changes its bank → the database refuses', async () => {
   const waiting = await debit('SIMULATED', 3);
   const made = await gateway.sql(`

@@ -51,6 +51,7 @@ async function lookedUp(audit: number): Promise<Json> {
 const voiding = (audit: number): Promise<Answer> => api.void(audit, { merchant: REAL });
 
 describe.each(['purchase', 'standalone_refund'] as const)('void of a pending %s', (type) => {
+  // catches(file: no items that are voided)
   test('before it is in a file → approved, the target is voided, and no file carries it', async () => {
     const { audit, account_name } = await pending(type);
     const other = await pending(type);
@@ -73,6 +74,8 @@ describe.each(['purchase', 'standalone_refund'] as const)('void of a pending %s'
     expect([again.status, again.errors]).toEqual([422, ['target_not_voidable path/audit']]);
   });
 
+  // catches(file: says that its items cannot be voided any more)
+  // catches(void of a direct debit: not once it is in a file)
   test('once it is in a file → 422 target_not_voidable, no link, and it stays pending', async () => {
     const { audit, account_name } = await pending(type);
     const before = await lookedUp(audit);

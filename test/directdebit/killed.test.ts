@@ -176,6 +176,7 @@ describe('export', () => {
     }
   });
 
+  // catches(export: one at a time) slow, processes
   test('two at once → the second waits for the first, and then finds nothing', async () => {
     const out = await moreItems();
     const other = `${out}.other`;

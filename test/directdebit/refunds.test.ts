@@ -154,6 +154,7 @@ describe('refund of what is not a cleared debit', () => {
   });
 });
 
+// catches(return of a refund: gives its amount back)
 test('a credit that the bank returns → declined, and its amount is refundable again, once', async () => {
   const audit = debit('returned');
   const refund = (await api.refund(audit, 7_000)).body.audit;
@@ -190,6 +191,7 @@ test('a credit twice in one returns file → declined once, and its amount given
   await expectReservationsToBeHeld(gateway);
 });
 
+// catches(return: by two files at once, with the first one’s code)
 test('two files at once return a credit with different codes → the first code stands, the amount is given back once', async () => {
   const audit = debit('returned by two');
   const refund = (await api.refund(audit, 7_000)).body.audit;

@@ -116,6 +116,7 @@ describe('late', () => {
     expect(await toldLate(audit('CREDIT'))).toHaveLength(1);
   });
 
+  // catches(return: not after the dispute days)
   test('on the last of the dispute days → taken; a day later → listed, and nothing is touched', async () => {
     const { settlement_date } = (await lookedUp(audit('LAST DAY'))).status.acquirer;
     const lastDay = addDays(settlement_date, DISPUTE_DAYS);
@@ -145,6 +146,7 @@ describe('late', () => {
 });
 
 describe('again', () => {
+  // catches(return: once)
   test('the same file twice → the second changes nothing', async () => {
     const text = returnsFile(file.header, [back('TWICE')]);
     expect(await bank.importReturns(text)).toMatchObject({ returned: 1, returnedAlready: 0 });
@@ -176,6 +178,7 @@ async function refusal(text: string): Promise<string> {
 describe('what differs', () => {
   const fine = () => back('FINE');
   const CASES: [string, Partial<Item>][] = [
+    // catches(return: only if everything agrees)
     ['another amount', { cents: 9_999 }],
     ['another account', { accountNumber: '1234568' }],
     ['a longer account', { accountNumber: '91234567' }],
@@ -239,6 +242,7 @@ describe('what belongs to nobody', () => {
     expect(await statusOf(card)).toBe('approved');
   });
 
+  // catches(return: only of what a bank has)
   test('an item that waits for its file, and one that was voided → unknown, since no bank has heard of them', async () => {
     const [waiting, voided] = [await pay('OTHERS'), await pay('OTHERS')];
     await api.void(voided, { merchant: REAL });

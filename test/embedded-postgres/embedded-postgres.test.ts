@@ -63,6 +63,9 @@ describe('starting and stopping', () => {
     }
   });
 
+  // catches(durability: the gateway’s own PostgreSQL runs with synchronous_commit) slow
+  // catches(durability: the gateway’s own PostgreSQL runs with full_page_writes) slow
+  // catches(durability: the gateway’s own PostgreSQL runs with fsync) slow
   test('a server is durable, closed to the network, in UTC and asks for the password', async () => {
     const server = await openEmbeddedPostgres({ dataDir: await usedDirectory() });
     const rows = await query(

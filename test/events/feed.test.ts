@@ -61,6 +61,7 @@ test('pages of one → every event once, oldest first; the last `next` leads to 
   expect((await since(next)).map(({ data }) => data.audit)).toEqual([audit]);
 });
 
+// catches(events: what was in doubt is told without what was found later)
 test('purchase in doubt, decided, voided → each event shows the status of its time, not the one of now', async () => {
   const from = await end();
   acquirer.nextAnswers(() => ({ kind: 'unknown', reason: 'unreadable' }));
@@ -129,6 +130,7 @@ test('direct debits that clear or come back late → each event shows what a loo
   expect(JSON.stringify(told)).not.toContain('bankaccount');
 });
 
+// catches(events: a merchant reads its own)
 test('other merchants of the same user → each has a feed of its own', async () => {
   const from = `/events?merchant_id=2&after=${new URLSearchParams((await end()).split('?')[1]).get('after')}`;
   const { audit } = (await gateway.api.purchase({ merchant: 2 })).body;
@@ -162,6 +164,7 @@ test('transaction that is open and has written → holds up nobody else’s even
   expect((await since(next)).map(({ data }) => data.audit)).toEqual([audit]);
 });
 
+// catches(events: those of one round go by when they were written, and not by when their transactions began)
 test('a later version whose transaction began first → comes after the earlier one', async () => {
   const from = await end();
   const [early, late] = [await locker(gateway), await locker(gateway)];
@@ -225,6 +228,7 @@ test.each([
   expect([status, errors]).toEqual([422, [error]]);
 });
 
+// catches(events: a cursor behind which events are forgotten is refused)
 test('cursor of which events after it are not kept any more → 422; without a cursor the feed begins with the oldest', async () => {
   const own = await testGateway();
   const { audit } = (await own.api.purchase()).body;

@@ -52,6 +52,7 @@ test.each([
   },
 );
 
+// catches(events: under another lineage everything is looked at)
 test('dump whose transaction IDs this server has just come to → nothing below them is left out', async () => {
   const [{ ahead }] = (await gateway.sql(
     'SELECT (pg_current_xact_id()::text::bigint + 1000)::text AS ahead',
@@ -66,6 +67,7 @@ test('dump whose transaction IDs this server has just come to → nothing below 
   expect(await toldSince(next)).toEqual([second]);
 });
 
+// catches(events: positions that readers may know are not given again)
 test('failover that has lost the last positions → who has read up to them misses nothing that comes', async () => {
   const [before] = await gateway.sql<{ position: number }>('SELECT position::float8 FROM event_sequencer');
   await purchased();
@@ -79,6 +81,7 @@ test('failover that has lost the last positions → who has read up to them miss
   expect(await toldSince(next)).toEqual([audit]);
 });
 
+// catches(events: one at a time gives positions)
 test('somebody gives positions while another has not committed those that it gave → they go on behind them', async () => {
   const { query, commit } = await locker(gateway);
   const written = (subject: number) =>
@@ -134,6 +137,7 @@ test('whoever gives positions hangs and is killed → the feed can be read as fa
   expect([0, 1]).toContain(held.moved);
 });
 
+// catches(events: a clock that goes back takes no position back)
 test('clock of the server that goes back to an earlier day → positions do not', async () => {
   const first = await purchased();
   const { next } = await everyEvent(gateway.api, from);
@@ -146,6 +150,7 @@ test('clock of the server that goes back to an earlier day → positions do not'
   expect(await toldSince(from)).toEqual([first, second, third]);
 });
 
+// catches(events: a crowd is moved from its beginning)
 test('more events than one round takes → all of them, in order', async () => {
   const { query, commit } = await locker(gateway);
   await query(
@@ -178,6 +183,7 @@ test('purchases of one commit → wait in one row of their merchant, and get a p
   expect((await toldSince(from)).toSorted()).toEqual(audits.toSorted());
 });
 
+// catches(events: a crowd is moved from its beginning)
 test('a row with more events than one round takes, and others behind it → all of them, once, in order', async () => {
   const { query, commit } = await locker(gateway);
   for (const first of [1, 25_001, 25_002])

@@ -95,6 +95,7 @@ async function reader(username: string): Promise<Client> {
   }
 }
 
+// catches(events: those of the vault are for users with the permission vault)
 test('user without the permission vault → events of transactions alone, none missed and none twice, whatever stands between', async () => {
   const api = await reader('reads-pages');
   const from = await end();
@@ -118,6 +119,7 @@ test('user without the permission vault → events of transactions alone, none m
   expect(await since(all.next)).toEqual([]);
 });
 
+// catches(events: whoever waits is not told of what it may not see)
 test('user without the permission vault that waits → a customer does not end its wait, and the purchase behind it does', async () => {
   const api = await reader('reads-waiting');
   const { next } = await everyEvent(api);

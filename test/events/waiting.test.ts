@@ -5,6 +5,7 @@ import { testGateway } from '../../testkit/gateway.js';
 
 const MOST_OF_ORGANISATION = 200;
 
+// catches(events: an organisation has so many who wait, and no more)
 test('more requests of an organisation that wait than it may have → 503 for those, and others wait undisturbed', async () => {
   const gateway = await testGateway();
   const { next } = await everyEvent(gateway.api);
@@ -28,6 +29,7 @@ test('more requests of an organisation that wait than it may have → 503 for th
   expect((await gateway.api.get(`${next}&wait=25`)).status).toBe(200);
 });
 
+// catches(events: whoever goes away gives its place among those who wait back)
 test('client that goes away while it waits → gives its place back', async () => {
   const gateway = await testGateway();
   const { next } = await everyEvent(gateway.api);

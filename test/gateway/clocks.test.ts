@@ -15,6 +15,7 @@ async function readiness({ baseUrl }: TestGateway): Promise<unknown> {
 }
 
 test.each([
+  // catches(clocks: a gateway whose clock is not the database’s is not ready)
   ['a day ahead of the database’s', DAY_MS, -1],
   ['a day behind the database’s', -DAY_MS, 1],
 ])(

@@ -24,6 +24,7 @@ test.each([
   ['TOLLGATE_ACQUIRER_DEADLINE', 'TOLLGATE_ACQUIRER_DEADLINE_MS'],
   ['TOLLGATE_LOGLEVEL', 'TOLLGATE_LOG_LEVEL'],
   ['tollgate_port', 'TOLLGATE_PORT'],
+  // catches(settings: a misspelt name is refused)
 ])('%s → refused, and %s is proposed', (given, meant) => {
   expect(refused({ [given]: '1' })).toEqual([`${given} is no setting; did you mean ${meant}?`]);
 });

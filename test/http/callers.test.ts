@@ -200,6 +200,8 @@ describe('transactions of merchants that the user may not use', () => {
   });
 
   test.each(['colleague', 'stranger'] as const)(
+    // catches(callers: only merchants that the user was given)
+    // catches(look-up by audit: only of merchants that the caller may use)
     'lookup by the %s → 404, byte for byte that of none',
     async (who) => {
       const api = gateway.as(gateway[who]);

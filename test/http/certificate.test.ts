@@ -40,11 +40,13 @@ describe('a pair of certificate and key', () => {
       },
       /the certificate cannot be read/,
     ],
+    // catches(certificates: the key belongs to the certificate)
   ])('%s → refused, in words that repeat nothing of the key', (_, pair, reason) => {
     expect(() => checkedCertificate(pair)).toThrow(UnusableCertificate);
     expect(() => checkedCertificate(pair)).toThrow(reason);
   });
 
+  // catches(certificates: one that is cut short is said to be)
   test('cut short anywhere → refused and said to be, but for what is missing without being missed', () => {
     const { certificate, key } = shop;
     const lengths = Array.from({ length: Math.ceil(certificate.length / 9) }, (_, index) => index * 9);

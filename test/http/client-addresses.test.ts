@@ -31,6 +31,8 @@ describe('addresses', () => {
     ['IPv4 on a listener of IPv6', '10.0.0.1', '::ffff:10.0.0.1', '::ffff:203.0.113.9', '203.0.113.9'],
     ['one address and not its neighbour', '10.0.0.1', '10.0.0.2', '203.0.113.9', '10.0.0.2'],
     ['a list of two kinds', '10.0.0.1, ::1', '::1', '203.0.113.9', '203.0.113.9'],
+    // catches(addresses: read from the right)
+    // catches(addresses: the word of a stranger does not count)
   ])('the address of a client where %s', (_, trusted, peer, forwarded, address) => {
     expect(addressOf(trusted, peer, forwarded)).toBe(address);
   });
@@ -51,6 +53,7 @@ describe('addresses', () => {
 describe('a gateway behind a proxy', () => {
   const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
 
+  // catches(failed log-ins: too many of one name or address are answered late)
   test('that it trusts → the client’s address in the log, and failed log-ins are throttled by it', async () => {
     const gateway = await testGateway({
       settings: { TRUSTED_PROXIES: '127.0.0.0/8', FAILED_LOG_INS_PER_SECOND: '1' },

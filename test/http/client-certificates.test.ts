@@ -75,6 +75,9 @@ describe('a user that is bound to a certificate', () => {
     ['another of the same name', () => theirs],
     ['the right one, when it has expired', () => makeCertificate(expired), expired],
     ['the right one, before it is valid', () => makeCertificate(early), early],
+    // catches(client certificates: it is in force)
+    // catches(client certificates: it is the right one)
+    // catches(client certificates: a user that is bound to one must show it)
   ])('shows %s → 401, byte for byte that of a wrong secret', async (_, make, special) => {
     const shown = make();
     const { username } = bound;
@@ -93,6 +96,7 @@ describe('a user that is bound to a certificate', () => {
     await bind(username, ours);
   });
 
+  // catches(client certificates: credentials that were right with it are known with it only)
   test('somebody else with the same secret and no certificate, after the owner was let in → 401', async () => {
     expect((await log(as(bound, ours))).status).toBe(404);
     expect((await log(as(bound))).status).toBe(401);
@@ -145,6 +149,7 @@ describe('operators bind users', () => {
     expect((await log(renewed)).status).toBe(404);
   });
 
+  // catches(client certificates: a user that is bound later is asked at once)
   test('one that needed none is bound → refused without it, on the connection that it has; unbound → let in again', async () => {
     const user = await addUser(database, 'operator:test', gateway.credentialKey, 'later', { merchant: 1 });
     const without = as(user);
@@ -163,6 +168,7 @@ describe('operators bind users', () => {
     expect((await log(as(gateway.owner, theirs))).status).toBe(404);
   });
 
+  // catches(client certificates: the end of one ends what it has proved)
   test('a certificate that expires while its connection is open → refused from then on', async () => {
     const callers = new Callers(database, gateway.credentialKey, SILENT);
     const { username, password: secret } = bound;

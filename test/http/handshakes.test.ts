@@ -38,6 +38,7 @@ async function clientHello(): Promise<Buffer> {
   return hello;
 }
 
+// catches(TLS: handshakes are begun in turns over addresses)
 test('hundreds of one address say hello at once → one of another is served among the first of them', async () => {
   const [server, hello] = await Promise.all([listening(), clientHello()]);
   const { port } = server.address() as AddressInfo;

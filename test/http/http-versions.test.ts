@@ -19,6 +19,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 test.each(['HTTP/2.0', 'HTTP/0.9', 'HTTP/1.2', 'HTTP/3', 'HTTP/3.0', 'HTTP/9.9', 'HTTP/1.10'])(
+  // catches(connections: nothing is begun behind an answer that ends the connection)
   '%s → 505 http_version_not_supported with the correlation ID, nothing is processed, and the connection is closed',
   async (version) => {
     const id = `in-${version.replace('/', '-')}`;

@@ -51,6 +51,7 @@ describe('permissions', () => {
     expect(Object.keys(PERMISSION_OF_OPERATION).sort()).toEqual(operations);
   });
 
+  // catches(operations: only with the permission for it)
   test.each(PERMISSIONS)('a user that may %s → exactly the operations of the table', async (permission) => {
     const api = gateway.as(await user({ allow: [permission] }));
     for (const operation of OPERATIONS) {
@@ -106,6 +107,7 @@ describe('addresses', () => {
   const from = (api: Client, address: string) =>
     api.call('/transactions/2147483647', { headers: { 'x-forwarded-for': address } });
 
+  // catches(callers: only from networks that they were given)
   test('from a network that it was given → served; from elsewhere → 403, and a line in the log', async () => {
     const limited = await user({ fromAddresses: ['203.0.113.0/24', '2001:db8::/32'] });
     const api = gateway.as(limited);
@@ -134,6 +136,7 @@ describe('addresses', () => {
 });
 
 describe('expiry', () => {
+  // catches(credentials: a user ends when it was said to)
   test('a user that has expired → 401 as for nobody, also where it was known; extended → served again', async () => {
     const limited = await user({ expiresMs: Date.now() + 1_500 });
     const api = gateway.as(limited);
@@ -152,6 +155,7 @@ describe('expiry', () => {
 });
 
 describe('rotation with an overlap', () => {
+  // catches(credentials: the secret before ends when it was said to)
   test('both secrets work; when it is over, only the new one', async () => {
     const before = await user();
     expect((await gateway.as(before).search('x')).status).toBe(200);
@@ -198,6 +202,7 @@ describe('merchants', () => {
     expect(told).toEqual([{ merchant_id: 2, detail: granted.username }]);
   });
 
+  // catches(merchants: nothing is created for one that is suspended) slow
   test('one that is suspended → nothing is created or changed, everything can be looked up; resumed → as before', async () => {
     const { body: bought } = await gateway.api.purchase({ merchant: 2, correlationId: 'before-suspension' });
     const customer = await gateway.api.call('/customers?merchant_id=2', {

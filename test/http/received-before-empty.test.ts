@@ -98,6 +98,7 @@ test('a body that is half sent, searched for in another process → empty, and t
   expect(await rowsOf('half-there')).toEqual([]);
 });
 
+// catches(search: what was turned away by a search is not processed)
 test('a body that is half sent, searched for twice in the same process → empty, and the rest of it comes too late', async () => {
   const { sendTheRest, closed } = await halfSent(one, 'half-here');
   const answers = await Promise.all([one.api.search('half-here'), one.api.search('half-here')]);
@@ -174,6 +175,7 @@ test('a request after the answer on the connection of the search → processed a
   }
 });
 
+// catches(search: what was held back while a search here found nothing is not processed)
 test('a request that was sent ahead, behind the search for it → not processed', async () => {
   const { socket, closed } = await connect(one);
   socket.write(searchText(one, 'ahead') + purchaseText(one, 'ahead'));

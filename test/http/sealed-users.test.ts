@@ -110,6 +110,10 @@ describe('a user that was changed by SQL', () => {
     ['version', `UPDATE gateway_user SET version = version + 1`],
     ['a grant', `INSERT INTO user_grant SELECT 1, username, 1 FROM gateway_user`],
   ])(
+    // catches(callers: sealed with the secret before, and its end) slow
+    // catches(callers: sealed with what they may do) slow
+    // catches(callers: sealed with the merchants that they were given) slow
+    // catches(callers: nobody who is not as it was sealed) slow
     '%s → the user is refused as a whole, known or not; the operator’s commands refuse too',
     async (_, change) => {
       const known = await victim();
@@ -144,6 +148,7 @@ describe('a user that was changed by SQL', () => {
     ).toEqual([{ detail: 'shrunk: sealed anew' }]);
   });
 
+  // catches(callers: sealed with that they are revoked)
   test('one that was revoked, and is put back → refused', async () => {
     const user = await victim();
     const [before] = await gateway.sql('SELECT * FROM gateway_user WHERE username = $1', [user.username]);
@@ -193,6 +198,7 @@ describe('the gateway’s own role', () => {
   });
 });
 
+// catches(credentials: a secret is bound to the name of its user)
 test('a tag is that of one name, one organisation and one secret; a seal that of one row', () => {
   const key = gateway.credentialKey;
   const owner = { username: 'a', organisationId: 1 as OrganisationId };

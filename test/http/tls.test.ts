@@ -82,10 +82,12 @@ describe('handshakes', () => {
     ],
     ['HTTP/2 only', { ALPNProtocols: ['h2'] }, /^refused: ERR_SSL_\w*NO_APPLICATION_PROTOCOL$/],
     ['a certificate that it does not trust', { ca: makeCertificate().certificate }, /^refused: /],
+    // catches(TLS: no version before 1.2)
   ])('it speaks TLS 1.2 with forward secrecy, and nothing less: %s', async (_, options, outcome) => {
     expect(await handshake(options)).toMatch(outcome);
   });
 
+  // catches(TLS: a client cannot ask for one handshake after the other)
   test('TLS 1.2, a client that asks for another handshake → refused, and the gateway goes on', async () => {
     const { socket, closed } = await connect(gateway, { maxVersion: 'TLSv1.2' });
     const failed = once(socket, 'error');
@@ -124,6 +126,7 @@ describe('handshakes', () => {
         socket.once('close', () => clearInterval(saying));
       },
     ],
+    // catches(TLS: nothing is written where the handshake has failed)
   ])('a client that %s instead of a handshake → cut off', async (_, say) => {
     const socket = plainConnection();
     await once(socket, 'connect');
@@ -243,6 +246,7 @@ describe('what holds without TLS holds with it', () => {
 });
 
 describe('crowds', () => {
+  // catches(TLS: connections count after their handshake, too)
   test('more connections than there may be → the idle ones make room', async () => {
     const small = await testGateway({ settings: { ...TLS, MAX_CONNECTIONS: '5' } });
     const idle = await Promise.all(Array.from({ length: 5 }, () => connect(small)));
@@ -254,6 +258,7 @@ describe('crowds', () => {
     for (const each of idle) each.socket.destroy();
   });
 
+  // catches(TLS: handshakes under way are bounded)
   test('thousands that begin a handshake and stop → the oldest are cut off, and whoever finishes is served', async () => {
     const crowd = Array.from({ length: CROWD }, plainConnection);
     await Promise.all(crowd.map((socket) => once(socket, 'connect')));

@@ -39,6 +39,8 @@ describe('whoever writes to the database', () => {
     `correlation_id = ''`,
     'address = NULL',
     'mark = NULL',
+    // catches(journal: all that an entry says is bound)
+    // catches(journal: an entry that was changed is found by its tag)
   ])('changes an entry: %s → found, by its number', async (change) => {
     await own.filled(7);
     await own.intruder.query(`UPDATE journal SET ${change} WHERE id = 5`);
@@ -55,18 +57,23 @@ describe('whoever writes to the database', () => {
     'audit = 1',
     `correlation_id = ''`,
     'address = NULL',
+    // catches(journal: the mark of an entry is for what it says)
   ])('changes one that is not taken up yet: %s → found by its mark', async (change) => {
     await own.filled(7);
     await own.intruder.query(`UPDATE journal SET ${change} WHERE id = 7`);
     expect(await problems()).toEqual([{ entry: 7, problem: 'inserted or changed: its mark is not ours' }]);
   });
 
+  // catches(journal: an entry that was removed is found)
   test('removes entries → found, each by its number', async () => {
     await own.filled(9);
     await own.intruder.query('DELETE FROM journal WHERE id IN (1, 5, 9)');
     expect(await problems()).toEqual([1, 5, 9].map((entry) => ({ entry, problem: 'removed' })));
   });
 
+  // catches(journal: a process says that entries are not ours)
+  // catches(journal: a copy of an entry is found)
+  // catches(journal: an entry with another’s mark is found)
   test('inserts entries: with another’s mark, with zeros, with none → found, before and after they are taken up', async () => {
     const chain = await own.filled(3);
     const insert = (mark: string) =>
@@ -90,6 +97,8 @@ describe('whoever writes to the database', () => {
     expect(own.foreign).toEqual([6]);
   });
 
+  // catches(journal: an entry in no block is found)
+  // catches(journal: an id that was never handed out does not carry the chain away)
   test('inserts one under a number that is free, or far ahead → found, and the chain goes on', async () => {
     const chain = await own.filled(3);
     await own.intruder.query(`SELECT nextval('journal_id_seq')`);
@@ -117,6 +126,7 @@ describe('whoever writes to the database', () => {
     });
   });
 
+  // catches(journal: a block that was changed is found)
   test('removes, changes or makes blocks → found', async () => {
     await own.filled(9);
     await own.intruder.query(`UPDATE journal_block SET made_ms = made_ms + 1 WHERE number = 2`);
@@ -135,6 +145,8 @@ describe('whoever writes to the database', () => {
     ]);
   });
 
+  // catches(journal: a process says that the chain was cut)
+  // catches(journal: a chain that ends before a checkpoint is found)
   test('cuts the end off, blocks and entries → a process that knows it says so, and a checkpoint finds it', async () => {
     const chain = await own.filled(6);
     const { rows } = await own.intruder.query('SELECT number, hash FROM journal_block WHERE number = 2');
@@ -154,6 +166,7 @@ describe('whoever writes to the database', () => {
 });
 
 describe('entries that are committed late', () => {
+  // catches(journal: entries that are committed late are taken up later)
   test('→ are taken up by a later block, and nothing of it looks like a gap', async () => {
     const chain = own.chain();
     await own.database.transaction(async (late) => {
@@ -192,6 +205,7 @@ describe('entries that are committed late', () => {
   });
 });
 
+// catches(journal: one process at a time makes a block) slow
 test('several processes at once, under writers that do not wait → one chain, and all of it whole', async () => {
   const chains = [own.chain(), own.chain(), own.chain()];
   const writers = Array.from({ length: 4 }, async (_, writer) => {
@@ -247,6 +261,7 @@ test('entries of an earlier release, before the upgrade and while one of its pro
   });
 });
 
+// catches(journal: a block counts as known once its commit is confirmed)
 test('a commit that fails → its block is not taken for one that was there, and nobody is said to have cut it off', async () => {
   const chain = await own.filled(4);
   await own.intruder.query(`

@@ -164,6 +164,8 @@ describe('only ever appended to', () => {
 
   const content = () => gateway.sql('SELECT * FROM journal ORDER BY id');
 
+  // catches(schema: the journal is not emptied)
+  // catches(schema: the journal is not changed)
   test.each(attempts)('as the owner of the database: %s → refused', async (statement) => {
     await vaultOf(gateway.api).newCustomer();
     const before = await content();

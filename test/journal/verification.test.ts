@@ -93,6 +93,7 @@ test('held against its chain while others write, commit late and chain → nothi
 test.each([
   ['between the blocks and the entries', ENTRIES_AFTER, 1],
   ['after the entries', BLOCKS_BY_NUMBER, 2],
+  // catches(journal: blocks that are made while it is looked at are looked at, too)
 ])('an entry that somebody put in, taken up %s → found, once', async (_, { name }, time) => {
   const chain = await own.filled(6);
   await own.intruder.query(`INSERT INTO journal (actor, action) VALUES ('operator:test', 'clock.reset')`);

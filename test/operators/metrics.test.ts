@@ -77,6 +77,7 @@ describe('requests', () => {
     expect(seen.sum('tollgate_request_duration_seconds_sum', purchases)).toBeGreaterThan(0);
   });
 
+  // catches(metrics: a client makes no new series with its addresses)
   test('whatever a client sends as address, method, correlation ID or card type → no new series', async () => {
     const series = (seen: Scrape) =>
       new Set(seen.samples.map(({ name, labels }) => JSON.stringify([name, labels])));
@@ -149,6 +150,7 @@ describe('transactions', () => {
     expect(figures).toEqual([1, 1, 1, 2]);
   });
 
+  // catches(metrics: an acquirer makes no new series with its response codes)
   test('response codes that no table has → all of them "other"', async () => {
     const codes = ['Z1', '§§', 'tollgate"}\n', '4111111111111111'];
     acquirer.nextAnswers(...codes.map((code) => () => answered(code)));
@@ -285,6 +287,7 @@ describe('the listener', () => {
         .end();
     });
 
+  // catches(metrics: not on the merchants’ port)
   test('the merchants’ port has no metrics, and the operators’ no payments', async () => {
     expect((await fetch(new URL('/metrics', gateway.baseUrl))).status).toBe(404);
     expect(await status('/v1/transactions/purchase', {}, 'POST')).toBe(404);
@@ -293,6 +296,7 @@ describe('the listener', () => {
     expect(await status('/metrics?name=x', {}, 'HEAD')).toBe(200);
   });
 
+  // catches(operators’ listener: nobody reads it by a name of their own)
   test('a page of somebody else’s that gives this machine a name of its own → refused', async () => {
     expect(await status('/metrics', { host: 'attacker.example' })).toBe(421);
     expect(await status('/metrics', { host: 'localhost:1' })).toBe(200);

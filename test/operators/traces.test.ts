@@ -79,12 +79,14 @@ describe('the log', () => {
     ['with a parent of zeros', (trace: string) => `00-${trace}-${'0'.repeat(16)}-01`, false],
     ['cut short', (trace: string) => `00-${trace}`, false],
     ['twice', (trace: string, span: string) => `00-${trace}-${span}-01, 00-${trace}-${span}-01`, false],
+    // catches(traces: a malformed header is ignored)
   ])('traceparent %s → taken: %s', async (_, header, taken) => {
     const traceId = newId(16);
     expect((await purchaseWith(header(traceId, newId(8)))).status).toBe(201);
     expect(linesOf(traceId).length).toBe(taken ? 1 : 0);
   });
 
+  // catches(traces: no card number comes into the log as a trace ID)
   test('a trace ID of zeros, or of digits alone, as a card number would be → ignored', async () => {
     for (const traceId of ['0'.repeat(32), `4111111111111111${'0'.repeat(16)}`]) {
       expect((await purchaseWith(`00-${traceId}-${newId(8)}-01`)).status).toBe(201);
@@ -150,6 +152,7 @@ describe('spans', () => {
     expect(attributes).toContainEqual({ key: 'service.name', value: { stringValue: 'tollgate' } });
   });
 
+  // catches(traces: only requests whose client wants it are sent)
   test('one that fails is an error; a look-up is one span; one that is not sampled is none; and there is no card in any', async () => {
     const [failing, looking, unsampled] = [newId(16), newId(16), newId(16)];
     await purchaseWith(`00-${unsampled}-${newId(8)}-00`);
@@ -165,6 +168,7 @@ describe('spans', () => {
     expect(withoutIds).not.toMatch(/\d{13,16}(?!\d)(?<!\d{19})|a secret|owner|merchant/);
   });
 
+  // catches(traces: a malformed header is ignored)
   test('a collector that refuses or is away → dropped and counted, told once; payments go on; back again → taken, told once', async () => {
     const said = (msg: string) => logLines(gateway).filter((line) => line.msg === msg).length;
     const dropped = async () => (await scrape(gateway.operatorsUrl)).sum('tollgate_spans_dropped_total') ?? 0;

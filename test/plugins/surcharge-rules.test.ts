@@ -42,6 +42,7 @@ test('surcharge, any amount and percentage → total is original plus added, in 
   );
 });
 
+// catches(completion: the surcharge of its preauthorisation, and no other)
 test('surcharge on a completion of up to the preauthorised amount → never more than the preauthorisation', () => {
   fc.assert(
     fc.property(
@@ -69,6 +70,7 @@ test('completion of a preauthorisation without surcharge → none, although ther
   expect(pay([{ scope: 'default', thousandths: 1500 }], { target: {} }).amountCents).toBe(10_000);
 });
 
+// catches(surcharge: a total of at most twelve digits)
 test('surcharge that makes the total longer than twelve digits → field_out_of_range, and not one cent earlier', () => {
   const rules: SurchargeRule[] = [{ scope: 'default', thousandths: 100_000 }];
   expect(pay(rules, { amountCents: cents(499_999_999_999) }).amountCents).toBe(999_999_999_998);

@@ -20,6 +20,7 @@ test('a server with fsync and synchronous_commit on → used', async () => {
   expect((await connecting()).logins.serving).toBe(database.url);
 });
 
+// catches(durability: a PostgreSQL with fsync off is refused)
 test('a server that says that it runs with fsync off → refused', async () => {
   // One that really does would have to be started for it; this one only says so.
   await administer(
@@ -32,6 +33,7 @@ test('a server that says that it runs with fsync off → refused', async () => {
 });
 
 test.each(['off', 'local', 'remote_write'])(
+  // catches(durability: a PostgreSQL with synchronous_commit off is refused)
   'a database with synchronous_commit %s → refused',
   async (value) => {
     await administer(database.url, `ALTER DATABASE ${name} SET synchronous_commit = ${value}`);

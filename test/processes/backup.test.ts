@@ -48,6 +48,7 @@ async function filesOf(dataDir: string): Promise<string[]> {
   return (await readdir(dataDir)).sort();
 }
 
+// catches(backup: the key is not in it) slow, processes
 test('a backup → says what it holds, holds neither the key nor the demo’s secret, and is closed to others', async () => {
   const files = await readdir(folder);
   expect(files.sort()).toEqual(['manifest.json', 'postgres', 'postgres-password']);
@@ -66,6 +67,9 @@ test('a backup → says what it holds, holds neither the key nor the demo’s se
   ]);
 });
 
+// catches(restore: it begins a new timeline, by which processes know that the database has gone back) slow, processes
+// catches(restore: merchants and organisations are numbered further on) slow, processes
+// catches(restore: audits and IDs move past what may have been used) slow, processes
 test('restored → what was paid is there, can be refunded, and audits, customers and tokens begin far behind those that may have been used', async () => {
   // After the backup, and lost with it.
   const api = client(gateway.baseUrl, gateway);
@@ -105,6 +109,7 @@ test('restored → what was paid is there, can be refunded, and audits, customer
   await restored.stop();
 });
 
+// catches(restore: each time it moves further) slow
 test('restored twice more, without its key → counters move past those of the life before; the gateway does not start, and says what is missing', async () => {
   const [first, second] = [await dataDirectory(), await dataDirectory()];
   const nextAudit = async (dataDir: string) => (await restoreInto(dataDir)).moved[0]?.toAudit ?? 0;
@@ -128,6 +133,8 @@ test('with the key → it is in the backup, and comes back with it', async () =>
   expect(await key(dataDir)).toBe(await key(gateway.dataDir));
 });
 
+// catches(restore: a manifest leads nowhere else) slow
+// catches(restore: each file is what was backed up) slow
 describe('a backup that is not whole, or was changed, is refused, and nothing is left of the attempt', () => {
   const half = (content: Buffer) => content.subarray(0, content.length / 2);
   const longer = (content: Buffer) => Buffer.concat([content, Buffer.from(' ')]);
@@ -161,6 +168,7 @@ describe('a backup that is not whole, or was changed, is refused, and nothing is
     expect(await filesOf(dataDir)).toEqual([]);
   });
 
+  // catches(restore: no other backup than the one that is meant) slow
   test('with another fingerprint than the one asked for', async () => {
     const dataDir = await dataDirectory();
     await expect(restoreInto(dataDir, folder, { fingerprint: 'f'.repeat(64) })).rejects.toThrow(
@@ -179,6 +187,7 @@ describe('where a backup does not belong', () => {
     expect(await inLife(gateway.dataDir).refusal(`backup ${to()}`)).toMatch(reason);
   });
 
+  // catches(restore: a used data directory is left alone) slow
   test('a data directory in use → no restore, and nothing is changed', async () => {
     const before = await filesOf(gateway.dataDir);
     await expect(restoreInto(gateway.dataDir)).rejects.toThrow(
@@ -197,6 +206,7 @@ describe('where a backup does not belong', () => {
   });
 });
 
+// catches(restore: no new database where a restore was interrupted) slow, processes
 test('a restore that was killed → no gateway starts there, and the next restore begins anew', async () => {
   const dataDir = await dataDirectory();
   const killed = start(['restore', folder], environmentOf(dataDir));

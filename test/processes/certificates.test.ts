@@ -108,6 +108,7 @@ describe('two workers', () => {
     gateway = await shared.start({ ...settingsOf(files), WORKERS: '2' });
   });
 
+  // catches(certificates: every worker gets the new one) processes
   test('certificates replaced under load → no request fails, no connection is dropped, and each worker shows the new one', async () => {
     let loaded = true;
     const answers: HttpAnswer[] = [];
@@ -176,6 +177,7 @@ describe('two workers', () => {
     expect(notRenewed()).toHaveLength(saidBefore + 1);
   });
 
+  // catches(certificates: one that is not in force does not take the place of one that is) processes
   test('one that has expired → the old one stays', async () => {
     const said = () => linesOf(gateway, 'certificate not renewed: the one in use stays').at(-1)?.reason;
     const { certificate: used } = await purchaser(gateway, true)();

@@ -36,6 +36,7 @@ async function ready(gateway: InstalledGateway): Promise<void> {
   await eventually(async () => ((await probe(gateway, '/readyz')).status === 200 ? true : undefined));
 }
 
+// catches(metrics: what was read from a database that is away is not shown) slow, processes
 test.concurrent('the database is away → payments and lookups 503, not ready but alive; back again → everything works as before', async () => {
   const { shared, proxy, gateway } = await gatewayBehindProxy();
   const { api } = gateway;

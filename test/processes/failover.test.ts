@@ -94,6 +94,7 @@ const answer = async (response: Promise<Answer>) => {
 };
 
 describe('sessions', () => {
+  // catches(failover: no session on a standby is used) slow, processes
   test('a standby → no session on it is used, and a start waits until it is the primary', async () => {
     const refused = opened(pair.standby.url).query(ONE);
     await expect(refused).rejects.toThrow(DatabaseUnavailable);
@@ -180,6 +181,10 @@ describe('sessions', () => {
 });
 
 describe('promises', () => {
+  // catches(failover: the last look of a search ends with a commit) slow, processes
+  // catches(failover: that nobody knows the outcome is said after a commit) slow, processes
+  // catches(failover: "not there" is said after a commit) slow, processes
+  // catches(failover: a former primary is not used again) slow, processes
   test('the old primary, left behind and still reachable → never 404, empty or unknown, but 503; the new one → all is there', async () => {
     const old = await gateway();
     const made = await old.api.purchase();
@@ -236,6 +241,7 @@ describe('promises', () => {
     }
   });
 
+  // catches(failover: a commit that did not wait for its standby is not acknowledged) slow, processes
   test('a commit that stopped waiting for its standby → not acknowledged, and decided once the standby is back', async () => {
     const { api } = await gateway();
     await api.purchase();

@@ -58,6 +58,8 @@ describe.skipIf(!canMount)(`a full disk${skipped}`, () => {
   const FULL = 'the disk of the database is full';
   const ROOM = 'the disk of the database has room again';
 
+  // catches(full disk: not ready) slow, processes
+  // catches(full disk: it is looked for while nobody pays) slow, processes
   test('while nobody pays → not ready, and one line; room again → ready, and one line', async () => {
     expect((await api.purchase()).status).toBe(201);
     expect(await readiness()).toEqual({ status: 'ready' });

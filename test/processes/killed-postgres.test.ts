@@ -114,6 +114,7 @@ async function expectOneServer(): Promise<void> {
 const ENDED = 'PostgreSQL of the data directory has ended; starting it again';
 const RUNS = 'PostgreSQL of the data directory runs again';
 
+// catches(embedded PostgreSQL: one that has ended is started again) slow, processes
 test('kill -9 of PostgreSQL → not ready and one line while it is down; then one new server, ready, and nothing is lost', async () => {
   await allPay();
   const before = await postgresPid(dataDir);
@@ -144,6 +145,7 @@ test('kill -9 of PostgreSQL → not ready and one line while it is down; then on
   ]);
 });
 
+// catches(embedded PostgreSQL: it is started again under the address that everybody knows) slow, processes
 test('PostgreSQL is shut down by hand → it runs again', async () => {
   const before = await postgresPid(dataDir);
   process.kill(before as number, 'SIGINT');
@@ -155,6 +157,7 @@ test('PostgreSQL is shut down by hand → it runs again', async () => {
   await allPay();
 });
 
+// catches(embedded PostgreSQL: one that cannot be started is tried again) slow, processes
 test('PostgreSQL cannot be started → the reason once, and it is tried again; once it can → it runs, without anybody’s help', async () => {
   const control = join(dataDir, 'postgres', 'global', 'pg_control');
   await rename(control, `${control}.away`);
@@ -169,6 +172,7 @@ test('PostgreSQL cannot be started → the reason once, and it is tried again; o
 const seesProcesses = process.platform === 'linux';
 
 test.runIf(seesProcesses)(
+  // catches(embedded PostgreSQL: one that nobody recovers is ended) slow, processes
   'PostgreSQL misses that its recovery has died → it is ended and runs again, without anybody’s help, and nothing is lost',
   async () => {
     const before = await postgresPid(dataDir);
@@ -189,6 +193,7 @@ test('SIGTERM while PostgreSQL is down → every gateway ends with 0, and no ser
 });
 
 test.runIf(seesProcesses)(
+  // catches(embedded PostgreSQL: one that nobody recovers ends when it is stopped) slow, processes
   'SIGTERM while nobody recovers PostgreSQL → the gateway ends with 0, and no server is left; the next one finds everything',
   async () => {
     // By itself: any other would start it again.

@@ -100,6 +100,9 @@ describe('no gateway', () => {
     return made.request;
   };
 
+  // catches(operator: nothing is stored that no gateway could carry out) slow, processes
+  // catches(operator: what has expired is not taken) slow, processes
+  // catches(operator: whoever was changed or removed since has nothing carried out) slow, processes
   test('runs → refused with what to do, nothing is stored; one that does not come to it → says so; later → only what is allowed by then', async () => {
     const { json, text, refusal } = commandsOn(shared);
     const [slow, expired, dying, suspended, removed, last] = targets as [

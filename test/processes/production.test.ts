@@ -79,6 +79,7 @@ test.each<[string, Environment, RegExp]>([
     { DATABASE_URL: 'postgres://gateway:secret@127.0.0.1:1/gateway' },
     /^DATABASE_URL: the database cannot be used \(connect ECONNREFUSED 127\.0\.0\.1:1\)$/,
   ],
+  // catches(production: no listener outside loopback without TLS)
 ])('%s → one line that says what to do', async (_, change, line) => {
   expect(await refused(change)).toEqual([expect.stringMatching(line)]);
 });
@@ -108,6 +109,7 @@ test.each([
   ['?sslmode=verify-full', false],
   ['?ssl=true', false],
 ])(
+  // catches(production: no database elsewhere without verified TLS)
   'a database elsewhere, with %s → refused: %s, for serving and for every command',
   async (query, isRefused) => {
     const line = /^DATABASE_URL: 192\.0\.2\.7:5432 would be reached without TLS.*; add sslmode=verify-full/;
@@ -128,12 +130,14 @@ test('a database whose host stands elsewhere in its address → judged by where 
   expect(unsafe('postgres://gateway@[::1]:5432/gateway')).toBe(false);
 });
 
+// catches(production: no listener outside loopback without TLS)
 test('root → one line that says what to do', async () => {
   expect(await refused({}, 0)).toEqual([
     'the gateway runs as root; start it as a user that owns nothing else',
   ]);
 });
 
+// catches(production: no listener outside loopback without TLS)
 test('a superuser’s login → one line that says what to do', async () => {
   await administer(database.url, `ALTER ROLE ${login} SUPERUSER`);
   const lines = await refused({});

@@ -46,6 +46,7 @@ beforeAll(async () => {
 
 const about = (host: Host, mti: string) => heard(host).filter((message) => message.startsWith(mti)).length;
 
+// catches(routes: the other link is stored before it is asked, killed between) slow, processes
 test('killed → stored is the link that it may have been sent over', () => {
   expect(Object.fromEntries(stored)).toEqual({ claimed: 'down', rerouted: 'up', answered: 'up' });
   // Only the last one was asked.

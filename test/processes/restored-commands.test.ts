@@ -39,6 +39,7 @@ const startOn = (dataDir: string) =>
     TOLLGATE_SIMULATOR_LEDGER: join(gateway.dataDir, 'simulator-ledger.ndjson'),
   });
 
+// catches(lost time: an entry of the journal waits for its key) slow
 test('restored, and then the key is brought → the journal is whole, and tells of the restore', async () => {
   const { dataDir, printed } = await restoredBeforeItsKey();
   expect(printed).toContain('The key-encryption key is not in the backup');
@@ -52,6 +53,7 @@ test('restored, and then the key is brought → the journal is whole, and tells 
   await restored.stop();
 });
 
+// catches(lost time: not done before it is reconciled) slow
 test('restored → searches that find nothing are 503 until the lost time is reconciled, and a shop does not pay again', async () => {
   const api = client(gateway.baseUrl, gateway);
   const lost = await api.purchase({ correlationId: 'paid-in-the-lost-time' });

@@ -190,6 +190,7 @@ function isRefusedWhenRead(environment: Environment): boolean {
 }
 
 for (const { what, settings, line } of WRONG) {
+  // catches(Vault: no data key goes over the network in clear) processes
   test.concurrent(`serve, ${what} → exit code 1, and one line that names the setting`, async () => {
     const environment = { TOLLGATE_DATA_DIR: join(folder, 'data'), TOLLGATE_PORT: '0', ...settings() };
     const ended = isRefusedWhenRead(environment) ? runHere : run;

@@ -97,6 +97,7 @@ test('two workers → both serve, under one address', async () => {
 const PURCHASES = 'tollgate_request_duration_seconds_count';
 const OF_PURCHASES = { operation: 'createPurchase', status: '201' };
 
+// catches(metrics: what a worker has counted outlives it) slow, processes
 test('one scrape has the figures of both workers; a worker is killed → no count goes back, and its successor’s are in it', async () => {
   const operators = await gateway.operatorsUrl();
   const purchases = async () => (await scrape(operators)).sum(PURCHASES, OF_PURCHASES) ?? 0;

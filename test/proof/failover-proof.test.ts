@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { runProof } from './program.js';
 
+// catches(failover: neither a standby nor a former primary is asked, and neither is believed) slow, processes
 test('two failovers, with addresses that lead to the wrong server → nothing lost, doubled or denied', async () => {
   const args = ['--failovers', '2', '--kinds', 'switchover,isolation', '--traders', '4', '--pause-ms', '100'];
   // How fast it serves again is measured where the machine is quiet.

@@ -1,7 +1,9 @@
-// The short form of `npm run test:guards`: every guard of the list is still where the list says, and two of them are really removed.
-import { describe, expect, inject, test } from 'vitest';
-import type { NamedTest } from '../../proof/guard.js';
-import { staleness } from '../../proof/guard-staleness.js';
+// The short form of `npm run test:guards`: every guard stands below its mark and has its test, and one of them is really removed.
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, inject, onTestFinished, test } from 'vitest';
+import { type NamedTest, readGuards, withoutGuard } from '../../proof/guard-marks.js';
 import { failuresOf, nameOf, type RanTest, verdictOn } from '../../proof/guard-verdict.js';
 import { runProof } from './program.js';
 
@@ -48,27 +50,67 @@ describe('a guard is removed', () => {
   });
 });
 
-describe('a guard that stands in a migration', () => {
-  const guard = (file: string, find: string) => ({ name: 'gate', file, find, replace: '', tests: [] });
-  const LOCK = "pg_advisory_xact_lock_shared(hashtext('tollgate settlement'))";
+describe('marks', () => {
+  /** A project of two files. */
+  async function project(source: string, tests: string): Promise<ReturnType<typeof readGuards>> {
+    const root = await mkdtemp(join(tmpdir(), 'tollgate-marks-'));
+    onTestFinished(() => rm(root, { recursive: true, force: true }));
+    for (const [folder, text] of Object.entries({ src: source, test: tests })) {
+      await mkdir(join(root, folder));
+      await writeFile(join(root, folder, 'one.ts'), text.replaceAll('@', '//'));
+    }
+    return readGuards(root);
+  }
 
-  test('in a function as it was written last → looked for there', async () => {
-    expect(await staleness(guard('migrations/0041_quick_gates.sql', LOCK))).toBeUndefined();
+  /** With another sign for a comment: these are no marks of this project. */
+  const SOURCE = `
+const rule = [
+  @ guard(one): isOpen(), ⇒
+  @ guard(two): isOpen(), ⏎ isPaid() ⇒ isPaid() ⏎ && true
+  isOpen(),
+  isPaid(),
+  isOpen(),
+];
+`;
+  const CAUGHT = `
+test.each([
+  @ catches(one) slow
+  ['an open one', 1],
+  @ catches(two)
+])('%s → refused', () => {});
+`;
+
+  test('a guard and its test → where it stands, without it, and what the test is called', async () => {
+    const { guards, wrong } = await project(SOURCE, CAUGHT);
+    expect(wrong).toEqual([]);
+    expect(guards.map(({ name, tests, slow }) => [name, tests, slow])).toEqual([
+      ['one', [['test/one.ts', 'an open one']], true],
+      ['two', [['test/one.ts', ' → refused']], false],
+    ]);
+    const [one, two] = guards.map((guard) => withoutGuard(guard).get('src/one.ts')?.split('\n').slice(4));
+    expect(one).toEqual(['  ', '  isPaid(),', '  isOpen(),', '];', '']);
+    expect(two).toEqual(['  isPaid()', '&& true,', '  isOpen(),', '];', '']);
   });
 
-  test('in a function that was written anew since → stale, and where it is now', async () => {
-    expect(await staleness(guard('migrations/0019_settlement_gate.sql', LOCK))).toBe(
-      'it stands in a function that migrations/0041_quick_gates.sql has written anew',
+  test('the same guard in two places → both are gone', async () => {
+    const { guards } = await project(`@ guard(one): a ⇒ b\na a\n@ guard(one): a ⇒ c\na\n`, '');
+    expect(withoutGuard(guards[0] as (typeof guards)[0]).get('src/one.ts')).toMatch(/\nb a\n.*\nc\n$/);
+  });
+
+  test('a guard whose text is gone, or that no test catches, or a test of a guard that is gone → said', async () => {
+    const { wrong } = await project(
+      SOURCE.replaceAll('isPaid(),', ''),
+      CAUGHT.replace('catches(one)', 'catches(three)'),
     );
-  });
-
-  test('behind such a function → not stale', async () => {
-    const constraint = 'ADD CONSTRAINT sound CHECK (transaction_is_sound(';
-    expect(await staleness(guard('migrations/0018_sound_transactions.sql', constraint))).toBeUndefined();
+    expect(wrong).toEqual([
+      'no test catches “one”',
+      'nothing is marked as “three”',
+      '“two”: its text does not stand below its mark',
+    ]);
   });
 });
 
-test('a guard of the money, removed → a test notices it; all are where the list says', async () => {
+test('a guard of the money, removed → a test notices it; all stand below their marks', async () => {
   const args = ['--sample', '1', '--seed', '7', '--trust-untouched'];
   // On the server of this test run; its databases have names of their own.
   const { code, output } = await runProof('guards', args, { DATABASE_URL: inject('adminUrl') });

@@ -81,6 +81,8 @@ test('void asked for in time and answered after the close → taken from the nex
   expect(inShort(await settlementOf(gateway.api, today))).toContain('visa void 1 -900');
 });
 
+// catches(settlement: the client is told the day that is stored)
+// catches(settlement: nothing is dated on a closed day, whatever the answer says)
 test('approved with a day that is closed, as an acquirer or a slow clock may say → the open day, in the answer, the look-up and the report', async () => {
   const { day, report } = await closed();
   const today = await openDay(gateway);
@@ -96,6 +98,7 @@ test('approved with a day that is closed, as an acquirer or a slow clock may say
   expect(await settlementOf(gateway.api, day)).toEqual(report);
 });
 
+// catches(settlement: a day is not closed while a commit is under way)
 test('a commit that is held up over the close → the day is not closed before it, and has it', async () => {
   const day = await openDay(gateway);
   const slow = new pg.Client({ connectionString: gateway.databaseUrl });
@@ -125,6 +128,7 @@ test('a commit that is held up over the close → the day is not closed before i
   expect(inShort(report)).toContain('jcb purchase 1 4242');
 });
 
+// catches(settlement: entries are only ever appended to)
 test('an entry → nobody changes or removes it', async () => {
   for (const statement of [
     'UPDATE settlement_entry SET amount_cents = 1',

@@ -104,6 +104,7 @@ test('a better file → what it does not have any more is gone by itself; the sa
   expect((await open()).map(({ kind, reference }) => [kind, reference])).toEqual([['different', declined]]);
 });
 
+// catches(reconciliation: a difference that was looked at does not hide another one)
 test('looked at, then found again with something else here → is open anew, and the one with the note stays as it was', async () => {
   await reconcile(`${declined},purchase,700,AUD`);
   const before = (await open()).find(({ reference }) => reference === declined);
@@ -124,6 +125,7 @@ test('looked at, then found again with something else here → is open anew, and
   });
 });
 
+// catches(reconciliation: under the name of no acquirer nothing is kept)
 test('an acquirer that is left empty, or misspelt → refused with the known ones, nothing is kept; one that is removed, with entries of the day → taken', async () => {
   const before = await json('settlement differences --all');
   const path = join(gateway.dataDir, randomUUID());
@@ -148,6 +150,7 @@ test('an acquirer that is left empty, or misspelt → refused with the known one
   expect([former.code, former.stdout]).toEqual([1, expect.stringContaining('1 missing there')]);
 });
 
+// catches(reconciliation: one run at a time replaces the differences of a day)
 test('two files for one day at once → the differences of one of them are open, never of both', async () => {
   const files = ['ONE-1', 'TWO-2'].map((reference) =>
     new TextEncoder().encode(
@@ -169,6 +172,7 @@ test('two files for one day at once → the differences of one of them are open,
   expect(entry.detail).toMatch(/^\S+, simulator: 1 of 2 lines match, 1 differences, \d gone$/);
 });
 
+// catches(reconciliation: differences that nobody has seen are not looked at with the others)
 test('all of a day and an acquirer looked at together, by command and on the console → off the list with one note, journalled once; changed meanwhile → refused', async () => {
   // What an earlier release has kept under no name.
   await gateway.sql(

@@ -130,6 +130,7 @@ describe('hostile files', () => {
     expect(counts(await reconciled(text))).toEqual([4, 0, 0, 0, 0]);
   });
 
+  // catches(reconciliation: a line that is there twice counts once)
   test('wrong lines → each is named with its number and a reason, spoils only itself, and is not repeated', async () => {
     const card = '4111111111111111';
     const { sold, refunded, completed, paidOut } = lines;

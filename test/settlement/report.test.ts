@@ -64,6 +64,8 @@ test('one of each kind → a line for each card type and transaction type, and t
   });
 });
 
+// catches(settlement: a void of a hold settles nothing)
+// catches(settlement: a void takes back what has settled)
 test('voided on its own day → both are there and come to nothing; a voided refund gives back what it took', async () => {
   const { api } = gateway;
   const day = await openDay(gateway);
@@ -101,6 +103,7 @@ test('a day of more cents than a double holds → exact to the cent', async () =
   expect(net).toMatchObject([{ total_amount: '20000999999979999' }]);
 });
 
+// catches(settlement: what was returned before it cleared has nothing to be taken back)
 test('direct debits → on the day they clear; one that was returned before counts nothing; a late return on the day it came', async () => {
   const { api } = gateway;
   const before = await openDay(gateway);
@@ -144,6 +147,7 @@ test('direct debits → on the day they clear; one that was returned before coun
 });
 
 describe('who may see what', () => {
+  // catches(settlement: a merchant sees its own day only)
   test('without a merchant → every merchant of the user, and no other', async () => {
     const day = await openDay(gateway);
     const merchantsOf = async (api: TestGateway['api']) =>

@@ -49,6 +49,7 @@ const WITHOUT_EFFECT: [string, AcquirerAnswer, Json][] = [
 ];
 
 describe.each(WITHOUT_EFFECT)('%s', (_, answer, status) => {
+  // catches(record: a void that did not happen frees its target)
   test('void → 201 with that status, and the target stays as it was', async () => {
     const audit = await purchased();
     const before = await lookedUp(audit);
@@ -61,6 +62,7 @@ describe.each(WITHOUT_EFFECT)('%s', (_, answer, status) => {
     expect((await gateway.api.void(audit)).body.status.transaction_status_code).toBe('approved');
   });
 
+  // catches(record: a refund that did not happen gives its amount back)
   test('refund → 201 with that status, and it does not count', async () => {
     const audit = await purchased();
     await gateway.api.refund(audit, 40);
@@ -74,6 +76,7 @@ describe.each(WITHOUT_EFFECT)('%s', (_, answer, status) => {
     expect((await gateway.api.refund(audit, 60)).body.status.transaction_status_code).toBe('approved');
   });
 
+  // catches(record: a completion that did not happen frees the preauthorisation)
   test('completion → 201 with that status, and the preauthorisation can be completed in full', async () => {
     const audit = await preauthorised();
     const before = await lookedUp(audit);
@@ -85,6 +88,7 @@ describe.each(WITHOUT_EFFECT)('%s', (_, answer, status) => {
     expect((await gateway.api.complete(audit, 100)).body.status.transaction_status_code).toBe('approved');
   });
 
+  // catches(record: a void that did not happen gives nothing back)
   test('void of a refund or a completion → the amount stays with it', async () => {
     const purchase = await purchased();
     const refund = (await gateway.api.refund(purchase, 100)).body.audit;
@@ -136,6 +140,7 @@ describe('while the acquirer has not answered yet', () => {
     expect((await gateway.api.complete(audit, 100)).status).toBe(201);
   });
 
+  // catches(refund: its amount is reserved while it is in doubt) slow
   test('refund → its amount counts; declined in the end, it is back', async () => {
     const audit = await purchased();
     const held = acquirer.holdNextAnswer();
@@ -166,6 +171,7 @@ describe('while the acquirer has not answered yet', () => {
     expect((await gateway.api.void(audit)).status).toBe(201);
   });
 
+  // catches(target: no void of it under way) slow
   test('void → the target still stands as approved, but nothing else is accepted; declined in the end, it is', async () => {
     const audit = await purchased();
     const before = await lookedUp(audit);
@@ -184,6 +190,7 @@ describe('while the acquirer has not answered yet', () => {
   });
 });
 
+// catches(card number and CVV: erased once the acquirer was asked)
 test('acquirer → asked once, with a reference of its own, the amount, and the card only where one was given', async () => {
   const { requests } = acquirer;
   const from = requests.length;

@@ -30,6 +30,7 @@ function auditOf(answer: Answer): number {
 /** Longer than any resolver here waits for its next look. */
 const SEVERAL_LOOKS_MS = 1_500;
 
+// catches(dead processes: what the living are doing is left to them) slow
 test('a living process waits for its acquirer → nobody else asks about it', async () => {
   const answer = acquirer.holdNextAnswer();
   const settings = { ...EAGER, ACQUIRER_DEADLINE_MS: '30000' };
@@ -44,6 +45,7 @@ test('a living process waits for its acquirer → nobody else asks about it', as
   expect((await answering).body.status.transaction_status_code).toBe('approved');
 });
 
+// catches(dead processes: a process does not take its own)
 test('a process that could not report for a while → it does not ask about what it is waiting for itself', async () => {
   const ours = new ScriptedAcquirer();
   const settings = { ...EAGER, ACQUIRER_DEADLINE_MS: '30000' };
@@ -88,6 +90,7 @@ async function believedDead(correlationId: string) {
 
 const REVERSED = { gateway_status_code: 2, transaction_status_code: 'error' };
 
+// catches(record: only the current attempt decides)
 test('approval that comes when a reversal is under way → 504, unknown until the reversal is confirmed, then error with 2', async () => {
   const { answer, answering, audit, reversal } = await believedDead('late-during-reversal');
   answer.answer(answered('00'));
@@ -98,6 +101,8 @@ test('approval that comes when a reversal is under way → 504, unknown until th
   expect((await gateway.api.decided(audit)).status).toMatchObject(REVERSED);
 });
 
+// catches(dead processes: what they left is handed over) slow
+// catches(record: the answer that is given is the one that is stored)
 test('approval that comes after the reversal → 201 with what is true: error with 2', async () => {
   const { answer, answering, audit, reversal } = await believedDead('late-after-reversal');
   reversal.answer('reversed');
@@ -109,6 +114,7 @@ test('approval that comes after the reversal → 201 with what is true: error wi
   expect(await lookedUp(audit)).toEqual(decided);
 });
 
+// catches(doubt: what was decided meanwhile is not taken up again)
 test('unreadable answer that comes after the reversal → 502, and nothing is left for the resolver to look at', async () => {
   const { answer, answering, audit, reversal } = await believedDead('unreadable-after-reversal');
   reversal.answer('reversed');

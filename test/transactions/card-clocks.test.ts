@@ -20,6 +20,7 @@ async function workedOff(database: Database, destruction: CardDestruction): Prom
   while ((await database.query(due)).rows.length > 0);
 }
 
+// catches(card: not destroyed within ten minutes of its end)
 test('card of a preauthorisation → there until ten minutes after its end, for what a slow clock still allowed', async () => {
   const gateway = await testGateway();
   const audit = auditOf(await gateway.api.preauthorise());
@@ -43,6 +44,7 @@ test('card of a preauthorisation → there until ten minutes after its end, for 
   }
 });
 
+// catches(card destruction: not while the clocks differ)
 test('the database’s clock is days ahead of the gateway’s → nothing is destroyed, since it may be wrong', async () => {
   const own = await testDatabase();
   const database = new Database(own.url, { maxConnections: 1 });
@@ -68,6 +70,7 @@ test('the database’s clock is days ahead of the gateway’s → nothing is des
   }
 });
 
+// catches(card destruction: not when the clocks differ by the time of the turn)
 test('the database’s clock is another one by the time of the turn, as after a failover → nothing is destroyed', async () => {
   const own = await testDatabase();
   const database = new Database(own.url, { maxConnections: 1 });
@@ -96,6 +99,7 @@ test('the database’s clock is another one by the time of the turn, as after a 
   }
 });
 
+// catches(card destruction: clocks that differ are told of, though nothing is due)
 test('clocks that differ for a minute → the operator is told, though no card is due, and again after an hour', async () => {
   const own = await testDatabase();
   const database = new Database(own.url, { maxConnections: 1 });
@@ -126,6 +130,7 @@ test('clocks that differ for a minute → the operator is told, though no card i
   }
 });
 
+// catches(card destruction: not after the clock has jumped)
 test('the clock that database and gateway share jumps ahead → nothing is destroyed for a day; then it counts', async () => {
   const own = await testDatabase();
   const database = new Database(own.url, { maxConnections: 1 });

@@ -18,6 +18,11 @@ import { DECLINED_CARD } from '../../testkit/test-cards.js';
 
 const DAY_MS = 86_400_000;
 
+// catches(card: a completion leads to the card at the last look)
+// catches(card: what ends between the looks is held)
+// catches(card: destroyed only when it has ended)
+// catches(card: kept for the refunds of a completion)
+// catches(refund: no longer than the card is kept)
 test('cards of payments → each goes when nothing more can be done with it, and not before', async () => {
   const gateway = await testGateway();
   const { api } = gateway;
@@ -148,6 +153,7 @@ test('days of a merchant made fewer, and more → what is left of them counts fr
   expect(await hasCard(gateway, second)).toBe(false);
 }, 30_000);
 
+// catches(card destruction: nobody is waited for) slow
 test('a transaction that somebody has locked → is not waited for, and looked at later', async () => {
   const gateway = await testGateway();
   const locked = auditOf(await gateway.api.purchase());
@@ -190,6 +196,7 @@ test('keys rotated while cards are destroyed → none of them comes back', async
   }
 }, 30_000);
 
+// catches(card destruction: one process at a time)
 test('another process is at it → this one is not; then it is', async () => {
   const gateway = await testGateway();
   const audit = auditOf(await gateway.api.purchase());
@@ -206,6 +213,7 @@ test('another process is at it → this one is not; then it is', async () => {
 });
 
 describe('merchants in turns', () => {
+  // catches(card destruction: merchants in turns)
   test('one has very many cards to end → another’s end in between', async () => {
     const own = await testDatabase();
     const database = new Database(own.url, { maxConnections: 2 });
@@ -235,6 +243,7 @@ describe('merchants in turns', () => {
     }
   }, 60_000);
 
+  // catches(card destruction: a turn that fails is put back) slow
   test('one whose cards cannot be looked at → the others’ are; the log names it', async () => {
     const gateway = await testGateway();
     const stuck = auditOf(await gateway.api.purchase({ merchant: 2 }));

@@ -112,6 +112,7 @@ describe('which route', () => {
     expect([answer.status, answer.code]).toEqual([422, 'no_acquirer']);
   });
 
+  // catches(routes: no route leads from test to live)
   test('a route to a link of the other mode, against every rule → passed over', async () => {
     await shops.unreachable('real', { test: false });
     const shop = await shops.shop([{ acquirer: 'one' }]);

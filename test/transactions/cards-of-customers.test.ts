@@ -26,6 +26,9 @@ class WantsCards extends ScriptedAcquirer {
 }
 
 describe('a customer is deleted', () => {
+  // catches(customer: its cards go with it)
+  // catches(card: destroyed only when it has ended)
+  // catches(card: not kept for refunds of a deleted customer)
   test('→ the cards in its finished transactions go at once, the others when they are finished', async () => {
     const gateway = await testGateway();
     const { api } = gateway;
@@ -63,6 +66,7 @@ describe('a customer is deleted', () => {
     expect(await cards.alive()).toEqual(['of another', 'by card']);
   }, 30_000);
 
+  // catches(card destruction: what a deletion leaves is worked off)
   test('with more transactions than are looked at at once → the rest follows in the background', async () => {
     const gateway = await testGateway();
     const vault = vaultOf(gateway.api);
@@ -81,6 +85,7 @@ describe('a customer is deleted', () => {
     await vi.waitFor(async () => expect(await tokens()).toEqual([]), { timeout: 20_000 });
   });
 
+  // catches(card: not destroyed while a refund of its completion begins)
   test('while a refund of what it paid begins → the refund is decided in the end, with the card or without', async () => {
     // Cannot refund without the card, nor take a refund back.
     class OpensCards extends WantsCards {
@@ -131,6 +136,7 @@ describe('a customer is deleted', () => {
     expect((await api.decided(audit)).status.transaction_status_code).toBe('error');
   }, 30_000);
 
+  // catches(card: the first look finds what was paid while the customer was deleted)
   test('while a payment with its token is under way → the card of that payment goes, too', async () => {
     const gateway = await testGateway();
     const vault = vaultOf(gateway.api);
@@ -142,6 +148,7 @@ describe('a customer is deleted', () => {
   });
 });
 
+// catches(refund: not without a card over a link that needs it)
 test('refund over a link that needs the card of a deleted customer → refused, and nothing is stored of it', async () => {
   const gateway = await testGateway({ acquirers: [new WantsCards()] });
   const { api } = gateway;

@@ -30,6 +30,7 @@ describe('as soon as it is decided', () => {
     ['declined', DECLINED_CARD, 'declined'],
     ['the acquirer has failed', cardAnsweredWith('96'), 'error'],
     ['the acquirer could not be reached', UNREACHABLE_CARD, 'error'],
+    // catches(card: not kept of what was declined or has failed)
   ])('purchase, preauthorisation and standalone refund, %s → no card is kept', async (_, pan, status) => {
     for (const pay of [api.purchase, api.preauthorise, api.standaloneRefund]) {
       const { body } = await pay({ pan });
@@ -47,6 +48,7 @@ describe('as soon as it is decided', () => {
     expect(await hasCard(gateway, audit)).toBe(false);
   });
 
+  // catches(card: kept of what was approved)
   test('purchase in doubt that turns out to be approved → its card is kept', async () => {
     const unknown = await api.purchase({ pan: LATE_ANSWER_CARD });
     const audit = Number(unknown.headers.get('location')?.split('/').at(-1));
@@ -55,6 +57,8 @@ describe('as soon as it is decided', () => {
     expect(await hasCard(gateway, audit)).toBe(true);
   });
 
+  // catches(card: kept where a void was declined)
+  // catches(card: not kept of what was voided)
   test('voided purchase, preauthorisation and standalone refund → no card is kept; a declined void changes nothing', async () => {
     for (const pay of [api.purchase, api.preauthorise, api.standaloneRefund]) {
       const audit = auditOf(await pay());
@@ -75,6 +79,7 @@ describe('as soon as it is decided', () => {
   });
 });
 
+// catches(card: a completion that was voided leads to the card)
 test('completion voided, or refunded in full, after it was looked at → the card goes, since its preauthorisation has ended', async () => {
   const gateway = await testGateway();
   const { api } = gateway;
@@ -105,6 +110,7 @@ test('completion voided, or refunded in full, after it was looked at → the car
   expect(await cards()).toEqual([false, false]);
 });
 
+// catches(card: kept while a refund is in doubt)
 test('refund in doubt when the days of its card are over → the card is kept until it is decided', async () => {
   const acquirer = new ScriptedAcquirer();
   const gateway = await testGateway({ acquirers: [acquirer] });
@@ -128,6 +134,7 @@ test('refund in doubt when the days of its card are over → the card is kept un
   expect(await hasCard(gateway, purchase)).toBe(false);
 });
 
+// catches(card: kept while a void is in doubt)
 test('void in doubt when its day is over → the card is kept for its reversal', async () => {
   const acquirer = new ScriptedAcquirer();
   const gateway = await testGateway({ acquirers: [acquirer] });
@@ -142,6 +149,8 @@ test('void in doubt when its day is over → the card is kept for its reversal',
   expect(await hasCard(gateway, purchase)).toBe(true);
 });
 
+// catches(card: kept while the refund of a completion can be voided)
+// catches(card: kept while a refund can be voided)
 test('refunded in full, and a refund of it can still be voided → the card is kept for that', async () => {
   const gateway = await testGateway();
   const { api } = gateway;

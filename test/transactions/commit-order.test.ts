@@ -47,6 +47,7 @@ async function statusOf(audit: number): Promise<unknown> {
   return (await gateway.api.lookUp(audit)).body.status;
 }
 
+// catches(commit order: nothing is sent before commit A)
 test('while commit A waits → the acquirer is not asked; when it is done → asked once, and approved', async () => {
   const earlier = (await gateway.api.purchase()).body.audit;
   const { query, rollback } = await locker(gateway);
@@ -64,6 +65,7 @@ test('while commit A waits → the acquirer is not asked; when it is done → as
   expect(acquirer.requests).toHaveLength(before + 1);
 });
 
+// catches(commit order: nothing is answered before commit B) slow
 test('while commit B waits → no answer, and the transaction is unknown; when it is done → 201', async () => {
   const held = acquirer.holdNextAnswer();
   const sent = watched(gateway.api.purchase({ correlationId: 'commit-b' }));
@@ -80,6 +82,8 @@ test('while commit B waits → no answer, and the transaction is unknown; when i
   expect((await sent.answer).status).toBe(201);
 });
 
+// catches(correlation ID: won by another at the same moment → refused, reservation included)
+// catches(correlation ID: unique by constraint) slow
 test('refund under a correlation ID that another is just winning → 409 once it has, and nothing is reserved', async () => {
   const { audit } = (await gateway.api.purchase({ amount: 100 })).body;
   const { query, commit } = await locker(gateway);
@@ -147,6 +151,7 @@ test('two refunds under one correlation ID in one batch → one statement; one o
   );
 });
 
+// catches(target: locked while it decides, so that two batches cannot both have what is left of it)
 test('refund of what another one is just being refunded → waits for it, and finds nothing left', async () => {
   const { audit } = (await gateway.api.purchase({ amount: 100 })).body;
   const { query, commit } = await locker(gateway);
@@ -161,6 +166,7 @@ test('refund of what another one is just being refunded → waits for it, and fi
   ]);
 });
 
+// catches(record: what is decided stays decided) slow
 test('declined refund that is stored twice, since the first confirmation was lost → its amount is given back once', async () => {
   const { audit } = (await gateway.api.purchase({ amount: 100 })).body;
   await gateway.api.refund(audit, 60);
@@ -182,6 +188,7 @@ test('declined refund that is stored twice, since the first confirmation was los
   expect(await refundable(audit)).toBe('40');
 });
 
+// catches(a claim of which nobody knows: should it turn up, it is closed as not sent) slow
 test('purchase whose claim is on its way when its connection breaks → 503; should it arrive late: error with 1, never sent', async () => {
   const earlier = (await gateway.api.purchase()).body.audit;
   const { query, rollback } = await locker(gateway);
@@ -199,6 +206,7 @@ test('purchase whose claim is on its way when its connection breaks → 503; sho
   expect(acquirer.requests.filter(({ reference }) => reference.endsWith(`-${earlier + 1}`))).toEqual([]);
 });
 
+// catches(an answer that could not be stored: kept until it can) slow
 test('the connection breaks while the answer is stored → the process keeps the answer, and stores it when it can', async () => {
   const held = acquirer.holdNextAnswer();
   const sent = gateway.api.purchase({ correlationId: 'kept-answer' });

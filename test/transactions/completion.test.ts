@@ -69,6 +69,7 @@ test('completion, a smaller amount → approved, and the rest is released: nothi
   expect((await gateway.api.lookUp(body.audit)).body.kvps[`${KVP}REFUNDABLE_AMOUNT`]).toBe('2500');
 });
 
+// catches(completion: no more than was preauthorised)
 test('completion, one cent more than preauthorised → 422, and the right amount is still accepted', async () => {
   const audit = await preauthorised();
   const tooMuch = await gateway.api.complete(audit, 10_001);
@@ -86,6 +87,7 @@ test('completion, the largest amount there is of a small preauthorisation → 42
   );
 });
 
+// catches(completion: once)
 test('completion, a second time → 422 target_not_completable', async () => {
   const audit = await preauthorised();
   expect((await gateway.api.complete(audit, 10_000)).status).toBe(201);
@@ -93,6 +95,7 @@ test('completion, a second time → 422 target_not_completable', async () => {
   expect([again.status, again.errors]).toEqual([422, ['target_not_completable path/audit']]);
 });
 
+// catches(record: a voided completion gives its preauthorisation back)
 test('completion, after the first one was voided → the amount is back and can be completed again', async () => {
   const audit = await preauthorised();
   const first = await gateway.api.complete(audit, 4_000);
@@ -103,6 +106,7 @@ test('completion, after the first one was voided → the amount is back and can 
   expect((await gateway.api.complete(audit, 10_000)).body.status.transaction_status_code).toBe('approved');
 });
 
+// catches(completion: in the currency of its target)
 test('completion, another currency → 422 target_not_completable', async () => {
   const audit = await preauthorised({ currency: 'AUD' });
   const { status, errors } = await gateway.api.complete(audit, 10_000, { currency: 'USD' });
@@ -124,6 +128,7 @@ test('completion, the old preauthorisation code in the body, even a wrong one �
   expect(body.status.transaction_status_code).toBe('approved');
 });
 
+// catches(target: approved)
 test('completion, a declined preauthorisation → 422 target_not_completable', async () => {
   const { body } = await gateway.api.preauthorise({ pan: DECLINED_CARD });
   expect((await gateway.api.complete(body.audit, 10_000)).errors).toEqual([
@@ -137,6 +142,7 @@ test('completion, a voided preauthorisation → 422 target_not_completable', asy
   expect((await gateway.api.complete(audit, 10_000)).errors).toEqual(['target_not_completable path/audit']);
 });
 
+// catches(completion: only of a preauthorisation)
 test('completion, anything but a preauthorisation → 422 target_not_completable', async () => {
   const { api } = gateway;
   const purchase = (await api.purchase()).body.audit;
@@ -155,6 +161,7 @@ test('completion, an audit that nobody has → 404', async () => {
   expect([status, errors]).toEqual([404, ['transaction_not_found path/audit']]);
 });
 
+// catches(target: of the merchant that the request names)
 test('completion, another merchant of the same user than the preauthorisation is of → 404', async () => {
   const audit = await preauthorised({ merchant: 1 });
   const { status, code } = await gateway.api.complete(audit, 10_000, { merchant: 2 });

@@ -112,6 +112,7 @@ async function beginAnew(): Promise<void> {
   await gateway.sql('UPDATE figures_progress SET position = 0');
 }
 
+// catches(figures: what was approved and is undone is taken out from where it was counted)
 test('trade of two organisations in every status → by minute and by hour what the transactions come to, of each and of all', async () => {
   const [statuses] = await gateway.sql<{ all: string[] }>(
     'SELECT array_agg(DISTINCT status ORDER BY status) AS all FROM transaction',
@@ -120,6 +121,7 @@ test('trade of two organisations in every status → by minute and by hour what 
   await expectFiguresToBeRight();
 });
 
+// catches(figures: one at a time counts)
 test('several count at the same time, a few events at once, from the beginning → the same', async () => {
   await beginAnew();
   const counters = [1, 2, 3].map((atOnce) => new DayFigures(database, 30, atOnce));
@@ -160,6 +162,7 @@ test('killed before the commit of every other turn → nothing is counted twice,
   await own.close();
 });
 
+// catches(figures: what is undecided is taken out from where it was counted)
 test('what is undecided → is counted as such, and moves when it is decided, also in another turn', async () => {
   const { body } = await gateway.api.purchase({ bankAccount: { account_number: '4444444' }, amount: 60 });
   await counted();
@@ -173,6 +176,7 @@ test('what is undecided → is counted as such, and moves when it is decided, al
   expect(await gateway.sql('SELECT FROM figures_undecided')).toEqual([]);
 });
 
+// catches(figures: what lies before the days that are kept is not counted)
 test('days that are over → are removed with their minutes first, and what happens to their transactions later is not counted', async () => {
   const old = (await gateway.api.purchase({ amount: 88 })).body.audit;
   await counted();

@@ -41,6 +41,7 @@ describe('a link that does not answer', () => {
   const OUT = '"link":"silent","msg":"acquirer link fails';
   const BACK = '"link":"silent","msg":"acquirer link answers again"';
 
+  // catches(breakers: a link that fails is taken out)
   test('→ taken out after some failures in a row: the next payments go elsewhere at once; told once, and once when it answers again', async () => {
     const [silent, other] = [await shops.host('silent'), await shops.host('other')];
     silent.rules.add(SILENT);
@@ -69,6 +70,8 @@ describe('a link that does not answer', () => {
     expect(heard(other).length).toBeGreaterThanOrEqual(20);
   });
 
+  // catches(breakers: and not by everybody at once)
+  // catches(breakers: the only link there is keeps being tried)
   test('and is the only one → a few payments at a time still try it, the others are not sent at once; it answers → all are served', async () => {
     const gated = gatedAcquirer();
     onTestFailed(() => gated.release());
@@ -105,6 +108,7 @@ describe('a link that does not answer', () => {
   });
 });
 
+// catches(breakers: a decline is an answer)
 test('declined again and again → no failure of the link', async () => {
   const strict = await shops.host('strict');
   strict.rules.add({ code: '05' });
@@ -119,6 +123,7 @@ test('declined again and again → no failure of the link', async () => {
 });
 
 describe('room', () => {
+  // catches(room: links that do not answer leave some for the others)
   test('two links that never answer, and hundreds of payments at each → a third serves all of its own, of the same merchant too', async () => {
     const [silent, mute] = [
       { ...gatedAcquirer(), name: 'silent' },

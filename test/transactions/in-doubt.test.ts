@@ -52,8 +52,10 @@ describe('acquirer', () => {
     ['says that it cannot read the answer', () => UNREADABLE, 502, 'acquirer_answer_unreadable'],
     ['throws', breaking, 502, 'acquirer_answer_unreadable'],
     ['breaks its promise', async () => breaking(), 502, 'acquirer_answer_unreadable'],
+    // catches(doubt: silence is no decline)
     ['never answers', never, 504, 'acquirer_timeout'],
   ] as const)(
+    // catches(doubt: a link that fails is no decline)
     '%s → 5XX with Location, unknown, asked once, and approved when it says so',
     async (_, asking, status, code) => {
       const finding = acquirer.holdNextFinding();
@@ -85,6 +87,7 @@ describe('acquirer', () => {
     ['declined', '51', 0, 'declined'],
     ['at fault', '96', 3, 'error'],
   ])(
+    // catches(doubt: is handed to the resolver) slow
     'finds that it was %s → that is the outcome, without a reversal',
     async (_, code, gatewayStatus, outcome) => {
       acquirer.nextFindings(() => answered(code));
@@ -98,6 +101,7 @@ describe('acquirer', () => {
     },
   );
 
+  // catches(inquiry: what was not seen is reversed, since it may still arrive)
   test('has not seen it → reversed once, error with 2', async () => {
     acquirer.nextFindings(() => ({ kind: 'not_seen' }));
     const audit = await purchasedInDoubt();
@@ -110,6 +114,7 @@ describe('acquirer', () => {
     expect(acquirer.reversals.filter((reversed) => reversed === reference)).toHaveLength(1);
   });
 
+  // catches(inquiry: no answer does not mean that nothing was done) slow
   test('gives no answer to inquiries, breaks or hangs → asked again until the truth comes out', async () => {
     acquirer.nextFindings(
       () => ({ kind: 'no_answer' }),
@@ -127,6 +132,9 @@ describe('acquirer', () => {
     expect(acquirer.timesAsked(reference)).toBe(1);
   });
 
+  // catches(reversal: its beginning is stored) slow
+  // catches(reversal: once it is under way a late approval no longer wins) slow
+  // catches(reversal: repeated until it is confirmed) slow
   test('does not confirm the reversal at first → reversed again until it does, and not asked about any more', async () => {
     acquirer.nextFindings(() => ({ kind: 'not_seen' }));
     acquirer.nextReversals(
@@ -161,6 +169,7 @@ describe('acquirer', () => {
   ] as never[];
 
   test.each(NONSENSE)(
+    // catches(doubt: an answer that nothing can be made of is no decline)
     'answers %j, which no contract allows → 502, and the truth when it finds its words',
     async (said) => {
       acquirer.nextAnswers(() => said);

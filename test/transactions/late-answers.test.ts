@@ -45,6 +45,7 @@ async function unanswered(pay: () => ReturnType<TestGateway['api']['purchase']>)
 test.each([
   ['00', 'approved'],
   ['51', 'declined'],
+  // catches(late answer: it decides) slow
 ])('answer %s after the deadline, and no inquiry answered → %s', async (code, status) => {
   acquirer.nextFindings(() => ({ kind: 'no_answer' }));
   const { audit, reference, arrives } = await unanswered(() => gateway.api.purchase());
@@ -68,6 +69,7 @@ test('approved refund after the deadline → counted once, and nothing is left t
   expect(await gateway.sql('SELECT FROM transaction WHERE resolve_at IS NOT NULL')).toEqual([]);
 });
 
+// catches(late answer: not once a reversal has begun) slow
 test('approval after its reversal has begun → changes nothing: reversed, error with 2', async () => {
   acquirer.nextFindings(() => ({ kind: 'not_seen' }));
   acquirer.nextReversals(() => 'no_answer');

@@ -9,6 +9,7 @@ import type { Audit, OrganisationId } from '../../src/values/ids.js';
 import { addCast, type TestDatabase, testDatabase, testGateway } from '../../testkit/gateway.js';
 import { answered, ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 
+// catches(leases: kept while one audit of the block is in doubt) slow
 test('purchase without an answer, when all other audits of its block are decided → the others find it should its process die', async () => {
   const acquirer = new ScriptedAcquirer();
   const gateway = await testGateway({ acquirers: [acquirer] });
@@ -102,6 +103,7 @@ describe('a process', () => {
     return [first ?? 0, ...(await taken(process, (lease?.last ?? 0) - (first ?? 0)))];
   }
 
+  // catches(leases: kept by a process that stops and leaves something in doubt)
   test('stopped with an audit still in doubt → the lease stays, for the others to find it', async () => {
     const process = await started();
     const [inDoubt] = await taken(process, 2);
@@ -118,6 +120,7 @@ describe('a process', () => {
     expect(await query('SELECT FROM audit_lease')).toEqual([]);
   });
 
+  // catches(leases: audits given back only if nobody leased later ones)
   test('stopped after another leased later audits → no audit is given twice', async () => {
     const [first, second] = [await started(), await started()];
     const audits = [...(await taken(first, 1)), ...(await taken(second, 1))];
@@ -149,6 +152,7 @@ describe('a process', () => {
     expect(await query('SELECT FROM audit_lease')).toEqual([]);
   });
 
+  // catches(dead processes: forgotten with their leases only after what they left was handed over)
   test('dead for more than an hour → what it left is handed over before it is forgotten with its leases', async () => {
     const dead = await started();
     const [audit] = await taken(dead, 1);
@@ -175,6 +179,7 @@ describe('a process', () => {
     expect(await query('SELECT id FROM process')).toEqual([{ id: process.registry.id }]);
   });
 
+  // catches(leases: a process that was forgotten uses none of its old ones)
   test('forgotten by the others after a long time without a heartbeat → takes audits only under a new lease', async () => {
     const process = await started();
     await taken(process, 1);
@@ -184,6 +189,7 @@ describe('a process', () => {
     expect(await leasesOf(audit ?? 0)).toHaveLength(1);
   });
 
+  // catches(leases: a process that was forgotten uses none of its old ones)
   test('forgotten by the others with an audit in doubt → that is under a lease of its new name', async () => {
     const process = await started();
     const [inDoubt] = await taken(process, 1);
@@ -205,6 +211,8 @@ describe('a process', () => {
       );
     }
 
+    // catches(leases: counters that may have gone back are moved past what was handed out)
+    // catches(leases: none while the counters may have gone back)
     test('→ leases nothing until the counters were moved past what was handed out', async () => {
       const [one, other] = [await started(), await started()];
       const before = await taken(one, 40);
@@ -216,6 +224,7 @@ describe('a process', () => {
       expect(new Set(after).size).toBe(80);
     });
 
+    // catches(leases: what is in doubt is leased anew when the database has lost its lease)
     test('→ what is in doubt is leased anew, and the rest of the block is not handed out', async () => {
       const process = await started();
       await process.heartbeat();
@@ -257,6 +266,7 @@ describe('a process', () => {
     await taken(process, 1);
   });
 
+  // catches(leases: a process without a heartbeat claims nothing) slow
   test('without a heartbeat for longer than four fifths of its timeout → takes no audit until the next one', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());

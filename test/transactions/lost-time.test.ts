@@ -48,6 +48,7 @@ describe('a gateway on a database that was restored', () => {
     return code === undefined ? status : `${status} ${code}`;
   };
 
+  // catches(lost time: what may be lost is not said not to be there)
   test('search that finds nothing → 503 unavailable; that finds something → shown', async () => {
     expect(await answerOf(gateway.api.search(randomUUID()))).toBe('503 unavailable');
     expect((await gateway.api.search(known.correlationId)).body.results).toMatchObject([
@@ -55,6 +56,8 @@ describe('a gateway on a database that was restored', () => {
     ]);
   });
 
+  // catches(lost time: audits of blocks that were leased at the backup may be lost, too)
+  // catches(lost time: what may be lost is not said not to be there)
   test('look-up of an audit that may have been given out then → 503, of one that cannot → 404', async () => {
     // Among them those of a block that was leased at the backup.
     expect(await answerOf(gateway.api.lookUp(firstLost))).toBe('503 unavailable');
@@ -134,6 +137,7 @@ describe('a database that has gone back by itself', () => {
     ]).then((looks) => looks.map(({ status }) => status));
   };
 
+  // catches(lost time: nothing is denied before a process has noticed that the database went back)
   test('no process has noticed yet → nothing is said not to be there', async () => {
     expect(await look()).toEqual(['fulfilled', 'fulfilled']);
     await newTimeline();
@@ -149,6 +153,7 @@ describe('a database that has gone back by itself', () => {
     expect(await look()).toEqual(['fulfilled', 'fulfilled']);
   });
 
+  // catches(lost time: a process that misses its own heartbeat notes it)
   test('without the last heartbeat of a process that goes on → lost from the one that it has', async () => {
     const process = await started();
     await process.heartbeat();
@@ -186,6 +191,7 @@ describe('a database that has gone back by itself', () => {
     expect(await isLost()).toBe(false);
   });
 
+  // catches(lost time: a process that starts on a server that went back notes it)
   test('a process that starts, on a server that was not up at the last heartbeat → restored: lost from then on', async () => {
     const former = await started();
     await former.heartbeat();

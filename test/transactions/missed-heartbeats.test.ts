@@ -16,6 +16,7 @@ test.each([
   // Search fences do not wait for longer, whatever the others do.
   [600_000, { heartbeatEveryMs: 1_000, staleAfterMs: 14_000, presumedDeadAfterMs: 600_000 }],
 ])(
+  // catches(processes: one that missed its heartbeats is stale before the others presume it dead) slow
   'a process timeout of %i ms → it is stale a heartbeat before it may be presumed dead',
   (timeoutMs, times) => {
     expect(processTimes(timeoutMs)).toEqual(times);
@@ -75,6 +76,7 @@ test('heartbeats that do not commit → not ready, payments are refused and noth
   expect((await gateway.api.purchase()).body.status.transaction_status_code).toBe('approved');
 });
 
+// catches(processes: one that missed its heartbeats sends nothing of what it claimed before) slow
 test('claimed before heartbeats were missed, and not sent yet → never sent: others may have taken it over', async () => {
   const acquirer = new SlowToSend();
   const { gateway, ready, hold } = await started(acquirer);
@@ -93,6 +95,7 @@ test('claimed before heartbeats were missed, and not sent yet → never sent: ot
   expect(acquirer.requests).toEqual([]);
 });
 
+// catches(processes: what a process left is not asked about before the deadline for its answer) slow
 test('a live process whose heartbeats are held up → what it has sent before is decided by its answer, not reversed by the others', async () => {
   const acquirer = new ScriptedAcquirer();
   const { gateway, hold } = await started(acquirer);

@@ -101,6 +101,7 @@ describe('a live merchant with a live link', () => {
     expect(await gateway.ledger()).toEqual(ledger);
   });
 
+  // catches(link: live merchants by live links only)
   test('a target that went by the simulator, against every rule → the refund is not sent, and says so', async () => {
     const { audit } = (await api.purchase({ merchant: carded, amount: 100 })).body;
     await gateway.sql(`UPDATE transaction SET acquirer = 'simulator' WHERE audit = $1`, [audit]);
@@ -170,6 +171,7 @@ describe('a test merchant', () => {
     },
   );
 
+  // catches(link: live merchants by live links only)
   test('its acquirer is a live link → 422 no_acquirer, and nothing is sent', async () => {
     await gateway.sql(`UPDATE merchant SET acquirer = 'scripted' WHERE id = 3`);
     const asked = link.requests.length;
@@ -181,9 +183,11 @@ describe('a test merchant', () => {
 
 describe('the database', () => {
   test.each([
+    // catches(schema: a merchant that changes its mode)
     ['a merchant that changes its mode', `UPDATE merchant SET mode = 'live' WHERE id = 1`, 'mode_is_kept'],
     ['a live one that becomes test', `UPDATE merchant SET mode = 'test' WHERE mode = 'live'`, 'mode_is_kept'],
     [
+      // catches(schema: a live merchant with the simulator)
       'a live merchant with the simulator',
       `UPDATE merchant SET acquirer = 'simulator' WHERE mode = 'live'`,
       'live_is_never_simulated',
@@ -199,6 +203,7 @@ describe('the database', () => {
        SELECT 1, 1, id, 1, true FROM merchant WHERE mode = 'live' LIMIT 1`,
       'live_bank_is_real',
     ],
+    // catches(schema: a clock that is moved)
     ['a clock that is moved', 'UPDATE gateway SET advanced_ms = 1', 'live_keeps_real_time'],
   ])('%s → refused', async (_, statement, constraint) => {
     await expect(gateway.sql(statement)).rejects.toMatchObject({ code: '23514', constraint });
@@ -210,6 +215,7 @@ describe('a request that says X-Test-Only', () => {
   const pay = (merchant: number, correlationId: string, extra = {}) =>
     api.call('/transactions/purchase', { body: paymentBody({ merchant }), correlationId, headers: extra });
 
+  // catches(caller: with X-Test-Only no live merchant)
   test('a purchase for a live merchant → 403 as for a stranger’s, no audit, and the link hears nothing', async () => {
     const [before, asked] = [await stored(), link.requests.length];
     const correlationId = crypto.randomUUID();

@@ -36,6 +36,7 @@ test('an attempt that was overtaken finds it approved, while the newer one is re
   expect((await resolvers.one.api.decided(audit)).status).toMatchObject({ gateway_status_code: 2 });
 });
 
+// catches(reversal: not begun by an attempt that may not) slow
 test('an attempt that was overtaken finds nothing, after the newer one found it approved → not reversed, it stays approved', async () => {
   const slow = acquirer.holdNextFinding();
   const audit = await resolvers.purchasedInDoubt(resolvers.other);
@@ -50,6 +51,8 @@ test('an attempt that was overtaken finds nothing, after the newer one found it 
   expect(acquirer.reversals).not.toContain(reference);
 });
 
+// catches(taking: every taking is a new attempt) slow
+// catches(reversal: not begun by an attempt that was overtaken) slow
 test('an attempt that was overtaken finds nothing, while the newer one still asks → not reversed, and the newer one decides', async () => {
   const slow = acquirer.holdNextFinding();
   const audit = await resolvers.purchasedInDoubt(resolvers.one);
@@ -70,6 +73,7 @@ test('an attempt that was overtaken finds nothing, while the newer one still ask
   expect(acquirer.reversals).not.toContain(reference);
 });
 
+// catches(postponing: only by the current attempt, and only what is in doubt) slow
 test('an attempt that was overtaken gets no answer, after the newer one found it approved → there is nothing to look at again', async () => {
   const slow = acquirer.holdNextFinding();
   const audit = await resolvers.purchasedInDoubt(resolvers.other);

@@ -81,6 +81,9 @@ test('refund by audit, one cent more than the whole → 422, and the whole is st
   expect((await gateway.api.refund(audit, 10_000)).status).toBe(201);
 });
 
+// catches(record: only what did not happen gives back)
+// catches(refund: no more than the original, without the constraint that stands behind it)
+// catches(refund: together no more than the original)
 test('refund by audit, one cent more than the rest → 422, and the rest is still accepted', async () => {
   const audit = await purchased();
   await gateway.api.refund(audit, 6_000);
@@ -103,6 +106,7 @@ test('refund by audit, a completion → up to what was completed, not what was p
   expect((await gateway.api.refund(completion, 6_000)).body.status.transaction_status_code).toBe('approved');
 });
 
+// catches(refund: only of a purchase or a completion)
 test('refund by audit, anything but a purchase or a completion → 422 target_not_refundable', async () => {
   const { api } = gateway;
   const preauthorisation = (await api.preauthorise()).body.audit;
@@ -117,6 +121,7 @@ test('refund by audit, anything but a purchase or a completion → 422 target_no
   }
 });
 
+// catches(target: approved)
 test('refund by audit, a declined purchase → 422 target_not_refundable', async () => {
   const { body } = await gateway.api.purchase({ pan: DECLINED_CARD });
   expect((await gateway.api.refund(body.audit, 100)).errors).toEqual(['target_not_refundable path/audit']);
@@ -128,6 +133,7 @@ test('refund by audit, a voided purchase → 422 target_not_refundable', async (
   expect((await gateway.api.refund(audit, 100)).errors).toEqual(['target_not_refundable path/audit']);
 });
 
+// catches(refund: in the currency of its target)
 test('refund by audit, another currency than the purchase → 422 target_not_refundable', async () => {
   const audit = await purchased({ currency: 'USD' });
   const { status, errors } = await gateway.api.refund(audit, 100, { currency: 'AUD' });
@@ -136,6 +142,7 @@ test('refund by audit, another currency than the purchase → 422 target_not_ref
   expect((await gateway.api.refund(audit, 100, { currency: 'USD' })).status).toBe(201);
 });
 
+// catches(record: a voided refund gives its amount back to its target)
 test('refund by audit, voided → its amount can be refunded again', async () => {
   const audit = await purchased();
   const refund = (await gateway.api.refund(audit, 10_000)).body.audit;
@@ -145,6 +152,7 @@ test('refund by audit, voided → its amount can be refunded again', async () =>
   expect((await gateway.api.refund(audit, 10_000)).body.status.transaction_status_code).toBe('approved');
 });
 
+// catches(target: of the merchant that the request names)
 test('refund by audit, an audit that nobody has, or another merchant than its target is of → 404', async () => {
   const nobodys = await gateway.api.refund(2_147_483_647, 100);
   expect([nobodys.status, nobodys.errors]).toEqual([404, ['transaction_not_found path/audit']]);

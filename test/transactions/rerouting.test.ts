@@ -43,6 +43,7 @@ describe('not sent', () => {
   test.each([
     ['a link whose connections are lost', 'lost'],
     ['a link that could never be opened', 'never'],
+    // catches(routes: the other link is stored before it is asked)
   ])('over %s → over the next, stored so, and journalled', async (_, acquirer) => {
     const shop = await shops.shop([
       { acquirer, order: '1' },
@@ -106,6 +107,7 @@ describe('not sent', () => {
   });
 });
 
+// catches(routes: what another process has taken over is not moved)
 test('not sent, and taken over by a resolver meanwhile → no other link is asked, and it stays with its own', async () => {
   const first = new ScriptedAcquirer();
   const alone = await testGateway({
@@ -131,6 +133,7 @@ test('not sent, and taken over by a resolver meanwhile → no other link is aske
   expect(await alone.ledger()).toHaveLength(1);
 });
 
+// catches(routes: a link that could not be stored is not asked)
 test('not sent, and the other link cannot be stored → not asked, and it stays not sent', async () => {
   const first = new ScriptedAcquirer();
   const alone = await testGateway({ acquirers: [first] });
@@ -152,6 +155,7 @@ test('not sent, and the other link cannot be stored → not asked, and it stays 
   expect(await alone.ledger()).toEqual([]);
 });
 
+// catches(routes: nothing is prepared for a target that may still be moved)
 test('a refund whose target is decided on another link just then → not sent, since nothing was prepared for that link', async () => {
   const preparing = (name: string) =>
     Object.assign(new ScriptedAcquirer(), { name, prepare: () => ({ by: name }) });
@@ -207,6 +211,7 @@ describe('perhaps sent', () => {
     ['loses its answer', cardWithFault('03'), 504],
     ['answers unreadably', cardWithFault('05'), 502],
   ])(
+    // catches(routes: another link only where nothing was sent)
     'a host that %s → in doubt, no other link is asked, and it is reversed where it was sent',
     async (_, pan, status) => {
       const shop = await shops.shop(WAYS);

@@ -17,6 +17,7 @@ import {
 const resolvers = TwoResolvers.ofThisFile();
 const { acquirer } = resolvers;
 
+// catches(taking: for as long as the lease nobody else takes it) slow
 test('many in doubt and due at once, two resolvers → each is looked at once, and reversed once or not at all', async () => {
   const COUNT = 150;
   acquirer.nextAnswers(...Array.from({ length: COUNT }, () => () => UNREADABLE));
@@ -80,6 +81,7 @@ test('a reversal that is not confirmed → the same pauses, and only the reversa
   expect(acquirer.inquiries.length - held).toBe(1);
 });
 
+// catches(taking: locks what it takes) slow
 test('taken by a resolver that has not committed yet → left to it', async () => {
   acquirer.nextFindings(() => NO_ANSWER);
   const audit = await resolvers.purchasedInDoubt(resolvers.one);
@@ -115,6 +117,7 @@ test('taken by a resolver that has not committed yet → left to it', async () =
   expect((await resolvers.one.api.decided(audit)).status.transaction_status_code).toBe('approved');
 });
 
+// catches(dead processes: what was handed over once is not taken from its resolver) slow
 test('left by a dead process and taken by a resolver → nobody else takes it while that one asks', async () => {
   const answer = acquirer.holdNextAnswer();
   const answering = resolvers.one.api.purchase({ correlationId: 'left-behind' });

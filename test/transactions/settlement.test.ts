@@ -66,6 +66,7 @@ async function oneOfEachKind(): Promise<number[]> {
   return [purchase, completion, refund, standaloneRefund];
 }
 
+// catches(void: not after the settlement cut-off)
 test('before the cut-off of a business day → it settles on that day and can be voided until 18:00; then no more', async () => {
   const day = await nextDay(ordinary);
   await moveTo(day, '17:58');
@@ -163,6 +164,7 @@ test('preauthorisation that cannot be completed any more before its day closes �
   expect((await gateway.api.void(body.audit, { merchant: 3 })).code).toBe('target_not_voidable');
 });
 
+// catches(completion: not of a preauthorisation that is too old)
 test('preauthorisation, eight days old → 422 target_not_completable', async () => {
   const { audit } = (await gateway.api.preauthorise()).body;
   await gateway.advance('8d');

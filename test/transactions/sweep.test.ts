@@ -63,6 +63,7 @@ describe('a sweep', () => {
     ).map(({ merchant, audit }) => [merchant, audit]);
   const left = () => query('SELECT organisation_id AS organisation, up_to AS "upTo" FROM sweep ORDER BY 1');
 
+  // catches(sweep: hands over what nobody looks after)
   test('→ finds what is in doubt under no lease, in every organisation, the oldest too', async () => {
     for (const merchant of [1, 4])
       for (const audit of [1, 7_000, 20_000]) await add(merchant, audit, '1 hour');
@@ -78,6 +79,7 @@ describe('a sweep', () => {
     expect(await left()).toEqual([]);
   });
 
+  // catches(sweep: leaves what is under a lease)
   test('→ leaves what is under a lease to the process that has it', async () => {
     const leases = new AuditLeases(database, await ProcessRegistry.register(database, processTimes(5_000)));
     const audit = await leases.take(1 as OrganisationId);
@@ -88,6 +90,7 @@ describe('a sweep', () => {
     expect(await handedOver()).toEqual([[1, audit - 1]]);
   });
 
+  // catches(sweep: leaves what is young)
   test('→ waits at what is young, whose process may be about to renew its lease', async () => {
     await query('UPDATE organisation SET next_audit = 101');
     await add(1, 50, '50 seconds');

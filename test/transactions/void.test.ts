@@ -34,6 +34,7 @@ const VOIDABLE: [string, () => Promise<number>, amount: string][] = [
 ];
 
 describe.each(VOIDABLE)('void of a %s', (type, make, amount) => {
+  // catches(record: a void that happened makes its target voided)
   test('approved → 201, approved under an audit of its own, and the target is voided', async () => {
     const audit = await make();
     const { status, headers, body } = await gateway.api.void(audit);
@@ -81,6 +82,7 @@ describe.each(VOIDABLE)('void of a %s', (type, make, amount) => {
   });
 });
 
+// catches(void: not of what has live refunds)
 test('void of a purchase with a live refund → 422; once the refund is voided → approved', async () => {
   const audit = await purchased();
   const refund = (await gateway.api.refund(audit, 1)).body.audit;
@@ -98,6 +100,7 @@ test('void of a completion with a live refund → 422', async () => {
   expect((await gateway.api.void(completion)).code).toBe('target_not_voidable');
 });
 
+// catches(void: not of a completed preauthorisation)
 test('void of a completed preauthorisation → 422; once the completion is voided → approved', async () => {
   const audit = await preauthorised();
   const completion = (await gateway.api.complete(audit, 5_000)).body.audit;
@@ -108,12 +111,14 @@ test('void of a completed preauthorisation → 422; once the completion is voide
   expect((await lookedUp(audit)).status.transaction_status_code).toBe('voided');
 });
 
+// catches(void: not of a void)
 test('void of a void → 422 target_not_voidable', async () => {
   const voiding = (await gateway.api.void(await purchased())).body.audit;
   const { status, errors } = await gateway.api.void(voiding);
   expect([status, errors]).toEqual([422, ['target_not_voidable path/audit']]);
 });
 
+// catches(target: approved)
 test('void of a declined transaction → 422 target_not_voidable', async () => {
   const purchase = (await gateway.api.purchase({ pan: DECLINED_CARD })).body.audit;
   const preauthorisation = (await gateway.api.preauthorise({ pan: DECLINED_CARD })).body.audit;
@@ -150,6 +155,7 @@ test('void, an amount in its body → ignored, as every unknown member is', asyn
   });
 });
 
+// catches(target: of the merchant that the request names)
 test('void, an audit that nobody has, or another merchant than its target is of → 404', async () => {
   const nobodys = await gateway.api.void(2_147_483_647);
   expect([nobodys.status, nobodys.errors]).toEqual([404, ['transaction_not_found path/audit']]);

@@ -217,6 +217,7 @@ describe('deleting', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([204, ...Array(9).fill(404)]);
   });
 
+  // catches(deleted customer: its tokens go too)
   test('delete a customer with tokens → they are gone too, the transactions stay', async () => {
     const { customerId, id, virtualPan } = await vault.newToken();
     const other = await vault.newToken({ preferred_name: 'Other' }, customerId);

@@ -73,6 +73,7 @@ async function problems(): Promise<Record<string, string>> {
 }
 
 describe('tokens', () => {
+  // catches(seal of a token: bound to its virtual PAN)
   test('the virtual PANs of two customers are swapped → neither card is charged', async () => {
     const [mine, theirs] = [await vault.newToken(), await vault.newToken()];
     await write(`UPDATE token SET virtual_pan = '9999999999999999' WHERE id = ${mine.id};
@@ -83,8 +84,11 @@ describe('tokens', () => {
   });
 
   test.each([
+    // catches(seal of a token: bound to its customer)
     ['given to another customer', 'customer_id = customer_id + 1'],
+    // catches(seal of a token: bound to its account type)
     ['made one of a bank account', `account_type = 'general_bankaccount'`],
+    // catches(seal of a token: bound to its number)
     ['given another number of its seal', 'seal_version = seal_version + 1'],
     ['given a key that was destroyed', 'key_version = 77'],
   ])('a token is %s → not charged', async (_, change) => {
@@ -100,6 +104,7 @@ describe('tokens', () => {
   });
 
   test.each(['alone', 'with its whole row'])(
+    // catches(payment by virtual PAN: not with a seal that the journal knows to be replaced, or a token that it knows to be gone)
     'a card that was replaced is put back, %s → not charged',
     async (how) => {
       const token = await vault.newToken();
@@ -121,6 +126,7 @@ describe('tokens', () => {
   );
 
   test.each(['token', 'customer'])(
+    // catches(payment by virtual PAN: not with a seal that the journal knows to be replaced, or a token that it knows to be gone)
     'a token is put back after its %s was deleted → not charged',
     async (what) => {
       const token = await vault.newToken();
@@ -153,6 +159,8 @@ describe('tokens', () => {
     expect((await problems())[`token ${token.id}`]).toBeUndefined();
   });
 
+  // catches(broken seals: each is in the journal)
+  // catches(broken seals: each is told)
   test('a broken token is tried a hundred times → refused each time, and journalled once', async () => {
     const token = await vault.newToken();
     await write(`UPDATE token SET customer_id = customer_id + 1 WHERE id = ${token.id}`);
@@ -171,6 +179,8 @@ describe('tokens', () => {
 });
 
 describe('keys', () => {
+  // catches(broken seals: a seal under a key that was destroyed is one)
+  // catches(keys: one that was destroyed does not come back)
   test('a data key that was destroyed is put back with a token of its time → not charged', async () => {
     const theirs = vaultOf(api, 2);
     const token = await theirs.newToken();
@@ -231,6 +241,8 @@ describe('direct debits', () => {
   });
   afterAll(() => bank.close());
 
+  // catches(direct debit: for the amount that was asked for)
+  // catches(direct debit: from the account that was given)
   test('an item is pointed at another account, or another amount is written → it is in no file, and the others are', async () => {
     const [good, pointed, dearer] = [await debit('GOOD'), await debit('POINTED'), await debit('DEARER')];
     await write(`UPDATE directdebit_item SET account_audit = ${good} WHERE audit = ${pointed};
@@ -251,6 +263,8 @@ describe('direct debits', () => {
     expect(await exported()).toEqual(['DEARER']);
   });
 
+  // catches(direct debit: what is not attested is from an earlier release, or it is not lodged)
+  // catches(direct debit: a refund as it was attested)
   test('a refund is pointed at another debit, made larger, or loses what attests it → it is in no file', async () => {
     const [mine, theirs] = [await debit('MINE'), await debit('THEIRS')];
     expect((await exported()).sort()).toEqual(['MINE', 'THEIRS']);

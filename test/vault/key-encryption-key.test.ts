@@ -55,6 +55,7 @@ describe('while the gateway serves', () => {
     await payWith(gateway, await tokensOf(gateway, 2, 2), 2);
   });
 
+  // catches(renewing the key-encryption key: one at a time) slow
   test('renew it several times at once → one does it, the others say so, and everything opens', async () => {
     await tokensOf(gateway, 1, 2);
     await tokensOf(gateway, 2, 2);
@@ -68,6 +69,7 @@ describe('while the gateway serves', () => {
     expect(await opened(operator, await sealedRows(gateway))).toHaveLength(4);
   });
 
+  // catches(renewing the key-encryption key: what a process has just stored under the old one is wrapped anew, too) slow
   test('renew it while another process stores a data key that it wrapped under the old one → that one opens too', async () => {
     await tokensOf(gateway, 2, 1);
     const path = join(dataDirOf(gateway), 'key-encryption-key');

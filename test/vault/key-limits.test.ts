@@ -38,6 +38,7 @@ async function renewed(limits: Partial<KeyLimits>): Promise<DueBecause[]> {
 const due = async (limits: Partial<KeyLimits>) =>
   (await showKeys(operator.database, { ...DEFAULT_KEY_LIMITS, ...limits })).map((key) => key.due);
 
+// catches(renewal of keys: the seals of all processes count)
 test('seals are counted, by every process that seals', async () => {
   await tokensOf(gateway, 1, 5);
   const second = await testGateway({ shareWith: gateway });
@@ -49,6 +50,8 @@ test('seals are counted, by every process that seals', async () => {
   expect(await sealed()).toBe(8);
 });
 
+// catches(renewal of keys: of those that have sealed too much)
+// catches(renewal of keys: of those that are too old)
 test('a key that is too old, or has sealed too much → shown as due, and everything is sealed under a new one', async () => {
   expect(await due({})).toEqual(['no']);
   expect(await renewed({})).toEqual([]);
@@ -68,6 +71,8 @@ test('a key that is too old, or has sealed too much → shown as due, and everyt
   expect(await opened(operator, await sealedRows(gateway))).toEqual(before);
 });
 
+// catches(renewal of keys: whoever comes second makes no further version)
+// catches(renewal of keys: one that was interrupted is finished)
 test('a rotation that was interrupted → the gateways go on with it, and make no further version', async () => {
   await gateway.sql(
     `UPDATE data_key SET emptied_at = NULL, created_at = created_at - interval '20 minutes' WHERE version = 2`,

@@ -40,6 +40,7 @@ describe.each<[string, () => Promise<KeyProvider>]>([
     expect(await provider.unwrap(wrapped, 'a')).toEqual(key);
   });
 
+  // catches(data key: wrapped for one purpose only)
   test('a key wrapped for one purpose does not unwrap for another', async () => {
     const provider = await make();
     const wrapped = await provider.wrap(randomBytes(32), 'tollgate/data-key/1/1/1');

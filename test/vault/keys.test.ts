@@ -140,6 +140,7 @@ describe('destroying', () => {
       `version ${version} of merchant 1 cannot be destroyed`,
     );
 
+  // catches(destroying a key: not one that was just replaced) slow
   test('destroy a version → refused while it seals, is the newest, is young or does not exist; then it is gone for good', async () => {
     const tokens = await tokensOf(gateway, 1, 3);
     await payWith(gateway, tokens);
@@ -170,6 +171,7 @@ describe('destroying', () => {
     expect(await opened(operator, await sealedRows(gateway))).toHaveLength(9);
   });
 
+  // catches(destroying a key: not while a transaction is sealed under it) slow
   test('destroy a version under which only transactions, or only tokens, are sealed → refused', async () => {
     await api.purchase({ merchant: 1 });
     await tokensOf(gateway, 2, 1);
@@ -185,6 +187,7 @@ describe('destroying', () => {
     expect(await opened(operator, await sealedRows(gateway))).toHaveLength(2);
   });
 
+  // catches(destroying a key: not the newest) slow
   test('destroy the newest version, under which nothing is sealed yet → refused: a process may be about to', async () => {
     await api.purchase({ merchant: 1 });
     await new DataKeys(operator.database, operator.provider).add(1 as OrganisationId, 1 as MerchantId, 2);

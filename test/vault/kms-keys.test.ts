@@ -32,6 +32,7 @@ test('a signature is the one of AWS’s own example', () => {
   );
 });
 
+// catches(AWS KMS: a key is wrapped for one purpose only)
 test('what it wraps it unwraps, for the same purpose and no other; the key’s name is AWS’s', async () => {
   const { server, keys } = await kms();
   const key = randomBytes(32);

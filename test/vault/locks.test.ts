@@ -23,6 +23,7 @@ async function underWay(request: Promise<unknown>): Promise<void> {
   );
 }
 
+// catches(new token: its customer is locked against deletion)
 test('a token created while its customer is being deleted → 404 once it is, and no card is left behind', async () => {
   const customerId = await vault.newCustomer();
   const { query, commit } = await locker(gateway);
@@ -35,6 +36,7 @@ test('a token created while its customer is being deleted → 404 once it is, an
   expect(await gateway.sql('SELECT id FROM token WHERE customer_id = $1', [customerId])).toEqual([]);
 });
 
+// catches(rotation: tokens are locked while they are sealed anew) slow
 test('a card replaced while its token is being sealed anew → the new card is charged, not the old one', async () => {
   const { customerId, id, virtualPan } = await vault.newToken();
   const operator = await operatorOf(gateway);

@@ -56,6 +56,7 @@ const wrappedBy = async () => {
   return rows.map(({ key }) => key).sort();
 };
 
+// catches(moving the key: the keys of the installation go along)
 test('from the file to AWS KMS, and back', async () => {
   const tokens = await tokensOf(gateway, 1, 2);
   await payWith(gateway, tokens);

@@ -88,6 +88,7 @@ async function served(work: (gateway: InstalledGateway) => Promise<void>): Promi
   expect((await gateway.stop()).code).toBe(0);
 }
 
+// catches(destroying a key: with its entry in the journal, or not at all) slow
 test('kill -9 with nothing, a part and everything sealed under the new version → everything opens, the next one finishes that version, and the earlier one is destroyed', async () => {
   await whileHeld(undefined, () => killedWhen(async () => (await versions()).length === 2));
   expect(await older()).toBeGreaterThanOrEqual(texts.length);

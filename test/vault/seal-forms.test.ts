@@ -6,6 +6,7 @@ import { testGateway } from '../../testkit/gateway.js';
 import { operatorOf } from '../../testkit/sealed-rows.js';
 import { vaultOf } from '../../testkit/vault-client.js';
 
+// catches(keys: no seal is bound while a process runs that could not open it)
 test('an earlier release runs beside this one → its seals are made and open; when it is gone everything is bound, and its keys are destroyed', async () => {
   const other = await testGateway();
   const its = await operatorOf(other);
@@ -56,6 +57,7 @@ test('an earlier release runs beside this one → its seals are made and open; w
   }
 });
 
+// catches(data key: wrapped for the form of its seals)
 test('a key is made one of the earlier form in the database → nothing is sealed under it, which would be bound to less', async () => {
   const gateway = await testGateway();
   await vaultOf(gateway.api).newToken();

@@ -37,6 +37,11 @@ function opens(key: DataKey, place: Place, sealed: Buffer): boolean {
   }
 }
 
+// catches(seal: bound to its field)
+// catches(seal: bound to its row)
+// catches(seal: bound to its merchant)
+// catches(seal: bound to its organisation)
+// catches(seal: bound to its table)
 test('ten thousand ciphertexts swapped between rows, fields, merchants, organisations, tables and key versions: none opens', () => {
   const places: Place[] = [];
   for (const table of ['token', 'transaction'] as const) {
@@ -68,12 +73,14 @@ test('ten thousand ciphertexts swapped between rows, fields, merchants, organisa
   expect(tried).toBeGreaterThanOrEqual(10_000);
 });
 
+// catches(seal: bound to its key version)
 test('what was sealed does not open in the same place with the same key under another version', () => {
   const [{ key }] = keys as [DataKey, DataKey];
   const sealed = seal({ version: 1, key, form: 2 }, PLACE, 'a secret');
   expect(() => open({ version: 2, key, form: 2 }, PLACE, sealed)).toThrow(SealBroken);
 });
 
+// catches(seal: bound to what its row says)
 test('what was sealed does not open where the row says another thing of it, nor as if it were of an earlier form', () => {
   const [key] = keys as [DataKey, DataKey];
   const sealed = seal(key, PLACE, 'a secret');

@@ -18,6 +18,7 @@ afterAll(() => gateway.close());
 
 const CHECKED = '23514';
 
+// catches(schema: a token without its card)
 test.each([['a token without its card', 'sealed = NULL', CHECKED]])(
   '%s: %s → refused',
   async (_, change, code) => {
@@ -26,6 +27,7 @@ test.each([['a token without its card', 'sealed = NULL', CHECKED]])(
   },
 );
 
+// catches(schema: a virtual PAN that is none)
 test('a virtual PAN that is none → refused', async () => {
   const { query, rollback } = await locker(gateway);
   await query('ALTER TABLE token DISABLE TRIGGER USER');
@@ -35,13 +37,16 @@ test('a virtual PAN that is none → refused', async () => {
 });
 
 test.each([
+  // catches(schema: a deleted token that still holds its card)
   ['a deleted token that still holds its card', `sealed = '\\x00'`],
+  // catches(schema: a deleted token that is still active)
   ['a deleted token that is still active', 'active = true'],
 ])('%s: %s → refused', async (_, change) => {
   const changing = gateway.sql(`UPDATE token SET ${change} WHERE id = $1`, [deleted.id]);
   await expect(changing).rejects.toMatchObject({ code: CHECKED });
 });
 
+// catches(schema: a virtual PAN is handed out once)
 test('a virtual PAN is handed out once → a second token with it is refused, even if the first was deleted', async () => {
   const { query, rollback } = await locker(gateway);
   await query('ALTER TABLE token DISABLE TRIGGER USER');
@@ -55,11 +60,16 @@ test.each([
   ['it is given to another customer', 'customer_id = customer_id + 1'],
   ['its seal is set back', 'seal_version = seal_version - 1'],
   ['its version is set back', 'version = version - 1'],
+  // catches(schema: the seal of a token is not set back): a token
+  // catches(schema: a token keeps its customer): a token
+  // catches(schema: a token keeps its virtual PAN): a token
 ])('a token: %s → refused', async (_, change) => {
   const changing = gateway.sql(`UPDATE token SET ${change} WHERE id = $1`, [token.id]);
   await expect(changing).rejects.toMatchObject({ code: '23514', constraint: 'token_is_kept' });
 });
 
+// catches(schema: a token is not removed)
+// catches(schema: a deleted token stays deleted)
 test('a deleted token is brought back, or any is removed → refused', async () => {
   const revived = `deleted_at = NULL, active = true, sealed = '', key_version = 1, shown = '{}', preferred_name = 'x'`;
   for (const statement of [
@@ -71,6 +81,8 @@ test('a deleted token is brought back, or any is removed → refused', async () 
   }
 });
 
+// catches(schema: a data key keeps its form)
+// catches(schema: a data key that was destroyed is not put back)
 test('a destroyed version of a data key is put back, or a key is made one of the other form → refused', async () => {
   const columns = 'organisation_id, merchant_id, version, key_encryption_key, wrapped';
   for (const statement of [
@@ -85,6 +97,8 @@ test.each([
   ['it is led to another account', 'UPDATE directdebit_item SET account_audit = account_audit + 1'],
   ['it goes back', `UPDATE directdebit_item SET state = 'waiting'`],
   ['it is removed', 'DELETE FROM directdebit_item'],
+  // catches(schema: an item for a bank does not go back)
+  // catches(schema: an item for a bank keeps its account)
 ])('an item for a bank: %s → refused', async (_, statement) => {
   await gateway.api.purchase({ bankAccount: {} });
   const { query, rollback } = await locker(gateway);
@@ -93,10 +107,12 @@ test.each([
   await rollback();
 });
 
+// catches(schema: a data key that a token still needs)
 test('a data key that a token still needs → cannot be removed', async () => {
   await expect(gateway.sql('DELETE FROM data_key')).rejects.toMatchObject({ code: '23503' });
 });
 
+// catches(schema: the gateway may not change the journal)
 test('the journal changed by the gateway, were there no triggers → refused all the same', async () => {
   for (const statement of [`UPDATE journal SET actor = 'nobody'`, 'DELETE FROM journal']) {
     const { query, rollback } = await locker(gateway);

@@ -42,6 +42,10 @@ const ofOneToken = VAULT_OPERATIONS.filter(({ route }) => route.includes('{token
 
 describe.each(callers)('%s', (_who, as, merchantId) => {
   test.each(ofOneCustomer)(
+    // catches(customer: deleted, cards and all, only by its merchant)
+    // catches(token: changed only by its merchant)
+    // catches(token: looked up only by its merchant)
+    // catches(new token: only for a customer of this merchant)
     '$id of a customer of merchant 1 → as for a customer that does not exist, and nothing changes',
     async (operation) => {
       const before = await state();

@@ -150,6 +150,7 @@ describe('paying', () => {
 
 describe('not usable', () => {
   test.each(PAYMENTS)(
+    // catches(payment by virtual PAN: only of active tokens)
     '%s with an inactive token → 422 and no row; active again → approved',
     async (operation) => {
       const { customerId, id, virtualPan } = await vault.newToken({ active: false });
@@ -162,6 +163,7 @@ describe('not usable', () => {
   );
 
   test.each(PAYMENTS)(
+    // catches(deleted token: gone for payments)
     '%s with a deleted token, and with one that never was → 422 and no row',
     async (operation) => {
       const { customerId, id, virtualPan } = await vault.newToken();
@@ -179,6 +181,7 @@ describe('not usable', () => {
     ['a colleague’s merchant', ({ colleague }) => colleague, 2],
     ['a merchant of another organisation', ({ stranger }) => stranger, 4],
     ['a merchant without the vault', ({ owner }) => owner, 3],
+    // catches(payment by virtual PAN: only of this merchant’s tokens)
   ])('a virtual PAN used for %s → 422 and no row', async (_who, who, merchant) => {
     const { virtualPan } = await vault.newToken();
     for (const operation of PAYMENTS) {
@@ -186,11 +189,13 @@ describe('not usable', () => {
     }
   });
 
+  // catches(payment by virtual PAN: no preauthorisation of a bank account)
   test('preauthorisation with a virtual PAN of a bank account → 422 and no row: nothing can be held there', async () => {
     const { virtualPan } = await vault.newToken({ account: bankAccount() });
     await expectRefused(() => pay('preauthorisation', virtualPan));
   });
 
+  // catches(payment by virtual PAN: only where the merchant has the vault)
   test('a merchant that lost the vault → its virtual PANs are refused; with the vault again they work', async () => {
     const stranger = gateway.as(gateway.stranger);
     const { virtualPan } = await vaultOf(stranger).newToken();

@@ -182,6 +182,7 @@ test('many events about one subject → one at a time, in the order of their ver
   expect(most).toBe(1);
 });
 
+// catches(webhooks: what is signed for one receiver is not sent to another)
 test('an endpoint is led to another address in the database → nothing is sent there, and it is journalled', async () => {
   const { id, receiver: shop } = await endpoint();
   const elsewhere = await receiver();

@@ -137,6 +137,7 @@ test('nothing gets through for ten attempts → disabled: an error in the log, a
   expect(await webhooks.view(id)).toMatchObject({ state: 'enabled', because: null, since: null });
 });
 
+// catches(webhooks: what is new waits behind what failed about the same subject)
 test('one event is refused ten times while others get through → given up, and what is behind it goes on; replay sends it again', async () => {
   const { id, shop } = await webhooks.endpoint();
   const [, , , audit] = (await purchase()).split('_');

@@ -69,6 +69,7 @@ async function awayEndpoint(payments: number) {
   return { id, shop, events, audit };
 }
 
+// catches(webhooks: a probe counts as no attempt)
 test('an endpoint is away → after a minute it gets one message, which counts as no attempt and does not change its time', async () => {
   const { id, shop } = await awayEndpoint(1);
   await minuteIsOver(id);

@@ -67,6 +67,7 @@ async function attempt(
   }
 }
 
+// catches(webhooks: localhost is refused as soon as it is read): refused as soon as it is read
 test.each([...OWN, 'localhost..', ...FORBIDDEN])('https://%s → refused as soon as it is read', (host) => {
   expect(readDestination(`https://${host}/`, [])).toMatch(/^(address_forbidden|unreadable)$/);
 });
@@ -142,6 +143,8 @@ describe('names', () => {
     expect(await attempt('http://93.184.215.14/', ['10.0.0.0/8'])).toMatchObject({ reason: 'url_forbidden' });
   });
 
+  // catches(webhooks: the judged address is called, and not its name)
+  // catches(webhooks: every address of a name is judged at each attempt)
   test('an answer that changes between check and connection → only the checked address is called, and the next attempt is checked anew', async () => {
     const checked = await listen(
       createServer((_, response) => response.end()),

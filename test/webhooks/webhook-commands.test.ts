@@ -189,12 +189,14 @@ test.each([
   ],
   ['disable 999', /^there is no webhook endpoint 999$/],
   ['deliveries 999', /^there is no webhook endpoint 999$/],
+  // catches(webhooks: an address that is forbidden cannot be added) processes
 ])('%s → refused in one line', async (line, expected) => {
   const said = await refusal(line);
   expect(said).toMatch(expected);
   expect(said).not.toContain('secret@');
 });
 
+// catches(webhooks: two that are added at once are counted)
 test('more endpoints than a merchant may have → refused, also when several are added at once', async () => {
   const { sql } = gateway;
   const have = (await sql('SELECT 1 FROM webhook_endpoint WHERE merchant_id = 1')).length;
@@ -209,6 +211,7 @@ test('more endpoints than a merchant may have → refused, also when several are
   }
 });
 
+// catches(webhooks: a key that seals a secret is not destroyed)
 test('keys rotate → the secrets are sealed anew and sign as before; the old key can be destroyed only then', async () => {
   const { id, secret } = await webhooks.add(shop.url, { merchant: 2 });
   const version = async () => {

@@ -96,6 +96,7 @@ export class Codec {
     for (let field = 2; field <= LAST_FIELD; field += 1) {
       if (hasBit(this.#bits, field)) next = this.#readField(field, from, next, end, into);
     }
+    // guard(ISO 8583: a message is read to its end): if (next !== end) throw new Unreadable('longer than its fields'); ⇒
     if (next !== end) throw new Unreadable('longer than its fields');
     if (mac !== undefined) this.checkMac(from, at, end, into, mac);
   }
@@ -110,6 +111,7 @@ export class Codec {
     const given = Buffer.from(received.text(field) ?? '', 'hex');
     const covered = Buffer.from(from.subarray(at, end - (this.#binary ? MAC_BYTES : 2 * MAC_BYTES)));
     this.#writeDigits(firstOf(received.type), TYPE_DIGITS, covered, 0);
+    // guard(ISO 8583: a wrong MAC is unreadable): throw new Unreadable('a wrong MAC') ⇒ return
     if (given.length !== MAC_BYTES || !mac.is(given, covered)) throw new Unreadable('a wrong MAC');
   }
 

@@ -85,6 +85,7 @@ export class Connection {
   }
 
   get signedOn(): boolean {
+    // guard(ISO 8583: nothing is sent before the sign-on is answered): ; ⇒ || this.#state === 'connecting';
     return this.#state === 'signed on';
   }
 
@@ -176,6 +177,7 @@ export class Connection {
     } catch (error) {
       // Whatever is wrong, nothing that comes after it on this connection can be trusted.
       const why = error instanceof Unreadable ? error.message : 'it could not be worked off';
+      // guard(ISO 8583: what cannot be read closes the connection): this.close(`an unreadable message: ${why}`) ⇒ void why
       this.close(`an unreadable message: ${why}`);
     }
   }
@@ -217,6 +219,7 @@ export class Connection {
       if (text !== undefined) answer.set(field, text);
     }
     this.send(answer.set(39, known ? '00' : INVALID));
+    // guard(ISO 8583: a host that does not read fills no memory): if (this.#outbox.ofItself > MOST_UNREAD_ANSWERS) this.close('the host does not read what it is answered') ⇒ void MOST_UNREAD_ANSWERS
     if (this.#outbox.ofItself > MOST_UNREAD_ANSWERS) this.close('the host does not read what it is answered');
     if (wanted !== constants.signOff || this.#state === 'leaving' || this.#state === 'closed') return;
     this.#state = 'leaving';

@@ -149,6 +149,7 @@ export class Line {
     fill: (message: Message) => void,
     { cvv, maySend, after }: ExchangeOptions = {},
   ): Promise<Exchange> {
+    // guard(ISO 8583: a reversal goes over the connection of its payment): this.#connectionAfter(after ⇒ (void after, void this.#connectionAfter
     const connection = this.#connectionAfter(after) ?? this.#signedOn();
     if (connection === undefined) return Promise.resolve(NOT_SENT);
     const message = this.#message.clear();

@@ -79,6 +79,7 @@ export class Iso8583Link implements AcquirerLink {
     const { financial, preauthorisation, completion } = parts.dialect.types;
     const answersToPayments = new Set([financial.answer, preauthorisation.answer, completion.answer]);
     parts.line.onUnexpected = (answer) => {
+      // guard(ISO 8583: an approval after the reversal is reversed again): has(answer.type) ⇒ size < 0
       if (answersToPayments.has(answer.type)) this.#noteIfApproved(answer);
     };
   }
@@ -216,6 +217,7 @@ export class Iso8583Link implements AcquirerLink {
       case 'decided':
         return verdict.decision;
       case 'partial':
+        // guard(ISO 8583: a completion approved in part is reversed): this.#reversedFor(order, numbers, response) ⇒ { kind: 'no_answer' }
         return this.#reversedFor(order, numbers, response);
       case 'unreadable':
         // It was done for another amount, for certain. To repeat it would change nothing.
@@ -243,6 +245,7 @@ export class Iso8583Link implements AcquirerLink {
         settlementDay: undefined,
         amount: undefined,
       });
+    // guard(ISO 8583: a completion that was taken back is not repeated): begun === undefined && ⇒
     if (begun === undefined && order.operation === 'completion') return this.#repeatAdvice(order, numbers);
     return { kind: 'not_seen' };
   }
@@ -257,6 +260,7 @@ export class Iso8583Link implements AcquirerLink {
     if (opened === undefined) return NO_ANSWER;
     const exchange = await this.#sendAdvice(order, opened, numbers, { repeated: true });
     if (exchange.kind !== 'answered') return NO_ANSWER;
+    // guard(ISO 8583: a repetition that the host calls a duplicate is not declined): completion ⇒ void
     if (order.operation === 'completion' && this.#verdicts.isDuplicate(exchange.response)) {
       // A duplicate of itself: the host has it, and does not say what it made of it. The money may have moved.
       this.#alarms.about('completion unclear', order, exchange.response);
@@ -272,9 +276,11 @@ export class Iso8583Link implements AcquirerLink {
   /** Stored before it is sent, so that whoever comes next repeats it as it was. */
   async #reverse(order: Order | StoredOrder, numbers: Numbers, partial?: Response): Promise<Reversal> {
     const { dialect, line, reversals } = this.#parts;
+    // guard(ISO 8583: an answer that comes after the reversal is ignored): line.giveUp(numbers); ⇒
     line.giveUp(numbers);
     const card = await cardOf(order);
     const before = await reversals.find(order);
+    // guard(ISO 8583: a reversal is stored before it is sent): await this.#begin(order, numbers, partial) ⇒ { stan: await this.#parts.stans.take(numbers.terminal), responseCode: partial?.code ?? null, authorisationCode: null }; ⏎ void this.#begin
     const begun = isBegun(before) ? before : await this.#begin(order, numbers, partial);
     const original: Original = {
       data: originalData(typeOf(order.operation, dialect), numbers),

@@ -87,6 +87,7 @@ export class Outbox {
     const batch: Queued[] = [];
     for (const queued of this.#queue) {
       const { waiting, bytes } = queued;
+      // guard(ISO 8583: a process that stood still sends nothing): ?.maySend === undefined || waiting.maySend() ⇒ !== null
       if (waiting?.maySend === undefined || waiting.maySend()) {
         batch.push(queued);
         continue;
@@ -115,7 +116,9 @@ export class Outbox {
     for (const { bytes, waiting } of batch) {
       // From here on any byte of it may have left.
       if (waiting !== undefined) {
+        // guard(ISO 8583: what was handed to the socket may have left): waiting.handedOver = true; ⇒
         waiting.handedOver = true;
+        // guard(ISO 8583: the CVV is erased): waiting.cvv?.erase(); ⇒
         waiting.cvv?.erase();
       }
       bytes.fill(0);

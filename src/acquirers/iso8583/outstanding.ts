@@ -92,6 +92,7 @@ export class Outstanding {
     const key = this.#key(stan, terminal);
     this.#late.delete(key);
     const before = this.#waiting.get(key);
+    // guard(ISO 8583: what is still to be handed over is not mistaken for another): , before.handedOver ⇒
     if (before !== undefined) this.#settle(before, UNREADABLE, before.handedOver);
     const waiting = this.#free.pop() ?? new Waiting();
     waiting.key = key;
@@ -114,6 +115,8 @@ export class Outstanding {
     const key = number === undefined ? undefined : number * STANS + Number(stan);
     const waiting = key === undefined ? undefined : this.#waiting.get(key);
     // What is still here cannot have been answered; a repetition that is, will be answered once more.
+    // guard(ISO 8583: what has not left cannot have been answered): handedOver && waiting. ⇒
+    // guard(ISO 8583: an answer is known by its type too): waiting.answerType === type && ⇒
     if (waiting?.handedOver && waiting.answerType === type && isAbout(retrievalReference, waiting)) {
       this.#settle(waiting, { kind: 'answered', response });
       return undefined;
@@ -144,6 +147,7 @@ export class Outstanding {
       this.#rememberAsLate(waiting, nowMs);
       this.#settle(waiting, TIMEOUT);
     } else if (waiting !== undefined) {
+      // guard(ISO 8583: what is reversed before it was sent is not sent any more): takeBack(waiting); ⇒
       takeBack(waiting);
       this.#settle(waiting, NOT_SENT);
     }
@@ -162,6 +166,7 @@ export class Outstanding {
         this.#rememberAsLate(waiting, nowMs);
         this.#settle(waiting, TIMEOUT);
       } else {
+        // guard(ISO 8583: what is not sent is taken back): takeBack(waiting); ⇒
         takeBack(waiting);
         this.#settle(waiting, NOT_SENT);
       }
@@ -215,6 +220,7 @@ export class Outstanding {
 
 /** A host may leave the reference out. */
 function isAbout(named: string | undefined, { retrievalReference: sent }: Waiting): boolean {
+  // guard(ISO 8583: an answer that names another retrieval reference is not believed): === undefined || sent === undefined || named === sent ⇒ !== null
   return named === undefined || sent === undefined || named === sent;
 }
 

@@ -34,6 +34,7 @@ export const BEGIN_REVERSAL: Statement = {
  */
 export const ACKNOWLEDGE_REVERSAL: Statement = {
   name: 'acknowledge-acquirer-reversal',
+  // guard(ISO 8583: 25 is no answer to the reversal of what the host has approved): (approved_at IS NOT NULL OR response_code IS NOT NULL) ⇒ false
   text: `
     UPDATE acquirer_reversal SET
       acknowledged_at = CASE WHEN approved THEN NULL ELSE now() END,

@@ -50,6 +50,7 @@ export class StanLeases implements Stans {
   #isUsable({ next, end, leasedAtMs }: Supply): boolean {
     if (next >= end) return false;
     const ageMs = this.now() - leasedAtMs;
+    // guard(ISO 8583: an old lease is not used): 0 && ageMs < USABLE_MS ⇒ Number.NEGATIVE_INFINITY && USABLE_MS > 0
     return ageMs >= 0 && ageMs < USABLE_MS;
   }
 

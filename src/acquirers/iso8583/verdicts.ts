@@ -38,9 +38,11 @@ export class Verdicts {
   of(response: Response, asked: Asked, numbers: Numbers): Verdict {
     const { code } = response;
     const words = this.#words(response, asked, numbers);
+    // guard(ISO 8583: a partial approval is reversed): if (this.#partial.has(code)) return { kind: 'partial', decision: { kind: 'declined', ...words } }; ⇒
     if (this.#partial.has(code)) return { kind: 'partial', decision: { kind: 'declined', ...words } };
     if (this.#approvals.has(code)) {
       // Approved is what was asked for, or nothing.
+      // guard(ISO 8583: approved is what was asked for): !== undefined && Number(response.amount) !== asked.amountCents ⇒ === asked.operation
       if (response.amount !== undefined && Number(response.amount) !== asked.amountCents)
         return { kind: 'unreadable' };
       return { kind: 'decided', decision: { kind: 'approved', ...words } };

@@ -22,6 +22,7 @@ describe.each([AS2805, ASCII87])('a hostile host, in $name', (dialect: Dialect) 
     fields: { 7: '1116020549', 11: String(stan).padStart(6, '0'), 70: wanted },
   });
 
+  // catches(ISO 8583: a host that does not read fills no memory)
   test('asks for echoes faster than they can be answered → closed, and connected anew', async () => {
     await at.line.open();
     const flood = Array.from({ length: 1_000 }, (_, stan) => at.host.bytesOf(ofHost('301', stan)));

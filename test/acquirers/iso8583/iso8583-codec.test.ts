@@ -116,6 +116,7 @@ describe.each(['as2805', 'ascii87'])('%s', (name) => {
     );
   });
 
+  // catches(ISO 8583: a wrong MAC is unreadable)
   test('whatever is packed with a MAC → is read back with it, and without the right key not at all', () => {
     const other = new RetailMac(Buffer.from('FEDCBA98765432100123456789ABCDEF', 'hex'));
     fc.assert(
@@ -132,6 +133,7 @@ describe.each(['as2805', 'ascii87'])('%s', (name) => {
     );
   });
 
+  // catches(ISO 8583: a message is read to its end)
   test('cut short anywhere, or with anything behind it → unreadable', () => {
     fc.assert(
       fc.property(anyMessage(dialect), fc.boolean(), (message, withMac) => {
@@ -145,6 +147,7 @@ describe.each(['as2805', 'ascii87'])('%s', (name) => {
     );
   });
 
+  // catches(ISO 8583: a wrong MAC is unreadable)
   test('any byte changed, with a MAC → unreadable, each of them', () => {
     fc.assert(
       fc.property(anyMessage(dialect), fc.integer({ min: 1, max: 255 }), (message, flip) => {
@@ -166,6 +169,7 @@ describe.each(['as2805', 'ascii87'])('%s', (name) => {
   test.each([
     ['a short', DECLINED],
     ['a long', DECLINED_AT_LENGTH],
+    // catches(ISO 8583: a wrong MAC is unreadable)
   ])('each byte of %s answer with a MAC, changed to each other → unreadable', (_, fields) => {
     const bytes = packed(codec, { type: '0210', fields }, MAC);
     const bent = Buffer.from(bytes);

@@ -22,6 +22,7 @@ describe.each([AS2805, ASCII87])('response codes in $name', (dialect: Dialect) =
 
   const { sent: reversal, repeat: repeatedReversal } = dialect.types.reversal;
 
+  // catches(ISO 8583: a partial approval is reversed)
   test('a partial approval → reversed, and declined with its code', async () => {
     const { answer } = await at.ask(cardPayment(cardAnsweredWith('10')));
     expect(answer).toMatchObject({ kind: 'declined', responseCode: '10' });
@@ -47,6 +48,7 @@ describe.each([AS2805, ASCII87])('response codes in $name', (dialect: Dialect) =
     host.script = decide;
   });
 
+  // catches(ISO 8583: approved is what was asked for)
   test('approved for another amount than was asked → in doubt, never approved', async () => {
     host.script = (heard) => answering(heard, '00', { 4: '000000000001', 38: '654321' });
     expect((await at.ask(cardPayment(CARD))).answer).toEqual({ kind: 'unknown', reason: 'unreadable' });
@@ -98,6 +100,7 @@ describe.each([AS2805, ASCII87])('response codes in $name', (dialect: Dialect) =
     expect((await at.ask(cardPayment(CARD))).answer).not.toHaveProperty('settlementDate');
   });
 
+  // catches(ISO 8583: a repetition that the host calls a duplicate is not declined)
   test('94 to a completion → declined, and loud; to its repetition → loud, and repeated: what became of the first is not said', async () => {
     const held = await at.ask(cardPayment(CARD, { operation: 'preauthorisation' }));
     host.script = (heard) => answering(heard, '94');

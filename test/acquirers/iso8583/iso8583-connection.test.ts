@@ -38,6 +38,7 @@ describe.each([AS2805, ASCII87])('connections, in $name', (dialect: Dialect) => 
     expect(at.host.messages()).toEqual([]);
   });
 
+  // catches(ISO 8583: nothing is sent before the sign-on is answered)
   test('before the sign-on is answered → not sent', async () => {
     at.host.network = () => undefined;
     const opening = at.line.open();
@@ -55,6 +56,7 @@ describe.each([AS2805, ASCII87])('connections, in $name', (dialect: Dialect) => 
     expect(await at.exchange(1)).toEqual({ kind: 'not_sent' });
   });
 
+  // catches(ISO 8583: what was handed to the socket may have left)
   test('cut off after the message → unknown; mended, told once each, and used again', async () => {
     at.host.script = (_, { sockets }) => {
       sockets.at(-1)?.destroy();

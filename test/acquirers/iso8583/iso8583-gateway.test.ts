@@ -197,6 +197,9 @@ describe('no answer', () => {
     ]);
   });
 
+  // catches(ISO 8583: 25 is no answer to the reversal of what the host has approved)
+  // catches(ISO 8583: an approval after the reversal is reversed again)
+  // catches(card: kept for a day of what was reversed by messages)
   test('a payment that the host charges after it has never seen it → reversed again, until another code than 25 confirms it', async () => {
     const charge: (() => void)[] = [];
     // By reversal, not by message: on a slow machine any of them may be repeated before its answer is read.
@@ -300,6 +303,7 @@ describe('no answer', () => {
     expect(about(32_105).slice(0, 3)).toEqual(['0200', '0420', '0420']);
   });
 
+  // catches(ISO 8583: a reversal goes over the connection of its payment)
   test('reversed by the process that sent it → over the connection of the payment', async () => {
     silentTwice();
     const amounts = [32_110, 32_111, 32_112, 32_113];

@@ -56,6 +56,7 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
     expect(second).not.toBe(first);
   });
 
+  // catches(ISO 8583: an answer is known by its type too)
   test('an answer that comes twice, for another terminal or of another type → only the right one counts', async () => {
     at.host.script = (heard) => {
       at.host.send({ ...answering(heard, '05'), type: '0230' });
@@ -69,6 +70,7 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
     expect(await at.exchange(2)).toMatchObject({ response: { code: '00' } });
   });
 
+  // catches(ISO 8583: what was handed to the socket may have left)
   test('no answer → unknown after the deadline, and the late one can be taken once', async () => {
     await at.another({ deadlineMs: 100 });
     at.host.script = () => undefined;
@@ -85,6 +87,7 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
     expect(at.line.takeLate({ stan: 7, terminal: TERMINAL })).toBeUndefined();
   });
 
+  // catches(ISO 8583: what is not sent is taken back)
   test('a host that reads nothing any more → what was not handed over is not sent, and never arrives; its CVV is left for another link', async () => {
     await at.another({ deadlineMs: 300 });
     await at.line.open();
@@ -120,6 +123,7 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
     expect(at.host.messages()).toHaveLength(kinds.length - unsent.size);
   });
 
+  // catches(ISO 8583: what is reversed before it was sent is not sent any more)
   test('given up while it waits behind a host that reads nothing → not sent, and never arrives', async () => {
     await at.another({ deadlineMs: 60_000 });
     await at.line.open();
@@ -142,6 +146,8 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
     await Promise.all(sent);
   });
 
+  // catches(ISO 8583: what cannot be read closes the connection)
+  // catches(ISO 8583: a wrong MAC is unreadable)
   test('with a key → MACs both ways; a wrong one → unknown, and the connection is closed', async () => {
     await at.host.stop();
     at.host = await new ScriptedHost(dialect, MAC).listen();
@@ -205,6 +211,7 @@ describe.each([AS2805, ASCII87])('exchanges, in $name', (dialect: Dialect) => {
     expect(at.host.heard.at(-1)?.fields.get(70)).toBe('002');
   });
 
+  // catches(ISO 8583: what was handed to the socket may have left)
   test('closed while a message waits in vain → unknown after the deadline', async () => {
     await at.another({ deadlineMs: 100 });
     at.host.script = () => undefined;

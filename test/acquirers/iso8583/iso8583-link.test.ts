@@ -66,6 +66,7 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
     expect(money(22, '0200')).toBe('012');
   });
 
+  // catches(ISO 8583: the CVV is erased)
   test('the CVV → erased as soon as it was sent, before any answer', async () => {
     for (const pan of [CARD, cardAnsweredWith('05')]) {
       const order = cardPayment(pan);
@@ -149,6 +150,7 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
     }
   });
 
+  // catches(ISO 8583: a completion approved in part is reversed)
   test('every response code to a completion → approved by those of the dialect alone, repeated for those that ask for it, else over', async () => {
     const again: string[] = [];
     const approving: string[] = [];
@@ -185,6 +187,7 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
     expect(common.reversals.acknowledgements).toEqual([completion.reference]);
   });
 
+  // catches(ISO 8583: a completion that was taken back is not repeated)
   test('a completion approved for another amount → in doubt, and reversed in the end; once that has begun, it is repeated no more', async () => {
     const held = await at.ask(cardPayment(CARD, { operation: 'preauthorisation' }));
     const completion = onTarget('completion', held.order, held);
@@ -207,6 +210,7 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
     expect(money(90, reversal)?.slice(0, 4)).toBe('0220');
   });
 
+  // catches(ISO 8583: a reversal is stored before it is sent)
   test('no answer to a payment → not seen; reversed under one STAN, and repeated as it was by another process', async () => {
     const decide = host.script;
     host.script = (heard) => void decide(heard, host) as undefined;
@@ -225,6 +229,7 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
     expect(common.reversals.acknowledgements).toEqual([order.reference]);
   });
 
+  // catches(ISO 8583: an answer that comes after the reversal is ignored)
   test('a late answer → found by an inquiry, if no reversal has begun; ignored after it', async () => {
     const held: (() => void)[] = [];
     host.script = (heard) => {
@@ -250,6 +255,7 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
     await quick.close();
   });
 
+  // catches(ISO 8583: a process that stood still sends nothing)
   test('not to be sent any more, by a process that stood still → not sent', async () => {
     const paid = await at.ask(cardPayment(CARD));
     const held = await at.ask(cardPayment(CARD, { operation: 'preauthorisation' }));
@@ -267,6 +273,7 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
     expect(host.messages()).toHaveLength(before);
   });
 
+  // catches(ISO 8583: an answer that names another retrieval reference is not believed)
   test('an approval under another retrieval reference → not believed, and the right one counts', async () => {
     host.script = (heard) => {
       const answer = host.decide(heard);

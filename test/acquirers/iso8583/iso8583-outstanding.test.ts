@@ -76,6 +76,7 @@ function hear(type: string, stan: number): void {
 
 const expire = (nowMs: number) => outstanding.expire(nowMs, (waiting) => outbox.takeBack(waiting));
 
+// catches(ISO 8583: what has not left cannot have been answered)
 test('a repetition whose first is answered while it waits to leave → a payment behind it that is told as not sent never leaves', async () => {
   send('0200', '0210', 1);
   await nextTurn();
@@ -90,6 +91,7 @@ test('a repetition whose first is answered while it waits to leave → a payment
   expect(socket.left).toEqual(['0200 1']);
 });
 
+// catches(ISO 8583: what has not left cannot have been answered)
 test('an answer to what has not left → none, and the message waits for its own', async () => {
   send('0200', '0210', 1);
   await nextTurn();
@@ -101,6 +103,7 @@ test('an answer to what has not left → none, and the message waits for its own
   expect(payment.told).toMatchObject({ kind: 'answered' });
 });
 
+// catches(ISO 8583: what is still to be handed over is not mistaken for another)
 test('the same numbers again while the first waits to leave → the first is in doubt, and the second that is told as not sent never leaves', async () => {
   send('0200', '0210', 1);
   await nextTurn();

@@ -84,6 +84,7 @@ describe('STANs of a terminal', () => {
     ]);
   });
 
+  // catches(ISO 8583: no STAN comes again within a day)
   test('used up within a day → refused, and none comes twice', async () => {
     await leased(ALL - 3, 25);
     const leases = new StanLeases(database);
@@ -91,6 +92,7 @@ describe('STANs of a terminal', () => {
     await expect(async () => leases.take(terminal)).rejects.toThrow('used up its STANs of a day');
   });
 
+  // catches(ISO 8583: an old lease is not used)
   test('a lease older than an hour → not used any more', async () => {
     let nowMs = 1_000_000_000;
     const leases = new StanLeases(database, () => nowMs);
@@ -109,6 +111,7 @@ describe('STANs of a terminal', () => {
     expect(await leases.take(terminal)).toBeGreaterThan(16);
   });
 
+  // catches(ISO 8583: STANs jump ahead of what a failover lost)
   test('a database that has gone back → far past whatever was leased and lost', async () => {
     const leases = new StanLeases(database);
     await leases.take(terminal);
@@ -147,6 +150,7 @@ describe('STANs after a failover that lost leases', () => {
         $$ SELECT '7251/${timeline}' $$`,
     });
 
+  // catches(ISO 8583: a terminal whose counter a failover lost begins somewhere else)
   test('a terminal that the database has never seen → begins where none of an earlier history was', async () => {
     const first: number[] = [];
     for (const timeline of ['00000001', '00000002', '0000000A', '']) {
