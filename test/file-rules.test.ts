@@ -99,7 +99,7 @@ test('no test waits with `vi` for as short as vitest does by itself', () => {
       .filter((path) =>
         callsIn(parseAst(read(path), { lang: 'ts' })).some((call) => isWait(call, read(path))),
       ),
-    'A second is not enough where others work, too: give it { timeout: 20_000 }.',
+    'A second is not enough where others work, too: give it { timeout: 60_000 }.',
   );
 });
 

@@ -15,7 +15,7 @@ type OnDatabase = Pick<TestGateway, 'sql'>;
 async function begin({ sql }: OnDatabase): Promise<void> {
   // The rows of merchants are made when a gateway starts.
   await vi.waitFor(async () => expect(await sql('SELECT FROM card_review LIMIT 1')).toHaveLength(1), {
-    timeout: 20_000,
+    timeout: 60_000,
   });
   await sql(`UPDATE card_review SET next_at = '-infinity'`);
 }
@@ -25,7 +25,7 @@ const due = ({ sql }: OnDatabase) => sql('SELECT FROM card_review WHERE next_at 
 /** Waits until the gateway has looked at every merchant's cards. */
 export async function reviewed(gateway: OnDatabase): Promise<void> {
   await begin(gateway);
-  await vi.waitFor(async () => expect(await due(gateway)).toEqual([]), { timeout: 20_000, interval: 25 });
+  await vi.waitFor(async () => expect(await due(gateway)).toEqual([]), { timeout: 60_000, interval: 25 });
 }
 
 /** Of which a test expects that it fails nowhere. The clock is that of the gateway, unless it is to be another. */

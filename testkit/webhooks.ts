@@ -103,5 +103,5 @@ export function webhooksOf({ databaseUrl, ledgerPath }: TestGateway): TestWebhoo
 
 /** Waits for what somebody else does. */
 export function until(condition: () => unknown): Promise<void> {
-  return vi.waitFor(async () => expect(await condition()).toBeTruthy(), { timeout: 20_000, interval: 20 });
+  return vi.waitFor(async () => expect(await condition()).toBeTruthy(), { timeout: 60_000, interval: 20 });
 }

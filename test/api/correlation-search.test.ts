@@ -209,7 +209,7 @@ describe('search by correlation ID', () => {
         const { status } = (await api.lookUp(body.audit)).body;
         expect(status.transaction_status_code).toBe('approved');
       },
-      { timeout: 20_000 },
+      { timeout: 60_000 },
     );
     expect(audits(await api.search('debit'))).toEqual([body.audit]);
     await advance('25h');

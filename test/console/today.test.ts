@@ -34,7 +34,7 @@ beforeAll(async () => {
   await stranger.purchase({ merchant: 4, amount: 5 });
   await stranger.purchase({ merchant: 4, pan: DECLINED_CARD });
   await counted();
-}, 60_000);
+}, 600_000);
 afterAll(() => gateway.close());
 
 async function counted(): Promise<void> {
@@ -241,7 +241,7 @@ describe('live', () => {
     const short = await signedIn(gateway, { role: 'viewer' });
     const ended = watch(short, '/live', () => false).catch(() => []);
     await vi.waitFor(async () => expect((await short.post('/sign-out')).status).toBe(204), {
-      timeout: 20_000,
+      timeout: 60_000,
     });
     await ended;
   });

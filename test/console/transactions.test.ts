@@ -42,7 +42,7 @@ beforeAll(async () => {
   everybody = await signedIn(gateway, { role: 'viewer' });
   ours = await signedIn(gateway, { role: 'viewer', organisation: 1 });
   theirs = await signedIn(gateway, { role: 'viewer', organisation: 2 });
-}, 60_000);
+}, 600_000);
 afterAll(() => gateway.close());
 
 const found = async (client: ConsoleClient, query: string) => {

@@ -51,7 +51,7 @@ test('debits without a pause while the bank changes to and fro → what begins a
     }
   });
   const paidBetweenChanges = () =>
-    vi.waitUntil(() => made.filter(({ doneBefore }) => doneBefore === done).length >= 4, { timeout: 20_000 });
+    vi.waitUntil(() => made.filter(({ doneBefore }) => doneBefore === done).length >= 4, { timeout: 60_000 });
   try {
     await paidBetweenChanges();
     while (done < 6) {

@@ -8,7 +8,7 @@ import type { OrganisationId } from '../../src/values/ids.js';
 import { type Credentials, type TestGateway, testGateway } from '../../testkit/gateway.js';
 
 const OPERATOR = 'operator:test';
-const SOON = { timeout: 20_000 };
+const SOON = { timeout: 60_000 };
 
 let gateway: TestGateway;
 let database: Database;

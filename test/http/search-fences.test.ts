@@ -71,7 +71,7 @@ test('a process that was given up and comes back under another name → keeps th
   const before = await names();
   const { sendTheRest, closed } = await halfSent(one, 'renamed');
   await one.sql('DELETE FROM process');
-  await expect.poll(async () => (await names()).length, { timeout: 20_000 }).toBe(2);
+  await expect.poll(async () => (await names()).length, { timeout: 60_000 }).toBe(2);
   expect(await names()).not.toEqual(before);
   expect((await other.api.search('renamed')).body).toEqual(NOTHING);
   sendTheRest();

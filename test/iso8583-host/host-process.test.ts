@@ -108,6 +108,6 @@ test('a client goes → the ledger says which connection ended, and what was dec
       const { connection } = decided as { connection: number };
       expect(closed).toMatchObject({ kind: 'connection closed', connection });
     },
-    { timeout: 20_000 },
+    { timeout: 60_000 },
   );
 });

@@ -42,7 +42,7 @@ beforeAll(async () => {
     );
     stored.set(point, row?.acquirer ?? 'nothing');
   }
-}, 120_000);
+}, 600_000);
 
 const about = (host: Host, mti: string) => heard(host).filter((message) => message.startsWith(mti)).length;
 
@@ -71,4 +71,4 @@ test('another process → finds out at that link: reversed there, never at the o
   const positions = [...up.books.positions().values(), ...down.books.positions().values()];
   expect(positions.filter((position) => position.includes('charged'))).toEqual([]);
   await Promise.all([up.close(), down.close()]);
-}, 60_000);
+}, 600_000);

@@ -57,7 +57,7 @@ test('migrate with users of an earlier release → they log in as before; one th
     expect(await pay('thief', 'hunter2')).toBe(401);
     // Nobody is left who goes by them.
     await expect
-      .poll(async () => Object.values(await digests()), { timeout: 20_000 })
+      .poll(async () => Object.values(await digests()), { timeout: 60_000 })
       .toEqual(Array.from({ length: 5 }, () => NO_DIGEST));
     expect(await pay('shop', 'the secret of shop')).toBe(201);
     const users = await tollgate('user list');

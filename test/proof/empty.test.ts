@@ -12,7 +12,7 @@ test('searches around requests that come in pieces, at processes that stand stil
   // It has tried what it is there for.
   expect(output).toMatch(/ [1-9]\d* not processed, .* [1-9]\d* of them for what had been sent; /);
   expect(code).toBe(0);
-}, 180_000);
+}, 600_000);
 
 const request: Request = {
   id: 'one',

@@ -118,4 +118,4 @@ test('a guard of the money, removed → a test notices it; all stand below their
     code: 0,
     output: expect.stringMatching(/1 guards: 1 caught, 0 not caught, 0 stale/),
   });
-}, 180_000);
+}, 600_000);

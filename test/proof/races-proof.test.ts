@@ -16,7 +16,7 @@ test('operations that meet on hot targets at two gateways → what some order of
   const { code, output } = await runProof('races', ['--rounds', '6', '--seed', '20240422']);
   expect(output).toMatch(/^races: seed 20240422, 6 rounds .*; 0 promises broken$/m);
   expect(code).toBe(0);
-}, 180_000);
+}, 600_000);
 
 describe('the model', () => {
   const lifeOf = (state: State | undefined, audit: number): Life => {

@@ -6,4 +6,4 @@ test('mixed trade over simulator and links → no card number or CVV in answers,
   const { code, output } = await runProof('secrets', ['--requests', '60', '--seconds', '0', '--seed', '7']);
   expect(output).toMatch(/^secrets: seed 7, \d+ cards, .*; 0 promises broken$/m);
   expect(code).toBe(0);
-}, 180_000);
+}, 600_000);

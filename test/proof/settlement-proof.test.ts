@@ -8,4 +8,4 @@ test('random trade over two days, also while they close → sums as in the ledge
   ]);
   expect(output).toMatch(/^settlement: seed 7, \d+ days .*; 0 promises broken$/m);
   expect(code).toBe(0);
-}, 180_000);
+}, 600_000);

@@ -7,4 +7,4 @@ test('purchases by chance over a host that takes its time → all served, and th
   const { code, output } = await runProof('slow-host', [...size, '--limit', '60000', '--patient']);
   expect(output).toMatch(/^slow host: 500 ms for each answer, [1-9]\d+ purchases .*; 0 promises broken$/m);
   expect(code).toBe(0);
-}, 180_000);
+}, 600_000);

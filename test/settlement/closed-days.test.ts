@@ -51,7 +51,7 @@ test('in doubt over the close, and then found approved → settles on the day th
     async () =>
       (await gateway.sql(`SELECT 1 FROM transaction WHERE audit = $1 AND resolve_attempts = 1`, [audit]))
         .length > 0,
-    { timeout: 20_000 },
+    { timeout: 60_000 },
   );
   const { day, report } = await closed();
   acquirer.nextFindings(() => answered('00'));

@@ -110,7 +110,7 @@ test('cards of payments → each goes when nothing more can be done with it, and
   expect((await api.refund(debit, 1)).status).toBe(201);
   // Nothing is left behind of which nothing can come.
   expect(await gateway.sql('SELECT audit FROM card_held')).toEqual([]);
-}, 60_000);
+}, 600_000);
 
 test('what an earlier version has kept → goes, however old it is', async () => {
   const gateway = await testGateway();
@@ -241,7 +241,7 @@ describe('merchants in turns', () => {
       await database.close();
       await own.drop();
     }
-  }, 60_000);
+  }, 600_000);
 
   // catches(card destruction: a turn that fails is put back) slow
   test('one whose cards cannot be looked at → the others’ are; the log names it', async () => {

@@ -80,9 +80,9 @@ describe('a customer is deleted', () => {
       );
     expect(await left()).toEqual([{ left: 1_500 }]);
     await release();
-    await vi.waitFor(async () => expect(await left()).toEqual([{ left: 0 }]), { timeout: 20_000 });
+    await vi.waitFor(async () => expect(await left()).toEqual([{ left: 0 }]), { timeout: 60_000 });
     const tokens = () => gateway.sql('SELECT FROM card_of_deleted_customer');
-    await vi.waitFor(async () => expect(await tokens()).toEqual([]), { timeout: 20_000 });
+    await vi.waitFor(async () => expect(await tokens()).toEqual([]), { timeout: 60_000 });
   });
 
   // catches(card: not destroyed while a refund of its completion begins)
@@ -128,7 +128,7 @@ describe('a customer is deleted', () => {
     const refunding = api.refund(completion, 10);
     // It was sent, or it waits as well.
     await vi.waitUntil(async () => acquirer.sent + (await waitingForLocks(gateway)).length > 1, {
-      timeout: 20_000,
+      timeout: 60_000,
     });
     await other.rollback();
     expect((await deleting).status).toBe(204);

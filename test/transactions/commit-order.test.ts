@@ -201,7 +201,7 @@ test('purchase whose claim is on its way when its connection breaks → 503; sho
   // One process, one request: it had the next audit.
   await gateway.sql(COPY_OF_ROW, [earlier, earlier + 1, 'late-claim']);
   await expect
-    .poll(() => statusOf(earlier + 1), { timeout: 20_000 })
+    .poll(() => statusOf(earlier + 1), { timeout: 60_000 })
     .toMatchObject({ gateway_status_code: 1, transaction_status_code: 'error' });
   expect(acquirer.requests.filter(({ reference }) => reference.endsWith(`-${earlier + 1}`))).toEqual([]);
 });
@@ -219,7 +219,7 @@ test('the connection breaks while the answer is stored → the process keeps the
   await commit();
   expect([201, 504]).toContain((await sent).status);
   await expect
-    .poll(() => statusOf(audit), { timeout: 20_000 })
+    .poll(() => statusOf(audit), { timeout: 60_000 })
     .toMatchObject({ transaction_status_code: 'approved' });
   // It was its own answer, and not one that had to be asked for again.
   expect(acquirer.inquiries).not.toContain(reference);
@@ -228,7 +228,7 @@ test('the connection breaks while the answer is stored → the process keeps the
 test('whatever was held up or broken off → the acquirer has the same books', async () => {
   await vi.waitUntil(
     async () => (await gateway.sql(`SELECT FROM transaction WHERE status = 'unknown'`)).length === 0,
-    { timeout: 20_000 },
+    { timeout: 60_000 },
   );
   await expectBooksToAgree(gateway, async () => acquirer.entries);
 });

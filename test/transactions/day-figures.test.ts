@@ -20,7 +20,7 @@ beforeAll(async () => {
   database = new Database(gateway.databaseUrl, { maxConnections: 4 });
   await trade();
   await counted();
-}, 60_000);
+}, 600_000);
 afterAll(async () => {
   await database.close();
   await gateway.close();

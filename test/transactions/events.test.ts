@@ -48,7 +48,7 @@ test('purchase in doubt that the acquirer knows → unknown, and approved once t
   const audit = await inDoubt();
   await vi.waitFor(
     async () => expect(await told(audit)).toEqual(['transaction.unknown', 'transaction.approved']),
-    { timeout: 20_000 },
+    { timeout: 60_000 },
   );
 });
 
@@ -57,7 +57,7 @@ test('purchase in doubt that is reversed → unknown, and error once the reversa
   const audit = await inDoubt();
   await vi.waitFor(
     async () => expect(await told(audit)).toEqual(['transaction.unknown', 'transaction.error']),
-    { timeout: 20_000 },
+    { timeout: 60_000 },
   );
 });
 

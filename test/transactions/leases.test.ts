@@ -38,7 +38,7 @@ test('purchase without an answer, when all other audits of its block are decided
       ]);
       return acquirer.inquiries.includes(reference);
     },
-    { timeout: 20_000 },
+    { timeout: 60_000 },
   );
   expect((await gateway.api.decided(audit)).status.transaction_status_code).toBe('approved');
   held.answer(answered('00'));
@@ -48,7 +48,7 @@ test('purchase without an answer, when all other audits of its block are decided
   async function heartbeatOf(): Promise<void> {
     const seen = () => gateway.sql(`SELECT seen_at::text FROM process WHERE id = $1`, [process?.id]);
     const before = JSON.stringify(await seen());
-    await vi.waitUntil(async () => JSON.stringify(await seen()) !== before, { timeout: 20_000 });
+    await vi.waitUntil(async () => JSON.stringify(await seen()) !== before, { timeout: 60_000 });
   }
 });
 

@@ -29,7 +29,7 @@ test.each([
     1,
   ]);
   expect(at.host.messages()).toHaveLength(sent);
-  await vi.waitUntil(async () => (await broken(audit)).length > 0, { timeout: 20_000 });
+  await vi.waitUntil(async () => (await broken(audit)).length > 0, { timeout: 60_000 });
   expect(await broken(audit)).toEqual([{ actor: 'gateway:vault' }]);
 });
 
