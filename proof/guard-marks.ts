@@ -1,13 +1,13 @@
 // Guards are marked where they stand, and so are the tests that notice when one is gone:
 //
-//     // guard(NAME): FIND ⇒ REPLACE   FIND is looked for below the mark; REPLACE is the same without the guard
+//     // guard(NAME): FIND ⇒ REPLACE   FIND is looked for below the mark, up to an empty line; REPLACE is the same without the guard
 //     // catches(NAME)                 above the name of a test, or catches(NAME): PART OF THE TEST’S NAME
 //
 // `⏎` stands for the end of a line. Behind `catches` may stand `slow` (left out of the short form) and `processes` (compiled first).
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PROJECT_ROOT } from '../testkit/project.js';
-import { SCHEMA_GUARDS } from './schema-guards.js';
+import { SCHEMA_GUARDS, staleness } from './schema-guards.js';
 
 /** A test, by its file and a part of its name. */
 export type NamedTest = readonly [file: string, name: string];
@@ -47,6 +47,7 @@ const TESTS = 'test';
 const GUARD = /^[ \t]*(?:\/\/|--) guard\(([^)]+)\): (.+?) ⇒(.*)$/gm;
 const CATCHES = /^[ \t]*\/\/ catches\(([^)]+)\)([a-z, ]*)(?:: (.+))?$/gm;
 const ANY_MARK = /^[ \t]*(?:\/\/|--) (?:guard|catches)\(.*$/gm;
+const EMPTY_LINE = /\n[ \t]*\n/;
 const LITERAL = /(['"`])((?:\\.|(?!\1)[^\\])*)\1/;
 /** What the parameters of a test fill in. */
 const FILLED_IN = /%[a-zA-Z]|\$\{[^}]*\}|\$[\w.]+|\\./;
@@ -74,6 +75,10 @@ export function readGuards(root = PROJECT_ROOT): {
     ...guards.flatMap(({ name, marks: own }) =>
       own.flatMap((mark) => (placeOf(mark) ? [] : [`“${name}”: its text does not stand below its mark`])),
     ),
+    ...[...caught.values()].flatMap((own) =>
+      own.flatMap(({ name, test }) => (test[1] === '' ? [`“${name}”: no test stands below its mark`] : [])),
+    ),
+    ...SCHEMA_GUARDS.flatMap((guard) => staleness(guard) ?? []),
   ];
   return { guards, wrong };
 }
@@ -105,12 +110,10 @@ function filesUnder(root: string, folder: string): TextFile[] {
 }
 
 function schemaMarks(): Mark[] {
-  return SCHEMA_GUARDS.map(({ find, ...guard }) => ({
-    ...guard,
-    text: readFileSync(join(PROJECT_ROOT, guard.file), 'utf8'),
-    at: 0,
-    find: new RegExp(escaped(find)),
-  }));
+  return SCHEMA_GUARDS.map(({ find, ...guard }) => {
+    const text = readFileSync(join(PROJECT_ROOT, guard.file), 'utf8');
+    return { ...guard, text, at: text.indexOf(find), find: new RegExp(escaped(find)) };
+  });
 }
 
 function marksIn({ file, text }: TextFile): Mark[] {
@@ -144,9 +147,13 @@ function catchingIn({ file, text }: TextFile): Catching[] {
   });
 }
 
-/** With nothing in place of the marks that follow: a text is not looked for in them. */
+/**
+ * Up to the next empty line: a mark that has lost its line must not find the same text elsewhere. With nothing in place of the marks that
+ * follow: a text is not looked for in them.
+ */
 function belowMark(text: string, at: number): string {
-  return text.slice(at).replaceAll(ANY_MARK, (mark) => ' '.repeat(mark.length));
+  const [below = ''] = text.slice(at).split(EMPTY_LINE, 1);
+  return below.replaceAll(ANY_MARK, (mark) => ' '.repeat(mark.length));
 }
 
 function byName<One extends { readonly name: string }>(all: readonly One[]): Map<string, One[]> {

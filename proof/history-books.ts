@@ -64,13 +64,14 @@ async function wrongCharges(
   const byReference = new Map(rows.map((row) => [row.acquirerReference, row]));
   const sent = await SentNumbers.read(installation);
   const reversals = await installation.sql<{ reference: string; unseen: boolean; words: string }>(REVERSALS);
-  const untold = keysWithoutListener(acquirer.host.entries());
+  const ledger = acquirer.host.entries();
+  const untold = keysWithoutListener(ledger);
   const found = differences(rows, await acquirer.entries(rows)).map((difference) => {
     const row = byReference.get(difference.split(':')[0] as string);
     const words = `${difference}; audit ${row?.audit}, ${row?.type}, is ${row?.status}, code ${row?.gatewayStatusCode}`;
     const reversal = reversals.find(({ reference }) => reference === row?.acquirerReference);
     const key = sent.keyOf(row?.audit ?? 0) ?? '';
-    const story = [reversal?.words, ...storyOf(key, acquirer.host.entries())].join('\n    ');
+    const story = [reversal?.words, ...storyOf(key, ledger)].join('\n    ');
     return {
       words: `${words}\n    ${story}`,
       isUnseen: reversal?.unseen === true && untold.has(key),

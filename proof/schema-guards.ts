@@ -1,4 +1,7 @@
 // Guards that stand in migrations, which cannot be marked there: a migration that has been applied must not change.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PROJECT_ROOT } from '../testkit/project.js';
 
 export interface SchemaGuard {
   readonly name: string;
@@ -475,3 +478,33 @@ export const SCHEMA_GUARDS: readonly SchemaGuard[] = [
     replace: '0',
   },
 ];
+
+const MIGRATIONS = 'migrations/';
+const FUNCTION = /\bCREATE (?:OR REPLACE )?FUNCTION (\w+)/g;
+
+const textOf = (file: string) => readFileSync(join(PROJECT_ROOT, file), 'utf8');
+
+/** What is wrong with an entry: its text must be found exactly once, in force. */
+export function staleness({ name, file, find }: SchemaGuard): string | undefined {
+  const text = textOf(file);
+  const times = text.split(find).length - 1;
+  if (times !== 1) return `“${name}”: its text stands ${times} times in ${file}`;
+  const later = rewrittenBy(file, text.slice(0, text.indexOf(find)));
+  return later && `“${name}” stands in a function that ${later} has written anew`;
+}
+
+function rewrittenBy(file: string, before: string): string | undefined {
+  const around = functionsIn(before).at(-1);
+  // Its body is between two of these.
+  const isInside = before.split('$$').length % 2 === 0;
+  if (around === undefined || !isInside) return undefined;
+  const last = readdirSync(join(PROJECT_ROOT, MIGRATIONS))
+    .toSorted()
+    .map((name) => `${MIGRATIONS}${name}`)
+    .findLast((migration) => functionsIn(textOf(migration)).includes(around));
+  return last === file ? undefined : last;
+}
+
+function functionsIn(text: string): string[] {
+  return [...text.matchAll(FUNCTION)].map(([, name = '']) => name);
+}

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { type NamedTest, readGuards, withoutGuard } from '../../proof/guard-marks.js';
 import { failuresOf, nameOf, type RanTest, verdictOn } from '../../proof/guard-verdict.js';
+import { staleness } from '../../proof/schema-guards.js';
 import { runProof } from './program.js';
 
 describe('a guard is removed', () => {
@@ -97,6 +98,14 @@ test.each([
     expect(withoutGuard(guards[0] as (typeof guards)[0]).get('src/one.ts')).toMatch(/\nb a\n.*\nc\n$/);
   });
 
+  test('the text, or a name, that stands behind an empty line → not below the mark', async () => {
+    const { wrong } = await project('@ guard(one): a ⇒ b\nc\n\na\n', "@ catches(one)\n\ntest('later')\n");
+    expect(wrong).toEqual([
+      '“one”: its text does not stand below its mark',
+      '“one”: no test stands below its mark',
+    ]);
+  });
+
   test('a guard whose text is gone, or that no test catches, or a test of a guard that is gone → said', async () => {
     const { wrong } = await project(
       SOURCE.replaceAll('isPaid(),', ''),
@@ -107,6 +116,26 @@ test.each([
       'nothing is marked as “three”',
       '“two”: its text does not stand below its mark',
     ]);
+  });
+});
+
+describe('a guard that stands in a migration', () => {
+  const stale = (file: string, find: string) => staleness({ name: 'gate', file, find, replace: '' });
+  const LOCK = "pg_advisory_xact_lock_shared(hashtext('tollgate settlement'))";
+
+  test('in a function as it was written last → looked for there', () => {
+    expect(stale('migrations/0041_quick_gates.sql', LOCK)).toBeUndefined();
+  });
+
+  test('in a function that was written anew since → stale, and where it is now', () => {
+    expect(stale('migrations/0019_settlement_gate.sql', LOCK)).toBe(
+      '“gate” stands in a function that migrations/0041_quick_gates.sql has written anew',
+    );
+  });
+
+  test('behind such a function → not stale', () => {
+    const constraint = 'ADD CONSTRAINT sound CHECK (transaction_is_sound(';
+    expect(stale('migrations/0018_sound_transactions.sql', constraint)).toBeUndefined();
   });
 });
 
