@@ -135,6 +135,16 @@ describe('books', () => {
     expect(host.books.complaints).toMatchObject([{ what: 'field missing', detail: '22, 49' }]);
   });
 
+  test('an advice that its repetition has overtaken → acknowledged, and nothing to complain of', async () => {
+    const { host, client } = await openBoth();
+    const purchase = payment('0200');
+    await client.ask(purchase);
+    const reversal = following('0420', purchase);
+    expect(codeOf(await client.ask({ ...reversal, mti: '0421' }))).toBe('00');
+    expect(codeOf(await client.ask(reversal))).toBe('00');
+    expect(complaints(host)).toEqual([]);
+  });
+
   test('an advice sent again without saying so → acknowledged, recorded', async () => {
     const { host, client } = await openBoth();
     const purchase = payment('0200');

@@ -33,6 +33,8 @@ export class Books {
   /** What was sent under a STAN. */
   readonly #digests = new Map<string, string>();
   readonly #reversals = new Set<string>();
+  /** Advices and reversals by type: as new, or as a repetition. */
+  readonly #received = new Set<string>();
   /** Keys of originals that were said never to have been seen. */
   readonly #saidUnseen = new Set<string>();
   readonly complaints: Complaint[] = [];
@@ -55,6 +57,7 @@ export class Books {
         this.#reversals.add(entry.digest);
         return;
       case 'received':
+        this.#received.add(`${entry.mti} ${entry.digest}`);
         // A reversal may go under the STAN of what it reverses. A completion is known once it is decided.
         if (entry.digest === undefined || entry.key === entry.original) return;
         if (!this.#digests.has(entry.key)) this.#digests.set(entry.key, entry.digest);
@@ -89,6 +92,11 @@ export class Books {
 
   hasReversal(digest: string): boolean {
     return this.#reversals.has(digest);
+  }
+
+  /** As new: its repetitions may well overtake it. */
+  hasReceived({ mti, digest, isRepeat }: { mti: string; digest: string; isRepeat: boolean }): boolean {
+    return !isRepeat && this.#received.has(`${mti} ${digest}`);
   }
 
   stands({ key, responseCode }: Decided): boolean {

@@ -44,8 +44,6 @@ let opened = 0;
 export class Connection {
   readonly number = ++opened;
   signedOn = false;
-  /** What it reads may have been overtaken by what came over another connection. */
-  hasStalled = false;
   /** Answers that wait until a test releases them. */
   readonly held: Buffer[] = [];
   /** Answers that come after the one after them. */
@@ -101,7 +99,6 @@ export class Connection {
 
   /** Nothing is read until the time is over. Then it is read in order, behind what has stalled it. */
   stallReads(ms: number | undefined, first: () => void = () => {}): void {
-    this.hasStalled = true;
     this.socket.pause();
     forSoLong(this.#stalledReads, ms, () => {
       first();

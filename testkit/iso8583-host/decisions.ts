@@ -18,8 +18,6 @@ export interface Circumstances {
   readonly code?: string;
   readonly fault?: string;
   readonly connection: number;
-  /** It came in some time ago: what repeats it may have come since, and is no reason to complain. */
-  readonly isOvertaken?: boolean;
   /** Whether a reversal holds for a payment that comes after it. */
   readonly unseenReversals?: 'remembered' | 'forgotten';
 }
@@ -63,8 +61,9 @@ function decidePayment(books: Books, request: Request, circumstances: Circumstan
 function decideCompletion(books: Books, request: Request, circumstances: Circumstances): Decision {
   const before = books.find(request.key);
   if (before !== undefined) {
-    const isProper = request.isRepeat || circumstances.isOvertaken;
-    const entries = isProper ? [] : [complaint('repeated without saying so', request, circumstances)];
+    const entries = books.hasReceived(request)
+      ? [complaint('repeated without saying so', request, circumstances)]
+      : [];
     return { ...answerOf(before), entries };
   }
   if (books.isReversed(request.key)) return decided(request, '12', circumstances);
@@ -80,7 +79,7 @@ function decideReversal(books: Books, request: Request, { code, ...circumstances
   if (original === undefined) throw new Error('a reversal without its original was let through');
   const entries: Entry[] = [];
   const isRepeated = books.hasReversal(request.digest);
-  if (isRepeated && !request.isRepeat && !circumstances.isOvertaken) {
+  if (isRepeated && books.hasReceived(request)) {
     entries.push(complaint('repeated without saying so', request, circumstances));
   }
   const found = books.find(original.key);

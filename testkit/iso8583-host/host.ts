@@ -8,7 +8,7 @@ import { Books } from './books.js';
 import { cardBehaviour } from './card-behaviour.js';
 import { type Message, message, read } from './codec.js';
 import { Connection } from './connection.js';
-import { type Circumstances, decide } from './decisions.js';
+import { decide } from './decisions.js';
 import type { Dialect } from './dialects.js';
 import { type Complaint, type Entry, Ledger } from './ledger.js';
 import { firstSent, hasMac, type MacKeys, macIsRight } from './mac.js';
@@ -244,17 +244,12 @@ export class Host {
   /** Some time after it came in. */
   #answerNow(connection: Connection, received: Message, request: Request, behaviour: Behaviour): void {
     if (this.#isClosed) return;
-    this.#answer(connection, received, request, { ...behaviour, fault: undefined, isOvertaken: true });
+    this.#answer(connection, received, request, { ...behaviour, fault: undefined });
     this.#ledger.flush();
     connection.drain();
   }
 
-  #answer(
-    connection: Connection,
-    received: Message,
-    request: Request,
-    { code, fault, isOvertaken }: Behaviour & Pick<Circumstances, 'isOvertaken'>,
-  ): void {
+  #answer(connection: Connection, received: Message, request: Request, { code, fault }: Behaviour): void {
     const nowMs = Date.now();
     const { mti, key, original, digest } = request;
     const { entries, ...decision } = decide(this.#books, request, {
@@ -262,7 +257,6 @@ export class Host {
       connection: connection.number,
       ...(code !== undefined && { code }),
       ...(fault !== undefined && { fault }),
-      ...((isOvertaken || connection.hasStalled) && { isOvertaken: true }),
       unseenReversals: this.settings.unseenReversals,
     });
     const { responseCode, authorisationCode, amountCents } = decision;

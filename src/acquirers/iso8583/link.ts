@@ -280,8 +280,8 @@ export class Iso8583Link implements AcquirerLink {
     line.giveUp(numbers);
     const card = await cardOf(order);
     const before = await reversals.find(order);
-    // guard(ISO 8583: a reversal is stored before it is sent): await this.#begin(order, numbers, partial) ⇒ { stan: await this.#parts.stans.take(numbers.terminal), responseCode: partial?.code ?? null, authorisationCode: null }; ⏎ void this.#begin
-    const begun = isBegun(before) ? before : await this.#begin(order, numbers, partial);
+    // guard(ISO 8583: a reversal is stored before it is sent): await this.#begin(order, numbers, partial) ⇒ { stan: await this.#parts.stans.take(numbers.terminal), responseCode: partial?.code ?? null, authorisationCode: null, isSent: false }; ⏎ void this.#begin
+    const begun = isBegun(before) ? { ...before, isSent: true } : await this.#begin(order, numbers, partial);
     const original: Original = {
       data: originalData(typeOf(order.operation, dialect), numbers),
       operation: order.operation,
@@ -290,7 +290,7 @@ export class Iso8583Link implements AcquirerLink {
     const own = { ...numbers, stan: begun.stan };
     const exchange = await this.#sendReversal(order, card, own, {
       original,
-      repeated: begun === before,
+      repeated: begun.isSent,
       after: numbers,
     });
     if (exchange.kind !== 'answered') return 'no_answer';
@@ -303,11 +303,18 @@ export class Iso8583Link implements AcquirerLink {
     return (await reversals.acknowledged(order, acknowledgement)) ? 'reversed' : 'no_answer';
   }
 
-  async #begin(order: Order | StoredOrder, numbers: Numbers, partial?: Response): Promise<Begun> {
+  /** Where another process has begun it at the same time, it is that one's, and is repeated. */
+  async #begin(
+    order: Order | StoredOrder,
+    numbers: Numbers,
+    partial?: Response,
+  ): Promise<Begun & { readonly isSent: boolean }> {
     const { reversals, stans } = this.#parts;
     const stan = await stans.take(numbers.terminal);
     const { code: responseCode = null, authorisationCode = null } = partial ?? {};
-    return reversals.begin(order, { stan, responseCode, authorisationCode }, numbers);
+    const begun = await reversals.begin(order, { stan, responseCode, authorisationCode }, numbers);
+    // guard(ISO 8583: a reversal that two processes begin at once is sent as new by one of them): begun.stan !== stan ⇒ false
+    return { ...begun, isSent: begun.stan !== stan };
   }
 
   /** Undefined where the database or a key is away: nothing was sent then. */

@@ -229,6 +229,17 @@ describe.each([AS2805, ASCII87])('ISO 8583 in $name', (dialect: Dialect) => {
     expect(common.reversals.acknowledgements).toEqual([order.reference]);
   });
 
+  // catches(ISO 8583: a reversal that two processes begin at once is sent as new by one of them)
+  test('a reversal that two processes begin at once → sent as new by one of them, and repeated by the other', async () => {
+    const order = cardPayment(CARD);
+    const { prepared } = await at.ask(order);
+    const reversed = await at.elsewhere((other) =>
+      Promise.all([link, other].map((one) => one.reverse(stored(order), prepared))),
+    );
+    expect(reversed).toEqual(['reversed', 'reversed']);
+    expect([host.messages(reversal).length, host.messages(repeatedReversal).length]).toEqual([1, 1]);
+  });
+
   // catches(ISO 8583: an answer that comes after the reversal is ignored)
   test('a late answer → found by an inquiry, if no reversal has begun; ignored after it', async () => {
     const held: (() => void)[] = [];
