@@ -13,6 +13,7 @@ const COPIED = [
   'dist',
   'docs',
   'migrations',
+  'schema',
   'proof',
   'reference',
   'src',

@@ -7,7 +7,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PROJECT_ROOT } from '../testkit/project.js';
-import { SCHEMA_GUARDS, staleness } from './schema-guards.js';
 
 /** A test, by its file and a part of its name. */
 export type NamedTest = readonly [file: string, name: string];
@@ -42,7 +41,7 @@ interface Catching {
   readonly flags: readonly string[];
 }
 
-const GUARDED = ['src'];
+const GUARDED = ['src', 'schema'];
 const TESTS = 'test';
 const GUARD = /^[ \t]*(?:\/\/|--) guard\(([^)]+)\): (.+?) ⇒(.*)$/gm;
 const CATCHES = /^[ \t]*\/\/ catches\(([^)]+)\)([a-z, ]*)(?:: (.+))?$/gm;
@@ -61,7 +60,7 @@ export function readGuards(root = PROJECT_ROOT): {
   readonly wrong: readonly string[];
 } {
   const guarded = GUARDED.flatMap((folder) => filesUnder(root, folder));
-  const marks = byName([...guarded.flatMap(marksIn), ...(root === PROJECT_ROOT ? schemaMarks() : [])]);
+  const marks = byName(guarded.flatMap(marksIn));
   const caught = byName(filesUnder(root, TESTS).flatMap(catchingIn));
   const guards = [...marks].map(([name, found]) => {
     const catching = caught.get(name) ?? [];
@@ -78,7 +77,6 @@ export function readGuards(root = PROJECT_ROOT): {
     ...[...caught.values()].flatMap((own) =>
       own.flatMap(({ name, test }) => (test[1] === '' ? [`“${name}”: no test stands below its mark`] : [])),
     ),
-    ...SCHEMA_GUARDS.flatMap((guard) => staleness(guard) ?? []),
   ];
   return { guards, wrong };
 }
@@ -103,17 +101,10 @@ interface TextFile {
 
 function filesUnder(root: string, folder: string): TextFile[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => /\.(ts|sql)$/.test(name))
     .toSorted()
     .map((name) => join(folder, name).replaceAll('\\', '/'))
     .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
-}
-
-function schemaMarks(): Mark[] {
-  return SCHEMA_GUARDS.map(({ find, ...guard }) => {
-    const text = readFileSync(join(PROJECT_ROOT, guard.file), 'utf8');
-    return { ...guard, text, at: text.indexOf(find), find: new RegExp(escaped(find)) };
-  });
 }
 
 function marksIn({ file, text }: TextFile): Mark[] {

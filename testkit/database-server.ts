@@ -10,7 +10,7 @@ import { openEmbeddedPostgres } from '../src/embedded-postgres/server.js';
 import { EventRetention } from '../src/events/retention.js';
 import { readSettings, type Settings } from '../src/gateway/settings.js';
 import { Database } from '../src/postgres/database.js';
-import { migrate } from '../src/postgres/migrations.js';
+import { migrate } from '../src/postgres/schema.js';
 import { DayFigures } from '../src/transactions/day-figures.js';
 import { addCast, type Cast } from './cast.js';
 import { CITUS_URL } from './citus.js';

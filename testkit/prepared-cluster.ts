@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { openEmbeddedPostgres } from '../src/embedded-postgres/server.js';
 import { Database } from '../src/postgres/database.js';
-import { migrate } from '../src/postgres/migrations.js';
+import { migrate } from '../src/postgres/schema.js';
 
 /** Tells the processes of a test run where it is. */
 const PLACE = 'TOLLGATE_TEST_CLUSTER';

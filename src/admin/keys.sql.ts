@@ -23,6 +23,6 @@ export const KEY_STATUS: Statement = {
       k.key_encryption_key AS "keyEncryptionKey", k.created_at AS "createdAt"
     FROM data_key k LEFT JOIN sealed s
       ON s.organisation_id = k.organisation_id AND s.merchant_id = k.merchant_id AND s.version = k.version
-    GROUP BY k.organisation_id, k.merchant_id, k.version, k.key_encryption_key, k.created_at, k.form
+    GROUP BY k.organisation_id, k.merchant_id, k.version, k.key_encryption_key, k.created_at
     ORDER BY k.merchant_id, k.version`,
 };

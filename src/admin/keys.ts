@@ -1,6 +1,5 @@
 // The keys that seal card data, as the operator looks at them, renews them while the gateway serves, and destroys them.
 import type { Database, Queryable } from '../postgres/database.js';
-import { attestEarlierRefunds } from '../transactions/attestation.js';
 import { SEALED_PAYMENT_DETAILS } from '../transactions/payment-details.js';
 import type { MerchantId } from '../values/ids.js';
 import { WRAPPED_INSTALLATION_KEYS } from '../vault/installation-keys.js';
@@ -93,7 +92,6 @@ export function rotation(
     actor,
     sealed: SEALED,
     wrapped: [WRAPPED_MAC_KEYS, WRAPPED_INSTALLATION_KEYS],
-    bind: (owner, keys) => attestEarlierRefunds(database, owner, keys),
     ...(onBroken && { onBroken }),
     ...pace,
   });

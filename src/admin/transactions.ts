@@ -51,7 +51,7 @@ export interface TransactionDetails {
   readonly merchant: number;
   readonly gatewayTimestamp: string;
   readonly audit: number;
-  /** Whose request it was; null of an earlier release. */
+  /** Whose request it was. */
   readonly user: string | null;
   readonly transactionType: string;
   readonly status: string;

@@ -2,11 +2,11 @@
 import { type JournalAction, journal } from '../journal/journal.js';
 import { shownFingerprint } from '../merchants/client-certificate.js';
 import type { CredentialKey, SealedUser } from '../merchants/credentials.js';
-import { PERMISSIONS, type Permission } from '../merchants/permissions.js';
+import type { Permission } from '../merchants/permissions.js';
 import type { Queryable } from '../postgres/database.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
-import { DIGEST_OF_USER, FIND_USER_TO_CHANGE, STORE_USER } from './users.sql.js';
+import { FIND_USER_TO_CHANGE, STORE_USER } from './users.sql.js';
 
 export interface UserView {
   readonly username: string;
@@ -37,8 +37,6 @@ export interface UserChange {
   readonly merchant?: number | undefined;
   /** A row that is not as it was sealed is changed all the same. */
   readonly evenBroken?: boolean;
-  /** For processes of an earlier release. */
-  readonly digest?: Buffer | undefined;
   readonly work: (connection: Queryable, user: SealedUser) => Promise<Partial<SealedUser>>;
 }
 
@@ -47,7 +45,7 @@ export function changeUser(
   operator: string,
   key: CredentialKey,
   username: string,
-  { action, detail, merchant, evenBroken = false, digest, work }: UserChange,
+  { action, detail, merchant, evenBroken = false, work }: UserChange,
 ): Promise<UserView> {
   return database.transaction(async (connection) => {
     const before = await find(connection, username);
@@ -68,7 +66,6 @@ export function changeUser(
       user.version,
       key.sealOf(user),
       user.revoked,
-      await digestFor(connection, user, digest),
     ]);
     await journalUser(connection, operator, action, user, detail, merchant);
     return viewOf(user, true);
@@ -78,16 +75,6 @@ export function changeUser(
 async function find(connection: Queryable, username: string): Promise<UserRow> {
   const { rows } = await connection.query<UserRow>(FIND_USER_TO_CHANGE, [username]);
   return rows[0] ?? refuse('user_not_found', { username });
-}
-
-/** Processes of an earlier release know no limits: they get to know no user that has any. */
-async function digestFor(connection: Queryable, user: SealedUser, renewed?: Buffer): Promise<Buffer | null> {
-  const limited =
-    user.permissions.length < PERMISSIONS.length || user.fromAddresses.length > 0 || user.expiresMs !== null;
-  if (limited || user.revoked) return null;
-  if (renewed !== undefined) return renewed;
-  const { rows } = await connection.query<{ digest: Buffer }>(DIGEST_OF_USER, [user.username]);
-  return rows[0]?.digest ?? null;
 }
 
 export function viewOf(user: SealedUser, sealed: boolean): UserView {

@@ -1,36 +1,22 @@
 import { SEALED_USER } from '../merchants/callers.sql.js';
 import type { Statement } from '../postgres/database.js';
 
-/** What no secret has: the digest of those that earlier releases know nothing of. */
-const NO_DIGEST = `decode(repeat('00', 32), 'hex')`;
-
 export const ADD_USER: Statement = {
   name: '',
   text: `
-    INSERT INTO gateway_user (username, organisation_id, merchant_id, secret_digest)
-    SELECT $1, organisation_id, id, ${NO_DIGEST} FROM merchant WHERE id = $2
+    INSERT INTO gateway_user (username, organisation_id, merchant_id)
+    SELECT $1, organisation_id, id FROM merchant WHERE id = $2
     RETURNING organisation_id AS organisation, merchant_id AS merchant`,
 };
 
-/**
- * Its grants are not in it: they are changed before the user is sealed. The digest is for processes of an earlier release, as long as
- * there are any, and only of a user whom they would let do no more than it may.
- */
+/** Its grants are not in it: they are changed before the user is sealed. */
 export const STORE_USER: Statement = {
   name: '',
   text: `
     UPDATE gateway_user SET permissions = $2, from_addresses = $3, expires_at = to_timestamp($4::float8 / 1000),
       client_certificates = $5, secret_tag = $6, previous_secret_tag = $7, previous_until = to_timestamp($8::float8 / 1000),
-      version = $9, seal = $10, revoked_at = CASE WHEN $11 THEN coalesce(revoked_at, now()) END,
-      secret_digest = CASE WHEN EXISTS (SELECT FROM process WHERE NOT knows_seals) THEN coalesce($12, ${NO_DIGEST})
-        ELSE ${NO_DIGEST} END
+      version = $9, seal = $10, revoked_at = CASE WHEN $11 THEN coalesce(revoked_at, now()) END
     WHERE username = $1`,
-};
-
-/** Where what it may do has not changed. */
-export const DIGEST_OF_USER: Statement = {
-  name: '',
-  text: `SELECT secret_digest AS digest FROM gateway_user WHERE username = $1`,
 };
 
 export const GRANT_MERCHANT: Statement = {
@@ -65,17 +51,4 @@ export const FIND_USER_TO_CHANGE: Statement = {
 export const FIND_USER_BY_NAME: Statement = {
   name: '',
   text: `SELECT ${SEALED_USER} FROM gateway_user u WHERE u.username = $1`,
-};
-
-/** Those of an earlier release, with the digests of their secrets. */
-export const UNSEALED_USERS: Statement = {
-  name: '',
-  text: `
-    SELECT ${SEALED_USER}, u.secret_digest AS "secretDigest" FROM gateway_user u WHERE u.seal IS NULL
-    ORDER BY u.username FOR UPDATE OF u`,
-};
-
-export const SEAL_USER: Statement = {
-  name: '',
-  text: `UPDATE gateway_user SET secret_tag = $2, version = $3, seal = $4 WHERE username = $1`,
 };

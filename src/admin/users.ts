@@ -1,20 +1,12 @@
 // Users, as whom merchants' servers call: added, granted merchants, limited, given secrets and revoked by the operator. Whatever is
 // changed of one, its seal is made anew. This room owns their table and that of their grants.
-import { type CredentialKey, digestSecret, makeSecret, sameBytes } from '../merchants/credentials.js';
+import { type CredentialKey, makeSecret, sameBytes } from '../merchants/credentials.js';
 import { isUniqueViolation, type Queryable } from '../postgres/database.js';
 import { containsCardNumber } from '../values/card-in-text.js';
 import { Refusal, refuse } from '../values/refusal.js';
-import { changeUser, journalUser, type UserRow, type UserView, viewOf } from './user-change.js';
+import { changeUser, type UserRow, type UserView, viewOf } from './user-change.js';
 import { checkedLimits, limitsInWords, type UserLimits } from './user-limits.js';
-import {
-  ADD_USER,
-  FIND_USER_BY_NAME,
-  GRANT_MERCHANT,
-  LIST_USERS,
-  SEAL_USER,
-  UNGRANT_MERCHANT,
-  UNSEALED_USERS,
-} from './users.sql.js';
+import { ADD_USER, FIND_USER_BY_NAME, GRANT_MERCHANT, LIST_USERS, UNGRANT_MERCHANT } from './users.sql.js';
 
 /** The secret is in here once, and nowhere else. */
 export interface UserWithSecret extends UserView {
@@ -55,7 +47,6 @@ export async function addUser(
       action: 'user.added',
       detail: limitsInWords(checked),
       evenBroken: true,
-      digest: digestSecret(password),
       work: async (_, row) => {
         for (const granted of new Set(grants)) await grant(connection, username, granted, organisation);
         return { ...checked, secretTag: key.tagOf(row, password) };
@@ -152,7 +143,6 @@ export async function rotateSecret(
         : [`the secret before works until ${new Date(previousUntilMs).toISOString()}`]),
     ].join('; '),
     evenBroken: reseal,
-    digest: digestSecret(password),
     work: async (_, row) => {
       if (row.revoked) refuse('user_revoked', { username });
       return {
@@ -198,25 +188,6 @@ export function revokeUser(
     // guard(users: revoking takes the secrets away): ) => ({ revoked: true, secretTag: null ⇒ _, { secretTag }) => ({ revoked: false, secretTag
     work: async () => ({ revoked: true, secretTag: null, previousSecretTag: null, previousUntilMs: null }),
   });
-}
-
-/**
- * Seals what an earlier release has stored, without knowing the secrets. Once, in the transaction that brings the seals: later a row
- * without a seal is one that somebody has made who is no operator. Returns whose they were.
- */
-export async function sealUsersOfEarlierRelease(
-  connection: Queryable,
-  operator: string,
-  key: CredentialKey,
-): Promise<string[]> {
-  const { rows } = await connection.query<UserRow & { secretDigest: Buffer }>(UNSEALED_USERS);
-  for (const { secretDigest, ...row } of rows) {
-    const secretTag = row.revoked ? null : key.tagOfDigest(row, secretDigest);
-    const sealed = { ...row, secretTag, version: row.version + 1 };
-    await connection.query(SEAL_USER, [row.username, secretTag, sealed.version, key.sealOf(sealed)]);
-    await journalUser(connection, operator, 'user.sealed', sealed);
-  }
-  return rows.map(({ username }) => username);
 }
 
 async function grant(

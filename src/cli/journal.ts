@@ -123,12 +123,9 @@ async function writeLines(path: string, texts: AsyncIterable<string>): Promise<n
   return result;
 }
 
-function sentenceOf({ blocks, entries, earlier, unchained, problems, problemCount }: Verification): string {
+function sentenceOf({ blocks, entries, unchained, problems, problemCount }: Verification): string {
   const whole = `${entries} entries, ${blocks} blocks.`;
-  const notes = [
-    ...(unchained > 0 ? [`${unchained} entries are not in the chain yet.`] : []),
-    ...(earlier > 0 ? [`${earlier} entries are of a release that made no marks.`] : []),
-  ];
+  const notes = unchained > 0 ? [`${unchained} entries are not in the chain yet.`] : [];
   if (problemCount === 0) return [`The journal is whole: ${whole}`, ...notes].join('\n');
   const lines = problems.map(({ entry, block, problem }) =>
     entry === undefined ? `block ${block}: ${problem}` : `entry ${entry}: ${problem}`,

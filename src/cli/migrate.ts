@@ -1,9 +1,9 @@
 // `tollgate migrate`: brings the schema of the database up to date.
 import type { Command } from 'commander';
 import { connect } from '../gateway/connection.js';
-import { migrateDatabase } from '../gateway/migration.js';
 import { readSettings } from '../gateway/settings.js';
 import { Database } from '../postgres/database.js';
+import { migrate } from '../postgres/schema.js';
 import { printing } from './output.js';
 
 export function addMigrateCommand(program: Command): void {
@@ -14,13 +14,12 @@ export function addMigrateCommand(program: Command): void {
       const connection = await connect(settings, 'migrating');
       const database = new Database(connection.logins.migrating, { maxConnections: 1, patient: true });
       try {
-        const { applied, sealedUsers } = await migrateDatabase(settings, database);
-        const sentence = applied.length === 0 ? 'The schema is current.' : `Applied ${applied.join(', ')}.`;
-        const sealed = sealedUsers.length === 0 ? '' : ` Users sealed: ${sealedUsers.join(', ')}.`;
-        return {
-          value: { applied, ...(sealedUsers.length > 0 && { sealedUsers }) },
-          sentence: `${sentence}${sealed}`,
-        };
+        const { version, applied } = await migrate(database);
+        const sentence =
+          applied.length === 0
+            ? `The schema is current, version ${version}.`
+            : `Applied ${applied.join(', ')}: schema ready, version ${version}.`;
+        return { value: { version, applied }, sentence };
       } finally {
         await database.close();
         await connection.close();

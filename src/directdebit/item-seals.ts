@@ -63,9 +63,8 @@ export class ItemSeals {
     // guard(direct debit: from the account that was given): if (accountAudit !== (targetAudit ?? audit)) return false; ⇒
     if (accountAudit !== (targetAudit ?? audit)) return false;
     if (targetAudit === null) return true;
-    // An earlier release has attested nothing. From the first key on whose seals are bound, everything was.
-    // guard(direct debit: what is not attested is from an earlier release, or it is not lodged): (await this.keys.newest(organisationId, merchantId)).form === 1 ⇒ true
-    if (attestation === null) return (await this.keys.newest(organisationId, merchantId)).form === 1;
+    // guard(direct debit: what was not attested is not lodged): false ⇒ true
+    if (attestation === null) return false;
     const asked = {
       organisationId,
       merchantId,

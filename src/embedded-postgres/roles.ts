@@ -3,16 +3,7 @@
 import { createHmac } from 'node:crypto';
 import { plainClient } from '../postgres/client.js';
 import { USER } from './files.js';
-import {
-  FIND_LOGINS,
-  FIND_STRAY,
-  GIVE_DATABASE,
-  GIVE_TABLES,
-  JOIN_GROUPS,
-  OPERATING,
-  SERVING,
-  TO_MAKE_LOGIN,
-} from './roles.sql.js';
+import { FIND_LOGINS, JOIN_GROUPS, OPERATING, SERVING, TO_MAKE_LOGIN } from './roles.sql.js';
 import { DATABASE, FIND_DATABASE, MAKE_DATABASE, OWNER } from './server.sql.js';
 
 /** Addresses of the database, by what they are used for. */
@@ -33,9 +24,12 @@ export function loginsAt(port: number, superuser: string): Logins {
   return { migrating: url(OWNER), serving: url(SERVING), operating: url(OPERATING) };
 }
 
-/** The roles, and the database that belongs to one of them. What an earlier release has made is given to it. */
+/** The roles, and the database that belongs to one of them. */
 export async function makeRoles(port: number, superuser: string): Promise<void> {
-  const stray = await as(port, superuser, 'postgres', async (client) => {
+  const host = '127.0.0.1';
+  const client = plainClient({ host, port, user: USER, password: superuser, database: 'postgres' });
+  try {
+    await client.connect();
     const names = [OWNER, SERVING, OPERATING];
     const { rows } = await client.query<{ name: string }>(FIND_LOGINS, [names]);
     const missing = names.filter((name) => !rows.some((row) => row.name === name));
@@ -47,26 +41,6 @@ export async function makeRoles(port: number, superuser: string): Promise<void> 
     if (missing.length > 0) await client.query(JOIN_GROUPS);
     const found = await client.query(FIND_DATABASE);
     if (found.rowCount === 0) await client.query(MAKE_DATABASE);
-    return (await client.query(FIND_STRAY)).rowCount === 1;
-  });
-  if (!stray) return;
-  // The database comes last: it tells that nothing is left to do.
-  await as(port, superuser, DATABASE, async (client) => {
-    await client.query(GIVE_TABLES);
-    await client.query(GIVE_DATABASE);
-  });
-}
-
-async function as<Result>(
-  port: number,
-  password: string,
-  database: string,
-  work: (client: ReturnType<typeof plainClient>) => Promise<Result>,
-): Promise<Result> {
-  const client = plainClient({ host: '127.0.0.1', port, user: USER, password, database });
-  try {
-    await client.connect();
-    return await work(client);
   } finally {
     await client.end().catch(() => {});
   }

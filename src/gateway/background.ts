@@ -8,7 +8,6 @@ import { EventRetention } from '../events/retention.js';
 import { ReadBuffer } from '../http/read-buffer.js';
 import type { ChainKey } from '../journal/blocks.js';
 import { JournalChain } from '../journal/chain.js';
-import { FORGET_SECRET_DIGESTS } from '../merchants/callers.sql.js';
 import { DayClosing } from '../settlement/closing.js';
 import type { AuditLeases } from '../transactions/audit-leases.js';
 import { CardDestruction } from '../transactions/card-destruction.js';
@@ -42,7 +41,6 @@ const FORGET_EVENTS_EVERY_MS = 3_600_000;
 const COUNT_FIGURES_EVERY_MS = 1_000;
 const FORGET_FIGURES_EVERY_MS = 3_600_000;
 const CHAIN_JOURNAL_EVERY_MS = 1_000;
-const FORGET_DIGESTS_EVERY_MS = 600_000;
 const OVERWRITE_EVERY_MS = 10_000;
 
 export interface BackgroundParts {
@@ -73,7 +71,6 @@ export class Background {
   readonly #closing: Loop;
   readonly #destroying: Loop;
   readonly #forgetting: Loop;
-  readonly #forgettingDigests: Loop;
   readonly #renewing: Loop;
   readonly #counting: Loop;
   readonly #tokens: Loop;
@@ -142,11 +139,6 @@ export class Background {
         log.error({ block: number, failover }, 'the chain of the journal does not go on from where it was'),
     });
     this.#chaining = new Loop(() => chain.run(), CHAIN_JOURNAL_EVERY_MS, failed('journal chain'));
-    this.#forgettingDigests = new Loop(
-      () => databases.background.query(FORGET_SECRET_DIGESTS),
-      FORGET_DIGESTS_EVERY_MS,
-      failed('secrets of earlier releases'),
-    );
     this.#renewing = new Loop(() => parts.renewal.run(), RENEW_KEYS_EVERY_MS, failed('key renewal'));
     const { keys, provider } = parts.vault;
     this.#counting = new Loop(() => keys.recordSeals(), COUNT_SEALS_EVERY_MS, failed('count of seals'));
@@ -188,7 +180,6 @@ export class Background {
       this.#closing,
       this.#destroying,
       this.#forgetting,
-      this.#forgettingDigests,
       this.#renewing,
       this.#counting,
       this.#tokens,

@@ -11,10 +11,10 @@ import { restoreCluster } from '../embedded-postgres/restore.js';
 import { journalOnAnySchema } from '../journal/journal.js';
 import { givePen } from '../journal/pen.js';
 import { Database } from '../postgres/database.js';
+import { migrate } from '../postgres/schema.js';
 import { BACKED_UP_STATE } from './backup.sql.js';
 import { penIfAtHand } from './callers.js';
 import { type Logins, type Progress, SILENT, withDatabase } from './connection.js';
-import { migrateDatabase } from './migration.js';
 import { type Settings, SettingsError } from './settings.js';
 
 export type BytesProgress = (bytes: number, ofBytes: number) => void;
@@ -96,9 +96,9 @@ export async function restore(settings: Settings, request: RestoreRequest): Prom
     async ({ logins, dataDir, manifest: { taken, withKey } }) => {
       const { times, isCounted } = await countRestore(folder);
       const guarded = await asOwner(logins, async (database) => {
-        // Users of an earlier release are sealed with the key, which may come along.
+        // The key may come along.
         const own = withKey ? { ...settings, dataDir } : settings;
-        await migrateDatabase(own, database);
+        await migrate(database);
         const pen = await penIfAtHand(own, database);
         if (pen !== undefined) givePen(database, pen);
         return guardRestored(database, operator, { takenMs: Date.parse(taken), times, ahead, isAlone: true });

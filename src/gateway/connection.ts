@@ -10,7 +10,7 @@ import {
 } from '../embedded-postgres/server.js';
 import { Database, DatabaseUnavailable, isForbidden, isUndefined } from '../postgres/database.js';
 import { unsafeServers } from '../postgres/encryption.js';
-import { MigrationError, schemaIsCurrent } from '../postgres/migrations.js';
+import { MigrationError, schemaIsCurrent } from '../postgres/schema.js';
 import { UnfitServer } from '../postgres/session.js';
 import { KeyUnavailable } from '../vault/key-provider.js';
 import { SERVER_SETTINGS } from './connection.sql.js';

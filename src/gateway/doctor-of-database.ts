@@ -2,7 +2,7 @@
 import { type ListedAcquirer, listAcquirers } from '../admin/acquirers.js';
 import { verifyEndOfJournal } from '../admin/journal.js';
 import type { Database } from '../postgres/database.js';
-import { missingMigrations } from '../postgres/migrations.js';
+import { missingMigrations } from '../postgres/schema.js';
 import { openInstallationKey } from '../vault/installation-keys.js';
 import type { KeyProvider } from '../vault/key-provider.js';
 import { STATE_OF_GATEWAY } from './doctor.sql.js';
@@ -22,7 +22,7 @@ export async function examineDatabase(database: Database, settings: Settings): P
   const about = await examineServer(database);
   const missing = await missingMigrations(database).catch((error: Error) => error.message);
   if (typeof missing === 'string' || missing.length > 0) {
-    const found = typeof missing === 'string' ? missing : `is not current: ${missing.join(', ')} are missing`;
+    const found = typeof missing === 'string' ? missing : `is not current: ${missing.join(', ')} missing`;
     return [
       ...about,
       failure('schema', found, 'run `tollgate migrate`, or the release that made it'),

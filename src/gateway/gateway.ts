@@ -19,7 +19,7 @@ import { NO_SPANS, type Spans } from '../http/spans.js';
 import type { Callers } from '../merchants/callers.js';
 import type { Figures } from '../operators/metrics.js';
 import type { Database } from '../postgres/database.js';
-import { schemaIsCurrent } from '../postgres/migrations.js';
+import { schemaIsCurrent } from '../postgres/schema.js';
 import { referenceDocuments } from '../reference/documents.js';
 import { SettlementReports } from '../settlement/report.js';
 import { History } from '../transactions/history.js';

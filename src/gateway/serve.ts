@@ -6,6 +6,7 @@ import { checkEngine } from '../admin/distribution.js';
 import type { Certificate } from '../http/certificate.js';
 import { givePen, JournalPen } from '../journal/pen.js';
 import { Database } from '../postgres/database.js';
+import { migrate } from '../postgres/schema.js';
 import { journalWhatWaited } from '../transactions/lost-time.js';
 import { isLoopback } from '../values/network.js';
 import { credentialKey, journalKey } from './callers.js';
@@ -29,7 +30,6 @@ import { Entrance } from './entrance.js';
 import { type Gateway, startGateway } from './gateway.js';
 import { checkKey, openKeyProvider } from './key-encryption.js';
 import { type Log, makeLog } from './log.js';
-import { migrateDatabase } from './migration.js';
 import { type Operators, openOperators } from './operators.js';
 import { checkPortsAreFree, listenError, merchantsAddress, operatorsAddress } from './ports.js';
 import { postgresLog } from './postgres-log.js';
@@ -216,10 +216,9 @@ WARNING: clients reach ${host} without TLS. Card numbers and secrets can be read
 async function prepareDatabase(settings: Settings, logins: Logins, log: Logger): Promise<boolean> {
   await within(logins.migrating, async (database) => {
     await checkKey(settings, database);
-    const { applied, sealedUsers } = await migrateDatabase(settings, database);
+    const { version, applied } = await migrate(database);
     await checkEngine(database);
-    for (const name of applied) log.info({ migration: name }, 'migration applied');
-    if (sealedUsers.length > 0) log.info({ users: sealedUsers }, 'users of an earlier release sealed');
+    log.info({ version, ...(applied.length > 0 && { applied }) }, 'schema ready');
   });
   return within(logins.operating, async (database) => {
     // One process makes the keys, if there are none yet.

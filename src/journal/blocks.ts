@@ -10,8 +10,7 @@ export interface Block {
   readonly spans: readonly number[];
   /** Sixteen bytes for each entry. */
   readonly tags: Buffer;
-  /** Entries without a mark: those of an earlier release, and those that nobody of ours has written. */
-  readonly earlier: readonly number[];
+  /** Entries without a mark: nobody of ours has written them. */
   readonly foreign: readonly number[];
 }
 
@@ -35,8 +34,8 @@ export class ChainKey {
     this.#signing = createPrivateKey({ key: Buffer.concat([PKCS8, seed]), format: 'der', type: 'pkcs8' });
   }
 
-  hashOf({ number, madeMs, spans, tags, earlier, foreign }: Block, before: Buffer = NO_HASH): Buffer {
-    const parts = ['tollgate journal block', number, madeMs, spans, earlier, foreign, before.toString('hex')];
+  hashOf({ number, madeMs, spans, tags, foreign }: Block, before: Buffer = NO_HASH): Buffer {
+    const parts = ['tollgate journal block', number, madeMs, spans, [], foreign, before.toString('hex')];
     return createHmac('sha256', this.key).update(JSON.stringify(parts)).update(tags).digest();
   }
 

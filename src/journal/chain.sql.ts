@@ -27,8 +27,7 @@ export const LOCK_CHAIN: Statement = {
 export const CHAIN_STATE: Statement = {
   name: 'chain-state',
   text: `
-    SELECT c.chained_up_to AS "chainedUpTo", c.earlier_up_to AS "earlierUpTo",
-      EXISTS (SELECT FROM process WHERE NOT knows_seals) AS "earlierServes", database_lineage() AS lineage,
+    SELECT c.chained_up_to AS "chainedUpTo", database_lineage() AS lineage,
       round(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS "nowMs", last.number, last.hash,
       (SELECT hash FROM journal_block WHERE number = $1) AS remembered
     FROM journal_chain c
@@ -51,8 +50,8 @@ export const NEXT_ENTRIES: Statement = {
 export const ADD_BLOCK: Statement = {
   name: 'add-block-of-journal',
   text: `
-    INSERT INTO journal_block (number, made_ms, spans, first_id, last_id, tags, earlier, foreign_ids, hash)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    INSERT INTO journal_block (number, made_ms, spans, first_id, last_id, tags, foreign_ids, hash)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 };
 
 export const CHAINED_UP_TO: Statement = {
@@ -92,7 +91,7 @@ export const CLOSE_GAPS: Statement = {
 export const BLOCKS_BY_NUMBER: Statement = {
   name: 'blocks-of-journal-by-number',
   text: `
-    SELECT number, made_ms AS "madeMs", spans, tags, earlier, foreign_ids AS foreign, hash FROM journal_block
+    SELECT number, made_ms AS "madeMs", spans, tags, foreign_ids AS foreign, hash FROM journal_block
     WHERE number > $1 ORDER BY number LIMIT $2`,
 };
 
@@ -145,8 +144,7 @@ export const RECENT_BLOCKS: Statement = {
 export const HANDED_OUT_IDS: Statement = {
   name: '',
   text: `
-    SELECT coalesce(pg_sequence_last_value('journal_id_seq'), 0) AS "lastId", chained_up_to AS "chainedUpTo",
-      earlier_up_to AS "earlierUpTo"
+    SELECT coalesce(pg_sequence_last_value('journal_id_seq'), 0) AS "lastId", chained_up_to AS "chainedUpTo"
     FROM journal_chain`,
 };
 

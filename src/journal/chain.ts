@@ -24,8 +24,6 @@ export interface ChainReports {
 
 interface State {
   readonly chainedUpTo: number;
-  readonly earlierUpTo: number;
-  readonly earlierServes: boolean;
   readonly lineage: string;
   readonly nowMs: number;
   readonly number: number | null;
@@ -95,29 +93,16 @@ export class JournalChain {
     const [next] = rows;
     if (next === undefined) return undefined;
     const ids = next.ids.map(Number);
-    const unmarked = next.unmarked.map(Number);
-    const isEarlier = (id: number) => id <= state.earlierUpTo || state.earlierServes;
     const block = {
       number: (state.number ?? 0) + 1,
       madeMs: state.nowMs,
       spans: spansOf(ids),
       tags: next.tags,
-      earlier: unmarked.filter(isEarlier),
-      foreign: unmarked.filter((id) => !isEarlier(id)),
+      foreign: next.unmarked.map(Number),
     };
     const hash = this.key.hashOf(block, state.hash ?? undefined);
-    const { number, madeMs, spans, tags, earlier, foreign } = block;
-    await connection.query(ADD_BLOCK, [
-      number,
-      madeMs,
-      spans,
-      ids[0],
-      ids.at(-1),
-      tags,
-      earlier,
-      foreign,
-      hash,
-    ]);
+    const { number, madeMs, spans, tags, foreign } = block;
+    await connection.query(ADD_BLOCK, [number, madeMs, spans, ids[0], ids.at(-1), tags, foreign, hash]);
     await this.#noteGaps(connection, state.chainedUpTo, ids);
     // guard(journal: a block counts as known once its commit is confirmed): return { end: { number, hash, lineage: state.lineage } ⇒ this.#known = { number, hash, lineage: state.lineage }; ⏎ return { end: this.#known
     return { end: { number, hash, lineage: state.lineage }, foreign };

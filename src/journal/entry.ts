@@ -11,7 +11,6 @@ export type JournalAction =
   | 'user.granted'
   | 'user.ungranted'
   | 'user.limited'
-  | 'user.sealed'
   | 'user.rotated'
   | 'user.certificates_bound'
   | 'user.revoked'

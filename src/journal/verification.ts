@@ -25,8 +25,6 @@ export interface JournalProblem {
 export interface Verification {
   readonly blocks: number;
   readonly entries: number;
-  /** Entries of a release that made no marks: nobody can say who wrote them. */
-  readonly earlier: number;
   /** Entries that are not in the chain yet: of the last moment, or since the last gateway ended. */
   readonly unchained: number;
   /** The first ones. */
@@ -51,9 +49,8 @@ interface EntryRow extends MarkedEntry {
 }
 
 /** As the driver reads arrays of numbers. */
-interface BlockRow extends Omit<Block, 'spans' | 'earlier' | 'foreign'> {
+interface BlockRow extends Omit<Block, 'spans' | 'foreign'> {
   readonly spans: readonly string[];
-  readonly earlier: readonly string[];
   readonly foreign: readonly string[];
   readonly hash: Buffer;
 }
@@ -63,7 +60,6 @@ interface Bounds {
   /** The last id that was handed out. */
   readonly lastId: number;
   readonly chainedUpTo: number;
-  readonly earlierUpTo: number;
   readonly gaps: readonly { readonly first: number; readonly last: number }[];
 }
 
@@ -89,7 +85,6 @@ const MOST_SHOWN = 100;
 export class JournalVerification {
   #blocks = 0;
   #entries = 0;
-  #earlier = 0;
   #unchained = 0;
   #problemCount = 0;
   #knownIsThere = false;
@@ -130,7 +125,6 @@ export class JournalVerification {
     return {
       blocks: this.#blocks,
       entries: this.#entries,
-      earlier: this.#earlier,
       unchained: this.#unchained,
       problems: this.#problems,
       problemCount: this.#problemCount,
@@ -168,7 +162,6 @@ export class JournalVerification {
         }
         for (const id of block.foreign)
           if (!this.#foreign.has(id)) this.#found({ entry: id, problem: FOREIGN });
-        this.#earlier += block.earlier.length;
         this.#blocks += 1;
         last = number;
         before = hash;
@@ -262,7 +255,7 @@ export class JournalVerification {
   #problemOf(
     row: EntryRow,
     tag: Buffer | undefined,
-    { lastId, chainedUpTo, earlierUpTo, gaps }: Bounds,
+    { lastId, chainedUpTo, gaps }: Bounds,
   ): string | undefined {
     const { id, mark, digest } = row;
     // guard(journal: an entry that was changed is found by its tag): !tag.equals(digest ⇒ tag.equals(digest.subarray(1)
@@ -274,17 +267,16 @@ export class JournalVerification {
     const isLate = id > chainedUpTo || gaps.some(({ first, last }) => id >= first && id <= last);
     // guard(journal: an entry in no block is found): || ⇒ &&
     if (id > lastId || !isLate) return 'inserted: it is in no block';
-    return mark === null && id > earlierUpTo ? FOREIGN : undefined;
+    return mark === null ? FOREIGN : undefined;
   }
 }
 
-function blockOf({ number, madeMs, spans, tags, earlier, foreign }: BlockRow): Block {
+function blockOf({ number, madeMs, spans, tags, foreign }: BlockRow): Block {
   return {
     number,
     madeMs,
     spans: spans.map(Number),
     tags,
-    earlier: earlier.map(Number),
     foreign: foreign.map(Number),
   };
 }

@@ -53,9 +53,3 @@ export const FIND_MERCHANT: Statement = {
     FROM merchant m
     WHERE m.organisation_id = $1 AND m.id = $2`,
 };
-
-/** Of processes that know nothing of seals none is left: what those went by is erased. */
-export const FORGET_SECRET_DIGESTS: Statement = {
-  name: 'forget-secret-digests',
-  text: `SELECT forget_secret_digests() AS forgotten`,
-};

@@ -34,21 +34,16 @@ export function makeSecret(): string {
   return randomBytes(24).toString('base64url');
 }
 
-/** What earlier releases have stored. Tags are made of it, so that theirs can be made without the secret. */
-export function digestSecret(secret: string): Buffer {
-  return hash('sha256', secret, 'buffer');
+function digestOf(secret: string): string {
+  return hash('sha256', secret, 'hex');
 }
 
 export class CredentialKey {
   constructor(private readonly key: Buffer) {}
 
-  tagOf(owner: SecretOwner, secret: string): Buffer {
-    return this.tagOfDigest(owner, digestSecret(secret));
-  }
-
-  tagOfDigest({ username, organisationId }: SecretOwner, digest: Buffer): Buffer {
+  tagOf({ username, organisationId }: SecretOwner, secret: string): Buffer {
     // guard(credentials: a secret is bound to the name of its user): username, ⇒ username.length > 0,
-    return this.#mac(['tollgate secret of a user', organisationId, username, digest.toString('hex')]);
+    return this.#mac(['tollgate secret of a user', organisationId, username, digestOf(secret)]);
   }
 
   sealOf(user: SealedUser): Buffer {
@@ -76,7 +71,7 @@ export class CredentialKey {
   }
 
   tagOfLink(name: string, token: string): Buffer {
-    return this.#mac(['tollgate sign-in link of an operator', name, digestSecret(token).toString('hex')]);
+    return this.#mac(['tollgate sign-in link of an operator', name, digestOf(token)]);
   }
 
   sealOfOperator(operator: SealedOperator): Buffer {
@@ -91,7 +86,7 @@ export class CredentialKey {
 
   /** By which a session is found, and a challenge known again. */
   tagOfToken(purpose: 'session' | 'challenge' | 'device', token: string): Buffer {
-    return this.#mac([`tollgate ${purpose} of an operator`, digestSecret(token).toString('hex')]);
+    return this.#mac([`tollgate ${purpose} of an operator`, digestOf(token)]);
   }
 
   sealOfSession({ tag, operator, stage, method, endsMs }: SealedSession): Buffer {
@@ -116,7 +111,7 @@ export class CredentialKey {
   }
 }
 
-/** Nothing for one that cannot sign in yet: its seal is that of an earlier release, too. */
+/** Nothing for one that cannot sign in yet. */
 function meansOf({ password, totp, passkeys, providerSubject, isDemo }: SealedOperator): unknown[] {
   const has = password !== null || totp !== null || passkeys.length > 0 || providerSubject !== null || isDemo;
   // In an order of its own: the database keeps members of JSON in another.

@@ -6,7 +6,7 @@ import { FENCES_WAIT_MS } from './process-times.js';
 export const REGISTER_PROCESS: Statement = {
   name: '',
   text: `
-    INSERT INTO process (machine, pid, timeout_ms, knows_seals, seal_form) VALUES ($1, $2, $3, true, 2)
+    INSERT INTO process (machine, pid, timeout_ms) VALUES ($1, $2, $3)
     RETURNING id, (SELECT installation FROM gateway) AS installation`,
 };
 

@@ -16,7 +16,7 @@ export const SET_KEY_PROOF: Statement = {
 export const NEWEST_DATA_KEY: Statement = {
   name: 'newest-data-key',
   text: `
-    SELECT version, key_encryption_key AS "keyId", wrapped, form FROM data_key
+    SELECT version, key_encryption_key AS "keyId", wrapped FROM data_key
     WHERE organisation_id = $1 AND merchant_id = $2 ORDER BY version DESC LIMIT 1`,
 };
 
@@ -25,15 +25,15 @@ export const DATA_KEY: Statement = {
   name: 'data-key',
   // guard(keys: one that was destroyed does not come back): AND NOT ${KEY_DESTROYED} ⇒
   text: `
-    SELECT version, key_encryption_key AS "keyId", wrapped, form FROM data_key
+    SELECT version, key_encryption_key AS "keyId", wrapped FROM data_key
     WHERE organisation_id = $1 AND merchant_id = $2 AND version = $3 AND NOT ${KEY_DESTROYED}`,
 };
 
 export const ADD_DATA_KEY: Statement = {
   name: 'add-data-key',
   text: `
-    INSERT INTO data_key (organisation_id, merchant_id, version, key_encryption_key, wrapped, form)
-    VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+    INSERT INTO data_key (organisation_id, merchant_id, version, key_encryption_key, wrapped)
+    VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
 };
 
 export const COUNTED = columns<{
@@ -56,11 +56,4 @@ export const COUNT_SEALS: Statement = {
     SELECT organisation_id, merchant_id, version, count FROM ${COUNTED.rows}
     ORDER BY organisation_id, merchant_id, version
     ON CONFLICT (organisation_id, merchant_id, version) DO UPDATE SET seals = data_key_use.seals + excluded.seals`,
-};
-
-/** Whether every process that runs knows seals that are bound to their rows. An earlier release cannot start any more. */
-export const SEAL_FORM: Statement = {
-  name: 'seal-form',
-  // guard(keys: no seal is bound while a process runs that could not open it): CASE WHEN EXISTS (SELECT FROM process WHERE seal_form < 2) THEN 1 ELSE 2 END ⇒ 2
-  text: `SELECT CASE WHEN EXISTS (SELECT FROM process WHERE seal_form < 2) THEN 1 ELSE 2 END AS form`,
 };

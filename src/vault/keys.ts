@@ -11,16 +11,14 @@ import {
   DATA_KEY,
   KEY_PROOF,
   NEWEST_DATA_KEY,
-  SEAL_FORM,
   SET_KEY_PROOF,
 } from './keys.sql.js';
-import { type DataKey, open, type Place, SealBroken, type SealForm } from './sealing.js';
+import { type DataKey, open, type Place, SealBroken } from './sealing.js';
 
 export interface DataKeyRow {
   readonly version: number;
   readonly keyId: string;
   readonly wrapped: Buffer;
-  readonly form: SealForm;
 }
 
 /** Told of every seal that does not open. */
@@ -38,16 +36,13 @@ export const SETTLE_MS = NEWEST_KNOWN_WITHIN_MS + 1_000;
 const PROOF = Buffer.from('tollgate');
 const PROOF_CONTEXT = 'tollgate/proof';
 
-/** What a data key is wrapped for. Its form is part of it: nobody can have it taken for a key of the other form. */
+/** What a data key is wrapped for. */
 export function dataKeyContext(
   organisationId: OrganisationId,
   merchantId: MerchantId,
   version: number,
-  form: SealForm,
 ): string {
-  const context = `tollgate/data-key/${organisationId}/${merchantId}/${version}`;
-  // guard(data key: wrapped for the form of its seals): `${context}/bound` ⇒ context
-  return form === 1 ? context : `${context}/bound`;
+  return `tollgate/data-key/${organisationId}/${merchantId}/${version}/bound`;
 }
 
 const ATTESTATION_BYTES = 16;
@@ -190,9 +185,9 @@ export class DataKeys {
   }
 
   async #unwrap(organisationId: OrganisationId, merchantId: MerchantId, row: DataKeyRow): Promise<DataKey> {
-    const { version, form } = row;
-    const context = dataKeyContext(organisationId, merchantId, version, form);
-    const key: DataKey = { version, key: await this.provider.unwrap(row, context), form, seals: 0 };
+    const { version } = row;
+    const context = dataKeyContext(organisationId, merchantId, version);
+    const key: DataKey = { version, key: await this.provider.unwrap(row, context), seals: 0 };
     this.#opened.push({ organisationId, merchantId, key });
     return key;
   }
@@ -222,17 +217,10 @@ export class DataKeys {
     organisationId: OrganisationId,
     merchantId: MerchantId,
     version: number,
-    { connection = this.database, form }: { connection?: Queryable; form?: SealForm } = {},
+    connection: Queryable = this.database,
   ): Promise<void> {
-    const made = form ?? (await this.sealForm());
-    const context = dataKeyContext(organisationId, merchantId, version, made);
+    const context = dataKeyContext(organisationId, merchantId, version);
     const { keyId, wrapped } = await this.provider.wrap(randomBytes(32), context);
-    await connection.query(ADD_DATA_KEY, [organisationId, merchantId, version, keyId, wrapped, made]);
-  }
-
-  /** Of keys that are made now: what every process that runs can open. Once it is the second, it stays that. */
-  async sealForm(): Promise<SealForm> {
-    const { rows } = await this.database.query<{ form: SealForm }>(SEAL_FORM);
-    return (rows[0] as { form: SealForm }).form;
+    await connection.query(ADD_DATA_KEY, [organisationId, merchantId, version, keyId, wrapped]);
   }
 }

@@ -4,8 +4,7 @@ import type { Statement } from '../postgres/database.js';
 // guard(renewal of keys: of those that have sealed too much): 2 THEN ⇒ 2 * 1000 THEN
 // guard(renewal of keys: of those that are too old): 24 ⇒ 9999
 export const DUE = `
-      CASE WHEN k.form = 1 AND NOT EXISTS (SELECT FROM process WHERE seal_form < 2) THEN 'form'
-        WHEN k.created_at < now() - $1::integer * interval '24 hours' THEN 'age'
+      CASE WHEN k.created_at < now() - $1::integer * interval '24 hours' THEN 'age'
         WHEN (SELECT u.seals FROM data_key_use u WHERE u.organisation_id = k.organisation_id
           AND u.merchant_id = k.merchant_id AND u.version = k.version) >= $2 THEN 'seals' END`;
 
@@ -23,12 +22,4 @@ export const KEYS_TO_RENEW: Statement = {
           AND k.created_at < now() - interval '10 minutes' AS unfinished
       FROM data_key k ORDER BY k.organisation_id, k.merchant_id, k.version DESC) newest
     WHERE unfinished OR due IS NOT NULL`,
-};
-
-/** Of the earlier form, and emptied a while ago. */
-export const KEYS_TO_DESTROY: Statement = {
-  name: 'keys-to-destroy',
-  text: `
-    SELECT organisation_id AS "organisationId", merchant_id AS "merchantId", version FROM data_key
-    WHERE form = 1 AND emptied_at < now() - interval '2 minutes'`,
 };

@@ -2,17 +2,13 @@
 // feel. Any number of processes may run it.
 import type { Database } from '../postgres/database.js';
 import type { MerchantId } from '../values/ids.js';
-import { Refusal } from '../values/refusal.js';
 import type { DataKeyRow } from './keys.js';
-import { KEYS_TO_DESTROY, KEYS_TO_RENEW } from './renewal.sql.js';
+import { KEYS_TO_RENEW } from './renewal.sql.js';
 import type { Rotation } from './rotation.js';
 import type { SealOwner } from './sealed-rows.js';
 
-/**
- * Why a key is due: its seals are bound to less than this release binds them to, it is too old, or it has sealed too much; or a rotation
- * was interrupted.
- */
-export type DueBecause = 'form' | 'age' | 'seals' | 'unfinished';
+/** Why a key is due: it is too old, or it has sealed too much; or a rotation was interrupted. */
+export type DueBecause = 'age' | 'seals' | 'unfinished';
 
 /** How long a data key seals. */
 export interface KeyLimits {
@@ -46,7 +42,6 @@ export class KeyRenewal {
   async run(): Promise<void> {
     try {
       await this.#renew();
-      await this.#destroyEarlierForm();
     } catch (error) {
       if (!(error instanceof RenewalStopped)) throw error;
     }
@@ -72,19 +67,6 @@ export class KeyRenewal {
 
   #checkStopped(): void {
     if (this.#stopped) throw new RenewalStopped();
-  }
-
-  /** A key of the earlier form would open what an earlier row says. Once nothing is sealed under it, it goes. */
-  async #destroyEarlierForm(): Promise<void> {
-    const { database, rotation } = this.parts;
-    const { rows } = await database.query<SealOwner & { version: number }>(KEYS_TO_DESTROY);
-    for (const { merchantId, version } of rows) {
-      this.#checkStopped();
-      await rotation.destroy(merchantId, version).catch((error: unknown) => {
-        // Something whose seal is broken is still there.
-        if (!(error instanceof Refusal)) throw error;
-      });
-    }
   }
 }
 

@@ -83,8 +83,8 @@ export class Rewrapping {
   }
 
   async #rewrapOne(row: SealOwner & DataKeyRow): Promise<void> {
-    const { organisationId, merchantId, version, form } = row;
-    const context = dataKeyContext(organisationId, merchantId, version, form);
+    const { organisationId, merchantId, version } = row;
+    const context = dataKeyContext(organisationId, merchantId, version);
     const { keyId, wrapped } = await this.parts.provider.wrap(
       await this.parts.provider.unwrap(row, context),
       context,

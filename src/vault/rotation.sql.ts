@@ -100,7 +100,7 @@ export const ALL_DATA_KEYS: Statement = {
   name: '',
   text: `
     SELECT organisation_id AS "organisationId", merchant_id AS "merchantId", version,
-      key_encryption_key AS "keyId", wrapped, form
+      key_encryption_key AS "keyId", wrapped
     FROM data_key WHERE (organisation_id, merchant_id, version) > ($1, $2, $3)
     ORDER BY organisation_id, merchant_id, version LIMIT 500`,
 };

@@ -16,7 +16,7 @@ import {
   RESEALED,
 } from './rotation.sql.js';
 import { type SealedRow, type SealedRows, type SealOwner, taking } from './sealed-rows.js';
-import { type DataKey, SealBroken, type SealForm, seal } from './sealing.js';
+import { type DataKey, SealBroken, seal } from './sealing.js';
 
 export interface RotationProgress {
   readonly merchantId: MerchantId;
@@ -40,8 +40,6 @@ const DESTROY_AFTER_MS = 60_000;
 export interface RotationParts extends RewrappingParts {
   /** Everything that is sealed under the data keys. */
   readonly sealed: readonly SealedRows[];
-  /** Called before the first key of a merchant whose seals are bound to their rows: for what an earlier release has left unattested. */
-  readonly bind?: (owner: SealOwner, keys: DataKeys) => Promise<void>;
   readonly onBroken?: OnBroken;
   /** Where data keys are read while rows are locked, if not from the same sessions: those may all be taken. */
   readonly keysDatabase?: Database | undefined;
@@ -51,7 +49,6 @@ export interface RotationParts extends RewrappingParts {
 
 interface NewVersion {
   readonly isDue: (newest: DataKeyRow) => boolean;
-  readonly form: SealForm;
   /** A version to which a rotation is finished, although something is left under older ones. */
   readonly finished?: number;
 }
@@ -86,8 +83,7 @@ export class Rotation {
     isDue: (newest: DataKeyRow) => boolean,
     progress: (at: RotationProgress) => void,
   ): Promise<Omit<RotationResult, 'merchants'>> {
-    const form = await this.#bind(owner);
-    const { version, fresh } = await this.#newVersion(owner, { isDue, form });
+    const { version, fresh } = await this.#newVersion(owner, { isDue });
     const expected = await this.#countOlder(owner, version);
     const tell = (done: number) =>
       progress({ merchantId: owner.merchantId, done, total: Math.max(expected, done) });
@@ -107,7 +103,7 @@ export class Rotation {
     isDue: (newest: DataKeyRow) => boolean,
     tell: (done: number) => void,
   ): Promise<Omit<RotationResult, 'merchants'>> {
-    const next = await this.#newVersion(owner, { isDue, form: await this.#bind(owner), finished: version });
+    const next = await this.#newVersion(owner, { isDue, finished: version });
     if (!next.fresh) return { rows: 0, broken: 0 };
     const resealed = await this.#resealAll(owner, next.version, tell);
     await journal(this.parts.database, this.#entry(owner, 'keys.rotated', `version ${next.version}`));
@@ -131,20 +127,10 @@ export class Rotation {
     });
   }
 
-  /** The form of a new key. Whatever is attested from the first bound one on must be so before that is there. */
-  async #bind(owner: SealOwner): Promise<SealForm> {
-    const { database, bind } = this.parts;
-    const form = await this.#keys.sealForm();
-    const values = [owner.organisationId, owner.merchantId];
-    const { rows } = await database.query<DataKeyRow>(NEWEST_DATA_KEY, values);
-    if (form === 2 && rows[0]?.form === 1) await bind?.(owner, this.#keys);
-    return form;
-  }
-
   /** The newest as it is, where it is not due or a rotation to it is not finished; `finished` is one that is. */
   async #newVersion(
     owner: SealOwner,
-    { isDue, form, finished }: NewVersion,
+    { isDue, finished }: NewVersion,
   ): Promise<{ version: number; fresh: boolean }> {
     const { organisationId, merchantId } = owner;
     return this.parts.database.transaction(async (connection) => {
@@ -155,7 +141,7 @@ export class Rotation {
       if (!isDue(newest)) return { version, fresh: false };
       if (version !== finished && (await this.#olderLeft(connection, owner, version)))
         return { version, fresh: false };
-      await this.#keys.add(organisationId, merchantId, version + 1, { connection, form });
+      await this.#keys.add(organisationId, merchantId, version + 1, connection);
       await journal(connection, this.#entry(owner, 'keys.rotation_begun', `version ${version + 1}`));
       return { version: version + 1, fresh: true };
     });

@@ -2,14 +2,9 @@
 import { createCipheriv, createDecipheriv, randomFillSync } from 'node:crypto';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 
-/** 1: bound to its place alone, as earlier releases seal. 2: also to what the row says of it. */
-export type SealForm = 1 | 2;
-
 export interface DataKey {
   readonly version: number;
   readonly key: Buffer;
-  /** Of all its seals. */
-  readonly form: SealForm;
   /** How much was sealed with it and is not counted in the database yet. */
   seals?: number;
 }
@@ -51,7 +46,7 @@ function nonce(): Buffer {
   return taken;
 }
 
-function boundTo(place: Place, { version, form }: DataKey): Buffer {
+function boundTo(place: Place, { version }: DataKey): Buffer {
   const { table, organisationId, merchantId, row, field, says } = place;
   // guard(seal: bound to its key version): ${version} ⇒ -
   // guard(seal: bound to its field): ${field} ⇒ -
@@ -61,7 +56,7 @@ function boundTo(place: Place, { version, form }: DataKey): Buffer {
   // guard(seal: bound to its table): ${table} ⇒ -
   const where = `${table}/${organisationId}/${merchantId}/${row}/${field}/${version}`;
   // guard(seal: bound to what its row says): ${says} ⇒ -
-  return form === 1 ? Buffer.from(where, 'latin1') : Buffer.from(`${where}/${says}`, 'utf8');
+  return Buffer.from(`${where}/${says}`, 'utf8');
 }
 
 /** Nonce, ciphertext and tag in one piece. What is given as bytes is overwritten. */

@@ -163,9 +163,9 @@ describe.concurrent('migrate', () => {
         stderr: 'tollgate: the schema of this database is not current; run `tollgate migrate` first\n',
       });
       const first = await tollgate('migrate --json', url);
-      expect(JSON.parse(first.stdout)).toEqual({ applied: expect.arrayContaining(['0001_gateway.sql']) });
-      expect((await tollgate('migrate --json', url)).stdout).toBe('{"applied":[]}\n');
-      expect((await tollgate('migrate', url)).stdout).toBe('The schema is current.\n');
+      expect(JSON.parse(first.stdout)).toEqual({ version: expect.any(Number), applied: ['schema'] });
+      expect((await tollgate('migrate --json', url)).stdout).toMatch(/^\{"version":\d+,"applied":\[\]\}\n$/);
+      expect((await tollgate('migrate', url)).stdout).toMatch(/^The schema is current, version \d+\.\n$/);
     } finally {
       await administer(inject('adminUrl'), `DROP DATABASE ${name}`);
     }

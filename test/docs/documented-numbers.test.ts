@@ -74,7 +74,7 @@ const SESSIONS = [...read('src/gateway/databases.ts').matchAll(/#add\('[^']+', \
   )
   .reduce((sum, count) => sum + count);
 const PREAUTHORISATION_DAYS = Number(
-  /preauthorisation_days integer NOT NULL DEFAULT (\d+)/.exec(read('migrations/0001_gateway.sql'))?.[1],
+  /preauthorisation_days integer NOT NULL DEFAULT (\d+)/.exec(read('schema/02-organisations.sql'))?.[1],
 );
 const { correlationIdHours, acquirerDeadlineMs, simulatorSlowMs, host, port } = readSettings({});
 const BODY_KIB = BODY_LIMIT_BYTES / 1024;

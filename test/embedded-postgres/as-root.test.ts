@@ -31,7 +31,7 @@ describe.skipIf(skipped !== '')(`as root${skipped}`, () => {
     expect((await stat(join(dataDir, 'postgres-password'))).uid).toBe(0);
   });
 
-  test('a database that an earlier release has left to root is taken over, even inside a closed directory', async () => {
+  test('a database whose files belong to root is taken over, even inside a closed directory', async () => {
     const dataDir = await closedDirectory();
     await keepsData(dataDir);
     const cluster = join(dataDir, 'postgres');

@@ -4,14 +4,8 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { openEmbeddedPostgres } from '../../src/embedded-postgres/server.js';
 import { Database } from '../../src/postgres/database.js';
-import { migrate } from '../../src/postgres/migrations.js';
-import {
-  newDirectory,
-  query,
-  removeUsedDirectory,
-  removeWhatWasMade,
-  usedDirectory,
-} from './data-directories.js';
+import { migrate } from '../../src/postgres/schema.js';
+import { query, removeUsedDirectory, removeWhatWasMade, usedDirectory } from './data-directories.js';
 
 afterEach(removeWhatWasMade);
 afterEach(removeUsedDirectory);
@@ -92,38 +86,6 @@ describe('the logins', () => {
     ]);
     // Nothing to migrate is found by whoever may read.
     await migrated(logins.serving);
-    await stop();
-  });
-
-  test('a data directory in which everything belongs to the superuser, as earlier releases left it → taken over', async () => {
-    const dataDir = await newDirectory();
-    const first = await openEmbeddedPostgres({ dataDir });
-    await migrated(first.logins.migrating);
-    await query(first.logins.operating, `INSERT INTO organisation (name) VALUES ('Kept')`);
-    // What the takeover has to make of it is undone, all of it.
-    await query(
-      first.url,
-      `REASSIGN OWNED BY tollgate_owner TO tollgate; DROP OWNED BY tollgate_owner, tollgate_serving, tollgate_operating;
-       ALTER DATABASE tollgate OWNER TO tollgate; ALTER SCHEMA public OWNER TO pg_database_owner;
-       DROP ROLE tollgate_serving; DROP ROLE tollgate_operating; DROP ROLE tollgate_owner`,
-    );
-    await first.stop();
-    const { logins, url, stop } = await openEmbeddedPostgres({ dataDir });
-    const others = `
-      SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'S')
-        AND pg_get_userbyid(relowner) <> 'tollgate_owner'
-      UNION ALL
-      SELECT proname FROM pg_proc p WHERE pronamespace = 'public'::regnamespace
-        AND pg_get_userbyid(proowner) <> 'tollgate_owner'
-        AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')`;
-    expect(await query(url, others)).toEqual([]);
-    expect(await query(logins.serving, 'SELECT name FROM organisation')).toEqual([{ name: 'Kept' }]);
-    await query(
-      logins.migrating,
-      'ALTER TABLE organisation ADD further text; CREATE TABLE further (id integer)',
-    );
-    await query(logins.serving, 'INSERT INTO further VALUES (1)');
-    await query(logins.operating, `UPDATE organisation SET further = 'more'`);
     await stop();
   });
 });

@@ -92,14 +92,14 @@ describe('credentials', () => {
     expect(answer.status).toBe(404);
   });
 
-  test('secrets are stored only as digests', async () => {
+  test('secrets are stored only as tags', async () => {
     const rows = await gateway.sql('SELECT * FROM gateway_user');
     expect(rows).toHaveLength(3);
     for (const { password } of [gateway.owner, gateway.colleague, gateway.stranger]) {
       expect(Buffer.from(password, 'base64url').length * 8).toBeGreaterThanOrEqual(128);
       for (const row of rows) {
-        expect(row.secret_digest.toString('latin1')).not.toContain(password);
-        expect(JSON.stringify({ ...row, secret_digest: row.secret_digest.toString('hex') })).not.toContain(
+        expect(row.secret_tag.toString('latin1')).not.toContain(password);
+        expect(JSON.stringify({ ...row, secret_tag: row.secret_tag.toString('hex') })).not.toContain(
           password,
         );
       }

@@ -20,7 +20,6 @@ test('entries in blocks, and some that are not taken up yet → whole', async ()
   expect(await verify()).toEqual({
     blocks: 2,
     entries: 8,
-    earlier: 0,
     unchained: 2,
     problems: [],
     problemCount: 0,
@@ -137,7 +136,7 @@ describe('whoever writes to the database', () => {
       ...[4, 5, 6].map((entry) => ({ entry, problem: 'inserted: it is in no block' })),
     ]);
     await own.intruder.query(
-      `INSERT INTO journal_block SELECT 2, made_ms, '{4,6}', 4, 6, tags, earlier, foreign_ids, hash FROM journal_block WHERE number = 1`,
+      `INSERT INTO journal_block SELECT 2, made_ms, '{4,6}', 4, 6, tags, foreign_ids, hash FROM journal_block WHERE number = 1`,
     );
     expect(await problems()).toEqual([
       ...[2, 3].map((block) => ({ block, problem: 'changed: it is not what was bound' })),
@@ -238,27 +237,6 @@ test('a chain that is ended between its block and its commit → as if it had no
   await own.chain().run();
   expect(await verify()).toMatchObject({ blocks: 2, unchained: 0, problems: [] });
   await session.close();
-});
-
-test('entries of an earlier release, before the upgrade and while one of its processes serves → said so, and no problem', async () => {
-  const unmarked = () =>
-    own.intruder.query(`INSERT INTO journal (actor, action) VALUES ('operator:root', 'clock.advanced')`);
-  await unmarked();
-  await unmarked();
-  await own.intruder.query('UPDATE journal_chain SET earlier_up_to = 2');
-  const chain = own.chain();
-  await chain.run();
-  await own.intruder.query(`INSERT INTO process (machine, pid) VALUES ('elsewhere', 1)`);
-  await unmarked();
-  await chain.run();
-  expect(await verify()).toMatchObject({ entries: 3, earlier: 3, problems: [] });
-  await own.intruder.query('DELETE FROM process');
-  await unmarked();
-  await chain.run();
-  expect(await verify()).toMatchObject({
-    earlier: 3,
-    problems: [{ entry: 4, problem: 'inserted: nobody of ours wrote it' }],
-  });
 });
 
 // catches(journal: a block counts as known once its commit is confirmed)

@@ -10,7 +10,7 @@ import { connect, DatabaseAway } from '../../src/gateway/connection.js';
 import { startGateway } from '../../src/gateway/gateway.js';
 import { readSettings } from '../../src/gateway/settings.js';
 import { Database, DatabaseUnavailable } from '../../src/postgres/database.js';
-import { migrate } from '../../src/postgres/migrations.js';
+import { migrate } from '../../src/postgres/schema.js';
 import { type Answer, type Client, client } from '../../testkit/client.js';
 import { addCast, type Credentials } from '../../testkit/gateway.js';
 import { dataDirectory, eventually, start } from '../../testkit/gateway-process.js';

@@ -119,9 +119,7 @@ describe('no gateway', () => {
     expect(await shared.sql('SELECT id FROM operator_request')).toEqual([]);
 
     // One that has heartbeats, and does nothing.
-    await shared.sql(
-      `INSERT INTO process (machine, pid, knows_seals, seal_form) VALUES ('idle', 1, true, 2)`,
-    );
+    await shared.sql(`INSERT INTO process (machine, pid) VALUES ('idle', 1)`);
     const alive = () => shared.sql(`UPDATE process SET seen_at = now()`);
     const line = `transaction refund ${slow} --reason x --key ${randomUUID()}`;
     expect(await text(line)).toMatch(

@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 const manifest = JSON.parse(read('package.json'));
 
-test('npm pack → holds program, pages, migrations and documentation; no sources, no tests, nothing of this machine', () => {
+test('npm pack → holds program, pages, schema, migrations and documentation; no sources, no tests, nothing of this machine', () => {
   const { files } = made;
   const { names } = JSON.parse(read('dist/program/files.json'));
   const wanted = [
@@ -34,6 +34,7 @@ test('npm pack → holds program, pages, migrations and documentation; no source
     ...['openapi.json', 'reference.html', 'reference.css', 'reference.js'].flatMap((name) =>
       ['', '.br', '.gz'].map((form) => `dist/reference/${name}${form}`),
     ),
+    ...filesUnder('schema'),
     ...filesUnder('migrations'),
     ...filesUnder('docs'),
   ];

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { type NamedTest, readGuards, withoutGuard } from '../../proof/guard-marks.js';
 import { failuresOf, nameOf, type RanTest, verdictOn } from '../../proof/guard-verdict.js';
-import { staleness } from '../../proof/schema-guards.js';
 import { runProof } from './program.js';
 
 describe('a guard is removed', () => {
@@ -56,7 +55,7 @@ describe('marks', () => {
   async function project(source: string, tests: string): Promise<ReturnType<typeof readGuards>> {
     const root = await mkdtemp(join(tmpdir(), 'tollgate-marks-'));
     onTestFinished(() => rm(root, { recursive: true, force: true }));
-    for (const [folder, text] of Object.entries({ src: source, test: tests })) {
+    for (const [folder, text] of Object.entries({ src: source, schema: '', test: tests })) {
       await mkdir(join(root, folder));
       await writeFile(join(root, folder, 'one.ts'), text.replaceAll('@', '//'));
     }
@@ -116,26 +115,6 @@ test.each([
       'nothing is marked as “three”',
       '“two”: its text does not stand below its mark',
     ]);
-  });
-});
-
-describe('a guard that stands in a migration', () => {
-  const stale = (file: string, find: string) => staleness({ name: 'gate', file, find, replace: '' });
-  const LOCK = "pg_advisory_xact_lock_shared(hashtext('tollgate settlement'))";
-
-  test('in a function as it was written last → looked for there', () => {
-    expect(stale('migrations/0041_quick_gates.sql', LOCK)).toBeUndefined();
-  });
-
-  test('in a function that was written anew since → stale, and where it is now', () => {
-    expect(stale('migrations/0019_settlement_gate.sql', LOCK)).toBe(
-      '“gate” stands in a function that migrations/0041_quick_gates.sql has written anew',
-    );
-  });
-
-  test('behind such a function → not stale', () => {
-    const constraint = 'ADD CONSTRAINT sound CHECK (transaction_is_sound(';
-    expect(stale('migrations/0018_sound_transactions.sql', constraint)).toBeUndefined();
   });
 });
 

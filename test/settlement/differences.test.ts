@@ -174,7 +174,7 @@ test('two files for one day at once → the differences of one of them are open,
 
 // catches(reconciliation: differences that nobody has seen are not looked at with the others)
 test('all of a day and an acquirer looked at together, by command and on the console → off the list with one note, journalled once; changed meanwhile → refused', async () => {
-  // What an earlier release has kept under no name.
+  // Kept under no name.
   await gateway.sql(
     `INSERT INTO settlement_difference (settlement_date, acquirer, kind, reference, there, here, found_by)
      SELECT $1::date, '', 'missing_here', 'FALSE-' || n, 'purchase 0.05 AUD', '', 'tests' FROM generate_series(1, 225) AS n`,

@@ -112,7 +112,7 @@ test('cards of payments → each goes when nothing more can be done with it, and
   expect(await gateway.sql('SELECT audit FROM card_held')).toEqual([]);
 }, 600_000);
 
-test('what an earlier version has kept → goes, however old it is', async () => {
+test('what should be gone and was kept → goes, however old it is', async () => {
   const gateway = await testGateway();
   const { api } = gateway;
   const declined = auditOf(await api.purchase({ pan: DECLINED_CARD }));

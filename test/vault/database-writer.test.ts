@@ -263,7 +263,7 @@ describe('direct debits', () => {
     expect(await exported()).toEqual(['DEARER']);
   });
 
-  // catches(direct debit: what is not attested is from an earlier release, or it is not lodged)
+  // catches(direct debit: what was not attested is not lodged)
   // catches(direct debit: a refund as it was attested)
   test('a refund is pointed at another debit, made larger, or loses what attests it → it is in no file', async () => {
     const [mine, theirs] = [await debit('MINE'), await debit('THEIRS')];

@@ -76,7 +76,7 @@ describe('while the gateway serves', () => {
     const old = new EnvironmentKeys(await readFile(path, 'utf8'));
     const { keyId, wrapped } = await old.wrap(
       randomBytes(32),
-      dataKeyContext(1 as OrganisationId, 1 as MerchantId, 1, 1),
+      dataKeyContext(1 as OrganisationId, 1 as MerchantId, 1),
     );
     const renewing = operator.rotation.rewrap();
     const stillOld = () => gateway.sql('SELECT FROM data_key WHERE key_encryption_key = $1', [keyId]);

@@ -81,13 +81,13 @@ test('a deleted token is brought back, or any is removed → refused', async () 
   }
 });
 
-// catches(schema: a data key keeps its form)
+// catches(schema: a data key keeps its version)
 // catches(schema: a data key that was destroyed is not put back)
-test('a destroyed version of a data key is put back, or a key is made one of the other form → refused', async () => {
+test('a destroyed version of a data key is put back, or a key is made another version → refused', async () => {
   const columns = 'organisation_id, merchant_id, version, key_encryption_key, wrapped';
   for (const statement of [
     `INSERT INTO data_key (${columns}) VALUES (1, 1, 0, '', '')`,
-    'UPDATE data_key SET form = 1',
+    'UPDATE data_key SET version = version + 1',
   ]) {
     await expect(gateway.sql(statement)).rejects.toMatchObject({ constraint: 'data_key_is_kept' });
   }

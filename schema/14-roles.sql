@@ -1,0 +1,49 @@
+-- Who may do what in the database. The owner of the tables changes the schema; `tollgate_operator` does what operators do;
+-- `tollgate_application` serves: it cannot let anybody in, send money over another link or to another bank, or unsay anything.
+-- Where the owner may not make these roles, one login does everything, and triggers alone guard what is only ever appended to.
+
+DO $$
+DECLARE
+  worker text;
+BEGIN
+  FOREACH worker IN ARRAY ARRAY['tollgate_application', 'tollgate_operator'] LOOP
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = worker) THEN
+      EXECUTE format('CREATE ROLE %I NOLOGIN', worker);
+    END IF;
+    IF NOT pg_has_role(current_user, worker, 'MEMBER') THEN
+      EXECUTE format('GRANT %I TO %I', worker, current_user);
+    END IF;
+    EXECUTE format('GRANT USAGE ON SCHEMA public TO %I', worker);
+    EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO %I', worker);
+    EXECUTE format('GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO %I', worker);
+    EXECUTE format('ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO %I', worker);
+    EXECUTE format('ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT USAGE ON SEQUENCES TO %I', worker);
+  END LOOP;
+  REVOKE INSERT, UPDATE, DELETE ON schema_migration FROM tollgate_application, tollgate_operator;
+  -- guard(schema: the gateway may not change the journal): journal FROM tollgate_application, ⇒ journal FROM
+  -- guard(roles: operators do not change the journal): journal FROM tollgate_application, tollgate_operator ⇒ journal FROM tollgate_application
+  REVOKE UPDATE, DELETE ON journal FROM tollgate_application, tollgate_operator;
+  -- guard(roles: operators remove no token): token, operator_request ⇒ operator_request
+  REVOKE DELETE ON token, operator_request, settlement_difference, former_token_id FROM tollgate_application, tollgate_operator;
+  REVOKE UPDATE, DELETE ON journal_block, settlement_entry FROM tollgate_application;
+  -- What operators set is read by those who serve.
+  -- guard(roles: who serves lets nobody in, and sends no money elsewhere): INSERT, UPDATE, DELETE ON gateway_user ⇒ DELETE ON gateway_user
+  REVOKE INSERT, UPDATE, DELETE ON gateway_user, user_grant, acquirer, acquirer_terminal, route, merchant, surcharge_rule,
+    direct_entry, plugin_setting, installation_key FROM tollgate_application;
+  -- A row can be locked by whoever may change something of it.
+  GRANT UPDATE (created_at) ON merchant TO tollgate_application;
+  REVOKE INSERT, DELETE ON organisation, gateway FROM tollgate_application;
+  -- Nothing of how operators sign in.
+  REVOKE ALL ON operator, operator_session, operator_attempt, operator_network, used_challenge FROM tollgate_application;
+  GRANT SELECT (id, name, version, removed_at) ON operator TO tollgate_application;
+  -- Whoever serves asks for nothing and approves nothing, but carries out what was asked for.
+  REVOKE INSERT, UPDATE ON operator_request FROM tollgate_application;
+  GRANT UPDATE (state, failure, taken_until) ON operator_request TO tollgate_application;
+  -- Whoever serves finds no differences, and works through none.
+  REVOKE INSERT, UPDATE ON settlement_difference FROM tollgate_application;
+  -- Whoever serves imports nothing. What an ID stood for is not forgotten: a token that was deleted would come back with the next import.
+  REVOKE INSERT, UPDATE ON former_token_id FROM tollgate_application;
+  GRANT UPDATE (recognition) ON former_token_id TO tollgate_application;
+EXCEPTION WHEN insufficient_privilege OR undefined_object OR unique_violation OR duplicate_object THEN
+  RAISE WARNING 'the roles tollgate_operator and tollgate_application could not be made: one login may do everything';
+END $$;
