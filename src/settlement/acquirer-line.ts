@@ -1,7 +1,7 @@
 // A line of an acquirer's settlement file: which transaction it is about and what it says, or what is wrong with it.
 import { containsCardNumber } from '../values/card-in-text.js';
 import type { Audit, OrganisationId } from '../values/ids.js';
-import { isCurrency } from '../values/money.js';
+import { isAmount, isCurrency } from '../values/money.js';
 import type { CsvLine } from './csv-lines.js';
 import { SETTLING_TYPES } from './report.js';
 
@@ -29,7 +29,6 @@ export type WrongLine =
   | 'listed before';
 
 const REFERENCE = /^[A-Za-z0-9._:/#-]{1,64}$/;
-const AMOUNT = /^(0|[1-9][0-9]{0,11})$/;
 
 export function isHeader({ fields }: CsvLine): boolean {
   return typeof fields !== 'string' && fields.join() === COLUMNS.join();
@@ -43,7 +42,7 @@ export function acquirerLine({ number: line, fields }: CsvLine): AcquirerLine | 
   if (!REFERENCE.test(reference)) return 'no reference';
   if (containsCardNumber(reference)) return 'a card number instead of a reference';
   if (!SETTLING_TYPES.some((type) => type === transactionType)) return 'no known transaction type';
-  if (!AMOUNT.test(amount)) return 'no amount in cents';
+  if (amount !== '0' && !isAmount(amount)) return 'no amount in cents';
   if (!isCurrency(currency)) return 'no currency';
   return { line, reference, transactionType, amountCents: Number(amount), currency };
 }
