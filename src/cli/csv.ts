@@ -1,8 +1,7 @@
 // Files of comma-separated values, for spreadsheets and for programs. None replaces another, and nobody but the operator reads them.
 import { type FileHandle, open } from 'node:fs/promises';
-import { writeWhole } from '../files/whole-file.js';
+import { onDisk, writeWhole } from '../files/whole-file.js';
 import { csvField } from '../values/csv.js';
-import { refuse } from '../values/refusal.js';
 import { outward } from './output.js';
 
 /** Writes rows as they come, with a line of names first. The file appears when it is whole. */
@@ -31,12 +30,7 @@ export class LineFile {
   /** Undefined where none is wanted. */
   static async open(path: string | undefined, names: readonly string[]): Promise<LineFile | undefined> {
     if (path === undefined) return undefined;
-    const handle = await open(path, 'wx', 0o600).catch(({ code, message }: NodeJS.ErrnoException) =>
-      code === 'EEXIST'
-        ? refuse('path_taken', { path })
-        : refuse('path_not_writable', { path, reason: code ?? message }),
-    );
-    const file = new LineFile(handle);
+    const file = new LineFile(await onDisk(path, open(path, 'wx', 0o600)));
     await file.append([names]);
     return file;
   }

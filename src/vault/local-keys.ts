@@ -1,8 +1,8 @@
 // Key-encryption keys that the gateway holds itself: from a file in the data directory or from the environment.
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { access, mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { writeWhole } from '../files/whole-file.js';
+import { exists, writeText } from '../files/whole-file.js';
 import { type KeyProvider, KeyUnavailable, type WrappedKey } from './key-provider.js';
 
 const NONCE_BYTES = 12;
@@ -124,11 +124,7 @@ export class FileKeys implements KeyProvider {
   async prepare(): Promise<void> {
     await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
     // Where it was put by somebody else, the folder need not be ours to write in.
-    const there = await access(this.path).then(
-      () => true,
-      () => false,
-    );
-    if (there) return;
+    if (await exists(this.path)) return;
     // Another process may have made one meanwhile, and then that is the one.
     await this.#write('keep', [randomBytes(32)]);
   }
@@ -156,9 +152,6 @@ export class FileKeys implements KeyProvider {
 
   /** On disk before it is used, whole or not at all: losing this file is losing every card. */
   async #write(existing: 'keep' | 'replace', keys: readonly Buffer[]): Promise<void> {
-    await writeWhole(this.path, existing, async (append) => {
-      await append(`${keys.map((key) => key.toString('base64')).join('\n')}\n`);
-      return this.path;
-    });
+    await writeText(this.path, existing, `${keys.map((key) => key.toString('base64')).join('\n')}\n`);
   }
 }
