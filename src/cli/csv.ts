@@ -1,7 +1,7 @@
 // Files of comma-separated values, for spreadsheets and for programs. None replaces another, and nobody but the operator reads them.
 import { type FileHandle, open } from 'node:fs/promises';
 import { onDisk, writeWhole } from '../files/whole-file.js';
-import { csvField } from '../values/csv.js';
+import { csvLine, csvLines } from '../values/csv.js';
 import { outward } from './output.js';
 
 /** Writes rows as they come, with a line of names first. The file appears when it is whole. */
@@ -12,11 +12,10 @@ export async function writeCsv(
 ): Promise<number> {
   const { result } = await writeWhole(path, 'refuse', async (append) => {
     let written = 0;
-    await append(line(names));
+    await append(csvLine(names));
     for await (const page of pages) {
-      const rows = page.map(outward);
-      await append(rows.map((row) => line(names.map((name) => row[name]))).join(''));
-      written += rows.length;
+      await append(csvLines(names, page.map(outward)));
+      written += page.length;
     }
     return written;
   });
@@ -36,14 +35,10 @@ export class LineFile {
   }
 
   async append(lines: readonly (readonly unknown[])[]): Promise<void> {
-    await this.handle.appendFile(lines.map(line).join(''));
+    await this.handle.appendFile(lines.map((values) => csvLine(values)).join(''));
   }
 
   close(): Promise<void> {
     return this.handle.close();
   }
-}
-
-function line(values: readonly unknown[]): string {
-  return `${values.map(csvField).join(',')}\r\n`;
 }
