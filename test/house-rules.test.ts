@@ -42,6 +42,7 @@ const PACKAGE_HOMES: Readonly<Record<string, string>> = {
   '@simplewebauthn/server': 'sign-in',
   'openid-client': 'sign-in',
   'age-encryption': 'vault',
+  marked: 'reference',
 };
 
 interface Source {

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { fstatSync } from 'node:fs';
 import { open, readFile, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import { unreadable } from '../files/whole-file.js';
 import { Refusal, refuse } from '../values/refusal.js';
 
 export interface CardFile {
@@ -82,18 +83,13 @@ function isOnDisk(path: string): boolean {
 }
 
 async function fileOf(path: string): Promise<[Readable, number | undefined]> {
-  const unreadable = (error: NodeJS.ErrnoException) =>
-    refuse('path_not_readable', { path, reason: error.code ?? error.message });
-  const about = await stat(path).catch(unreadable);
-  const handle = await open(path, 'r').catch(unreadable);
+  const about = await stat(path).catch(unreadable(path));
+  const handle = await open(path, 'r').catch(unreadable(path));
   return [handle.createReadStream({ highWaterMark: 1 << 18 }), about.isFile() ? about.size : undefined];
 }
 
 async function identityIn(path: string): Promise<string> {
-  if (path !== STDIN)
-    return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) =>
-      refuse('path_not_readable', { path, reason: error.code ?? error.message }),
-    );
+  if (path !== STDIN) return readFile(path, 'utf8').catch(unreadable(path));
   let text = '';
   for await (const piece of process.stdin) text += String(piece);
   return text;

@@ -1,4 +1,5 @@
 // The lines of a file of cards: JSON lines, or CSV with a line of names. One line spoils only itself, and no more than a line is kept.
+import { textLines } from '../files/text-lines.js';
 import { csvFields } from '../values/csv.js';
 import { parseJson } from '../values/json.js';
 import { refuse } from '../values/refusal.js';
@@ -12,8 +13,6 @@ export interface CardLine {
 
 /** With room for a hundred former IDs of full length. */
 const LONGEST_BYTES = 64 * 1024;
-const LINE_END = 10;
-const BYTE_ORDER_MARK = '\ufeff';
 /** Without it a line of names is none. */
 const NEEDED = ['customer_reference'];
 
@@ -26,21 +25,16 @@ export async function* cardLines(
 ): AsyncGenerator<CardLine> {
   const here = new Map(Object.entries(names).map(([name, theirs]) => [theirs, name]));
   let read: Reader | undefined;
-  let number = 0;
-  for await (const line of textLines(bytes)) {
-    number += 1;
-    if (line === undefined) {
-      yield { number, fields: 'too long' };
-      continue;
+  for await (const lines of textLines(bytes, LONGEST_BYTES)) {
+    for (const { number, text } of lines) {
+      if (text?.trim() === '') continue;
+      if (text !== undefined && read === undefined) {
+        const isJson = text.trimStart().startsWith('{');
+        read = isJson ? jsonReader(here) : csvReader(text, here);
+        if (!isJson) continue;
+      }
+      yield { number, fields: text === undefined || read === undefined ? 'too long' : read(text) };
     }
-    const text = number === 1 && line.startsWith(BYTE_ORDER_MARK) ? line.slice(1) : line;
-    if (text.trim() === '') continue;
-    if (read === undefined) {
-      const isJson = text.trimStart().startsWith('{');
-      read = isJson ? jsonReader(here) : csvReader(text, here);
-      if (!isJson) continue;
-    }
-    yield { number, fields: read(text) };
   }
 }
 
@@ -69,31 +63,4 @@ function csvReader(header: string, here: ReadonlyMap<string, string>): Reader {
     const given = fields.flatMap((field, place) => (field === '' ? [] : [[names[place] as string, field]]));
     return Object.fromEntries(given);
   };
-}
-
-/** Undefined for a line that is too long. */
-async function* textLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string | undefined> {
-  let rest: Buffer = Buffer.alloc(0);
-  let cut = false;
-  for await (const piece of bytes) {
-    let from = 0;
-    const whole = rest.length === 0 ? Buffer.from(piece) : Buffer.concat([rest, piece]);
-    for (let end = whole.indexOf(LINE_END); end !== -1; end = whole.indexOf(LINE_END, from)) {
-      yield cut || end - from > LONGEST_BYTES ? undefined : lineOf(whole.subarray(from, end));
-      cut = false;
-      from = end + 1;
-    }
-    rest = whole.subarray(from);
-    if (rest.length > LONGEST_BYTES) {
-      cut = true;
-      rest = Buffer.alloc(0);
-    }
-  }
-  if (cut) yield undefined;
-  else if (rest.length > 0) yield lineOf(rest);
-}
-
-function lineOf(bytes: Buffer): string {
-  const text = bytes.toString('utf8');
-  return text.endsWith('\r') ? text.slice(0, -1) : text;
 }

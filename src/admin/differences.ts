@@ -11,8 +11,7 @@ import {
   LOOK_AT_DIFFERENCES,
   OPEN_DIFFERENCES_BY_DAY,
 } from '../settlement/differences.sql.js';
-import { refuse } from '../values/refusal.js';
-import { named } from '../values/settlement-refusals.js';
+import { named, refuse } from '../values/refusal.js';
 import { checkedReason } from './operator-request.js';
 
 export interface DifferenceView extends Difference, Advice {}

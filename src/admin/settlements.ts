@@ -4,7 +4,7 @@ import { journal } from '../journal/journal.js';
 import { ONE_MOMENT, type Queryable } from '../postgres/database.js';
 import { closeSettlementDays } from '../settlement/closing.js';
 import { keepDifferences } from '../settlement/differences.js';
-import { CSV_HEADER, csvLine, type EntryFilter, settlementEntries } from '../settlement/entries.js';
+import { CSV_HEADER, type EntryFilter, entryLine, settlementEntries } from '../settlement/entries.js';
 import { type ReconcileWish, reconcile } from '../settlement/reconcile.js';
 import type { Reconciliation } from '../settlement/reconciliation.js';
 import { type SettlementReport, settlementOfDay } from '../settlement/report.js';
@@ -70,12 +70,12 @@ async function writeCsv(
 ): Promise<void> {
   const referenceOf = acquirerReferences({ installation });
   await writeWhole(path, 'refuse', async (append) => {
-    await append(`${CSV_HEADER}\n`);
+    await append(CSV_HEADER);
     for await (const entries of settlementEntries(connection, filter)) {
       const lines = entries.map((entry) =>
-        csvLine(filter.date, entry, referenceOf(entry.organisationId, entry.audit)),
+        entryLine(filter.date, entry, referenceOf(entry.organisationId, entry.audit)),
       );
-      await append(`${lines.join('\n')}\n`);
+      await append(lines.join(''));
     }
     return path;
   });

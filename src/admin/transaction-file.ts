@@ -2,7 +2,7 @@
 import { journal } from '../journal/journal.js';
 import type { Queryable } from '../postgres/database.js';
 import type { HistoryFilter } from '../transactions/history.js';
-import { csvField } from '../values/csv.js';
+import { csvLine, csvLines } from '../values/csv.js';
 import type { OrganisationId } from '../values/ids.js';
 import { eachBriefly } from './brief.js';
 import { outward } from './outward.js';
@@ -57,13 +57,8 @@ async function* lines(
   pages: AsyncGenerator<FoundTransaction[]>,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<string> {
-  yield line(COLUMNS);
+  yield csvLine(COLUMNS);
   for (let page = first; page.done !== true && signal?.aborted !== true; page = await pages.next()) {
-    const rows = page.value.map(outward);
-    if (rows.length > 0) yield rows.map((row) => line(COLUMNS.map((name) => row[name]))).join('');
+    if (page.value.length > 0) yield csvLines(COLUMNS, page.value.map(outward));
   }
-}
-
-function line(values: readonly unknown[]): string {
-  return `${values.map(csvField).join(',')}\r\n`;
 }

@@ -13,7 +13,7 @@ import {
   testAcquirer,
   unseenOrders,
 } from '../admin/acquirers.js';
-import { refuse } from '../values/refusal.js';
+import { unreadable } from '../files/whole-file.js';
 import { operate, operateWithKey } from './operator.js';
 import { lines, outward, printing, table } from './output.js';
 
@@ -215,7 +215,5 @@ function wished(value: string | boolean | undefined): string | null | undefined 
 /** Of the file, if there is one. */
 async function contentOf(path: string | null | undefined): Promise<string | null | undefined> {
   if (path === null || path === undefined) return path;
-  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) =>
-    refuse('path_not_readable', { path, reason: error.code ?? 'unknown' }),
-  );
+  return readFile(path, 'utf8').catch(unreadable(path));
 }

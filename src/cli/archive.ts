@@ -10,7 +10,7 @@ import {
   journalBefore,
   stripArchived,
 } from '../admin/archive.js';
-import { writeWhole } from '../files/whole-file.js';
+import { unreadable, writeWhole } from '../files/whole-file.js';
 import type { Database } from '../postgres/database.js';
 import { refuse } from '../values/refusal.js';
 import { from } from './arguments.js';
@@ -101,9 +101,9 @@ async function readArchive(path: string, beforeMs: number): Promise<Archive | un
       last = line;
     }
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
+    const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    return refuse('path_not_readable', { path, reason: code ?? message });
+    return unreadable(path)(error as NodeJS.ErrnoException);
   }
   const [head, end] = [parsed(first), parsed(last)];
   // guard(archive: what is changed later is not removed): || end.sha256 !== hash.digest('hex') ⇒

@@ -1,8 +1,7 @@
 // Files of comma-separated values, for spreadsheets and for programs. None replaces another, and nobody but the operator reads them.
 import { type FileHandle, open } from 'node:fs/promises';
-import { writeWhole } from '../files/whole-file.js';
-import { csvField } from '../values/csv.js';
-import { refuse } from '../values/refusal.js';
+import { onDisk, writeWhole } from '../files/whole-file.js';
+import { csvLine, csvLines } from '../values/csv.js';
 import { outward } from './output.js';
 
 /** Writes rows as they come, with a line of names first. The file appears when it is whole. */
@@ -13,11 +12,10 @@ export async function writeCsv(
 ): Promise<number> {
   const { result } = await writeWhole(path, 'refuse', async (append) => {
     let written = 0;
-    await append(line(names));
+    await append(csvLine(names));
     for await (const page of pages) {
-      const rows = page.map(outward);
-      await append(rows.map((row) => line(names.map((name) => row[name]))).join(''));
-      written += rows.length;
+      await append(csvLines(names, page.map(outward)));
+      written += page.length;
     }
     return written;
   });
@@ -31,25 +29,16 @@ export class LineFile {
   /** Undefined where none is wanted. */
   static async open(path: string | undefined, names: readonly string[]): Promise<LineFile | undefined> {
     if (path === undefined) return undefined;
-    const handle = await open(path, 'wx', 0o600).catch(({ code, message }: NodeJS.ErrnoException) =>
-      code === 'EEXIST'
-        ? refuse('path_taken', { path })
-        : refuse('path_not_writable', { path, reason: code ?? message }),
-    );
-    const file = new LineFile(handle);
+    const file = new LineFile(await onDisk(path, open(path, 'wx', 0o600)));
     await file.append([names]);
     return file;
   }
 
   async append(lines: readonly (readonly unknown[])[]): Promise<void> {
-    await this.handle.appendFile(lines.map(line).join(''));
+    await this.handle.appendFile(lines.map((values) => csvLine(values)).join(''));
   }
 
   close(): Promise<void> {
     return this.handle.close();
   }
-}
-
-function line(values: readonly unknown[]): string {
-  return `${values.map(csvField).join(',')}\r\n`;
 }

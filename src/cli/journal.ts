@@ -10,9 +10,8 @@ import {
   readJournal,
   verifyJournal,
 } from '../admin/journal.js';
-import { writeWhole } from '../files/whole-file.js';
+import { unreadable, writeText, writeWhole } from '../files/whole-file.js';
 import type { Verification } from '../journal/verification.js';
-import { refuse } from '../values/refusal.js';
 import { from, id, until } from './arguments.js';
 import { operate, operateJournal } from './operator.js';
 import { printing } from './output.js';
@@ -52,7 +51,7 @@ export function addJournalCommand(program: Command): void {
       .description('find entries that were changed, removed or inserted; exit code 1 if there are any')
       .option('--checkpoint <file>', 'also hold it against a checkpoint that was kept elsewhere'),
     async ({ checkpoint: path }: { checkpoint?: string }) => {
-      const text = path === undefined ? undefined : await textIn(path);
+      const text = path === undefined ? undefined : await readFile(path, 'utf8').catch(unreadable(path));
       const found = await operateJournal((database, _, key) =>
         verifyJournal(database, key, text === undefined ? undefined : readCheckpoint(text, key, path ?? '')),
       );
@@ -69,7 +68,7 @@ export function addJournalCommand(program: Command): void {
       const value = await operateJournal((database, operator, key) =>
         makeCheckpoint(database, operator, key),
       );
-      if (out !== undefined) await writeLines(out, single(`${JSON.stringify(value)}\n`));
+      if (out !== undefined) await writeText(out, 'refuse', `${JSON.stringify(value)}\n`);
       const where = out === undefined ? `\n${JSON.stringify(value)}` : ` It is in ${out}.`;
       return { value, sentence: `Block ${value.number} of the journal is signed.${where}` };
     },
@@ -98,16 +97,6 @@ export function addJournalCommand(program: Command): void {
       return { value: { publicKey }, sentence: publicKey.trimEnd() };
     },
   );
-}
-
-async function textIn(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) =>
-    refuse('path_not_readable', { path, reason: error.code ?? error.message }),
-  );
-}
-
-async function* single(text: string): AsyncGenerator<string> {
-  yield text;
 }
 
 /** The file appears when it is whole, and replaces no other. Returns how many lines are in it. */

@@ -12,6 +12,7 @@ import {
   rotateSecret,
   ungrantMerchant,
 } from '../admin/users.js';
+import { unreadable } from '../files/whole-file.js';
 import { demoToFollow } from '../gateway/demo.js';
 import { readSettings } from '../gateway/settings.js';
 import {
@@ -40,9 +41,7 @@ async function fingerprintsOf(given: readonly string[] = []): Promise<Buffer[]> 
 }
 
 async function certificateIn(path: string): Promise<ShownCertificate> {
-  const content = await readFile(path).catch((error: NodeJS.ErrnoException) =>
-    refuse('path_not_readable', { path, reason: error.code ?? error.message }),
-  );
+  const content = await readFile(path).catch(unreadable(path));
   const certificate = readClientCertificate(content) ?? refuse('client_certificate_unreadable', { path });
   if (certificate.expiresAtMs <= Date.now()) {
     const expired = new Date(certificate.expiresAtMs).toISOString();

@@ -5,8 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { Problem } from '../api/problems.js';
-import { RefusedRequest } from '../api/problems.js';
+import { refusedFor } from '../api/problems.js';
 import type { Check } from '../api/validation.js';
 import { parseJson } from '../values/json.js';
 import { ConsoleProblem } from './problems.js';
@@ -29,8 +28,8 @@ export async function readJson(request: IncomingMessage, check: Check): Promise<
   const body = text === '' ? {} : parsed(text);
   // The database takes no such character, in no text.
   if (text.includes('\\u0000') || text.includes('\0')) throw new ConsoleProblem('field_charset', ['body']);
-  const [first, ...rest] = check(body);
-  if (first !== undefined) throw new RefusedRequest([first, ...rest] as [Problem, ...Problem[]]);
+  const problems = check(body);
+  if (problems.length > 0) throw refusedFor(problems);
   return body;
 }
 

@@ -1,6 +1,5 @@
 // The query of a request, read and checked by a schema, as the API reads its own: numbers are numbers, and every problem is named.
-import type { Problem } from '../api/problems.js';
-import { RefusedRequest } from '../api/problems.js';
+import { refusedFor } from '../api/problems.js';
 import { type Static, type TObject, Type } from '../api/typebox.js';
 import { checker, reader } from '../api/validation.js';
 import type { PageEnd } from '../values/page.js';
@@ -18,8 +17,8 @@ export function queryReader<Schema extends TObject>(
       if (!known.has(name) || query.getAll(name).length > 1)
         throw new ConsoleProblem('field_format', ['query', name.slice(0, 64)]);
     const values = read(Object.fromEntries(query));
-    const [first, ...rest] = check(values);
-    if (first !== undefined) throw new RefusedRequest([first, ...rest] as [Problem, ...Problem[]]);
+    const problems = check(values);
+    if (problems.length > 0) throw refusedFor(problems);
     return values as Static<Schema>;
   };
 }

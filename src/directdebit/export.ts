@@ -1,7 +1,6 @@
 // Writing a direct-entry file to the operator's disk. It appears there whole or not at all, and once it is there it is
 // never replaced by another.
-import { stat } from 'node:fs/promises';
-import { type Append, writeWhole } from '../files/whole-file.js';
+import { type Append, exists, writeWhole } from '../files/whole-file.js';
 import { refuse } from '../values/refusal.js';
 import { settlementDay } from '../values/settlement.js';
 import { headerLine, itemLine, NO_ITEMS, trailerLine, withItem } from './aba-line.js';
@@ -91,11 +90,4 @@ async function writeLines(
     throw new Error(`file ${file.number} does not have the items that it was made with`);
   }
   await append(trailerLine(counted) + LINE_END);
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import {
   chmod,
+  chown,
   lchown,
   lstat,
   mkdir,
@@ -14,7 +15,7 @@ import {
   stat,
 } from 'node:fs/promises';
 import { join, parse } from 'node:path';
-import { syncFolder } from '../files/whole-file.js';
+import { syncFolder, writeText } from '../files/whole-file.js';
 import { type Account, chooseAccount, clusterPathFor, isRoot, type Owner, run, spawnAs } from './account.js';
 import { type Binaries, exists } from './binaries.js';
 
@@ -136,22 +137,9 @@ async function makePassword(place: Place): Promise<string> {
   const existing = await readPassword(place).catch(() => undefined);
   if (existing !== undefined) return existing;
   const password = randomBytes(24).toString('hex');
-  const fresh = `${place.passwordFile}.new`;
-  try {
-    await rm(fresh, { force: true });
-    const file = await open(fresh, 'wx', 0o600);
-    try {
-      if (isRoot && place.owner.uid !== 0) await file.chown(place.owner.uid, place.owner.gid);
-      await file.writeFile(`${password}\n`);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(fresh, place.passwordFile);
-    return password;
-  } catch (error) {
-    throw cannot(`The data directory ${place.dataDir} cannot be written`, error);
-  }
+  await writeText(place.passwordFile, 'replace', `${password}\n`);
+  if (isRoot && place.owner.uid !== 0) await chown(place.passwordFile, place.owner.uid, place.owner.gid);
+  return password;
 }
 
 export async function readPassword(place: Place): Promise<string> {

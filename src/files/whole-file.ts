@@ -1,5 +1,5 @@
 // Files that appear whole or not at all: written beside their name, on the disk itself before they get it, and removed where they come
-// to nothing. Nobody but their owner reads them.
+// to nothing. Nobody but their owner reads them. And how a path reads that cannot be used.
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, createReadStream, openSync, rmSync } from 'node:fs';
 import { type FileHandle, link, lstat, open, readdir, rename, rm } from 'node:fs/promises';
@@ -47,6 +47,14 @@ export async function writeWhole<Result>(
   }
 }
 
+/** A small file of one text. */
+export async function writeText(path: string, existing: Existing, text: string): Promise<void> {
+  await writeWhole(path, existing, async (append) => {
+    await append(text);
+    return path;
+  });
+}
+
 /** Made and watched in one go: a signal finds both or neither. */
 async function made(part: string): Promise<FileHandle> {
   closeSync(openSync(part, 'wx', 0o600));
@@ -83,9 +91,10 @@ async function linked(part: string, path: string): Promise<boolean> {
 }
 
 /** What the disk refuses is for the operator to put right. */
-async function onDisk<Result>(path: string, work: Promise<Result>): Promise<Result> {
+export async function onDisk<Result>(path: string, work: Promise<Result>): Promise<Result> {
   return work.catch((error: NodeJS.ErrnoException) => {
     if (error instanceof Refusal || error.syscall === undefined) throw error;
+    if (error.code === 'EEXIST') refuse('path_taken', { path });
     return refuse('path_not_writable', { path, reason: error.code ?? error.message });
   });
 }
@@ -157,11 +166,16 @@ export async function syncFolder(path: string): Promise<void> {
   await handle.sync().finally(() => handle.close());
 }
 
-function exists(path: string): Promise<boolean> {
+export function exists(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
     () => false,
   );
+}
+
+/** For a file that an operator has named and that cannot be read: `open(path).catch(unreadable(path))`. */
+export function unreadable(path: string): (error: NodeJS.ErrnoException) => never {
+  return ({ code, message }) => refuse('path_not_readable', { path, reason: code ?? message });
 }
 
 async function sameContent(one: string, other: string): Promise<boolean> {

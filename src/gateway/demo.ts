@@ -8,7 +8,7 @@ import { addOrganisation } from '../admin/organisations.js';
 import { setSurcharges } from '../admin/surcharges.js';
 import { addUser, isSecretOf, listUsers } from '../admin/users.js';
 import { DEMO_ORGANISATION, DEMO_USERNAME } from '../demo/organisation.js';
-import { writeWhole } from '../files/whole-file.js';
+import { writeText } from '../files/whole-file.js';
 import { type CredentialKey, makeSecret } from '../merchants/credentials.js';
 import type { Database, Queryable } from '../postgres/database.js';
 import { Refusal } from '../values/refusal.js';
@@ -167,8 +167,5 @@ async function readDemo(file: string): Promise<Demo | undefined> {
 }
 
 async function writeDemo(file: string, demo: Demo): Promise<void> {
-  await writeWhole(file, 'replace', async (append) => {
-    await append(`${JSON.stringify(demo, null, 2)}\n`);
-    return file;
-  });
+  await writeText(file, 'replace', `${JSON.stringify(demo, null, 2)}\n`);
 }

@@ -1,8 +1,9 @@
 // A line of an acquirer's settlement file: which transaction it is about and what it says, or what is wrong with it.
+import type { TextLine } from '../files/text-lines.js';
 import { containsCardNumber } from '../values/card-in-text.js';
+import { csvFields } from '../values/csv.js';
 import type { Audit, OrganisationId } from '../values/ids.js';
-import { isCurrency } from '../values/money.js';
-import type { CsvLine } from './csv-lines.js';
+import { isAmount, isCurrency } from '../values/money.js';
 import { SETTLING_TYPES } from './report.js';
 
 export const COLUMNS = ['reference', 'transaction_type', 'amount_cents', 'currency'] as const;
@@ -29,21 +30,21 @@ export type WrongLine =
   | 'listed before';
 
 const REFERENCE = /^[A-Za-z0-9._:/#-]{1,64}$/;
-const AMOUNT = /^(0|[1-9][0-9]{0,11})$/;
 
-export function isHeader({ fields }: CsvLine): boolean {
-  return typeof fields !== 'string' && fields.join() === COLUMNS.join();
+export function isHeader({ text = '' }: TextLine): boolean {
+  return csvFields(text)?.join() === COLUMNS.join();
 }
 
-export function acquirerLine({ number: line, fields }: CsvLine): AcquirerLine | WrongLine {
-  if (fields === 'too long') return 'too long';
-  if (fields === 'quotes') return 'quotes that do not fit';
+export function acquirerLine({ number: line, text }: TextLine): AcquirerLine | WrongLine {
+  if (text === undefined) return 'too long';
+  const fields = csvFields(text);
+  if (fields === undefined) return 'quotes that do not fit';
   const [reference = '', transactionType = '', amount = '', currency = ''] = fields;
   if (fields.length !== COLUMNS.length) return 'not four fields';
   if (!REFERENCE.test(reference)) return 'no reference';
   if (containsCardNumber(reference)) return 'a card number instead of a reference';
   if (!SETTLING_TYPES.some((type) => type === transactionType)) return 'no known transaction type';
-  if (!AMOUNT.test(amount)) return 'no amount in cents';
+  if (amount !== '0' && !isAmount(amount)) return 'no amount in cents';
   if (!isCurrency(currency)) return 'no currency';
   return { line, reference, transactionType, amountCents: Number(amount), currency };
 }

@@ -1,6 +1,6 @@
 // The entries of a settlement day one by one, a page at a time, however many there are; and as CSV.
 import type { Queryable } from '../postgres/database.js';
-import { csvField } from '../values/csv.js';
+import { csvLine } from '../values/csv.js';
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import type { SettlementLine } from './report.js';
@@ -48,22 +48,14 @@ export async function* settlementEntries(
 }
 
 export const CSV_HEADER =
-  'settlement_date,merchant_id,audit,target_audit,acquirer_reference,reference,mode,acquirer,payment_method,card_type,transaction_type,currency,amount_cents';
+  'settlement_date,merchant_id,audit,target_audit,acquirer_reference,reference,mode,acquirer,payment_method,card_type,transaction_type,currency,amount_cents\n';
 
-export function csvLine(date: string, entry: SettlementEntry, acquirerReference: string): string {
-  return [
-    date,
-    entry.merchantId,
-    entry.audit,
-    entry.targetAudit ?? '',
-    acquirerReference,
-    csvField(entry.reference),
-    entry.mode,
-    csvField(entry.acquirer),
-    entry.paymentMethod,
-    entry.cardType,
-    entry.transactionType,
-    entry.currency,
-    entry.amountCents,
-  ].join(',');
+export function entryLine(date: string, entry: SettlementEntry, acquirerReference: string): string {
+  const { merchantId, audit, targetAudit, reference, mode, acquirer, amountCents, currency } = entry;
+  const kind = [entry.paymentMethod, entry.cardType, entry.transactionType];
+  const references = [acquirerReference, reference];
+  return csvLine(
+    [date, merchantId, audit, targetAudit, ...references, mode, acquirer, ...kind, currency, amountCents],
+    '\n',
+  );
 }

@@ -1,9 +1,11 @@
 // Holds an acquirer's settlement file against the entries of a day: what matches, what one side lacks, and what differs.
 
+import { createReadStream } from 'node:fs';
 import { acquirerNames } from '../acquirers/configured.js';
 import type { Prepared } from '../acquirers/contract.js';
 import { listedReference } from '../acquirers/iso8583/numbers.js';
 import { isBuiltIn } from '../acquirers/registry.js';
+import { type TextLine, textLines } from '../files/text-lines.js';
 import type { Queryable } from '../postgres/database.js';
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
@@ -16,7 +18,6 @@ import {
   type WrongLine,
 } from './acquirer-line.js';
 import { AuditSet } from './audit-set.js';
-import { type CsvLine, csvLines } from './csv-lines.js';
 import { CLOSED_DAY, FIND_LISTED, LISTED, SETTLED_AT_ALL, SETTLED_OVER_ACQUIRER } from './reconcile.sql.js';
 import {
   type About,
@@ -28,6 +29,9 @@ import {
   type Reconciliation,
 } from './reconciliation.js';
 import { RetrievalReferences } from './retrieval-references.js';
+
+/** Longer lines are not kept, so that a file without line ends cannot fill the memory. */
+const LONGEST_LINE = 1_000;
 
 export interface ReconcileWish {
   readonly path: string;
@@ -122,7 +126,8 @@ class Work {
     const { path, progress = () => {} } = this.wish;
     let headed = false;
     try {
-      for await (const lines of csvLines(path)) {
+      for await (const all of textLines(createReadStream(path, { highWaterMark: 1 << 18 }), LONGEST_LINE)) {
+        const lines = all.filter(({ text }) => text !== '');
         if (!headed && lines[0] !== undefined) {
           if (!isHeader(lines[0]))
             refuse('settlement_file_without_header', { path, columns: COLUMNS.join() });
@@ -141,13 +146,13 @@ class Work {
     await this.#compareSimilar();
   }
 
-  async #readLines(lines: readonly CsvLine[]): Promise<void> {
+  async #readLines(lines: readonly TextLine[]): Promise<void> {
     const own: OwnLine[] = [];
-    for (const csvLine of lines) {
+    for (const read of lines) {
       this.#lines += 1;
-      const line = acquirerLine(csvLine);
+      const line = acquirerLine(read);
       if (typeof line === 'string') {
-        this.#wrong.add({ line: csvLine.number, reason: line });
+        this.#wrong.add({ line: read.number, reason: line });
         continue;
       }
       const isReturn = line.transactionType === 'return';

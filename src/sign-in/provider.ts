@@ -1,8 +1,8 @@
 // An identity provider (OpenID Connect): where operators are sent to say who they are, and what it says of them. The code flow with PKCE,
 // a state and a nonce; what belongs together is kept sealed in the browser meanwhile, and nothing is stored.
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import * as client from 'openid-client';
 import type { CredentialKey } from '../merchants/credentials.js';
+import { decrypt, encrypt } from '../values/aes-gcm.js';
 import { isLoopback } from '../values/network.js';
 import { ProviderUnavailable } from './provider-unavailable.js';
 
@@ -36,8 +36,6 @@ export interface Identified {
 const WITHIN_MS = 10 * 60_000;
 const TIMEOUT_S = 5;
 const KNOWN_FOR_MS = 10 * 60_000;
-const IV_BYTES = 12;
-const TAG_BYTES = 16;
 
 export class IdentityProvider {
   readonly #key: Buffer;
@@ -132,22 +130,11 @@ export class IdentityProvider {
   }
 
   #seal(going: Going): string {
-    const iv = randomBytes(IV_BYTES);
-    const cipher = createCipheriv('aes-256-gcm', this.#key, iv);
-    const sealed = [iv, cipher.update(JSON.stringify(going)), cipher.final(), cipher.getAuthTag()];
-    return Buffer.concat(sealed).toString('base64url');
+    return encrypt(this.#key, JSON.stringify(going), '').toString('base64url');
   }
 
   #open(kept: string): Going | undefined {
-    const sealed = Buffer.from(kept, 'base64url');
-    if (sealed.length < IV_BYTES + TAG_BYTES) return undefined;
-    try {
-      const decipher = createDecipheriv('aes-256-gcm', this.#key, sealed.subarray(0, IV_BYTES));
-      decipher.setAuthTag(sealed.subarray(-TAG_BYTES));
-      const opened = [decipher.update(sealed.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()];
-      return JSON.parse(Buffer.concat(opened).toString('utf8')) as Going;
-    } catch {
-      return undefined;
-    }
+    const opened = decrypt(this.#key, Buffer.from(kept, 'base64url'), '');
+    return opened === undefined ? undefined : (JSON.parse(opened.toString('utf8')) as Going);
   }
 }

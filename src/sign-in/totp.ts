@@ -1,13 +1,12 @@
 // One-time codes by time (RFC 6238), as authenticator apps make them: six digits, every thirty seconds. The secret that they are made of
 // is stored sealed.
-import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { CredentialKey } from '../merchants/credentials.js';
+import { decrypt, encrypt } from '../values/aes-gcm.js';
 
 const STEP_MS = 30_000;
 const DIGITS = 6;
 const SECRET_BYTES = 20;
-const IV_BYTES = 12;
-const TAG_BYTES = 16;
 /** Clocks of telephones go wrong by a step, and people type slowly. */
 const EARLIER_AND_LATER = [0, -1, 1];
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
@@ -62,22 +61,11 @@ export class TotpSeals {
   }
 
   seal(secret: Buffer, name: string): Buffer {
-    const iv = randomBytes(IV_BYTES);
-    const cipher = createCipheriv('aes-256-gcm', this.#key, iv).setAAD(Buffer.from(name));
-    return Buffer.concat([iv, cipher.update(secret), cipher.final(), cipher.getAuthTag()]);
+    return encrypt(this.#key, secret, name);
   }
 
   /** Undefined where it was sealed for another, or changed. */
   open(sealed: Buffer, name: string): Buffer | undefined {
-    if (sealed.length < IV_BYTES + TAG_BYTES) return undefined;
-    const tag = sealed.subarray(-TAG_BYTES);
-    const decipher = createDecipheriv('aes-256-gcm', this.#key, sealed.subarray(0, IV_BYTES))
-      .setAAD(Buffer.from(name))
-      .setAuthTag(tag);
-    try {
-      return Buffer.concat([decipher.update(sealed.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]);
-    } catch {
-      return undefined;
-    }
+    return decrypt(this.#key, sealed, name);
   }
 }

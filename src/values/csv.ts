@@ -1,6 +1,18 @@
-// Fields of files of comma-separated values: written fit for spreadsheets and for programs, and read.
+// Lines of files of comma-separated values: written fit for spreadsheets and for programs, and read. By hand, since to csv-parse an
+// open quote spoils all lines after it too, and csv-stringify does not quote single line ends.
 
-export function csvField(value: unknown): string {
+export function csvLine(values: readonly unknown[], end = '\r\n'): string {
+  return values.map(csvField).join(',') + end;
+}
+
+export function csvLines(
+  names: readonly string[],
+  rows: readonly Readonly<Record<string, unknown>>[],
+): string {
+  return rows.map((row) => csvLine(names.map((name) => row[name]))).join('');
+}
+
+function csvField(value: unknown): string {
   if (value === null || value === undefined) return '';
   const text = typeof value === 'string' ? harmless(value) : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

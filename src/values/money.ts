@@ -21,39 +21,54 @@ export function cents(value: number | string): Cents {
   return amountCents as Cents;
 }
 
-// The active alphabetic codes of ISO 4217 as of amendment 180. Left out: what nobody is paid in, that is funds (CLF,
-// USN, XDR and the like), metals, testing and "no currency".
-export const CURRENCIES: ReadonlySet<string> = new Set(
-  `AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLP CNY
-   COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR
-   ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK
-   MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF
-   SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD UYU
-   UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG`.split(/\s+/),
-);
-
-// ISO 4217 as well. `Intl` goes by what prices commonly show: it has no decimals for IQD, IDR, COP, HUF and a dozen others.
-const DECIMALS: Readonly<Record<number, readonly string[]>> = {
-  0: 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF'.split(' '),
-  3: 'BHD IQD JOD KWD LYD OMR TND'.split(' '),
-};
 const USUAL_DECIMALS = 2;
 const MOST_DECIMALS = 3;
-const DECIMALS_OF: ReadonlyMap<string, number> = new Map(
-  Object.entries(DECIMALS).flatMap(([decimals, codes]) => codes.map((code) => [code, Number(decimals)])),
+
+// The active codes of ISO 4217 as of amendment 180, each with its number and, where it has not two, its decimals. Left out: what
+// nobody is paid in, that is funds (CLF, USN, XDR and the like), metals, testing and "no currency". `Intl` goes by what prices commonly
+// show: it has no decimals for IQD, IDR, COP, HUF and a dozen others.
+const ISO_4217: ReadonlyMap<string, { readonly number: string; readonly decimals: number }> = new Map(
+  `AED784 AFN971 ALL008 AMD051 AOA973 ARS032 AUD036 AWG533 AZN944 BAM977 BBD052 BDT050 BHD048.3 BIF108.0 BMD060
+   BND096 BOB068 BRL986 BSD044 BTN064 BWP072 BYN933 BZD084 CAD124 CDF976 CHF756 CLP152.0 CNY156 COP170 CRC188
+   CUP192 CVE132 CZK203 DJF262.0 DKK208 DOP214 DZD012 EGP818 ERN232 ETB230 EUR978 FJD242 FKP238 GBP826 GEL981
+   GHS936 GIP292 GMD270 GNF324.0 GTQ320 GYD328 HKD344 HNL340 HTG332 HUF348 IDR360 ILS376 INR356 IQD368.3 IRR364
+   ISK352.0 JMD388 JOD400.3 JPY392.0 KES404 KGS417 KHR116 KMF174.0 KPW408 KRW410.0 KWD414.3 KYD136 KZT398 LAK418
+   LBP422 LKR144 LRD430 LSL426 LYD434.3 MAD504 MDL498 MGA969 MKD807 MMK104 MNT496 MOP446 MRU929 MUR480 MVR462
+   MWK454 MXN484 MYR458 MZN943 NAD516 NGN566 NIO558 NOK578 NPR524 NZD554 OMR512.3 PAB590 PEN604 PGK598 PHP608
+   PKR586 PLN985 PYG600.0 QAR634 RON946 RSD941 RUB643 RWF646.0 SAR682 SBD090 SCR690 SDG938 SEK752 SGD702 SHP654
+   SLE925 SOS706 SRD968 SSP728 STN930 SVC222 SYP760 SZL748 THB764 TJS972 TMT934 TND788.3 TOP776 TRY949 TTD780
+   TWD901 TZS834 UAH980 UGX800.0 USD840 UYU858 UZS860 VED926 VES928 VND704.0 VUV548.0 WST882 XAF950.0 XCD951 XCG532
+   XOF952.0 XPF953.0 YER886 ZAR710 ZMW967 ZWG924`
+    .split(/\s+/)
+    .map((entry) => [
+      entry.slice(0, 3),
+      { number: entry.slice(3, 6), decimals: Number(entry[7] ?? USUAL_DECIMALS) },
+    ]),
 );
+export const CURRENCIES: readonly string[] = [...ISO_4217.keys()];
+
+export const CURRENCY_PATTERN = '^[A-Z]{3}$';
+
+export function isCurrency(code: string): boolean {
+  return ISO_4217.has(code);
+}
+
+/** What stands in messages to acquirers in place of the code. */
+export function currencyNumber(code: string): string | undefined {
+  return ISO_4217.get(code)?.number;
+}
 
 /** How many decimals a currency has: an amount is in its minor unit, which is called cents whatever the currency calls it. */
 export function decimalsOf(currency: string): number {
-  return DECIMALS_OF.get(currency) ?? USUAL_DECIMALS;
+  return ISO_4217.get(currency)?.decimals ?? USUAL_DECIMALS;
 }
 
 /** The same in SQL, of a column. */
 export function decimalsInSql(column: string): string {
-  const cases = Object.entries(DECIMALS).map(
-    ([decimals, codes]) =>
-      `WHEN ${column} IN (${codes.map((code) => `'${code}'`).join(', ')}) THEN ${decimals}`,
-  );
+  const cases = [0, MOST_DECIMALS].map((decimals) => {
+    const codes = CURRENCIES.filter((code) => decimalsOf(code) === decimals).map((code) => `'${code}'`);
+    return `WHEN ${column} IN (${codes.join(', ')}) THEN ${decimals}`;
+  });
   return `CASE ${cases.join(' ')} ELSE ${USUAL_DECIMALS} END`;
 }
 
@@ -100,10 +115,4 @@ function centsWith(decimals: number, text: string): number | undefined {
   if (whole === undefined || part.length > decimals) return undefined;
   const amountCents = Number(whole + part.padEnd(decimals, '0'));
   return amountCents > MAX_AMOUNT_CENTS ? undefined : amountCents;
-}
-
-export const CURRENCY_PATTERN = '^[A-Z]{3}$';
-
-export function isCurrency(code: string): boolean {
-  return CURRENCIES.has(code);
 }

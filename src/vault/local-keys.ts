@@ -1,40 +1,14 @@
 // Key-encryption keys that the gateway holds itself: from a file in the data directory or from the environment.
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { access, mkdir, readFile } from 'node:fs/promises';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { writeWhole } from '../files/whole-file.js';
+import { exists, writeText } from '../files/whole-file.js';
+import { decrypt, encrypt } from '../values/aes-gcm.js';
 import { type KeyProvider, KeyUnavailable, type WrappedKey } from './key-provider.js';
-
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
 
 /** Names a key without telling anything about it. */
 function idOf(key: Buffer): string {
   return createHash('sha256').update('tollgate key id').update(key).digest('hex').slice(0, 16);
-}
-
-function wrapUnder(key: Buffer, plain: Buffer, context: string): Buffer {
-  const nonce = randomBytes(NONCE_BYTES);
-  const cipher = createCipheriv('aes-256-gcm', key, nonce);
-  // guard(data key: wrapped for one purpose only): cipher.setAAD(Buffer.from(context)); ⇒
-  cipher.setAAD(Buffer.from(context));
-  return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
-}
-
-function unwrapUnder(key: Buffer, wrapped: Buffer, context: string): Buffer {
-  const decipher = createDecipheriv('aes-256-gcm', key, wrapped.subarray(0, NONCE_BYTES), {
-    authTagLength: TAG_BYTES,
-  });
-  // guard(data key: wrapped for one purpose only): decipher.setAAD(Buffer.from(context)); ⇒
-  decipher.setAAD(Buffer.from(context));
-  decipher.setAuthTag(wrapped.subarray(-TAG_BYTES));
-  try {
-    return Buffer.concat([decipher.update(wrapped.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
-  } catch {
-    throw new KeyUnavailable(
-      'a data key does not open under the key-encryption key: it was changed or moved',
-    );
-  }
 }
 
 function parseKeys(text: string, where: string): Buffer[] {
@@ -59,7 +33,8 @@ class LocalKeys {
 
   wrap(key: Buffer, context: string): WrappedKey {
     const [current] = this.keys as [Buffer, ...Buffer[]];
-    return { keyId: idOf(current), wrapped: wrapUnder(current, key, context) };
+    // guard(data key: wrapped for one purpose only): context) ⇒ '')
+    return { keyId: idOf(current), wrapped: encrypt(current, key, context) };
   }
 
   has(keyId: string): boolean {
@@ -73,7 +48,12 @@ class LocalKeys {
         `the key-encryption key in ${this.where} is not the one that this database was sealed under (${keyId}); bring that one back`,
       );
     }
-    return unwrapUnder(key, wrapped, context);
+    // guard(data key: wrapped for one purpose only): context) ⇒ '')
+    const opened = decrypt(key, wrapped, context);
+    if (opened !== undefined) return opened;
+    throw new KeyUnavailable(
+      'a data key does not open under the key-encryption key: it was changed or moved',
+    );
   }
 }
 
@@ -124,11 +104,7 @@ export class FileKeys implements KeyProvider {
   async prepare(): Promise<void> {
     await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
     // Where it was put by somebody else, the folder need not be ours to write in.
-    const there = await access(this.path).then(
-      () => true,
-      () => false,
-    );
-    if (there) return;
+    if (await exists(this.path)) return;
     // Another process may have made one meanwhile, and then that is the one.
     await this.#write('keep', [randomBytes(32)]);
   }
@@ -156,9 +132,6 @@ export class FileKeys implements KeyProvider {
 
   /** On disk before it is used, whole or not at all: losing this file is losing every card. */
   async #write(existing: 'keep' | 'replace', keys: readonly Buffer[]): Promise<void> {
-    await writeWhole(this.path, existing, async (append) => {
-      await append(`${keys.map((key) => key.toString('base64')).join('\n')}\n`);
-      return this.path;
-    });
+    await writeText(this.path, existing, `${keys.map((key) => key.toString('base64')).join('\n')}\n`);
   }
 }

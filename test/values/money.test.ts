@@ -109,8 +109,8 @@ describe('an amount as people write it', () => {
   });
 
   test('has decimals in currencies that exist', () => {
-    expect([...CURRENCIES].filter((code) => decimalsOf(code) === 0)).toHaveLength(16);
-    expect([...CURRENCIES].filter((code) => decimalsOf(code) === 3)).toHaveLength(7);
+    expect(CURRENCIES.filter((code) => decimalsOf(code) === 0)).toHaveLength(16);
+    expect(CURRENCIES.filter((code) => decimalsOf(code) === 3)).toHaveLength(7);
   });
 });
 
@@ -131,6 +131,6 @@ describe('currencies', () => {
 
   test('are all three upper-case letters, each listed once', () => {
     for (const code of CURRENCIES) expect(code).toMatch(/^[A-Z]{3}$/);
-    expect(CURRENCIES.size).toBe(155);
+    expect(CURRENCIES).toHaveLength(155);
   });
 });

@@ -1,6 +1,6 @@
 // What is sent for an order: which fields, and what stands in them.
 import type { CardDetails, Cvv } from '../../values/card.js';
-import { currencyNumber } from '../../values/currency-numbers.js';
+import { currencyNumber } from '../../values/money.js';
 import type { MoneyOperation, Order, StoredOrder, StoredTarget } from '../contract.js';
 import type { Dialect } from './dialect.js';
 import { Unwritable } from './digits.js';
