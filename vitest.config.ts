@@ -7,19 +7,21 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 // processors busy and those that mostly wait are begun in turns. One kind after the other, there was too much to do for three minutes
 // and then too little.
 const BUSY = names(`
-  console/browser-pages proof/client-proof console/browser-money console/browser-sign-in proof/backup-proof
-  proof/crash console/browser reference/browser console/hostile-routes console/password-sign-in directdebit/killed processes/workers
+  console/browser-pages proof/client-proof console/browser-money console/browser-sign-in proof/backup-proof proof/crash
+  console/browser reference/browser console/hostile-routes operators/password-sign-in directdebit/killed processes/workers
   processes/backup processes/data-directory directdebit/large-files proof/ api/isolation processes/crash-points embedded-postgres/
-  directdebit/directdebit-crash-points transactions/failing-links transactions/races vault/secrecy processes/settings cli/commands`);
+  directdebit/directdebit-crash-points payments/pipeline/failing-links payments/races vault/secrecy processes/settings
+  cli/commands`);
 const WAITING = names(`
-  processes/failover http/tls transactions/card-destruction transactions/settlement processes/full-disk client/python
-  transactions/faults client/recovery acquirers/iso8583/iso8583-foreign-host acquirers/iso8583/iso8583-gateway vault/keys
-  processes/database-outage processes/certificates processes/two-processes vault/key-limits transactions/in-doubt
-  acquirers/awkward-link webhooks/failing-endpoints api/correlation-search http/warnings cli/transaction-operations
-  transactions/later-operations transactions/cards-of processes/ http/connections webhooks/delivery http/sealed-users
-  vault/database-writer transactions/sweep transactions/rerouting console/today cli/operator-roles postgres/plans http/search-fences
-  http/received-before-empty http/permissions cli/ transactions/day-figures transactions/late-answers operators/ http/ directdebit/
-  console/ transactions/ vault/ acquirers/ client/`);
+  processes/failover http/tls payments/cards/card-destruction settlement/settlement processes/full-disk client/python
+  payments/pipeline/faults client/recovery acquirers/iso8583/iso8583-foreign-host acquirers/iso8583/iso8583-gateway
+  vault/keys/keys processes/database-outage processes/certificates processes/two-processes vault/keys/key-limits
+  payments/doubt/in-doubt acquirers/awkward-link webhooks/failing-endpoints api/correlation-search http/warnings
+  payments/requests/transaction-operations payments/pipeline/later-operations payments/cards/cards-of processes/ http/connections
+  webhooks/delivery organisations/sealed-users vault/database-writer payments/doubt/sweep payments/pipeline/rerouting
+  figures/today operators/operator-roles postgres/plans payments/finding/search-fences payments/finding/received-before-empty
+  organisations/permissions payments/ cli/ vault/ figures/day-figures payments/doubt/late-answers http/ organisations/
+  directdebit/ console/ operators/ acquirers/ client/`);
 
 function names(list: string): readonly string[] {
   return list.trim().split(/\s+/);

@@ -2,7 +2,7 @@
 // its log, and how many purchases there are meanwhile: in turns with times at which nothing is destroyed, on the same table.
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { CARD_DESTRUCTION_LOCK } from '../src/transactions/card-destruction.sql.js';
+import { CARD_DESTRUCTION_LOCK } from '../src/payments/cards/card-destruction.sql.js';
 import { load, PURCHASE } from '../testkit/load.js';
 import { programOptions } from '../testkit/program-options.js';
 import { median, say } from '../testkit/report.js';

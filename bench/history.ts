@@ -3,12 +3,12 @@
 // or reads the table as a whole. With `--costs ROUNDS`: what each index costs a purchase.
 import pg from 'pg';
 import type { HistoryQuery } from '../client/src/index.js';
-import { filterOf } from '../src/api/history.js';
+import { filterOf } from '../src/api/operations/history.js';
 import { decodeEnd } from '../src/api/pages.js';
+import { History } from '../src/payments/finding/history.js';
 import { Database } from '../src/postgres/database.js';
-import { History } from '../src/transactions/history.js';
 import type { MerchantId, OrganisationId } from '../src/values/ids.js';
-import { sydneyDate, sydneyTimestamp } from '../src/values/sydney.js';
+import { sydneyDate, sydneyTimestamp } from '../src/values/time/sydney.js';
 import { explaining, nodesOf, type PlanNode } from '../testkit/explained.js';
 import { load, PURCHASE } from '../testkit/load.js';
 import { programOptions } from '../testkit/program-options.js';

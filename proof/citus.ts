@@ -26,18 +26,18 @@ const values = programOptions({
 
 /** What goes through the interface, and needs nothing of the server that a distributed one does not have (such as triggers on every table). */
 const CONFORMANCE = [
-  'test/transactions/purchase.test.ts',
-  'test/transactions/refund.test.ts',
-  'test/transactions/void.test.ts',
-  'test/transactions/completion.test.ts',
-  'test/transactions/response-codes.test.ts',
+  'test/payments/pipeline/purchase.test.ts',
+  'test/payments/pipeline/refund.test.ts',
+  'test/payments/pipeline/void.test.ts',
+  'test/payments/pipeline/completion.test.ts',
+  'test/payments/pipeline/response-codes.test.ts',
   'test/api/correlation-ids.test.ts',
   'test/api/correlation-search.test.ts',
   'test/events/feed.test.ts',
   'test/directdebit/returns.test.ts',
   'test/directdebit/refunds.test.ts',
   'test/directdebit/clearing.test.ts',
-  'test/transactions/settlement.test.ts',
+  'test/settlement/settlement.test.ts',
   'test/settlement/report.test.ts',
   'test/settlement/closed-days.test.ts',
   'test/settlement/reconcile.test.ts',
@@ -85,7 +85,7 @@ async function plans(): Promise<void> {
   );
   broken['every statement can be planned'] = refused
     // In its place one for each organisation is sent.
-    .filter(({ name: statement }) => statement !== 'transactions/resolver TAKE_DUE')
+    .filter(({ name: statement }) => statement !== 'payments/doubt/resolver TAKE_DUE')
     .map(({ name: statement, refusal }) => `${statement}: ${refusal}`);
 }
 

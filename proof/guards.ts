@@ -14,7 +14,7 @@ import { escaped, type Guard, type NamedTest, readGuards, withoutGuard } from '.
 import { failuresOf, nameOf, type RanTest, ranAs, type Verdict, verdictOn } from './guard-verdict.js';
 
 /** Must pass with any one guard removed: it tells a gateway without a guard from one that is broken altogether. */
-const CONTROL: NamedTest = ['test/transactions/ordinary-day.test.ts', 'an ordinary day'];
+const CONTROL: NamedTest = ['test/payments/ordinary-day.test.ts', 'an ordinary day'];
 
 const values = programOptions({
   only: { type: 'string', multiple: true, default: [''] },

@@ -1,7 +1,7 @@
 // The gateway's own OpenAPI document: its operations, and whether an answer is documented.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import type { OpenApiDocument, OpenApiOperation } from '../src/api/openapi.js';
+import type { OpenApiDocument, OpenApiOperation } from '../src/api/openapi/openapi.js';
 import type { HttpResponse } from './hostile-connection.js';
 
 /** What of a schema the bends go by. */

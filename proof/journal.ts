@@ -3,8 +3,8 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { journalKey } from '../src/gateway/callers.js';
-import { openKeyProvider } from '../src/gateway/key-encryption.js';
-import { readSettings } from '../src/gateway/settings.js';
+import { openKeyProvider } from '../src/gateway/settings/key-encryption.js';
+import { readSettings } from '../src/gateway/settings/settings.js';
 import { ChainKey } from '../src/journal/blocks.js';
 import { JournalChain } from '../src/journal/chain.js';
 import { journalAll } from '../src/journal/journal.js';

@@ -1,6 +1,6 @@
 // Gateway processes that end as they are fated to and are started again at once, on a database that does, too.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { POINTS, type Point } from '../src/transactions/create.js';
+import { POINTS, type Point } from '../src/payments/pipeline/create.js';
 import type { Chance } from '../testkit/chance.js';
 import type { Ended, RunningProcess } from '../testkit/gateway-process.js';
 import type { Installation, Settings } from '../testkit/installation.js';

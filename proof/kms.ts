@@ -4,7 +4,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { KmsKeys } from '../src/vault/kms-keys.js';
+import { KmsKeys } from '../src/vault/keys/kms-keys.js';
 import { programOptions } from '../testkit/program-options.js';
 import { say } from '../testkit/report.js';
 import { verdict } from './verdict.js';

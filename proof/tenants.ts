@@ -3,10 +3,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Tollgate } from '../client/src/index.js';
-import { addMerchant } from '../src/admin/merchants.js';
-import { addOrganisation } from '../src/admin/organisations.js';
-import { addUser } from '../src/admin/users.js';
-import { readSettings } from '../src/gateway/settings.js';
+import { readSettings } from '../src/gateway/settings/settings.js';
+import { addMerchant } from '../src/organisations/merchants.js';
+import { addOrganisation } from '../src/organisations/organisations.js';
+import { addUser } from '../src/organisations/users/users.js';
 import { Database } from '../src/postgres/database.js';
 import { basicAuthorization, paymentBody } from '../testkit/bodies.js';
 import { credentialKeyOf } from '../testkit/cast.js';

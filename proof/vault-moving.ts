@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Decrypter, Encrypter } from 'age-encryption';
 import { generateIdentity, identityToRecipient } from 'age-encryption';
 import type { PaymentRequest } from '../client/src/index.js';
-import { decrypted, encrypted, identitiesOf, recipientsOf } from '../src/vault/age.js';
+import { decrypted, encrypted, identitiesOf, recipientsOf } from '../src/vault/moving/age.js';
 import { paymentBody } from '../testkit/bodies.js';
 import { Chance, seedOf } from '../testkit/chance.js';
 import type { Ended, RunningProcess } from '../testkit/gateway-process.js';

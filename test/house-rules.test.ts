@@ -261,8 +261,8 @@ describe('SQL', () => {
     );
   });
 
-  test('the status of a transaction is set in src/transactions/status.sql.ts only, where its event is written', () => {
-    const home = 'src/transactions/status.sql.ts';
+  test('the status of a transaction is set in src/payments/status.sql.ts only, where its event is written', () => {
+    const home = 'src/payments/status.sql.ts';
     const setting = /UPDATE transaction\b[^`]*?\bSET\b(?:(?!\b(?:FROM|WHERE)\b)[^`])*?\bstatus = /;
     expect(setting.test(read(home))).toBe(true);
     expectNone(

@@ -1,10 +1,10 @@
 // The review of sealed cards, as a test waits for it, and which transactions still have one.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, vi } from 'vitest';
+import type { Clock } from '../src/clock/clock.js';
+import { CardDestruction, type CardDestructionEvents } from '../src/payments/cards/card-destruction.js';
+import { CARD_DESTRUCTION_LOCK } from '../src/payments/cards/card-destruction.sql.js';
 import { Database } from '../src/postgres/database.js';
-import { CardDestruction, type CardDestructionEvents } from '../src/transactions/card-destruction.js';
-import { CARD_DESTRUCTION_LOCK } from '../src/transactions/card-destruction.sql.js';
-import type { Clock } from '../src/transactions/clock.js';
 import type { Answer } from './client.js';
 import type { TestGateway } from './gateway.js';
 import { locker } from './locks.js';

@@ -1,12 +1,12 @@
 // Somebody to call a test's gateway as: merchants of two organisations, and their users.
-import { addMerchant } from '../src/admin/merchants.js';
-import { addOrganisation } from '../src/admin/organisations.js';
-import { addUser } from '../src/admin/users.js';
 import { credentialKey, journalKey } from '../src/gateway/callers.js';
-import { openKeyProvider } from '../src/gateway/key-encryption.js';
-import { readSettings, type Settings } from '../src/gateway/settings.js';
+import { openKeyProvider } from '../src/gateway/settings/key-encryption.js';
+import { readSettings, type Settings } from '../src/gateway/settings/settings.js';
 import { givePen, JournalPen } from '../src/journal/pen.js';
-import type { CredentialKey } from '../src/merchants/credentials.js';
+import { addMerchant } from '../src/organisations/merchants.js';
+import { addOrganisation } from '../src/organisations/organisations.js';
+import type { CredentialKey } from '../src/organisations/users/credentials.js';
+import { addUser } from '../src/organisations/users/users.js';
 import { Database } from '../src/postgres/database.js';
 import { dataDirectory } from './gateway-process.js';
 

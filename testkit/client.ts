@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { type OpenApiOperation, openApiDocument } from '../src/api/openapi.js';
-import { OPERATIONS } from '../src/api/operations.js';
+import { type OpenApiOperation, openApiDocument } from '../src/api/openapi/openapi.js';
+import { OPERATIONS } from '../src/api/operations/operations.js';
 import {
   basicAuthorization,
   type Json,

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { afterAll, expect, inject } from 'vitest';
 import type { LedgerEntry } from '../src/acquirers/simulator/ledger.js';
-import { readSettings } from '../src/gateway/settings.js';
+import { readSettings } from '../src/gateway/settings/settings.js';
 import { type Client, client, type Json } from './client.js';
 import { addCast, type Credentials, testDatabase, wholeLedger } from './gateway.js';
 import {

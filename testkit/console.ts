@@ -1,7 +1,7 @@
 // Operators on the console of a test's gateway: each with a session, calling its interface as the page does.
-import { addOperator, hasOperators } from '../src/admin/operators.js';
-import { openSession } from '../src/admin/sessions.js';
-import type { OperatorRole, SessionStage } from '../src/merchants/operator.js';
+import type { OperatorRole, SessionStage } from '../src/operators/operator.js';
+import { addOperator, hasOperators } from '../src/operators/operators.js';
+import { openSession } from '../src/operators/sessions.js';
 import { Database } from '../src/postgres/database.js';
 import { credentialKeyOf, type TestGateway } from './gateway.js';
 import { callOverHttp } from './http-call.js';

@@ -1,6 +1,6 @@
 // The types of an OpenAPI document in TypeScript, one for each component and for the query of each operation, so that a compiler can hold
 // them against types that somebody has written by hand.
-import type { OpenApiOperation } from '../src/api/openapi.js';
+import type { OpenApiOperation } from '../src/api/openapi/openapi.js';
 
 export interface Document {
   readonly components: { readonly schemas: Record<string, unknown> };

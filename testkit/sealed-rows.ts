@@ -1,16 +1,16 @@
 // What a gateway's database holds sealed, opened with the keys as they are stored now.
 import { dirname } from 'node:path';
 import { expect } from 'vitest';
-import { openKeyProvider } from '../src/gateway/key-encryption.js';
-import { readSettings } from '../src/gateway/settings.js';
+import { openKeyProvider } from '../src/gateway/settings/key-encryption.js';
+import { readSettings } from '../src/gateway/settings/settings.js';
+import { SEALED_PAYMENT_DETAILS } from '../src/payments/cards/payment-details.js';
 import { Database } from '../src/postgres/database.js';
-import { SEALED_PAYMENT_DETAILS } from '../src/transactions/payment-details.js';
 import type { MerchantId, OrganisationId } from '../src/values/ids.js';
-import type { KeyProvider } from '../src/vault/key-provider.js';
-import { DataKeys } from '../src/vault/keys.js';
-import { Rotation } from '../src/vault/rotation.js';
-import { SEALED_TOKENS } from '../src/vault/sealed-rows.js';
-import { open, type Place } from '../src/vault/sealing.js';
+import type { KeyProvider } from '../src/vault/keys/key-provider.js';
+import { DataKeys } from '../src/vault/keys/keys.js';
+import { Rotation } from '../src/vault/keys/rotation.js';
+import { SEALED_TOKENS } from '../src/vault/keys/sealed-rows.js';
+import { open, type Place } from '../src/vault/keys/sealing.js';
 import type { TestGateway } from './gateway.js';
 import { cardAccount, cardBeginning, type NewToken, vaultOf } from './vault-client.js';
 

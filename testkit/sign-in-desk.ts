@@ -1,8 +1,8 @@
 // Operators of a test who sign in to the console as people do: by a link, then by a passkey, or by a password and a code.
 import { expect } from 'vitest';
-import { addOperator, linkOperator } from '../src/admin/operators.js';
+import { addOperator, linkOperator } from '../src/operators/operators.js';
+import { codeAt } from '../src/operators/sign-in/totp.js';
 import { Database } from '../src/postgres/database.js';
-import { codeAt } from '../src/sign-in/totp.js';
 import { type ConsoleAnswer, type ConsoleClient, consoleClient } from './console.js';
 import { credentialKeyOf, type TestGateway } from './gateway.js';
 import { type PasskeyDevice, passkeyDevice } from './passkey-device.js';

@@ -1,8 +1,8 @@
 // Organisations beside the demo's, each with a merchant and a user: by the functions that commands use, since a process for each takes long.
-import { addMerchant } from '../src/admin/merchants.js';
-import { addOrganisation } from '../src/admin/organisations.js';
-import { addUser } from '../src/admin/users.js';
-import { readSettings } from '../src/gateway/settings.js';
+import { readSettings } from '../src/gateway/settings/settings.js';
+import { addMerchant } from '../src/organisations/merchants.js';
+import { addOrganisation } from '../src/organisations/organisations.js';
+import { addUser } from '../src/organisations/users/users.js';
 import { Database } from '../src/postgres/database.js';
 import { basicAuthorization } from './bodies.js';
 import { credentialKeyOf } from './cast.js';

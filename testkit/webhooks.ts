@@ -1,12 +1,12 @@
 // What an operator does with webhooks, done in this process so that it costs no start of a command, and the commands themselves.
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
-import { destroyKey, rotateKeys } from '../src/admin/keys.js';
-import * as admin from '../src/admin/webhooks.js';
+import { destroyKey, rotateKeys } from '../src/installation/keys.js';
 import { Database } from '../src/postgres/database.js';
-import { FileKeys } from '../src/vault/local-keys.js';
+import { FileKeys } from '../src/vault/keys/local-keys.js';
 import { readNetworks } from '../src/webhooks/addresses.js';
 import type { AttemptView } from '../src/webhooks/attempts.js';
+import * as admin from '../src/webhooks/webhook-tasks.js';
 import { runHere } from './command-here.js';
 import type { TestGateway } from './gateway.js';
 import type { Ended } from './gateway-process.js';

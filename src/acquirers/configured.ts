@@ -1,19 +1,19 @@
 // Links that operators have added: read from the database, made, and made anew whenever they were changed.
 import type { Database, Queryable } from '../postgres/database.js';
 import type { Mode } from '../values/mode.js';
-import type { KeyProvider } from '../vault/key-provider.js';
+import type { KeyProvider } from '../vault/keys/key-provider.js';
 import { ACQUIRER_BY_NAME, ACQUIRER_VERSIONS, ACQUIRERS } from './configured.sql.js';
 import type { AcquirerLink } from './contract.js';
 import { StoredAcceptors } from './iso8583/acceptors.js';
 import type { Alarm } from './iso8583/alarms.js';
-import { TIMINGS, type TraceLine } from './iso8583/connection.js';
-import { dialectOf } from './iso8583/dialects.js';
-import { type ConnectionNews, Line, type LineNews, type LineParts } from './iso8583/line.js';
+import { dialectOf } from './iso8583/dialects/dialects.js';
 import { Iso8583Link } from './iso8583/link.js';
 import { openMacs } from './iso8583/mac-keys.js';
 import type { Acceptors, Stans } from './iso8583/numbers.js';
 import { StoredReversals } from './iso8583/reversals.js';
 import { StanLeases } from './iso8583/stan-leases.js';
+import { TIMINGS, type TraceLine } from './iso8583/wire/connection.js';
+import { type ConnectionNews, Line, type LineNews, type LineParts } from './iso8583/wire/line.js';
 import type { AcquirerLinks } from './links.js';
 import { builtInNames } from './registry.js';
 

@@ -1,5 +1,5 @@
 // Which addresses there are, which methods each takes, and under which pattern it is logged.
-import { BASE_PATH } from './hal.js';
+import { BASE_PATH } from './operations/hal.js';
 import { originForm } from './target.js';
 
 interface Route {

@@ -1,7 +1,7 @@
 // Pages of lists on the wire: how many fit, the links to the first and the next one, and the cursor that says where a page ended.
 import type { PageEnd } from '../values/page.js';
 import { MAX_INTEGER, PAGE_LIMIT } from './limits.js';
-import { OPEN } from './openapi-components.js';
+import { OPEN } from './openapi/openapi-components.js';
 import { refused } from './problems.js';
 import { Link } from './schemas.js';
 import { Type } from './typebox.js';

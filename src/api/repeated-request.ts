@@ -1,7 +1,7 @@
 // A request under a correlation ID that is taken is a repetition, whatever else is wrong with it: told that it was refused, the
 // client could take its first try for refused too.
-import { correlationIdTaken } from '../transactions/create.js';
-import type { Lookup } from '../transactions/lookup.js';
+import type { Lookup } from '../payments/finding/lookup.js';
+import { correlationIdTaken } from '../payments/pipeline/create.js';
 import type { RefusedRequest } from './problems.js';
 import { refusalOf } from './refusals.js';
 import type { AuthenticatedRequest } from './request-context.js';

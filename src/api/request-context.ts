@@ -1,7 +1,7 @@
 // What is known of a request, stage by stage: received, authenticated, checked. Each stage is a value of its own, made here.
 import { randomUUID } from 'node:crypto';
-import type { Caller } from '../merchants/callers.js';
-import type { InFlightRequest } from '../transactions/search-fence.js';
+import type { Caller } from '../organisations/users/callers.js';
+import type { InFlightRequest } from '../payments/finding/search-fence.js';
 import type { Trace } from '../values/trace.js';
 import { returnable } from './correlation-id.js';
 

@@ -1,8 +1,8 @@
 // What arguments of commands may look like.
 import { InvalidArgumentError } from 'commander';
-import { parseDuration } from '../values/duration.js';
 import { MAX_AMOUNT_CENTS } from '../values/money.js';
-import { isDay, periodEnd, periodStart } from '../values/period.js';
+import { parseDuration } from '../values/time/duration.js';
+import { isDay, periodEnd, periodStart } from '../values/time/period.js';
 
 export function wholeNumber(text: string, most: number): number {
   const value = Number(text);

@@ -1,7 +1,7 @@
 // Files of comma-separated values, for spreadsheets and for programs. None replaces another, and nobody but the operator reads them.
 import { type FileHandle, open } from 'node:fs/promises';
-import { onDisk, writeWhole } from '../files/whole-file.js';
 import { csvLine, csvLines } from '../values/csv.js';
+import { onDisk, writeWhole } from '../values/whole-file.js';
 import { outward } from './output.js';
 
 /** Writes rows as they come, with a line of names first. The file appears when it is whole. */

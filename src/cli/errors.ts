@@ -1,8 +1,8 @@
 // How the commands word what went wrong: one line for everything that an operator can put right.
 import { CommanderError } from 'commander';
-import { lineForOperator } from '../gateway/connection.js';
+import { lineForOperator } from '../gateway/database/connection.js';
 import { type FieldProblem, Refusal, type RefusalCode } from '../values/refusal.js';
-import { SealBroken } from '../vault/sealing.js';
+import { SealBroken } from '../vault/keys/sealing.js';
 
 type Wording<Code extends RefusalCode> = (refusal: Refusal<Code>) => string;
 

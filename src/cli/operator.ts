@@ -1,19 +1,19 @@
 // Who runs a command, whether that operator may, and on which database.
 import { hostname, userInfo } from 'node:os';
-import { type RequestMeans, requestMeans } from '../admin/operator-requests.js';
-import { type Permission, permissionFor, permit } from '../admin/operator-roles.js';
-import { findActingOperator, hasOperators } from '../admin/operators.js';
-import type { WebhookMeans } from '../admin/webhooks.js';
 import { credentialKey, journalKey } from '../gateway/callers.js';
-import { withDatabase } from '../gateway/connection.js';
-import { openKeyProvider } from '../gateway/key-encryption.js';
-import { readSettings, type Settings } from '../gateway/settings.js';
+import { withDatabase } from '../gateway/database/connection.js';
+import { openKeyProvider } from '../gateway/settings/key-encryption.js';
+import { readSettings, type Settings } from '../gateway/settings/settings.js';
 import { givePen, JournalPen } from '../journal/pen.js';
-import type { CredentialKey } from '../merchants/credentials.js';
+import { type Permission, permissionFor, permit } from '../operators/operator-roles.js';
+import { findActingOperator, hasOperators } from '../operators/operators.js';
+import type { CredentialKey } from '../organisations/users/credentials.js';
+import { type RequestMeans, requestMeans } from '../payments/requests/operator-requests.js';
 import { type Database, isUndefined, type Queryable } from '../postgres/database.js';
 import { refuse } from '../values/refusal.js';
-import { type KeyProvider, KeyUnavailable } from '../vault/key-provider.js';
+import { type KeyProvider, KeyUnavailable } from '../vault/keys/key-provider.js';
 import { readNetworks } from '../webhooks/addresses.js';
+import type { WebhookMeans } from '../webhooks/webhook-tasks.js';
 import { runningTask } from './running-command.js';
 
 /**

@@ -1,6 +1,6 @@
 // What the commands print: a sentence or a table for a person, JSON for a program that asks for it with `--json`.
 import { type Command, Option } from 'commander';
-import { outward as named } from '../admin/outward.js';
+import { outward as named } from '../values/snake-case.js';
 import { refuseContradictions } from './contradictions.js';
 import { asCommand } from './running-command.js';
 

@@ -1,7 +1,7 @@
 // The command that runs: which task of the operators' table it is, and what it names.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Command } from 'commander';
-import { isTask, type NamedThings, type Task } from '../admin/operator-roles.js';
+import { isTask, type NamedThings, type Task } from '../operators/operator-roles.js';
 
 const RUNNING = new AsyncLocalStorage<Command>();
 
@@ -14,7 +14,7 @@ export function runningTask(): { readonly task: Task; readonly named: NamedThing
   const command = RUNNING.getStore();
   if (command === undefined) throw new Error('no command is running');
   const task = wordsOf(command);
-  // A new command is put into the table of `admin/operator-roles.ts`.
+  // A new command is put into the table of `operators/operator-roles.ts`.
   if (!isTask(task)) throw new Error(`nobody has said which operators may use “${task}”`);
   return { task, named: namedIn(command) };
 }

@@ -1,6 +1,6 @@
 // The fence of an operator who is limited to an organisation: whatever a request names as `organisation` or `merchant` lies inside it.
-import { organisationOfMerchant } from '../admin/fence.js';
 import { MAX_INTEGER } from '../api/limits.js';
+import { organisationOfMerchant } from '../operators/fence.js';
 import type { Queryable } from '../postgres/database.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import { ConsoleProblem } from './problems.js';

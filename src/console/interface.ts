@@ -1,44 +1,44 @@
 // What the page and the gateway say to each other: the answer and the body of each route, as types. The page imports this file and
 // nothing else of src/. Paths are below `/console/api`.
-import type { AcquirerDetails, ListedAcquirer } from '../admin/acquirers.js';
-import type { CardStatus } from '../admin/cards.js';
-import type { CustomerDetails, CustomerPage, FoundToken } from '../admin/customer-search.js';
-import type { DifferenceView, OpenDay } from '../admin/differences.js';
-import type { DirectEntryView } from '../admin/direct-entry.js';
-import type { DirectDebitStatus } from '../admin/directdebit.js';
-import type { Doubt } from '../admin/doubts.js';
-import type { JournalView } from '../admin/journal.js';
-import type { KeyStatus } from '../admin/keys.js';
-import type { LiveFigures } from '../admin/live.js';
-import type { MerchantView } from '../admin/merchants.js';
-import type { OperatorRequest } from '../admin/operator-request.js';
-import type { Task } from '../admin/operator-roles.js';
-import type { OperatorView } from '../admin/operators.js';
-import type { ListedOrganisation } from '../admin/organisations.js';
-import type { Outward } from '../admin/outward.js';
-import type { RouteView } from '../admin/routes.js';
-import type { SessionView } from '../admin/sessions.js';
-import type { shownReconciliation } from '../admin/settlements.js';
-import type { SurchargeView } from '../admin/surcharges.js';
-import type { Today } from '../admin/today.js';
-import type { TransactionLife } from '../admin/transaction-life.js';
-import type { TransactionFilter, TransactionPage } from '../admin/transaction-search.js';
-import type { UserView } from '../admin/user-change.js';
-import type { WebhookView } from '../admin/webhooks.js';
-import type { OperatorRole, SessionStage, SignInMethod } from '../merchants/operator.js';
-import type { SettlementReport } from '../settlement/report.js';
+import type { AcquirerDetails, ListedAcquirer } from '../acquirers/acquirer-tasks.js';
+import type { DirectEntryView } from '../directdebit/direct-entry-tasks.js';
+import type { DirectDebitStatus } from '../directdebit/directdebit-tasks.js';
+import type { LiveFigures } from '../figures/live.js';
+import type { Today } from '../figures/today.js';
+import type { KeyStatus } from '../installation/keys.js';
+import type { JournalView } from '../journal/journal-tasks.js';
+import type { OperatorRole, SessionStage, SignInMethod } from '../operators/operator.js';
+import type { Task } from '../operators/operator-roles.js';
+import type { OperatorView } from '../operators/operators.js';
+import type { SessionView } from '../operators/sessions.js';
 import type {
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,
-} from '../sign-in/passkeys.js';
+} from '../operators/sign-in/passkeys.js';
+import type { MerchantView } from '../organisations/merchants.js';
+import type { ListedOrganisation } from '../organisations/organisations.js';
+import type { RouteView } from '../organisations/routing/route-tasks.js';
+import type { SurchargeView } from '../organisations/surcharges.js';
+import type { UserView } from '../organisations/users/user-change.js';
+import type { CardStatus } from '../payments/cards/card-tasks.js';
+import type { Doubt } from '../payments/doubt/doubts.js';
+import type { TransactionLife } from '../payments/finding/transaction-life.js';
+import type { TransactionFilter, TransactionPage } from '../payments/finding/transaction-search.js';
+import type { OperatorRequest } from '../payments/requests/operator-request.js';
+import type { DifferenceView, OpenDay } from '../settlement/difference-tasks.js';
+import type { SettlementReport } from '../settlement/report.js';
+import type { shownReconciliation } from '../settlement/settlement-tasks.js';
 import type { Mode } from '../values/mode.js';
+import type { Outward } from '../values/snake-case.js';
+import type { CustomerDetails, CustomerPage, FoundToken } from '../vault/customer-search.js';
 import type { AttemptView } from '../webhooks/attempts.js';
+import type { WebhookView } from '../webhooks/webhook-tasks.js';
 
-export type { PasskeyView } from '../admin/enrolment.js';
-export type { Task } from '../admin/operator-roles.js';
-export type { OperatorView, OperatorWithLink } from '../admin/operators.js';
-export type { Outward } from '../admin/outward.js';
-export type { SessionView } from '../admin/sessions.js';
+export type { Task } from '../operators/operator-roles.js';
+export type { OperatorView, OperatorWithLink } from '../operators/operators.js';
+export type { SessionView } from '../operators/sessions.js';
+export type { PasskeyView } from '../operators/sign-in/enrolment.js';
+export type { Outward } from '../values/snake-case.js';
 export type { ActionRoutes, DirectEntryBody, ExportAnswer, RequestAnswer } from './action-interface.js';
 export type { ErrorBody } from './problems.js';
 

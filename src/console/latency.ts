@@ -1,6 +1,6 @@
 // How long acquirers take, of late: what the gateways have counted now, without what they had counted some minutes ago.
-import type { LatencyFigure } from '../admin/today.js';
-import type { Figures } from '../operators/metrics.js';
+import type { LatencyFigure } from '../figures/today.js';
+import type { Figures } from '../http/observability/metrics.js';
 
 type Buckets = { readonly bounds: readonly number[]; readonly counts: readonly number[] };
 type Sample = { readonly atMs: number; readonly byLink: ReadonlyMap<string, Buckets> };

@@ -1,6 +1,6 @@
 // Pages that watch: one reader of the database for all of them, once a second, and none where nobody watches.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type LiveFigures, type LiveScope, type Moment, readLive } from '../admin/live.js';
+import { type LiveFigures, type LiveScope, type Moment, readLive } from '../figures/live.js';
 import type { Queryable } from '../postgres/database.js';
 
 const EVERY_MS = 1_000;

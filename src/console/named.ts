@@ -1,5 +1,5 @@
 // What a route names otherwise than by its organisation or merchant: a user, an endpoint, an operator. Whose it is, is looked up.
-import { type NamedThings, permit, type Task } from '../admin/operator-roles.js';
+import { type NamedThings, permit, type Task } from '../operators/operator-roles.js';
 import { Refusal } from '../values/refusal.js';
 import { ConsoleProblem } from './problems.js';
 import type { Call } from './route.js';

@@ -1,7 +1,7 @@
 // Where a request was made: by the console's own page, over a connection that a session may travel on, or elsewhere.
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
-import { hostIn } from '../operators/listener.js';
+import { hostIn } from '../http/operators-listener.js';
 import { isLoopback } from '../values/network.js';
 import type { ConsoleParts } from './parts.js';
 import { ConsoleProblem } from './problems.js';

@@ -1,16 +1,16 @@
 // What the console works with: given to it where the gateway is put together.
 import type { Logger } from 'pino';
-import type { RequestMeans } from '../admin/operator-requests.js';
-import type { WebhookMeans } from '../admin/webhooks.js';
 import type { ClientAddresses } from '../http/client-address.js';
-import type { CredentialKey } from '../merchants/credentials.js';
+import type { KeyRotations } from '../installation/key-rotation.js';
+import type { Challenges } from '../operators/sign-in/challenges.js';
+import type { Passwords } from '../operators/sign-in/password.js';
+import type { IdentityProvider } from '../operators/sign-in/provider.js';
+import type { TotpSeals } from '../operators/sign-in/totp.js';
+import type { CredentialKey } from '../organisations/users/credentials.js';
+import type { RequestMeans } from '../payments/requests/operator-requests.js';
 import type { Database } from '../postgres/database.js';
-import type { Challenges } from '../sign-in/challenges.js';
-import type { Passwords } from '../sign-in/password.js';
-import type { IdentityProvider } from '../sign-in/provider.js';
-import type { TotpSeals } from '../sign-in/totp.js';
-import type { KeyProvider } from '../vault/key-provider.js';
-import type { KeyRotations } from './key-rotation.js';
+import type { KeyProvider } from '../vault/keys/key-provider.js';
+import type { WebhookMeans } from '../webhooks/webhook-tasks.js';
 import type { Latency } from './latency.js';
 import type { Live } from './live.js';
 

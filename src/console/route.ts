@@ -1,10 +1,10 @@
 // How a route is registered: who may call it, what it takes, and what it does. Everything that keeps others out is done by the
 // dispatcher, the same way for all of them.
 import { Readable } from 'node:stream';
-import { permissionFor, type Task } from '../admin/operator-roles.js';
-import type { Session } from '../admin/sessions.js';
 import type { Static, TSchema } from '../api/typebox.js';
-import type { OperatorRole } from '../merchants/operator.js';
+import type { OperatorRole } from '../operators/operator.js';
+import { permissionFor, type Task } from '../operators/operator-roles.js';
+import type { Session } from '../operators/sessions.js';
 import type { Database } from '../postgres/database.js';
 import type { OrganisationId } from '../values/ids.js';
 import type { ConsoleParts } from './parts.js';

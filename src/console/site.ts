@@ -1,11 +1,11 @@
 // The console on the operators' listener: each request goes the same way, whatever its route. Where was it made, who makes it, may they,
 // what do they send; only then is the route called.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isAtLeast } from '../admin/operator-roles.js';
-import { findSession, type Session, seeSession } from '../admin/sessions.js';
 import { type Check, checker } from '../api/validation.js';
 import { journal } from '../journal/journal.js';
 import { givePen, JournalPen } from '../journal/pen.js';
+import { isAtLeast } from '../operators/operator-roles.js';
+import { findSession, type Session, seeSession } from '../operators/sessions.js';
 import type { Database } from '../postgres/database.js';
 import { readJson, withFile } from './body.js';
 import { deviceIn, keptIn, sessionCookie, tokenIn } from './cookies.js';

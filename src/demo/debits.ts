@@ -1,9 +1,9 @@
 // Direct debits of the demo's history: fees of members, collected through the simulated bank, which returns some.
 import { DEFAULT_CLEARING_DAYS } from '../directdebit/direct-entry.js';
 import { RETURN_MEANINGS } from '../directdebit/returns.js';
-import { CLEARED } from '../transactions/outcome.js';
-import { addBusinessDays } from '../values/business-days.js';
-import { settlementCutOff, settlementDay } from '../values/settlement.js';
+import { CLEARED } from '../payments/outcome.js';
+import { addBusinessDays } from '../values/time/business-days.js';
+import { settlementCutOff, settlementDay } from '../values/time/settlement.js';
 import { Chance } from './chance.js';
 import { become, begin, type Draft } from './draft.js';
 import { personOf, returnedAccount } from './people.js';

@@ -4,7 +4,7 @@ import { FairConnections } from '../postgres/fair-connections.js';
 import type { MerchantId, TokenId } from '../values/ids.js';
 import type { Account } from '../vault/account.js';
 import { Customers } from '../vault/customers.js';
-import type { DataKeys } from '../vault/keys.js';
+import type { DataKeys } from '../vault/keys/keys.js';
 import { Tokens } from '../vault/tokens.js';
 import { Chance } from './chance.js';
 import { TOKENS_OF_MEMBERS } from './history.sql.js';

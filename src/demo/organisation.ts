@@ -1,8 +1,8 @@
 // Whose history the demo has: an organisation beside the one that newcomers try things on, so that theirs begins with audit 1.
-import { addMerchant, listMerchants } from '../admin/merchants.js';
-import { addOrganisation } from '../admin/organisations.js';
-import { addUser } from '../admin/users.js';
-import type { CredentialKey } from '../merchants/credentials.js';
+import { addMerchant, listMerchants } from '../organisations/merchants.js';
+import { addOrganisation } from '../organisations/organisations.js';
+import type { CredentialKey } from '../organisations/users/credentials.js';
+import { addUser } from '../organisations/users/users.js';
 import type { Database, Queryable } from '../postgres/database.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';

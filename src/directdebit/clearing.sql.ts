@@ -1,5 +1,5 @@
+import { APPROVE_CLEARED } from '../payments/status.sql.js';
 import type { Statement } from '../postgres/database.js';
-import { APPROVE_CLEARED } from '../transactions/status.sql.js';
 
 /** Whether there is anything to do at all. Asked every second, of an index that is empty most of the time. */
 export const ANYTHING_DUE: Statement = {

@@ -1,16 +1,16 @@
 // What happens to direct debits as time goes by: the simulated bank takes the day's items when the day closes and
 // returns some of them, and what nobody returns in time is cleared. Any number of processes may run it.
 import type { SimulatedBank } from '../acquirers/simulator/bank.js';
+import type { Clock } from '../clock/clock.js';
+import { CLEARED } from '../payments/outcome.js';
 import type { Database } from '../postgres/database.js';
-import type { Clock } from '../transactions/clock.js';
-import { CLEARED } from '../transactions/outcome.js';
-import { addBusinessDays } from '../values/business-days.js';
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
-import { settlementCalendar, settlementCutOff } from '../values/settlement.js';
-import { sydneyDate } from '../values/sydney.js';
+import { addBusinessDays } from '../values/time/business-days.js';
+import { settlementCalendar, settlementCutOff } from '../values/time/settlement.js';
+import { sydneyDate } from '../values/time/sydney.js';
 import { ANYTHING_DUE, CLEAR_DUE, DUE_FOR_A_FILE, DUE_TO_RETURN, LOCK_CLEARING } from './clearing.sql.js';
 import { directEntryOf } from './direct-entry.js';
-import type { DirectDebitFile, DirectDebitFiles, LodgedFileItem } from './files.js';
+import type { DirectDebitFile, DirectDebitFiles, LodgedFileItem } from './files/files.js';
 import { type Return, takeReturns } from './returns.js';
 import { PLAN_RETURNS, PLANNED } from './returns.sql.js';
 

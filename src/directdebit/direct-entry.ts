@@ -3,8 +3,8 @@ import type { Queryable } from '../postgres/database.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import { refuse } from '../values/refusal.js';
-import { type DirectEntrySettings, REMITTER_WIDTH, USER_NAME_WIDTH } from './aba-line.js';
 import { DIRECT_ENTRY } from './direct-entry.sql.js';
+import { type DirectEntrySettings, REMITTER_WIDTH, USER_NAME_WIDTH } from './files/aba-line.js';
 
 export interface DirectEntry extends DirectEntrySettings {
   readonly organisationId: OrganisationId;

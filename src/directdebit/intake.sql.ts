@@ -1,6 +1,6 @@
+import { RECORDED } from '../payments/pipeline/record.sql.js';
+import { DECIDE_DIRECT, DECIDE_TARGETED, JOURNAL_RESOLUTIONS } from '../payments/status.sql.js';
 import type { Statement } from '../postgres/database.js';
-import { RECORDED } from '../transactions/record.sql.js';
-import { DECIDE_DIRECT, DECIDE_TARGETED, JOURNAL_RESOLUTIONS } from '../transactions/status.sql.js';
 
 /**
  * A direct debit that was taken in begins its way to the bank that took it in, for good. The simulated bank takes it when

@@ -1,10 +1,6 @@
+import { DECLINE_RETURNED, DECLINE_RETURNED_ELSEWHERE, RELEASE_DECLINED } from '../payments/status.sql.js';
 import { columns, integer, smallint, text } from '../postgres/columns.js';
 import type { Statement } from '../postgres/database.js';
-import {
-  DECLINE_RETURNED,
-  DECLINE_RETURNED_ELSEWHERE,
-  RELEASE_DECLINED,
-} from '../transactions/status.sql.js';
 import type { Audit, OrganisationId } from '../values/ids.js';
 
 /** After today and the days in which a return is taken. Where a reference says nothing, nothing is found. */

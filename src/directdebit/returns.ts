@@ -1,14 +1,14 @@
 // Returns: an item that the bank sends back makes its transaction declined, also when it was taken for cleared already.
 import { journal } from '../journal/journal.js';
 import type { Database, Queryable, Statement } from '../postgres/database.js';
-import { maskAccountNumber, type ShownBankAccount } from '../values/bank-account.js';
-import { directDebitMode } from '../values/direct-debit-mode.js';
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 import type { Cents } from '../values/money.js';
-import { settlementCalendar } from '../values/settlement.js';
-import type { ReturnedItem } from './aba-line.js';
+import { maskAccountNumber, type ShownBankAccount } from '../values/payment-methods/bank-account.js';
+import { directDebitMode } from '../values/payment-methods/direct-debit-mode.js';
+import { settlementCalendar } from '../values/time/settlement.js';
 import { DEFAULT_DISPUTE_DAYS } from './direct-entry.js';
-import type { Lodged } from './lodgement-reference.js';
+import type { ReturnedItem } from './files/aba-line.js';
+import type { Lodged } from './files/lodgement-reference.js';
 import { FIND_RETURNED, LISTED, RETURN_ITEMS, RETURN_REFUNDS, SENT_BACK } from './returns.sql.js';
 
 /** What the banks mean by their return codes. */

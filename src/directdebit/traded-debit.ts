@@ -1,6 +1,6 @@
 // A direct debit of the past, as the demo makes it up: what became of it, its file and its item.
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
-import type { DirectEntrySettings } from './aba-line.js';
+import type { DirectEntrySettings } from './files/aba-line.js';
 
 /** What became of an item, and in the file of which day. */
 export interface TradedDebit {

@@ -1,7 +1,7 @@
 // Direct debits of the past, for the demo alone: the files that the simulated bank took, and what became of their items.
 import type { Queryable } from '../postgres/database.js';
 import { directEntryOf } from './direct-entry.js';
-import { settingsOfFile } from './files.js';
+import { settingsOfFile } from './files/files.js';
 import type { TradedDebit, TradedFile, TradedItem } from './traded-debit.js';
 import {
   ADD_TRADED_FILES,

@@ -15,7 +15,7 @@ import {
   stat,
 } from 'node:fs/promises';
 import { join, parse } from 'node:path';
-import { syncFolder, writeText } from '../files/whole-file.js';
+import { syncFolder, writeText } from '../values/whole-file.js';
 import { type Account, chooseAccount, clusterPathFor, isRoot, type Owner, run, spawnAs } from './account.js';
 import { type Binaries, exists } from './binaries.js';
 

@@ -2,30 +2,30 @@
 // days, the destruction of cards, the renewal of keys, the figures of the day, what operators ask for, the end of old events and the
 // overwriting of memory.
 import type { Logger } from 'pino';
-import type { RequestRunner } from '../admin/request-runner.js';
+import type { Clock } from '../clock/clock.js';
 import type { Clearing } from '../directdebit/clearing.js';
 import { EventRetention } from '../events/retention.js';
+import { DayFigures } from '../figures/day-figures.js';
 import { ReadBuffer } from '../http/read-buffer.js';
 import type { ChainKey } from '../journal/blocks.js';
 import { JournalChain } from '../journal/chain.js';
+import { CardDestruction } from '../payments/cards/card-destruction.js';
+import type { Resolver } from '../payments/doubt/resolver.js';
+import { Sweep } from '../payments/doubt/sweep.js';
+import type { SearchFence } from '../payments/finding/search-fence.js';
+import type { AuditLeases } from '../payments/processes/audit-leases.js';
+import type { LostTime } from '../payments/processes/lost-time.js';
+import type { ProcessRegistry } from '../payments/processes/process-registry.js';
+import type { ProcessTimes } from '../payments/processes/process-times.js';
+import type { RequestRunner } from '../payments/requests/request-runner.js';
 import { DayClosing } from '../settlement/closing.js';
-import type { AuditLeases } from '../transactions/audit-leases.js';
-import { CardDestruction } from '../transactions/card-destruction.js';
-import type { Clock } from '../transactions/clock.js';
-import { DayFigures } from '../transactions/day-figures.js';
-import type { LostTime } from '../transactions/lost-time.js';
-import type { ProcessRegistry } from '../transactions/process-registry.js';
-import type { ProcessTimes } from '../transactions/process-times.js';
-import type { Resolver } from '../transactions/resolver.js';
-import type { SearchFence } from '../transactions/search-fence.js';
-import { Sweep } from '../transactions/sweep.js';
-import type { KeyRenewal } from '../vault/renewal.js';
-import type { ClockWatch } from './clock-watch.js';
-import type { DatabaseWatch } from './database-watch.js';
-import type { Databases } from './databases.js';
+import type { KeyRenewal } from '../vault/keys/renewal.js';
+import type { Databases } from './database/databases.js';
 import { keepGarbageYoung, overwriteGarbage } from './garbage.js';
 import { Loop } from './loop.js';
-import type { Settings } from './settings.js';
+import type { ClockWatch } from './observability/clock-watch.js';
+import type { DatabaseWatch } from './observability/database-watch.js';
+import type { Settings } from './settings/settings.js';
 import type { Vault } from './vault.js';
 
 /** Somebody waits for each of them. */

@@ -2,17 +2,17 @@
 // was sealed.
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
-import { Tally } from '../http/tally.js';
+import { Tally } from '../http/observability/tally.js';
 import { ChainKey } from '../journal/blocks.js';
 import { givePen, JournalPen } from '../journal/pen.js';
-import { Callers } from '../merchants/callers.js';
-import { CredentialKey } from '../merchants/credentials.js';
+import { Callers } from '../organisations/users/callers.js';
+import { CredentialKey } from '../organisations/users/credentials.js';
 import { isUndefined, type Queryable } from '../postgres/database.js';
-import { makeInstallationKey, openInstallationKey } from '../vault/installation-keys.js';
-import { type KeyProvider, KeyUnavailable } from '../vault/key-provider.js';
-import type { Databases } from './databases.js';
-import { openKeyProvider } from './key-encryption.js';
-import type { Settings } from './settings.js';
+import { makeInstallationKey, openInstallationKey } from '../vault/keys/installation-keys.js';
+import { type KeyProvider, KeyUnavailable } from '../vault/keys/key-provider.js';
+import type { Databases } from './database/databases.js';
+import { openKeyProvider } from './settings/key-encryption.js';
+import type { Settings } from './settings/settings.js';
 import type { Vault } from './vault.js';
 
 /** Users that have a line of their own in the log within a second. */

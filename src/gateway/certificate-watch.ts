@@ -8,10 +8,10 @@ import {
   daysToExpiry,
   isInForce,
   UnusableCertificate,
-} from '../http/certificate.js';
+} from '../http/tls/certificate.js';
 import { Loop } from './loop.js';
-import { type Settings, SettingsError, type TlsSettings } from './settings.js';
-import type { Source } from './variables.js';
+import { type Settings, SettingsError, type TlsSettings } from './settings/settings.js';
+import type { Source } from './settings/variables.js';
 
 /** Where files are: on any file system, and by any way to replace them. To be told of changes is neither. */
 const LOOK_EVERY_MS = 1_000;

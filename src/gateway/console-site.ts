@@ -1,29 +1,29 @@
 // The console of a gateway: its own few sessions on the database, with the rights of operators' commands, and what it works with.
 import type { Logger } from 'pino';
-import { requestMeans } from '../admin/operator-requests.js';
-import { KeyRotations } from '../console/key-rotation.js';
 import { Latency } from '../console/latency.js';
 import { Live } from '../console/live.js';
 import { PageFiles } from '../console/page-files.js';
-import { ROUTES } from '../console/routes.js';
+import { ROUTES } from '../console/routes/routes.js';
 import { ConsoleSite } from '../console/site.js';
 import { ClientAddresses } from '../http/client-address.js';
+import type { Figures } from '../http/observability/metrics.js';
+import { KeyRotations } from '../installation/key-rotation.js';
 import { givePen, JournalPen } from '../journal/pen.js';
-import type { CredentialKey } from '../merchants/credentials.js';
-import type { Figures } from '../operators/metrics.js';
+import { Challenges } from '../operators/sign-in/challenges.js';
+import { Passwords } from '../operators/sign-in/password.js';
+import type { IdentityProvider } from '../operators/sign-in/provider.js';
+import { TotpSeals } from '../operators/sign-in/totp.js';
+import type { CredentialKey } from '../organisations/users/credentials.js';
+import { requestMeans } from '../payments/requests/operator-requests.js';
 import { Database } from '../postgres/database.js';
-import { Challenges } from '../sign-in/challenges.js';
-import { Passwords } from '../sign-in/password.js';
-import type { IdentityProvider } from '../sign-in/provider.js';
-import { TotpSeals } from '../sign-in/totp.js';
 import { isLoopback, Networks } from '../values/network.js';
 import { PROGRAM_VERSION } from '../values/program.js';
 import { readNetworks } from '../webhooks/addresses.js';
 import { credentialKey, journalKey } from './callers.js';
-import { reasonOf } from './connection.js';
-import { openKeyProvider } from './key-encryption.js';
-import type { Settings } from './settings.js';
-import type { ConsoleSettings } from './watching-settings.js';
+import { reasonOf } from './database/connection.js';
+import { openKeyProvider } from './settings/key-encryption.js';
+import type { Settings } from './settings/settings.js';
+import type { ConsoleSettings } from './settings/watching-settings.js';
 
 /** Operators wait in turns rather than take sessions from payments. */
 const SESSIONS = 4;
@@ -113,6 +113,6 @@ async function providerOf(
   key: CredentialKey,
 ): Promise<IdentityProvider | undefined> {
   if (identityProvider === undefined) return undefined;
-  const { IdentityProvider } = await import('../sign-in/provider.js');
+  const { IdentityProvider } = await import('../operators/sign-in/provider.js');
   return new IdentityProvider(identityProvider, key);
 }

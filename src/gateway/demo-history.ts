@@ -5,8 +5,8 @@ import { givePen, JournalPen } from '../journal/pen.js';
 import { Database } from '../postgres/database.js';
 import { Refusal } from '../values/refusal.js';
 import { credentialKey, journalKey } from './callers.js';
-import { openKeyProvider } from './key-encryption.js';
-import type { Settings } from './settings.js';
+import { openKeyProvider } from './settings/key-encryption.js';
+import type { Settings } from './settings/settings.js';
 
 const ACTOR = 'operator:demo';
 

@@ -1,9 +1,9 @@
 // The merchants' port while there is no gateway on it yet, because the database is away.
-import type { Certificate } from '../http/certificate.js';
+import type { Certificate } from '../http/tls/certificate.js';
 import { openWaitingRoom, type WaitingRoom } from '../http/waiting-room.js';
-import { DATABASE_AWAY } from './connection.js';
-import { listenError, merchantsAddress } from './ports.js';
-import type { Settings } from './settings.js';
+import { DATABASE_AWAY } from './database/connection.js';
+import { listenError, merchantsAddress } from './settings/ports.js';
+import type { Settings } from './settings/settings.js';
 
 export class Entrance {
   #room: Promise<WaitingRoom> | undefined;

@@ -2,7 +2,7 @@
 import { EventWatcher } from '../events/watcher.js';
 import { FairConnections } from '../postgres/fair-connections.js';
 import type { ClosingStack } from './closing-stack.js';
-import { EVENT_SESSIONS } from './databases.js';
+import { EVENT_SESSIONS } from './database/databases.js';
 import type { PipelineParts } from './pipeline.js';
 
 const READERS = { connections: EVENT_SESSIONS - 1, perOrganisation: 2, maxWaiting: 200, maxWaitMs: 5_000 };

@@ -8,12 +8,12 @@ import { AcquirerLinks } from '../acquirers/links.js';
 import { makeLinks } from '../acquirers/registry.js';
 import type { SimulatorLedger } from '../acquirers/simulator/ledger.js';
 import type { ClosingStack } from './closing-stack.js';
-import { reasonOf } from './connection.js';
-import type { DatabaseWatch } from './database-watch.js';
-import type { Databases } from './databases.js';
-import { linkLog } from './link-log.js';
+import { reasonOf } from './database/connection.js';
+import type { Databases } from './database/databases.js';
 import { Loop } from './loop.js';
-import type { Settings } from './settings.js';
+import type { DatabaseWatch } from './observability/database-watch.js';
+import { linkLog } from './observability/link-log.js';
+import type { Settings } from './settings/settings.js';
 import type { Vault } from './vault.js';
 
 export interface LinksParts {

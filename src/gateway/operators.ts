@@ -1,11 +1,11 @@
 // The operators' listener of a gateway: what is served on it, from before the gateway starts until after it has stopped.
-import type { Certificate } from '../http/certificate.js';
-import { listenForOperators, type OperatorsListener, type Site } from '../operators/listener.js';
-import type { Figures } from '../operators/metrics.js';
-import { metricsPage } from '../operators/metrics-page.js';
+import type { Figures } from '../http/observability/metrics.js';
+import { metricsPage } from '../http/observability/metrics-page.js';
+import { listenForOperators, type OperatorsListener, type Site } from '../http/operators-listener.js';
+import type { Certificate } from '../http/tls/certificate.js';
 import { isLoopback } from '../values/network.js';
 import type { Gateway } from './gateway.js';
-import type { Settings } from './settings.js';
+import type { Settings } from './settings/settings.js';
 
 export interface Operators extends Pick<OperatorsListener, 'url' | 'close'> {
   /** Whose figures are shown from now on. */

@@ -2,16 +2,18 @@
 import cluster from 'node:cluster';
 import { mkdir } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import { checkEngine } from '../admin/distribution.js';
-import type { Certificate } from '../http/certificate.js';
+import { demoAt, demoCurl, demoLink, demoWorks, makeDemo } from '../demo/demo.js';
+import type { Certificate } from '../http/tls/certificate.js';
+import { checkEngine } from '../installation/distribution.js';
 import { givePen, JournalPen } from '../journal/pen.js';
+import { journalWhatWaited } from '../payments/processes/lost-time.js';
 import { Database } from '../postgres/database.js';
 import { migrate } from '../postgres/schema.js';
-import { journalWhatWaited } from '../transactions/lost-time.js';
 import { isLoopback } from '../values/network.js';
 import { credentialKey, journalKey } from './callers.js';
 import { CertificateWatch, readCertificate } from './certificate-watch.js';
 import { ClosingStack } from './closing-stack.js';
+import { type OpenConsole, openConsole } from './console-site.js';
 import {
   type Connection,
   connect,
@@ -20,21 +22,19 @@ import {
   type Progress,
   SILENT,
   unsafeDatabases,
-} from './connection.js';
-import { type OpenConsole, openConsole } from './console-site.js';
-import { consoleUrlOf } from './console-url.js';
-import { whenDatabaseIsThere } from './database-wait.js';
-import { demoAt, demoCurl, demoLink, demoWorks, makeDemo } from './demo.js';
+} from './database/connection.js';
+import { whenDatabaseIsThere } from './database/database-wait.js';
 import { makeHistory } from './demo-history.js';
 import { Entrance } from './entrance.js';
 import { type Gateway, startGateway } from './gateway.js';
-import { checkKey, openKeyProvider } from './key-encryption.js';
-import { type Log, makeLog } from './log.js';
+import { type Log, makeLog } from './observability/log.js';
+import { postgresLog } from './observability/postgres-log.js';
 import { type Operators, openOperators } from './operators.js';
-import { checkPortsAreFree, listenError, merchantsAddress, operatorsAddress } from './ports.js';
-import { postgresLog } from './postgres-log.js';
-import { checkProduction } from './production.js';
-import { type Settings, SettingsError } from './settings.js';
+import { consoleUrlOf } from './settings/console-url.js';
+import { checkKey, openKeyProvider } from './settings/key-encryption.js';
+import { checkPortsAreFree, listenError, merchantsAddress, operatorsAddress } from './settings/ports.js';
+import { checkProduction } from './settings/production.js';
+import { type Settings, SettingsError } from './settings/settings.js';
 import { closeInTime, stopSignal } from './stopping.js';
 import { runWorker } from './worker.js';
 import { startWorkers } from './workers.js';

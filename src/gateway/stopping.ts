@@ -1,7 +1,7 @@
 // How a process is stopped: by a signal, and within a bounded time.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gateway } from './gateway.js';
-import type { Settings } from './settings.js';
+import type { Settings } from './settings/settings.js';
 
 /** Twice within this time is one Ctrl-C: npm passes on what the terminal has sent to the gateway already. */
 const SAME_SIGNAL_MS = 1_000;

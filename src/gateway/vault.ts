@@ -1,15 +1,15 @@
 // The vault of a gateway: its data keys, tokens and customers, and how many sessions each organisation may take up.
 import type { Logger } from 'pino';
+import { destroyCardsOfCustomer } from '../payments/cards/card-destruction.js';
 import { FairConnections } from '../postgres/fair-connections.js';
-import { destroyCardsOfCustomer } from '../transactions/card-destruction.js';
-import { BrokenSeals } from '../vault/broken-seals.js';
 import { Customers } from '../vault/customers.js';
-import type { KeyProvider } from '../vault/key-provider.js';
-import { DataKeys } from '../vault/keys.js';
+import { BrokenSeals } from '../vault/keys/broken-seals.js';
+import type { KeyProvider } from '../vault/keys/key-provider.js';
+import { DataKeys } from '../vault/keys/keys.js';
 import { Tokens } from '../vault/tokens.js';
-import { type Databases, VAULT_SESSIONS } from './databases.js';
-import { openKeyProvider } from './key-encryption.js';
-import type { Settings } from './settings.js';
+import { type Databases, VAULT_SESSIONS } from './database/databases.js';
+import { openKeyProvider } from './settings/key-encryption.js';
+import type { Settings } from './settings/settings.js';
 
 const OPERATIONS = {
   connections: VAULT_SESSIONS,

@@ -1,24 +1,24 @@
 // The webhooks of a gateway: what delivers them, and how often it looks.
 import type { Logger } from 'pino';
-import { eventBodies } from '../api/event-bodies.js';
+import { eventBodies } from '../api/operations/event-bodies.js';
 import { EventFeed } from '../events/feed.js';
 import type { EventWatcher } from '../events/watcher.js';
-import type { Room } from '../transactions/room.js';
+import type { Room } from '../payments/pipeline/room.js';
 import { Histogram } from '../values/histogram.js';
 import { Shares } from '../values/shares.js';
 import { readNetworks } from '../webhooks/addresses.js';
 import { AttemptRetention } from '../webhooks/attempts.js';
-import { Deliverer } from '../webhooks/deliverer.js';
-import { outcomeOf } from '../webhooks/outcome.js';
-import { Pace } from '../webhooks/pace.js';
-import type { Sent } from '../webhooks/page.js';
-import { Sender } from '../webhooks/sender.js';
+import { Deliverer } from '../webhooks/delivery/deliverer.js';
+import { outcomeOf } from '../webhooks/delivery/outcome.js';
+import { Pace } from '../webhooks/delivery/pace.js';
+import type { Sent } from '../webhooks/delivery/page.js';
+import { Sender } from '../webhooks/delivery/sender.js';
 import type { ClosingStack } from './closing-stack.js';
-import type { DatabaseWatch } from './database-watch.js';
-import type { Databases } from './databases.js';
+import type { Databases } from './database/databases.js';
 import { Loop } from './loop.js';
 import type { Membership } from './membership.js';
-import type { Settings } from './settings.js';
+import type { DatabaseWatch } from './observability/database-watch.js';
+import type { Settings } from './settings/settings.js';
 import type { Vault } from './vault.js';
 
 const LOOK_EVERY_MS = 250;

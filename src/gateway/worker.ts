@@ -1,11 +1,11 @@
 // One of several worker processes: a whole gateway, started and stopped by the first process.
-import type { Certificate } from '../http/certificate.js';
-import { isAway, lineForOperator } from './connection.js';
+import type { Certificate } from '../http/tls/certificate.js';
+import { isAway, lineForOperator } from './database/connection.js';
 import { type OneGateway, startGateway } from './gateway.js';
-import type { Log } from './log.js';
-import type { Settings } from './settings.js';
+import type { Log } from './observability/log.js';
+import type { FiguresAnswer, FiguresQuestion } from './observability/worker-figures.js';
+import type { Settings } from './settings/settings.js';
 import { closeInTime } from './stopping.js';
-import type { FiguresAnswer, FiguresQuestion } from './worker-figures.js';
 
 /** What the first process sends to a worker that is ready. */
 export interface WorkerStart {

@@ -2,11 +2,11 @@
 // keeps them apart as it does gateways on several machines.
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseAway } from './connection.js';
+import { DatabaseAway } from './database/connection.js';
 import type { Gateway, GatewayStart } from './gateway.js';
-import { SettingsError } from './settings.js';
+import { WorkerFigures } from './observability/worker-figures.js';
+import { SettingsError } from './settings/settings.js';
 import type { WorkerCertificate, WorkerMessage, WorkerStart } from './worker.js';
-import { WorkerFigures } from './worker-figures.js';
 
 /** One that ends by itself is replaced, but not in a frenzy. */
 const REPLACED_AFTER_MS = 1_000;

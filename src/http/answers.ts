@@ -7,11 +7,11 @@ import { refusalResponse, saidTo } from '../api/refusals.js';
 import { type RequestContext, received } from '../api/request-context.js';
 import { TRACE_HEADER, traceOf } from '../api/trace-context.js';
 import type { ClientAddresses } from './client-address.js';
-import type { FailedAnswers } from './failed-answers.js';
 import { refusalOfRequest } from './framework-errors.js';
-import type { RequestFigures } from './request-figures.js';
-import type { RequestLog } from './request-log.js';
-import type { Spans } from './spans.js';
+import type { FailedAnswers } from './observability/failed-answers.js';
+import type { RequestFigures } from './observability/request-figures.js';
+import type { RequestLog } from './observability/request-log.js';
+import type { Spans } from './observability/spans.js';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -3,19 +3,19 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { type RefusedRequest, refused } from '../api/problems.js';
-import { amongTestMerchants, type Caller, type Callers } from '../merchants/callers.js';
+import { amongTestMerchants, type Caller, type Callers } from '../organisations/users/callers.js';
 import {
   type ShownCertificate,
   shownCertificate,
   shownFingerprint,
-} from '../merchants/client-certificate.js';
-import { containsCardNumber } from '../values/card-in-text.js';
+} from '../organisations/users/client-certificate.js';
 import type { Networks } from '../values/network.js';
+import { containsCardNumber } from '../values/payment-methods/card-in-text.js';
 import { isRestricted } from '../values/text.js';
+import type { FailedLogIns } from './admission/failed-log-ins.js';
+import type { RateLimit } from './admission/rate-limit.js';
 import type { ClientAddresses } from './client-address.js';
-import type { FailedLogIns } from './failed-log-ins.js';
-import type { RateLimit } from './rate-limit.js';
-import { clientCertificate } from './tls.js';
+import { clientCertificate } from './tls/tls.js';
 
 export interface AuthenticationServices {
   readonly callers: Callers;

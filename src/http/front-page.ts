@@ -1,5 +1,5 @@
 // What stands at `/`: a page for people and a document for programs, which both lead to everything that needs no credentials.
-import { BASE_PATH } from '../api/hal.js';
+import { BASE_PATH } from '../api/operations/hal.js';
 
 const PLACES = [
   { name: 'reference', href: '/docs', title: 'The API reference' },

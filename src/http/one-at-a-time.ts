@@ -14,10 +14,10 @@ import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { BODY_LIMIT_BYTES } from '../api/limits.js';
 import { refused } from '../api/problems.js';
-import type { Moment } from '../transactions/search-fence.js';
-import type { CertificatePair } from './certificate.js';
-import { beginInTurns } from './handshakes.js';
-import { isHandshaking, serverOptions } from './tls.js';
+import type { Moment } from '../payments/finding/search-fence.js';
+import type { CertificatePair } from './tls/certificate.js';
+import { beginInTurns } from './tls/handshakes.js';
+import { isHandshaking, serverOptions } from './tls/tls.js';
 
 /** Where so many wait, the connection is not read until none does. */
 const ENOUGH_WAITING = 64;

@@ -2,17 +2,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { allowed, patternOf } from '../api/addresses.js';
 import type { Operation } from '../api/operation.js';
-import { ADDRESSES, OPERATIONS, type OperationServices } from '../api/operations.js';
+import { ADDRESSES, OPERATIONS, type OperationServices } from '../api/operations/operations.js';
 import { bitFor } from '../api/permissions.js';
 import { refused } from '../api/problems.js';
 import { merchantIn, refusalOfOperation } from '../api/repeated-request.js';
 import { type AuthenticatedRequest, authenticated } from '../api/request-context.js';
-import type { Caller } from '../merchants/callers.js';
-import type { InFlightRequest, SearchFence } from '../transactions/search-fence.js';
+import type { Caller } from '../organisations/users/callers.js';
+import type { InFlightRequest, SearchFence } from '../payments/finding/search-fence.js';
+import { whenReceived } from './admission/turns.js';
 import { type AnswerServices, JSON_TYPE, send } from './answers.js';
 import { type AuthenticationServices, knownCaller, provenCaller, refusedLogIn } from './authentication.js';
 import { receivedAfter } from './one-at-a-time.js';
-import { whenReceived } from './turns.js';
 
 export interface RouteServices extends OperationServices, AuthenticationServices, AnswerServices {}
 

@@ -1,8 +1,8 @@
 // What is served beside the operations: the documents, and whether the process lives and can serve.
 import type { FastifyInstance } from 'fastify';
 import type { LinkReport } from '../acquirers/links.js';
-import { BASE_PATH } from '../api/hal.js';
-import type { LostTime } from '../transactions/lost-time.js';
+import { BASE_PATH } from '../api/operations/hal.js';
+import type { LostTime } from '../payments/processes/lost-time.js';
 import { type AnswerServices, JSON_TYPE, send } from './answers.js';
 import { type DocumentName, type Documents, formFor } from './documents.js';
 import { FRONT_DOCUMENT, FRONT_PAGE, wantsPage } from './front-page.js';

@@ -4,10 +4,10 @@ import { type Addresses, allowed } from '../api/addresses.js';
 import { CORRELATION_HEADER, returnable } from '../api/correlation-id.js';
 import type { ClientAddresses } from './client-address.js';
 import { refusalOfConnection } from './framework-errors.js';
+import type { RequestFigures } from './observability/request-figures.js';
+import type { RequestLog } from './observability/request-log.js';
 import type { Handlers } from './one-at-a-time.js';
 import { rawRefusal, withCorrelationId } from './raw-refusal.js';
-import type { RequestFigures } from './request-figures.js';
-import type { RequestLog } from './request-log.js';
 import { correlationIdInHead } from './unreadable-head.js';
 
 export function refusing(

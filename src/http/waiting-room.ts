@@ -7,10 +7,10 @@ import { HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from '../api/limits.js';
 import { refused } from '../api/problems.js';
 import { saidTo } from '../api/refusals.js';
 import { JSON_TYPE, overwrite } from './answers.js';
-import type { CertificatePair } from './certificate.js';
 import type { Refusal } from './one-at-a-time.js';
 import { rawRefusal, withCorrelationId } from './raw-refusal.js';
-import { serverOptions } from './tls.js';
+import type { CertificatePair } from './tls/certificate.js';
+import { serverOptions } from './tls/tls.js';
 
 export interface WaitingRoomOptions {
   readonly host: string;

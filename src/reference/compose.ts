@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import { openApiDocument } from '../api/openapi.js';
-import { OPERATIONS } from '../api/operations.js';
+import { openApiDocument } from '../api/openapi/openapi.js';
+import { OPERATIONS } from '../api/operations/operations.js';
 import type { DocumentName, Documents, ServedDocument } from '../http/documents.js';
 import { COMPOSED, formOf, SCRIPT } from './composed.js';
 import { referencePage } from './page.js';

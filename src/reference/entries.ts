@@ -1,5 +1,5 @@
 // The operations of the OpenAPI document, one by one, as the reference page shows them.
-import type { OpenApiDocument, OpenApiOperation } from '../api/openapi.js';
+import type { OpenApiDocument, OpenApiOperation } from '../api/openapi/openapi.js';
 
 export interface Entry {
   readonly method: string;

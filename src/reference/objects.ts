@@ -1,5 +1,5 @@
 // Which schemas the reference page shows as objects of their own, and every other one where it stands.
-import type { OpenApiDocument } from '../api/openapi.js';
+import type { OpenApiDocument } from '../api/openapi/openapi.js';
 import type { Objects, Schema } from './fields.js';
 
 const PREFIX = '#/components/schemas/';

@@ -1,6 +1,6 @@
 // The section of one operation: its address, its fields, samples of requests and answers, and a form to try it with.
 import { STATUS_CODES } from 'node:http';
-import type { OpenApiDocument, OpenApiParameter, OpenApiResponse } from '../api/openapi.js';
+import type { OpenApiDocument, OpenApiParameter, OpenApiResponse } from '../api/openapi/openapi.js';
 import { PROBLEMS } from '../api/problems.js';
 import type { Entry } from './entries.js';
 import {

@@ -1,5 +1,5 @@
 // The reference page at /docs: one document that says everything without a script, and asks no other host for anything.
-import type { OpenApiDocument } from '../api/openapi.js';
+import type { OpenApiDocument } from '../api/openapi/openapi.js';
 import { PROBLEMS } from '../api/problems.js';
 import { type Entry, entriesOf } from './entries.js';
 import { fieldsOf, fieldTable, type Objects } from './fields.js';

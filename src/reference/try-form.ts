@@ -1,5 +1,5 @@
 // The form to try an operation with. It is hidden until the page's script is there, which sends it to test merchants only.
-import type { OpenApiParameter } from '../api/openapi.js';
+import type { OpenApiParameter } from '../api/openapi/openapi.js';
 import type { Entry } from './entries.js';
 import type { Schema } from './fields.js';
 import { type Html, html, type Part } from './html.js';

@@ -5,10 +5,10 @@ import { acquirerNames } from '../acquirers/configured.js';
 import type { Prepared } from '../acquirers/contract.js';
 import { listedReference } from '../acquirers/iso8583/numbers.js';
 import { isBuiltIn } from '../acquirers/registry.js';
-import { type TextLine, textLines } from '../files/text-lines.js';
 import type { Queryable } from '../postgres/database.js';
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
+import { type TextLine, textLines } from '../values/text-lines.js';
 import {
   type AcquirerLine,
   acquirerLine,

@@ -1,5 +1,5 @@
+import { PROVING } from '../payments/finding/lookup.sql.js';
 import type { Statement } from '../postgres/database.js';
-import { PROVING } from '../transactions/lookup.sql.js';
 
 /** Amounts as text: a day's sum may have more digits than a double holds. */
 const LINES = `

@@ -1,5 +1,5 @@
 // What a settlement day comes to: how much for each merchant, acquirer, payment method, card type and transaction type, and the net.
-import type { Caller } from '../merchants/callers.js';
+import type { Caller } from '../organisations/users/callers.js';
 import { isStatementTimeout, type Queryable } from '../postgres/database.js';
 import type { FairConnections } from '../postgres/fair-connections.js';
 import { fault } from '../values/faults.js';

@@ -4,7 +4,7 @@ import { boolean, bytes, columns, integer, json, optionalBytes, text } from '../
 import type { Statement } from '../postgres/database.js';
 import type { CustomerId, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
 import type { AccountType, ShownAccount } from './account.js';
-import { FORGET_CARDS } from './former-ids.sql.js';
+import { FORGET_CARDS } from './moving/former-ids.sql.js';
 
 /** Writes the events about a change. Reads `changed`: the tokens, as they are or were, and what is `told` of them; not what they stand for. */
 const EVENTS = `

@@ -2,7 +2,7 @@
 import type { Database, Queryable } from '../postgres/database.js';
 import type { OrganisationId, WebhookEndpointId } from '../values/ids.js';
 import { FORGET_ATTEMPTS, LOG_ATTEMPT, READ_ATTEMPTS } from './attempts.sql.js';
-import type { AttemptResult, LoggedAttempt } from './outcome.js';
+import type { AttemptResult, LoggedAttempt } from './delivery/outcome.js';
 
 /** The ring has 32 days: these, today, tomorrow, and one in which to empty a day before it is needed again. */
 export const MOST_LOG_DAYS = 28;

@@ -3,8 +3,8 @@ import type { Queryable } from '../postgres/database.js';
 import type { MerchantId, OrganisationId, WebhookEndpointId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import { refuse } from '../values/refusal.js';
-import type { DataKeys } from '../vault/keys.js';
-import type { SealOwner } from '../vault/sealed-rows.js';
+import type { DataKeys } from '../vault/keys/keys.js';
+import type { SealOwner } from '../vault/keys/sealed-rows.js';
 import type { Network } from './addresses.js';
 import { readDestination } from './destination.js';
 import {

@@ -1,5 +1,5 @@
 import type { Statement } from '../postgres/database.js';
-import { RESEALED } from '../vault/rotation.sql.js';
+import { RESEALED } from '../vault/keys/rotation.sql.js';
 
 export const OLDER_WEBHOOK_SECRETS_LEFT: Statement = {
   name: '',

@@ -1,9 +1,9 @@
 // A webhook that tells of nothing, sent to see whether an endpoint gets it. It is no event: no feed has it.
 import { randomBytes } from 'node:crypto';
-import { sydneyTimestamp } from '../values/sydney.js';
-import type { DataKeys } from '../vault/keys.js';
+import { sydneyTimestamp } from '../values/time/sydney.js';
+import type { DataKeys } from '../vault/keys/keys.js';
+import type { Attempt, Sender } from './delivery/sender.js';
 import { type Endpoint, signingSecrets } from './endpoints.js';
-import type { Attempt, Sender } from './sender.js';
 import { MESSAGE_HEADERS, signatureHeaders } from './signature.js';
 
 export const TEST_TYPE = 'webhook.test';

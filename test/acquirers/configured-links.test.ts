@@ -1,10 +1,10 @@
 // Links that operators have added: a process takes up what is new or was changed, and lets go of what was removed.
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { addAcquirer, removeAcquirer, setAcquirer } from '../../src/acquirers/acquirer-tasks.js';
 import { ConfiguredLinks } from '../../src/acquirers/configured.js';
 import { AcquirerLinks } from '../../src/acquirers/links.js';
-import { addAcquirer, removeAcquirer, setAcquirer } from '../../src/admin/acquirers.js';
 import { Database } from '../../src/postgres/database.js';
-import { EnvironmentKeys } from '../../src/vault/local-keys.js';
+import { EnvironmentKeys } from '../../src/vault/keys/local-keys.js';
 import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
 
 const OPERATOR = 'operator:test';

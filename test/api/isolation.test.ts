@@ -2,7 +2,7 @@
 // nothing behind. Every request goes to two gateways: one where merchant 1 has the thing, and one where it has nothing.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { OPERATIONS } from '../../src/api/operations.js';
+import { OPERATIONS } from '../../src/api/operations/operations.js';
 import { type Answer, type Client, client } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { rowsOf } from '../../testkit/secret-scan.js';

@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { addMerchant } from '../../src/admin/merchants.js';
-import { addOrganisation } from '../../src/admin/organisations.js';
+import { addMerchant } from '../../src/organisations/merchants.js';
+import { addOrganisation } from '../../src/organisations/organisations.js';
 import { Database } from '../../src/postgres/database.js';
 import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { chmod, copyFile, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readSettings } from '../../src/gateway/settings.js';
+import { readSettings } from '../../src/gateway/settings/settings.js';
 import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';
 import { addCast, type TestDatabase, testDatabase } from '../../testkit/gateway.js';

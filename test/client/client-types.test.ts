@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openApiDocument } from '../../src/api/openapi.js';
-import { OPERATIONS } from '../../src/api/operations.js';
+import { openApiDocument } from '../../src/api/openapi/openapi.js';
+import { OPERATIONS } from '../../src/api/operations/operations.js';
 import { type Document, typesOfComponents, typesOfQueries } from '../../testkit/openapi-types.js';
 import { PROJECT_ROOT } from '../../testkit/project.js';
 

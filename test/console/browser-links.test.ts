@@ -3,8 +3,8 @@
 import { dirname } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FAILURES_IN_A_ROW } from '../../src/acquirers/breakers.js';
-import { AS2805 } from '../../src/acquirers/iso8583/as2805.js';
-import { examine } from '../../src/gateway/doctor.js';
+import { AS2805 } from '../../src/acquirers/iso8583/dialects/as2805.js';
+import { examine } from '../../src/gateway/doctor/doctor.js';
 import { inBrowser, WHY_NO_BROWSER } from '../../testkit/browser.js';
 import type { Json } from '../../testkit/client.js';
 import { runHere } from '../../testkit/command-here.js';
@@ -16,7 +16,7 @@ import {
 } from '../../testkit/console-browser.js';
 import { eventually } from '../../testkit/gateway-process.js';
 import { answering, ScriptedHost } from '../acquirers/iso8583/scripted-host.js';
-import { RoutedShops } from '../transactions/routed-shops.js';
+import { RoutedShops } from '../organisations/routed-shops.js';
 
 const REFUSED = '91';
 

@@ -2,7 +2,7 @@
 // money moves; and what becomes of a page whose session ends.
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { demoLink } from '../../src/gateway/demo.js';
+import { demoLink } from '../../src/demo/demo.js';
 import { Database } from '../../src/postgres/database.js';
 import { inBrowser, newPerson, openPage, type Seen, WHY_NO_BROWSER } from '../../testkit/browser.js';
 import {

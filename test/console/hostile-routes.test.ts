@@ -1,8 +1,8 @@
 // Every route of the console, called by everybody who may not: refused, and nothing happens.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { needs, type Route } from '../../src/console/route.js';
-import { ROUTES } from '../../src/console/routes.js';
-import { OPERATOR_ROLES } from '../../src/merchants/operator.js';
+import { ROUTES } from '../../src/console/routes/routes.js';
+import { OPERATOR_ROLES } from '../../src/operators/operator.js';
 import { type ConsoleClient, consoleClient, signedIn } from '../../testkit/console.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 

@@ -11,10 +11,10 @@ import {
   parseReturnedItem,
   parseTrailer,
   trailerLine,
-} from '../../src/directdebit/aba-line.js';
-import { lodgementReference } from '../../src/directdebit/lodgement-reference.js';
-import { BankAccount, MOST_CENTS } from '../../src/values/bank-account.js';
+} from '../../src/directdebit/files/aba-line.js';
+import { lodgementReference } from '../../src/directdebit/files/lodgement-reference.js';
 import { cents } from '../../src/values/money.js';
+import { BankAccount, MOST_CENTS } from '../../src/values/payment-methods/bank-account.js';
 import {
   type Header,
   type Returned,

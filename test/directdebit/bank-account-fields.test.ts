@@ -1,6 +1,6 @@
 // What a request with a bank account may look like, and how each mistake in one is told.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { setSurcharges } from '../../src/admin/surcharges.js';
+import { setSurcharges } from '../../src/organisations/surcharges.js';
 import { Database } from '../../src/postgres/database.js';
 import { type Answer, BANK_ACCOUNT, type Json, paymentBody } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';

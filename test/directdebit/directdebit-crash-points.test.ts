@@ -2,9 +2,9 @@
 // successor finishes each, and each goes to the bank once.
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { advanceClock } from '../../src/admin/clock.js';
+import { advanceClock } from '../../src/clock/clock-tasks.js';
+import { POINTS, type Point } from '../../src/payments/pipeline/create.js';
 import { Database } from '../../src/postgres/database.js';
-import { POINTS, type Point } from '../../src/transactions/create.js';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import type { Answer, Client, Json } from '../../testkit/client.js';
 import { type Installation, installation, outcomeOf } from '../../testkit/cloned-installation.js';

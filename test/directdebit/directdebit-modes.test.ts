@@ -2,9 +2,9 @@
 // test merchants say that they are tests.
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { setDirectEntry } from '../../src/admin/direct-entry.js';
-import { addMerchant } from '../../src/admin/merchants.js';
-import { addUser } from '../../src/admin/users.js';
+import { setDirectEntry } from '../../src/directdebit/direct-entry-tasks.js';
+import { addMerchant } from '../../src/organisations/merchants.js';
+import { addUser } from '../../src/organisations/users/users.js';
 import { type BankDay, bankDayOf, moveClock, REAL_BANK } from '../../testkit/bank-day.js';
 import type { Client } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';

@@ -2,7 +2,7 @@
 // once: every direct debit ends once, and the bank's books agree with the gateway's.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { BATCH } from '../../src/directdebit/clearing.js';
-import { PAGE } from '../../src/directdebit/files.js';
+import { PAGE } from '../../src/directdebit/files/files.js';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import { type Installation, type InstalledGateway, installation } from '../../testkit/cloned-installation.js';
 import { type Gates, gatesOf } from '../../testkit/gates.js';

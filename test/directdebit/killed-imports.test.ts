@@ -5,7 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { parseLodgementReference } from '../../src/directdebit/lodgement-reference.js';
+import { parseLodgementReference } from '../../src/directdebit/files/lodgement-reference.js';
 import { type DirectEntryFile, type Returned, read, returnsFile } from '../../testkit/bank-file-layout.js';
 import { runHere } from '../../testkit/command-here.js';
 import { type Gates, gatesOf } from '../../testkit/gates.js';

@@ -4,8 +4,8 @@ import { access, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { directEntryOf } from '../../src/directdebit/direct-entry.js';
-import { DirectDebitFiles } from '../../src/directdebit/files.js';
-import { DataKeys } from '../../src/vault/keys.js';
+import { DirectDebitFiles } from '../../src/directdebit/files/files.js';
+import { DataKeys } from '../../src/vault/keys/keys.js';
 import {
   CREDIT,
   DEBIT,

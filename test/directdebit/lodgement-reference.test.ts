@@ -1,7 +1,10 @@
 // Lodgement references: unique, 18 characters long, and each leads back to its transaction.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { lodgementReference, parseLodgementReference } from '../../src/directdebit/lodgement-reference.js';
+import {
+  lodgementReference,
+  parseLodgementReference,
+} from '../../src/directdebit/files/lodgement-reference.js';
 import type { Audit, OrganisationId } from '../../src/values/ids.js';
 import { digits, id, lodged, text } from '../../testkit/generated-items.js';
 

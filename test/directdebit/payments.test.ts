@@ -1,6 +1,6 @@
 // Direct debits on the simulated bank, from the request to what the bank makes of them as the days go by.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { setSurcharges } from '../../src/admin/surcharges.js';
+import { setSurcharges } from '../../src/organisations/surcharges.js';
 import { Database } from '../../src/postgres/database.js';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import { type Answer, type Json, TEST_MODE } from '../../testkit/client.js';

@@ -1,8 +1,8 @@
 // Returns files: what comes back in time, late, too late, twice, or belongs to nobody.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { importReturns } from '../../src/directdebit/returns-file.js';
+import { importReturns } from '../../src/directdebit/files/returns-file.js';
 import { Refusal } from '../../src/values/refusal.js';
-import { addDays, sydneyInstant } from '../../src/values/sydney.js';
+import { addDays, sydneyInstant } from '../../src/values/time/sydney.js';
 import { type BankDay, bankDayOf, moveClock, stateOf } from '../../testkit/bank-day.js';
 import {
   type DirectEntryFile,

@@ -17,7 +17,7 @@ test('the way of a purchase → at most twenty files, each once, from the socket
   const [, section = ''] = /### The files of a purchase, in order\n([\s\S]*?)\n### /.exec(PAGE) ?? [];
   const files = [...section.matchAll(/^\d+\. `([^`]+)`/gm)].map(([, path]) => path as string);
   expect(files[0]).toBe('src/http/one-at-a-time.ts');
-  expect(files.at(-1)).toBe('src/api/hal.ts');
+  expect(files.at(-1)).toBe('src/api/operations/hal.ts');
   expect(files.length).toBeLessThanOrEqual(MOST_FILES);
   expect(new Set(files).size).toBe(files.length);
 });

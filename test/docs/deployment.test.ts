@@ -1,7 +1,7 @@
 // The files in deploy/ agree with the code, and with each other: settings, ports, addresses, users, and how long a stop may take.
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { readSettings } from '../../src/gateway/settings.js';
+import { readSettings } from '../../src/gateway/settings/settings.js';
 import { longestStopMs } from '../../src/gateway/stopping.js';
 import { filesUnder, read } from '../../testkit/project-files.js';
 

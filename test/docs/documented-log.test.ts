@@ -2,8 +2,8 @@
 import { pino } from 'pino';
 import { parseAst } from 'rolldown/parseAst';
 import { expect, test } from 'vitest';
-import { UNSAFE_STANDBYS } from '../../src/gateway/connection.js';
-import { type LoggedRequest, RequestLog } from '../../src/http/request-log.js';
+import { UNSAFE_STANDBYS } from '../../src/gateway/database/connection.js';
+import { type LoggedRequest, RequestLog } from '../../src/http/observability/request-log.js';
 import { filesUnder, read } from '../../testkit/project-files.js';
 
 const PAGE = read('docs/operations.md');

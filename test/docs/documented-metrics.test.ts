@@ -1,6 +1,6 @@
 // The page docs/monitoring.md, the dashboard and the alert rules speak of the metrics that there are, and of all of them; every alert has its section.
 import { describe, expect, test } from 'vitest';
-import { METRICS } from '../../src/operators/metrics.js';
+import { METRICS } from '../../src/http/observability/metrics.js';
 import { filesUnder, read } from '../../testkit/project-files.js';
 
 const PAGE = read('docs/monitoring.md');

@@ -7,32 +7,36 @@ import {
   PAGE_LIMIT,
   REQUEST_TIMEOUT_MS,
 } from '../../src/api/limits.js';
-import { openApiDocument } from '../../src/api/openapi.js';
-import { OPERATIONS } from '../../src/api/operations.js';
+import { openApiDocument } from '../../src/api/openapi/openapi.js';
+import { OPERATIONS } from '../../src/api/operations/operations.js';
+import { DEFAULT_CLEARING_DAYS, DEFAULT_DISPUTE_DAYS } from '../../src/directdebit/direct-entry.js';
 import {
   DESCRIPTION_WIDTH,
   LINE_LENGTH,
   REMITTER_WIDTH,
   USER_NAME_WIDTH,
-} from '../../src/directdebit/aba-line.js';
-import { DEFAULT_CLEARING_DAYS, DEFAULT_DISPUTE_DAYS } from '../../src/directdebit/direct-entry.js';
-import { readSettings } from '../../src/gateway/settings.js';
-import { LOOKS_AT_LEAST, LOOKS_AT_MOST, SORTED_AT_MOST } from '../../src/transactions/history.js';
-import { FENCES_WAIT_MS, type ProcessTimes, processTimes } from '../../src/transactions/process-times.js';
+} from '../../src/directdebit/files/aba-line.js';
+import { readSettings } from '../../src/gateway/settings/settings.js';
+import { LOOKS_AT_LEAST, LOOKS_AT_MOST, SORTED_AT_MOST } from '../../src/payments/finding/history.js';
+import {
+  FENCES_WAIT_MS,
+  type ProcessTimes,
+  processTimes,
+} from '../../src/payments/processes/process-times.js';
+import { MAX_AMOUNT_CENTS } from '../../src/values/money.js';
 import {
   ACCOUNT_NAME_MAX_LENGTH,
   ACCOUNT_NUMBER_PATTERN,
   MOST_CENTS,
-} from '../../src/values/bank-account.js';
-import { CARD_NUMBER_PATTERN, CVV_PATTERN } from '../../src/values/card.js';
-import { MAX_AMOUNT_CENTS } from '../../src/values/money.js';
-import { SETTLEMENT_CLOSE } from '../../src/values/settlement.js';
+} from '../../src/values/payment-methods/bank-account.js';
+import { CARD_NUMBER_PATTERN, CVV_PATTERN } from '../../src/values/payment-methods/card.js';
 import {
   CORRELATION_ID_MAX_LENGTH,
   KVP_KEY_MAX_LENGTH,
   KVP_VALUE_MAX_LENGTH,
   KVPS_AT_MOST,
 } from '../../src/values/text.js';
+import { SETTLEMENT_CLOSE } from '../../src/values/time/settlement.js';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
@@ -68,9 +72,11 @@ function lengthsIn(schema: string, field: string): number[] {
   return [properties[field]?.minLength as number, properties[field]?.maxLength as number];
 }
 
-const SESSIONS = [...read('src/gateway/databases.ts').matchAll(/#add\('[^']+', \{\s*maxConnections: (\w+)/g)]
+const SESSIONS = [
+  ...read('src/gateway/database/databases.ts').matchAll(/#add\('[^']+', \{\s*maxConnections: (\w+)/g),
+]
   .map(([, count = '']) =>
-    /^\d+$/.test(count) ? Number(count) : constantIn('src/gateway/databases.ts', count),
+    /^\d+$/.test(count) ? Number(count) : constantIn('src/gateway/database/databases.ts', count),
   )
   .reduce((sum, count) => sum + count);
 const PREAUTHORISATION_DAYS = Number(
@@ -83,9 +89,9 @@ const BANK_DIGITS = lengthsOf(ACCOUNT_NUMBER_PATTERN);
 const CLOSE_HOUR = Number(SETTLEMENT_CLOSE.replace(':00', ''));
 const MOST_DOLLARS = MOST_CENTS / 100;
 const WAITING_FILE = 'src/http/one-at-a-time.ts';
-const REGISTRY_FILE = 'src/transactions/process-registry.ts';
+const REGISTRY_FILE = 'src/payments/processes/process-registry.ts';
 const BLOCKS = ['SMALLEST_BLOCK', 'LARGEST_BLOCK'].map((name) =>
-  constantIn('src/transactions/audit-leases.ts', name),
+  constantIn('src/payments/processes/audit-leases.ts', name),
 );
 
 /** What a page says, with `#` for each number; and the numbers of the code. */
@@ -134,14 +140,14 @@ const SAID: readonly (readonly [page: string, words: string, ...numbers: number[
   [
     'docs/decisions.md',
     'the client gets 504 # seconds after',
-    seconds('src/transactions/finish.ts', 'PATIENCE_MS'),
+    seconds('src/payments/pipeline/finish.ts', 'PATIENCE_MS'),
   ],
   ['docs/decisions.md', 'Cleared after # business days', DEFAULT_CLEARING_DAYS],
   ['docs/decisions.md', 'for # days (the operator can change it)', DEFAULT_DISPUTE_DAYS],
   [
     'docs/decisions.md',
     'more than # seconds, only so many are taken in',
-    seconds('src/transactions/room.ts', 'BURST_MS'),
+    seconds('src/payments/pipeline/room.ts', 'BURST_MS'),
   ],
   ['docs/decisions.md', 'has to come whole within # seconds', REQUEST_TIMEOUT_MS / 1_000],
   ['docs/api.md', 'at up to # transactions, and once it has looked at # only', LOOKS_AT_MOST, LOOKS_AT_LEAST],
@@ -155,25 +161,29 @@ const SAID: readonly (readonly [page: string, words: string, ...numbers: number[
   [
     'docs/decisions.md',
     'its answer has to be read within #.',
-    seconds('src/http/connections.ts', 'READING_MS'),
+    seconds('src/http/admission/connections.ts', 'READING_MS'),
   ],
   ['docs/decisions.md', 'Where more than # wait', constantIn(WAITING_FILE, 'ENOUGH_WAITING')],
   ['docs/decisions.md', 'Only if more than # wait', constantIn(WAITING_FILE, 'MOST_WAITING_IN_ALL')],
   ['docs/decisions.md', 'is what is past # on one connection', constantIn(WAITING_FILE, 'ENOUGH_WAITING')],
-  ['docs/decisions.md', 'cached for up to # seconds', seconds('src/merchants/callers.ts', 'STALE_MS')],
+  [
+    'docs/decisions.md',
+    'cached for up to # seconds',
+    seconds('src/organisations/users/callers.ts', 'STALE_MS'),
+  ],
   ['docs/decisions.md', 'answered after # seconds', simulatorSlowMs / 1_000],
-  ['docs/operations.md', 'A burst of # seconds', seconds('src/transactions/room.ts', 'BURST_MS')],
+  ['docs/operations.md', 'A burst of # seconds', seconds('src/payments/pipeline/room.ts', 'BURST_MS')],
   ['docs/operations.md', 'It uses up to # connections for each process', SESSIONS],
   ['docs/operations.md', 'moves them by # itself', constantIn(REGISTRY_FILE, 'AHEAD')],
   [
     'docs/operations.md',
     'longer than # MB of log',
-    constantIn('src/gateway/log-output.ts', 'MOST_WAITING_BYTES') / 1024 ** 2,
+    constantIn('src/gateway/observability/log-output.ts', 'MOST_WAITING_BYTES') / 1024 ** 2,
   ],
   [
     'docs/operations.md',
     "# seconds after the acquirer's deadline",
-    seconds('src/admin/operator-requests.ts', 'FURTHER_PATIENCE_MS'),
+    seconds('src/payments/requests/operator-requests.ts', 'FURTHER_PATIENCE_MS'),
   ],
   [
     'docs/operations.md',
@@ -183,7 +193,7 @@ const SAID: readonly (readonly [page: string, words: string, ...numbers: number[
   [
     'docs/operations.md',
     'known to every process within # seconds',
-    seconds('src/merchants/callers.ts', 'STALE_MS'),
+    seconds('src/organisations/users/callers.ts', 'STALE_MS'),
   ],
   ['docs/directdebit.md', 'cleared | # business days', DEFAULT_CLEARING_DAYS],
   ['docs/directdebit.md', 'own day, at #:00 Sydney time', CLOSE_HOUR],
@@ -204,7 +214,7 @@ const SAID: readonly (readonly [page: string, words: string, ...numbers: number[
   [
     'docs/directdebit.md',
     'statement, has # characters',
-    3 * constantIn('src/directdebit/lodgement-reference.ts', 'WIDTH'),
+    3 * constantIn('src/directdebit/files/lodgement-reference.ts', 'WIDTH'),
   ],
   ['docs/ARCHITECTURE.md', '# at first and up to # when', ...BLOCKS],
   ['docs/operations.md', 'if that is shorter | # s | # s |', ...timesOf('heartbeatEveryMs')],
@@ -217,11 +227,11 @@ const SAID: readonly (readonly [page: string, words: string, ...numbers: number[
     ...Array(3).fill(FENCES_WAIT_MS / 1_000),
   ],
   ['docs/ARCHITECTURE.md', 'moves every counter ahead by #.', constantIn(REGISTRY_FILE, 'AHEAD')],
-  ['docs/ARCHITECTURE.md', 'the oldest, # a second', constantIn('src/transactions/sweep.ts', 'AUDITS')],
-  ['docs/ARCHITECTURE.md', '504 after # seconds', seconds('src/transactions/finish.ts', 'PATIENCE_MS')],
+  ['docs/ARCHITECTURE.md', 'the oldest, # a second', constantIn('src/payments/doubt/sweep.ts', 'AUDITS')],
+  ['docs/ARCHITECTURE.md', '504 after # seconds', seconds('src/payments/pipeline/finish.ts', 'PATIENCE_MS')],
   ['docs/ARCHITECTURE.md', 'past # stays in the socket', constantIn(WAITING_FILE, 'ENOUGH_WAITING')],
-  ['src/api/transactions.ts', 'for # hours after it was decided', correlationIdHours],
-  ['src/api/transactions.ts', '(# days by default)', PREAUTHORISATION_DAYS],
+  ['src/api/operations/transactions.ts', 'for # hours after it was decided', correlationIdHours],
+  ['src/api/operations/transactions.ts', '(# days by default)', PREAUTHORISATION_DAYS],
   ['src/reference/template/introduction.html', 'for # hours after it was last decided', correlationIdHours],
   ['src/reference/template/introduction.html', 'within those # hours', correlationIdHours],
   ['README.md', 'After # seconds the gateway', acquirerDeadlineMs / 1_000],

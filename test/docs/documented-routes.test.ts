@@ -1,13 +1,13 @@
 // The worked example of routes in docs/acquirers.md: its commands print what the page shows, and payments go where its table says.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { addAcquirer } from '../../src/admin/acquirers.js';
-import { addMerchant } from '../../src/admin/merchants.js';
-import { addOrganisation } from '../../src/admin/organisations.js';
+import { addAcquirer } from '../../src/acquirers/acquirer-tasks.js';
+import { addMerchant } from '../../src/organisations/merchants.js';
+import { addOrganisation } from '../../src/organisations/organisations.js';
+import { RouteTable, readRoutes } from '../../src/organisations/routing/routes.js';
 import { Database } from '../../src/postgres/database.js';
-import { RouteTable, readRoutes } from '../../src/transactions/routes.js';
-import { CardNumber, luhnDigit } from '../../src/values/card.js';
 import type { MerchantId, OrganisationId } from '../../src/values/ids.js';
-import { EnvironmentKeys } from '../../src/vault/local-keys.js';
+import { CardNumber, luhnDigit } from '../../src/values/payment-methods/card.js';
+import { EnvironmentKeys } from '../../src/vault/keys/local-keys.js';
 import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';
 import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';

@@ -1,7 +1,7 @@
 // The table in docs/operations.md lists the settings, with their defaults and ranges.
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { readSettings, SettingsError } from '../../src/gateway/settings.js';
+import { readSettings, SettingsError } from '../../src/gateway/settings/settings.js';
 
 const PAGE = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
 
@@ -53,7 +53,7 @@ test('docs/operations.md lists exactly the settings that the gateway reads', () 
   const read = [...namesRead()].filter((name) => !name.endsWith('_FILE'));
   expect(
     ROWS.map(({ name }) => name).sort(),
-    'Bring the table in docs/operations.md and src/gateway/settings.ts into step.',
+    'Bring the table in docs/operations.md and src/gateway/settings/settings.ts into step.',
   ).toEqual(read.sort());
 });
 

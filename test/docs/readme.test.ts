@@ -2,12 +2,21 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { Compile } from 'typebox/compile';
 import { describe, expect, test } from 'vitest';
-import { OPERATIONS } from '../../src/api/operations.js';
+import { OPERATIONS } from '../../src/api/operations/operations.js';
+import {
+  CreatedTransaction,
+  LookedUpTransaction,
+  SearchResults,
+} from '../../src/api/operations/transaction-schemas.js';
+import {
+  CustomerList,
+  CustomerObject,
+  TokenList,
+  TokenObject,
+} from '../../src/api/operations/vault-schemas.js';
 import { Errors } from '../../src/api/schemas.js';
-import { CreatedTransaction, LookedUpTransaction, SearchResults } from '../../src/api/transaction-schemas.js';
-import { CustomerList, CustomerObject, TokenList, TokenObject } from '../../src/api/vault-schemas.js';
-import { demoCurl } from '../../src/gateway/demo.js';
-import { luhnValid } from '../../src/values/card.js';
+import { demoCurl } from '../../src/demo/demo.js';
+import { luhnValid } from '../../src/values/payment-methods/card.js';
 
 const ROOT = new URL('../../', import.meta.url);
 

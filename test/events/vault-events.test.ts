@@ -1,6 +1,6 @@
 // Events of customers and tokens: written with each change, and showing what a look-up answered then.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { addUser } from '../../src/admin/users.js';
+import { addUser } from '../../src/organisations/users/users.js';
 import { Database } from '../../src/postgres/database.js';
 import type { Client, Json } from '../../testkit/client.js';
 import { everyEvent, nextOf, toldOf } from '../../testkit/event-feed.js';

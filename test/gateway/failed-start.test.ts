@@ -8,9 +8,9 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Background } from '../../src/gateway/background.js';
 import { startGateway } from '../../src/gateway/gateway.js';
-import { readSettings } from '../../src/gateway/settings.js';
+import { readSettings } from '../../src/gateway/settings/settings.js';
+import { Finisher } from '../../src/payments/pipeline/finish.js';
 import { Database } from '../../src/postgres/database.js';
-import { Finisher } from '../../src/transactions/finish.js';
 import { credentialKeyOf, type TestDatabase, testDatabase } from '../../testkit/gateway.js';
 
 interface Stage {

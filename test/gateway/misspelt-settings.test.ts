@@ -1,6 +1,6 @@
 // A setting whose name was misspelt must not be taken for none. Variables of other programs are theirs.
 import { expect, test } from 'vitest';
-import { readSettings } from '../../src/gateway/settings.js';
+import { readSettings } from '../../src/gateway/settings/settings.js';
 
 function refused(environment: Record<string, string>): string[] {
   try {

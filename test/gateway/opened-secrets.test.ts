@@ -3,8 +3,8 @@ import { chmod, writeFile } from 'node:fs/promises';
 import { close, open } from 'node:inspector';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checkProduction } from '../../src/gateway/production.js';
-import { readSettings } from '../../src/gateway/settings.js';
+import { checkProduction } from '../../src/gateway/settings/production.js';
+import { readSettings } from '../../src/gateway/settings/settings.js';
 import { dataDirectory } from '../../testkit/gateway-process.js';
 
 test.each([

@@ -1,7 +1,7 @@
 // The log as a person at a terminal sees it.
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { readableLine } from '../../src/gateway/readable-line.js';
+import { readableLine } from '../../src/gateway/observability/readable-line.js';
 
 const GREEN = '\u001b[32m';
 const PLAIN = '\u001b[0m';

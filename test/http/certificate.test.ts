@@ -5,7 +5,7 @@ import {
   daysToExpiry,
   isInForce,
   UnusableCertificate,
-} from '../../src/http/certificate.js';
+} from '../../src/http/tls/certificate.js';
 import { daysFromNow, makeCertificate } from '../../testkit/certificates.js';
 
 const authority = makeCertificate({ name: 'authority' });

@@ -1,7 +1,7 @@
 // The chain of the journal: what was changed, removed or inserted is found, whatever ends on the way.
 import { beforeEach, describe, expect, test } from 'vitest';
-import { verifyJournal } from '../../src/admin/journal.js';
 import { journal } from '../../src/journal/journal.js';
+import { verifyJournal } from '../../src/journal/journal-tasks.js';
 import type { JournalProblem } from '../../src/journal/verification.js';
 import { Database } from '../../src/postgres/database.js';
 import { ChainedJournal } from './chained-journal.js';

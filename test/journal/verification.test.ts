@@ -1,8 +1,8 @@
 // The journal held against its chain: only the end of it, and while others write.
 import { beforeEach, describe, expect, test } from 'vitest';
-import { verifyEndOfJournal, verifyJournal } from '../../src/admin/journal.js';
 import { BLOCKS_BY_NUMBER, ENTRIES_AFTER } from '../../src/journal/chain.sql.js';
 import { journal } from '../../src/journal/journal.js';
+import { verifyEndOfJournal, verifyJournal } from '../../src/journal/journal-tasks.js';
 import type { Queryable, Statement } from '../../src/postgres/database.js';
 import { ChainedJournal } from './chained-journal.js';
 

@@ -1,9 +1,9 @@
 // What is sent to an engine that spreads organisations over servers, what becomes of batches there, and on which of them a start is refused.
 // What that engine makes of it is tried by `npm run test:citus`.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { checkEngine, distribute } from '../../src/admin/distribution.js';
-import { connect } from '../../src/gateway/connection.js';
-import { readSettings } from '../../src/gateway/settings.js';
+import { connect } from '../../src/gateway/database/connection.js';
+import { readSettings } from '../../src/gateway/settings/settings.js';
+import { checkEngine, distribute } from '../../src/installation/distribution.js';
 import { Batcher } from '../../src/postgres/batcher.js';
 import { columns, integer, text } from '../../src/postgres/columns.js';
 import { Database } from '../../src/postgres/database.js';

@@ -1,7 +1,7 @@
 // A PostgreSQL that may lose what it has committed is refused before anything is stored in it.
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { connect } from '../../src/gateway/connection.js';
-import { readSettings } from '../../src/gateway/settings.js';
+import { connect } from '../../src/gateway/database/connection.js';
+import { readSettings } from '../../src/gateway/settings/settings.js';
 import { Database, DatabaseUnavailable } from '../../src/postgres/database.js';
 import { administer } from '../../testkit/database-server.js';
 import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';

@@ -3,8 +3,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { HISTORY_PAGES, HISTORY_PAGES_ANYWHERE } from '../../src/payments/finding/history-page.js';
 import { Database, type DatabaseOptions, type Statement } from '../../src/postgres/database.js';
-import { HISTORY_PAGES, HISTORY_PAGES_ANYWHERE } from '../../src/transactions/history-page.js';
 import { customerPage } from '../../src/vault/customer-page.js';
 import { type CustomerSearch, Customers, type VaultAccess } from '../../src/vault/customers.js';
 import { explaining, nodesOf, type PlanNode } from '../../testkit/explained.js';
@@ -75,7 +75,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
 };
 
 interface Named extends Statement {
-  /** Where it stands: `transactions/process-registry.sql HEARTBEAT`. */
+  /** Where it stands: `payments/processes/process-registry.sql HEARTBEAT`. */
   readonly place: string;
 }
 
@@ -103,7 +103,7 @@ async function everyStatement(): Promise<Named[]> {
     }
   }
   for (const page of [...Object.values(HISTORY_PAGES), ...Object.values(HISTORY_PAGES_ANYWHERE)]) {
-    found.push({ ...page, place: `transactions/history-page ${page.name}` });
+    found.push({ ...page, place: `payments/finding/history-page ${page.name}` });
   }
   return found;
 }

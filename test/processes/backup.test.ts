@@ -3,8 +3,8 @@
 import { chmod, chown, cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { restore } from '../../src/gateway/backup.js';
-import { readSettings } from '../../src/gateway/settings.js';
+import { restore } from '../../src/gateway/database/backup.js';
+import { readSettings } from '../../src/gateway/settings/settings.js';
 import { client, type Json } from '../../testkit/client.js';
 import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';

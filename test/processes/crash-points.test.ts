@@ -1,6 +1,6 @@
 // A gateway that ends itself with SIGKILL at each named point of the way, and what its successor makes of it.
 import { beforeAll, describe, expect, test } from 'vitest';
-import { POINTS, type Point } from '../../src/transactions/create.js';
+import { POINTS, type Point } from '../../src/payments/pipeline/create.js';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import { CARD, type Client } from '../../testkit/client.js';
 import { type Installation, installation, outcomeOf } from '../../testkit/cloned-installation.js';

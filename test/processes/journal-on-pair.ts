@@ -1,10 +1,10 @@
 // The journal on a primary and its standby: what is written while one takes the other's place, and what an asynchronous standby never got.
 import { randomBytes } from 'node:crypto';
 import { expect, onTestFinished } from 'vitest';
-import { verifyJournal } from '../../src/admin/journal.js';
 import { ChainKey } from '../../src/journal/blocks.js';
 import { JournalChain } from '../../src/journal/chain.js';
 import { journal } from '../../src/journal/journal.js';
+import { verifyJournal } from '../../src/journal/journal-tasks.js';
 import { givePen, JournalPen } from '../../src/journal/pen.js';
 import type { KnownBlock } from '../../src/journal/verification.js';
 import { Database } from '../../src/postgres/database.js';

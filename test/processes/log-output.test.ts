@@ -72,7 +72,7 @@ test.concurrent('nobody reads what fills the pipe → requests are answered, and
 /** A program that writes to the log what `script` does, and ends at SIGUSR2. `output` is the log. */
 async function pipedLog(script: string) {
   const program = `
-    import { LogOutput } from './dist/gateway/log-output.js';
+    import { LogOutput } from './dist/gateway/observability/log-output.js';
     const output = new LogOutput(4096);
     process.on('exit', () => output.flushSync());
     ${script}

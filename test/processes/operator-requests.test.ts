@@ -1,12 +1,12 @@
 // What operators ask for is carried out by gateway processes: once, whenever one of them is killed, and not at all once nobody expects it.
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { requestOperation } from '../../src/admin/operator-requests.js';
-import { addOperator, removeOperator } from '../../src/admin/operators.js';
-import { readSettings } from '../../src/gateway/settings.js';
-import type { CredentialKey } from '../../src/merchants/credentials.js';
+import { readSettings } from '../../src/gateway/settings/settings.js';
+import { addOperator, removeOperator } from '../../src/operators/operators.js';
+import type { CredentialKey } from '../../src/organisations/users/credentials.js';
+import type { Point } from '../../src/payments/pipeline/create.js';
+import { requestOperation } from '../../src/payments/requests/operator-requests.js';
 import { Database } from '../../src/postgres/database.js';
-import type { Point } from '../../src/transactions/create.js';
 import { credentialKeyOf } from '../../testkit/cast.js';
 import type { Client } from '../../testkit/client.js';
 import { type Installation, type InstalledGateway, installation } from '../../testkit/cloned-installation.js';

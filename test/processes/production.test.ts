@@ -2,11 +2,11 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { revokeUser } from '../../src/admin/users.js';
-import { connect, DatabaseAway, problemsOfEncryption } from '../../src/gateway/connection.js';
-import { makeDemo } from '../../src/gateway/demo.js';
-import { checkProduction } from '../../src/gateway/production.js';
-import { readSettings } from '../../src/gateway/settings.js';
+import { makeDemo } from '../../src/demo/demo.js';
+import { connect, DatabaseAway, problemsOfEncryption } from '../../src/gateway/database/connection.js';
+import { checkProduction } from '../../src/gateway/settings/production.js';
+import { readSettings } from '../../src/gateway/settings/settings.js';
+import { revokeUser } from '../../src/organisations/users/users.js';
 import { Database } from '../../src/postgres/database.js';
 import { makeCertificate } from '../../testkit/certificates.js';
 import { administer } from '../../testkit/database-server.js';

@@ -1,16 +1,16 @@
 // A gateway that is killed while a payment goes from a link that could not send it to another: whoever comes after it asks the link that
 // it was stored with, and no other.
 import { beforeAll, expect, test } from 'vitest';
-import { addAcquirer } from '../../src/admin/acquirers.js';
-import { setMerchant } from '../../src/admin/merchants.js';
-import { setRoute } from '../../src/admin/routes.js';
+import { addAcquirer } from '../../src/acquirers/acquirer-tasks.js';
+import { setMerchant } from '../../src/organisations/merchants.js';
+import { setRoute } from '../../src/organisations/routing/route-tasks.js';
 import { Database } from '../../src/postgres/database.js';
-import { EnvironmentKeys } from '../../src/vault/local-keys.js';
+import { EnvironmentKeys } from '../../src/vault/keys/local-keys.js';
 import { type Installation, installation, outcomeOf } from '../../testkit/cloned-installation.js';
 import { dataDirectory } from '../../testkit/gateway-process.js';
 import { AS2805 } from '../../testkit/iso8583-host/dialects.js';
 import { Host } from '../../testkit/iso8583-host/host.js';
-import { heard } from '../transactions/routed-shops.js';
+import { heard } from '../organisations/routed-shops.js';
 
 const OPERATOR = 'operator:test';
 

@@ -2,7 +2,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readSettings } from '../../src/gateway/settings.js';
+import { readSettings } from '../../src/gateway/settings/settings.js';
 import { makeCertificate } from '../../testkit/certificates.js';
 import { client } from '../../testkit/client.js';
 import { runHere } from '../../testkit/command-here.js';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { beforeAll, expect, test } from 'vitest';
-import { readSettings } from '../../src/gateway/settings.js';
+import { readSettings } from '../../src/gateway/settings/settings.js';
 import { Database } from '../../src/postgres/database.js';
 import { client, type PaymentChange, paymentBody } from '../../testkit/client.js';
 import {

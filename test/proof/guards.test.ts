@@ -8,7 +8,7 @@ import { failuresOf, nameOf, type RanTest, verdictOn } from '../../proof/guard-v
 import { runProof } from './program.js';
 
 describe('a guard is removed', () => {
-  const FILE = 'test/transactions/refund.test.ts';
+  const FILE = 'test/payments/pipeline/refund.test.ts';
   const MORE: NamedTest = [FILE, 'more than is left'];
   const OTHERS: NamedTest = [FILE, 'of another merchant'];
   const ran = (name: string, failed: boolean, file = FILE): RanTest => ({ file, name, failed, message: '' });
@@ -31,7 +31,7 @@ describe('a guard is removed', () => {
     const tests = [
       ran('refund of more than is left → 422', false),
       ran('refund → 201', true),
-      ran('refund of more than is left → 422', true, 'test/transactions/void.test.ts'),
+      ran('refund of more than is left → 422', true, 'test/payments/pipeline/void.test.ts'),
     ];
     expect(verdictOn({ tests: [MORE] }, tests)).toEqual({ kind: 'not caught' });
   });

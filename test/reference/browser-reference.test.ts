@@ -1,9 +1,9 @@
 // The reference page in a real browser: with its script and without, on a wide screen and on a phone.
 import type { Browser, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { addMerchant } from '../../src/admin/merchants.js';
-import { addUser, type UserWithSecret } from '../../src/admin/users.js';
-import { OPERATIONS } from '../../src/api/operations.js';
+import { OPERATIONS } from '../../src/api/operations/operations.js';
+import { addMerchant } from '../../src/organisations/merchants.js';
+import { addUser, type UserWithSecret } from '../../src/organisations/users/users.js';
 import { Database } from '../../src/postgres/database.js';
 import { mistakesInBothSchemes } from '../../testkit/accessibility.js';
 import {

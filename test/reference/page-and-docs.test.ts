@@ -1,7 +1,7 @@
 // The reference page says what docs/ say, of every operation what it answers, and of every error what to do.
 import { expect, test } from 'vitest';
-import { openApiDocument } from '../../src/api/openapi.js';
-import { OPERATIONS } from '../../src/api/operations.js';
+import { openApiDocument } from '../../src/api/openapi/openapi.js';
+import { OPERATIONS } from '../../src/api/operations/operations.js';
 import { PROBLEMS } from '../../src/api/problems.js';
 import { GUIDES } from '../../src/reference/guides.js';
 import { referencePage } from '../../src/reference/page.js';

@@ -1,7 +1,11 @@
 // In charge of the reference page: that it says everything, fetches nothing and cannot be broken by what it shows.
 import { describe, expect, test } from 'vitest';
-import { type OpenApiDocument, type OpenApiOperation, openApiDocument } from '../../src/api/openapi.js';
-import { OPERATIONS } from '../../src/api/operations.js';
+import {
+  type OpenApiDocument,
+  type OpenApiOperation,
+  openApiDocument,
+} from '../../src/api/openapi/openapi.js';
+import { OPERATIONS } from '../../src/api/operations/operations.js';
 import { PROBLEMS } from '../../src/api/problems.js';
 import { filled, Html } from '../../src/reference/html.js';
 import { referencePage } from '../../src/reference/page.js';

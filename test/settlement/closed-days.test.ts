@@ -1,9 +1,9 @@
 // A closed settlement day does not change any more, whatever comes late, whoever is slow, and whatever the clocks say.
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { resetClock } from '../../src/admin/clock.js';
+import { resetClock } from '../../src/clock/clock-tasks.js';
 import { Database } from '../../src/postgres/database.js';
-import { settlementCalendar } from '../../src/values/settlement.js';
+import { settlementCalendar } from '../../src/values/time/settlement.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { answered, ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 import {

@@ -1,8 +1,8 @@
 // Somebody who can write to the database as its owner, past every trigger, and does not have the key: whatever they change, nobody is
 // charged for it, and it is noticed. Each attack is sent to PostgreSQL, and then tried through HTTP.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { showDirectDebitStatus } from '../../src/admin/directdebit.js';
-import { verifySeals } from '../../src/admin/seals.js';
+import { showDirectDebitStatus } from '../../src/directdebit/directdebit-tasks.js';
+import { verifySeals } from '../../src/installation/seals.js';
 import { type BankDay, bankDayOf } from '../../testkit/bank-day.js';
 import type { Client, Json } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';

@@ -1,6 +1,6 @@
 // What is locked while card data is being removed or sealed anew, so that nothing is left behind or brought back.
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import type { KeyProvider } from '../../src/vault/key-provider.js';
+import type { KeyProvider } from '../../src/vault/keys/key-provider.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { locker, waitingForLocks } from '../../testkit/locks.js';
 import { operatorOf, rotationOf } from '../../testkit/sealed-rows.js';

@@ -9,7 +9,7 @@ import {
 } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { readNetworks } from '../../src/webhooks/addresses.js';
-import { type Attempt, Sender, type SenderOptions } from '../../src/webhooks/sender.js';
+import { type Attempt, Sender, type SenderOptions } from '../../src/webhooks/delivery/sender.js';
 import { startNameServer } from '../../testkit/name-server.js';
 import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.js';
 

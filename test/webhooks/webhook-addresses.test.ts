@@ -3,8 +3,8 @@ import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { judge, readNetwork } from '../../src/webhooks/addresses.js';
+import { type Attempt, Sender, type SenderOptions } from '../../src/webhooks/delivery/sender.js';
 import { readDestination } from '../../src/webhooks/destination.js';
-import { type Attempt, Sender, type SenderOptions } from '../../src/webhooks/sender.js';
 import { type NameServer, startNameServer } from '../../testkit/name-server.js';
 import { FORBIDDEN, OWN, UNREADABLE } from './address-spellings.js';
 

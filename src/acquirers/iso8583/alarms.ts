@@ -1,7 +1,7 @@
 // What an operator should know at once of what a host answers: it takes a person to find out why.
 import type { Order } from '../contract.js';
 import type { Numbers } from './numbers.js';
-import type { Response } from './outstanding.js';
+import type { Response } from './wire/outstanding.js';
 
 export type Alarm =
   /** So many since the last time. */

@@ -2,8 +2,8 @@
 // reversal with "never seen" need not remember it, and charges what it reads later. Such an order is reversed again.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseUnavailable } from '../../postgres/database.js';
-import type { LateAnswer } from './outstanding.js';
 import type { Reversals } from './reversals.js';
+import type { LateAnswer } from './wire/outstanding.js';
 
 export interface LateApprovalsParts {
   readonly reversals: Pick<Reversals, 'approved'>;

@@ -1,6 +1,6 @@
 // The link to an acquirer that speaks ISO 8583, in whatever dialect: orders become messages, and answers become decisions.
-import type { CardDetails } from '../../values/card.js';
 import type { Mode } from '../../values/mode.js';
+import type { CardDetails } from '../../values/payment-methods/card.js';
 import type {
   AcquirerLink,
   Answer,
@@ -20,15 +20,15 @@ import {
   originalOf,
   paidWith,
 } from './composition.js';
-import type { Dialect } from './dialect.js';
+import type { Dialect } from './dialects/dialect.js';
 import { LateApprovals } from './late-approvals.js';
-import type { ExchangeOptions, Line } from './line.js';
-import type { Message } from './message.js';
 import { type Numbers, originalData, typeOf, typesOf } from './numbers.js';
-import type { Exchange, LateAnswer, Response } from './outstanding.js';
 import { Preparation, type PreparationParts } from './preparation.js';
 import type { Begun, Found, Reversals } from './reversals.js';
 import { Verdicts } from './verdicts.js';
+import type { ExchangeOptions, Line } from './wire/line.js';
+import type { Message } from './wire/message.js';
+import type { Exchange, LateAnswer, Response } from './wire/outstanding.js';
 
 export interface Iso8583Parts extends PreparationParts {
   readonly name: string;

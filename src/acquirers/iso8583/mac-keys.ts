@@ -1,6 +1,6 @@
 // The keys for the MACs of a link: wrapped by the key-encryption key where they are stored, and unwrapped only to be used.
-import type { KeyProvider, WrappedKey } from '../../vault/key-provider.js';
-import { MAC_KEY_BYTES, RetailMac } from './mac.js';
+import type { KeyProvider, WrappedKey } from '../../vault/keys/key-provider.js';
+import { MAC_KEY_BYTES, RetailMac } from './wire/mac.js';
 
 /** For messages that are sent, and for those that are received. */
 export interface Macs {

@@ -1,7 +1,7 @@
 // The numbers under which a host knows an order: stored at commit A, so that any process can reverse or repeat the order later.
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import type { MoneyOperation, Prepared } from '../contract.js';
-import type { Dialect, MessageTypes } from './dialect.js';
+import type { Dialect, MessageTypes } from './dialects/dialect.js';
 import { hourOfYear, utcTime } from './times.js';
 
 export interface Numbers {

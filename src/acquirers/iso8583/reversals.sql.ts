@@ -1,6 +1,6 @@
 import { columns, integer, optionalText, text } from '../../postgres/columns.js';
 import type { Statement } from '../../postgres/database.js';
-import type { LateAnswer } from './outstanding.js';
+import type { LateAnswer } from './wire/outstanding.js';
 
 const BEGUN = `stan, response_code AS "responseCode", authorisation_code AS "authorisationCode"`;
 

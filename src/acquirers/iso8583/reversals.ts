@@ -3,7 +3,6 @@
 import type { Database } from '../../postgres/database.js';
 import type { OrganisationId } from '../../values/ids.js';
 import type { Numbers } from './numbers.js';
-import type { LateAnswer } from './outstanding.js';
 import {
   ACKNOWLEDGE_REVERSAL,
   APPROVALS,
@@ -14,6 +13,7 @@ import {
   POSTPONE_REVERSAL_AGAIN,
   TAKE_REVERSALS_AGAIN,
 } from './reversals.sql.js';
+import type { LateAnswer } from './wire/outstanding.js';
 
 /** What names an order. */
 export interface Reversed {

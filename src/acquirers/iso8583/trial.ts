@@ -1,7 +1,7 @@
 // A trial of a host, for the operator who connects one: a connection beside those of the gateways, and how long each step took.
-import { Codec } from './codec.js';
-import { Connection } from './connection.js';
-import type { LineParts } from './line.js';
+import { Codec } from './wire/codec.js';
+import { Connection } from './wire/connection.js';
+import type { LineParts } from './wire/line.js';
 
 export interface Trial {
   /** Connected and signed on. */

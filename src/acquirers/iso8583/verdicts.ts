@@ -1,9 +1,9 @@
 // What an answer of the host means, by the response codes of its dialect.
 import type { AcquirerResponse, Decision, Order } from '../contract.js';
-import type { Dialect } from './dialect.js';
+import type { Dialect } from './dialects/dialect.js';
 import type { Numbers } from './numbers.js';
-import type { Response } from './outstanding.js';
 import { settlementDate } from './times.js';
+import type { Response } from './wire/outstanding.js';
 
 /** What a host can mean by its answer to a payment, a refund or a completion. */
 export type Verdict =

@@ -1,6 +1,6 @@
 // A host with books: it decides by the card number, remembers what was reversed, and notes whatever it cannot make sense of.
-import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
-import type { RetailMac } from '../../../src/acquirers/iso8583/mac.js';
+import type { Dialect } from '../../../src/acquirers/iso8583/dialects/dialect.js';
+import type { RetailMac } from '../../../src/acquirers/iso8583/wire/mac.js';
 import { type Answer, answering, type Heard, ScriptedHost } from './scripted-host.js';
 
 interface Entry {

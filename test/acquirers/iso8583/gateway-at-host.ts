@@ -1,11 +1,11 @@
 // A gateway whose merchant 1 pays over an ISO 8583 link, added as an operator adds it, and the host with books at the other end.
 import { expect, vi } from 'vitest';
-import { AS2805 } from '../../../src/acquirers/iso8583/as2805.js';
-import { RetailMac } from '../../../src/acquirers/iso8583/mac.js';
-import { addAcquirer } from '../../../src/admin/acquirers.js';
-import { setMerchant } from '../../../src/admin/merchants.js';
+import { addAcquirer } from '../../../src/acquirers/acquirer-tasks.js';
+import { AS2805 } from '../../../src/acquirers/iso8583/dialects/as2805.js';
+import { RetailMac } from '../../../src/acquirers/iso8583/wire/mac.js';
+import { setMerchant } from '../../../src/organisations/merchants.js';
 import { Database } from '../../../src/postgres/database.js';
-import { FileKeys } from '../../../src/vault/local-keys.js';
+import { FileKeys } from '../../../src/vault/keys/local-keys.js';
 import type { Answer } from '../../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
 import { BookKeepingHost } from './book-keeping-host.js';

@@ -1,6 +1,6 @@
 // The dialect of Harbour: digits in ASCII, bitmaps in bytes, reversals that are requests, and numbers of its own for nearly everything.
-import { AS2805 } from '../../../src/acquirers/iso8583/as2805.js';
-import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
+import { AS2805 } from '../../../src/acquirers/iso8583/dialects/as2805.js';
+import type { Dialect } from '../../../src/acquirers/iso8583/dialects/dialect.js';
 
 export const HARBOUR: Dialect = {
   ...AS2805,

@@ -2,10 +2,10 @@
 import dns from 'node:dns';
 import { createServer, type LookupFunction } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { AS2805 } from '../../../src/acquirers/iso8583/as2805.js';
-import { ASCII87 } from '../../../src/acquirers/iso8583/ascii87.js';
-import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
-import { Line } from '../../../src/acquirers/iso8583/line.js';
+import { AS2805 } from '../../../src/acquirers/iso8583/dialects/as2805.js';
+import { ASCII87 } from '../../../src/acquirers/iso8583/dialects/ascii87.js';
+import type { Dialect } from '../../../src/acquirers/iso8583/dialects/dialect.js';
+import { Line } from '../../../src/acquirers/iso8583/wire/line.js';
 import { LineAtHost, TERMINAL } from './line-at-host.js';
 import { linePartsTo } from './link-under-test.js';
 import { answering, type Heard, ScriptedHost, soon } from './scripted-host.js';

@@ -1,13 +1,13 @@
 // What an operator changes of an ISO 8583 link while gateways use it: its address, its keys, and whether it is there at all.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { AS2805 } from '../../../src/acquirers/iso8583/as2805.js';
-import { RetailMac } from '../../../src/acquirers/iso8583/mac.js';
-import { removeAcquirer, setAcquirer, testAcquirer } from '../../../src/admin/acquirers.js';
-import { rewrapKeys } from '../../../src/admin/keys.js';
-import { setMerchant } from '../../../src/admin/merchants.js';
+import { removeAcquirer, setAcquirer, testAcquirer } from '../../../src/acquirers/acquirer-tasks.js';
+import { AS2805 } from '../../../src/acquirers/iso8583/dialects/as2805.js';
+import { RetailMac } from '../../../src/acquirers/iso8583/wire/mac.js';
+import { rewrapKeys } from '../../../src/installation/keys.js';
+import { setMerchant } from '../../../src/organisations/merchants.js';
 import type { Database } from '../../../src/postgres/database.js';
-import type { FileKeys } from '../../../src/vault/local-keys.js';
+import type { FileKeys } from '../../../src/vault/keys/local-keys.js';
 import { CARD } from '../../../testkit/client.js';
 import type { TestGateway } from '../../../testkit/gateway.js';
 import { BookKeepingHost } from './book-keeping-host.js';

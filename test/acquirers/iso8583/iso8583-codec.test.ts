@@ -1,13 +1,13 @@
 // The codec: byte for byte as others write, read back as it was written, and nothing bent is ever taken for something else.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { AS2805 } from '../../../src/acquirers/iso8583/as2805.js';
-import { ASCII87 } from '../../../src/acquirers/iso8583/ascii87.js';
-import { Codec, Unreadable } from '../../../src/acquirers/iso8583/codec.js';
-import { dialectOf } from '../../../src/acquirers/iso8583/dialects.js';
-import { Unwritable } from '../../../src/acquirers/iso8583/digits.js';
-import { RetailMac } from '../../../src/acquirers/iso8583/mac.js';
-import { Message } from '../../../src/acquirers/iso8583/message.js';
+import { AS2805 } from '../../../src/acquirers/iso8583/dialects/as2805.js';
+import { ASCII87 } from '../../../src/acquirers/iso8583/dialects/ascii87.js';
+import { dialectOf } from '../../../src/acquirers/iso8583/dialects/dialects.js';
+import { Codec, Unreadable } from '../../../src/acquirers/iso8583/wire/codec.js';
+import { Unwritable } from '../../../src/acquirers/iso8583/wire/digits.js';
+import { RetailMac } from '../../../src/acquirers/iso8583/wire/mac.js';
+import { Message } from '../../../src/acquirers/iso8583/wire/message.js';
 import { CORPUS, MAC_KEY } from './corpus.js';
 import { type AnyMessage, anyMessage } from './messages-by-chance.js';
 

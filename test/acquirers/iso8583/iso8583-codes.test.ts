@@ -1,8 +1,8 @@
 // What the ISO 8583 link makes of each response code: approved, declined, reversed, or to be repeated.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { AS2805 } from '../../../src/acquirers/iso8583/as2805.js';
-import { ASCII87 } from '../../../src/acquirers/iso8583/ascii87.js';
-import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
+import { AS2805 } from '../../../src/acquirers/iso8583/dialects/as2805.js';
+import { ASCII87 } from '../../../src/acquirers/iso8583/dialects/ascii87.js';
+import type { Dialect } from '../../../src/acquirers/iso8583/dialects/dialect.js';
 import { CARD } from '../../../testkit/client.js';
 import { cardAnsweredWith } from '../../../testkit/test-cards.js';
 import { cardPayment, onTarget, stored } from '../orders.js';

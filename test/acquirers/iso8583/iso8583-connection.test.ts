@@ -1,11 +1,11 @@
 // The connections of a link: signed on before anything is sent, echoing when it is quiet, and mended without end.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { AS2805 } from '../../../src/acquirers/iso8583/as2805.js';
-import { ASCII87 } from '../../../src/acquirers/iso8583/ascii87.js';
-import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
-import { Line } from '../../../src/acquirers/iso8583/line.js';
-import { RetailMac } from '../../../src/acquirers/iso8583/mac.js';
+import { AS2805 } from '../../../src/acquirers/iso8583/dialects/as2805.js';
+import { ASCII87 } from '../../../src/acquirers/iso8583/dialects/ascii87.js';
+import type { Dialect } from '../../../src/acquirers/iso8583/dialects/dialect.js';
+import { Line } from '../../../src/acquirers/iso8583/wire/line.js';
+import { RetailMac } from '../../../src/acquirers/iso8583/wire/mac.js';
 import { CERTIFICATE, CERTIFICATE_KEY } from '../../webhooks/certificate.js';
 import { MAC_KEY } from './corpus.js';
 import { LineAtHost, TERMINAL } from './line-at-host.js';

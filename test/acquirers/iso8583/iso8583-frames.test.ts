@@ -1,8 +1,8 @@
 // Framing: messages come out whole, however the bytes arrive, and a length that cannot be ends it.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Unreadable } from '../../../src/acquirers/iso8583/codec.js';
-import { Frames, headerBytes, writeHeader } from '../../../src/acquirers/iso8583/frames.js';
+import { Unreadable } from '../../../src/acquirers/iso8583/wire/codec.js';
+import { Frames, headerBytes, writeHeader } from '../../../src/acquirers/iso8583/wire/frames.js';
 
 const BOUNDS = { leastBytes: 3, mostBytes: 300 };
 

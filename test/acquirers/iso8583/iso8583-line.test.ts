@@ -1,11 +1,11 @@
 // Exchanges over the connections of a link: each message its own answer, and certainty about what was not sent.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { AS2805 } from '../../../src/acquirers/iso8583/as2805.js';
-import { ASCII87 } from '../../../src/acquirers/iso8583/ascii87.js';
-import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
-import { RetailMac } from '../../../src/acquirers/iso8583/mac.js';
-import { Cvv } from '../../../src/values/card.js';
+import { AS2805 } from '../../../src/acquirers/iso8583/dialects/as2805.js';
+import { ASCII87 } from '../../../src/acquirers/iso8583/dialects/ascii87.js';
+import type { Dialect } from '../../../src/acquirers/iso8583/dialects/dialect.js';
+import { RetailMac } from '../../../src/acquirers/iso8583/wire/mac.js';
+import { Cvv } from '../../../src/values/payment-methods/card.js';
 import { MAC_KEY } from './corpus.js';
 import { LineAtHost, TERMINAL } from './line-at-host.js';
 import { answering, type Heard, ScriptedHost, soon } from './scripted-host.js';

@@ -2,9 +2,9 @@
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Order } from '../../../src/acquirers/contract.js';
-import { AS2805 } from '../../../src/acquirers/iso8583/as2805.js';
-import { ASCII87 } from '../../../src/acquirers/iso8583/ascii87.js';
-import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
+import { AS2805 } from '../../../src/acquirers/iso8583/dialects/as2805.js';
+import { ASCII87 } from '../../../src/acquirers/iso8583/dialects/ascii87.js';
+import type { Dialect } from '../../../src/acquirers/iso8583/dialects/dialect.js';
 import type { Numbers } from '../../../src/acquirers/iso8583/numbers.js';
 import { CARD } from '../../../testkit/client.js';
 import { cardAnsweredWith } from '../../../testkit/test-cards.js';

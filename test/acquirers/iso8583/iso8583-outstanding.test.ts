@@ -2,12 +2,12 @@
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, expect, test } from 'vitest';
-import { AS2805 } from '../../../src/acquirers/iso8583/as2805.js';
-import { Codec } from '../../../src/acquirers/iso8583/codec.js';
-import { Frames } from '../../../src/acquirers/iso8583/frames.js';
-import { Message } from '../../../src/acquirers/iso8583/message.js';
-import { Outbox } from '../../../src/acquirers/iso8583/outbox.js';
-import { type Exchange, Outstanding } from '../../../src/acquirers/iso8583/outstanding.js';
+import { AS2805 } from '../../../src/acquirers/iso8583/dialects/as2805.js';
+import { Codec } from '../../../src/acquirers/iso8583/wire/codec.js';
+import { Frames } from '../../../src/acquirers/iso8583/wire/frames.js';
+import { Message } from '../../../src/acquirers/iso8583/wire/message.js';
+import { Outbox } from '../../../src/acquirers/iso8583/wire/outbox.js';
+import { type Exchange, Outstanding } from '../../../src/acquirers/iso8583/wire/outstanding.js';
 
 const TERMINAL = 'TERM0001';
 const codec = new Codec(AS2805);

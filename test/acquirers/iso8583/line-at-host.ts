@@ -1,14 +1,14 @@
 // The connections of a link and the scripted host that they lead to, both in this process, with whatever an operator is told of them.
-import type { TraceLine } from '../../../src/acquirers/iso8583/connection.js';
-import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
+import type { Dialect } from '../../../src/acquirers/iso8583/dialects/dialect.js';
+import type { TraceLine } from '../../../src/acquirers/iso8583/wire/connection.js';
 import {
   type ConnectionNews,
   Line,
   type LineNews,
   type LineParts,
-} from '../../../src/acquirers/iso8583/line.js';
-import type { Exchange } from '../../../src/acquirers/iso8583/outstanding.js';
-import type { Cvv } from '../../../src/values/card.js';
+} from '../../../src/acquirers/iso8583/wire/line.js';
+import type { Exchange } from '../../../src/acquirers/iso8583/wire/outstanding.js';
+import type { Cvv } from '../../../src/values/payment-methods/card.js';
 import { linePartsTo } from './link-under-test.js';
 import { ScriptedHost } from './scripted-host.js';
 

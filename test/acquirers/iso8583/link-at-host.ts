@@ -1,7 +1,7 @@
 // An ISO 8583 link and the host with books that it speaks to, both in this process, for tests of what goes between them.
 import { expect } from 'vitest';
 import type { Answer, Order } from '../../../src/acquirers/contract.js';
-import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
+import type { Dialect } from '../../../src/acquirers/iso8583/dialects/dialect.js';
 import type { Iso8583Link } from '../../../src/acquirers/iso8583/link.js';
 import type { Numbers } from '../../../src/acquirers/iso8583/numbers.js';
 import { prepare } from '../orders.js';

@@ -1,12 +1,12 @@
 // An ISO 8583 link for tests of its own: to a host in this process, with numbers and reversals that are kept in memory.
 
 import type { Alarm } from '../../../src/acquirers/iso8583/alarms.js';
-import type { Dialect } from '../../../src/acquirers/iso8583/dialect.js';
-import { Line, type LineParts } from '../../../src/acquirers/iso8583/line.js';
+import type { Dialect } from '../../../src/acquirers/iso8583/dialects/dialect.js';
 import { Iso8583Link } from '../../../src/acquirers/iso8583/link.js';
 import type { Stans } from '../../../src/acquirers/iso8583/numbers.js';
-import type { LateAnswer } from '../../../src/acquirers/iso8583/outstanding.js';
 import type { Begun, Reversals } from '../../../src/acquirers/iso8583/reversals.js';
+import { Line, type LineParts } from '../../../src/acquirers/iso8583/wire/line.js';
+import type { LateAnswer } from '../../../src/acquirers/iso8583/wire/outstanding.js';
 
 /** As several processes share them through a database. */
 export class SharedNumbers implements Stans {

@@ -1,10 +1,15 @@
 // Which links are signed on: what `/readyz`, the log and the operator's commands say of it, while hosts come and go.
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { AS2805 } from '../../../src/acquirers/iso8583/as2805.js';
-import { addAcquirer, listAcquirers, setAcquirer, showAcquirer } from '../../../src/admin/acquirers.js';
+import {
+  addAcquirer,
+  listAcquirers,
+  setAcquirer,
+  showAcquirer,
+} from '../../../src/acquirers/acquirer-tasks.js';
+import { AS2805 } from '../../../src/acquirers/iso8583/dialects/as2805.js';
 import { Database } from '../../../src/postgres/database.js';
-import { FileKeys } from '../../../src/vault/local-keys.js';
+import { FileKeys } from '../../../src/vault/keys/local-keys.js';
 import { CARD } from '../../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
 import { answering, ScriptedHost } from './scripted-host.js';

@@ -1,0 +1,294 @@
+// The connections of a link, kept up without end, and the exchange of messages over whichever of them are signed on.
+import type { Cvv } from '../../../values/payment-methods/card.js';
+import type { LinkDown } from '../../contract.js';
+import type { Dialect } from '../dialects/dialect.js';
+import type { Macs } from '../mac-keys.js';
+import { Codec } from './codec.js';
+import { Connection, type ConnectionParts, type Timings, type TraceLine } from './connection.js';
+import { Message } from './message.js';
+import {
+  type Exchange,
+  NOT_SENT,
+  Outstanding,
+  type Response,
+  type Trace,
+  type UnexpectedAnswer,
+  type Waiting,
+} from './outstanding.js';
+import type { Host } from './socket.js';
+
+/** What an operator is told of a connection: once when it is lost, once when it is back. */
+export type ConnectionNews =
+  | { readonly kind: 'lost'; readonly connection: number; readonly reason: string }
+  | { readonly kind: 'back'; readonly connection: number; readonly attempts: number };
+
+/** And of all of them together: once when none is left, once when there is one again, and when there is one for the first time. */
+export type LineNews =
+  | { readonly kind: 'signed on'; readonly afterSeconds: number | undefined }
+  | { readonly kind: 'down'; readonly reason: string };
+
+export interface LineParts {
+  readonly dialect: Dialect;
+  readonly host: Host;
+  readonly connections: number;
+  readonly institution: string | undefined;
+  readonly macs: Macs | undefined;
+  /** For an answer. */
+  readonly deadlineMs: number;
+  readonly timings: Timings;
+  readonly firstPauseMs: number;
+  readonly longestPauseMs: number;
+  readonly onNews: (news: ConnectionNews) => void;
+  readonly onLineNews?: ((news: LineNews) => void) | undefined;
+  readonly onTrace?: ((line: TraceLine) => void) | undefined;
+}
+
+export interface LineStatus {
+  readonly connections: number;
+  readonly signedOn: number;
+  readonly down: LinkDown | undefined;
+  /** How often one was lost, since the start. */
+  readonly lost: number;
+  /** Messages that wait for their answers. */
+  readonly outstanding: number;
+}
+
+export interface ExchangeOptions {
+  /** Erased as soon as it may have left. */
+  readonly cvv?: Cvv | undefined;
+  /** Asked right before the first byte leaves. */
+  readonly maySend?: (() => boolean) | undefined;
+  /** An earlier message: this one goes over the same connection, while that is open. */
+  readonly after?: Trace | undefined;
+}
+
+const LOOK_EVERY_MS = 50;
+const CLOSE_LOOK_EVERY_MS = 5;
+
+export class Line {
+  /** Told of each answer that nobody waits for. */
+  onUnexpected: (answer: UnexpectedAnswer) => void = () => {};
+  readonly #codec: Codec;
+  readonly #outstanding = new Outstanding();
+  readonly #message = new Message();
+  #connections: (Connection | undefined)[] = [];
+  #opened: AbortController | undefined;
+  #looking: NodeJS.Timeout | undefined;
+  #turn = 0;
+  #lost = 0;
+  #down: { readonly sinceMs: number; readonly reason: string } | undefined;
+
+  constructor(private readonly parts: LineParts) {
+    this.#codec = new Codec(parts.dialect);
+  }
+
+  get status(): LineStatus {
+    const down = this.#down && {
+      since: new Date(this.#down.sinceMs).toISOString(),
+      reason: this.#down.reason,
+    };
+    return {
+      connections: this.parts.connections,
+      down,
+      signedOn: this.#connections.filter((connection) => connection?.signedOn).length,
+      lost: this.#lost,
+      outstanding: this.#outstanding.size,
+    };
+  }
+
+  /** Returns when the first connection is signed on; throws, and tries no more, when none could be. */
+  async open(): Promise<void> {
+    await this.close();
+    const opened = new AbortController();
+    this.#opened = opened;
+    this.#connections = new Array(this.parts.connections).fill(undefined);
+    this.#looking = setInterval(() => this.#expire(), LOOK_EVERY_MS);
+    const first = this.#connections.map((_, place) => this.#connect(place));
+    try {
+      await Promise.any(first);
+      if (opened.signal.aborted) throw new Error('closed while it was opened');
+    } catch (error) {
+      const [reason = error] = error instanceof AggregateError ? (error.errors as Error[]) : [];
+      this.#isDown((reason as Error).message);
+      await this.close();
+      throw reason;
+    }
+    this.#down = undefined;
+    this.parts.onLineNews?.({ kind: 'signed on', afterSeconds: undefined });
+    for (const [place, attempt] of first.entries()) void this.#keep(place, attempt, opened.signal);
+  }
+
+  /** Takes nothing more, lets what was sent be answered, signs off and closes. Also while it is being opened. */
+  async close(): Promise<void> {
+    const opened = this.#opened;
+    opened?.abort();
+    this.#opened = undefined;
+    await this.#answered();
+    // Opened anew meanwhile: the connections are not those of then.
+    if (this.#opened !== undefined) return;
+    clearInterval(this.#looking);
+    await Promise.all(this.#connections.splice(0).map((connection) => connection?.leave()));
+  }
+
+  /** Everything that waits is answered, or its deadline is over. */
+  #answered(): Promise<void> {
+    if (this.#outstanding.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const looking = setInterval(() => {
+        if (this.#outstanding.size > 0) return;
+        clearInterval(looking);
+        resolve();
+      }, CLOSE_LOOK_EVERY_MS);
+    });
+  }
+
+  /** Sends once, over a connection that is signed on, and waits for the answer. `fill` says what is sent. */
+  exchange(
+    trace: Trace,
+    answerType: string,
+    fill: (message: Message) => void,
+    { cvv, maySend, after }: ExchangeOptions = {},
+  ): Promise<Exchange> {
+    // guard(ISO 8583: a reversal goes over the connection of its payment): this.#connectionAfter(after ⇒ (void after, void this.#connectionAfter
+    const connection = this.#connectionAfter(after) ?? this.#signedOn();
+    if (connection === undefined) return Promise.resolve(NOT_SENT);
+    const message = this.#message.clear();
+    return new Promise((resolve) => {
+      const deadlineMs = performance.now() + this.parts.deadlineMs;
+      const waiting = this.#outstanding.add(trace, answerType, connection, deadlineMs);
+      waiting.settle = resolve;
+      waiting.cvv = cvv;
+      waiting.maySend = maySend;
+      try {
+        fill(message);
+        connection.send(message, waiting);
+      } catch {
+        // It fits no message, so that not one byte of it has left.
+        this.#outstanding.notSent(waiting);
+      } finally {
+        message.clear();
+      }
+    });
+  }
+
+  /** The answer to a message that was given up, if it has come since. */
+  takeLate(trace: Trace): Response | undefined {
+    return this.#outstanding.takeLate(trace);
+  }
+
+  /** Whatever still comes for it decides nothing, and nothing of it leaves any more. */
+  giveUp(trace: Trace): void {
+    this.#outstanding.giveUp(trace, performance.now(), takeBack);
+  }
+
+  /** A host reads one connection in order: behind a message that is stuck there, nothing overtakes it. */
+  #connectionAfter(trace: Trace | undefined): Connection | undefined {
+    if (trace === undefined || this.#opened === undefined) return undefined;
+    const connection = this.#outstanding.connectionOf(trace) as Connection | undefined;
+    return connection?.signedOn ? connection : undefined;
+  }
+
+  /** In turns, batch by batch: what is sent at the same time goes together. */
+  #signedOn(): Connection | undefined {
+    if (this.#opened === undefined) return undefined;
+    const last = this.#connections[this.#turn];
+    if (last?.isFilling && last.signedOn) return last;
+    const count = this.#connections.length;
+    for (let step = 1; step <= count; step += 1) {
+      const connection = this.#connections[(this.#turn + step) % count];
+      if (connection?.signedOn !== true) continue;
+      this.#turn = (this.#turn + step) % count;
+      return connection;
+    }
+    return undefined;
+  }
+
+  async #connect(place: number): Promise<Connection> {
+    const connection = new Connection(this.#parts());
+    this.#connections[place] = connection;
+    void connection.closed.then(() => this.#outstanding.lost(connection, performance.now()));
+    await connection.open();
+    return connection;
+  }
+
+  #parts(): ConnectionParts {
+    const { dialect, host, timings, institution, macs, onTrace } = this.parts;
+    const onAnswer: ConnectionParts['onAnswer'] = (received) => {
+      const unexpected = this.#outstanding.answered(received);
+      if (unexpected !== undefined) this.onUnexpected(unexpected);
+    };
+    const onWithheld = (waiting: Waiting) => this.#outstanding.notSent(waiting);
+    return { dialect, codec: this.#codec, host, timings, institution, macs, onAnswer, onWithheld, onTrace };
+  }
+
+  /** Mends the connection of this place whenever it is lost. */
+  async #keep(place: number, first: Promise<Connection>, closing: AbortSignal): Promise<void> {
+    let attempts = 0;
+    for (let attempt = first; ; attempt = this.#connect(place)) {
+      attempts += 1;
+      let reason: string;
+      try {
+        const connection = await attempt;
+        if (closing.aborted) return connection.leave();
+        if (attempts > 1) this.#back(place, attempts - 1);
+        attempts = 0;
+        reason = await connection.closed;
+      } catch (error) {
+        reason = (error as Error).message;
+      }
+      if (closing.aborted) return;
+      if (attempts <= 1) this.#missing(place, reason);
+      else if (this.#down !== undefined) this.#isDown(reason);
+      attempts = Math.max(1, attempts);
+      await pause(this.#pauseMs(attempts), closing);
+      if (closing.aborted) return;
+    }
+  }
+
+  #back(place: number, attempts: number): void {
+    this.parts.onNews({ kind: 'back', connection: place + 1, attempts });
+    if (this.#down === undefined) return;
+    const afterSeconds = Math.round((Date.now() - this.#down.sinceMs) / 1_000);
+    this.#down = undefined;
+    this.parts.onLineNews?.({ kind: 'signed on', afterSeconds });
+  }
+
+  #missing(place: number, reason: string): void {
+    this.#lost += 1;
+    this.parts.onNews({ kind: 'lost', connection: place + 1, reason });
+    if (this.#down !== undefined || this.status.signedOn > 0) return;
+    this.#isDown(reason);
+    this.parts.onLineNews?.({ kind: 'down', reason });
+  }
+
+  #isDown(reason: string): void {
+    this.#down = { sinceMs: this.#down?.sinceMs ?? Date.now(), reason };
+  }
+
+  /** Longer each time, and by chance: a host that comes back is not met by everybody at once. */
+  #pauseMs(attempts: number): number {
+    const { firstPauseMs, longestPauseMs } = this.parts;
+    const most = Math.min(firstPauseMs * 2 ** Math.min(attempts, 20), longestPauseMs);
+    return most * (0.5 + Math.random() / 2);
+  }
+
+  #expire(): void {
+    this.#outstanding.expire(performance.now(), takeBack);
+  }
+}
+
+function takeBack(waiting: Waiting): void {
+  (waiting.connection as Connection).takeBack(waiting);
+}
+
+function pause(ms: number, closing: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const over = () => {
+      clearTimeout(timer);
+      closing.removeEventListener('abort', over);
+      resolve();
+    };
+    const timer = setTimeout(over, ms);
+    closing.addEventListener('abort', over);
+  });
+}

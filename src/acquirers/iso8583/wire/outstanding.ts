@@ -1,0 +1,237 @@
+// Messages that wait for their answers, over all connections of a link, and answers that came too late for whoever waited.
+import type { Cvv } from '../../../values/payment-methods/card.js';
+import type { Received } from './received.js';
+
+/** What an answer says, as far as anybody wants to know. */
+export interface Response {
+  readonly code: string;
+  readonly authorisationCode: string | undefined;
+  /** MMDD. */
+  readonly settlementDay: string | undefined;
+  /** In digits, as it stands there. */
+  readonly amount: string | undefined;
+}
+
+/** What came of a message that was to be sent. */
+export type Exchange =
+  | { readonly kind: 'answered'; readonly response: Response }
+  /** Certainly not one byte of it has left. */
+  | { readonly kind: 'not_sent' }
+  | { readonly kind: 'unknown'; readonly reason: 'timeout' | 'unreadable' };
+
+export const NOT_SENT: Exchange = { kind: 'not_sent' };
+const TIMEOUT: Exchange = { kind: 'unknown', reason: 'timeout' };
+const UNREADABLE: Exchange = { kind: 'unknown', reason: 'unreadable' };
+
+/** By which an answer is known, beside its type. */
+export interface Trace {
+  readonly stan: number;
+  readonly terminal: string;
+  /** An answer that names another one is about something else. */
+  readonly retrievalReference?: string | undefined;
+}
+
+/** One that waits. These are used again and again: nothing young hangs in a table that is old. */
+export class Waiting {
+  key = 0;
+  answerType = '';
+  retrievalReference: string | undefined;
+  /** Where it was sent, or is about to be. */
+  connection: unknown;
+  /** Whether any byte of it may have left. */
+  handedOver = false;
+  /** Erased when it is handed over: until then another link may be asked with it. */
+  cvv: Cvv | undefined;
+  /** Asked when it is handed over. What it forbids does not leave. */
+  maySend: (() => boolean) | undefined;
+  deadlineMs = 0;
+  settle: ((exchange: Exchange) => void) | undefined;
+}
+
+interface Late {
+  readonly answerType: string;
+  readonly untilMs: number;
+  /** Over which it was sent. */
+  readonly connection: unknown;
+  response: Response | undefined;
+  /** Its answer decides nothing any more. */
+  reversing: boolean;
+}
+
+export interface LateAnswer extends Trace {
+  readonly response: Response;
+}
+
+/** An answer that nobody waits for: it is late, was sent twice, or is about nothing of ours. */
+export interface UnexpectedAnswer extends LateAnswer {
+  readonly type: string;
+}
+
+const STANS = 1_000_000;
+/** So long an answer that comes late is still known again, and the connection of its message. A reversal has begun by then, as a rule. */
+const LATE_WITHIN_MS = 60_000;
+const MOST_LATE = 10_000;
+
+export class Outstanding {
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #late = new Map<number, Late>();
+  readonly #terminals = new Map<string, number>();
+  readonly #free: Waiting[] = [];
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /** A second one with the same numbers takes the place of the first, which has been given up by then. */
+  add(
+    { stan, terminal, retrievalReference }: Trace,
+    answerType: string,
+    connection: unknown,
+    deadlineMs: number,
+  ): Waiting {
+    const key = this.#key(stan, terminal);
+    this.#late.delete(key);
+    const before = this.#waiting.get(key);
+    // guard(ISO 8583: what is still to be handed over is not mistaken for another): , before.handedOver ⇒
+    if (before !== undefined) this.#settle(before, UNREADABLE, before.handedOver);
+    const waiting = this.#free.pop() ?? new Waiting();
+    waiting.key = key;
+    waiting.answerType = answerType;
+    waiting.retrievalReference = retrievalReference;
+    waiting.connection = connection;
+    waiting.handedOver = false;
+    waiting.deadlineMs = deadlineMs;
+    this.#waiting.set(key, waiting);
+    return waiting;
+  }
+
+  /** Returns the answer where nobody waits for it. One that says nothing is as good as none. */
+  answered(received: Received): UnexpectedAnswer | undefined {
+    const [stan, terminal, response] = [received.text(11), received.text(41), responseOf(received)];
+    if (stan === undefined || terminal === undefined || response === undefined) return undefined;
+    const { type } = received;
+    const retrievalReference = received.text(37);
+    const number = this.#terminals.get(terminal);
+    const key = number === undefined ? undefined : number * STANS + Number(stan);
+    const waiting = key === undefined ? undefined : this.#waiting.get(key);
+    // What is still here cannot have been answered; a repetition that is, will be answered once more.
+    // guard(ISO 8583: what has not left cannot have been answered): handedOver && waiting. ⇒
+    // guard(ISO 8583: an answer is known by its type too): waiting.answerType === type && ⇒
+    if (waiting?.handedOver && waiting.answerType === type && isAbout(retrievalReference, waiting)) {
+      this.#settle(waiting, { kind: 'answered', response });
+      return undefined;
+    }
+    const late = key === undefined || waiting !== undefined ? undefined : this.#late.get(key);
+    if (late?.answerType === type && !late.reversing) late.response ??= response;
+    return { type, stan: Number(stan), terminal, retrievalReference, response };
+  }
+
+  /** Takes the answer that came too late, if there is one. */
+  takeLate({ stan, terminal }: Trace): Response | undefined {
+    const key = this.#key(stan, terminal);
+    const response = this.#late.get(key)?.response;
+    if (response !== undefined) this.#late.delete(key);
+    return response;
+  }
+
+  /** The connection over which a message was sent that nobody waits for any more. */
+  connectionOf({ stan, terminal }: Trace): unknown {
+    return this.#late.get(this.#key(stan, terminal))?.connection;
+  }
+
+  /** What still comes for it decides nothing, and what has not been handed over yet is taken back: nothing of it leaves any more. */
+  giveUp({ stan, terminal }: Trace, nowMs: number, takeBack: (waiting: Waiting) => void): void {
+    const key = this.#key(stan, terminal);
+    const waiting = this.#waiting.get(key);
+    if (waiting?.handedOver) {
+      this.#rememberAsLate(waiting, nowMs);
+      this.#settle(waiting, TIMEOUT);
+    } else if (waiting !== undefined) {
+      // guard(ISO 8583: what is reversed before it was sent is not sent any more): takeBack(waiting); ⇒
+      takeBack(waiting);
+      this.#settle(waiting, NOT_SENT);
+    }
+    const late = this.#late.get(key);
+    if (late === undefined) return;
+    late.response = undefined;
+    late.reversing = true;
+  }
+
+  /** Settles what was not answered in time. What has not even been handed over is taken back: it is not sent. */
+  expire(nowMs: number, takeBack: (waiting: Waiting) => void): void {
+    for (const waiting of this.#waiting.values()) {
+      // In the order in which they were sent, all with the same deadline.
+      if (waiting.deadlineMs > nowMs) break;
+      if (waiting.handedOver) {
+        this.#rememberAsLate(waiting, nowMs);
+        this.#settle(waiting, TIMEOUT);
+      } else {
+        // guard(ISO 8583: what is not sent is taken back): takeBack(waiting); ⇒
+        takeBack(waiting);
+        this.#settle(waiting, NOT_SENT);
+      }
+    }
+    for (const [key, { untilMs }] of this.#late) {
+      if (untilMs > nowMs && this.#late.size <= MOST_LATE) break;
+      this.#late.delete(key);
+    }
+  }
+
+  /** It could not even be written, or must not be sent any more. */
+  notSent(waiting: Waiting): void {
+    this.#settle(waiting, NOT_SENT);
+  }
+
+  /** The connection is gone, and with it every answer that should have come over it. */
+  lost(connection: unknown, nowMs: number): void {
+    for (const waiting of this.#waiting.values()) {
+      if (waiting.connection !== connection) continue;
+      if (waiting.handedOver) this.#rememberAsLate(waiting, nowMs);
+      this.#settle(waiting, waiting.handedOver ? UNREADABLE : NOT_SENT);
+    }
+  }
+
+  #rememberAsLate({ key, answerType, connection }: Waiting, nowMs: number): void {
+    const untilMs = nowMs + LATE_WITHIN_MS;
+    this.#late.set(key, { answerType, untilMs, connection, response: undefined, reversing: false });
+  }
+
+  /** `letGo`: nothing else knows it any more. What is still to be handed over must not be mistaken for another. */
+  #settle(waiting: Waiting, exchange: Exchange, letGo = true): void {
+    const { settle } = waiting;
+    this.#waiting.delete(waiting.key);
+    waiting.settle = undefined;
+    waiting.connection = undefined;
+    waiting.cvv = undefined;
+    waiting.maySend = undefined;
+    if (letGo) this.#free.push(waiting);
+    settle?.(exchange);
+  }
+
+  #key(stan: number, terminal: string): number {
+    let number = this.#terminals.get(terminal);
+    if (number === undefined) {
+      number = this.#terminals.size;
+      this.#terminals.set(terminal, number);
+    }
+    return number * STANS + stan;
+  }
+}
+
+/** A host may leave the reference out. */
+function isAbout(named: string | undefined, { retrievalReference: sent }: Waiting): boolean {
+  // guard(ISO 8583: an answer that names another retrieval reference is not believed): === undefined || sent === undefined || named === sent ⇒ !== null
+  return named === undefined || sent === undefined || named === sent;
+}
+
+/** Undefined without a response code: such an answer says nothing. */
+function responseOf(received: Received): Response | undefined {
+  const code = received.text(39);
+  if (code === undefined || code.length !== 2) return undefined;
+  return {
+    code,
+    authorisationCode: received.text(38),
+    settlementDay: received.text(15),
+    amount: received.text(4),
+  };
+}

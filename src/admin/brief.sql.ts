@@ -1,7 +1,0 @@
-import type { Statement } from '../postgres/database.js';
-
-/** Until the end of the transaction. */
-export const BRIEF: Statement = {
-  name: '',
-  text: `SELECT set_config('statement_timeout', $1, true)`,
-};

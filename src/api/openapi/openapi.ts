@@ -1,0 +1,247 @@
+// The OpenAPI document, made from the same operations and schemas that serve.
+import type { Operation, Tag } from '../operation.js';
+import { BASE_PATH } from '../operations/hal.js';
+import { PROBLEMS, type ProblemCode } from '../problems.js';
+import { CorrelationId, Errors } from '../schemas.js';
+import type { TSchema } from '../typebox.js';
+import { EXAMPLES, exampleOfRefusal } from './examples.js';
+import { Components } from './openapi-components.js';
+import { ANSWER_HEADERS, headersOfFaults, headersOfSuccess, type OpenApiHeader } from './openapi-headers.js';
+import { linksOf, type OpenApiLink } from './openapi-links.js';
+
+export interface OpenApiOperation {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description: string;
+  readonly parameters: readonly OpenApiParameter[];
+  readonly requestBody?: { required: true; content: Record<string, { schema: unknown; example?: unknown }> };
+  readonly responses: Record<string, OpenApiResponse>;
+}
+
+export interface OpenApiParameter {
+  readonly name: string;
+  readonly in: 'header' | 'path' | 'query';
+  readonly required: boolean;
+  readonly description?: string;
+  readonly schema: unknown;
+}
+
+export interface OpenApiResponse {
+  readonly description: string;
+  readonly headers?: Record<string, unknown>;
+  readonly content?: Record<string, { schema: unknown; example?: unknown }>;
+  readonly links?: Record<string, OpenApiLink>;
+}
+
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly info: { title: string; version: string; description: string; license: object };
+  readonly servers: readonly { url: string }[];
+  readonly security: readonly Record<string, readonly string[]>[];
+  readonly tags: readonly { name: string; description: string }[];
+  readonly paths: Record<string, Record<string, OpenApiOperation>>;
+  readonly components: {
+    schemas: Record<string, unknown>;
+    headers: Record<string, OpenApiHeader>;
+    securitySchemes: Record<string, unknown>;
+  };
+}
+
+/** The interface's, and not the program's. The major number is that of the address. */
+export const INTERFACE_VERSION = '1.0.0';
+
+const TAGS: Readonly<Record<Tag, string>> = {
+  Transactions: 'Payments and what follows from them, looked up by audit or by correlation ID.',
+  Settlements: 'What each day comes to.',
+  Customers: 'The vault: customers, and groupings of tokens in general.',
+  Tokens: 'The vault: stored payment methods, each with a virtual PAN to pay with.',
+  Events: 'What has changed, in order, so that nobody has to look up everything again and again.',
+};
+
+/** What any operation may answer. */
+const ALWAYS: readonly ProblemCode[] = [
+  'malformed_request',
+  'unauthenticated',
+  'operation_not_permitted',
+  'method_not_allowed',
+  'request_timeout',
+  'too_many_requests',
+  'headers_too_large',
+  'internal_error',
+  'http_version_not_supported',
+];
+const OF_FIELDS: readonly ProblemCode[] = [
+  'field_missing',
+  'field_type',
+  'field_too_short',
+  'field_too_long',
+  'field_out_of_range',
+  'field_format',
+  'field_charset',
+  'card_number_misplaced',
+];
+const OF_READING: readonly ProblemCode[] = ['unavailable'];
+/** A deletion takes no body, but one may come. */
+const OF_SENDING: readonly ProblemCode[] = ['body_too_large', 'unsupported_media_type', 'not_processed'];
+const OF_BODIES: readonly ProblemCode[] = ['malformed_json', 'card_number_invalid', 'currency_unknown'];
+
+export function openApiDocument<Services>(operations: readonly Operation<Services>[]): OpenApiDocument {
+  const components = new Components();
+  const paths: Record<string, Record<string, OpenApiOperation>> = {};
+  for (const operation of operations) {
+    const path = paths[operation.route] ?? {};
+    paths[operation.route] = path;
+    path[operation.method.toLowerCase()] = describe(operation, components);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Tollgate',
+      version: INTERFACE_VERSION,
+      description:
+        'Payment gateway and customer vault. For a merchant’s backend server; never call it from a browser.',
+      license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: BASE_PATH }],
+    security: [{ basic: [] }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      schemas: components.schemas,
+      headers: ANSWER_HEADERS,
+      securitySchemes: { basic: { type: 'http', scheme: 'basic' } },
+    },
+  };
+}
+
+function describe<Services>(operation: Operation<Services>, components: Components): OpenApiOperation {
+  const { body, example, success, alsoSuccess } = operation;
+  return {
+    operationId: operation.id,
+    tags: [operation.tag],
+    summary: operation.summary,
+    description: operation.description,
+    parameters: [
+      {
+        name: 'X-Correlation-Id',
+        in: 'header',
+        required: operation.method !== 'GET',
+        ...(operation.creates && {
+          description: 'Makes the request idempotent: it is won once for each merchant.',
+        }),
+        schema: CorrelationId,
+      },
+      ...parameters('path', operation.path, components),
+      ...parameters('query', operation.query, components),
+    ],
+    ...(body !== undefined && {
+      requestBody: {
+        required: true,
+        content: {
+          'application/json': { schema: components.use(body), ...(example !== undefined && { example }) },
+        },
+      },
+    }),
+    responses: {
+      ...successResponse(operation.id, success, components),
+      ...(alsoSuccess !== undefined && successResponse(operation.id, alsoSuccess, components)),
+      ...faultResponses(operation, components),
+    },
+  };
+}
+
+function successResponse(
+  id: string,
+  { status, description, schema, located }: Operation<unknown>['success'],
+  components: Components,
+): Record<string, OpenApiResponse> {
+  const links = linksOf(id);
+  return {
+    [status]: {
+      description,
+      headers: headersOfSuccess(located === true),
+      ...(schema !== undefined && {
+        content: { 'application/json': { schema: components.use(schema), example: EXAMPLES[id] } },
+      }),
+      ...(links !== undefined && { links }),
+    },
+  };
+}
+
+function parameters(
+  place: 'path' | 'query',
+  schema: TSchema | undefined,
+  components: Components,
+): OpenApiParameter[] {
+  if (schema === undefined) return [];
+  const { properties, required = [] } = schema as unknown as {
+    properties: Record<string, TSchema & { description?: string }>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, { description, ...rest }]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    ...(description !== undefined && { description }),
+    schema: components.use(rest),
+  }));
+}
+
+function faultResponses<Services>(
+  operation: Operation<Services>,
+  components: Components,
+): Record<string, OpenApiResponse> {
+  const codes = [
+    ...ALWAYS,
+    ...OF_FIELDS,
+    ...(operation.method === 'GET' ? OF_READING : OF_SENDING),
+    ...(operation.body ? OF_BODIES : []),
+    ...operation.problems,
+  ];
+  const statuses = new Set(codes.map((code) => PROBLEMS[code].status));
+  return Object.fromEntries(
+    [...statuses].map((status) => {
+      const those = codes.filter((code) => PROBLEMS[code].status === status);
+      return [
+        status,
+        {
+          description: those.map((code) => `\`${code}\``).join(', '),
+          headers: headersOfFaults(those),
+          content: {
+            'application/json': { schema: components.use(Errors), example: refusalOf(operation, those) },
+          },
+        },
+      ];
+    }),
+  );
+}
+
+/** The first of its status; of what can be wrong with a field, what can be wrong with one that the operation has. */
+function refusalOf<Services>(operation: Operation<Services>, [first]: readonly ProblemCode[]): unknown {
+  if (first === undefined) throw new Error('a status has no code');
+  if (first === 'unauthenticated') return exampleOfRefusal(first, ['header', 'Authorization']);
+  if (!OF_FIELDS.includes(first)) return exampleOfRefusal(first, []);
+  const { code, place } = wrongField(operation);
+  return exampleOfRefusal(code, place);
+}
+
+function wrongField<Services>({ method, creates, body, query, path }: Operation<Services>): {
+  code: ProblemCode;
+  place: readonly string[];
+} {
+  const [needed] = requiredIn(body);
+  const [asked] = requiredIn(query);
+  if (creates) return { code: 'field_missing', place: ['body', 'transaction', 'reference'] };
+  if (needed !== undefined) return { code: 'field_missing', place: ['body', needed] };
+  if (method !== 'GET') return { code: 'field_missing', place: ['header', 'X-Correlation-Id'] };
+  if (asked !== undefined) return { code: 'field_missing', place: ['query', asked] };
+  const [named] = requiredIn(path);
+  return named === undefined
+    ? { code: 'field_out_of_range', place: ['query', 'limit'] }
+    : { code: 'field_type', place: ['path', named] };
+}
+
+function requiredIn(schema: unknown): readonly string[] {
+  return (schema as { required?: readonly string[] } | undefined)?.required ?? [];
+}

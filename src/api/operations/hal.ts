@@ -1,0 +1,181 @@
+// Transactions on their way out: the response objects and their links.
+
+import type { Merchant } from '../../organisations/users/callers.js';
+import { completableCents, refundableCents, voidable } from '../../payments/target-rules.js';
+import {
+  directdebitMode,
+  GATEWAY_STATUS,
+  type GatewayStatusCode,
+  type Transaction,
+  voidableUntilMs,
+} from '../../payments/transaction.js';
+import type { Audit } from '../../values/ids.js';
+import { KVP_REQUEST_PREFIX, KVP_RESPONSE_PREFIX } from '../../values/text.js';
+import { sydneyTimestamp } from '../../values/time/sydney.js';
+import type { CreatedTransaction, LookedUpTransaction } from './transaction-schemas.js';
+
+/** The major version is part of every address. */
+export const BASE_PATH = '/v1';
+
+export function transactionPath(audit: Audit): string {
+  return `${BASE_PATH}/transactions/${audit}`;
+}
+
+const MODE = `${KVP_RESPONSE_PREFIX}MODE`;
+
+const GATEWAY_MESSAGES: Readonly<Record<GatewayStatusCode, string>> = {
+  [GATEWAY_STATUS.processed]: 'Processed',
+  [GATEWAY_STATUS.notSent]: 'The acquirer could not be reached; nothing was sent',
+  [GATEWAY_STATUS.reversed]: 'No readable answer; reversed at the acquirer, nothing was charged',
+  [GATEWAY_STATUS.acquirerFault]: 'The acquirer reported a fault of its own',
+  [GATEWAY_STATUS.unknown]: 'Not known yet; being resolved',
+};
+
+/** What a transaction's merchant has to do with what is shown of it. */
+type OfMerchant = Pick<Merchant, 'mode' | 'cardDays'>;
+
+/** A creating response: without the `transaction` object. */
+export function createdTransaction(
+  transaction: Transaction,
+  merchant: OfMerchant,
+  nowMs: number,
+): CreatedTransaction {
+  return {
+    audit: transaction.audit,
+    gateway_timestamp: sydneyTimestamp(transaction.createdMs),
+    merchant: { id: transaction.merchantId },
+    kvps: kvpsOf(transaction, merchant),
+    status: statusOf(transaction),
+    _links: linksOf(transaction, allowedNow(transaction, nowMs, merchant)),
+  };
+}
+
+export function lookedUpTransaction(
+  transaction: Transaction,
+  merchant: OfMerchant,
+  nowMs: number,
+): LookedUpTransaction {
+  const { targetAudit } = transaction;
+  const directdebit_mode = directdebitMode(transaction);
+  const allowed = allowedNow(transaction, nowMs, merchant);
+  return {
+    audit: transaction.audit,
+    gateway_timestamp: sydneyTimestamp(transaction.createdMs),
+    merchant: { id: transaction.merchantId },
+    kvps: withAllowances(kvpsOf(transaction, merchant), transaction, allowed, nowMs),
+    transaction: {
+      reference: transaction.reference,
+      transaction_type: transaction.transactionType,
+      ...(targetAudit !== undefined && { target_audit: targetAudit }),
+      amount_details: { total_amount: String(transaction.amountCents), currency: transaction.currency },
+      ...paymentMethod(transaction),
+      ...(directdebit_mode !== undefined && { directdebit_mode }),
+    },
+    status: statusOf(transaction),
+    _links: linksOf(transaction, allowed),
+  };
+}
+
+/** In an event: without its payment method, and without what could be done with it, which is past by the time it is read. */
+export function toldTransaction(transaction: Transaction, merchant: Pick<Merchant, 'mode'>) {
+  const { targetAudit } = transaction;
+  const directdebit_mode = directdebitMode(transaction);
+  return {
+    audit: transaction.audit,
+    gateway_timestamp: sydneyTimestamp(transaction.createdMs),
+    merchant: { id: transaction.merchantId },
+    kvps: kvpsOf(transaction, merchant),
+    transaction: {
+      reference: transaction.reference,
+      transaction_type: transaction.transactionType,
+      ...(targetAudit !== undefined && { target_audit: targetAudit }),
+      amount_details: { total_amount: String(transaction.amountCents), currency: transaction.currency },
+      ...(directdebit_mode !== undefined && { directdebit_mode }),
+    },
+    status: statusOf(transaction),
+    _links: {
+      self: { href: transactionPath(transaction.audit) },
+      ...(targetAudit !== undefined && { target: { href: transactionPath(targetAudit) } }),
+    },
+  };
+}
+
+function paymentMethod({
+  cardMask,
+  cardType = '',
+  bankAccount,
+}: Transaction): Pick<LookedUpTransaction['transaction'], 'payment_method'> {
+  if (bankAccount !== undefined) {
+    const { bsb, accountNumber: account_number, accountName: account_name } = bankAccount;
+    return { payment_method: { bankaccount: { bsb, account_number, account_name } } };
+  }
+  return cardMask === undefined ? {} : { payment_method: { creditcard: { pan: cardMask, type: cardType } } };
+}
+
+function statusOf(transaction: Transaction): CreatedTransaction['status'] {
+  const { responseCode, responseMessage, settlementDate, authorisationCode, preauthorisationCode } =
+    transaction;
+  const acquirer: CreatedTransaction['status']['acquirer'] = {};
+  if (responseCode !== undefined) acquirer.response_code = responseCode;
+  if (responseMessage !== undefined) acquirer.response_message = responseMessage;
+  if (settlementDate !== undefined) acquirer.settlement_date = settlementDate;
+  if (authorisationCode !== undefined) acquirer.authorisation_code = authorisationCode;
+  if (preauthorisationCode !== undefined) acquirer.preauthorisation_code = preauthorisationCode;
+  return {
+    gateway_status_code: transaction.gatewayStatusCode,
+    gateway_status_message: GATEWAY_MESSAGES[transaction.gatewayStatusCode],
+    transaction_status_code: transaction.status,
+    acquirer,
+  };
+}
+
+/** What can be done with a transaction next. */
+interface Allowed {
+  readonly completableCents: number | undefined;
+  readonly refundableCents: number | undefined;
+  readonly voidable: boolean;
+}
+
+function allowedNow(transaction: Transaction, nowMs: number, merchant: OfMerchant): Allowed {
+  return {
+    completableCents: completableCents(transaction, nowMs, merchant),
+    refundableCents: refundableCents(transaction, nowMs, merchant),
+    voidable: voidable(transaction, nowMs, merchant),
+  };
+}
+
+function linksOf({ audit, targetAudit }: Transaction, allowed: Allowed): CreatedTransaction['_links'] {
+  const self = transactionPath(audit);
+  const links: CreatedTransaction['_links'] = { self: { href: self } };
+  if (targetAudit !== undefined) links.target = { href: transactionPath(targetAudit) };
+  if (allowed.completableCents !== undefined) links.completion = { href: `${self}/completion` };
+  if (allowed.refundableCents !== undefined) links.refund = { href: `${self}/refund` };
+  if (allowed.voidable) links.void = { href: `${self}/void` };
+  return links;
+}
+
+/** Those of the request; and of play money, that it is. */
+function kvpsOf({ kvps }: Transaction, { mode }: Pick<Merchant, 'mode'>): Record<string, string> {
+  const prefixed: Record<string, string> = {};
+  for (const key in kvps) prefixed[KVP_REQUEST_PREFIX + key] = kvps[key] as string;
+  if (mode === 'test') prefixed[MODE] = mode;
+  return prefixed;
+}
+
+/** And what the links allow: how much, and until when. */
+function withAllowances(
+  kvps: Record<string, string>,
+  transaction: Transaction,
+  { completableCents: completable, refundableCents: refundable, voidable: isVoidable }: Allowed,
+  nowMs: number,
+): Record<string, string> {
+  if (refundable !== undefined) kvps[`${KVP_RESPONSE_PREFIX}REFUNDABLE_AMOUNT`] = String(refundable);
+  if (completable !== undefined) {
+    kvps[`${KVP_RESPONSE_PREFIX}COMPLETABLE_AMOUNT`] = String(completable);
+    kvps[`${KVP_RESPONSE_PREFIX}COMPLETABLE_UNTIL`] = sydneyTimestamp(transaction.completableUntilMs ?? 0);
+  }
+  if (isVoidable) {
+    kvps[`${KVP_RESPONSE_PREFIX}VOIDABLE_UNTIL`] = sydneyTimestamp(voidableUntilMs(transaction, nowMs));
+  }
+  return kvps;
+}

@@ -1,0 +1,27 @@
+// Every operation of the interface, and the addresses that they make.
+import { Addresses } from '../addresses.js';
+import type { Operation } from '../operation.js';
+import { CUSTOMER_OPERATIONS } from './customers.js';
+import { EVENT_OPERATIONS, type EventServices } from './events.js';
+import { HISTORY_OPERATIONS, type HistoryServices } from './history.js';
+import { SETTLEMENT_OPERATIONS, type SettlementServices } from './settlements.js';
+import { TOKEN_OPERATIONS } from './tokens.js';
+import { TRANSACTION_OPERATIONS, type TransactionServices } from './transactions.js';
+import type { VaultServices } from './vault-access.js';
+
+export type OperationServices = TransactionServices &
+  HistoryServices &
+  SettlementServices &
+  VaultServices &
+  EventServices;
+
+export const OPERATIONS: readonly Operation<OperationServices>[] = [
+  ...TRANSACTION_OPERATIONS,
+  ...HISTORY_OPERATIONS,
+  ...SETTLEMENT_OPERATIONS,
+  ...CUSTOMER_OPERATIONS,
+  ...TOKEN_OPERATIONS,
+  ...EVENT_OPERATIONS,
+];
+
+export const ADDRESSES = new Addresses(OPERATIONS);

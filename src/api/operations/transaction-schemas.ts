@@ -1,0 +1,285 @@
+// The shapes of transactions on the wire.
+import type { Audit } from '../../values/ids.js';
+import { AMOUNT_PATTERN, CURRENCY_PATTERN } from '../../values/money.js';
+import { CARD_NUMBER_PATTERN, CVV_PATTERN, EXPIRY_PATTERN } from '../../values/payment-methods/card.js';
+import {
+  KVP_KEY_PATTERN,
+  KVP_VALUE_MAX_LENGTH,
+  KVPS_AT_MOST,
+  RESTRICTED_PATTERN,
+} from '../../values/text.js';
+import { alternatives, OPEN, openEnum } from '../openapi/openapi-components.js';
+import {
+  AccountName,
+  AccountNumber,
+  Bsb,
+  CardTypeShown,
+  CORRELATION_ID,
+  Id,
+  Link,
+  RestrictedText,
+} from '../schemas.js';
+import { type Static, type TProperties, Type } from '../typebox.js';
+
+const Merchant = Type.Object({ id: Id('The merchant that the transaction is for.') }, { title: 'Merchant' });
+
+const RequestKvps = Type.Unsafe<Record<string, string>>({
+  title: 'RequestKvps',
+  type: 'object',
+  maxProperties: KVPS_AT_MOST,
+  propertyNames: { pattern: KVP_KEY_PATTERN, format: 'no-card-number' },
+  additionalProperties: {
+    type: 'string',
+    maxLength: KVP_VALUE_MAX_LENGTH,
+    pattern: RESTRICTED_PATTERN,
+    format: 'no-card-number',
+  },
+  description:
+    'Key-value pairs to keep with the transaction. They come back with `GATEWAY.REQUEST.KVP.` before each key.',
+});
+
+const Reference = RestrictedText(1, 128, "The merchant's reference for the transaction.");
+
+const AmountDetails = Type.Object(
+  {
+    total_amount: Type.String({
+      pattern: AMOUNT_PATTERN,
+      description: 'Cents, as a string of digits.',
+      examples: ['1995'],
+    }),
+    currency: Type.String({
+      pattern: CURRENCY_PATTERN,
+      format: 'iso-4217',
+      description: 'ISO 4217 code.',
+      examples: ['AUD'],
+    }),
+  },
+  { title: 'AmountDetails' },
+);
+
+const Creditcard = Type.Object(
+  {
+    pan: Type.String({
+      pattern: CARD_NUMBER_PATTERN,
+      format: 'luhn-checked',
+      description: 'The card number, or a virtual PAN.',
+      examples: ['4111111111111111'],
+    }),
+    expiry_date: Type.Optional(
+      Type.String({
+        pattern: EXPIRY_PATTERN,
+        format: 'card-expiry',
+        description:
+          'MMYY (YYMM is understood too). Required with a card number, ignored with a virtual PAN.',
+        examples: ['1230'],
+      }),
+    ),
+    cvv: Type.Optional(
+      Type.String({ pattern: CVV_PATTERN, description: 'Never stored.', examples: ['123'] }),
+    ),
+  },
+  { title: 'Creditcard' },
+);
+
+const Bankaccount = Type.Object(
+  {
+    bsb: Bsb,
+    account_number: AccountNumber,
+    account_name: AccountName,
+  },
+  { title: 'Bankaccount' },
+);
+
+const body = <Properties extends TProperties>(title: string, properties: Properties) =>
+  Type.Object(
+    {
+      merchant: Merchant,
+      kvps: Type.Optional(RequestKvps),
+      transaction: Type.Object(properties, { title: `${title}Transaction` }),
+    },
+    { title },
+  );
+
+const PaymentMethod = Type.Object(
+  { creditcard: Type.Optional(Creditcard), bankaccount: Type.Optional(Bankaccount) },
+  {
+    title: 'PaymentMethod',
+    description: 'Exactly one of the two.',
+    ...alternatives({ creditcard: 'CreditcardPaymentMethod', bankaccount: 'BankaccountPaymentMethod' }),
+  },
+);
+const CreditcardPaymentMethod = Type.Object({ creditcard: Creditcard }, { title: 'CreditcardPaymentMethod' });
+
+export const PaymentBody = body('PaymentRequest', {
+  reference: Reference,
+  amount_details: AmountDetails,
+  payment_method: PaymentMethod,
+});
+/** Nothing can be held on a bank account. */
+export const CardPaymentBody = body('PreauthorisationRequest', {
+  reference: Reference,
+  amount_details: AmountDetails,
+  payment_method: CreditcardPaymentMethod,
+});
+export const AmountBody = body('AmountRequest', { reference: Reference, amount_details: AmountDetails });
+export const VoidBody = body('VoidRequest', { reference: Reference });
+
+export type PaymentBody = Static<typeof PaymentBody>;
+export type AmountBody = Static<typeof AmountBody>;
+export type VoidBody = Static<typeof VoidBody>;
+
+export const TransactionLinks = Type.Object(
+  {
+    self: Link,
+    target: Type.Optional(Link),
+    completion: Type.Optional(Link),
+    refund: Type.Optional(Link),
+    void: Type.Optional(Link),
+  },
+  {
+    title: 'TransactionLinks',
+    ...OPEN,
+    description: '`completion`, `refund` and `void` are there only while that operation would be accepted.',
+  },
+);
+
+const Acquirer = Type.Object(
+  {
+    response_code: Type.Optional(Type.String()),
+    response_message: Type.Optional(Type.String()),
+    settlement_date: Type.Optional(Type.String({ format: 'date' })),
+    authorisation_code: Type.Optional(Type.String()),
+    preauthorisation_code: Type.Optional(Type.String({ maxLength: 12 })),
+  },
+  { title: 'AcquirerStatus', ...OPEN },
+);
+
+export const Status = Type.Object(
+  {
+    gateway_status_code: Type.Integer({
+      description:
+        '0 processed; 1 the acquirer could not be reached, nothing was sent; 2 no readable answer, reversed, nothing was charged; 3 the acquirer reported a fault of its own; -99 not known yet. Treat any other value as -99.',
+    }),
+    gateway_status_message: Type.String(),
+    transaction_status_code: openEnum(
+      ['approved', 'declined', 'pending', 'error', 'voided', 'reversed', 'unknown', 'Unknown'],
+      'The outcome. Treat any other value as `unknown`.',
+    ),
+    acquirer: Acquirer,
+  },
+  { title: 'TransactionStatus', ...OPEN },
+);
+
+export const Kvps = Type.Unsafe<Record<string, string>>({
+  title: 'Kvps',
+  type: 'object',
+  additionalProperties: { type: 'string' },
+  description:
+    'Those of the request under `GATEWAY.REQUEST.KVP.`, those of the gateway under `GATEWAY.RESPONSE.KVP.`.',
+});
+export const GatewayTimestamp = Type.String({
+  format: 'date-time',
+  description: 'Sydney local time. Approximate on creating responses, exact on lookups.',
+});
+
+export const TransactionMerchant = Type.Object(
+  { id: Id('The merchant.') },
+  { title: 'TransactionMerchant', ...OPEN },
+);
+
+export const CreatedTransaction = Type.Object(
+  {
+    audit: Id('The lasting identifier of the transaction.'),
+    gateway_timestamp: GatewayTimestamp,
+    merchant: TransactionMerchant,
+    kvps: Kvps,
+    status: Status,
+    _links: TransactionLinks,
+  },
+  { title: 'CreatedTransaction', ...OPEN },
+);
+
+const MaskedPaymentMethod = Type.Object(
+  {
+    creditcard: Type.Optional(
+      Type.Object(
+        {
+          pan: Type.String({ description: 'Masked.' }),
+          type: CardTypeShown,
+        },
+        { title: 'MaskedCreditcard', ...OPEN },
+      ),
+    ),
+    bankaccount: Type.Optional(
+      Type.Object(
+        {
+          bsb: Type.String(),
+          account_number: Type.String({ description: 'Masked.' }),
+          account_name: Type.String(),
+        },
+        { title: 'MaskedBankaccount', ...OPEN },
+      ),
+    ),
+  },
+  {
+    title: 'MaskedPaymentMethod',
+    ...OPEN,
+    ...alternatives({
+      creditcard: 'MaskedCreditcardPaymentMethod',
+      bankaccount: 'MaskedBankaccountPaymentMethod',
+    }),
+  },
+);
+
+const TransactionAmount = Type.Object(
+  { total_amount: Type.String({ description: 'Cents, as a string of digits.' }), currency: Type.String() },
+  { title: 'TransactionAmount', ...OPEN },
+);
+
+export const TransactionDetails = Type.Object(
+  {
+    reference: Type.String(),
+    transaction_type: openEnum(
+      ['purchase', 'preauthorisation', 'completion', 'refund', 'standalone_refund', 'void', 'reverse'],
+      '`reverse` is to be treated as `void`.',
+    ),
+    target_audit: Type.Optional(Id('The transaction that this one acts on.')),
+    amount_details: TransactionAmount,
+    payment_method: Type.Optional(MaskedPaymentMethod),
+    directdebit_mode: Type.Optional(
+      openEnum(['debit', 'credit'], 'Of a direct debit: which way the money goes.'),
+    ),
+  },
+  { title: 'TransactionDetails', ...OPEN },
+);
+
+export const LookedUpTransaction = Type.Object(
+  {
+    audit: Id('The lasting identifier of the transaction.'),
+    gateway_timestamp: GatewayTimestamp,
+    merchant: TransactionMerchant,
+    kvps: Kvps,
+    transaction: TransactionDetails,
+    status: Status,
+    _links: TransactionLinks,
+  },
+  { title: 'LookedUpTransaction', ...OPEN },
+);
+
+export const SearchResults = Type.Object(
+  { results: Type.Array(LookedUpTransaction, { maxItems: 1 }) },
+  { title: 'SearchResults', ...OPEN },
+);
+
+export const AuditPath = Type.Object({ audit: Id<Audit>('The audit of the transaction.') });
+
+export const SearchQuery = Type.Object({
+  merchant_id: Id('The merchant that the transaction was for.'),
+  correlation_id_lookup: Type.String({
+    ...CORRELATION_ID,
+    description: 'The `X-Correlation-Id` of the request that created the transaction.',
+  }),
+});
+
+export type CreatedTransaction = Static<typeof CreatedTransaction>;
+export type LookedUpTransaction = Static<typeof LookedUpTransaction>;

@@ -1,0 +1,255 @@
+// The transaction operations of the interface: from the wire to a command, and back.
+import type { Clock } from '../../clock/clock.js';
+import { actingMerchant, permittedMerchant } from '../../organisations/users/callers.js';
+import type { Lookup } from '../../payments/finding/lookup.js';
+import type { SearchFence } from '../../payments/finding/search-fence.js';
+import type { Command, DirectCommand } from '../../payments/pipeline/command.js';
+import type { Creation } from '../../payments/pipeline/create.js';
+import { fault } from '../../values/faults.js';
+import { cents } from '../../values/money.js';
+import { operation, type Reply } from '../operation.js';
+import type { ProblemCode } from '../problems.js';
+import type { CheckedRequest } from '../request-context.js';
+import { createdTransaction, lookedUpTransaction, transactionPath } from './hal.js';
+import { kvpsOf, reviewKvps } from './kvps.js';
+import { methodOf, reviewMethod } from './payment-method-fields.js';
+import {
+  AmountBody,
+  AuditPath,
+  CardPaymentBody,
+  CreatedTransaction,
+  LookedUpTransaction,
+  PaymentBody,
+  SearchQuery,
+  SearchResults,
+  VoidBody,
+} from './transaction-schemas.js';
+
+export interface TransactionServices {
+  readonly creation: Creation;
+  readonly lookup: Lookup;
+  readonly searchFence: SearchFence;
+  readonly clock: Clock;
+}
+
+type AnyBody = PaymentBody | AmountBody | VoidBody;
+
+const CREATED = {
+  status: 201,
+  description: 'A response came back. It does not mean approval: see `status.transaction_status_code`.',
+  schema: CreatedTransaction,
+  located: true,
+} as const;
+const OF_CREATION: readonly ProblemCode[] = [
+  'correlation_id_already_used',
+  'merchant_not_permitted',
+  'merchant_suspended',
+  'acquirer_answer_unreadable',
+  'acquirer_timeout',
+];
+
+/** What every command is made of. */
+function commonOf({
+  caller,
+  address,
+  correlationId,
+  inFlight,
+  body,
+}: CheckedRequest<unknown, unknown, AnyBody>) {
+  if (inFlight === undefined) throw new Error('a request that creates a transaction is not announced');
+  const merchant = actingMerchant(caller, body.merchant.id);
+  inFlight.merchantId = merchant.id;
+  return {
+    caller,
+    address,
+    correlationId,
+    inFlight,
+    merchant,
+    reference: body.transaction.reference,
+    kvps: kvpsOf(body.kvps),
+  };
+}
+
+function amountOf({ amount_details }: { amount_details: { total_amount: string; currency: string } }) {
+  return { amountCents: cents(amount_details.total_amount), currency: amount_details.currency };
+}
+
+async function create(command: Command, { creation, clock }: TransactionServices): Promise<Reply> {
+  const transaction = await creation.create(command);
+  const { audit, merchantId, status: outcome } = transaction;
+  return {
+    status: 201,
+    location: transactionPath(audit),
+    body: createdTransaction(transaction, command.merchant, clock.now()),
+    audit,
+    merchantId,
+    outcome,
+  };
+}
+
+function payment(
+  kind: DirectCommand['operation'],
+  text: { id: string; route: string; summary: string; description: string },
+) {
+  return operation({
+    ...text,
+    tag: 'Transactions',
+    method: 'POST',
+    body: kind === 'preauthorisation' ? CardPaymentBody : PaymentBody,
+    reviewBody: (body, problems) => reviewKvps(body, reviewMethod(kind, body, problems)),
+    success: CREATED,
+    problems: [...OF_CREATION, 'token_not_usable', 'no_acquirer'],
+    creates: true,
+    example: {
+      merchant: { id: 1 },
+      transaction: {
+        reference: 'order-1001',
+        amount_details: { total_amount: '1995', currency: 'AUD' },
+        payment_method: { creditcard: { pan: '4111111111111111', expiry_date: '1230', cvv: '123' } },
+      },
+    },
+    handle: (request, services: TransactionServices) => {
+      const { transaction } = request.body;
+      const method = methodOf(transaction.payment_method);
+      return create({ operation: kind, method, ...commonOf(request), ...amountOf(transaction) }, services);
+    },
+  });
+}
+
+function onTarget(
+  kind: 'completion' | 'refund',
+  text: { id: string; route: string; summary: string; description: string },
+  problems: readonly ProblemCode[],
+) {
+  return operation({
+    ...text,
+    tag: 'Transactions',
+    method: 'POST',
+    path: AuditPath,
+    body: AmountBody,
+    reviewBody: reviewKvps,
+    success: CREATED,
+    problems: [...OF_CREATION, 'transaction_not_found', ...problems],
+    creates: true,
+    example: {
+      merchant: { id: 1 },
+      transaction: {
+        reference: `order-1001-${kind}`,
+        amount_details: { total_amount: '1995', currency: 'AUD' },
+      },
+    },
+    handle: (request, services: TransactionServices) => {
+      const amount = amountOf(request.body.transaction);
+      const targetAudit = request.path.audit;
+      return create({ operation: kind, targetAudit, ...commonOf(request), ...amount }, services);
+    },
+  });
+}
+
+export const TRANSACTION_OPERATIONS = [
+  payment('purchase', {
+    id: 'createPurchase',
+    route: '/transactions/purchase',
+    summary: 'Purchase',
+    description: 'Charges a card, or debits a bank account.',
+  }),
+  payment('preauthorisation', {
+    id: 'createPreauthorisation',
+    route: '/transactions/preauthorisation',
+    summary: 'Preauthorisation',
+    description:
+      'Holds an amount, to be taken by a completion within the preauthorisation age (7 days by default).',
+  }),
+  onTarget(
+    'completion',
+    {
+      id: 'createCompletion',
+      route: '/transactions/{audit}/completion',
+      summary: 'Completion of a preauthorisation',
+      description: 'Takes the preauthorised amount, or less: the rest is released. Once.',
+    },
+    ['target_not_completable', 'completion_exceeds_preauthorisation'],
+  ),
+  onTarget(
+    'refund',
+    {
+      id: 'createRefund',
+      route: '/transactions/{audit}/refund',
+      summary: 'Refund by audit',
+      description: 'Several partial refunds are allowed. Together they never exceed the original amount.',
+    },
+    ['target_not_refundable', 'refund_exceeds_original'],
+  ),
+  payment('standalone_refund', {
+    id: 'createStandaloneRefund',
+    route: '/transactions/refund',
+    summary: 'Standalone refund',
+    description:
+      'Not tied to an earlier transaction, so nothing limits its amount. Prefer a refund by audit.',
+  }),
+  operation({
+    id: 'voidTransaction',
+    tag: 'Transactions',
+    method: 'POST',
+    route: '/transactions/{audit}/void',
+    summary: 'Void',
+    description:
+      'Undoes a transaction before it settles, or releases a preauthorisation while it can be completed.',
+    path: AuditPath,
+    body: VoidBody,
+    reviewBody: reviewKvps,
+    success: CREATED,
+    problems: [...OF_CREATION, 'transaction_not_found', 'target_not_voidable'],
+    creates: true,
+    example: { merchant: { id: 1 }, transaction: { reference: 'order-1001-void' } },
+    handle: (request, services: TransactionServices) =>
+      create({ operation: 'void', targetAudit: request.path.audit, ...commonOf(request) }, services),
+  }),
+  operation({
+    id: 'lookUpTransaction',
+    tag: 'Transactions',
+    method: 'GET',
+    route: '/transactions/{audit}',
+    summary: 'Look up a transaction',
+    description: 'What became of it, what it was, and what can be done with it now.',
+    path: AuditPath,
+    success: { status: 200, description: 'The transaction.', schema: LookedUpTransaction },
+    problems: ['transaction_not_found'],
+    async handle({ caller, path: { audit } }, { lookup, clock }: TransactionServices) {
+      const transaction = await lookup.byAudit(caller, audit, caller.merchants.keys());
+      if (transaction === undefined) throw fault('transaction_not_found', 'target');
+      const { merchantId, status: outcome } = transaction;
+      const merchant = permittedMerchant(caller, merchantId);
+      const body = lookedUpTransaction(transaction, merchant, clock.now());
+      return { status: 200, body, audit, merchantId, outcome };
+    },
+  }),
+  operation({
+    id: 'searchTransactions',
+    tag: 'Transactions',
+    method: 'GET',
+    route: '/transactions',
+    summary: 'Search by correlation ID',
+    description:
+      'For recovery after a timeout or a 5XX. Answers while the outcome is open and for 24 hours after it was decided; keep the audit for later.',
+    query: SearchQuery,
+    success: { status: 200, description: 'The transaction, or nothing.', schema: SearchResults },
+    problems: ['merchant_not_permitted'],
+    async handle({ caller, query }, { lookup, searchFence, clock }: TransactionServices) {
+      const merchant = permittedMerchant(caller, query.merchant_id);
+      const nowMs = clock.now();
+      const correlationId = query.correlation_id_lookup;
+      const key = { organisationId: caller.organisationId, merchantId: merchant.id, correlationId };
+      const look = () => lookup.byCorrelationId({ nowMs, ...key });
+      const prove = () => lookup.provenByCorrelationId({ nowMs, ...key });
+      // Whoever reads "nothing" pays again: what has been received by now must not be processed after that.
+      const found = (await look()) ?? (await searchFence.findOrFence(key, { look, prove }));
+      return {
+        status: 200,
+        body: { results: found === undefined ? [] : [lookedUpTransaction(found, merchant, nowMs)] },
+        merchantId: merchant.id,
+        ...(found !== undefined && { audit: found.audit, outcome: found.status }),
+      };
+    },
+  }),
+];

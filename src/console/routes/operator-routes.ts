@@ -1,0 +1,41 @@
+// Routes for operators who are there already: another role or organisation, where they are signed in, and to sign them out.
+import { Type } from '../../api/typebox.js';
+import { OPERATOR_ROLES } from '../../operators/operator.js';
+import { setOperator } from '../../operators/operators.js';
+import { listSessions, signOutEverywhere } from '../../operators/sessions.js';
+import { outward } from '../../values/snake-case.js';
+import { ID } from '../fields.js';
+import { checkNamed } from '../named.js';
+import { type Route, route } from '../route.js';
+
+export const OPERATOR_ROUTES: readonly Route[] = [
+  route(
+    {
+      method: 'POST',
+      path: '/operators/:name/set',
+      task: 'operator set',
+      recent: true,
+      body: Type.Object({
+        role: Type.Optional(Type.Enum([...OPERATOR_ROLES])),
+        // Null: of the whole installation.
+        organisation: Type.Optional(Type.Union([ID, Type.Null()])),
+      }),
+    },
+    async ({ database, actor, parts, params: { name }, body }) =>
+      outward(await setOperator(database, actor, parts.key, name, body)),
+  ),
+  route(
+    { method: 'GET', path: '/operators/:name/sessions', task: 'operator sessions' },
+    async ({ database, operator, params: { name } }) => {
+      await checkNamed({ database, operator }, 'operator sessions', { operators: [name] });
+      return (await listSessions(database, name)).map(({ current: _, ...session }) => outward(session));
+    },
+  ),
+  route(
+    { method: 'POST', path: '/operators/:name/sign-out', task: 'operator sign-out', recent: true },
+    async ({ database, actor, operator, params: { name } }) => {
+      await checkNamed({ database, operator }, 'operator sign-out', { operators: [name] });
+      return { name, ended: await signOutEverywhere(database, actor, name) };
+    },
+  ),
+];

@@ -1,0 +1,48 @@
+// Routes about the session: who is signed in, where else, and how it ends.
+import { modeOf } from '../../operators/fence.js';
+import { tasksOf } from '../../operators/operator-roles.js';
+import { endSession, listSessions, signOut, signOutEverywhere } from '../../operators/sessions.js';
+import type { SessionAnswer } from '../interface.js';
+import { type Route, route } from '../route.js';
+
+export const SESSION_ROUTES: readonly Route[] = [
+  route(
+    { method: 'GET', path: '/session', role: 'viewer', scope: 'organisation' },
+    async ({ operator, fence, session, database, parts }): Promise<SessionAnswer> => ({
+      operator: operator.name,
+      role: operator.role,
+      organisation: operator.organisation ?? null,
+      mode: await modeOf(database, fence),
+      demo: parts.demo,
+      version: parts.version,
+      now: new Date().toISOString(),
+      method: session.method,
+      ends_at: new Date(session.endsMs).toISOString(),
+      tasks: tasksOf(operator),
+      recent: session.provedLately || session.method === 'demo',
+    }),
+  ),
+  route(
+    { method: 'POST', path: '/sign-out', role: 'viewer', scope: 'organisation' },
+    async ({ database, actor, session, cookie }) => {
+      await signOut(database, actor, session);
+      cookie.clear();
+    },
+  ),
+  route(
+    { method: 'POST', path: '/sign-out-everywhere', role: 'viewer', scope: 'organisation' },
+    async ({ database, actor, operator, cookie }) => {
+      const ended = await signOutEverywhere(database, actor, operator.name);
+      cookie.clear();
+      return { ended };
+    },
+  ),
+  route(
+    { method: 'GET', path: '/sessions', role: 'viewer', scope: 'organisation' },
+    ({ database, operator, session }) => listSessions(database, operator.name, session),
+  ),
+  route(
+    { method: 'POST', path: '/sessions/:id/end', role: 'viewer', scope: 'organisation' },
+    ({ database, actor, operator, params }) => endSession(database, actor, operator.name, params.id),
+  ),
+];

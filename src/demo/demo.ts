@@ -1,0 +1,171 @@
+// The demo: an organisation with three merchants and a user, so that a newcomer can pay within a minute.
+
+import { readFile, rm } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { addOperator, linkOperator, listOperators } from '../operators/operators.js';
+import { addMerchant } from '../organisations/merchants.js';
+import { addOrganisation } from '../organisations/organisations.js';
+import { setSurcharges } from '../organisations/surcharges.js';
+import { type CredentialKey, makeSecret } from '../organisations/users/credentials.js';
+import { addUser, isSecretOf, listUsers } from '../organisations/users/users.js';
+import type { Database, Queryable } from '../postgres/database.js';
+import { Refusal } from '../values/refusal.js';
+import { writeText } from '../values/whole-file.js';
+import { LOCK_DEMO } from './demo.sql.js';
+import { DEMO_ORGANISATION, DEMO_USERNAME } from './organisation.js';
+
+const DEMO_OPERATOR = 'operator:demo';
+
+export interface Demo {
+  readonly base_url: string;
+  readonly username: string;
+  readonly password: string;
+  readonly merchants: readonly number[];
+  /** Opens the console, once, within 15 minutes. */
+  readonly console_url?: string;
+}
+
+/**
+ * Makes the demo unless it is there. Its secret waits beside `demo.json`, which `demoAt` writes: whoever finds that
+ * file finds a gateway that listens.
+ */
+export async function makeDemo(database: Database, key: CredentialKey, dataDir: string): Promise<void> {
+  // Two gateways that start at the same time make it once.
+  await database.transaction(async (connection) => {
+    await connection.query(LOCK_DEMO);
+    const users = await listUsers(connection, key);
+    if (users.some((user) => user.username === DEMO_USERNAME)) return;
+    const organisation = await addOrganisation(connection, DEMO_OPERATOR, DEMO_ORGANISATION);
+    const add = (name: string, vault: boolean) =>
+      addMerchant(connection, DEMO_OPERATOR, organisation.id, name, { vault });
+    const first = await add('Demo with vault', true);
+    const second = await add('Demo with vault and surcharge', true);
+    await setSurcharges(connection, DEMO_OPERATOR, second.id, [
+      { scope: 'default', thousandths: 1_500 },
+      { scope: 'card:amex', thousandths: 2_900 },
+    ]);
+    const third = await add('Demo without vault', false);
+    // The file first: a secret that nobody can read would be of no use, one that is not valid yet does no harm.
+    const password = makeSecret();
+    const merchants = [first.id, second.id, third.id];
+    await writeDemo(waitingFile(dataDir), { base_url: '', username: DEMO_USERNAME, password, merchants });
+    const grants = [second.id, third.id];
+    await addUser(connection, DEMO_OPERATOR, key, DEMO_USERNAME, { merchant: first.id, grants, password });
+  });
+}
+
+/** A link that opens the console. Undefined where the demo's operator was removed, or is somebody's own. */
+export async function demoLink(
+  database: Database,
+  key: CredentialKey,
+  consoleUrl: string,
+): Promise<string | undefined> {
+  try {
+    return await database.transaction(async (connection) => {
+      await connection.query(LOCK_DEMO);
+      const operator = (await listOperators(connection, key)).find(({ name }) => name === DEMO_USERNAME);
+      const made =
+        operator === undefined
+          ? addOperator(connection, DEMO_OPERATOR, key, consoleUrl, DEMO_USERNAME, {
+              role: 'administrator',
+              isDemo: true,
+            })
+          : linkOperator(connection, DEMO_OPERATOR, key, consoleUrl, DEMO_USERNAME);
+      return (await made).link;
+    });
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
+}
+
+/** Brings the addresses in the file up to date, and returns what is in it. */
+export async function demoAt(
+  dataDir: string,
+  baseUrl: string,
+  consoleUrl?: string,
+): Promise<Demo | undefined> {
+  const demo = (await readDemo(waitingFile(dataDir))) ?? (await readDemo(demoFile(dataDir)));
+  if (demo === undefined) return undefined;
+  const { console_url: _, ...rest } = demo;
+  const current = {
+    ...rest,
+    base_url: baseUrl,
+    ...(consoleUrl !== undefined && { console_url: consoleUrl }),
+  };
+  await writeDemo(demoFile(dataDir), current);
+  await rm(waitingFile(dataDir), { force: true });
+  return current;
+}
+
+/** Whether the secret in the file is its user's. It is not after the user was revoked, or got another secret elsewhere. */
+export async function demoWorks(database: Queryable, key: CredentialKey, dataDir: string): Promise<boolean> {
+  const demo = (await readDemo(waitingFile(dataDir))) ?? (await readDemo(demoFile(dataDir)));
+  return demo === undefined || isSecretOf(database, key, demo.username, demo.password);
+}
+
+/**
+ * Before a user gets another secret: whether the demo's file has the one that is valid now. Then it is to follow. Not every file does:
+ * the data directory may be that of another database, whose user has the same name.
+ */
+export async function demoToFollow(
+  database: Queryable,
+  key: CredentialKey,
+  dataDir: string,
+  username: string,
+): Promise<((password: string) => Promise<string>) | undefined> {
+  const file = demoFile(dataDir);
+  const demo = await readDemo(file);
+  if (demo?.username !== username || !(await isSecretOf(database, key, username, demo.password)))
+    return undefined;
+  return async (password) => {
+    await writeDemo(file, { ...demo, password });
+    return file;
+  };
+}
+
+/** A first purchase to paste into a terminal. The secret is read from the file, so that it stands in no log. */
+export function demoCurl({ base_url, username, merchants }: Demo, dataDir: string): string {
+  const nearby = relative(process.cwd(), demoFile(dataDir));
+  const file = nearby.startsWith('..') ? demoFile(dataDir) : nearby;
+  const body = JSON.stringify({
+    merchant: { id: merchants[0] },
+    transaction: {
+      reference: 'my first purchase',
+      amount_details: { total_amount: '1995', currency: 'AUD' },
+      payment_method: { creditcard: { pan: '4111111111111111', expiry_date: '1230', cvv: '123' } },
+    },
+  });
+  return [
+    `curl -s ${base_url}/transactions/purchase \\`,
+    `  -u "${username}:$(node -p 'JSON.parse(fs.readFileSync(${inShell(file)})).password')" \\`,
+    `  -H "X-Correlation-Id: $(node -p 'crypto.randomUUID()')" \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -d '${body}'`,
+  ].join('\n');
+}
+
+/** As a text of JavaScript, between the apostrophes of a shell. */
+function inShell(text: string): string {
+  return JSON.stringify(text).replaceAll("'", "'\\''");
+}
+
+function demoFile(dataDir: string): string {
+  return join(dataDir, 'demo.json');
+}
+
+function waitingFile(dataDir: string): string {
+  return join(dataDir, 'demo.waiting.json');
+}
+
+async function readDemo(file: string): Promise<Demo | undefined> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as Demo;
+  } catch {
+    return undefined;
+  }
+}
+
+async function writeDemo(file: string, demo: Demo): Promise<void> {
+  await writeText(file, 'replace', `${JSON.stringify(demo, null, 2)}\n`);
+}

@@ -1,0 +1,195 @@
+// What the database tells of everything that gateways do in it, and may be late with.
+import { type ListedAcquirer, listAcquirers } from '../../acquirers/acquirer-tasks.js';
+import { verifyEndOfJournal } from '../../journal/journal-tasks.js';
+import type { Database } from '../../postgres/database.js';
+import { missingMigrations } from '../../postgres/schema.js';
+import { openInstallationKey } from '../../vault/keys/installation-keys.js';
+import type { KeyProvider } from '../../vault/keys/key-provider.js';
+import { checkKey } from '../settings/key-encryption.js';
+import type { Settings } from '../settings/settings.js';
+import { STATE_OF_GATEWAY } from './doctor.sql.js';
+import { examineServer, read } from './doctor-of-server.js';
+import { examineWork, type GatewayState } from './doctor-of-work.js';
+import { byAge, type Finding, failure, inWords, notChecked, ok, warning } from './finding.js';
+
+const HOUR = 3_600;
+const DAY = 86_400;
+const LAST_ID = 2_147_483_647;
+const CHAIN = 'journal’s chain';
+const CHAIN_ENTRIES = 10_000;
+
+export async function examineDatabase(database: Database, settings: Settings): Promise<Finding[]> {
+  const about = await examineServer(database);
+  const missing = await missingMigrations(database).catch((error: Error) => error.message);
+  if (typeof missing === 'string' || missing.length > 0) {
+    const found = typeof missing === 'string' ? missing : `is not current: ${missing.join(', ')} missing`;
+    return [
+      ...about,
+      failure('schema', found, 'run `tollgate migrate`, or the release that made it'),
+      notChecked('everything in the database', 'it takes a schema that is current'),
+    ];
+  }
+  const state = await read<GatewayState>(database, STATE_OF_GATEWAY);
+  return [
+    ...about,
+    ok('schema', 'is current'),
+    ...(await examineSealed(database, settings)),
+    ...examineGateways(state, settings),
+    ...(await examineLinks(database)),
+    ...(await examineWork(database, state)),
+    ...examineKeeping(state, settings),
+  ];
+}
+
+/** What takes the key-encryption key. */
+async function examineSealed(database: Database, settings: Settings): Promise<Finding[]> {
+  try {
+    const provider = await checkKey(settings, database);
+    return [
+      ok('key of this database', 'opens what is sealed'),
+      await examineChain(database, provider).catch((error: Error) => notChecked(CHAIN, error.message)),
+    ];
+  } catch (error) {
+    const { message } = error as Error;
+    return [
+      failure('key of this database', message, 'bring the right one: see docs/keys.md'),
+      notChecked(CHAIN, 'it takes the key'),
+    ];
+  }
+}
+
+/** As much of it as can be looked at at once, from the end: whoever hides something hides what was done lately. */
+async function examineChain(database: Database, provider: KeyProvider): Promise<Finding> {
+  const key = await openInstallationKey(database, provider, 'journal');
+  const { entries, unchained, problems, problemCount } = await verifyEndOfJournal(
+    database,
+    key,
+    CHAIN_ENTRIES,
+  );
+  const [first] = problems;
+  if (first !== undefined) {
+    const where = first.entry === undefined ? `block ${first.block}` : `entry ${first.entry}`;
+    return failure(
+      CHAIN,
+      `${problemCount} problems in the last ${entries} entries; ${where}: ${first.problem}`,
+      '`tollgate journal verify` shows all; find out who writes to the database',
+    );
+  }
+  const late = unchained > 0 ? `, ${unchained} of them not in the chain yet` : '';
+  return ok(
+    CHAIN,
+    `the last ${entries} entries are whole${late}; \`tollgate journal verify\` looks at all of them`,
+  );
+}
+
+function examineGateways(
+  { processes, lostFrom, lostUntil, seenAheadSeconds, advancedMs, highestId }: GatewayState,
+  settings: Settings,
+): Finding[] {
+  const left = LAST_ID - (highestId ?? 0);
+  return [
+    processes === 0
+      ? failure(
+          'processes',
+          'no gateway is running on this database',
+          'start one: what is in doubt waits for it',
+        )
+      : ok('processes', `${processes} running`),
+    lostFrom === null || lostUntil === null
+      ? ok('lost time', 'nothing is lost, or all of it was reconciled')
+      : failure(
+          'lost time',
+          `what was processed from ${lostFrom.toISOString()} to ${lostUntil.toISOString()} is lost, and searches that find nothing are answered 503`,
+          '`tollgate restored show` says what to reconcile, then `tollgate restored done`',
+        ),
+    (seenAheadSeconds ?? 0) > 2
+      ? warning(
+          'clock jumps',
+          `the database’s clock has gone back by ${inWords(seenAheadSeconds as number)}`,
+          'keep it in step (NTP), without jumps',
+        )
+      : ok('clock jumps', 'none seen'),
+    advancedMs === 0
+      ? ok('gateway’s clock', 'shows real time')
+      : (settings.environment === 'production' ? failure : warning)(
+          'gateway’s clock',
+          `is ${inWords(advancedMs / 1_000)} ahead`,
+          '`tollgate clock reset`',
+        ),
+    left > 200_000_000
+      ? ok('audits and IDs', 'every organisation has plenty left')
+      : warning('audits and IDs', `an organisation has ${left} left`, 'open another organisation in time'),
+  ];
+}
+
+async function examineLinks(database: Database): Promise<Finding[]> {
+  return (await listAcquirers(database)).map(examineLink);
+}
+
+function examineLink(link: ListedAcquirer): Finding {
+  const { name, gateways, gatewaysSignedOn, condition, since, reason } = link;
+  const check = `link ${name}`;
+  const line = `signed on from ${gatewaysSignedOn} of ${gateways} gateways`;
+  const age = since === null ? '' : ` for ${inWords((Date.now() - since.getTime()) / 1_000)}`;
+  const why = reason === null ? '' : ` (${reason})`;
+  switch (condition) {
+    case 'up':
+      return ok(check, line);
+    case 'no_gateway':
+      return notChecked(check, 'no gateway is running');
+    case 'connecting':
+      return warning(check, 'no gateway is signed on yet', 'look again in a few seconds');
+    case 'down':
+      return failure(
+        check,
+        `down${age}${why}: payments over it are not sent`,
+        `\`tollgate acquirer test ${name}\`, then ask the acquirer`,
+      );
+    case 'not_answering':
+      return failure(
+        check,
+        `${line}, but not answering${age}${why}`,
+        'ask the acquirer; `tollgate transaction in-doubt` lists what is in doubt',
+      );
+    case 'partly_down':
+      return warning(check, `${line}, and down at the others${age}${why}`, 'look into their logs');
+  }
+}
+
+function examineKeeping(state: GatewayState, { databaseUrl }: Settings): Finding[] {
+  return [
+    byAge(
+      'data keys',
+      state.keySeconds,
+      { warnAbove: 365 * DAY },
+      {
+        nothing: 'there are none yet',
+        found: (age) => `the oldest in use is ${age} old`,
+        todo: '`tollgate keys rotate`',
+      },
+    ),
+    state.journalGuards === 2
+      ? ok('journal', 'can only be appended to')
+      : failure(
+          'journal',
+          'its triggers are switched off or gone',
+          'somebody can have changed it: find out who, and restore them',
+        ),
+    ...(databaseUrl !== undefined
+      ? [notChecked('backups', 'of a PostgreSQL of your own: look where they are made')]
+      : [
+          state.backupSeconds === null
+            ? warning('backups', 'none was ever made', '`tollgate backup FOLDER`, every day')
+            : byAge(
+                'backups',
+                state.backupSeconds,
+                { warnAbove: 26 * HOUR },
+                {
+                  nothing: '',
+                  found: (age) => `the newest is ${age} old`,
+                  todo: '`tollgate backup FOLDER`, every day',
+                },
+              ),
+        ]),
+  ];
+}

@@ -1,0 +1,45 @@
+// Whether the database has room on its disk. A heartbeat cannot tell, since it changes a row that is there; a payment needs new
+// pages. So it is tried once a second, payments or none, and the operator is told once that the disk is full and once that it is not.
+import type { Logger } from 'pino';
+import { DatabaseUnavailable, type Queryable } from '../../postgres/database.js';
+import { WRITE_TO_DISK } from './disk-watch.sql.js';
+
+/** A statement that found no room is believed for so long, although there seems to be room elsewhere. */
+const BELIEVED_MS = 5_000;
+
+export class DiskWatch {
+  #fullSinceMs: number | undefined;
+  #refusedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(private readonly log: Logger) {}
+
+  get full(): boolean {
+    return this.#fullSinceMs !== undefined;
+  }
+
+  /** A statement found no room. The pools tell of every one. */
+  refused(): void {
+    this.#refusedAtMs = performance.now();
+    if (this.#fullSinceMs !== undefined) return;
+    this.#fullSinceMs = this.#refusedAtMs;
+    this.log.error('the disk of the database is full');
+  }
+
+  async look(database: Queryable): Promise<void> {
+    try {
+      await database.query(WRITE_TO_DISK);
+    } catch (error) {
+      // Its pool has told it.
+      if (error instanceof DatabaseUnavailable && error.diskFull) return;
+      throw error;
+    }
+    if (performance.now() - this.#refusedAtMs > BELIEVED_MS) this.#over();
+  }
+
+  #over(): void {
+    if (this.#fullSinceMs === undefined) return;
+    const seconds = Math.round((performance.now() - this.#fullSinceMs) / 100) / 10;
+    this.#fullSinceMs = undefined;
+    this.log.warn({ seconds }, 'the disk of the database has room again');
+  }
+}

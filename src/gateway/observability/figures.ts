@@ -1,0 +1,179 @@
+// What this process has to say at a scrape: gathered from its parts, each of which counts for itself.
+import type { AcquirerLinks } from '../../acquirers/links.js';
+import type { FeedFigures } from '../../events/watcher.js';
+import type { FailedLogIns } from '../../http/admission/failed-log-ins.js';
+import type { Figures, Series } from '../../http/observability/metrics.js';
+import type { RequestFigures } from '../../http/observability/request-figures.js';
+import type { ServerFigures } from '../../http/server.js';
+import type { TransactionFigures } from '../../payments/transaction-figures.js';
+import type { Histogram } from '../../values/histogram.js';
+import { PROGRAM_VERSION } from '../../values/program.js';
+import type { Databases } from '../database/databases.js';
+import type { Membership } from '../membership.js';
+import type { Pipeline } from '../pipeline.js';
+import type { Settings } from '../settings/settings.js';
+import type { Vault } from '../vault.js';
+import type { WebhookFigures } from '../webhooks.js';
+import type { ClockWatch } from './clock-watch.js';
+import type { DatabaseWatch } from './database-watch.js';
+import type { DiskWatch } from './disk-watch.js';
+import { type EventLoop, PERCENTILES } from './event-loop.js';
+import type { SpanExport } from './span-export.js';
+import type { StoredFigures } from './stored-figures.js';
+
+export interface FigureParts {
+  readonly settings: Settings;
+  readonly databases: Databases;
+  readonly watch: DatabaseWatch;
+  readonly disk: DiskWatch;
+  readonly clocks: ClockWatch;
+  readonly links: AcquirerLinks;
+  readonly membership: Pick<Membership, 'registry'>;
+  readonly vault: Vault;
+  readonly pipeline: Pipeline;
+  readonly feed: { readonly figures: FeedFigures };
+  readonly webhooks: WebhookFigures;
+  readonly requests: RequestFigures;
+  readonly transactions: TransactionFigures;
+  readonly failedLogIns: FailedLogIns;
+  readonly server: { figures(): ServerFigures };
+  readonly eventLoop: EventLoop;
+  readonly stored: StoredFigures;
+  /** Where spans are sent anywhere. */
+  readonly spans: SpanExport | undefined;
+  readonly logLinesDropped: () => number;
+  readonly brokenSeals: { readonly users: number };
+}
+
+/** `stored`: also what is counted in the database, which is the same for all processes. */
+export async function gatherFigures(parts: FigureParts, wish: { stored: boolean }): Promise<Figures> {
+  return {
+    ...requestFigures(parts),
+    ...transactionFigures(parts),
+    ...linkFigures(parts),
+    ...databaseFigures(parts),
+    ...eventFigures(parts),
+    ...processFigures(parts),
+    ...(wish.stored && (await parts.stored.read())),
+  };
+}
+
+function requestFigures({ requests, failedLogIns, server, brokenSeals, vault }: FigureParts): Figures {
+  const { connections, shed, failedHandshakes } = server.figures();
+  return {
+    requestDuration: [...requests.byOperation].flatMap(([operation, { byStatus }]) =>
+      [...byStatus].map(([status, durations]): Series => [[operation, String(status)], buckets(durations)]),
+    ),
+    requestsShed: one(shed),
+    requestsUnreadable: [...requests.unreadable].map(([status, count]) => [[String(status)], count]),
+    connections: one(connections.open),
+    connectionsMax: one(connections.most),
+    connectionsRefused: one(connections.turnedAway),
+    failedHandshakes: one(failedHandshakes),
+    failedLogIns: one(failedLogIns.total),
+    failedLogInsHeld: one(failedLogIns.totalHeld),
+    brokenSeals: [
+      [['user'], brokenSeals.users],
+      [['vault'], vault.brokenSeals.count],
+    ],
+  };
+}
+
+function transactionFigures({ transactions, pipeline: { room }, settings }: FigureParts): Figures {
+  return {
+    transactions: transactions.outcomes.map(
+      ({ operation, acquirer, cardType, status, responseCode, count }) => [
+        [operation, acquirer, cardType, status, responseCode],
+        count,
+      ],
+    ),
+    acquirerDuration: [...transactions.durations].map(([acquirer, durations]) => [
+      [acquirer],
+      buckets(durations),
+    ]),
+    resolved: [...transactions.resolutions].map(({ acquirer, found, by, count }) => [
+      [acquirer, found, by],
+      count,
+    ]),
+    transactionsInFlight: one(room.inFlight),
+    transactionsInFlightMax: one(settings.maxInFlight),
+    transactionsWaiting: one(room.waiting),
+  };
+}
+
+function linkFigures({ links: { reports } }: FigureParts): Figures {
+  return {
+    linkConnections: reports.map(({ name, connections }) => [[name], connections]),
+    linkSignedOn: reports.map(({ name, signedOn }) => [[name], signedOn]),
+    linkBreakersOpen: reports.map(({ name, failingFor = 0 }) => [[name], failingFor]),
+  };
+}
+
+function databaseFigures({
+  databases,
+  watch,
+  disk,
+  clocks,
+  pipeline,
+  vault,
+  membership,
+}: FigureParts): Figures {
+  const { lost } = membership.registry;
+  const pools = databases.figures;
+  const batches = {
+    ...pipeline.claims.batchSizes,
+    ...pipeline.records.batchSizes,
+    ...pipeline.lookup.batchSizes,
+    ...vault.tokens.batchSizes,
+  };
+  return {
+    databaseUp: one(Number(!watch.lost)),
+    databaseDiskFull: one(Number(disk.full)),
+    clockDifference: one(clocks.differenceMs / 1_000),
+    lostTime: one(lost === undefined ? 0 : (lost.untilMs - lost.fromMs) / 1_000),
+    poolSessions: pools.map(({ name, open }) => [[name], open]),
+    poolSessionsIdle: pools.map(({ name, idle }) => [[name], idle]),
+    poolSessionsMax: pools.map(({ name, most }) => [[name], most]),
+    poolWaiting: pools.map(({ name, waiting }) => [[name], waiting]),
+    batchEntries: Object.entries(batches).map(([name, sizes]) => [[name], buckets(sizes)]),
+    jobsFailed: [...watch.failures].map(([job, count]) => [[job], count]),
+  };
+}
+
+function eventFigures({ feed, webhooks }: FigureParts): Figures {
+  const { lagSeconds, roundAgeSeconds, events } = feed.figures;
+  return {
+    feedLag: one(lagSeconds),
+    feedRoundAge: one(roundAgeSeconds),
+    feedEvents: one(events),
+    webhookAttempts: [...webhooks.attempts].map(([result, count]) => [[result], count]),
+    webhookLag: [[[], buckets(webhooks.lag)]],
+    webhookLookAge: one(webhooks.lookAgeSeconds()),
+  };
+}
+
+function processFigures({ eventLoop, logLinesDropped, spans }: FigureParts): Figures {
+  const { user, system } = process.cpuUsage();
+  const { rss, heapUsed } = process.memoryUsage();
+  return {
+    processes: one(1),
+    eventLoopDelay: eventLoop.delays.map((delay, place) => [[String(PERCENTILES[place])], delay]),
+    eventLoopBusy: one(eventLoop.busySeconds),
+    cpu: one((user + system) / 1e6),
+    memory: one(rss),
+    heap: one(heapUsed),
+    started: one(Math.round(performance.timeOrigin / 1_000)),
+    logLinesDropped: one(logLinesDropped()),
+    ...(spans && { spansExported: one(spans.exported), spansDropped: one(spans.dropped) }),
+    build: [[[PROGRAM_VERSION, process.versions.node], 1]],
+  };
+}
+
+function one(value: number): readonly Series[] {
+  return [[[], value]];
+}
+
+/** As they are now: they go on counting. */
+function buckets({ bounds, counts, sum }: Histogram): Series[1] {
+  return { bounds, counts: [...counts], sum };
+}

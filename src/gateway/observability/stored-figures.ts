@@ -1,0 +1,140 @@
+// What is counted in the database for `/metrics`: seldom, by index, with a bound on everything, and given up soon. A database that is away
+// keeps no scrape waiting.
+import { withinDeadline } from '../../acquirers/deadline.js';
+import type { AcquirerLinks } from '../../acquirers/links.js';
+import type { Figures } from '../../http/observability/metrics.js';
+import type { Queryable } from '../../postgres/database.js';
+import { IN_DOUBT_FIGURES, KEY_FIGURES, LITTLE_TIME, WEBHOOK_FIGURES } from './stored-figures.sql.js';
+
+interface InDoubtRow {
+  readonly acquirer: string;
+  readonly count: number;
+  readonly reversing: number;
+  readonly oldestSeconds: number;
+}
+
+interface WebhookRow {
+  readonly delivering: number;
+  readonly failing: number;
+  readonly disabled: number;
+  readonly failingSeconds: number | null;
+  readonly waiting: number;
+}
+
+interface KeyRow {
+  readonly count: number;
+  readonly oldestSeconds: number | null;
+}
+
+const MOST_ROWS = 10_000;
+const MOST_KEYS = 100_000;
+/** A scrape waits no longer for the database. */
+const PATIENCE_MS = 1_500;
+/** However often somebody looks. */
+const FRESH_MS = 2_000;
+/** Keys grow old by days. */
+const KEYS_FRESH_MS = 60_000;
+
+export class StoredFigures {
+  readonly #payments: Kept;
+  readonly #keys: Kept;
+
+  constructor(database: Queryable, links: Pick<AcquirerLinks, 'names'>) {
+    this.#payments = new Kept(FRESH_MS, () =>
+      soon(database, async (connection) => ({
+        ...inDoubtFigures(
+          (await connection.query<InDoubtRow>(IN_DOUBT_FIGURES, [MOST_ROWS])).rows,
+          links.names,
+        ),
+        ...webhookFigures((await connection.query<WebhookRow>(WEBHOOK_FIGURES, [MOST_ROWS])).rows[0]),
+      })),
+    );
+    this.#keys = new Kept(KEYS_FRESH_MS, () =>
+      soon(database, async (connection) =>
+        keyFigures((await connection.query<KeyRow>(KEY_FIGURES, [MOST_KEYS])).rows[0]),
+      ),
+    );
+  }
+
+  /** Where they cannot be had, that is said, and they are not there: nobody is shown what is not true any more. */
+  async read(): Promise<Figures> {
+    const [payments, keys] = await Promise.all([this.#payments.figures(), this.#keys.figures()]);
+    const up = payments !== undefined && keys !== undefined;
+    return { ...payments, ...keys, storedFiguresUp: [[[], Number(up)]] };
+  }
+}
+
+/** Read once for all who look within a time. */
+class Kept {
+  #figures: Figures | undefined;
+  #readAtMs = Number.NEGATIVE_INFINITY;
+  #reading: Promise<Figures> | undefined;
+
+  constructor(
+    private readonly freshMs: number,
+    private readonly read: () => Promise<Figures>,
+  ) {}
+
+  async figures(): Promise<Figures | undefined> {
+    if (this.#figures !== undefined && performance.now() - this.#readAtMs < this.freshMs)
+      return this.#figures;
+    // One at a time, also where one hangs.
+    this.#reading ??= this.#readAnew();
+    return withinDeadline<Figures | undefined>(
+      () => this.#reading as Promise<Figures>,
+      PATIENCE_MS,
+      undefined,
+    );
+  }
+
+  async #readAnew(): Promise<Figures> {
+    try {
+      // guard(metrics: what was read from a database that is away is not shown): this.#figures = undefined; ⏎ const figures = await this.read( ⇒ const before = this.#figures; ⏎ const figures = await this.read().catch(() => before as Figures
+      this.#figures = undefined;
+      const figures = await this.read();
+      this.#figures = figures;
+      this.#readAtMs = performance.now();
+      return figures;
+    } finally {
+      this.#reading = undefined;
+    }
+  }
+}
+
+/** No statement may take long. */
+function soon(database: Queryable, read: (connection: Queryable) => Promise<Figures>): Promise<Figures> {
+  return database.transaction(async (connection) => {
+    await connection.query(LITTLE_TIME);
+    return read(connection);
+  });
+}
+
+/** A link of which nothing is in doubt says so. */
+function inDoubtFigures(rows: readonly InDoubtRow[], links: readonly string[]): Figures {
+  const byLink = new Map(rows.map((row) => [row.acquirer, row]));
+  const names = [...new Set([...links, ...byLink.keys()])].sort();
+  return {
+    inDoubt: names.map((name) => [[name], byLink.get(name)?.count ?? 0]),
+    inDoubtOldest: names.map((name) => [[name], Math.max(0, byLink.get(name)?.oldestSeconds ?? 0)]),
+    reversalsUnacknowledged: names.map((name) => [[name], byLink.get(name)?.reversing ?? 0]),
+  };
+}
+
+function webhookFigures(row: WebhookRow | undefined): Figures {
+  if (row === undefined) return {};
+  const { delivering, failing, disabled, failingSeconds, waiting } = row;
+  return {
+    webhookEndpoints: [
+      [['delivering'], delivering],
+      [['failing'], failing],
+      [['disabled'], disabled],
+    ],
+    webhookFailingOldest: [[[], failingSeconds ?? 0]],
+    webhooksWaiting: [[[], waiting]],
+  };
+}
+
+function keyFigures(row: KeyRow | undefined): Figures {
+  if (row === undefined) return {};
+  return { dataKeys: [[[], row.count]], dataKeyOldest: [[[], row.oldestSeconds ?? 0]] };
+}

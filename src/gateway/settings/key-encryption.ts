@@ -1,0 +1,72 @@
+// Which key-encryption key the settings name, and the proof that it is the right one for this database.
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Database, Queryable } from '../../postgres/database.js';
+import { type KeyProvider, KeyUnavailable } from '../../vault/keys/key-provider.js';
+import { checkKeyIfProven, proveKey } from '../../vault/keys/keys.js';
+import { KmsKeys } from '../../vault/keys/kms-keys.js';
+import { EnvironmentKeys, FileKeys } from '../../vault/keys/local-keys.js';
+import { MovingKeys } from '../../vault/keys/moving-keys.js';
+import { TransitKeys } from '../../vault/keys/transit-keys.js';
+import type { KeyEncryption } from './key-settings.js';
+import type { Settings } from './settings.js';
+
+/** The provider, after it has shown that it opens what this database holds. */
+export async function openKeyProvider(settings: Settings, database: Queryable): Promise<KeyProvider> {
+  await refuseOpenKeyFile(settings);
+  const provider = providerOf(settings);
+  // A key that takes another's place is made before anything is to be wrapped under it.
+  if (settings.previousKeyEncryption !== undefined) await provider.prepare?.();
+  await proveKey(database, provider);
+  return provider;
+}
+
+/** Before a start changes anything, the schema included. */
+export async function checkKey(settings: Settings, database: Database): Promise<KeyProvider> {
+  await refuseOpenKeyFile(settings);
+  const provider = providerOf(settings);
+  await checkKeyIfProven(database, provider);
+  return provider;
+}
+
+/**
+ * Whoever can read the key file can read every card in a copy of the database. Asked when a process or a command begins: one that is
+ * serving goes on.
+ */
+async function refuseOpenKeyFile({ keyEncryption, dataDir }: Settings): Promise<void> {
+  if (keyEncryption.provider !== 'file' || process.platform === 'win32') return;
+  const file = keyFile(dataDir);
+  const mode = await stat(file).then(
+    (found) => found.mode & 0o777,
+    () => 0,
+  );
+  // guard(key file: one that others can read is refused): (mode & 0o077) == ⇒ mode >
+  if ((mode & 0o077) === 0) return;
+  throw new KeyUnavailable(
+    `the key-encryption key ${file} can be read or changed by others (mode ${mode.toString(8)}); close it to all but its owner (chmod 600), and renew it if somebody may have read it (\`tollgate keys rotate --key-encryption-key\`)`,
+  );
+}
+
+function keyFile(dataDir: string): string {
+  return join(dataDir, 'key-encryption-key');
+}
+
+function providerOf({ keyEncryption, previousKeyEncryption, dataDir }: Settings): KeyProvider {
+  const provider = oneProvider(keyEncryption, dataDir);
+  return previousKeyEncryption === undefined
+    ? provider
+    : new MovingKeys(provider, oneProvider(previousKeyEncryption, dataDir));
+}
+
+function oneProvider(keyEncryption: KeyEncryption, dataDir: string): KeyProvider {
+  switch (keyEncryption.provider) {
+    case 'file':
+      return new FileKeys(keyFile(dataDir));
+    case 'environment':
+      return new EnvironmentKeys(keyEncryption.keys);
+    case 'vault-transit':
+      return new TransitKeys(keyEncryption);
+    case 'aws-kms':
+      return new KmsKeys(keyEncryption);
+  }
+}

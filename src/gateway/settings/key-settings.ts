@@ -1,0 +1,110 @@
+// The settings that say where the key-encryption key is, and how to get there.
+import { isLoopback } from '../../values/network.js';
+import type { KmsOptions } from '../../vault/keys/kms-keys.js';
+import type { TransitOptions } from '../../vault/keys/transit-keys.js';
+import { SettingsError, type Variables } from './variables.js';
+
+/** Who wraps the data keys. */
+export type KeyEncryption =
+  | { readonly provider: 'file' }
+  | { readonly provider: 'environment'; readonly keys: string }
+  | ({ readonly provider: 'vault-transit' } & TransitOptions)
+  | ({ readonly provider: 'aws-kms' } & KmsOptions);
+
+const PROVIDERS = ['file', 'environment', 'vault-transit', 'aws-kms'] as const;
+type Provider = (typeof PROVIDERS)[number];
+
+/** Looked at only where the key provider is the one that they are for. */
+const OF_PROVIDERS = [
+  'KEY_ENCRYPTION_KEY',
+  ...['ADDRESS', 'TOKEN', 'KEY', 'MOUNT', 'NAMESPACE'].map((name) => `VAULT_${name}`),
+  ...['KEY', 'REGION', 'ENDPOINT'].map((name) => `KMS_${name}`),
+  ...['ACCESS_KEY_ID', 'SECRET_ACCESS_KEY', 'SESSION_TOKEN'].map((name) => `AWS_${name}`),
+].map((name) => `TOLLGATE_${name}`);
+
+export function readKeyEncryption(variables: Variables): KeyEncryption {
+  variables.alsoKnown(...OF_PROVIDERS);
+  const named = variables.isSet('TOLLGATE_KEY_PROVIDER');
+  // Whoever has set up HashiCorp Vault, or AWS KMS, must not find out later that a key file was used.
+  for (const [setting, provider] of [
+    ['TOLLGATE_VAULT_ADDRESS', 'vault-transit'],
+    ['TOLLGATE_KMS_KEY', 'aws-kms'],
+  ] as const) {
+    if (variables.isSet(setting) && !named) {
+      throw new SettingsError(
+        `${setting} is set and TOLLGATE_KEY_PROVIDER is not; set it to ${provider}, or to what shall be used instead`,
+      );
+    }
+  }
+  const otherwise = variables.isSet('TOLLGATE_KEY_ENCRYPTION_KEY') ? 'environment' : 'file';
+  return optionsOf(variables, variables.choice('TOLLGATE_KEY_PROVIDER', PROVIDERS, otherwise));
+}
+
+/** Nobody, unless one provider takes another's place. */
+export function readPreviousKeyEncryption(variables: Variables): KeyEncryption | undefined {
+  const name = 'TOLLGATE_PREVIOUS_KEY_PROVIDER';
+  if (!variables.isSet(name)) {
+    variables.alsoKnown(name);
+    return undefined;
+  }
+  const previous = variables.choice(name, PROVIDERS, 'file');
+  if (previous === readKeyEncryption(variables).provider)
+    throw new SettingsError(`${name} must be another than TOLLGATE_KEY_PROVIDER`);
+  return optionsOf(variables, previous);
+}
+
+function optionsOf(variables: Variables, provider: Provider): KeyEncryption {
+  const needed = (name: string, value: string | undefined) => value ?? missing(name, provider);
+  const text = (name: string) => needed(name, variables.text(name));
+  const secret = (name: string) => needed(name, variables.secret(name));
+  switch (provider) {
+    case 'file':
+      return { provider };
+    case 'environment':
+      return { provider, keys: secret('TOLLGATE_KEY_ENCRYPTION_KEY') };
+    case 'vault-transit': {
+      const source = variables.source('TOLLGATE_VAULT_TOKEN');
+      return {
+        provider,
+        address: needed('TOLLGATE_VAULT_ADDRESS', readAddress(variables, 'TOLLGATE_VAULT_ADDRESS', '8200')),
+        token: secret('TOLLGATE_VAULT_TOKEN'),
+        tokenFile: source && 'path' in source ? source.path : undefined,
+        keyName: variables.text('TOLLGATE_VAULT_KEY') ?? 'tollgate',
+        mount: variables.text('TOLLGATE_VAULT_MOUNT') ?? 'transit',
+        namespace: variables.text('TOLLGATE_VAULT_NAMESPACE'),
+      };
+    }
+    case 'aws-kms': {
+      const region = text('TOLLGATE_KMS_REGION');
+      return {
+        provider,
+        region,
+        keyName: text('TOLLGATE_KMS_KEY'),
+        endpoint:
+          readAddress(variables, 'TOLLGATE_KMS_ENDPOINT', '4566') ?? `https://kms.${region}.amazonaws.com`,
+        accessKeyId: text('TOLLGATE_AWS_ACCESS_KEY_ID'),
+        secretAccessKey: secret('TOLLGATE_AWS_SECRET_ACCESS_KEY'),
+        sessionToken: variables.secret('TOLLGATE_AWS_SESSION_TOKEN'),
+      };
+    }
+  }
+}
+
+/** Whoever reads along would have every data key. */
+function readAddress(variables: Variables, name: string, port: string): string | undefined {
+  const text = variables.text(name);
+  if (text === undefined) return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  // guard(Vault: no data key goes over the network in clear): (url?.protocol === 'http:' && isLoopback(url.hostname)) ⇒ url?.protocol === 'http:'
+  const safe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
+  if (!safe) {
+    throw new SettingsError(
+      `${name} must begin with https://; http:// leads to this machine only, as in http://127.0.0.1:${port}`,
+    );
+  }
+  return text;
+}
+
+function missing(name: string, provider: Provider): never {
+  throw new SettingsError(`${name} is needed with TOLLGATE_KEY_PROVIDER ${provider}`);
+}

@@ -1,0 +1,101 @@
+// What a gateway for real payments must not be started with. Every problem at once, each in a line that says what to do.
+import { url as debuggerAddress } from 'node:inspector';
+import { DEMO_ORGANISATION, DEMO_USERNAME } from '../../demo/organisation.js';
+import { Database } from '../../postgres/database.js';
+import { isLoopback } from '../../values/network.js';
+import { loginsOf, problemsOfEncryption, unusable } from '../database/connection.js';
+import { DEMO_USER, LOGIN } from './production.sql.js';
+import { type Settings, SettingsError } from './settings.js';
+
+/** The database is empty yet. */
+const NO_SUCH_TABLE = '42P01';
+
+/** Nothing is made or changed before this has been asked. */
+export async function checkProduction(settings: Settings, userId = process.getuid?.()): Promise<void> {
+  if (settings.environment !== 'production') return;
+  const unencrypted = problemsOfEncryption(settings);
+  const problems = [...problemsOfSettings(settings, userId), ...unencrypted];
+  try {
+    // A password is not sent to where it can be read on its way.
+    if (unencrypted.length === 0) problems.push(...(await problemsOfDatabase(settings)));
+  } catch (error) {
+    const unusableBecause = unusable(error);
+    if (problems.length === 0) throw unusableBecause;
+    problems.push(unusableBecause.message);
+  }
+  if (problems.length > 0) throw new SettingsError(problems.join('\n'));
+}
+
+/** Whatever the database says. */
+export function problemsOfSettings(
+  { demo, databaseUrl, keyEncryption, host, console: operators, tls, crashAt }: Settings,
+  userId: number | undefined,
+): string[] {
+  const rules: readonly [wrong: boolean, line: string][] = [
+    [demo, 'TOLLGATE_DEMO: the demo has no place in production; set it to false'],
+    [
+      databaseUrl === undefined,
+      'DATABASE_URL: the PostgreSQL that comes with the gateway keeps its data beside the gateway and has no standby, which production does not allow; set it to a server of your own',
+    ],
+    [
+      keyEncryption.provider === 'file',
+      'TOLLGATE_KEY_PROVIDER: a key file beside the data protects nothing; set it to environment or vault-transit',
+    ],
+    [userId === 0, 'the gateway runs as root; start it as a user that owns nothing else'],
+    [crashAt !== undefined, 'TOLLGATE_CRASH_AT is for tests; unset it'],
+    [
+      debuggerAddress() !== undefined,
+      'a debugger is open, by which anybody on this machine can read card numbers; start without --inspect',
+    ],
+    [
+      // guard(production: no listener outside loopback without TLS): tls === undefined && !isLoopback(host) ⇒ false
+      tls === undefined && !isLoopback(host),
+      `TOLLGATE_HOST: card numbers would come to ${host} without TLS; set TOLLGATE_TLS_CERTIFICATE_FILE and TOLLGATE_TLS_KEY_FILE, or listen on 127.0.0.1 and put a proxy that speaks TLS in front`,
+    ],
+    [
+      tls === undefined && operators !== undefined && !isLoopback(operators.host),
+      `TOLLGATE_CONSOLE_HOST: the token of whoever scrapes would come to ${operators?.host} without TLS; set TOLLGATE_TLS_CERTIFICATE_FILE and TOLLGATE_TLS_KEY_FILE, or leave it on 127.0.0.1`,
+    ],
+  ];
+  return rules.filter(([wrong]) => wrong).map(([, line]) => line);
+}
+
+/** Of every login that there is, the one that serves first. */
+async function problemsOfDatabase(settings: Settings): Promise<string[]> {
+  const { databaseUrl } = settings;
+  if (databaseUrl === undefined) return [];
+  const [serving = databaseUrl, ...others] = new Set(Object.values(loginsOf(settings, databaseUrl)));
+  const problems = await problemsOfLogin(serving);
+  for (const url of others) problems.push(...(await problemsOfLogin(url)));
+  return [...new Set(problems)];
+}
+
+async function problemsOfLogin(databaseUrl: string): Promise<string[]> {
+  const database = new Database(databaseUrl, { maxConnections: 1 });
+  try {
+    const { rows } = await database.query<{ login: string; superuser: boolean }>(LOGIN);
+    const superusers = rows.filter(({ superuser }) => superuser);
+    return [
+      ...superusers.map(
+        ({ login }) =>
+          `DATABASE_URL: ${login} is a superuser; make a role that owns the database and nothing else, and log in as that`,
+      ),
+      ...((await hasDemo(database))
+        ? [
+            `the database has the demo's user, whose secret lies in a file; run \`tollgate user revoke ${DEMO_USERNAME}\``,
+          ]
+        : []),
+    ];
+  } finally {
+    await database.close();
+  }
+}
+
+async function hasDemo(database: Database): Promise<boolean> {
+  try {
+    return (await database.query(DEMO_USER, [DEMO_USERNAME, DEMO_ORGANISATION])).count > 0;
+  } catch (error) {
+    if ((error as { code?: string }).code === NO_SUCH_TABLE) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,137 @@
+// The environment variables that settings are read from: each by its name, or from the file that `…_FILE` names. One that begins
+// as a setting does, and that nobody has asked for, was misspelt.
+import { readFileSync, statSync } from 'node:fs';
+import { nearest } from '../../values/nearest.js';
+
+export class SettingsError extends Error {}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A file that others can read, although there is a secret in it. */
+export interface OpenSecret {
+  /** Which names the file. */
+  readonly setting: string;
+  /** In octal digits. */
+  readonly mode: string;
+}
+
+/** A text as it is, or where it stands, and may be replaced while the gateway runs. */
+export type Source = { readonly text: string } | { readonly path: string };
+
+const OTHERS_CAN_READ = 0o004;
+const PREFIX = 'TOLLGATE_';
+const IN_A_FILE = '_FILE';
+/** Of the tests: how they are run, and the one that the embedded PostgreSQL looks at. */
+const OF_TESTS = /^TOLLGATE_(TEST_.+|POSTGRES_AS)$/;
+/** Of the clients, which may run in the same shell: where and as whom they call. */
+const OF_CLIENTS = /^TOLLGATE_CLIENT_.+$/;
+/** What Kubernetes tells every container about a Service whose name begins with "tollgate". */
+const OF_KUBERNETES =
+  /^TOLLGATE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;
+const ADDRESS_OF_KUBERNETES = /^(tcp|udp|sctp):\/\//;
+
+export class Variables {
+  readonly #asked = new Set<string>();
+  readonly openSecrets: OpenSecret[] = [];
+
+  constructor(private readonly values: Environment) {}
+
+  /** The variable itself, or the content of the file that `…_FILE` names; an empty one is as good as none. */
+  text(name: string): string | undefined {
+    const source = this.source(name);
+    if (source === undefined || 'text' in source) return source?.text;
+    try {
+      return readFileSync(source.path, 'utf8').trim();
+    } catch (error) {
+      throw new SettingsError(
+        `${name}_FILE: ${source.path} cannot be read (${(error as NodeJS.ErrnoException).code})`,
+      );
+    }
+  }
+
+  /** The same for whoever reads the file later, again and again. */
+  source(name: string): Source | undefined {
+    this.#asked.add(name);
+    const text = this.values[name];
+    const path = this.values[name + IN_A_FILE];
+    if (text && path) throw new SettingsError(`${name} and ${name}_FILE are both set`);
+    if (path) return { path };
+    return text ? { text } : undefined;
+  }
+
+  /** The same of something that nobody else should know. A file that others can read is kept in mind. */
+  secret(name: string): string | undefined {
+    const text = this.text(name);
+    const setting = name + IN_A_FILE;
+    const file = this.values[setting];
+    if (!file || process.platform === 'win32') return text;
+    const mode = statSync(file).mode & 0o777;
+    if ((mode & OTHERS_CAN_READ) !== 0) this.openSecrets.push({ setting, mode: mode.toString(8) });
+    return text;
+  }
+
+  isSet(name: string): boolean {
+    return Boolean(this.values[name] || this.values[name + IN_A_FILE]);
+  }
+
+  /** `besides`: what else it may be, for the words of a refusal. */
+  integer(name: string, otherwise: number, least: number, most: number, besides?: string): number {
+    const text = this.text(name);
+    if (text === undefined) return otherwise;
+    const value = Number(text);
+    if (!/^[0-9]+$/.test(text) || value < least || value > most) {
+      const because = ADDRESS_OF_KUBERNETES.test(text)
+        ? '; Kubernetes sets it for a Service of that name, unless the pod has enableServiceLinks: false'
+        : '';
+      const or = besides === undefined ? '' : `, or ${besides}`;
+      throw new SettingsError(`${name} must be a whole number from ${least} to ${most}${or}${because}`);
+    }
+    return value;
+  }
+
+  choice<Choice extends string>(
+    name: string,
+    choices: readonly Choice[],
+    otherwise: NoInfer<Choice>,
+  ): Choice {
+    const text = this.text(name) ?? otherwise;
+    const chosen = choices.find((choice) => choice === text);
+    if (chosen === undefined) throw new SettingsError(`${name} must be one of ${choices.join(', ')}`);
+    return chosen;
+  }
+
+  /** These are settings too, although nothing has asked for them this time. */
+  alsoKnown(...names: readonly string[]): void {
+    for (const name of names) this.#asked.add(name);
+  }
+
+  /** Once everything has been read. */
+  refuseMisspelt(): void {
+    const lines = Object.keys(this.values)
+      .filter((name) => this.#isMisspelt(name))
+      .map((name) => `${name} is no setting; ${this.#advice(name)}`);
+    if (lines.length > 0) throw new SettingsError(lines.join('\n'));
+  }
+
+  #isMisspelt(name: string): boolean {
+    if (!name.toUpperCase().startsWith(PREFIX)) return false;
+    // Windows finds a variable whatever the case of its letters.
+    const found = process.platform === 'win32' ? name.toUpperCase() : name;
+    if (this.#asked.has(found) || this.#asked.has(found.replace(/_FILE$/, ''))) return false;
+    if ([OF_TESTS, OF_CLIENTS, OF_KUBERNETES].some((pattern) => pattern.test(found))) return false;
+    const value = this.values[name] ?? '';
+    return value !== '' && !ADDRESS_OF_KUBERNETES.test(value);
+  }
+
+  #advice(name: string): string {
+    const bare = (setting: string) => setting.replace(PREFIX, '');
+    const upper = name.toUpperCase();
+    const ending = upper.endsWith(IN_A_FILE) ? IN_A_FILE : '';
+    const wanted = bare(upper.slice(0, upper.length - ending.length));
+    const meant = nearest(wanted, [...this.#asked].map(bare));
+    const setting = [...this.#asked].find((known) => bare(known) === meant);
+    return setting === undefined
+      ? 'unset it, or look its name up in docs/operations.md'
+      : `did you mean ${setting}${ending}?`;
+  }
+}

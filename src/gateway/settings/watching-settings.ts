@@ -1,0 +1,102 @@
+// The settings of what operators see: where their listener is, and where spans are sent.
+
+import type { ProviderSettings } from '../../operators/sign-in/provider.js';
+import { isLoopback } from '../../values/network.js';
+import type { OtlpSettings } from '../observability/span-export.js';
+import { SettingsError, type Variables } from './variables.js';
+
+export interface ConsoleSettings {
+  readonly host: string;
+  readonly port: number;
+  /** Who scrapes has to show it. */
+  readonly metricsToken: string | undefined;
+  /** Where browsers find the console, without a slash at its end. Undefined: where it listens. */
+  readonly publicUrl: string | undefined;
+  /** Who says who operators are, besides the console itself. */
+  readonly identityProvider: ProviderSettings | undefined;
+}
+
+export const DEFAULT_CONSOLE_PORT = 8081;
+
+/** Outside loopback everybody who reaches the machine could read along, and learn how much is paid over which acquirer. */
+export function readConsole(variables: Variables): ConsoleSettings | undefined {
+  const isOff = variables.text('TOLLGATE_CONSOLE_PORT') === 'off';
+  const host = variables.text('TOLLGATE_CONSOLE_HOST') ?? '127.0.0.1';
+  const metricsToken = variables.secret('TOLLGATE_METRICS_TOKEN');
+  const publicUrl = readConsoleUrl(variables);
+  const identityProvider = readProvider(variables);
+  if (isOff) return undefined;
+  const port = variables.integer('TOLLGATE_CONSOLE_PORT', DEFAULT_CONSOLE_PORT, 0, 65_535, 'off');
+  if (metricsToken !== undefined && !/^[\x21-\x7e]{16,}$/.test(metricsToken))
+    throw new SettingsError('TOLLGATE_METRICS_TOKEN must be 16 characters or more, none of them a space');
+  // guard(metrics: outside loopback not without a token): !isLoopback(host) && metricsToken === undefined ⇒ false
+  if (!isLoopback(host) && metricsToken === undefined)
+    throw new SettingsError(
+      'TOLLGATE_METRICS_TOKEN is needed where TOLLGATE_CONSOLE_HOST is outside loopback',
+    );
+  return { host, port, metricsToken, publicUrl, identityProvider };
+}
+
+function isSafe({ protocol, hostname }: URL): boolean {
+  // guard(traces: spans go over no network in clear): isLoopback(hostname) ⇒ hostname !== ''
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
+}
+
+/** Sessions travel over it. */
+function readConsoleUrl(variables: Variables): string | undefined {
+  const text = variables.text('TOLLGATE_CONSOLE_URL');
+  if (text === undefined) return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (
+    url === undefined ||
+    !isSafe(url) ||
+    url.pathname !== '/' ||
+    url.search !== '' ||
+    url.hash !== '' ||
+    url.username !== ''
+  )
+    throw new SettingsError(
+      'TOLLGATE_CONSOLE_URL must be an address such as https://console.example, without a path; http:// leads to this machine only',
+    );
+  return url.origin;
+}
+
+function readProvider(variables: Variables): ProviderSettings | undefined {
+  const issuer = variables.text('TOLLGATE_OIDC_ISSUER');
+  const clientId = variables.text('TOLLGATE_OIDC_CLIENT_ID');
+  const clientSecret = variables.secret('TOLLGATE_OIDC_CLIENT_SECRET');
+  const claim = variables.text('TOLLGATE_OIDC_CLAIM') ?? 'email';
+  if (issuer === undefined) return undefined;
+  const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
+  if (!isSafe)
+    throw new SettingsError(
+      'TOLLGATE_OIDC_ISSUER must begin with https://; http:// leads to this machine only',
+    );
+  if (clientId === undefined || clientSecret === undefined)
+    throw new SettingsError(
+      'TOLLGATE_OIDC_CLIENT_ID and TOLLGATE_OIDC_CLIENT_SECRET are needed with TOLLGATE_OIDC_ISSUER',
+    );
+  return { issuer, clientId, clientSecret, claim };
+}
+
+/** What a trace tells of payments goes over no network in clear. */
+export function readOtlp(variables: Variables): OtlpSettings | undefined {
+  const text = variables.text('TOLLGATE_OTLP_ENDPOINT');
+  const headers = variables.secret('TOLLGATE_OTLP_HEADERS');
+  if (text === undefined) return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !isSafe(url)) {
+    throw new SettingsError(
+      'TOLLGATE_OTLP_ENDPOINT must begin with https://; http:// leads to this machine only, as in http://127.0.0.1:4318',
+    );
+  }
+  const pairs = (headers ?? '').split(',').filter((pair) => pair.trim() !== '');
+  const named = pairs.map((pair) => /^\s*([\w-]+)=([\x20-\x7e]+)$/.exec(pair)?.slice(1));
+  if (named.includes(undefined))
+    throw new SettingsError('TOLLGATE_OTLP_HEADERS must be NAME=VALUE, with commas between');
+  return {
+    url: `${text.replace(/\/+$/, '')}/v1/traces`,
+    headers: Object.fromEntries(named as [string, string][]),
+  };
+}

@@ -1,0 +1,141 @@
+// The operators' listener: a place of its own for what operators look at, apart from the merchants' port. It serves a few pages by their
+// paths, and the console on all others; each says itself who may see it.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { isLoopback } from '../values/network.js';
+import type { CertificatePair } from './tls/certificate.js';
+import { contextOptions } from './tls/tls.js';
+
+export interface PageAnswer {
+  readonly status: number;
+  readonly type: string;
+  readonly text: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface Page {
+  readonly path: string;
+  /** Of a GET; what it throws is answered 500, without a word of why. */
+  answer(request: IncomingMessage): Promise<PageAnswer>;
+}
+
+/** What is on every path that no page has. */
+export interface Site {
+  /** Answers by itself, whatever the method, and never rejects. */
+  answer(request: IncomingMessage, response: ServerResponse): Promise<void>;
+}
+
+export interface ListenerOptions {
+  readonly host: string;
+  /** 0 for any that is free. */
+  readonly port: number;
+  /** With one the listener speaks TLS, and nothing else. */
+  readonly certificate: CertificatePair | undefined;
+  readonly pages: readonly Page[];
+  /** Undefined while there is none. */
+  site(): Site | undefined;
+  /** By which it may be called besides, where it listens on loopback: the name that a proxy has. */
+  readonly publicHost?: string | undefined;
+}
+
+export interface OperatorsListener {
+  /** For example `http://127.0.0.1:8081`. */
+  readonly url: string;
+  /** From the next handshake on. */
+  useCertificate(pair: CertificatePair): void;
+  close(): Promise<void>;
+}
+
+/** Operators are few, and so are those who scrape. Whoever hangs here takes nothing from payments. */
+const MOST_CONNECTIONS = 256;
+const HEADERS_WITHIN_MS = 10_000;
+/** A file may be dropped on the console from far away. */
+const REQUEST_WITHIN_MS = 120_000;
+const IDLE_MS = 75_000;
+const PLAIN = 'text/plain; charset=utf-8';
+
+/** Rejects where the address cannot be listened on. */
+export async function listenForOperators(options: ListenerOptions): Promise<OperatorsListener> {
+  const { host, port, certificate, pages, publicHost } = options;
+  const byPath = new Map(pages.map((page) => [page.path, page]));
+  // guard(operators’ listener: nobody reads it by a name of their own): !isLoopback(host) || isLoopback(name) || name === publicHost ⇒ name !== '' || publicHost === ''
+  const mayBeCalled = (name: string) => !isLoopback(host) || isLoopback(name) || name === publicHost;
+  const handle = (request: IncomingMessage, response: ServerResponse) => {
+    // A page of somebody else's, open in the browser of an operator, can give this machine a name of its own and read what is here.
+    if (!mayBeCalled(hostIn(request.headers.host)))
+      return send(request, response, said(421, 'call this listener by localhost or its address'));
+    const page = byPath.get((request.url ?? '/').split('?', 1)[0] as string);
+    const site = options.site();
+    if (page === undefined && site !== undefined) return void site.answer(request, response);
+    void answerOf(byPath, page, request).then((answer) => send(request, response, answer));
+  };
+  const limits = {
+    requestTimeout: REQUEST_WITHIN_MS,
+    headersTimeout: HEADERS_WITHIN_MS,
+    keepAliveTimeout: IDLE_MS,
+    maxHeaderSize: 16_384,
+  };
+  const server: Server =
+    certificate === undefined
+      ? createServer(limits, handle)
+      : createTlsServer({ ...limits, ...contextOptions(certificate) }, handle);
+  server.maxConnections = MOST_CONNECTIONS;
+  // Not shared with workers: this is the first process's own.
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen({ host, port, exclusive: true }, () => {
+      // One that cannot be accepted, for want of file descriptors, is no reason to end.
+      server.off('error', reject).on('error', () => {});
+      resolve();
+    });
+  });
+  const address = server.address() as AddressInfo;
+  const scheme = certificate === undefined ? 'http' : 'https';
+  return {
+    url: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
+    useCertificate(pair) {
+      if (server instanceof TlsServer) server.setSecureContext(contextOptions(pair));
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function answerOf(
+  pages: ReadonlyMap<string, Page>,
+  page: Page | undefined,
+  request: IncomingMessage,
+): Promise<PageAnswer> {
+  if (page === undefined) return said(404, `there is nothing here; see ${[...pages.keys()].join(', ')}`);
+  if (request.method !== 'GET' && request.method !== 'HEAD')
+    return { ...said(405, 'only GET is served here'), headers: { allow: 'GET, HEAD' } };
+  try {
+    return await page.answer(request);
+  } catch {
+    return said(500, 'this cannot be shown now; the log of the gateway says more');
+  }
+}
+
+/** The name or address without the port. */
+export function hostIn(host = ''): string {
+  return host.replace(/:\d+$/, '');
+}
+
+export function said(status: number, words: string): PageAnswer {
+  return { status, type: PLAIN, text: `${words}\n` };
+}
+
+function send({ method }: IncomingMessage, response: ServerResponse, answer: PageAnswer): void {
+  const { status, type, text, headers } = answer;
+  response.writeHead(status, {
+    'content-type': type,
+    'content-length': Buffer.byteLength(text),
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    ...headers,
+  });
+  response.end(method === 'HEAD' ? undefined : text);
+}

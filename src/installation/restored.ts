@@ -1,0 +1,202 @@
+// The guard after a backup was brought back: whatever is given out once moves past what may have been given out since, and what lives
+// again is told. The backup does not know what happened after it, but clients, acquirers and banks do.
+import { MOVE_STANS, REVERSALS_UNDER_WAY } from '../acquirers/restored.sql.js';
+import { gatewayTime } from '../clock/gateway-clock.js';
+import { MOVE_POSITIONS } from '../events/restored.sql.js';
+import { journal } from '../journal/journal.js';
+import {
+  forgetLostTime,
+  journalLostTime,
+  journalWhatWaited,
+  type LostTime,
+  lostTime,
+} from '../payments/processes/lost-time.js';
+import {
+  LIVING_PROCESSES,
+  MOVE_COUNTERS,
+  MOVE_GATEWAY,
+  MOVE_VERSIONS_IN_DOUBT,
+} from '../payments/processes/restored.sql.js';
+import { checkedReason } from '../payments/requests/operator-request.js';
+import type { Database, Queryable, Statement } from '../postgres/database.js';
+import { refuse } from '../values/refusal.js';
+import { addBusinessDays } from '../values/time/business-days.js';
+import { settlementDay } from '../values/time/settlement.js';
+import { MOVE_CUSTOMER_VERSIONS, MOVE_TOKEN_VERSIONS } from '../vault/restored.sql.js';
+import {
+  DEBITS_THAT_WAIT,
+  MOVE_SEQUENCES,
+  RECONCILED_SINCE,
+  WEBHOOKS_THAT_WAIT,
+  WHO_MAY_LOG_IN,
+} from './restored.sql.js';
+
+export interface Restored {
+  /** When the backup was taken: what came later is lost here. */
+  readonly takenMs: number;
+  /** How often this backup was brought back, this time included. */
+  readonly times: number;
+  /** By how many audits and IDs to move, where the operator knows better. */
+  readonly ahead?: number | undefined;
+  /** Nobody else can reach the database yet; the processes in its registry are those of its former life. */
+  readonly isAlone: boolean;
+}
+
+export interface MovedCounters {
+  readonly organisation: number;
+  readonly fromAudit: number;
+  readonly toAudit: number;
+  readonly fromCustomer: number;
+  readonly toCustomer: number;
+  readonly fromToken: number;
+  readonly toToken: number;
+}
+
+export interface InDoubt {
+  readonly acquirer: string;
+  readonly currency: string;
+  readonly transactions: number;
+  readonly amountCents: number;
+  readonly oldest: Date;
+}
+
+export interface WaitingDebits {
+  readonly merchant: number;
+  readonly items: number;
+  readonly amountCents: number;
+  readonly lastFile: number;
+}
+
+/** What is again as it was when the backup was taken, and may do something. */
+export interface Revived {
+  readonly inDoubt: readonly InDoubt[];
+  readonly reversals: number;
+  readonly debits: readonly WaitingDebits[];
+  readonly endpoints: number;
+  readonly deliveries: number;
+  readonly users: number;
+  readonly closedDay: string | null;
+}
+
+export interface Guarded {
+  readonly lostSeconds: number;
+  readonly moved: readonly MovedCounters[];
+  readonly terminals: number;
+  readonly revived: Revived;
+}
+
+/** Ids have 31 bits. With fewer than so many left an organisation would soon be at its end. */
+const LAST_ID = 2_147_483_647;
+const SHOULD_BE_LEFT = 100_000_000;
+/** Nobody changes a customer so often within the time that a backup misses. */
+const VERSIONS = 1_000;
+
+/** Everything in one commit: a database that was guarded by half would look as if it were. */
+export async function guardRestored(
+  database: Database,
+  operator: string,
+  { takenMs, times, ahead, isAlone }: Restored,
+): Promise<Guarded> {
+  return database.transaction(async (connection) => {
+    const { processes } = await one<{ processes: number }>(connection, LIVING_PROCESSES);
+    // guard(counters: not while a gateway works on the database): > ⇒ <
+    if (processes > 0 && !isAlone) refuse('gateways_at_work', { processes });
+    const lostSeconds = Math.max(0, Math.ceil((Date.now() - takenMs) / 1000));
+    const { rows: moved } = await connection
+      .query<MovedCounters>(MOVE_COUNTERS, [times, lostSeconds, ahead ?? null])
+      .catch((error: { code?: string }) => {
+        if (error.code === '23514' || error.code === '22003')
+          refuse('counters_exhausted', { organisation: undefined });
+        throw error;
+      });
+    for (const { organisation, toAudit, toCustomer, toToken } of moved) {
+      const left = LAST_ID - Math.max(toAudit, toCustomer, toToken);
+      // guard(counters: none moves past its end): ahead === undefined && left < SHOULD_BE_LEFT ⇒ left < 0
+      if (ahead === undefined && left < SHOULD_BE_LEFT) refuse('counters_exhausted', { organisation });
+    }
+    const terminals = (await connection.query(MOVE_STANS, [times, lostSeconds])).rows.length;
+    // guard(restore: merchants and organisations are numbered further on): await connection.query(MOVE_SEQUENCES, [times]); ⇒
+    await connection.query(MOVE_SEQUENCES, [times]);
+    await connection.query(MOVE_POSITIONS, [times]);
+    await connection.query(MOVE_CUSTOMER_VERSIONS, [times * VERSIONS]);
+    await connection.query(MOVE_TOKEN_VERSIONS, [times * VERSIONS]);
+    const { rows: inDoubt } = await connection.query<InDoubt>(MOVE_VERSIONS_IN_DOUBT, [times * VERSIONS]);
+    const { closedDay } = await one<Pick<Revived, 'closedDay'>>(connection, MOVE_GATEWAY, [times, takenMs]);
+    const revived: Revived = {
+      inDoubt,
+      ...(await one<Pick<Revived, 'reversals'>>(connection, REVERSALS_UNDER_WAY)),
+      debits: (await connection.query<WaitingDebits>(DEBITS_THAT_WAIT)).rows,
+      ...(await one<Pick<Revived, 'endpoints' | 'deliveries'>>(connection, WEBHOOKS_THAT_WAIT)),
+      ...(await one<Pick<Revived, 'users'>>(connection, WHO_MAY_LOG_IN)),
+      closedDay,
+    };
+    await journalLostTime(connection, operator, (await lostTime(connection)) as LostTime);
+    return { lostSeconds, moved, terminals, revived };
+  });
+}
+
+/** A settlement day of the lost time over one link. */
+export interface LostDay {
+  readonly acquirer: string;
+  readonly date: string;
+  /** Its file was reconciled since the restore. */
+  readonly reconciled: boolean;
+  /** Payments that the acquirer has listed, that are not here, and that nobody has looked at. */
+  readonly missingHere: number;
+}
+
+export interface LostTimeView {
+  readonly from: Date;
+  readonly until: Date;
+  readonly days: readonly LostDay[];
+}
+
+/** Undefined where nothing is lost, or all of it was reconciled. */
+export async function showLostTime(database: Queryable): Promise<LostTimeView | undefined> {
+  const lost = await lostTime(database);
+  if (lost === undefined) return undefined;
+  const aheadMs = (await gatewayTime(database)) - Date.now();
+  const dates = settlementDays(lost.fromMs + aheadMs, lost.untilMs + aheadMs);
+  const { rows: days } = await database.query<LostDay>(RECONCILED_SINCE, [dates, lost.untilMs]);
+  return { from: new Date(lost.fromMs), until: new Date(lost.untilMs), days };
+}
+
+/**
+ * From now on searches that find nothing are answered "empty" again. `note`: how the operator knows what is missing, where the files of
+ * acquirers do not say so.
+ */
+export async function lostTimeReconciled(
+  database: Database,
+  operator: string,
+  note: string | undefined,
+): Promise<LostTimeView> {
+  const said = note === undefined ? undefined : checkedReason(note);
+  await journalWhatWaited(database);
+  return database.transaction(async (connection) => {
+    const lost = (await showLostTime(connection)) ?? refuse('nothing_lost');
+    const open = lost.days.filter(({ reconciled, missingHere }) => !reconciled || missingHere > 0);
+    // guard(lost time: not done before it is reconciled): > ⇒ <
+    if (open.length > 0 && said === undefined) refuse('lost_time_not_reconciled', { days: open });
+    // Whoever is second has nothing to do any more.
+    if (!(await forgetLostTime(connection))) refuse('nothing_lost');
+    await journal(connection, {
+      actor: operator,
+      action: 'gateway.restore_reconciled',
+      detail: `${lost.from.toISOString()} to ${lost.until.toISOString()}${said === undefined ? '' : `: ${said}`}`,
+    });
+    return lost;
+  });
+}
+
+/** Those that were open at some moment of a time. */
+function settlementDays(fromMs: number, untilMs: number): string[] {
+  const days: string[] = [];
+  for (let day = settlementDay(fromMs); ; day = addBusinessDays(day, 1)) {
+    days.push(day);
+    if (day >= settlementDay(untilMs)) return days;
+  }
+}
+
+async function one<Row>(connection: Queryable, statement: Statement, values: unknown[] = []): Promise<Row> {
+  return (await connection.query<Row>(statement, values)).rows[0] as Row;
+}

@@ -1,0 +1,163 @@
+// Whether anybody has changed what is sealed, or what it is bound to, by another way than the gateway: every seal is opened, and every token
+// is held against the journal.
+import { ItemSeals, type SealedItem } from '../directdebit/files/item-seals.js';
+import { WAITING_ITEMS } from '../directdebit/files/item-seals.sql.js';
+import { checkMerchant } from '../organisations/merchants.js';
+import { SEALED_PAYMENT_DETAILS } from '../payments/cards/payment-details.js';
+import type { Database } from '../postgres/database.js';
+import type { MerchantId } from '../values/ids.js';
+import { withJournalledKeys } from '../vault/keys/journalled-keys.js';
+import type { KeyProvider } from '../vault/keys/key-provider.js';
+import type { DataKeys } from '../vault/keys/keys.js';
+import { MERCHANTS_WITH_KEYS } from '../vault/keys/rotation.sql.js';
+import {
+  type SealedRow,
+  type SealedRows,
+  type SealOwner,
+  type TokenSeal,
+  tokenPlace,
+} from '../vault/keys/sealed-rows.js';
+import { type Place, SealBroken } from '../vault/keys/sealing.js';
+import { SEALED_WEBHOOK_SECRETS } from '../webhooks/secrets.js';
+import { TOKENS_REMOVED, TOKENS_TO_VERIFY } from './seals.sql.js';
+
+export interface SealProblem {
+  readonly merchant: MerchantId;
+  /** For example `token 17`. */
+  readonly where: string;
+  readonly problem:
+    | 'the seal does not open'
+    | 'an earlier seal was put back'
+    | 'was deleted, and is back'
+    | 'its customer is gone'
+    | 'was removed'
+    | 'is not as it was asked for';
+}
+
+export interface Verified {
+  readonly tokens: number;
+  readonly transactions: number;
+  readonly webhooks: number;
+  /** Direct debits that wait for a file. */
+  readonly directDebits: number;
+  readonly problems: readonly SealProblem[];
+}
+
+interface TokenToVerify extends SealedRow, TokenSeal {
+  readonly journalled: number | null;
+  readonly owned: boolean;
+}
+
+const PAGE = 1_000;
+/** Every version is older than this one. */
+const ANY_VERSION = 2_147_483_647;
+
+export function verifySeals(
+  database: Database,
+  operator: string,
+  provider: KeyProvider,
+  merchant?: number,
+): Promise<Verified> {
+  return withJournalledKeys(database, operator, provider, async (keys) => {
+    await checkMerchant(database, merchant);
+    const { rows } = await database.query<SealOwner>(MERCHANTS_WITH_KEYS, [merchant ?? null]);
+    const verification = new Verification(database, keys);
+    for (const owner of rows) await verification.verify(owner);
+    return verification.result;
+  });
+}
+
+class Verification {
+  readonly #problems: SealProblem[] = [];
+  readonly #counts = { tokens: 0, transactions: 0, webhooks: 0, directDebits: 0 };
+
+  constructor(
+    private readonly database: Database,
+    private readonly keys: DataKeys,
+  ) {}
+
+  get result(): Verified {
+    return { ...this.#counts, problems: this.#problems };
+  }
+
+  async verify(owner: SealOwner): Promise<void> {
+    await this.#tokens(owner);
+    this.#counts.transactions += await this.#rows(owner, SEALED_PAYMENT_DETAILS, 'transaction');
+    this.#counts.webhooks += await this.#rows(owner, SEALED_WEBHOOK_SECRETS, 'webhook');
+    for (const simulated of [false, true]) await this.#items(owner, simulated);
+  }
+
+  async #tokens(owner: SealOwner): Promise<void> {
+    const { organisationId, merchantId } = owner;
+    for (let after = 0; ; ) {
+      const values = [organisationId, merchantId, after, PAGE];
+      const { rows } = await this.database.query<TokenToVerify>(TOKENS_TO_VERIFY, values);
+      const last = rows.at(-1);
+      if (last === undefined) break;
+      for (const row of rows) await this.#token(owner, row);
+      this.#counts.tokens += rows.length;
+      after = last.id;
+    }
+    const removed = await this.database.query<{ id: number }>(TOKENS_REMOVED, [organisationId, merchantId]);
+    for (const { id } of removed.rows) this.#problem(owner, `token ${id}`, 'was removed');
+  }
+
+  async #token(owner: SealOwner, token: TokenToVerify): Promise<void> {
+    const { id, journalled, sealVersion, owned } = token;
+    const where = `token ${id}`;
+    if (journalled === -1) this.#problem(owner, where, 'was deleted, and is back');
+    else if (journalled !== null && journalled !== sealVersion)
+      this.#problem(owner, where, 'an earlier seal was put back');
+    else if (!owned) this.#problem(owner, where, 'its customer is gone');
+    await this.#opens(owner, where, tokenPlace(owner, token), token);
+  }
+
+  async #rows(owner: SealOwner, kind: SealedRows, name: string): Promise<number> {
+    let count = 0;
+    for (let after = 0; ; ) {
+      const values = [owner.organisationId, owner.merchantId, ANY_VERSION, PAGE, after, []];
+      const { rows } = await this.database.query<SealedRow>(kind.page, values);
+      const last = rows.at(-1);
+      if (last === undefined) return count;
+      for (const row of rows) await this.#opens(owner, `${name} ${row.row}`, kind.place(owner, row), row);
+      count += rows.length;
+      after = last.row;
+    }
+  }
+
+  /** Their accounts were opened with the transactions; their amounts and targets are looked at here. */
+  async #items(owner: SealOwner, simulated: boolean): Promise<void> {
+    const seals = new ItemSeals(this.database, this.keys);
+    for (let after = 0; ; ) {
+      const values = [owner.organisationId, owner.merchantId, simulated, null, after, PAGE];
+      const { rows } = await this.database.query<SealedItem>(WAITING_ITEMS, values);
+      const last = rows.at(-1);
+      if (last === undefined) return;
+      for (const row of rows) {
+        if (!(await opens(() => seals.open(owner, row))))
+          this.#problem(owner, `direct debit ${row.audit}`, 'is not as it was asked for');
+      }
+      this.#counts.directDebits += rows.length;
+      after = last.audit;
+    }
+  }
+
+  async #opens(owner: SealOwner, where: string, place: Place, row: SealedRow): Promise<void> {
+    if (!(await opens(() => this.keys.open(place, row.keyVersion, row.sealed))))
+      this.#problem(owner, where, 'the seal does not open');
+  }
+
+  #problem({ merchantId: merchant }: SealOwner, where: string, problem: SealProblem['problem']): void {
+    this.#problems.push({ merchant, where, problem });
+  }
+}
+
+async function opens(opening: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await opening();
+    return true;
+  } catch (error) {
+    if (error instanceof SealBroken) return false;
+    throw error;
+  }
+}

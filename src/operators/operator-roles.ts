@@ -1,0 +1,269 @@
+// What each role of operators may do: one table for the command line and for the console, and the check that follows from it.
+import { journal } from '../journal/journal.js';
+import type { Queryable } from '../postgres/database.js';
+import type { OrganisationId } from '../values/ids.js';
+import { refuse } from '../values/refusal.js';
+import type { OperatorRole, SealedOperator } from './operator.js';
+import { ORGANISATIONS_OF_NAMED } from './operators.sql.js';
+
+/**
+ * Whom a task concerns. An operator of one organisation does only what concerns that one, and what concerns nobody; whoever asks names
+ * the organisations. What concerns the whole installation is left to operators of the whole installation.
+ */
+export type Concern = 'organisation' | 'installation' | 'nobody';
+
+export interface Permission {
+  /** The least role that may. Absent: no operator is asked for. Whoever starts the gateway, or has no database yet, may. */
+  readonly role?: OperatorRole;
+  readonly concerns: Concern;
+}
+
+const can = (role: OperatorRole, concerns: Concern): Permission => ({ role, concerns });
+/** By whoever installs and starts the gateway, with or without a database, with or without operators. */
+const INSTALLING: Permission = { concerns: 'nobody' };
+
+/** Every task by the words of its command. */
+const TASKS = {
+  serve: INSTALLING,
+  probe: INSTALLING,
+  doctor: INSTALLING,
+  migrate: INSTALLING,
+  distribute: INSTALLING,
+  // There is no database yet that could know operators.
+  restore: INSTALLING,
+  backup: can('administrator', 'installation'),
+  'counters advance': can('administrator', 'installation'),
+  'restored show': can('viewer', 'nobody'),
+  'restored done': can('operator', 'installation'),
+  archive: can('administrator', 'installation'),
+
+  'organisation add': can('administrator', 'installation'),
+  'organisation list': can('viewer', 'installation'),
+
+  'merchant add': can('administrator', 'organisation'),
+  'merchant set': can('administrator', 'organisation'),
+  'merchant suspend': can('administrator', 'organisation'),
+  'merchant resume': can('administrator', 'organisation'),
+  'merchant list': can('viewer', 'organisation'),
+
+  'user add': can('administrator', 'organisation'),
+  'user set': can('administrator', 'organisation'),
+  'user grant': can('administrator', 'organisation'),
+  'user ungrant': can('administrator', 'organisation'),
+  'user rotate': can('administrator', 'organisation'),
+  'user revoke': can('administrator', 'organisation'),
+  'user list': can('viewer', 'organisation'),
+
+  // Links are shared by the merchants of all organisations.
+  'acquirer add': can('administrator', 'installation'),
+  'acquirer set': can('administrator', 'installation'),
+  'acquirer remove': can('administrator', 'installation'),
+  'acquirer test': can('operator', 'installation'),
+  'acquirer unseen': can('viewer', 'installation'),
+  'acquirer show': can('viewer', 'installation'),
+  'acquirer list': can('viewer', 'installation'),
+
+  // So are the terminals of merchants at them.
+  // guard(acquirers: an operator of one organisation sets no routes): installation ⇒ organisation
+  'route set': can('operator', 'installation'),
+  'route off': can('operator', 'installation'),
+  'route show': can('viewer', 'organisation'),
+
+  'transaction show': can('viewer', 'organisation'),
+  'transaction list': can('viewer', 'organisation'),
+  'transaction in-doubt': can('viewer', 'organisation'),
+  'transaction find': can('viewer', 'organisation'),
+  'transaction figures': can('viewer', 'organisation'),
+  'transaction void': can('operator', 'organisation'),
+  'transaction refund': can('operator', 'organisation'),
+  'transaction complete': can('operator', 'organisation'),
+  'transaction ask': can('operator', 'organisation'),
+
+  'customer list': can('viewer', 'organisation'),
+  'customer show': can('viewer', 'organisation'),
+  'customer delete': can('operator', 'organisation'),
+  'token deactivate': can('operator', 'organisation'),
+  'token activate': can('operator', 'organisation'),
+  'token delete': can('operator', 'organisation'),
+  'token find': can('viewer', 'organisation'),
+  // Whoever has the key can open every card in the file.
+  'vault export': can('administrator', 'organisation'),
+  'vault import': can('operator', 'organisation'),
+
+  'approval list': can('viewer', 'organisation'),
+  'approval approve': can('operator', 'organisation'),
+  'approval refuse': can('operator', 'organisation'),
+
+  'clock advance': can('administrator', 'installation'),
+  'clock reset': can('administrator', 'installation'),
+  'clock show': can('viewer', 'nobody'),
+
+  'surcharge set': can('administrator', 'organisation'),
+  'surcharge off': can('administrator', 'organisation'),
+  'surcharge show': can('viewer', 'organisation'),
+
+  // Says to which account of the merchant the money goes.
+  'directdebit set': can('administrator', 'organisation'),
+  'directdebit export': can('operator', 'organisation'),
+  // A file may name items of several merchants.
+  'directdebit import-returns': can('operator', 'installation'),
+  'directdebit status': can('viewer', 'organisation'),
+  'directdebit files': can('viewer', 'organisation'),
+  'directdebit show': can('viewer', 'organisation'),
+
+  'settlement show': can('viewer', 'organisation'),
+  'settlement reconcile': can('operator', 'installation'),
+  // The files of acquirers are of all organisations.
+  'settlement differences': can('viewer', 'installation'),
+  'settlement looked-at': can('operator', 'installation'),
+
+  'webhook add': can('administrator', 'organisation'),
+  'webhook rotate': can('administrator', 'organisation'),
+  'webhook remove': can('administrator', 'organisation'),
+  'webhook disable': can('operator', 'organisation'),
+  'webhook enable': can('operator', 'organisation'),
+  'webhook test': can('operator', 'organisation'),
+  'webhook resend': can('operator', 'organisation'),
+  'webhook replay': can('operator', 'organisation'),
+  'webhook list': can('viewer', 'organisation'),
+  'webhook deliveries': can('viewer', 'organisation'),
+
+  'keys rotate': can('administrator', 'organisation'),
+  'keys destroy': can('administrator', 'organisation'),
+  'keys move': can('administrator', 'installation'),
+  'keys verify': can('operator', 'organisation'),
+  'keys status': can('viewer', 'installation'),
+
+  'cards review': can('operator', 'organisation'),
+  'cards status': can('viewer', 'organisation'),
+
+  'operator add': can('administrator', 'organisation'),
+  'operator link': can('administrator', 'organisation'),
+  'operator remove': can('administrator', 'organisation'),
+  // May lift the limit to one organisation.
+  'operator set': can('administrator', 'installation'),
+  'operator sessions': can('administrator', 'organisation'),
+  'operator sign-out': can('administrator', 'organisation'),
+  'operator list': can('viewer', 'installation'),
+
+  'journal checkpoint': can('operator', 'installation'),
+  'journal export': can('operator', 'organisation'),
+  'journal verify': can('viewer', 'installation'),
+  'journal list': can('viewer', 'organisation'),
+  'journal key': can('viewer', 'nobody'),
+
+  'event status': can('viewer', 'nobody'),
+
+  // Reads, and counts what is not counted yet: every gateway does so by itself.
+  'figures check': can('viewer', 'installation'),
+  'figures rebuild': can('operator', 'installation'),
+
+  'demo fill': can('administrator', 'installation'),
+} as const satisfies Record<string, Permission>;
+
+export type Task = keyof typeof TASKS;
+
+/** Who acts: an operator as it was sealed. */
+export type ActingOperator = Pick<SealedOperator, 'name' | 'role' | 'organisationId'>;
+
+/** From the least to the most. */
+const RANKS: Readonly<Record<OperatorRole, number>> = { viewer: 0, operator: 1, administrator: 2 };
+
+export function isTask(words: string): words is Task {
+  return Object.hasOwn(TASKS, words);
+}
+
+export function permissionFor(task: Task): Permission {
+  return TASKS[task];
+}
+
+export function isAtLeast(role: OperatorRole, least: OperatorRole): boolean {
+  return RANKS[role] >= RANKS[least];
+}
+
+/** For a page that shows only what can be done. Whether it can be done for one organisation is another question. */
+export function hasRoleFor({ role }: Pick<ActingOperator, 'role'>, task: Task): boolean {
+  const { role: least } = permissionFor(task);
+  return least === undefined || isAtLeast(role, least);
+}
+
+/** Everything that an operator may do, as far as that is known before anything is named. */
+export function tasksOf({
+  role,
+  organisation,
+}: {
+  readonly role: OperatorRole;
+  readonly organisation: OrganisationId | undefined;
+}): Task[] {
+  return (Object.keys(TASKS) as Task[]).filter((task) => {
+    const { role: least, concerns } = permissionFor(task);
+    return (
+      least !== undefined &&
+      isAtLeast(role, least) &&
+      (organisation === undefined || concerns !== 'installation')
+    );
+  });
+}
+
+/** What a task names, by which the organisations that it concerns are known. */
+export interface NamedThings {
+  readonly organisations?: readonly number[];
+  readonly merchants?: readonly number[];
+  readonly users?: readonly string[];
+  readonly endpoints?: readonly number[];
+  readonly operators?: readonly string[];
+}
+
+/** Refuses what the operator may not do. The journal has what was refused. */
+export async function permit(
+  database: Queryable,
+  operator: ActingOperator,
+  task: Task,
+  named: NamedThings = {},
+): Promise<void> {
+  // An operator of the whole installation may name everything, and what is not there.
+  const organisations = operator.organisationId === null ? [] : await organisationsOf(database, named);
+  try {
+    check(operator, task, organisations);
+  } catch (error) {
+    const { name, organisationId } = operator;
+    await journal(database, {
+      actor: `operator:${name}`,
+      // guard(operators: what is refused is in the journal): refused ⇒ link_made
+      action: 'operator.refused',
+      organisationId: organisationId ?? undefined,
+      detail: task,
+    });
+    throw error;
+  }
+}
+
+/** Null stands for what belongs to the whole installation, or is not there. */
+function check(
+  { name, role, organisationId }: ActingOperator,
+  task: Task,
+  organisations: readonly (OrganisationId | null)[],
+): void {
+  const { role: least, concerns } = permissionFor(task);
+  if (least === undefined) return;
+  // guard(operators: no more than their role): !isAtLeast(role, least) ⇒ RANKS[role] < 0
+  if (!isAtLeast(role, least)) refuse('operator_role_too_low', { name, role, task, least });
+  if (organisationId === null || concerns === 'nobody') return;
+  if (concerns === 'installation') refuse('operator_of_one_organisation', { name, organisationId, task });
+  if (organisations.length === 0) refuse('operator_must_name_organisation', { name, organisationId });
+  // guard(operators: of one organisation, and not of another): some((each) => each !== organisationId ⇒ every((each) => each === null
+  if (organisations.some((each) => each !== organisationId))
+    refuse('operator_of_another_organisation', { name, organisationId });
+}
+
+async function organisationsOf(
+  database: Queryable,
+  { organisations, merchants, users, endpoints, operators }: NamedThings,
+): Promise<(OrganisationId | null)[]> {
+  const values = [organisations, merchants, users, endpoints, operators].map((named) => named ?? []);
+  const { rows } = await database.query<{ organisation: OrganisationId | null }>(
+    ORGANISATIONS_OF_NAMED,
+    values,
+  );
+  return rows.map(({ organisation }) => organisation);
+}

@@ -1,0 +1,231 @@
+// Operators: the people who run the gateway. Each has a name, a role and a sign-in link, and is sealed as users are. This room owns
+// their table.
+import { randomBytes } from 'node:crypto';
+import type { CredentialKey } from '../organisations/users/credentials.js';
+import { isUniqueViolation, type Queryable } from '../postgres/database.js';
+import type { OrganisationId } from '../values/ids.js';
+import { containsCardNumber } from '../values/payment-methods/card-in-text.js';
+import { Refusal, refuse } from '../values/refusal.js';
+import { NO_MEANS, type OperatorRole, type SealedOperator } from './operator.js';
+import { changeOperator, type OperatorRow } from './operator-rows.js';
+import {
+  ADD_OPERATOR,
+  FIND_OPERATOR,
+  FIND_ORGANISATION,
+  HAS_OPERATORS,
+  LIST_OPERATORS,
+  LOCK_OPERATORS,
+} from './operators.sql.js';
+import { databaseTime, endSessionsOf } from './sessions.js';
+
+export interface OperatorView {
+  readonly name: string;
+  readonly role: OperatorRole;
+  /** Absent: of the whole installation. */
+  readonly organisation: OrganisationId | null;
+  /** Until when the sign-in link that was made last works, if it was not used. */
+  readonly link_until: Date | null;
+  /** How this person can sign in to the console. */
+  readonly signs_in_by: readonly ('passkey' | 'password' | 'provider')[];
+  readonly removed: boolean;
+  /** Whether the row is as it was sealed. One that is not is nobody. */
+  readonly sealed: boolean;
+}
+
+/** The link is in here once, and nowhere else. */
+export interface OperatorWithLink {
+  readonly name: string;
+  readonly link: string;
+}
+
+export interface NewOperator {
+  readonly role: OperatorRole;
+  readonly organisation?: number | undefined;
+  /** Of the demo: its link signs in by itself. */
+  readonly isDemo?: boolean;
+}
+
+const LINK_MS = 15 * 60_000;
+
+/** `consoleUrl` is where the link leads to, without a slash at its end. */
+export async function addOperator(
+  database: Queryable,
+  actor: string,
+  key: CredentialKey,
+  consoleUrl: string,
+  name: string,
+  { role, organisation, isDemo = false }: NewOperator,
+): Promise<OperatorWithLink> {
+  if (!/^[A-Za-z0-9._@-]{1,64}$/.test(name) || containsCardNumber(name)) refuse('operator_name_not_allowed');
+  return database.transaction(async (connection) => {
+    const isFirst = !isDemo && !(await hasOperators(connection));
+    if (isFirst && !(role === 'administrator' && organisation === undefined))
+      refuse('first_operator_not_administrator');
+    const { count } = await connection
+      .query(ADD_OPERATOR, [name, role, organisation ?? null, isDemo])
+      .catch((error: unknown) => {
+        throw isUniqueViolation(error) ? new Refusal('operator_exists', { name }) : error;
+      });
+    if (count === 0) refuse('organisation_not_found', { organisation: organisation as number });
+    const { link, tag } = await newLink(connection, key, consoleUrl, name);
+    const detail = inWords(role, organisation);
+    await changeOperator(
+      connection,
+      key,
+      name,
+      { actor, action: 'operator.added', detail, isNew: true },
+      () => tag,
+    );
+    return { name, link };
+  });
+}
+
+/** Another sign-in link, in place of the one before. */
+export async function linkOperator(
+  database: Queryable,
+  actor: string,
+  key: CredentialKey,
+  consoleUrl: string,
+  name: string,
+): Promise<OperatorWithLink> {
+  const { link, tag } = await newLink(database, key, consoleUrl, name);
+  await changeOperator(database, key, name, { actor, action: 'operator.link_made' }, ({ removed }) => {
+    if (removed) refuse('operator_removed', { name });
+    return tag;
+  });
+  return { name, link };
+}
+
+export interface OperatorSettings {
+  readonly role?: OperatorRole | undefined;
+  /** `null`: of the whole installation. */
+  readonly organisation?: number | null | undefined;
+}
+
+/** Another role, or another organisation; what is not named stays as it is. Whoever is signed in is signed out. */
+export async function setOperator(
+  database: Queryable,
+  actor: string,
+  key: CredentialKey,
+  name: string,
+  { role, organisation }: OperatorSettings,
+): Promise<OperatorView> {
+  const detail = [
+    role,
+    organisation === null ? 'of the whole installation' : organisation && `of organisation ${organisation}`,
+  ];
+  const change = {
+    actor,
+    action: 'operator.changed',
+    detail: detail.filter((each) => each !== undefined).join(', '),
+  } as const;
+  return database.transaction(async (connection) => {
+    const isLess = (role ?? 'administrator') !== 'administrator' || (organisation ?? null) !== null;
+    if (isLess) await keepAnAdministrator(connection, key, name);
+    if (organisation != null && (await connection.query(FIND_ORGANISATION, [organisation])).count === 0)
+      refuse('organisation_not_found', { organisation });
+    await endSessionsOf(connection, name);
+    const changed = await changeOperator(connection, key, name, change, (before) => {
+      if (before.removed) refuse('operator_removed', { name });
+      return {
+        role: role ?? before.role,
+        organisationId:
+          organisation === undefined ? before.organisationId : (organisation as OrganisationId | null),
+      };
+    });
+    return viewOf(changed, true);
+  });
+}
+
+/** Somebody must be left who can add others, as long as there are any. */
+async function keepAnAdministrator(connection: Queryable, key: CredentialKey, name: string): Promise<void> {
+  const { rows } = await connection.query<OperatorRow>(LOCK_OPERATORS);
+  const others = rows.filter((row) => row.name !== name);
+  const isNeeded = rows.some((row) => row.name === name && administersAll(row));
+  if (isNeeded && others.length > 0 && !others.some((row) => administersAll(row) && isSealed(row, key)))
+    refuse('last_administrator', { name });
+}
+
+/** For good: the name is not given to another. Whoever is signed in is signed out. Idempotent. */
+export async function removeOperator(
+  database: Queryable,
+  actor: string,
+  key: CredentialKey,
+  name: string,
+): Promise<OperatorView> {
+  const without = { ...NO_MEANS, removed: true, linkTag: null, linkUntilMs: null };
+  const change = { actor, action: 'operator.removed', evenBroken: true } as const;
+  return database.transaction(async (connection) => {
+    await keepAnAdministrator(connection, key, name);
+    await endSessionsOf(connection, name);
+    return viewOf(await changeOperator(connection, key, name, change, () => without), true);
+  });
+}
+
+export async function listOperators(database: Queryable, key: CredentialKey): Promise<OperatorView[]> {
+  const { rows } = await database.query<OperatorRow>(LIST_OPERATORS);
+  return rows.map((row) => viewOf(row, isSealed(row, key)));
+}
+
+/** Whether there are any: then whoever acts is one of them. */
+export async function hasOperators(database: Queryable): Promise<boolean> {
+  return (await database.query(HAS_OPERATORS)).count > 0;
+}
+
+/** The operator of this name, who may act. With a key, also that it is as it was sealed: nobody has made it up, or given it a role. */
+export async function findActingOperator(
+  database: Queryable,
+  name: string,
+  key?: CredentialKey,
+): Promise<SealedOperator> {
+  const { rows } = await database.query<OperatorRow>(FIND_OPERATOR, [name]);
+  const row = rows[0] ?? refuse('operator_not_found', { name });
+  if (row.removed) refuse('operator_removed', { name });
+  // guard(operators: nobody who is not as it was sealed): if (key !== undefined && !isSealed(row, key)) refuse('operator_seal_broken', { name }); ⇒
+  if (key !== undefined && !isSealed(row, key)) refuse('operator_seal_broken', { name });
+  return row;
+}
+
+function administersAll({ role, organisationId }: SealedOperator): boolean {
+  return role === 'administrator' && organisationId === null;
+}
+
+function isSealed(row: OperatorRow, key: CredentialKey): boolean {
+  return key.isSealedOperator(row, row.seal);
+}
+
+function inWords(role: OperatorRole, organisation: number | null | undefined): string {
+  return organisation == null ? role : `${role}, of organisation ${organisation}`;
+}
+
+async function newLink(
+  database: Queryable,
+  key: CredentialKey,
+  consoleUrl: string,
+  name: string,
+): Promise<{ readonly link: string; readonly tag: Pick<SealedOperator, 'linkTag' | 'linkUntilMs'> }> {
+  const token = randomBytes(24).toString('base64url');
+  // Behind the #, so that it is in no server's log.
+  const link = `${consoleUrl}/sign-in#${encodeURIComponent(name)}:${token}`;
+  return {
+    link,
+    tag: { linkTag: key.tagOfLink(name, token), linkUntilMs: (await databaseTime(database)) + LINK_MS },
+  };
+}
+
+function viewOf(operator: SealedOperator, sealed: boolean): OperatorView {
+  const { name, role, organisationId, linkUntilMs, removed, passkeys, password, providerSubject } = operator;
+  return {
+    name,
+    role,
+    organisation: organisationId,
+    link_until: linkUntilMs === null ? null : new Date(linkUntilMs),
+    signs_in_by: [
+      ...(passkeys.length > 0 ? (['passkey'] as const) : []),
+      ...(password === null ? [] : (['password'] as const)),
+      ...(providerSubject === null ? [] : (['provider'] as const)),
+    ],
+    removed,
+    sealed,
+  };
+}

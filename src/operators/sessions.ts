@@ -1,0 +1,194 @@
+// Sessions of operators on the console: opened by a sign-in, found again by what the browser keeps, and ended. The database decides,
+// so that a session ends in every process at the same time, and outlives each.
+import { randomBytes } from 'node:crypto';
+import { journal } from '../journal/journal.js';
+import { type CredentialKey, sameBytes } from '../organisations/users/credentials.js';
+import type { Queryable } from '../postgres/database.js';
+import { refuse } from '../values/refusal.js';
+import type { SealedOperator, SessionStage, SignInMethod } from './operator.js';
+import type { OperatorRow } from './operator-rows.js';
+import {
+  END_SESSION,
+  END_SESSION_BY_ID,
+  END_SESSIONS_OF,
+  FIND_SESSION,
+  FORGET_SESSIONS,
+  LIST_SESSIONS,
+  NOW_MS,
+  OPEN_SESSION,
+  PROVE_SESSION,
+  SEE_SESSION,
+} from './sessions.sql.js';
+
+const SESSION_MS = 12 * 3_600_000;
+/** Of a link that was opened: so long it takes at most to set a passkey or a password. */
+const ENROLLING_MS = 15 * 60_000;
+const LONGEST_AGENT = 200;
+
+export interface NewSession {
+  readonly operator: string;
+  readonly stage: SessionStage;
+  readonly method: SignInMethod;
+  readonly address: string;
+  /** What the browser calls itself. */
+  readonly agent: string;
+  /** For tests: another length than that of its stage. */
+  readonly lastsMs?: number;
+}
+
+/** A session that goes on, and whose it is. */
+export interface Session {
+  readonly tag: Buffer;
+  readonly stage: SessionStage;
+  readonly method: SignInMethod;
+  readonly endsMs: number;
+  /** Whether it has been in use within the last minute. */
+  readonly seenLately: boolean;
+  /** Whether its operator proved within the last five minutes who they are. */
+  readonly provedLately: boolean;
+  readonly operator: SealedOperator;
+}
+
+export interface SessionView {
+  readonly id: string;
+  readonly method: SignInMethod;
+  readonly address: string;
+  readonly agent: string;
+  readonly created_at: Date;
+  readonly seen_at: Date;
+  readonly ends_at: Date;
+  /** Whether it is the one that asks. */
+  readonly current: boolean;
+}
+
+/** Returns what the browser is to keep: nobody can make it of what is stored. */
+export async function openSession(
+  database: Queryable,
+  key: CredentialKey,
+  { operator, stage, method, address, agent, lastsMs }: NewSession,
+): Promise<string> {
+  const token = randomBytes(32).toString('base64url');
+  const tag = key.tagOfToken('session', token);
+  const lasts = lastsMs ?? (stage === 'enrolling' ? ENROLLING_MS : SESSION_MS);
+  const endsMs = (await databaseTime(database)) + lasts;
+  const seal = key.sealOfSession({ tag, operator, stage, method, endsMs });
+  await database.query(FORGET_SESSIONS);
+  const values = [tag, operator, stage, method, address, agent.slice(0, LONGEST_AGENT), endsMs, seal];
+  await database.query(OPEN_SESSION, values);
+  return token;
+}
+
+/** What ends, ends by the database's clock: it is one and the same for all processes. */
+export async function databaseTime(database: Queryable): Promise<number> {
+  const { rows } = await database.query<{ nowMs: number }>(NOW_MS);
+  return (rows[0] as { nowMs: number }).nowMs;
+}
+
+type SessionRow = OperatorRow & {
+  readonly tag: Buffer;
+  readonly operator: string;
+  readonly stage: SessionStage;
+  readonly method: SignInMethod;
+  readonly sessionSeal: Buffer;
+  readonly endsMs: number;
+  readonly notSeenLately: boolean;
+  readonly provedLately: boolean;
+};
+
+/** Undefined where it has ended, or where it or its operator is not as it was sealed. */
+export async function findSession(
+  database: Queryable,
+  key: CredentialKey,
+  token: string,
+): Promise<Session | undefined> {
+  return findSessionByTag(database, key, key.tagOfToken('session', token));
+}
+
+/** The same where only the tag is known, which lets nobody in. */
+export async function findSessionByTag(
+  database: Queryable,
+  key: CredentialKey,
+  bySession: Buffer,
+): Promise<Session | undefined> {
+  const { rows } = await database.query<SessionRow>(FIND_SESSION, [bySession]);
+  const [row] = rows;
+  if (row === undefined || row.removed) return undefined;
+  if (!key.isSealedOperator(row, row.seal) || !key.isSealedSession(row, row.sessionSeal)) return undefined;
+  const { tag, stage, method, endsMs, notSeenLately, provedLately } = row;
+  return { tag, stage, method, endsMs, seenLately: !notSeenLately, provedLately, operator: row };
+}
+
+/** That its operator is there. */
+export async function seeSession(database: Queryable, { tag }: Session): Promise<void> {
+  await database.query(SEE_SESSION, [tag]);
+}
+
+/** That its operator has proved again who they are. */
+export async function proveSession(
+  database: Queryable,
+  actor: string,
+  { tag, operator }: Session,
+  method: SignInMethod,
+): Promise<void> {
+  await database.transaction(async (connection) => {
+    await connection.query(PROVE_SESSION, [tag]);
+    await journal(connection, { actor, action: 'operator.proved', detail: `${operator.name}: ${method}` });
+  });
+}
+
+export async function signOut(database: Queryable, actor: string, { tag, operator }: Session): Promise<void> {
+  await database.transaction(async (connection) => {
+    await connection.query(END_SESSION, [tag]);
+    await journal(connection, { actor, action: 'operator.signed_out', detail: operator.name });
+  });
+}
+
+/** All of an operator's sessions. Returns how many there were. */
+export function signOutEverywhere(database: Queryable, actor: string, name: string): Promise<number> {
+  return database.transaction(async (connection) => {
+    const ended = await endSessionsOf(connection, name);
+    const detail = `${name}: everywhere, ${ended} sessions`;
+    await journal(connection, { actor, action: 'operator.signed_out', detail });
+    return ended;
+  });
+}
+
+/** One of an operator's sessions, by its ID. */
+export async function endSession(
+  database: Queryable,
+  actor: string,
+  name: string,
+  id: string,
+): Promise<void> {
+  await database.transaction(async (connection) => {
+    const { count } = await connection.query(END_SESSION_BY_ID, [name, id]);
+    if (count === 0) refuse('session_not_found', { id });
+    await journal(connection, { actor, action: 'operator.signed_out', detail: `${name}: one session` });
+  });
+}
+
+/** Without a word in the journal: for what is journalled itself. */
+export async function endSessionsOf(connection: Queryable, name: string): Promise<number> {
+  return (await connection.query(END_SESSIONS_OF, [name])).count;
+}
+
+export async function listSessions(
+  database: Queryable,
+  name: string,
+  current?: Session,
+): Promise<SessionView[]> {
+  const { rows } = await database.query<Omit<SessionView, 'current'> & { readonly tag: Buffer }>(
+    LIST_SESSIONS,
+    [name],
+  );
+  return rows.map(({ tag, id, method, address, agent, created_at, seen_at, ends_at }) => ({
+    id,
+    method,
+    address,
+    agent,
+    created_at,
+    seen_at,
+    ends_at,
+    current: current !== undefined && sameBytes(tag, current.tag),
+  }));
+}

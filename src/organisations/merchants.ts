@@ -1,0 +1,230 @@
+// Merchants, for whom payments are: added, changed and listed by the operator. This room owns their table.
+import { type JournalAction, journal } from '../journal/journal.js';
+import { isCheckViolation, type Queryable, type Statement } from '../postgres/database.js';
+import type { MerchantId, OrganisationId } from '../values/ids.js';
+import type { Mode } from '../values/mode.js';
+import { Refusal, refuse } from '../values/refusal.js';
+import {
+  ADD_MERCHANT,
+  FIND_MERCHANT,
+  LIST_MERCHANTS,
+  SET_MERCHANT,
+  SUSPEND_MERCHANT,
+} from './merchants.sql.js';
+import { checkedName } from './names.js';
+import {
+  type AcceptorWish,
+  checkAcceptor,
+  checkAcquirer,
+  isTerminalTaken,
+  permitAcceptor,
+  SIMULATOR,
+} from './routing/merchant-acquirers.js';
+
+export interface MerchantView {
+  readonly id: MerchantId;
+  readonly organisation: OrganisationId;
+  readonly name: string;
+  readonly mode: Mode;
+  readonly vault: boolean;
+  readonly preauthorisationDays: number;
+  readonly cardDays: number;
+  /** The link for its cards, if it has one. */
+  readonly acquirer: string | null;
+  /** Since when nothing is created or changed for it, if so. */
+  readonly suspendedAt?: Date;
+  /** What that acquirer knows it by, as far as it was set. */
+  readonly acceptorId?: string;
+  readonly terminals?: readonly string[];
+  readonly categoryCode?: string;
+}
+
+type MerchantRow = Omit<MerchantView, keyof Optional> & {
+  readonly [Member in keyof Optional]: Optional[Member] | null;
+};
+type Optional = Required<Pick<MerchantView, 'acceptorId' | 'terminals' | 'categoryCode' | 'suspendedAt'>>;
+
+export interface MerchantChange extends AcceptorWish {
+  readonly name?: string | undefined;
+  readonly vault?: boolean | undefined;
+  readonly preauthorisationDays?: number | undefined;
+  /** For how many days what was paid by card can be refunded, and the card is kept for that. */
+  readonly cardDays?: number | undefined;
+}
+
+export interface NewMerchant extends AcceptorWish {
+  readonly vault?: boolean | undefined;
+  readonly preauthorisationDays?: number | undefined;
+  readonly cardDays?: number | undefined;
+  /** A merchant is test or live from the beginning, and for good. */
+  readonly live?: boolean | undefined;
+}
+
+/** A process that is not heard of for this long counts as gone, whatever its clock: the trigger of the table knows it. */
+const PROCESS_GONE_AFTER_SECONDS = 20;
+
+export async function addMerchant(
+  database: Queryable,
+  operator: string,
+  organisation: number,
+  name: string,
+  { vault = false, preauthorisationDays = 7, cardDays = 120, live = false, ...acceptor }: NewMerchant = {},
+): Promise<MerchantView> {
+  const mode: Mode = live ? 'live' : 'test';
+  await permitAcceptor(database, operator, 'merchant add', acceptor);
+  checkAcceptor(acceptor);
+  const { acquirer = live ? null : SIMULATOR, acceptorId, terminals, categoryCode } = acceptor;
+  const values = [
+    organisation,
+    checkedName(name),
+    vault,
+    preauthorisationDays,
+    cardDays,
+    mode,
+    acquirer,
+    acceptorId ?? null,
+    terminals ?? null,
+    categoryCode ?? null,
+  ];
+  try {
+    const added = await change(database, operator, 'merchant.added', ADD_MERCHANT, values, acceptor);
+    return added ?? refuse('organisation_not_found', { organisation });
+  } catch (error) {
+    throw refusalOfLive(error) ?? error;
+  }
+}
+
+/** Changes what is named, and nothing else. */
+export async function setMerchant(
+  database: Queryable,
+  operator: string,
+  merchant: number,
+  { name, vault, preauthorisationDays, cardDays, ...acceptor }: MerchantChange,
+): Promise<MerchantView> {
+  const newName = name === undefined ? null : checkedName(name);
+  await permitAcceptor(database, operator, 'merchant set', acceptor);
+  checkAcceptor(acceptor);
+  const { acquirer, acceptorId, terminals, categoryCode } = acceptor;
+  const values = [
+    merchant,
+    newName,
+    vault ?? null,
+    preauthorisationDays ?? null,
+    cardDays ?? null,
+    acquirer !== undefined,
+    acquirer ?? null,
+    acceptorId ?? null,
+    terminals ?? null,
+    categoryCode ?? null,
+  ];
+  const changed = await change(database, operator, 'merchant.changed', SET_MERCHANT, values, acceptor);
+  return changed ?? refuse('merchant_not_found', { merchant });
+}
+
+/** From now on nothing is created or changed for it: known to every process within two seconds. Idempotent. */
+export function suspendMerchant(
+  database: Queryable,
+  operator: string,
+  merchant: number,
+): Promise<MerchantView> {
+  return suspension(database, operator, merchant, true);
+}
+
+/** Takes a suspension back. Idempotent. */
+export function resumeMerchant(
+  database: Queryable,
+  operator: string,
+  merchant: number,
+): Promise<MerchantView> {
+  return suspension(database, operator, merchant, false);
+}
+
+async function suspension(
+  database: Queryable,
+  operator: string,
+  merchant: number,
+  isSuspended: boolean,
+): Promise<MerchantView> {
+  const action = isSuspended ? 'merchant.suspended' : 'merchant.resumed';
+  const changed = await change(database, operator, action, SUSPEND_MERCHANT, [merchant, isSuspended], {});
+  return changed ?? refuse('merchant_not_found', { merchant });
+}
+
+/** Of every organisation, or of one. */
+export async function listMerchants(database: Queryable, organisation?: number): Promise<MerchantView[]> {
+  return (await database.query<MerchantRow>(LIST_MERCHANTS, [organisation ?? null])).rows.map(viewOf);
+}
+
+/** For what is about one merchant, or about all: one that does not exist has nothing, and that would look like an answer. */
+export async function checkMerchant(database: Queryable, merchant: number | undefined): Promise<void> {
+  if (merchant === undefined) return;
+  const { count } = await database.query(FIND_MERCHANT, [merchant]);
+  if (count === 0) refuse('merchant_not_found', { merchant });
+}
+
+/** Undefined where there is nothing to change, or nobody to add it to. */
+function change(
+  database: Queryable,
+  operator: string,
+  action: JournalAction,
+  statement: Statement,
+  values: readonly unknown[],
+  acceptor: AcceptorWish,
+): Promise<MerchantView | undefined> {
+  return database.transaction(async (connection) => {
+    const { rows } = await connection.query<MerchantRow>(statement, values).catch(refusing);
+    const merchant = rows[0] && viewOf(rows[0]);
+    if (merchant === undefined) return undefined;
+    // After it is written: what is refused is taken back with it.
+    if (Object.values(acceptor).some((given) => given !== undefined))
+      await checkAcquirer(connection, merchant);
+    const { id: merchantId, organisation: organisationId, mode, vault, cardDays } = merchant;
+    const detail = [
+      mode,
+      vault ? 'with vault' : 'without vault',
+      `cards kept ${cardDays} days`,
+      ...(merchant.acquirer === null ? [] : [merchant.acquirer]),
+      ...(merchant.acceptorId === undefined ? [] : [merchant.acceptorId]),
+    ].join(', ');
+    await journal(connection, { actor: operator, action, organisationId, merchantId, detail });
+    return merchant;
+  });
+}
+
+function viewOf({
+  acceptorId,
+  terminals,
+  categoryCode,
+  suspendedAt,
+  ...merchant
+}: MerchantRow): MerchantView {
+  return {
+    ...merchant,
+    ...(acceptorId !== null && { acceptorId }),
+    ...(terminals !== null && { terminals }),
+    ...(categoryCode !== null && { categoryCode }),
+    ...(suspendedAt !== null && { suspendedAt }),
+  };
+}
+
+function refusing(error: unknown): never {
+  if (isTerminalTaken(error)) {
+    const rule = 'belong to another merchant of this acquirer, with this acceptor ID';
+    refuse('acceptor_not_allowed', { problems: [{ field: 'terminals', rule }] });
+  }
+  if (isCheckViolation(error, 'live_is_never_simulated'))
+    refuse('acquirer_of_other_mode', { acquirer: SIMULATOR, mode: 'test' });
+  throw error;
+}
+
+/** Real payments need real time. The database decides, since the clock may be moved at the same moment. */
+function refusalOfLive(error: unknown): Refusal | undefined {
+  if (isCheckViolation(error, 'live_needs_real_time')) {
+    return new Refusal('live_merchant_needs_real_time', undefined);
+  }
+  if (isCheckViolation(error, 'live_needs_processes_in_time')) {
+    const details = { retryAfterSeconds: PROCESS_GONE_AFTER_SECONDS };
+    return new Refusal('live_merchant_needs_processes_in_time', details);
+  }
+  return undefined;
+}

@@ -1,0 +1,221 @@
+// The routes of merchants: over which link which cards are paid. Set by the operator, in force within two seconds. This room owns
+// their table.
+import { type JournalAction, journal } from '../../journal/journal.js';
+import { formatPercent, parsePercent } from '../../plugins/surcharge.js';
+import type { Queryable } from '../../postgres/database.js';
+import type { MerchantId, OrganisationId } from '../../values/ids.js';
+import type { Mode } from '../../values/mode.js';
+import { isCurrency } from '../../values/money.js';
+import { type BinRange, formatBinRange, parseBinRange } from '../../values/payment-methods/bin-range.js';
+import { CARD_TYPES } from '../../values/payment-methods/card.js';
+import { type FieldProblem, refuse } from '../../values/refusal.js';
+import { checkAcquirer, isTerminalTaken } from './merchant-acquirers.js';
+import {
+  BEGIN_ROUTES,
+  BINS,
+  COUNT_ROUTES,
+  END_ROUTES,
+  LARGEST_SHARES,
+  REMOVE_ROUTES,
+  ROUTED_MERCHANT,
+  SET_ROUTES,
+} from './route-tasks.sql.js';
+import { type Route, readRoutes } from './routes.js';
+
+export interface RouteView {
+  readonly acquirer: string;
+  readonly card: string | null;
+  readonly bin: string | null;
+  readonly currency: string | null;
+  /** In percent. */
+  readonly share: string | null;
+  readonly order: number;
+}
+
+/** As it was typed: what is wrong with it is told field by field, and never repeated, since a BIN may turn out to be a card number. */
+export interface RouteFilter {
+  readonly acquirer?: string | undefined;
+  readonly card?: string | undefined;
+  readonly bins?: readonly string[] | undefined;
+  readonly currency?: string | undefined;
+  readonly order?: string | undefined;
+}
+
+export interface RouteWish extends RouteFilter {
+  readonly acquirer: string;
+  readonly share?: string | undefined;
+}
+
+interface RoutedMerchant {
+  readonly organisationId: OrganisationId;
+  readonly id: MerchantId;
+  readonly mode: Mode;
+  readonly acceptorId: string | null;
+  readonly terminals: readonly string[] | null;
+}
+
+/** Payments look through all of them that could be theirs. */
+const MOST_ROUTES = 5_000;
+const MOST_PLACES = 1_000;
+const WHOLE = 100_000;
+/** More would make the journal unreadable. */
+const MOST_BINS_TOLD = 20;
+
+/** A route for the same payments over the same link is replaced; the others stay. */
+export async function setRoute(
+  database: Queryable,
+  operator: string,
+  merchant: number,
+  wish: RouteWish,
+): Promise<RouteView[]> {
+  const { card, currency, bins, place = 1, share } = checked(wish);
+  return change(database, operator, 'route.set', merchant, wish, async (connection, routed) => {
+    const { organisationId, id, mode, acceptorId, terminals } = routed;
+    const acceptor = { ...(acceptorId !== null && { acceptorId }), ...(terminals !== null && { terminals }) };
+    // guard(routes: none is set from test to live): await checkAcquirer(connection, { id, mode, acquirer: wish.acquirer, ...acceptor }) ⇒ void checkAcquirer; void mode; void acceptor
+    await checkAcquirer(connection, { id, mode, acquirer: wish.acquirer, ...acceptor });
+    const ranges = bins.length === 0 ? [undefined] : bins;
+    const values = [organisationId, id, wish.acquirer, card, currency, share ?? null, place];
+    await connection.query(SET_ROUTES, [...values, ...BINS.encode(ranges)]).catch((error: unknown) => {
+      if (!isTerminalTaken(error)) throw error;
+      const rule = 'knows a terminal of this merchant, with its acceptor ID, as another merchant’s';
+      refuse('route_not_allowed', { problems: [{ field: 'acquirer', rule }] });
+    });
+    const whose = [organisationId, id];
+    const [shares] = (await connection.query<{ thousandths: number | null }>(LARGEST_SHARES, whose)).rows;
+    const thousandths = shares?.thousandths ?? 0;
+    // guard(routes: shares of a rank are no more than 100 %): if (thousandths > WHOLE) refuse('route_shares_exceed', { percent: formatPercent(thousandths) }) ⇒ void WHOLE
+    if (thousandths > WHOLE) refuse('route_shares_exceed', { percent: formatPercent(thousandths) });
+    const [count] = (await connection.query<{ routes: number }>(COUNT_ROUTES, whose)).rows;
+    if ((count?.routes ?? 0) > MOST_ROUTES) refuse('route_too_many', { merchant, most: MOST_ROUTES });
+  });
+}
+
+/** In the order in which payments look through them. */
+export async function showRoutes(database: Queryable, merchant: number): Promise<RouteView[]> {
+  const { rows } = await database.query<{ organisationId: OrganisationId }>(ROUTED_MERCHANT, [merchant]);
+  const { organisationId } = rows[0] ?? refuse('merchant_not_found', { merchant });
+  return (await readRoutes(database, organisationId, merchant as MerchantId)).map(viewOf);
+}
+
+/** Takes those away that have everything that is named: all of them, where nothing is. */
+export async function removeRoutes(
+  database: Queryable,
+  operator: string,
+  merchant: number,
+  filter: RouteFilter = {},
+): Promise<RouteView[]> {
+  const { card, currency, bins, place = null } = checked(filter);
+  const ranges = bins.length === 0 ? null : bins.map(({ from, to }) => `${from}-${to}`);
+  return change(database, operator, 'route.off', merchant, filter, async (connection, routed) => {
+    const { organisationId, id } = routed;
+    const values = [organisationId, id, filter.acquirer ?? null, card, currency, place, ranges];
+    const { rows } = await connection.query(REMOVE_ROUTES, values);
+    const named = Object.values(filter).some((given) => given !== undefined);
+    if (rows.length === 0 && named) refuse('route_not_found', { merchant });
+  });
+}
+
+function change(
+  database: Queryable,
+  operator: string,
+  action: JournalAction,
+  merchant: number,
+  named: RouteFilter & { readonly share?: string | undefined },
+  work: (connection: Queryable, merchant: RoutedMerchant) => Promise<void>,
+): Promise<RouteView[]> {
+  return database.transaction(async (connection) => {
+    const { rows } = await connection.query<RoutedMerchant>(BEGIN_ROUTES, [merchant]);
+    const routed = rows[0] ?? refuse('merchant_not_found', { merchant });
+    await work(connection, routed);
+    await connection.query(END_ROUTES, [merchant]);
+    const { organisationId, id: merchantId } = routed;
+    await journal(connection, {
+      actor: operator,
+      action,
+      organisationId,
+      merchantId,
+      detail: inWords(named),
+    });
+    return showRoutes(connection, merchant);
+  });
+}
+
+interface Checked {
+  readonly card: string | null;
+  readonly currency: string | null;
+  readonly bins: readonly BinRange[];
+  readonly place: number | undefined;
+  /** In thousandths of a percent. */
+  readonly share: number | undefined;
+}
+
+/** Every problem at once. */
+function checked({
+  card,
+  bins = [],
+  currency,
+  order,
+  share,
+}: RouteFilter & { readonly share?: string | undefined }): Checked {
+  const problems: FieldProblem[] = [];
+  const wrong = (field: string, rule: string) => problems.push({ field, rule });
+  if (card !== undefined && !CARD_TYPES.some((type) => type === card))
+    wrong('card', `takes one of ${CARD_TYPES.join(', ')}`);
+  const ranges = bins.map(parseBinRange);
+  if (ranges.includes(undefined))
+    wrong('bin', 'takes a BIN of 6 to 8 digits, or the first and the last of a range, such as 456000-456099');
+  if (currency !== undefined && !isCurrency(currency)) wrong('currency', 'takes a currency, such as AUD');
+  const thousandths = share === undefined ? undefined : parsePercent(share);
+  if (share !== undefined && thousandths === undefined)
+    wrong('share', 'takes a percentage from 0 to 100 with at most three decimals');
+  const place = order === undefined ? undefined : placeOf(order);
+  if (order !== undefined && place === undefined)
+    wrong('order', `takes a whole number from 1 to ${MOST_PLACES}`);
+  if (problems.length > 0) refuse('route_not_allowed', { problems });
+  return {
+    card: card ?? null,
+    currency: currency ?? null,
+    bins: ranges.filter((range) => range !== undefined),
+    place,
+    share: thousandths,
+  };
+}
+
+function placeOf(order: string): number | undefined {
+  const place = Number(order);
+  return /^[0-9]{1,4}$/.test(order) && place >= 1 && place <= MOST_PLACES ? place : undefined;
+}
+
+function viewOf({ acquirer, cardType, bin, currency, share, place }: Route): RouteView {
+  return {
+    acquirer,
+    card: cardType ?? null,
+    bin: bin === undefined ? null : formatBinRange(bin),
+    currency: currency ?? null,
+    share: share === undefined ? null : formatPercent(share),
+    order: place,
+  };
+}
+
+/** What was named, for the journal. */
+function inWords({
+  acquirer,
+  card,
+  bins = [],
+  currency,
+  share,
+  order,
+}: RouteFilter & { readonly share?: string | undefined }): string {
+  const told = bins.slice(0, MOST_BINS_TOLD).map((range) => range.replace('-', ' to '));
+  const more = bins.length - told.length;
+  const parts = [
+    acquirer,
+    card,
+    ...(told.length > 0 ? [`BIN ${told.join(', ')}${more > 0 ? ` and ${more} more` : ''}`] : []),
+    currency,
+    share && `${share} %`,
+    order && `order ${order}`,
+  ].filter((part) => part !== undefined);
+  return parts.length === 0 ? 'all' : parts.join(', ');
+}

@@ -1,0 +1,55 @@
+import { columns, text } from '../../postgres/columns.js';
+import type { Statement } from '../../postgres/database.js';
+
+export const USERNAMES = columns<string>('asked', { username: text((username) => username) });
+
+/** What it takes to be a user `u`. Times as numbers that know infinity: whatever was written there, the statement does not fail. */
+const REQUIRED = `u.secret_tag AS "secretTag", u.previous_secret_tag AS "previousSecretTag",
+      round(extract(epoch FROM u.previous_until) * 1000)::float8 AS "previousUntilMs",
+      round(extract(epoch FROM u.expires_at) * 1000)::float8 AS "expiresMs", u.client_certificates AS "clientCertificates"`;
+
+/** Everything that the seal of a user `u` covers, and the seal. */
+export const SEALED_USER = `u.username, u.id AS "userId", u.organisation_id AS "organisationId",
+      u.merchant_id AS "assignedMerchantId", u.permissions, u.from_addresses AS "fromAddresses", ${REQUIRED},
+      u.revoked_at IS NOT NULL AS revoked, u.version, u.seal,
+      ARRAY(SELECT g.merchant_id FROM user_grant g WHERE g.username = u.username ORDER BY g.merchant_id) AS grants`;
+
+/** Only this is read for wrong credentials: it takes the same time whether there is such a user and whatever it is granted. */
+export const FIND_SECRETS: Statement = {
+  name: 'find-secrets',
+  text: `
+    SELECT u.username, u.organisation_id AS "organisationId", ${REQUIRED}
+    FROM ${USERNAMES.rows}
+    JOIN gateway_user u ON u.username = asked.username
+    WHERE u.revoked_at IS NULL`,
+};
+
+/** What requests need to know of a merchant `m`. */
+const MERCHANT = `m.id, m.vault, m.preauthorisation_days AS "preauthorisationDays", m.card_days AS "cardDays", m.mode, m.acquirer,
+           m.routes_version AS "routesVersion", m.suspended_at IS NOT NULL AS suspended,
+           coalesce((SELECT json_object_agg(p.plugin, p.settings) FROM merchant_plugin p
+             WHERE p.organisation_id = m.organisation_id AND p.merchant_id = m.id), '{}') AS plugins`;
+
+/** Each by itself (`OFFSET 0`): a plan for many would read all merchants that there are. */
+export const FIND_USERS: Statement = {
+  name: 'find-users',
+  // guard(callers: only merchants that the user was given): (m.id = u.merchant_id OR EXISTS ( ⏎ SELECT FROM user_grant g WHERE g.username = u.username AND g.merchant_id = m.id)) ⇒ true
+  text: `
+    SELECT found.* FROM ${USERNAMES.rows} CROSS JOIN LATERAL (
+      SELECT ${SEALED_USER},
+             ${MERCHANT}
+      FROM gateway_user u
+      JOIN merchant m ON m.organisation_id = u.organisation_id
+        AND (m.id = u.merchant_id OR EXISTS (
+          SELECT FROM user_grant g WHERE g.username = u.username AND g.merchant_id = m.id))
+      WHERE u.username = asked.username AND u.revoked_at IS NULL OFFSET 0) found`,
+};
+
+/** For what an operator does on behalf of a merchant. */
+export const FIND_MERCHANT: Statement = {
+  name: '',
+  text: `
+    SELECT ${MERCHANT}
+    FROM merchant m
+    WHERE m.organisation_id = $1 AND m.id = $2`,
+};

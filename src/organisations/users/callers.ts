@@ -1,0 +1,276 @@
+// Who is calling, and for which merchants: users with their merchants, cached for a second or two.
+
+import type { PluginSettings } from '../../plugins/contract.js';
+import { Batcher } from '../../postgres/batcher.js';
+import type { Database } from '../../postgres/database.js';
+import { fault } from '../../values/faults.js';
+import type { MerchantId, OrganisationId } from '../../values/ids.js';
+import type { Mode } from '../../values/mode.js';
+import { Networks } from '../../values/network.js';
+import { FIND_SECRETS, FIND_USERS, USERNAMES } from './callers.sql.js';
+import type { CredentialKey, SealedUser } from './credentials.js';
+import {
+  isSame,
+  type LogIn,
+  metUntil,
+  NO_ORGANISATION,
+  NOBODY,
+  type Required,
+  requiredOf,
+} from './log-in.js';
+import { bitsOf } from './permissions.js';
+
+export interface Merchant {
+  readonly id: MerchantId;
+  readonly vault: boolean;
+  readonly preauthorisationDays: number;
+  /** For how many days what was paid by card can be refunded, and the card is kept for that. */
+  readonly cardDays: number;
+  readonly mode: Mode;
+  /** The link for its cards; empty where it has none. */
+  readonly acquirer: string | null;
+  /** Of the routes of its cards; empty where it has none. */
+  readonly routesVersion: number | null;
+  /** Nothing is created or changed for it. */
+  readonly suspended: boolean;
+  readonly plugins: PluginSettings;
+}
+
+export interface Caller {
+  readonly username: string;
+  /** What transactions and events know it by. */
+  readonly userId: number;
+  /** A bit for each permission. */
+  readonly permissions: number;
+  /** From where it may call; undefined: from everywhere. */
+  readonly networks: Networks | undefined;
+  readonly organisationId: OrganisationId;
+  readonly assignedMerchantId: MerchantId;
+  readonly merchants: ReadonlyMap<number, Merchant>;
+}
+
+/** Why a user that is in the database is nobody all the same. */
+export type BrokenSeal = 'not sealed' | 'changed';
+
+export interface CallerReports {
+  /** The row of a user is not as it was sealed: somebody has written it who is no operator. */
+  readonly onBrokenSeal: (username: string, how: BrokenSeal) => void;
+  /** The row of a user is one that it was before: a failover has lost a change, or somebody has put it back. */
+  readonly onPutBack: (username: string) => void;
+}
+
+interface User {
+  readonly caller: Caller;
+  readonly required: Required;
+  readonly version: number;
+  readonly loadedAtMs: number;
+}
+
+/** Credentials that were right. Whether they still are, what is required of the user tells. */
+interface Proof {
+  readonly username: string;
+  readonly organisationId: OrganisationId;
+  readonly required: Required;
+  /** The end of the user, of the secret, or of the certificate that was shown, where one has to be. */
+  readonly untilMs: number;
+}
+
+interface Attempt {
+  readonly organisationId: typeof NO_ORGANISATION;
+  readonly username: string;
+}
+
+interface Reading {
+  readonly organisationId: number;
+  readonly username: string;
+}
+
+interface UserRow extends Merchant, SealedUser {
+  readonly seal: Buffer | null;
+}
+
+/** After this a user is read again, while requests go on. */
+const FRESH_MS = 1_000;
+/** After this they wait for it: a revoked user or a withdrawn grant is refused at the latest then. */
+const STALE_MS = 2_000;
+const MAX_CACHED = 10_000;
+const ATTEMPTS = { maxBatch: 256, lanes: 1 };
+/** Where a thousand users pay at the same time, a thousand are read again each second. Few at once: some have thousands of merchants. */
+const READINGS = { maxBatch: 32, lanes: 4 };
+
+/**
+ * Credentials are known by a digest of them, and only right ones are kept: wrong ones, however many, change nothing for
+ * those who have the right ones.
+ */
+export class Callers {
+  readonly #users = new Map<string, User>();
+  readonly #proven = new Map<string, Proof>();
+  readonly #loading = new Map<string, Promise<User | undefined>>();
+  readonly #attempts: Batcher<Attempt, Required | undefined>;
+  readonly #readings: Batcher<Reading, readonly UserRow[]>;
+
+  constructor(
+    private readonly database: Database,
+    private readonly key: CredentialKey,
+    private readonly reports: CallerReports,
+  ) {
+    this.#attempts = new Batcher((attempts) => this.#requiredOf(attempts), ATTEMPTS);
+    this.#readings = new Batcher((readings) => this.#rowsOf(readings), READINGS);
+  }
+
+  /** Whose these credentials are, if they were right when they were last used: good enough to tell tenants apart. */
+  organisationOf(credentials: string): number | undefined {
+    return this.#proven.get(credentials)?.organisationId;
+  }
+
+  /** The caller, if these credentials were proved and their user was read a moment ago. */
+  known(credentials: string): Caller | undefined {
+    const proof = this.#proven.get(credentials);
+    const user = proof && this.#users.get(proof.username);
+    // guard(client certificates: the end of one ends what it has proved): || Date.now() >= proof.untilMs ⇒
+    if (user === undefined || user.required !== proof?.required || Date.now() >= proof.untilMs) {
+      return undefined;
+    }
+    const ageMs = performance.now() - user.loadedAtMs;
+    if (ageMs < FRESH_MS) return user.caller;
+    // Should it fail, somebody asks again, and from some age on waits for the answer.
+    this.#load(proof.username).catch(() => {});
+    return ageMs < STALE_MS ? user.caller : undefined;
+  }
+
+  /** The caller with these credentials, or nobody. `credentials` stands for all of what is said. */
+  async authenticate(credentials: string, said: LogIn): Promise<Caller | undefined> {
+    const { username } = said;
+    const proof = this.#proven.get(credentials);
+    if (proof !== undefined) {
+      const user = await this.#load(username);
+      if (user?.required === proof.required && Date.now() < proof.untilMs) return user.caller;
+      this.#proven.delete(credentials);
+    }
+    // An unknown user, a wrong secret and a wrong certificate cost one read and the same comparisons: the time of the answer
+    // does not tell them apart.
+    const required = await this.#attempts.submit({ organisationId: NO_ORGANISATION, username });
+    const until = metUntil(this.key, required ?? NOBODY, said);
+    if (required?.secretTag === null) this.reports.onBrokenSeal(username, 'not sealed');
+    if (required === undefined || until === undefined) return undefined;
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      // The first may have been under way before the secret was changed.
+      const user = await this.#load(username);
+      const untilMs = user && metUntil(this.key, user.required, said);
+      if (user === undefined || untilMs === undefined) continue;
+      const { caller, required } = user;
+      forgetOldest(this.#proven);
+      this.#proven.set(credentials, { username, organisationId: caller.organisationId, required, untilMs });
+      return caller;
+    }
+    return undefined;
+  }
+
+  /** Those who want the same user at the same time share one read. */
+  #load(username: string): Promise<User | undefined> {
+    const known = this.#loading.get(username);
+    if (known !== undefined) return known;
+    const loading = this.#read(username).finally(() => this.#loading.delete(username));
+    this.#loading.set(username, loading);
+    return loading;
+  }
+
+  async #read(username: string): Promise<User | undefined> {
+    const loadedAtMs = performance.now();
+    const whose = this.#users.get(username)?.caller.organisationId ?? NO_ORGANISATION;
+    const rows = await this.#readings.submit({ organisationId: whose, username });
+    const [first] = rows;
+    if (first === undefined) {
+      this.#users.delete(username);
+      return undefined;
+    }
+    // guard(callers: nobody who is not as it was sealed): !this.key.isSealed(first, first.seal) ⇒ first.username === undefined
+    if (!this.key.isSealed(first, first.seal)) {
+      this.reports.onBrokenSeal(username, first.seal === null ? 'not sealed' : 'changed');
+      this.#users.delete(username);
+      return undefined;
+    }
+    const known = this.#users.get(username);
+    if (known !== undefined && first.version < known.version) this.reports.onPutBack(username);
+    const { organisationId, assignedMerchantId, userId, permissions, fromAddresses, version } = first;
+    const user = {
+      caller: {
+        username,
+        userId,
+        permissions: bitsOf(permissions),
+        networks: fromAddresses.length === 0 ? undefined : Networks.read(fromAddresses.join(',')),
+        organisationId,
+        assignedMerchantId,
+        merchants: new Map(rows.map((row) => [row.id, merchantOf(row)])),
+      },
+      // The same object as long as the same is required: proofs are compared with it at every request.
+      required: known !== undefined && isSame(known.required, first) ? known.required : requiredOf(first),
+      version,
+      loadedAtMs,
+    };
+    forgetOldest(this.#users);
+    this.#users.set(username, user);
+    return user;
+  }
+
+  /** Of each user its merchants, with what is known of the user; none where there is no such user. */
+  async #rowsOf(readings: readonly Reading[]): Promise<readonly (readonly UserRow[])[]> {
+    const names = readings.map(({ username }) => username);
+    const { rows } = await this.database.query<UserRow>(FIND_USERS, USERNAMES.encode(names));
+    const found = new Map<string, UserRow[]>(names.map((username) => [username, []]));
+    for (const row of rows) found.get(row.username)?.push(row);
+    return names.map((username) => found.get(username) ?? []);
+  }
+
+  async #requiredOf(attempts: readonly Attempt[]): Promise<readonly (Required | undefined)[]> {
+    const names = new Set(attempts.map(({ username }) => username));
+    const { rows } = await this.database.query<Required>(FIND_SECRETS, USERNAMES.encode([...names]));
+    const required = new Map(rows.map((row) => [row.username, row]));
+    return attempts.map(({ username }) => required.get(username));
+  }
+}
+
+function merchantOf(row: UserRow): Merchant {
+  const { id, vault, preauthorisationDays, cardDays, mode, acquirer, routesVersion, suspended, plugins } =
+    row;
+  return {
+    id,
+    vault,
+    preauthorisationDays,
+    cardDays,
+    mode,
+    acquirer,
+    routesVersion,
+    suspended,
+    plugins,
+  };
+}
+
+function forgetOldest(cache: Map<string, unknown>): void {
+  if (cache.size < MAX_CACHED) return;
+  for (const oldest of cache.keys()) {
+    cache.delete(oldest);
+    return;
+  }
+}
+
+/** The same caller, as though it had been granted test merchants only. */
+export function amongTestMerchants(caller: Caller): Caller {
+  const merchants = [...caller.merchants].filter(([, { mode }]) => mode === 'test');
+  return { ...caller, merchants: new Map(merchants) };
+}
+
+/** The merchant, if this caller may act for it; the same refusal whether that merchant exists or not. */
+export function permittedMerchant(caller: Caller, merchantId: number): Merchant {
+  const merchant = caller.merchants.get(merchantId);
+  if (merchant === undefined) throw fault('merchant_not_permitted', 'merchant');
+  return merchant;
+}
+
+/** The same, for what creates or changes something: not for one that is suspended. */
+export function actingMerchant(caller: Caller, merchantId: number): Merchant {
+  const merchant = permittedMerchant(caller, merchantId);
+  // guard(merchants: nothing is created for one that is suspended): if (merchant.suspended) throw fault('merchant_suspended', 'merchant'); ⇒
+  if (merchant.suspended) throw fault('merchant_suspended', 'merchant');
+  return merchant;
+}

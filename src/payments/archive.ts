@@ -1,0 +1,90 @@
+// The archive: what is old and finished, for a file that an operator keeps; and then taken out of the database, as far as the interface
+// can do without. Audits stay, since they are the lasting identifier, and correlation IDs stay won.
+import { MOST_DAYS_KEPT } from '../events/retention.js';
+import { JOURNAL_BEFORE } from '../journal/archive.sql.js';
+import { journal } from '../journal/journal.js';
+import type { Database, Queryable } from '../postgres/database.js';
+import { refuse } from '../values/refusal.js';
+import { FINISHED_TRANSACTIONS, ORGANISATIONS_TO_ARCHIVE, STRIP_ARCHIVED } from './archive.sql.js';
+
+export interface ArchivedTransaction {
+  readonly organisation_id: number;
+  readonly audit: number;
+}
+
+const PAGE = 500;
+const DAY_MS = 86_400_000;
+/** Events of a transaction are told from its row, and those that are replayed may be as old as any that is kept. */
+const LEAST_DAYS = MOST_DAYS_KEPT + 1;
+
+export function checkArchiveEnd(beforeMs: number): void {
+  // guard(archive: nothing that events are still told from): - ⇒ +
+  if (beforeMs > Date.now() - LEAST_DAYS * DAY_MS) refuse('archive_too_young', { days: LEAST_DAYS });
+}
+
+/** In pages, by organisation and audit. */
+export async function* finishedTransactions(
+  database: Queryable,
+  beforeMs: number,
+): AsyncGenerator<readonly ArchivedTransaction[]> {
+  const { rows: organisations } = await database.query<{ id: number }>(ORGANISATIONS_TO_ARCHIVE);
+  for (const { id } of organisations) {
+    let last: number | null = 0;
+    while (last !== null) {
+      const page: FinishedPage = await finishedPage(database, id, last, beforeMs);
+      if (page.transactions.length > 0) yield page.transactions;
+      last = page.lastAudit;
+    }
+  }
+}
+
+interface FinishedPage {
+  /** Of those that were looked at; null where there were none. */
+  readonly lastAudit: number | null;
+  readonly transactions: readonly ArchivedTransaction[];
+}
+
+async function finishedPage(
+  database: Queryable,
+  organisation: number,
+  afterAudit: number,
+  beforeMs: number,
+): Promise<FinishedPage> {
+  const values = [organisation, afterAudit, beforeMs, PAGE];
+  return (await database.query<FinishedPage>(FINISHED_TRANSACTIONS, values)).rows[0] as FinishedPage;
+}
+
+/** The journal stays as it is: it is only ever appended to, and payments ask it what became of tokens and keys. */
+export async function* journalBefore(
+  database: Queryable,
+  beforeMs: number,
+): AsyncGenerator<readonly object[]> {
+  for (let last = 0; ; ) {
+    const { rows } = await database.query<{ id: number }>(JOURNAL_BEFORE, [last, beforeMs, PAGE]);
+    if (rows.length === 0) return;
+    last = Number(rows.at(-1)?.id);
+    yield rows;
+  }
+}
+
+/** In pieces, each its own commit: nobody who pays waits for long, and after a kill it goes on where it was. */
+export async function stripArchived(
+  database: Queryable,
+  archived: readonly ArchivedTransaction[],
+): Promise<number> {
+  let stripped = 0;
+  for (const organisation of new Set(archived.map(({ organisation_id }) => organisation_id))) {
+    const audits = archived.filter((one) => one.organisation_id === organisation).map(({ audit }) => audit);
+    stripped += (await database.query(STRIP_ARCHIVED, [organisation, audits])).count;
+  }
+  return stripped;
+}
+
+export async function journalArchive(
+  database: Database,
+  operator: string,
+  action: 'archive.written' | 'archive.removed',
+  detail: string,
+): Promise<void> {
+  await journal(database, { actor: operator, action, detail });
+}

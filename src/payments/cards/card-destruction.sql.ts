@@ -1,0 +1,242 @@
+import type { Statement } from '../../postgres/database.js';
+import { A_WHILE } from './card-ends.sql.js';
+import { HAS_CARD } from './card-life.sql.js';
+
+const A_WHILE_AGO = `(SELECT gateway_now() - ${A_WHILE})`;
+
+/** Whoever has this lock destroys cards, and nobody else does. */
+export const CARD_DESTRUCTION_LOCK = `hashtext('tollgate card destruction')`;
+
+/** What time it is, by the database. */
+const DATABASE_MS = `(extract(epoch FROM gateway_now()) * 1000)::bigint AS "nowMs"`;
+
+/** Whether it is somebody's turn. Mostly it is nobody's, and that is all that is asked. */
+export const LOOK_FOR_CARD_REVIEW: Statement = {
+  name: 'look-for-card-review',
+  text: `SELECT EXISTS (SELECT FROM card_review WHERE next_at <= (SELECT gateway_now())) AS due, ${DATABASE_MS}`,
+};
+
+/** Only one process at a time: the others' payments come first. The time again, since this may be another server. */
+export const LOCK_CARD_DESTRUCTION: Statement = {
+  name: 'lock-card-destruction',
+  text: `SELECT pg_try_advisory_xact_lock(${CARD_DESTRUCTION_LOCK}) AS locked, ${DATABASE_MS}`,
+};
+
+/** Merchants that were added since. */
+export const ADD_CARD_REVIEWS: Statement = {
+  name: 'add-card-reviews',
+  text: `
+    INSERT INTO card_review (organisation_id, merchant_id)
+    SELECT organisation_id, id FROM merchant m
+    WHERE NOT EXISTS (SELECT 1 FROM card_review r WHERE r.organisation_id = m.organisation_id AND r.merchant_id = m.id)
+    ON CONFLICT DO NOTHING`,
+};
+
+/** Further ahead than a turn is ever put: it comes from a clock that was set back since. */
+export const MEND_CARD_REVIEWS: Statement = {
+  name: 'mend-card-reviews',
+  text: `UPDATE card_review SET next_at = gateway_now() WHERE next_at > (SELECT gateway_now() + interval '1 hour')`,
+};
+
+/** Merchants take turns: however much one of them has, the others come in between. */
+export const NEXT_CARD_REVIEW: Statement = {
+  name: 'next-card-review',
+  // guard(card destruction: merchants in turns): next_at LIMIT ⇒ organisation_id, merchant_id LIMIT
+  text: `
+    SELECT organisation_id AS "organisationId", merchant_id AS "merchantId" FROM card_review
+    WHERE next_at <= (SELECT gateway_now()) ORDER BY next_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
+};
+
+/** Of a page: which transactions to judge because of it. */
+const CARDS = `ARRAY(SELECT DISTINCT card FROM page WHERE card IS NOT NULL) AS cards`;
+
+/** Whether there may be more to look at than a page of so many ($3). */
+const SEEN = `SELECT (SELECT count(*) FROM page) = $3 AS more, ${CARDS}`;
+
+/** Its end. */
+const FURTHEST = `(SELECT created_at, audit FROM page ORDER BY created_at DESC, audit DESC LIMIT 1) furthest`;
+
+/** Of a row `t`: which card to judge because of it. Behind it what that says of its target. */
+// guard(card: the first look finds what was paid while the customer was deleted): AND NOT EXISTS (SELECT 1 FROM token ⏎ WHERE token.organisation_id = $1 AND token.id = t.token_id AND token.deleted_at IS NOT NULL OFFSET 0) ⇒
+const CARD_TO_JUDGE = `
+        CASE
+          WHEN t.has_card AND NOT (t.transaction_type = 'purchase' AND t.status = 'approved' AND t.voided_by IS NULL
+            AND t.refunded_cents < t.amount_cents AND NOT EXISTS (SELECT 1 FROM token
+              WHERE token.organisation_id = $1 AND token.id = t.token_id AND token.deleted_at IS NOT NULL OFFSET 0)) THEN t.audit
+          WHEN t.transaction_type = 'completion' THEN t.target_audit`;
+
+const OR_OF_REFUND = `WHEN t.transaction_type = 'refund' THEN t.target_audit
+        END AS card`;
+
+/** The page behind `place`, as `t` and `target`, up to what stands between the two. */
+const FIRST_PAGE_UP_TO = `
+      FROM place CROSS JOIN LATERAL (
+        SELECT created_at, audit, transaction_type, status, voided_by, refunded_cents, amount_cents, token_id, target_audit,
+          ${HAS_CARD} AS has_card
+        FROM transaction
+        WHERE organisation_id = $1 AND merchant_id = $2 AND created_at > '-infinity'
+          AND (created_at, audit) > (place.first_at, place.first_audit) AND created_at <=`;
+
+const AND_TARGETS = `
+        ORDER BY created_at, audit LIMIT $3
+      ) t LEFT JOIN transaction target ON target.organisation_id = $1 AND target.audit = t.target_audit`;
+
+const FIRST_MOVED = `moved AS (
+      UPDATE card_review SET first_at = furthest.created_at, first_audit = furthest.audit FROM ${FURTHEST}
+      WHERE organisation_id = $1 AND merchant_id = $2
+    )
+    ${SEEN}`;
+
+/**
+ * The first look at every transaction, of the merchant ($1, $2), a page ($3) further. Judged is what may end before it can be refunded
+ * no more. Nearly all are approved purchases, of which there is nothing to judge yet; what was refunded in full, or paid with a token
+ * that is gone (asked row by row: `OFFSET 0`), is no such one. Operations lead to the payment that they go back to.
+ */
+export const FIRST_LOOK_AT_CARDS: Statement = {
+  name: 'first-look-at-cards',
+  // guard(card: a completion that was voided leads to the card): WHEN target.transaction_type = 'completion' THEN target.target_audit ⇒
+  text: `
+    WITH place AS (
+      SELECT first_at, first_audit FROM card_review WHERE organisation_id = $1 AND merchant_id = $2
+    ), page AS MATERIALIZED (
+      SELECT t.created_at, t.audit,${CARD_TO_JUDGE}
+          WHEN target.transaction_type = 'completion' THEN target.target_audit
+          ${OR_OF_REFUND}${FIRST_PAGE_UP_TO} ${A_WHILE_AGO}${AND_TARGETS}
+    ), ${FIRST_MOVED}`,
+  spread: `
+    WITH place AS MATERIALIZED (
+      SELECT first_at, first_audit, ${A_WHILE_AGO} AS until FROM card_review WHERE organisation_id = $1 AND merchant_id = $2
+    ), looked AS MATERIALIZED (
+      SELECT t.*, target.transaction_type AS type_of_target, target.target_audit AS target_of_target${FIRST_PAGE_UP_TO} place.until${AND_TARGETS}
+    ), page AS MATERIALIZED (
+      SELECT t.created_at, t.audit,${CARD_TO_JUDGE}
+          WHEN t.type_of_target = 'completion' THEN t.target_of_target
+          ${OR_OF_REFUND} FROM looked t
+    ), ${FIRST_MOVED}`,
+};
+
+/** The last look, when what was paid then can be refunded no more. A completion leads to its preauthorisation, which has the card. */
+export const LAST_LOOK_AT_CARDS: Statement = {
+  name: 'last-look-at-cards',
+  // guard(card: a completion leads to the card at the last look): WHEN t.transaction_type = 'completion' THEN t.target_audit ⇒
+  text: `
+    WITH place AS (
+      SELECT last_at, last_audit, ${A_WHILE_AGO} - merchant.card_days * interval '24 hours' AS refundable_from
+      FROM card_review JOIN merchant ON merchant.organisation_id = card_review.organisation_id AND merchant.id = merchant_id
+      WHERE card_review.organisation_id = $1 AND merchant_id = $2
+    ), page AS MATERIALIZED (
+      SELECT t.created_at, t.audit,
+        CASE WHEN t.has_card THEN t.audit WHEN t.transaction_type = 'completion' THEN t.target_audit END AS card
+      FROM place CROSS JOIN LATERAL (
+        SELECT created_at, audit, transaction_type, target_audit, ${HAS_CARD} AS has_card
+        FROM transaction
+        WHERE organisation_id = $1 AND merchant_id = $2 AND created_at > '-infinity'
+          AND (created_at, audit) > (place.last_at, place.last_audit) AND created_at <= place.refundable_from
+        ORDER BY created_at, audit LIMIT $3
+      ) t
+    ), moved AS (
+      UPDATE card_review SET last_at = furthest.created_at, last_audit = furthest.audit FROM ${FURTHEST}
+      WHERE organisation_id = $1 AND merchant_id = $2
+    )
+    ${SEEN}`,
+};
+
+/** What was held up at one of those looks, and whose time has come; or lies further ahead than it is ever put. */
+export const LOOK_AT_HELD_CARDS: Statement = {
+  name: 'look-at-held-cards',
+  text: `
+    WITH page AS (
+      (SELECT audit AS card FROM card_held
+      WHERE organisation_id = $1 AND merchant_id = $2 AND look_at <= (SELECT gateway_now()) ORDER BY look_at LIMIT $3)
+      UNION ALL
+      (SELECT audit FROM card_held
+      WHERE organisation_id = $1 AND merchant_id = $2 AND look_at > (SELECT gateway_now() + interval '2 days') LIMIT $3)
+    )
+    SELECT (SELECT count(*) FROM page) >= $3 AS more, ${CARDS}`,
+};
+
+/** What was paid with a token of a deleted customer, a page further. */
+export const LOOK_AT_CARDS_OF_DELETED_CUSTOMERS: Statement = {
+  name: 'look-at-cards-of-deleted-customers',
+  text: `
+    WITH place AS (
+      SELECT token_id, up_to_at, up_to_audit FROM card_of_deleted_customer
+      WHERE organisation_id = $1 AND merchant_id = $2 ORDER BY token_id LIMIT 1
+    ), page AS MATERIALIZED (
+      SELECT t.created_at, t.audit, CASE WHEN t.has_card THEN t.audit END AS card
+      FROM place CROSS JOIN LATERAL (
+        SELECT created_at, audit, ${HAS_CARD} AS has_card FROM transaction
+        WHERE organisation_id = $1 AND merchant_id = $2 AND token_id = place.token_id
+          AND (created_at, audit) > (place.up_to_at, place.up_to_audit)
+        ORDER BY created_at, audit LIMIT $3
+      ) t
+    ), moved AS (
+      UPDATE card_of_deleted_customer c SET up_to_at = furthest.created_at, up_to_audit = furthest.audit
+      FROM place, ${FURTHEST}
+      WHERE c.organisation_id = $1 AND c.merchant_id = $2 AND c.token_id = place.token_id
+        AND (SELECT count(*) FROM page) = $3
+    ), done AS (
+      DELETE FROM card_of_deleted_customer c USING place
+      WHERE c.organisation_id = $1 AND c.merchant_id = $2 AND c.token_id = place.token_id
+        AND (SELECT count(*) FROM page) < $3
+    )
+    SELECT EXISTS (SELECT 1 FROM place) AS more, ${CARDS}`,
+};
+
+/** What was paid with the tokens of a customer ($3) that was just deleted: the newest of each, and so many ($4) at most. */
+export const CARDS_OF_DELETED_CUSTOMER: Statement = {
+  name: 'cards-of-deleted-customer',
+  text: `
+    WITH page AS MATERIALIZED (
+      SELECT CASE WHEN t.has_card THEN t.audit END AS card
+      FROM token k CROSS JOIN LATERAL (
+        SELECT audit, ${HAS_CARD} AS has_card FROM transaction
+        WHERE organisation_id = $1 AND merchant_id = $2 AND token_id = k.id
+        ORDER BY created_at DESC, audit DESC LIMIT $4
+      ) t
+      WHERE k.organisation_id = $1 AND k.merchant_id = $2 AND k.customer_id = $3 AND k.deleted_at IS NOT NULL
+      LIMIT $4
+    )
+    SELECT (SELECT count(*) FROM page) = $4 AS more, ${CARDS}`,
+};
+
+/** There may be more: they are looked at in the background. */
+export const LEAVE_CARDS_OF_DELETED_CUSTOMER: Statement = {
+  name: 'leave-cards-of-deleted-customer',
+  text: `
+    WITH hurried AS (
+      UPDATE card_review SET next_at = '-infinity'
+      WHERE (organisation_id, merchant_id) IN (
+        SELECT organisation_id, merchant_id FROM card_review
+        WHERE organisation_id = $1 AND merchant_id = $2 FOR UPDATE SKIP LOCKED)
+    )
+    INSERT INTO card_of_deleted_customer (organisation_id, merchant_id, token_id)
+    SELECT organisation_id, merchant_id, id FROM token
+    WHERE organisation_id = $1 AND merchant_id = $2 AND customer_id = $3 AND deleted_at IS NOT NULL
+    ON CONFLICT DO NOTHING`,
+};
+
+/** The merchant's turn is over: it comes again at once where there was more to look at ($3), later otherwise. */
+export const CARDS_REVIEWED: Statement = {
+  name: 'cards-reviewed',
+  text: `
+    UPDATE card_review
+    SET next_at = gateway_now() + CASE WHEN $3 THEN interval '0' ELSE interval '15 minutes' END, destroyed = destroyed + $4::bigint
+    WHERE organisation_id = $1 AND merchant_id = $2`,
+};
+
+/** A turn that failed must not keep the others waiting. */
+export const POSTPONE_CARD_REVIEW: Statement = {
+  name: 'postpone-card-review',
+  text: `
+    UPDATE card_review SET next_at = gateway_now() + interval '1 minute' WHERE organisation_id = $1 AND merchant_id = $2`,
+};
+
+/** From the beginning, of every merchant or of one. */
+export const REVIEW_CARDS_AGAIN: Statement = {
+  name: '',
+  text: `
+    UPDATE card_review SET first_at = '-infinity', first_audit = 0, last_at = '-infinity', last_audit = 0, next_at = '-infinity'
+    WHERE $1::integer IS NULL OR merchant_id = $1
+    RETURNING organisation_id AS "organisationId", merchant_id AS "merchantId"`,
+};

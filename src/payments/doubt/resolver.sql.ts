@@ -1,0 +1,118 @@
+import { INTO_JOURNAL_OF_TRANSACTIONS } from '../../journal/journal.sql.js';
+import type { Statement } from '../../postgres/database.js';
+
+// guard(taking: for as long as the lease nobody else takes it): 1 millisecond ⇒ 0 millisecond
+// guard(taking: every taking is a new attempt): t.resolve_attempts + 1 ⇒ greatest(t.resolve_attempts, 1)
+const TAKE = `
+    UPDATE transaction t SET resolve_attempts = t.resolve_attempts + 1, resolve_at = now() + $2 * interval '1 millisecond'
+    FROM (
+      SELECT organisation_id, audit FROM transaction
+      WHERE`;
+
+// guard(taking: locks what it takes): FOR UPDATE SKIP LOCKED ⇒
+const DUE = ` resolve_at <= now() ORDER BY resolve_at LIMIT $1 FOR UPDATE SKIP LOCKED) due
+    WHERE`;
+
+const UNDECIDED = ` t.organisation_id = due.organisation_id AND t.audit = due.audit AND t.status = 'unknown'
+    RETURNING`;
+
+const TAKEN = `t.organisation_id AS "organisationId", t.audit, t.merchant_id AS "merchantId",
+      t.target_audit AS "targetAudit", t.amount_cents AS "amountCents", t.currency, t.acquirer,
+      t.transaction_type AS operation, t.prepared, t.resolve_attempts AS attempt, t.reversing,
+      round(extract(epoch FROM t.created_at) * 1000)::bigint AS "createdMs",
+      round(extract(epoch FROM t.completable_until) * 1000)::bigint AS "completableUntilMs"`;
+
+/** What has to be reversed again ($1, $2), whatever became of it. */
+export const REVERSED_BEFORE: Statement = {
+  name: 'reversed-before',
+  text: `SELECT ${TAKEN} FROM transaction t WHERE t.organisation_id = $1 AND t.audit = $2`,
+};
+
+/**
+ * Takes what is due, for as long as the given lease. Each taking is a new attempt, and only the newest attempt may
+ * decide: a resolver that was slow, or believed dead, changes nothing any more.
+ */
+export const TAKE_DUE: Statement = { name: 'take-due', text: `${TAKE}${DUE}${UNDECIDED} ${TAKEN}` };
+
+/** Those of which something may be in doubt, where they are spread over servers: only theirs are asked. */
+export const ORGANISATIONS_IN_DOUBT: Statement = {
+  name: 'organisations-in-doubt',
+  text: `SELECT organisation_id AS "organisationId" FROM organisation_in_doubt ORDER BY organisation_id`,
+};
+
+/** The same as `TAKE_DUE`, of one organisation ($3). */
+export const TAKE_DUE_OF: Statement = {
+  name: 'take-due-of',
+  text: `
+    WITH t AS (${TAKE} organisation_id = $3 AND${DUE} t.organisation_id = $3 AND${UNDECIDED} t.organisation_id, t.audit, t.merchant_id, t.target_audit,
+      t.amount_cents, t.currency, t.acquirer, t.transaction_type, t.prepared, t.resolve_attempts, t.reversing, t.created_at,
+      t.completable_until)
+    SELECT ${TAKEN} FROM t`,
+};
+
+/** Whoever puts something of it in doubt meanwhile waits until this transaction ends. */
+export const FORGET_DOUBTS_OF: Statement = {
+  name: 'forget-doubts-of',
+  text: `DELETE FROM organisation_in_doubt WHERE organisation_id = $1`,
+};
+
+export const REMEMBER_DOUBTS_OF: Statement = {
+  name: 'remember-doubts-of',
+  text: `INSERT INTO organisation_in_doubt (organisation_id) VALUES ($1) ON CONFLICT DO NOTHING`,
+};
+
+export const HAS_DOUBTS: Statement = {
+  name: 'has-doubts',
+  text: `SELECT audit FROM transaction WHERE organisation_id = $1 AND resolve_at IS NOT NULL LIMIT 1`,
+};
+
+/** By all servers; now and then, so that none is forgotten whatever happened to the list. */
+export const FIND_DOUBTS: Statement = {
+  name: 'find-doubts',
+  text: `
+    WITH found AS MATERIALIZED (SELECT DISTINCT organisation_id FROM transaction WHERE resolve_at IS NOT NULL)
+    INSERT INTO organisation_in_doubt (organisation_id) SELECT organisation_id FROM found ON CONFLICT DO NOTHING`,
+};
+
+/** From here on only a reversal decides: a late approval no longer wins. */
+export const BEGIN_REVERSAL: Statement = {
+  name: 'begin-reversal',
+  // guard(reversal: not begun by an attempt that was overtaken): WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND resolve_attempts = $3 ⇒ WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND $3::integer > 0
+  // guard(reversal: its beginning is stored): true ⇒ reversing
+  text: `
+    WITH begun AS (
+      UPDATE transaction SET reversing = true
+      WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND resolve_attempts = $3
+      RETURNING organisation_id, merchant_id, audit
+    ), journalled AS (${INTO_JOURNAL_OF_TRANSACTIONS}
+      SELECT organisation_id, merchant_id, 'gateway:resolver', 'transaction.reversal_begun', audit, $4::text, $5::bytea FROM begun
+    )
+    SELECT audit FROM begun`,
+};
+
+/** Due at once, unless it is so soon already that a resolver may be asking. */
+export const MAKE_DUE: Statement = {
+  name: '',
+  text: `
+    UPDATE transaction SET resolve_at = now()
+    WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND resolve_at > now() + $3 * interval '1 millisecond'
+    RETURNING audit`,
+};
+
+export const POSTPONE: Statement = {
+  name: 'postpone',
+  // guard(postponing: only by the current attempt, and only what is in doubt): status = 'unknown' AND resolve_attempts = $3 ⇒ $3::integer > 0
+  text: `
+    UPDATE transaction SET resolve_at = now() + $4 * interval '1 millisecond'
+    WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND resolve_attempts = $3`,
+};
+
+/** A late answer is an attempt like those of resolvers, but none once a reversal has begun. */
+export const TAKE_UNLESS_REVERSING: Statement = {
+  name: 'take-unless-reversing',
+  // guard(late answer: not once a reversal has begun): AND NOT reversing ⇒
+  text: `
+    UPDATE transaction SET resolve_attempts = resolve_attempts + 1, resolve_at = now() + $3 * interval '1 millisecond'
+    WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND NOT reversing
+    RETURNING resolve_attempts AS attempt`,
+};

@@ -1,0 +1,62 @@
+import type { Statement } from '../../postgres/database.js';
+
+/** A process that starts may follow one that left a mess. */
+export const ASK_FOR_A_SWEEP: Statement = {
+  name: '',
+  text: `UPDATE gateway SET sweep_at = now() WHERE sweep_at > now()`,
+};
+
+export const BEGIN_SWEEP: Statement = {
+  name: 'begin-sweep',
+  text: `
+    WITH begun AS (UPDATE gateway SET sweep_at = now() + interval '1 day' WHERE sweep_at <= now() RETURNING only_row)
+    INSERT INTO sweep (organisation_id, up_to)
+    SELECT o.id, (o.next_audit - 1)::integer FROM begun, organisation o WHERE o.next_audit > 1
+    ON CONFLICT (organisation_id) DO UPDATE SET up_to = excluded.up_to`,
+};
+
+/** Organisations take turns. One that another process is sweeping is left to it. */
+export const NEXT_TO_SWEEP: Statement = {
+  name: 'next-to-sweep',
+  text: `
+    SELECT organisation_id AS "organisationId", up_to AS "upTo" FROM sweep
+    ORDER BY swept_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
+};
+
+/** Behind it what is in doubt of an organisation ($1), as `t`, and `UNDER_NO_LEASE`. */
+const YOUNG_OR_OLD = `
+    SELECT t.audit, t.created_at < now() + gateway.advanced_ms * interval '1 millisecond' - $4 * interval '1 millisecond' AS old
+    FROM`;
+
+const IN_DOUBT = `t.organisation_id = $1 AND t.audit BETWEEN $2 AND $3 AND t.status = 'unknown' AND t.resolve_at IS NULL`;
+
+// guard(sweep: leaves what is under a lease): t.audit BETWEEN l.first_audit AND l.last_audit ⇒ false
+const UNDER_NO_LEASE = `NOT EXISTS (SELECT FROM audit_lease l
+        WHERE l.organisation_id = $1 AND t.audit BETWEEN l.first_audit AND l.last_audit)
+    ORDER BY t.audit`;
+
+/**
+ * In doubt, not the resolver's, and under no lease. A lease goes after the outcome was stored, so that no transaction on
+ * its ordinary way is ever among them. One that is young may be that of a process that is about to renew its leases.
+ */
+export const UNLEASED: Statement = {
+  name: 'unleased',
+  text: `${YOUNG_OR_OLD} transaction t, gateway
+    WHERE ${IN_DOUBT}
+      AND ${UNDER_NO_LEASE}`,
+  spread: `
+    WITH doubts AS MATERIALIZED (
+      SELECT t.audit, t.created_at FROM transaction t WHERE ${IN_DOUBT}
+    )${YOUNG_OR_OLD} doubts t, gateway
+    WHERE ${UNDER_NO_LEASE}`,
+};
+
+export const SWEPT: Statement = {
+  name: 'swept',
+  text: `UPDATE sweep SET up_to = $2, swept_at = clock_timestamp() WHERE organisation_id = $1`,
+};
+
+export const WHOLLY_SWEPT: Statement = {
+  name: 'wholly-swept',
+  text: `DELETE FROM sweep WHERE organisation_id = $1`,
+};

@@ -1,0 +1,311 @@
+import { INTO_JOURNAL, INTO_JOURNAL_OF_OPERATORS } from '../../journal/journal.sql.js';
+import {
+  bigint,
+  boolean,
+  bytes,
+  columns,
+  float,
+  integer,
+  json,
+  optionalBytes,
+  optionalText,
+  text,
+} from '../../postgres/columns.js';
+import type { Statement } from '../../postgres/database.js';
+import { COMPLETABLE, MOST_COMPLETABLE, MOST_REFUNDABLE, REFUNDABLE, VOIDABLE } from '../target-rules.js';
+import {
+  type DirectClaim,
+  type OpenedToken,
+  type OperatorsClaim,
+  storedDecisions,
+  storedKvps,
+  type TargetedClaim,
+} from '../transaction.js';
+
+/** After the process that asks ($1), and the earliest epoch of them all ($2). */
+export const ASKED = columns<DirectClaim>(
+  'asked',
+  {
+    organisation_id: integer(({ organisationId }) => organisationId),
+    audit: integer(({ audit }) => audit),
+    merchant_id: integer(({ merchantId }) => merchantId),
+    amount_cents: bigint(({ amountCents }) => amountCents),
+    created_ms: float(({ createdMs }) => createdMs),
+    completable_until_ms: float(({ completableUntilMs }) => completableUntilMs),
+    transaction_type: text(({ transactionType }) => transactionType),
+    correlation_id: text(({ correlationId }) => correlationId),
+    reference: text(({ reference }) => reference),
+    currency: text(({ currency }) => currency),
+    acquirer: text(({ acquirer }) => acquirer),
+    card_mask: optionalText(({ cardMask }) => cardMask),
+    card_type: optionalText(({ cardType }) => cardType),
+    kvps: json(({ kvps }) => storedKvps(kvps)),
+    payment_details_key_version: integer(({ keyVersion }) => keyVersion),
+    token_id: integer(({ tokenId }) => tokenId),
+    payment_details_sealed: bytes(({ sealed }) => sealed),
+    bank_account: json(({ bankAccount }) => bankAccount),
+    decisions: json(storedDecisions),
+    epoch: bigint(({ inFlight }) => inFlight.epoch),
+    unseen: boolean(({ inFlight }) => inFlight.unseen),
+    user_id: integer(({ userId }) => userId),
+  },
+  { after: 2 },
+);
+
+/** Where tokens were opened, by whom and from where. Behind all the others. */
+export const OPENED = columns<OpenedToken>(
+  'opened',
+  {
+    organisation_id: integer(({ claim }) => claim.organisationId),
+    audit: integer(({ claim }) => claim.audit),
+    actor: text(({ claim }) => `user:${claim.username}`),
+    address: text(({ claim }) => claim.address),
+    mark: optionalBytes(({ mark }) => mark),
+  },
+  { after: ASKED.last },
+);
+
+/**
+ * A claim passes the fences up to its epoch, and those of this process if its searches could see the request. No process has
+ * the number 0. Where no fence is newer than the earliest epoch, no claim has to be looked at.
+ */
+const PAST_EVERY_FENCE = `
+    (SELECT no_absence_after($2)) OR NOT absent_after(organisation_id, merchant_id, correlation_id, epoch,
+      CASE WHEN unseen THEN 0 ELSE $1::bigint END)`;
+
+// guard(prepared: stored by commit A, before the order is asked): (decisions::json -> 'prepared')::jsonb ⇒ NULL
+const INSERT_DIRECT = `
+    INSERT INTO transaction (organisation_id, audit, merchant_id, amount_cents, created_at, completable_until,
+      transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps, payment_details_key_version,
+      token_id, payment_details_sealed, bank_account, pricing, prepared, user_id)
+    SELECT organisation_id, audit, merchant_id, amount_cents,
+      to_timestamp(created_ms / 1000), to_timestamp(completable_until_ms / 1000),
+      transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, kvps::json,
+      payment_details_key_version, token_id, decode(payment_details_sealed, 'base64'), bank_account::json, decisions::json -> 'pricing',
+      (decisions::json -> 'prepared')::jsonb, user_id
+    FROM ${ASKED.rows}
+    WHERE ${PAST_EVERY_FENCE}`;
+
+/** Those whose correlation ID is taken are left out. */
+// guard(correlation ID: a payment that lost it is not inserted, and told so): ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING ⇒
+// guard(correlation ID: unique by constraint): (organisation_id, merchant_id, correlation_id) ⇒
+const INSERT_UNTAKEN = `${INSERT_DIRECT}
+    ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING`;
+
+const CLAIMED = `
+    RETURNING organisation_id AS "organisationId", audit`;
+
+/**
+ * Commit A of payments with a method of their own. Those whose correlation ID was said to be absent are left out: who is returned
+ * has won. Where one is taken, all of it fails. That is rare, and to be ready for it costs each claim a look and a second entry
+ * in the log.
+ */
+export const CLAIM_DIRECT: Statement = { name: 'claim-direct', text: `${INSERT_DIRECT}${CLAIMED}` };
+
+/** The same, where correlation IDs are repeated: those that are taken are left out as well. */
+export const CLAIM_UNTAKEN: Statement = { name: 'claim-untaken', text: `${INSERT_UNTAKEN}${CLAIMED}` };
+
+/** Behind the insertion: the journal is told which token was opened for which audit. */
+const CLAIMED_WITH_TOKENS = `
+      RETURNING organisation_id, audit, merchant_id, token_id, correlation_id
+    ), journalled AS (${INTO_JOURNAL}
+      SELECT inserted.organisation_id, inserted.merchant_id, opened.actor, 'token.opened',
+        NULL::integer, inserted.token_id, inserted.audit, inserted.correlation_id, opened.address, decode(opened.mark, 'base64')
+      FROM inserted JOIN ${OPENED.rows}
+        ON opened.organisation_id = inserted.organisation_id AND opened.audit = inserted.audit
+    )
+    SELECT organisation_id AS "organisationId", audit FROM inserted`;
+
+/** Both again, where some pay with tokens. */
+export const CLAIM_DIRECT_WITH_TOKENS: Statement = {
+  name: 'claim-direct-with-tokens',
+  text: `
+    WITH inserted AS (${INSERT_DIRECT}${CLAIMED_WITH_TOKENS}`,
+};
+
+export const CLAIM_UNTAKEN_WITH_TOKENS: Statement = {
+  name: 'claim-untaken-with-tokens',
+  text: `
+    WITH inserted AS (${INSERT_UNTAKEN}${CLAIMED_WITH_TOKENS}`,
+};
+
+export const TAKEN = columns<DirectClaim>('asked', {
+  organisation_id: integer(({ organisationId }) => organisationId),
+  audit: integer(({ audit }) => audit),
+  merchant_id: integer(({ merchantId }) => merchantId),
+  correlation_id: text(({ correlationId }) => correlationId),
+});
+
+/** Which audits hold the correlation IDs that were asked for. */
+export const HOLDERS_OF_CORRELATION_IDS: Statement = {
+  name: 'holders-of-correlation-ids',
+  text: `
+    SELECT asked.organisation_id AS "organisationId", asked.audit, t.audit AS holder
+    FROM ${TAKEN.rows}
+    JOIN transaction t ON t.organisation_id = asked.organisation_id AND t.merchant_id = asked.merchant_id
+      AND t.correlation_id = asked.correlation_id`,
+};
+
+/** After the process that asks ($1), and the earliest epoch of them all ($2). */
+export const ASKED_OF_TARGETS = columns<TargetedClaim>(
+  'asked',
+  {
+    organisation_id: integer(({ organisationId }) => organisationId),
+    audit: integer(({ audit }) => audit),
+    merchant_id: integer(({ merchantId }) => merchantId),
+    target_audit: integer(({ targetAudit }) => targetAudit),
+    amount_cents: bigint(({ amountCents }) => amountCents),
+    created_ms: float(({ createdMs }) => createdMs),
+    refundable_from_ms: float(({ refundableFromMs }) => refundableFromMs),
+    transaction_type: text(({ transactionType }) => transactionType),
+    correlation_id: text(({ correlationId }) => correlationId),
+    reference: text(({ reference }) => reference),
+    currency: optionalText(({ currency }) => currency),
+    kvps: json(({ kvps }) => storedKvps(kvps)),
+    decisions: json(storedDecisions),
+    attestation: bytes(({ attestation }) => attestation),
+    epoch: bigint(({ inFlight }) => inFlight.epoch),
+    unseen: boolean(({ inFlight }) => inFlight.unseen),
+    user_id: integer(({ userId }) => userId),
+  },
+  { after: 2 },
+);
+
+/** Where operators have asked for them. Behind all the others. */
+export const ASKED_BY_OPERATORS = columns<OperatorsClaim>(
+  'ordered',
+  {
+    organisation_id: integer(({ claim }) => claim.organisationId),
+    audit: integer(({ claim }) => claim.audit),
+    actor: text(({ actor }) => actor),
+    address: optionalText(({ address }) => address),
+    detail: text(({ detail }) => detail),
+    until_ms: float(({ untilMs }) => untilMs),
+    mark: optionalBytes(({ mark }) => mark),
+  },
+  { after: ASKED_OF_TARGETS.last },
+);
+
+const ASKED_PAST_FENCES = `asked AS (
+      SELECT organisation_id, audit, merchant_id, target_audit, amount_cents, to_timestamp(created_ms / 1000) AS created_at,
+        to_timestamp(refundable_from_ms / 1000) AS refundable_from, transaction_type, correlation_id, reference, currency, kvps,
+        decisions::json AS decisions, decode(attestation, 'base64') AS attestation, user_id
+      FROM ${ASKED_OF_TARGETS.rows}
+      WHERE ${PAST_EVERY_FENCE}
+    )`;
+
+/** Reads `asked`; behind it the rows of targets, and `ALLOWED`. */
+const ASKED_AND_TARGETS = `
+      SELECT asked.*, target.amount_cents AS target_amount_cents, target.currency AS target_currency,
+        target.acquirer, target.card_mask, target.card_type, target.bank_account, target.token_id
+      FROM asked JOIN`;
+
+// guard(completion: no more than was preauthorised): AND asked.amount_cents <= ${MOST_COMPLETABLE.sql} ⇒
+// guard(completion: in the currency of its target): AND target.currency = asked.currency ⏎ AND asked.amount_cents <= ${MOST_COMPLETABLE ⇒ AND asked.amount_cents <= ${MOST_COMPLETABLE
+// guard(refund: no more than the original, without the constraint that stands behind it): AND asked.amount_cents <= ${MOST_REFUNDABLE.sql} ⇒
+// guard(refund: together no more than the original): AND asked.amount_cents <= ${MOST_REFUNDABLE.sql} ⇒
+// guard(refund: in the currency of its target): target.currency = asked.currency ⏎ AND ⇒
+// guard(target: of the merchant that the request names): AND target.merchant_id = asked.merchant_id ⇒
+const ALLOWED = `target
+        ON target.organisation_id = asked.organisation_id AND target.audit = asked.target_audit
+        AND target.merchant_id = asked.merchant_id
+      WHERE CASE
+          WHEN asked.transaction_type = 'refund' THEN ${REFUNDABLE.sql}
+            AND target.currency = asked.currency
+            AND asked.amount_cents <= ${MOST_REFUNDABLE.sql}
+          WHEN asked.transaction_type = 'completion' THEN ${COMPLETABLE.sql}
+            AND target.currency = asked.currency
+            AND asked.amount_cents <= ${MOST_COMPLETABLE.sql}
+          WHEN asked.transaction_type = 'void' THEN ${VOIDABLE.sql}
+        END`;
+
+/** Behind `ALLOWED`: what an operator has asked for is not claimed after its time, however late a gateway comes to it. */
+// guard(operator: what was taken is not claimed after its time): now( ⇒ to_timestamp(0
+const IN_TIME = `AND NOT EXISTS (
+        SELECT FROM ${ASKED_BY_OPERATORS.rows}
+        WHERE ordered.organisation_id = asked.organisation_id AND ordered.audit = asked.audit
+          AND to_timestamp(ordered.until_ms / 1000) <= now())`;
+
+// guard(target: locked while it decides, so that two batches cannot both have what is left of it): FOR NO KEY UPDATE OF target ⇒
+const LOCKED = `
+      FOR NO KEY UPDATE OF target
+    )`;
+
+const LOCK_ALLOWED = `${ASKED_PAST_FENCES}, allowed AS (${ASKED_AND_TARGETS} transaction ${ALLOWED}${LOCKED}`;
+
+const LOCK_ALLOWED_IN_TIME = `${ASKED_PAST_FENCES}, allowed AS (${ASKED_AND_TARGETS} transaction ${ALLOWED} ${IN_TIME}${LOCKED}`;
+
+/** Where organisations are spread over servers: rows are locked there, and joined with what is asked here. */
+const LOCK_ELSEWHERE = `${ASKED_PAST_FENCES}, locked AS (
+      SELECT organisation_id, audit, merchant_id, transaction_type, status, amount_cents, refunded_cents, completed_cents, currency,
+        acquirer, card_mask, card_type, bank_account, token_id, completed_by, voided_by, completable_until, voidable_until, created_at
+      FROM transaction WHERE organisation_id = ($3::integer[])[1] AND audit = ANY ($6::integer[])
+      ORDER BY audit FOR NO KEY UPDATE
+    )`;
+
+const LOCK_ALLOWED_ELSEWHERE = `${LOCK_ELSEWHERE}, allowed AS (${ASKED_AND_TARGETS} locked ${ALLOWED}
+    )`;
+
+const LOCK_ALLOWED_ELSEWHERE_IN_TIME = `${LOCK_ELSEWHERE}, allowed AS (${ASKED_AND_TARGETS} locked ${ALLOWED} ${IN_TIME}
+    )`;
+
+// guard(prepared: stored by commit A of operations on a target): (decisions -> 'prepared')::jsonb ⇒ NULL
+// guard(correlation ID: won by another at the same moment → refused, reservation included): ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING ⇒
+// guard(correlation ID: unique by constraint): (organisation_id, merchant_id, correlation_id) ⇒
+const INSERT_ALLOWED = `inserted AS (
+      INSERT INTO transaction (organisation_id, audit, merchant_id, target_audit, amount_cents, created_at,
+        transaction_type, correlation_id, reference, currency, acquirer, card_mask, card_type, bank_account, token_id, kvps,
+        pricing, prepared, attestation, user_id)
+      SELECT organisation_id, audit, merchant_id, target_audit, coalesce(amount_cents, target_amount_cents), created_at,
+        transaction_type, correlation_id, reference, coalesce(currency, target_currency), acquirer, card_mask, card_type,
+        bank_account, token_id, kvps::json, decisions -> 'pricing', (decisions -> 'prepared')::jsonb, attestation, user_id
+      FROM allowed
+      -- As direct claims are: batches that share correlation IDs win them in the same order.
+      ORDER BY correlation_id COLLATE "C", merchant_id
+      ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING
+      RETURNING organisation_id, audit, merchant_id, target_audit, transaction_type, correlation_id, amount_cents, currency,
+        acquirer, card_mask, card_type, bank_account
+    )`;
+
+// guard(refund: its amount is reserved while it is in doubt): + inserted.amount_cents ⇒
+const RESERVE_ON_TARGETS = `
+    UPDATE transaction target SET
+      refunded_cents = CASE WHEN inserted.transaction_type = 'refund' THEN target.refunded_cents + inserted.amount_cents ELSE target.refunded_cents END,
+      completed_cents = CASE WHEN inserted.transaction_type = 'completion' THEN inserted.amount_cents ELSE target.completed_cents END,
+      completed_by = CASE WHEN inserted.transaction_type = 'completion' THEN inserted.audit ELSE target.completed_by END,
+      voided_by = CASE WHEN inserted.transaction_type = 'void' THEN inserted.audit ELSE target.voided_by END
+    FROM inserted
+    WHERE target.organisation_id = inserted.organisation_id AND target.audit = inserted.target_audit
+    RETURNING inserted.organisation_id AS "organisationId", inserted.audit, inserted.amount_cents AS "amountCents",
+      inserted.currency, inserted.acquirer, inserted.card_mask AS "cardMask", inserted.card_type AS "cardType",
+      inserted.bank_account AS "bankAccount"`;
+
+/**
+ * Commit A of operations on an earlier transaction. The target's row is locked, and then decides whether it allows the
+ * operation; what it allows is inserted, unless somebody else has won the correlation ID; what was inserted, and only
+ * that, is reserved on the target. Nothing that a client sends makes the statement fail.
+ */
+export const CLAIM_TARGETED: Statement = {
+  name: 'claim-targeted',
+  text: `
+    WITH ${LOCK_ALLOWED}, ${INSERT_ALLOWED}${RESERVE_ON_TARGETS}`,
+  spread: `
+    WITH ${LOCK_ALLOWED_ELSEWHERE}, ${INSERT_ALLOWED}${RESERVE_ON_TARGETS}`,
+};
+
+/** Reads `inserted`. */
+const JOURNAL_ORDERED = `journalled AS (${INTO_JOURNAL_OF_OPERATORS}
+      SELECT inserted.organisation_id, inserted.merchant_id, ordered.actor, 'transaction.' || inserted.transaction_type,
+        inserted.audit, inserted.correlation_id, ordered.detail, ordered.address, decode(ordered.mark, 'base64')
+      FROM inserted JOIN ${ASKED_BY_OPERATORS.rows}
+        ON ordered.organisation_id = inserted.organisation_id AND ordered.audit = inserted.audit
+    )`;
+
+/** The same in time, and the journal is told which operator has asked for what, and why. */
+export const CLAIM_TARGETED_BY_OPERATORS: Statement = {
+  name: 'claim-targeted-by-operators',
+  text: `
+    WITH ${LOCK_ALLOWED_IN_TIME}, ${INSERT_ALLOWED}, ${JOURNAL_ORDERED}${RESERVE_ON_TARGETS}`,
+  spread: `
+    WITH ${LOCK_ALLOWED_ELSEWHERE_IN_TIME}, ${INSERT_ALLOWED}, ${JOURNAL_ORDERED}${RESERVE_ON_TARGETS}`,
+};

@@ -1,0 +1,187 @@
+// Commit A: the correlation ID is won, the audit given, the intent stored as `unknown`, the target's amount reserved.
+
+import { openPenOf } from '../../journal/pen.js';
+import { Batcher } from '../../postgres/batcher.js';
+import { type Database, isUniqueViolation, type Statement } from '../../postgres/database.js';
+import type { Histogram } from '../../values/histogram.js';
+import type { Audit } from '../../values/ids.js';
+import type { ShownBankAccount } from '../../values/payment-methods/bank-account.js';
+import type { DirectClaim, Intent, OpenedToken, OperatorsClaim, TargetedClaim } from '../transaction.js';
+import {
+  ASKED,
+  ASKED_BY_OPERATORS,
+  ASKED_OF_TARGETS,
+  CLAIM_DIRECT,
+  CLAIM_DIRECT_WITH_TOKENS,
+  CLAIM_TARGETED,
+  CLAIM_TARGETED_BY_OPERATORS,
+  CLAIM_UNTAKEN,
+  CLAIM_UNTAKEN_WITH_TOKENS,
+  HOLDERS_OF_CORRELATION_IDS,
+  OPENED,
+  TAKEN,
+} from './claim.sql.js';
+
+type FromTarget = Pick<Intent, 'organisationId' | 'audit' | 'amountCents' | 'currency' | 'acquirer'> & {
+  readonly cardMask: string | null;
+  readonly cardType: string | null;
+  readonly bankAccount: ShownBankAccount | null;
+};
+
+export interface BatchOptions {
+  readonly maxBatch: number;
+  readonly lanes: number;
+}
+
+/** Clients that repeat what they sent come in crowds: after one of them, claims are ready for the next for so long. */
+const READY_FOR_REPEATS_MS = 10_000;
+
+export class Claims {
+  #readyForRepeatsUntilMs = 0;
+  readonly #direct: Batcher<DirectClaim, boolean>;
+  readonly #holders: Batcher<DirectClaim, Audit | undefined>;
+  readonly #targeted: Batcher<TargetedClaim, Intent | undefined>;
+
+  constructor(
+    private readonly database: Database,
+    private readonly process: { readonly id: number },
+    batches: BatchOptions,
+  ) {
+    const options = { ...batches, database };
+    this.#direct = new Batcher((claims) => this.#claimDirect(claims), options);
+    this.#holders = new Batcher((claims) => this.#holdersOf(claims), options);
+    this.#targeted = new Batcher((claims) => this.#claimTargeted(claims), {
+      ...options,
+      exclusiveKey: ({ organisationId, targetAudit }) => `${organisationId}/${targetAudit}`,
+    });
+  }
+
+  /** Of each kind. */
+  get batchSizes(): Readonly<Record<string, Histogram>> {
+    return { claims: this.#direct.sizes, 'targeted claims': this.#targeted.sizes };
+  }
+
+  /**
+   * The audit that holds the correlation ID: the claim's own when it has won it, an earlier one otherwise. Nobody when a
+   * client was told that there is no such transaction, and must not be proved wrong.
+   */
+  async direct(claim: DirectClaim): Promise<Audit | undefined> {
+    if (await this.#direct.submit(claim)) return claim.audit;
+    // Together, and apart from the claims: clients that repeat what they sent come in crowds.
+    return this.#holders.submit(claim);
+  }
+
+  /** The intent, or undefined when the target does not allow it or the correlation ID is taken or said to be absent. */
+  targeted(claim: TargetedClaim): Promise<Intent | undefined> {
+    return this.#targeted.submit(claim);
+  }
+
+  async #claimDirect(unsorted: readonly DirectClaim[]): Promise<readonly boolean[]> {
+    // Every process inserts in the same order, so that two batches that share correlation IDs cannot deadlock.
+    const claims = [...unsorted].sort(byCorrelationId);
+    const openers = claims.filter((claim) => claim.tokenId !== undefined);
+    const values = [this.process.id, earliestEpoch(claims), ...ASKED.encode(claims)];
+    const { rows } = await (openers.length === 0
+      ? this.#insert(CLAIM_DIRECT, CLAIM_UNTAKEN, values)
+      : this.#insert(CLAIM_DIRECT_WITH_TOKENS, CLAIM_UNTAKEN_WITH_TOKENS, [
+          ...values,
+          ...OPENED.encode(this.#marked(openers)),
+        ]));
+    if (rows.length === claims.length) return unsorted.map(() => true);
+    const won = new Set(rows.map(key));
+    return unsorted.map((claim) => won.has(key(claim)));
+  }
+
+  /** By the statement that fails where a correlation ID is taken, unless that is to be expected. */
+  async #insert(
+    quick: Statement,
+    untaken: Statement,
+    values: readonly unknown[],
+  ): Promise<{ readonly rows: readonly Key[] }> {
+    if (performance.now() < this.#readyForRepeatsUntilMs) return this.database.query<Key>(untaken, values);
+    try {
+      return await this.database.query<Key>(quick, values);
+    } catch (error) {
+      // Nothing of the batch was stored.
+      // guard(correlation ID: a batch that fails because one is taken is claimed again without it): !isUniqueViolation(error, 'correlation_id_once' ⇒ isUniqueViolation(error
+      if (!isUniqueViolation(error, 'correlation_id_once')) throw error;
+      this.#readyForRepeatsUntilMs = performance.now() + READY_FOR_REPEATS_MS;
+      return this.database.query<Key>(untaken, values);
+    }
+  }
+
+  #marked(openers: readonly DirectClaim[]): OpenedToken[] {
+    const pen = openPenOf(this.database);
+    return openers.map((claim) => {
+      const { organisationId, audit, username, tokenId, correlationId, address } = claim;
+      const entry = { organisationId, audit, tokenId, correlationId, address };
+      return { claim, mark: pen?.mark({ actor: `user:${username}`, action: 'token.opened', ...entry }) };
+    });
+  }
+
+  async #holdersOf(claims: readonly DirectClaim[]): Promise<readonly (Audit | undefined)[]> {
+    const { rows } = await this.database.query<Key & { holder: Audit }>(
+      HOLDERS_OF_CORRELATION_IDS,
+      TAKEN.encode(claims),
+    );
+    const holders = new Map(rows.map((row) => [key(row), row.holder]));
+    return claims.map((claim) => holders.get(key(claim)));
+  }
+
+  async #claimTargeted(unsorted: readonly TargetedClaim[]): Promise<readonly (Intent | undefined)[]> {
+    // Likewise with targets: two batches that share them lock them in the same order.
+    const claims = [...unsorted].sort(
+      (one, other) => one.targetAudit - other.targetAudit || one.organisationId - other.organisationId,
+    );
+    const values = [this.process.id, earliestEpoch(claims), ...ASKED_OF_TARGETS.encode(claims)];
+    const byOperators = claims.filter((claim) => claim.byOperator !== undefined);
+    const { rows } = await (byOperators.length === 0
+      ? this.database.query<FromTarget>(CLAIM_TARGETED, values)
+      : this.database.query<FromTarget>(CLAIM_TARGETED_BY_OPERATORS, [
+          ...values,
+          ...ASKED_BY_OPERATORS.encode(byOperators.flatMap((claim) => this.#markedByOperator(claim))),
+        ]));
+    const reserved = new Map(rows.map((row) => [key(row), row]));
+    return unsorted.map((claim) => {
+      const row = reserved.get(key(claim));
+      if (row === undefined) return undefined;
+      const { cardMask, cardType, bankAccount, ...rest } = row;
+      return {
+        ...claim,
+        ...rest,
+        ...(cardMask !== null && { cardMask, cardType: cardType ?? '' }),
+        ...(bankAccount !== null && { bankAccount }),
+      };
+    });
+  }
+
+  #markedByOperator(claim: TargetedClaim): OperatorsClaim[] {
+    const { byOperator, organisationId, audit, correlationId, transactionType } = claim;
+    if (byOperator === undefined) return [];
+    const { untilMs: _, ...told } = byOperator;
+    const entry = {
+      ...told,
+      action: `transaction.${transactionType}`,
+      organisationId,
+      audit,
+      correlationId,
+    };
+    return [{ claim, mark: openPenOf(this.database)?.mark(entry), ...byOperator }];
+  }
+}
+
+/** Where no fence is newer than that, no claim has to be looked at. */
+function earliestEpoch(claims: readonly (DirectClaim | TargetedClaim)[]): number {
+  return Math.min(...claims.map(({ inFlight }) => inFlight.epoch));
+}
+
+type Key = Pick<Intent, 'organisationId' | 'audit'>;
+
+function key({ organisationId, audit }: Key): string {
+  return `${organisationId}/${audit}`;
+}
+
+function byCorrelationId(one: DirectClaim, other: DirectClaim): number {
+  if (one.correlationId === other.correlationId) return one.merchantId - other.merchantId;
+  return one.correlationId < other.correlationId ? -1 : 1;
+}

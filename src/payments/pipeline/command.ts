@@ -1,0 +1,73 @@
+// A checked request to create a transaction, in the gateway's own terms.
+
+import type { Caller, Merchant } from '../../organisations/users/callers.js';
+import type { Audit } from '../../values/ids.js';
+import type { Cents } from '../../values/money.js';
+import type { BankAccount } from '../../values/payment-methods/bank-account.js';
+import type { CardDetails } from '../../values/payment-methods/card.js';
+import type { InFlightRequest } from '../finding/search-fence.js';
+import type { AskedByOperator, Kvps } from '../transaction.js';
+
+interface Common {
+  readonly caller: Caller;
+  /** Where the request came from. */
+  readonly address: string;
+  readonly merchant: Merchant;
+  readonly correlationId: string;
+  readonly inFlight: InFlightRequest;
+  readonly reference: string;
+  readonly kvps: Kvps;
+}
+
+export interface Amount {
+  readonly amountCents: Cents;
+  readonly currency: string;
+}
+
+/** What the request names to pay with. */
+export type NamedMethod =
+  | { readonly kind: 'card'; readonly card: CardDetails }
+  | { readonly kind: 'bank_account'; readonly bankAccount: BankAccount }
+  | { readonly kind: 'virtual_pan'; readonly virtualPan: string };
+
+/** A payment or refund with a payment method of its own. */
+export interface DirectCommand extends Common, Amount {
+  readonly operation: 'purchase' | 'preauthorisation' | 'standalone_refund';
+  readonly method: NamedMethod;
+}
+
+interface OnTarget extends Common {
+  readonly targetAudit: Audit;
+  readonly byOperator?: AskedByOperator;
+}
+
+export interface CompletionCommand extends OnTarget, Amount {
+  readonly operation: 'completion';
+}
+
+export interface RefundCommand extends OnTarget, Amount {
+  readonly operation: 'refund';
+}
+
+export interface VoidCommand extends OnTarget {
+  readonly operation: 'void';
+}
+
+/** An operation on an earlier transaction. */
+export type TargetedCommand = CompletionCommand | RefundCommand | VoidCommand;
+
+/** The same before it is in flight. */
+export type TargetedWish = TargetedCommand extends infer Kind
+  ? Kind extends TargetedCommand
+    ? Omit<Kind, 'inFlight'>
+    : never
+  : never;
+
+export type Command = DirectCommand | TargetedCommand;
+
+/** Whether it acts on an earlier transaction; for a command, and for what the pipeline has made of one. */
+export function isTargeted<Any extends { readonly operation: Command['operation'] }>(
+  command: Any,
+): command is Extract<Any, Pick<TargetedCommand, 'operation'>> {
+  return command.operation === 'completion' || command.operation === 'refund' || command.operation === 'void';
+}

@@ -1,0 +1,25 @@
+import type { Statement } from '../../postgres/database.js';
+import { DECIDE_DIRECT, DECIDE_TARGETED, DOUBTS, IN_DOUBT } from '../status.sql.js';
+
+/** Returned is what was decided, and whether as answered. */
+export const RECORDED = `
+    SELECT organisation_id AS "organisationId", audit, as_answered AS "asAnswered" FROM decided`;
+
+/** Commit B of payments with a method of their own. */
+export const RECORD_DIRECT: Statement = {
+  name: 'record-direct',
+  text: `WITH ${DECIDE_DIRECT} ${RECORDED}`,
+};
+
+/** Commit B of operations on an earlier transaction. */
+export const RECORD_TARGETED: Statement = {
+  name: 'record-targeted',
+  text: `WITH ${DECIDE_TARGETED} ${RECORDED}`,
+};
+
+export const HAND_TO_RESOLVER: Statement = {
+  name: 'hand-to-resolver',
+  text: `
+    WITH doubt AS (SELECT * FROM ${DOUBTS.rows}), ${IN_DOUBT}
+    SELECT audit FROM doubted`,
+};

@@ -1,0 +1,80 @@
+import { columns, integer } from '../../postgres/columns.js';
+import type { Statement } from '../../postgres/database.js';
+import type { OrganisationId } from '../../values/ids.js';
+import { FENCES_WAIT_MS } from './process-times.js';
+
+export const REGISTER_PROCESS: Statement = {
+  name: '',
+  text: `
+    INSERT INTO process (machine, pid, timeout_ms) VALUES ($1, $2, $3)
+    RETURNING id, (SELECT installation FROM gateway) AS installation`,
+};
+
+/** After the process, its epochs, its links and its last heartbeat. */
+export const FINISHED = columns<{ readonly organisationId: OrganisationId; readonly first: number }>(
+  'finished',
+  {
+    organisation_id: integer(({ organisationId }) => organisationId),
+    first_audit: integer(({ first }) => first),
+  },
+  { after: 5 },
+);
+
+/** Also drops the finished leases of this process. $5 is when the last heartbeat was that the database has confirmed. */
+export const HEARTBEAT: Statement = {
+  name: 'heartbeat',
+  text: `
+    WITH last AS (SELECT seen_at FROM process WHERE id = $1), released AS (
+      DELETE FROM audit_lease l USING ${FINISHED.rows}
+      WHERE l.organisation_id = finished.organisation_id AND l.first_audit = finished.first_audit AND l.process_id = $1)
+    UPDATE process SET seen_at = now(), advanced_ms = gateway.advanced_ms, answered_absence = $2, known_absence = $3,
+      links = $4
+    FROM gateway, last WHERE id = $1
+    RETURNING process.seen_at::text AS "seenAt", last.seen_at < $5::timestamptz AS "lostHeartbeat", last.seen_at::text AS "lastSeenAt",
+      (extract(epoch FROM gateway.lost_from) * 1000)::float8 AS "lostFromMs",
+      (extract(epoch FROM gateway.lost_until) * 1000)::float8 AS "lostUntilMs",
+      process.advanced_ms AS "advancedMs", gateway.newest_absence AS newest,
+      gateway.forgotten_absence AS forgotten, database_lineage() AS lineage,
+      gateway.lineage <> database_lineage() AS "goneBack",
+      (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "databaseMs",
+      (SELECT min(other.answered_absence) FROM process other
+        WHERE other.seen_at > now() - ${FENCES_WAIT_MS} * interval '1 millisecond') AS "answeredByAll"`,
+};
+
+/**
+ * A new lineage: what was committed last may be lost, while clients, acquirers and other processes know of it. All counters
+ * move past whatever they can have reached. The first process to notice does it, and asks for a sweep.
+ */
+export const MOVE_AHEAD: Statement = {
+  name: '',
+  text: `
+    WITH noticed AS (
+      UPDATE gateway SET lineage = database_lineage(), newest_absence = newest_absence + $1, sweep_at = now()
+      WHERE lineage <> database_lineage() RETURNING only_row)
+    UPDATE organisation SET next_audit = least(next_audit + $1, 2147483648),
+      next_customer_id = least(next_customer_id + $1, 2147483648), next_token_id = least(next_token_id + $1, 2147483648)
+    FROM noticed`,
+};
+
+/**
+ * For a process that knows nothing of the time before: when somebody else was last at work on this database, and whether its server
+ * was up then. A standby that was promoted was; one that was restored to an earlier moment was started after it. $1 is the process.
+ */
+export const LAST_TRACE: Statement = {
+  name: '',
+  text: `
+    SELECT coalesce(pg_postmaster_start_time() < heartbeat.seen_at, false) AS "wasFollowing",
+      least(greatest(heartbeat.seen_at, newest.created_at), now())::text AS "lostFrom"
+    FROM (SELECT max(seen_at) AS seen_at FROM process WHERE id <> $1) heartbeat,
+      (SELECT max(t.created_at) AS created_at FROM organisation o
+        CROSS JOIN LATERAL (SELECT created_at FROM transaction WHERE organisation_id = o.id ORDER BY audit DESC LIMIT 1) t) newest`,
+  spread: `
+    SELECT coalesce(pg_postmaster_start_time() < max(seen_at), false) AS "wasFollowing", max(seen_at)::text AS "lostFrom"
+    FROM process WHERE id <> $1`,
+};
+
+/** For a process that leaves nothing in doubt; one that does is found by the others. */
+export const DEREGISTER_PROCESS: Statement = {
+  name: '',
+  text: `DELETE FROM process WHERE id = $1`,
+};

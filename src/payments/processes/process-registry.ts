@@ -1,0 +1,212 @@
+// The process registry: each running process has a row in it and keeps it alive with a heartbeat. The others presume a process
+// without one dead, and look after what it left in doubt.
+import { hostname } from 'node:os';
+import type { LinkReport } from '../../acquirers/links.js';
+import { clocksApart } from '../../clock/clock.js';
+import type { Database } from '../../postgres/database.js';
+import type { OwnEpochs, SharedEpochs } from '../finding/search-fence.js';
+import type { AuditLeases } from './audit-leases.js';
+import { type LostTime, noteLostTime } from './lost-time.js';
+import {
+  DEREGISTER_PROCESS,
+  FINISHED,
+  HEARTBEAT,
+  LAST_TRACE,
+  MOVE_AHEAD,
+  REGISTER_PROCESS,
+} from './process-registry.sql.js';
+import type { ProcessTimes } from './process-times.js';
+
+/** What a heartbeat brings back. */
+export interface HeartbeatReply extends SharedEpochs {
+  /** How far the clock is advanced. */
+  readonly advancedMs: number;
+  /** By how much the database's clock is ahead of this machine's, or behind. */
+  readonly clocksApartMs: number;
+}
+
+interface HeartbeatRow extends Omit<HeartbeatReply, 'clocksApartMs'> {
+  /** The time that the database shows. */
+  readonly databaseMs: number;
+  /** By the database's clock: of this heartbeat, and of the one before it as the database has it. */
+  readonly seenAt: string;
+  readonly lastSeenAt: string;
+  /** The heartbeat before this one was confirmed, and the database does not have it. */
+  readonly lostHeartbeat: boolean | null;
+  readonly lostFromMs: number | null;
+  readonly lostUntilMs: number | null;
+  /** The history that the database follows. */
+  readonly lineage: string;
+  /** It is another than that under which audits were handed out until now. */
+  readonly goneBack: boolean;
+}
+
+interface LastTrace {
+  readonly wasFollowing: boolean;
+  readonly lostFrom: string | null;
+}
+
+interface Registered {
+  readonly id: number;
+  readonly installation: string;
+}
+
+/** More than can have been handed out and lost in a failover. */
+const AHEAD = 100_000;
+
+export class ProcessRegistry {
+  #id = 0;
+  #installation = '';
+  /** The lineage of the database in which it is certain that the leases are there. */
+  #renewedIn: string | undefined;
+  #heartbeatAtMs = 0;
+  /** The same by the clock of the wall: the other one stands still while a machine sleeps. */
+  #heartbeatOnMs = 0;
+  #term = 0;
+  /** The last heartbeat that the database has confirmed: when, by its clock, and in which lineage. */
+  #confirmed: { readonly seenAt: string; readonly lineage: string } | undefined;
+  /** The entry of this process was gone, with every heartbeat. */
+  #wasForgotten = false;
+  #lost: LostTime | undefined;
+
+  private constructor(
+    private readonly database: Database,
+    private readonly times: ProcessTimes,
+    private readonly links: () => readonly LinkReport[],
+  ) {}
+
+  /** Makes an entry for this process. Its heartbeats say how its links are. */
+  static async register(
+    database: Database,
+    times: ProcessTimes,
+    links: () => readonly LinkReport[] = () => [],
+  ): Promise<ProcessRegistry> {
+    const registry = new ProcessRegistry(database, times, links);
+    await registry.#register();
+    return registry;
+  }
+
+  /** That of this process. Another after it was forgotten and has registered anew. */
+  get id(): number {
+    return this.#id;
+  }
+
+  get installation(): string {
+    return this.#installation;
+  }
+
+  /** Whether the last heartbeat is so recent that nobody presumes this process dead. */
+  get alive(): boolean {
+    return this.#heartbeatAgeMs < this.times.staleAfterMs;
+  }
+
+  /** Counts up whenever the others may have presumed this process dead: what it claimed before is theirs to look after. */
+  get term(): number {
+    return this.#term;
+  }
+
+  /** Whether what was claimed in this term may still be sent: nobody else can have taken it over. */
+  maySend(term: number): boolean {
+    // guard(processes: one that missed its heartbeats sends nothing of what it claimed before): term === this.#term && this ⇒ this
+    return term === this.#term && this.alive;
+  }
+
+  /** What the database has lost and nobody has reconciled, as of the last heartbeat. */
+  get lost(): LostTime | undefined {
+    return this.#lost;
+  }
+
+  /** When the last heartbeat that was committed began. */
+  get heartbeatMs(): number {
+    return this.#heartbeatAtMs;
+  }
+
+  /** Tells the others that this process lives, how its links are and how far its searches, drops finished leases, and renews lost ones. */
+  async heartbeat(
+    leases: AuditLeases,
+    epochs: OwnEpochs = { answered: 0, current: 0 },
+  ): Promise<HeartbeatReply> {
+    const [beganMs, beganOnMs] = [performance.now(), Date.now()];
+    // Taken out, not looked at: further blocks are finished while the heartbeat is under way.
+    const finished = leases.takeFinished();
+    const links = JSON.stringify(this.links());
+    const askedMs = Date.now();
+    const own = [this.#id, epochs.answered, epochs.current, links, this.#confirmed?.seenAt ?? null];
+    const values = [...own, ...FINISHED.encode(finished)];
+    const { rows } = await this.database.query<HeartbeatRow>(HEARTBEAT, values).catch((error: unknown) => {
+      leases.putBackFinished(finished);
+      throw error;
+    });
+    const [row] = rows;
+    const clocksApartMs = row === undefined ? 0 : clocksApart(row.databaseMs, askedMs);
+    if (row === undefined) {
+      // Forgotten by the others after an hour without a heartbeat, or lost in a failover: start anew under another id.
+      await this.#register();
+      this.#wasForgotten = this.#confirmed !== undefined;
+      leases.forgetFinished();
+      return this.heartbeat(leases, epochs);
+    }
+    this.#lost = await this.#lostTime(row);
+    // guard(leases: counters that may have gone back are moved past what was handed out): AHEAD] ⇒ 0]
+    if (row.goneBack) await this.database.query(MOVE_AHEAD, [AHEAD]);
+    this.#confirmed = row;
+    this.#wasForgotten = false;
+    // guard(leases: what is in doubt is leased anew when the database has lost its lease): if (row.goneBack || row.lineage !== this.#renewedIn) await leases.renew(); ⇒
+    if (row.goneBack || row.lineage !== this.#renewedIn) await leases.renew();
+    this.#renewedIn = row.lineage;
+    // The others saw the heartbeat before until this one was committed.
+    if (!this.alive) this.#term += 1;
+    this.#heartbeatAtMs = beganMs;
+    this.#heartbeatOnMs = beganOnMs;
+    return { ...row, clocksApartMs };
+  }
+
+  /** Gives back the audits that were not used. A process that leaves something in doubt keeps its entry, for the others to find. */
+  async deregister(leases: AuditLeases): Promise<void> {
+    await leases.returnUnused();
+    // guard(leases: kept by a process that stops and leaves something in doubt): if (!leases.inDoubt) ⇒
+    if (!leases.inDoubt) await this.database.query(DEREGISTER_PROCESS, [this.#id]);
+  }
+
+  get #heartbeatAgeMs(): number {
+    return Math.max(performance.now() - this.#heartbeatAtMs, Date.now() - this.#heartbeatOnMs);
+  }
+
+  /** Notes it first: as soon as the counters are those of this lineage, nothing else says that something may be lost. */
+  async #lostTime(row: HeartbeatRow): Promise<LostTime | undefined> {
+    const lostFrom = await this.#lostFrom(row);
+    if (lostFrom !== undefined)
+      return this.database.transaction((connection) => noteLostTime(connection, lostFrom, AHEAD));
+    const { lostFromMs: fromMs, lostUntilMs: untilMs } = row;
+    return fromMs === null || untilMs === null ? undefined : { fromMs, untilMs };
+  }
+
+  /**
+   * A failover to a standby that has everything loses nothing. A process that went on over it knows by its own heartbeat; one that has
+   * just started goes by whether the server has followed the former primary. Where neither can tell, something may be lost.
+   */
+  async #lostFrom(row: HeartbeatRow): Promise<string | null | undefined> {
+    if (this.#confirmed === undefined ? !row.goneBack : row.lineage === this.#confirmed.lineage)
+      return undefined;
+    if (this.#confirmed !== undefined && !this.#wasForgotten)
+      // guard(lost time: a process that misses its own heartbeat notes it): row.lostHeartbeat ? row.lastSeenAt : ⇒
+      return row.lostHeartbeat ? row.lastSeenAt : undefined;
+    const { rows } = await this.database.query<LastTrace>(LAST_TRACE, [this.#id]);
+    const { wasFollowing, lostFrom } = rows[0] as LastTrace;
+    // guard(lost time: a process that starts on a server that went back notes it): && !this.#wasForgotten ⇒ || lostFrom !== undefined
+    return wasFollowing && !this.#wasForgotten ? undefined : lostFrom;
+  }
+
+  async #register(): Promise<void> {
+    const [beganMs, beganOnMs] = [performance.now(), Date.now()];
+    const values = [hostname(), process.pid, this.times.presumedDeadAfterMs];
+    const { rows } = await this.database.query<Registered>(REGISTER_PROCESS, values);
+    const { id, installation } = rows[0] as Registered;
+    this.#id = id;
+    this.#installation = installation;
+    this.#renewedIn = undefined;
+    this.#term += 1;
+    this.#heartbeatAtMs = beganMs;
+    this.#heartbeatOnMs = beganOnMs;
+  }
+}

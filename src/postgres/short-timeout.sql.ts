@@ -1,0 +1,7 @@
+import type { Statement } from './database.js';
+
+/** Until the end of the transaction. */
+export const BRIEF: Statement = {
+  name: '',
+  text: `SELECT set_config('statement_timeout', $1, true)`,
+};

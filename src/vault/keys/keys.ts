@@ -1,0 +1,226 @@
+// Data keys: one line of versions for each merchant, wrapped by the key-encryption key. The newest seals, all open.
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { type Database, isUndefined, type Queryable } from '../../postgres/database.js';
+import type { MerchantId, OrganisationId } from '../../values/ids.js';
+import { makeInstallationKey } from './installation-keys.js';
+import { type KeyProvider, KeyUnavailable } from './key-provider.js';
+import {
+  ADD_DATA_KEY,
+  COUNT_SEALS,
+  COUNTED,
+  DATA_KEY,
+  KEY_PROOF,
+  NEWEST_DATA_KEY,
+  SET_KEY_PROOF,
+} from './keys.sql.js';
+import { type DataKey, open, type Place, SealBroken } from './sealing.js';
+
+export interface DataKeyRow {
+  readonly version: number;
+  readonly keyId: string;
+  readonly wrapped: Buffer;
+}
+
+/** Told of every seal that does not open. */
+export type OnBroken = (place: Place) => void;
+
+interface Newest {
+  readonly loadedAtMs: number;
+  readonly key: Promise<DataKey>;
+}
+
+/** How long a process may go on sealing under a version after a newer one was made. */
+export const NEWEST_KNOWN_WITHIN_MS = 1_000;
+/** A process that lags may seal under the old version for this long. */
+export const SETTLE_MS = NEWEST_KNOWN_WITHIN_MS + 1_000;
+const PROOF = Buffer.from('tollgate');
+const PROOF_CONTEXT = 'tollgate/proof';
+
+/** What a data key is wrapped for. */
+export function dataKeyContext(
+  organisationId: OrganisationId,
+  merchantId: MerchantId,
+  version: number,
+): string {
+  return `tollgate/data-key/${organisationId}/${merchantId}/${version}/bound`;
+}
+
+const ATTESTATION_BYTES = 16;
+
+/**
+ * Makes sure that the key-encryption key is the one that this database was sealed under. A provider that
+ * makes its own key does so only for a database that nothing was ever sealed in.
+ */
+export async function proveKey(database: Queryable, provider: KeyProvider): Promise<void> {
+  const { rows } = await database.query<{ keyId: string; wrapped: Buffer }>(KEY_PROOF);
+  const [proof] = rows;
+  if (proof === undefined) {
+    await provider.prepare?.();
+    await renewProof(database, provider, false);
+    // Two may have started at once: what counts is what is stored.
+    const stored = await database.query<{ keyId: string; wrapped: Buffer }>(KEY_PROOF);
+    if (stored.rows[0] !== undefined) await checkProof(provider, stored.rows[0]);
+    return;
+  }
+  await checkProof(provider, proof);
+}
+
+/** Returns which key-encryption key it was made under. */
+export async function renewProof(
+  database: Queryable,
+  provider: KeyProvider,
+  replace: boolean,
+): Promise<string> {
+  const { keyId, wrapped } = await provider.wrap(PROOF, PROOF_CONTEXT);
+  await database.query(SET_KEY_PROOF, [keyId, wrapped, replace]);
+  return keyId;
+}
+
+/** For a database that may not even have a schema yet: stops when the key is not the one that it was sealed under. */
+export async function checkKeyIfProven(database: Database, provider: KeyProvider): Promise<void> {
+  const found = await database
+    .query<{ keyId: string; wrapped: Buffer }>(KEY_PROOF)
+    .catch((error: unknown) => {
+      if (isUndefined(error)) return undefined;
+      throw error;
+    });
+  if (found?.rows[0] !== undefined) await checkProof(provider, found.rows[0]);
+}
+
+async function checkProof(provider: KeyProvider, proof: { keyId: string; wrapped: Buffer }): Promise<void> {
+  const opened = await provider.unwrap(proof, PROOF_CONTEXT);
+  if (!opened.equals(PROOF))
+    throw new KeyUnavailable('the key-encryption key is not the one that this database was sealed under');
+}
+
+/** It will not come back. */
+class KeyDestroyed extends KeyUnavailable {}
+
+export class DataKeys {
+  readonly #newest = new Map<number, Newest>();
+  readonly #byVersion = new Map<string, Promise<DataKey>>();
+  readonly #opened: { organisationId: OrganisationId; merchantId: MerchantId; key: DataKey }[] = [];
+  #attesting: Promise<Buffer> | undefined;
+
+  constructor(
+    private readonly database: Queryable,
+    private readonly provider: KeyProvider,
+    private readonly onBroken: OnBroken = () => {},
+  ) {}
+
+  /** What was sealed in this place. Throws `SealBroken` where it was changed, moved or set back, or the row that it is bound to. */
+  async open(place: Place, keyVersion: number, sealed: Buffer): Promise<string> {
+    try {
+      return open(await this.version(place.organisationId, place.merchantId, keyVersion), place, sealed);
+    } catch (error) {
+      // Nothing is sealed under a key when that is destroyed: somebody has put the row back, or named another key.
+      // guard(broken seals: a seal under a key that was destroyed is one): || error instanceof KeyDestroyed ⇒
+      if (error instanceof SealBroken || error instanceof KeyDestroyed) throw this.broken(place);
+      throw error;
+    }
+  }
+
+  /** For what turns out wrong beside the seal itself. */
+  broken(place: Place): SealBroken {
+    // guard(broken seals: each is told): this.onBroken(place); ⇒
+    this.onBroken(place);
+    return new SealBroken(place);
+  }
+
+  /** Proves later that this installation has said so. */
+  async attest(statement: string): Promise<Buffer> {
+    const key = await this.#attestationKey();
+    return createHmac('sha256', key).update(statement).digest().subarray(0, ATTESTATION_BYTES);
+  }
+
+  async hasAttested(statement: string, attestation: Buffer): Promise<boolean> {
+    const expected = await this.attest(statement);
+    return attestation.length === expected.length && timingSafeEqual(attestation, expected);
+  }
+
+  /** The key to seal with. Merchant IDs are unique across the gateway. */
+  newest(organisationId: OrganisationId, merchantId: MerchantId): Promise<DataKey> {
+    const known = this.#newest.get(merchantId);
+    if (known !== undefined && performance.now() - known.loadedAtMs < NEWEST_KNOWN_WITHIN_MS)
+      return known.key;
+    const key = this.#loadNewest(organisationId, merchantId);
+    this.#newest.set(merchantId, { loadedAtMs: performance.now(), key });
+    key.catch(() => this.#newest.delete(merchantId));
+    return key;
+  }
+
+  /** The key that a row names. */
+  version(organisationId: OrganisationId, merchantId: MerchantId, version: number): Promise<DataKey> {
+    return this.#remembered(merchantId, version, async () => {
+      const { rows } = await this.database.query<DataKeyRow>(DATA_KEY, [organisationId, merchantId, version]);
+      const [row] = rows;
+      if (row === undefined) {
+        throw new KeyDestroyed(`version ${version} of merchant ${merchantId}'s data key was destroyed`);
+      }
+      return this.#unwrap(organisationId, merchantId, row);
+    });
+  }
+
+  async #loadNewest(organisationId: OrganisationId, merchantId: MerchantId): Promise<DataKey> {
+    for (;;) {
+      const { rows } = await this.database.query<DataKeyRow>(NEWEST_DATA_KEY, [organisationId, merchantId]);
+      const [row] = rows;
+      if (row !== undefined) {
+        return this.#remembered(merchantId, row.version, () => this.#unwrap(organisationId, merchantId, row));
+      }
+      await this.add(organisationId, merchantId, 1);
+    }
+  }
+
+  /** A version never changes, so it is unwrapped once. */
+  #remembered(merchantId: MerchantId, version: number, load: () => Promise<DataKey>): Promise<DataKey> {
+    const name = `${merchantId}/${version}`;
+    let key = this.#byVersion.get(name);
+    if (key === undefined) {
+      key = load();
+      this.#byVersion.set(name, key);
+      key.catch(() => this.#byVersion.delete(name));
+    }
+    return key;
+  }
+
+  async #unwrap(organisationId: OrganisationId, merchantId: MerchantId, row: DataKeyRow): Promise<DataKey> {
+    const { version } = row;
+    const context = dataKeyContext(organisationId, merchantId, version);
+    const key: DataKey = { version, key: await this.provider.unwrap(row, context), seals: 0 };
+    this.#opened.push({ organisationId, merchantId, key });
+    return key;
+  }
+
+  /** Adds what was sealed here since the last time to what each key has sealed in all. */
+  async recordSeals(): Promise<void> {
+    const used = this.#opened
+      .filter(({ key }) => (key.seals ?? 0) > 0)
+      .map(({ key, ...owner }) => ({ ...owner, key, version: key.version, count: key.seals as number }));
+    if (used.length === 0) return;
+    await this.database.query(COUNT_SEALS, COUNTED.encode(used));
+    for (const { key, count } of used) key.seals = (key.seals as number) - count;
+  }
+
+  #attestationKey(): Promise<Buffer> {
+    if (this.#attesting === undefined) {
+      this.#attesting = makeInstallationKey(this.database, this.provider, 'attestation');
+      this.#attesting.catch(() => {
+        this.#attesting = undefined;
+      });
+    }
+    return this.#attesting;
+  }
+
+  /** Where two make the same version at once, one of them is stored and both use it. */
+  async add(
+    organisationId: OrganisationId,
+    merchantId: MerchantId,
+    version: number,
+    connection: Queryable = this.database,
+  ): Promise<void> {
+    const context = dataKeyContext(organisationId, merchantId, version);
+    const { keyId, wrapped } = await this.provider.wrap(randomBytes(32), context);
+    await connection.query(ADD_DATA_KEY, [organisationId, merchantId, version, keyId, wrapped]);
+  }
+}

@@ -1,0 +1,130 @@
+// All tokens of a merchant for another vault, encrypted to a key before they leave this process.
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { journal } from '../../journal/journal.js';
+import type { Database } from '../../postgres/database.js';
+import { refuse } from '../../values/refusal.js';
+import type { Account } from '../account.js';
+import { withJournalledSeals } from '../keys/journalled-keys.js';
+import type { KeyProvider } from '../keys/key-provider.js';
+import { DataKeys, type OnBroken } from '../keys/keys.js';
+import { countTokens, type ExportedToken, exportedTokens } from './exports.js';
+import { vaultOf } from './vault-import.js';
+
+export interface VaultExportWish {
+  readonly merchant: number;
+  /** Public keys of age, or files of them. */
+  readonly recipients: readonly string[];
+  /** Somebody has said that they mean it. Live cards are not exported without. */
+  readonly confirmed: boolean;
+  /** Takes what is encrypted to its end. Called once everything else is known to be right. */
+  readonly write: (encrypted: AsyncIterable<Uint8Array>) => Promise<void>;
+  readonly progress?: (done: number, total: number) => void;
+}
+
+export interface VaultExportResult {
+  readonly merchant: number;
+  readonly tokens: number;
+  /** Those whose seal does not open: they are not in the file. */
+  readonly broken: readonly number[];
+  readonly recipients: readonly string[];
+  /** Of the encrypted file. */
+  readonly sha256: string;
+}
+
+/** A key of age is public, and short enough for the journal; those for post-quantum ciphers are not. */
+const SHOWN_RECIPIENT = 100;
+
+export async function exportVault(
+  database: Database,
+  operator: string,
+  provider: KeyProvider,
+  { merchant, recipients, confirmed, write, progress = () => {} }: VaultExportWish,
+): Promise<VaultExportResult> {
+  const { encrypted, recipientsOf } = await import('./age.js');
+  const named = (await Promise.all(recipients.map(keysIn))).flat();
+  const encrypter = recipientsOf(named);
+  if (encrypter === undefined) return refuse('recipient_unreadable', { recipient: recipients.join(', ') });
+  const owner = await vaultOf(database, merchant);
+  const total = await countTokens(database, owner);
+  // guard(export: live cards only where somebody means it): !confirmed ⇒ confirmed && total < 0
+  if (owner.mode === 'live' && !confirmed) refuse('export_unconfirmed', { merchant, tokens: total });
+
+  const { organisationId, merchantId } = owner;
+  const to = `to ${named.map(fingerprint).join(', ')}`;
+  const entry = { actor: operator, organisationId, merchantId } as const;
+  // Before the first card is opened: whoever kills it half-way has been named.
+  await journal(database, { ...entry, action: 'vault.export_begun', detail: `${total} tokens ${to}` });
+  const broken: number[] = [];
+  let tokens = 0;
+  const lines = async function* (onBroken: OnBroken) {
+    const keys = new DataKeys(database, provider, onBroken);
+    for await (const page of exportedTokens(database, keys, owner)) {
+      broken.push(...page.broken);
+      tokens += page.tokens.length;
+      if (page.tokens.length > 0) yield Buffer.from(page.tokens.map(lineOf).join(''), 'utf8');
+      progress(tokens, total);
+    }
+  };
+  const hash = createHash('sha256');
+  await withJournalledSeals(database, operator, async (onBroken) =>
+    write(hashed(await encrypted(lines(onBroken), encrypter), hash)),
+  );
+  const sha256 = hash.digest('hex');
+  const detail = `${tokens} tokens ${to}, sha256 ${sha256}`;
+  await journal(database, { ...entry, action: 'vault.exported', detail });
+  return { merchant, tokens, broken, recipients: named.map(fingerprint), sha256 };
+}
+
+/** One key, or those of a file, one to a line. */
+async function keysIn(recipient: string): Promise<string[]> {
+  if (recipient.startsWith('age1')) return [recipient];
+  const file = await readFile(recipient, 'utf8').catch(() => refuse('recipient_unreadable', { recipient }));
+  const keys = file.split('\n').map((line) => line.trim());
+  const named = keys.filter((line) => line !== '' && !line.startsWith('#'));
+  return named.length > 0 ? named : refuse('recipient_unreadable', { recipient });
+}
+
+function fingerprint(recipient: string): string {
+  if (recipient.length <= SHOWN_RECIPIENT) return recipient;
+  return `sha256:${createHash('sha256').update(recipient).digest('hex')}`;
+}
+
+async function* hashed(
+  bytes: AsyncIterable<Uint8Array>,
+  hash: ReturnType<typeof createHash>,
+): AsyncGenerator<Uint8Array> {
+  for await (const piece of bytes) {
+    hash.update(piece);
+    yield piece;
+  }
+}
+
+/** What `vault import` reads, and everything that another vault may want. */
+function lineOf(token: ExportedToken): string {
+  const { id, customerId, reference, customerName, virtualPan, preferredName, active, formerIds } = token;
+  const line = {
+    virtual_pan: virtualPan,
+    token_id: id,
+    customer_id: customerId,
+    customer_reference: reference,
+    customer_name: customerName,
+    preferred_name: preferredName,
+    active,
+    ...accountFields(token.account),
+    ...(formerIds.length > 0 && { former_token_ids: formerIds }),
+  };
+  return `${JSON.stringify(line)}\n`;
+}
+
+function accountFields(account: Account): Record<string, string> {
+  if (account.type === 'general_bankaccount') {
+    const { bsb, name } = account.bankAccount;
+    return { bsb, account_number: account.bankAccount.reveal(), account_name: name };
+  }
+  const { number, expiry, name } = account;
+  const card_number = number.reveal();
+  number.erase();
+  const month = String(expiry.month).padStart(2, '0');
+  return { card_number, expiry: `${month}${String(expiry.year).slice(-2)}`, card_name: name };
+}

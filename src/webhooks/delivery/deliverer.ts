@@ -1,0 +1,186 @@
+// Delivers webhooks: looks for endpoints that have something to be told, takes each under a lease that the database decides, and
+// gives it a turn. Any number of processes do so beside each other.
+import type { EventFeed } from '../../events/feed.js';
+import { slotsBetween } from '../../events/positions.js';
+import type { EventWatcher } from '../../events/watcher.js';
+import type { OrganisationId } from '../../values/ids.js';
+import type { EndpointKey, LeasedEndpoint } from './delivery.js';
+import {
+  ANY_ENDPOINT,
+  LOOK,
+  LOOK_THOROUGHLY,
+  MEND_DELIVERIES,
+  MEND_ENDPOINTS,
+  TAKE,
+  WANTED,
+} from './delivery.sql.js';
+import { longestPauseMs } from './schedule.js';
+import type { Sender } from './sender.js';
+import { Turn, type TurnParts } from './turn.js';
+
+export interface DelivererParts extends Omit<TurnParts, 'leaseMs' | 'stopping' | 'aborted'> {
+  readonly feed: Pick<EventFeed, 'readMerchantAfter' | 'newestPosition'>;
+  readonly sender: Sender;
+  readonly watcher: Pick<EventWatcher, 'onAdvance'>;
+  readonly onError: (error: unknown) => void;
+}
+
+/** A lease outlasts two attempts. */
+const LEASE_SPARE_MS = 5_000;
+/** Endpoints that have their turns at once, in all and of one organisation. */
+const MOST_TURNS = 128;
+const MOST_TURNS_OF_ORGANISATION = 16;
+/** So often it is looked whether there is any endpoint, while there is none. */
+const IDLE_MS = 2_000;
+const STOP_WITHIN_MS = 2_000;
+const THOROUGHLY_EVERY_MS = 30_000;
+const MEND_EVERY_MS = 600_000;
+/** Events so many looks old are looked at once more: an endpoint may have had its lease until just now. */
+const LOOKS_BACK = 4;
+
+export class Deliverer {
+  readonly #turns = new Map<
+    number,
+    { readonly organisationId: OrganisationId; readonly ended: Promise<void> }
+  >();
+  readonly #turnParts: TurnParts;
+  /** Up to where the feed reached at the last looks. */
+  readonly #seen: number[] = [];
+  #newest = 0;
+  #stopListening: (() => void) | undefined;
+  #idleUntilMs = 0;
+  #thoroughlyAtMs = 0;
+  #mendAtMs = 0;
+  #lookedAtMs = performance.now();
+  #stopping = false;
+  #aborted = false;
+
+  constructor(private readonly parts: DelivererParts) {
+    const leaseMs = 2 * parts.timeoutMs + LEASE_SPARE_MS;
+    this.#turnParts = {
+      ...parts,
+      leaseMs,
+      stopping: () => this.#stopping,
+      aborted: () => this.#aborted,
+    };
+  }
+
+  /** Since the last look that came to its end. */
+  get lookAgeSeconds(): number {
+    return (performance.now() - this.#lookedAtMs) / 1_000;
+  }
+
+  /** One look. Returns when the turns that it found have begun. */
+  async run(): Promise<void> {
+    const nowMs = performance.now();
+    if (this.#stopping || nowMs < this.#idleUntilMs) return;
+    if (this.#stopListening === undefined && !(await this.#begin())) {
+      this.#idleUntilMs = nowMs + IDLE_MS;
+      this.#lookedAtMs = nowMs;
+      return;
+    }
+    if (nowMs >= this.#mendAtMs) {
+      const mostMs = longestPauseMs(this.parts.firstPauseMs);
+      await this.parts.database.query(MEND_ENDPOINTS, [mostMs]);
+      await this.parts.database.query(MEND_DELIVERIES, [mostMs]);
+      this.#mendAtMs = nowMs + MEND_EVERY_MS;
+    }
+    await this.#take(this.#fitting(await this.#look(nowMs)));
+    this.#lookedAtMs = performance.now();
+  }
+
+  /** Begins nothing more. What is under way is given a moment, and then sent again by another process. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#stopListening?.();
+    const ended = Promise.all([...this.#turns.values()].map((turn) => turn.ended));
+    const abort = setTimeout(() => {
+      this.#aborted = true;
+      this.parts.sender.close();
+    }, STOP_WITHIN_MS);
+    await ended;
+    clearTimeout(abort);
+    this.parts.sender.close();
+  }
+
+  /** Listens to the feed while there is an endpoint. */
+  async #begin(): Promise<boolean> {
+    if (!(await this.#any())) return false;
+    this.#seen.length = 0;
+    this.#newest = 0;
+    this.#stopListening = this.parts.watcher.onAdvance((newest) => {
+      this.#newest = newest;
+    });
+    // What was there before is found by the thorough look.
+    this.#newest = Math.max(this.#newest, await this.parts.feed.newestPosition());
+    this.#thoroughlyAtMs = 0;
+    return true;
+  }
+
+  async #any(): Promise<boolean> {
+    return (await this.parts.database.query<{ any: boolean }>(ANY_ENDPOINT)).rows[0]?.any ?? false;
+  }
+
+  async #look(nowMs: number): Promise<EndpointKey[]> {
+    const { database } = this.parts;
+    const found: EndpointKey[] = [];
+    if (nowMs >= this.#thoroughlyAtMs) {
+      this.#thoroughlyAtMs = nowMs + THOROUGHLY_EVERY_MS;
+      if (!(await this.#any())) {
+        this.#stopListening?.();
+        this.#stopListening = undefined;
+        return [];
+      }
+      found.push(...(await database.query<EndpointKey>(LOOK_THOROUGHLY)).rows);
+    }
+    const newest = this.#newest;
+    this.#seen.push(newest);
+    const [since = newest] = this.#seen;
+    if (this.#seen.length > LOOKS_BACK) this.#seen.shift();
+    found.push(...(await database.query<EndpointKey>(LOOK, [since, slotsBetween(since, newest)])).rows);
+    return found;
+  }
+
+  /** Those for whose turns there is room. The others are found again. */
+  #fitting(found: readonly EndpointKey[]): EndpointKey[] {
+    const underWay = new Map<OrganisationId, number>();
+    const count = (organisationId: OrganisationId) => {
+      const turns = (underWay.get(organisationId) ?? 0) + 1;
+      underWay.set(organisationId, turns);
+      return turns;
+    };
+    for (const { organisationId } of this.#turns.values()) count(organisationId);
+    const once = new Map(found.map((endpoint) => [endpoint.id, endpoint]));
+    // In any order, so that those that always have something to do do not always come first.
+    return shuffled([...once.values()])
+      .filter(({ id }) => !this.#turns.has(id))
+      .filter(({ organisationId }) => count(organisationId) <= MOST_TURNS_OF_ORGANISATION)
+      .slice(0, MOST_TURNS - this.#turns.size);
+  }
+
+  async #take(wanted: readonly EndpointKey[]): Promise<void> {
+    if (wanted.length === 0) return;
+    const askedAtMs = performance.now();
+    const values = [this.#turnParts.leaseMs, ...WANTED.encode(wanted)];
+    const { rows } = await this.parts.database.query<LeasedEndpoint>(TAKE, values);
+    for (const endpoint of rows) this.#beginTurn(endpoint, askedAtMs);
+  }
+
+  #beginTurn(endpoint: LeasedEndpoint, leasedAtMs: number): void {
+    const { organisationId, id } = endpoint;
+    const ended = new Turn(this.#turnParts, endpoint, leasedAtMs)
+      .run()
+      .catch(this.parts.onError)
+      .then(() => {
+        this.#turns.delete(id);
+      });
+    this.#turns.set(id, { organisationId, ended });
+  }
+}
+
+function shuffled<Value>(values: readonly Value[]): Value[] {
+  return values
+    .map((value) => ({ value, place: Math.random() }))
+    .sort((one, other) => one.place - other.place)
+    .map(({ value }) => value);
+}

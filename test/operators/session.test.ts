@@ -1,0 +1,172 @@
+// Sessions on the console: who is signed in, for how long, and how it ends.
+import { request } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { removeOperator, setOperator } from '../../src/operators/operators.js';
+import { Database } from '../../src/postgres/database.js';
+import { COOKIE_NAME, consoleClient, signedIn } from '../../testkit/console.js';
+import { type TestGateway, testGateway } from '../../testkit/gateway.js';
+
+let gateway: TestGateway;
+let database: Database;
+beforeAll(async () => {
+  gateway = await testGateway();
+  database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+});
+afterAll(async () => {
+  await database.close();
+  await gateway.close();
+});
+
+const NOT_SIGNED_IN = { status: 401, body: expect.objectContaining({ error_code: 'not_signed_in' }) };
+
+test('a session → the operator, role, organisation, mode, version and the server’s clock', async () => {
+  const operator = await signedIn(gateway, { role: 'viewer', organisation: 1 });
+  const { status, body } = await operator.get('/session');
+  expect(status).toBe(200);
+  expect(body).toEqual({
+    operator: operator.name,
+    role: 'viewer',
+    organisation: 1,
+    mode: 'test',
+    demo: true,
+    version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+    now: expect.any(String),
+    method: 'passkey',
+    ends_at: expect.any(String),
+    tasks: expect.arrayContaining(['transaction list', 'merchant list']),
+    recent: true,
+  });
+  // Neither what takes another role, nor what concerns the whole installation.
+  expect(body.tasks).not.toContain('transaction refund');
+  expect(body.tasks).not.toContain('acquirer list');
+  expect(Math.abs(Date.parse(body.now) - Date.now())).toBeLessThan(60_000);
+});
+
+describe('a session ends', () => {
+  test('by sign-out → 401 from then on, the cookie is taken back, and the journal says so with the address', async () => {
+    const operator = await signedIn(gateway);
+    const { status, headers } = await operator.post('/sign-out');
+    expect([status, headers.get('set-cookie')]).toEqual([
+      204,
+      `${COOKIE_NAME}=; Path=/; HttpOnly; SameSite=Strict; Secure; Max-Age=0`,
+    ]);
+    expect(await operator.get('/session')).toMatchObject(NOT_SIGNED_IN);
+    const entries = await gateway.sql(
+      `SELECT actor, detail, address FROM journal WHERE action = 'operator.signed_out' AND actor = $1`,
+      [`operator:${operator.name}`],
+    );
+    expect(entries).toEqual([
+      { actor: `operator:${operator.name}`, detail: operator.name, address: '127.0.0.1' },
+    ]);
+  });
+
+  test('by removal of its operator → 401 with the next request', async () => {
+    const operator = await signedIn(gateway);
+    await removeOperator(database, 'operator:test', gateway.credentialKey, operator.name);
+    expect(await operator.get('/session')).toMatchObject(NOT_SIGNED_IN);
+  });
+
+  test('by another role or organisation of its operator → 401 with the next request', async () => {
+    const operator = await signedIn(gateway);
+    await setOperator(database, 'operator:test', gateway.credentialKey, operator.name, {
+      role: 'administrator',
+      organisation: null,
+    });
+    expect(await operator.get('/session')).toMatchObject(NOT_SIGNED_IN);
+  });
+
+  test('half an hour after its last request', async () => {
+    const operator = await signedIn(gateway);
+    const leftAlone = (minutes: number) =>
+      gateway.sql(
+        `UPDATE operator_session SET seen_at = now() - $2 * interval '1 minute' WHERE operator = $1`,
+        [operator.name, minutes],
+      );
+    await leftAlone(29);
+    // What the page asks by itself keeps nobody signed in; what somebody does, does.
+    expect((await operator.get('/session', { 'tollgate-background': '1' })).status).toBe(200);
+    const seen = () =>
+      gateway.sql(
+        `SELECT seen_at > now() - interval '1 minute' AS lately FROM operator_session WHERE operator = $1`,
+        [operator.name],
+      );
+    expect(await seen()).toEqual([{ lately: false }]);
+    expect((await operator.get('/session')).status).toBe(200);
+    expect(await seen()).toEqual([{ lately: true }]);
+    await leftAlone(31);
+    expect(await operator.get('/session')).toMatchObject(NOT_SIGNED_IN);
+  });
+
+  test('at its end, however busy it is; and a row that was changed is no session', async () => {
+    const ended = await signedIn(gateway, { lastsMs: -1 });
+    expect(await ended.get('/session')).toMatchObject(NOT_SIGNED_IN);
+    const operator = await signedIn(gateway);
+    await gateway.sql(
+      `UPDATE operator_session SET ends_at = ends_at + interval '1 day' WHERE operator = $1`,
+      [operator.name],
+    );
+    expect(await operator.get('/session')).toMatchObject(NOT_SIGNED_IN);
+  });
+
+  test('everywhere, and one by one; another operator’s is not there', async () => {
+    const operator = await signedIn(gateway);
+    const other = await signedIn(gateway);
+    const [{ id } = { id: '' }] = (await other.get('/sessions')).body;
+    expect((await operator.post(`/sessions/${id}/end`)).status).toBe(404);
+    expect((await operator.post('/sessions/nonsense/end')).status).toBe(422);
+    expect((await operator.get('/sessions')).body).toMatchObject([{ current: true, method: 'passkey' }]);
+    expect((await operator.post('/sign-out-everywhere')).body).toEqual({ ended: 1 });
+    expect(await operator.get('/session')).toMatchObject(NOT_SIGNED_IN);
+    expect((await other.post(`/sessions/${id}/end`)).status).toBe(204);
+    expect(await other.get('/session')).toMatchObject(NOT_SIGNED_IN);
+  });
+});
+
+test('an operator that somebody has changed in the database → nobody', async () => {
+  const viewer = await signedIn(gateway, { role: 'viewer' });
+  await gateway.sql(`UPDATE operator SET role = 'administrator' WHERE name = $1`, [viewer.name]);
+  expect(await viewer.get('/session')).toMatchObject(NOT_SIGNED_IN);
+});
+
+test('a session of another gateway on the same database → the same session', async () => {
+  const second = await testGateway({ shareWith: gateway });
+  const operator = await signedIn(gateway);
+  const there = consoleClient(second.operatorsUrl, operator.cookie);
+  expect((await there.get('/session')).body).toMatchObject({ operator: operator.name });
+  expect((await operator.post('/sign-out')).status).toBe(204);
+  expect(await there.get('/session')).toMatchObject(NOT_SIGNED_IN);
+});
+
+test('the page and every answer → no inline script, no frame, no referrer, nothing kept of the interface', async () => {
+  const page = await fetch(`${gateway.operatorsUrl}/transactions/1`);
+  const answer = await consoleClient(gateway.operatorsUrl).get('/session');
+  for (const { headers } of [page, answer]) {
+    const policy = headers.get('content-security-policy');
+    expect(policy).toMatch(/^default-src 'none'; script-src 'self';/);
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toContain('unsafe');
+    expect([
+      headers.get('x-content-type-options'),
+      headers.get('referrer-policy'),
+      headers.get('cross-origin-opener-policy'),
+      headers.get('cross-origin-resource-policy'),
+    ]).toEqual(['nosniff', 'no-referrer', 'same-origin', 'same-origin']);
+  }
+  expect(answer.headers.get('cache-control')).toBe('no-store');
+});
+
+test('a host that is not this machine → refused, as for the metrics', async () => {
+  const status = await new Promise((resolve, reject) => {
+    request(
+      `${gateway.operatorsUrl}/console/api/session`,
+      { headers: { host: 'attacker.example' } },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      },
+    )
+      .on('error', reject)
+      .end();
+  });
+  expect(status).toBe(421);
+});

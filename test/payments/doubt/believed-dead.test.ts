@@ -1,0 +1,130 @@
+// A process that others believe to be dead, and answers that come when a reversal is under way: what the client is told stays true.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expectBooksToAgree } from '../../../testkit/books-agree.js';
+import type { Answer, Json } from '../../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
+import { answered, ScriptedAcquirer } from '../../../testkit/scripted-acquirer.js';
+
+/** They look so often that a wrong look would be seen. */
+const EAGER = { RESOLVER_INTERVAL_MS: '100' };
+const acquirer = new ScriptedAcquirer();
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await testGateway({ acquirers: [acquirer], settings: EAGER });
+  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted'`);
+});
+afterAll(() => gateway.close());
+
+const UNREADABLE = { kind: 'unknown', reason: 'unreadable' } as const;
+
+async function lookedUp(audit: number): Promise<Json> {
+  return (await gateway.api.lookUp(audit)).body;
+}
+
+function auditOf(answer: Answer): number {
+  expect(answer.headers.get('location')).toMatch(/^\/v1\/transactions\/[0-9]+$/);
+  return Number(answer.headers.get('location')?.split('/').at(-1));
+}
+
+/** Longer than any resolver here waits for its next look. */
+const SEVERAL_LOOKS_MS = 1_500;
+
+// catches(dead processes: what the living are doing is left to them) slow
+test('a living process waits for its acquirer → nobody else asks about it', async () => {
+  const answer = acquirer.holdNextAnswer();
+  const settings = { ...EAGER, ACQUIRER_DEADLINE_MS: '30000' };
+  const patient = await testGateway({ acquirers: [acquirer], settings, shareWith: gateway });
+  const answering = patient.api.purchase();
+  const reference = await answer.asked;
+  // Whoever took it over would ask about it at once.
+  await gateway.sql(`UPDATE transaction SET created_at = created_at - interval '1 minute'`);
+  await sleep(SEVERAL_LOOKS_MS);
+  expect(acquirer.inquiries).not.toContain(reference);
+  answer.answer(answered('00'));
+  expect((await answering).body.status.transaction_status_code).toBe('approved');
+});
+
+// catches(dead processes: a process does not take its own)
+test('a process that could not report for a while → it does not ask about what it is waiting for itself', async () => {
+  const ours = new ScriptedAcquirer();
+  const settings = { ...EAGER, ACQUIRER_DEADLINE_MS: '30000' };
+  const alone = await testGateway({ acquirers: [ours], settings });
+  await alone.sql(`UPDATE merchant SET acquirer = 'scripted'`);
+  const answer = ours.holdNextAnswer();
+  const answering = alone.api.purchase();
+  await answer.asked;
+  // Whoever took it over would ask about it at once.
+  await alone.sql(`UPDATE transaction SET created_at = created_at - interval '1 minute'`);
+  const untilMs = performance.now() + SEVERAL_LOOKS_MS;
+  while (performance.now() < untilMs) {
+    await alone.sql(`UPDATE process SET seen_at = now() - interval '20 seconds'`);
+    await sleep(10);
+  }
+  expect(ours.inquiries).toEqual([]);
+  answer.answer(answered('00'));
+  expect((await answering).body.status.transaction_status_code).toBe('approved');
+  await alone.close();
+});
+
+/** A process that waits for the acquirer, and that the others take for dead meanwhile. */
+async function believedDead(correlationId: string) {
+  const answer = acquirer.holdNextAnswer();
+  const settings = { ...EAGER, ACQUIRER_DEADLINE_MS: '30000' };
+  const patient = await testGateway({ acquirers: [acquirer], settings, shareWith: gateway });
+  const answering = patient.api.purchase({ correlationId });
+  const reference = await answer.asked;
+  const { audit } = (await gateway.api.search(correlationId)).body.results[0];
+  acquirer.nextFindings(() => ({ kind: 'not_seen' }));
+  const reversal = acquirer.holdNextReversal();
+  // Neither process seems to have reported lately: whichever resolver looks next takes over what they left open.
+  await vi.waitUntil(
+    async () => {
+      await gateway.sql(`UPDATE process SET seen_at = now() - interval '20 seconds'`);
+      return acquirer.reversals.includes(reference);
+    },
+    { timeout: 60_000 },
+  );
+  return { answer, answering, audit, reversal };
+}
+
+const REVERSED = { gateway_status_code: 2, transaction_status_code: 'error' };
+
+// catches(record: only the current attempt decides)
+test('approval that comes when a reversal is under way → 504, unknown until the reversal is confirmed, then error with 2', async () => {
+  const { answer, answering, audit, reversal } = await believedDead('late-during-reversal');
+  answer.answer(answered('00'));
+  const late = await answering;
+  expect([late.status, late.code, auditOf(late)]).toEqual([504, 'acquirer_timeout', audit]);
+  expect((await lookedUp(audit)).status.transaction_status_code).toBe('unknown');
+  reversal.answer('reversed');
+  expect((await gateway.api.decided(audit)).status).toMatchObject(REVERSED);
+});
+
+// catches(dead processes: what they left is handed over) slow
+// catches(record: the answer that is given is the one that is stored)
+test('approval that comes after the reversal → 201 with what is true: error with 2', async () => {
+  const { answer, answering, audit, reversal } = await believedDead('late-after-reversal');
+  reversal.answer('reversed');
+  const decided = await gateway.api.decided(audit);
+  expect(decided.status).toMatchObject(REVERSED);
+  answer.answer(answered('00'));
+  const late = await answering;
+  expect([late.status, late.body.audit, late.body.status]).toEqual([201, audit, decided.status]);
+  expect(await lookedUp(audit)).toEqual(decided);
+});
+
+// catches(doubt: what was decided meanwhile is not taken up again)
+test('unreadable answer that comes after the reversal → 502, and nothing is left for the resolver to look at', async () => {
+  const { answer, answering, audit, reversal } = await believedDead('unreadable-after-reversal');
+  reversal.answer('reversed');
+  const decided = await gateway.api.decided(audit);
+  answer.answer(UNREADABLE);
+  const late = await answering;
+  expect([late.status, auditOf(late)]).toEqual([502, audit]);
+  expect(await lookedUp(audit)).toEqual(decided);
+  expect(await gateway.sql('SELECT FROM transaction WHERE resolve_at IS NOT NULL')).toEqual([]);
+});
+
+test('whoever was believed dead → the acquirer has the same books', () =>
+  expectBooksToAgree(gateway, async () => acquirer.entries));

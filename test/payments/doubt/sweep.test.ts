@@ -1,0 +1,129 @@
+// The sweep: transactions in doubt that nobody looks after are found, and only those.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Sweep } from '../../../src/payments/doubt/sweep.js';
+import { AuditLeases } from '../../../src/payments/processes/audit-leases.js';
+import { ProcessRegistry } from '../../../src/payments/processes/process-registry.js';
+import { processTimes } from '../../../src/payments/processes/process-times.js';
+import { Database } from '../../../src/postgres/database.js';
+import type { OrganisationId } from '../../../src/values/ids.js';
+import { addCast, type TestDatabase, testDatabase, testGateway } from '../../../testkit/gateway.js';
+
+const INSERT = `
+  INSERT INTO transaction (organisation_id, audit, created_at, amount_cents, merchant_id, transaction_type, currency,
+    correlation_id, reference, acquirer, status, gateway_status_code)
+  SELECT organisation_id, $2::integer, now() - $3::interval, 100, id, 'purchase', 'AUD', 'left-' || $2::integer, 'left', 'simulator', $4::text,
+    CASE WHEN $4::text = 'unknown' THEN -99 ELSE 0 END
+  FROM merchant WHERE id = $1`;
+
+test('left in doubt by a failover that lost its lease → found and resolved', async () => {
+  const gateway = await testGateway();
+  const { audit } = (await gateway.api.purchase()).body;
+  await gateway.sql(INSERT, [1, audit + 1, '1 hour', 'unknown']);
+  await gateway.sql('DELETE FROM audit_lease');
+  await gateway.sql('UPDATE gateway SET sweep_at = now()');
+  const { status } = await gateway.api.decided(audit + 1);
+  // The acquirer has never heard of it.
+  expect(status).toMatchObject({ gateway_status_code: 2, transaction_status_code: 'error' });
+  expect(gateway.logged()).toContain('transactions in doubt without a lease');
+});
+
+test('purchase under an audit that a failover has given to another already → not processed, and nothing of it is stored', async () => {
+  const gateway = await testGateway();
+  const { audit } = (await gateway.api.purchase()).body;
+  await gateway.sql(INSERT, [1, audit + 1, '0 seconds', 'approved']);
+  const refused = await gateway.api.purchase({ correlationId: 'second-holder' });
+  expect([refused.status, refused.code]).toEqual([503, 'not_processed']);
+  expect((await gateway.api.purchase({ correlationId: 'second-holder' })).body.audit).toBe(audit + 2);
+  expect(await gateway.ledger()).toHaveLength(2);
+});
+
+describe('a sweep', () => {
+  let database: Database;
+  let own: TestDatabase;
+  beforeEach(async () => {
+    own = await testDatabase();
+    await addCast(own.url);
+    database = new Database(own.url, { maxConnections: 2 });
+    await query('UPDATE organisation SET next_audit = 20001');
+  });
+  afterEach(async () => {
+    await database.close();
+    await own.drop();
+  });
+
+  const query = async <Row>(text: string, values: unknown[] = []) =>
+    (await database.query<Row>({ name: '', text }, values)).rows;
+  const add = (merchant: number, audit: number, age: string, status = 'unknown') =>
+    query(INSERT, [merchant, audit, age, status]);
+  const handedOver = async () =>
+    (
+      await query<{ merchant: number; audit: number }>(
+        'SELECT merchant_id AS merchant, audit FROM transaction WHERE resolve_at IS NOT NULL ORDER BY audit, merchant',
+      )
+    ).map(({ merchant, audit }) => [merchant, audit]);
+  const left = () => query('SELECT organisation_id AS organisation, up_to AS "upTo" FROM sweep ORDER BY 1');
+
+  // catches(sweep: hands over what nobody looks after)
+  test('→ finds what is in doubt under no lease, in every organisation, the oldest too', async () => {
+    for (const merchant of [1, 4])
+      for (const audit of [1, 7_000, 20_000]) await add(merchant, audit, '1 hour');
+    await add(1, 2, '1 hour', 'approved');
+    const sweep = new Sweep(database, 10_000);
+    for (let run = 0; run < 24; run += 1) await sweep.run();
+    expect(await handedOver()).toEqual(
+      [1, 7_000, 20_000].flatMap((audit) => [
+        [1, audit],
+        [4, audit],
+      ]),
+    );
+    expect(await left()).toEqual([]);
+  });
+
+  // catches(sweep: leaves what is under a lease)
+  test('→ leaves what is under a lease to the process that has it', async () => {
+    const leases = new AuditLeases(database, await ProcessRegistry.register(database, processTimes(5_000)));
+    const audit = await leases.take(1 as OrganisationId);
+    await add(1, audit, '1 hour');
+    await add(1, audit - 1, '1 hour');
+    const sweep = new Sweep(database, 10_000);
+    for (let run = 0; run < 12; run += 1) await sweep.run();
+    expect(await handedOver()).toEqual([[1, audit - 1]]);
+  });
+
+  // catches(sweep: leaves what is young)
+  test('→ waits at what is young, whose process may be about to renew its lease', async () => {
+    await query('UPDATE organisation SET next_audit = 101');
+    await add(1, 50, '50 seconds');
+    await add(1, 60, '1 hour');
+    const sweep = new Sweep(database, 10_000);
+    await sweep.run();
+    expect([await handedOver(), await left()]).toEqual([[[1, 60]], [{ organisation: 1, upTo: 50 }]]);
+    await query(`UPDATE transaction SET created_at = now() - interval '75 seconds' WHERE audit = 50`);
+    await sweep.run();
+    expect([await handedOver(), await left()]).toEqual([
+      [
+        [1, 50],
+        [1, 60],
+      ],
+      [],
+    ]);
+  });
+
+  test('where the gateway’s clock runs ahead → counts the age by that clock', async () => {
+    await query('UPDATE gateway SET advanced_ms = 86400000');
+    await query('UPDATE organisation SET next_audit = 101');
+    await add(1, 50, '-1 day');
+    await add(1, 60, '-23 hours');
+    await new Sweep(database, 10_000).run();
+    expect([await handedOver(), await left()]).toEqual([[[1, 60]], [{ organisation: 1, upTo: 50 }]]);
+  });
+
+  test('→ begins once, however many processes run it, and again when a process starts', async () => {
+    const sweeps = [new Sweep(database, 10_000), new Sweep(database, 10_000)];
+    for (let run = 0; run < 12; run += 1) for (const sweep of sweeps) await sweep.run();
+    expect(await left()).toEqual([]);
+    await add(1, 20_000, '1 hour');
+    await new Sweep(database, 10_000).run();
+    expect(await handedOver()).toEqual([[1, 20_000]]);
+  });
+});

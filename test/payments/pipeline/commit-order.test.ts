@@ -1,0 +1,234 @@
+// The two commits of a transaction, held up or broken off: nothing is sent before the first, nothing answered before the second.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { Clock } from '../../../src/clock/clock.js';
+import { RECORD_RESOLUTIONS } from '../../../src/directdebit/intake.sql.js';
+import { Claims } from '../../../src/payments/pipeline/claim.js';
+import { Records } from '../../../src/payments/pipeline/record.js';
+import { RECORD_DIRECT, RECORD_TARGETED } from '../../../src/payments/pipeline/record.sql.js';
+import { Database } from '../../../src/postgres/database.js';
+import type { Audit, MerchantId, OrganisationId } from '../../../src/values/ids.js';
+import { cents } from '../../../src/values/money.js';
+import { expectBooksToAgree } from '../../../testkit/books-agree.js';
+import type { Answer } from '../../../testkit/client.js';
+import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
+import { locker, somebodyWaits } from '../../../testkit/locks.js';
+import { answered, ScriptedAcquirer } from '../../../testkit/scripted-acquirer.js';
+
+const acquirer = new ScriptedAcquirer();
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await testGateway({ acquirers: [acquirer], settings: { ACQUIRER_DEADLINE_MS: '30000' } });
+  await gateway.sql(`UPDATE merchant SET acquirer = 'scripted'`);
+});
+afterAll(() => gateway.close());
+
+const REFUNDABLE = 'GATEWAY.RESPONSE.KVP.REFUNDABLE_AMOUNT';
+const COPY_OF_ROW = `
+  INSERT INTO transaction (organisation_id, audit, created_at, amount_cents, merchant_id, transaction_type, currency,
+    correlation_id, reference, acquirer)
+  SELECT organisation_id, $2, created_at, amount_cents, merchant_id, transaction_type, currency, $3, reference, acquirer
+  FROM transaction WHERE organisation_id = 1 AND audit = $1`;
+
+/** The request, and whether it was answered yet. */
+function watched(answer: Promise<Answer>) {
+  const request = { answer, answered: false };
+  void answer.then(() => {
+    request.answered = true;
+  });
+  return request;
+}
+
+async function refundable(audit: number): Promise<string> {
+  return (await gateway.api.lookUp(audit)).body.kvps[REFUNDABLE];
+}
+
+async function statusOf(audit: number): Promise<unknown> {
+  return (await gateway.api.lookUp(audit)).body.status;
+}
+
+// catches(commit order: nothing is sent before commit A)
+test('while commit A waits → the acquirer is not asked; when it is done → asked once, and approved', async () => {
+  const earlier = (await gateway.api.purchase()).body.audit;
+  const { query, rollback } = await locker(gateway);
+  // Whether the correlation ID is free is open until this is committed or not.
+  await query(COPY_OF_ROW, [earlier, 2_000_000_002, 'commit-a']);
+  const before = acquirer.requests.length;
+  const sent = watched(gateway.api.purchase({ correlationId: 'commit-a' }));
+  await somebodyWaits(gateway);
+  // Another request makes the whole way through the gateway meanwhile.
+  expect((await gateway.api.lookUp(earlier)).status).toBe(200);
+  expect(acquirer.requests).toHaveLength(before);
+  expect(sent.answered).toBe(false);
+  await rollback();
+  expect((await sent.answer).body.status.transaction_status_code).toBe('approved');
+  expect(acquirer.requests).toHaveLength(before + 1);
+});
+
+// catches(commit order: nothing is answered before commit B) slow
+test('while commit B waits → no answer, and the transaction is unknown; when it is done → 201', async () => {
+  const held = acquirer.holdNextAnswer();
+  const sent = watched(gateway.api.purchase({ correlationId: 'commit-b' }));
+  await held.asked;
+  const { audit } = (await gateway.api.search('commit-b')).body.results[0];
+  const { query, commit } = await locker(gateway);
+  await query('SELECT FROM transaction WHERE audit = $1 FOR UPDATE', [audit]);
+  held.answer(answered('00'));
+  await somebodyWaits(gateway);
+  expect(await statusOf(audit)).toMatchObject({ gateway_status_code: -99 });
+  await sleep(300);
+  expect(sent.answered).toBe(false);
+  await commit();
+  expect((await sent.answer).status).toBe(201);
+});
+
+// catches(correlation ID: won by another at the same moment → refused, reservation included)
+// catches(correlation ID: unique by constraint) slow
+test('refund under a correlation ID that another is just winning → 409 once it has, and nothing is reserved', async () => {
+  const { audit } = (await gateway.api.purchase({ amount: 100 })).body;
+  const { query, commit } = await locker(gateway);
+  await query(COPY_OF_ROW, [audit, 2_000_000_001, 'contested']);
+  const refund = gateway.api.refund(audit, 10, { correlationId: 'contested' });
+  await somebodyWaits(gateway);
+  await commit();
+  const { status, body } = await refund;
+  expect(status).toBe(409);
+  expect(body._links.transaction.href).toBe('/v1/transactions/2000000001');
+  expect(await refundable(audit)).toBe('100');
+  await gateway.sql('DELETE FROM transaction WHERE audit = 2000000001');
+});
+
+test('two refunds under one correlation ID in one batch → one statement; one of them, and only its target is reserved', async () => {
+  const audits = [];
+  for (let made = 0; made < 3; made += 1) {
+    audits.push((await gateway.api.purchase({ amount: 100 })).body.audit);
+  }
+  const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  let statements = 0;
+  const counting = {
+    query: (...query: Parameters<Database['query']>) => ++statements && database.query(...query),
+  };
+  const claims = new Claims(counting as Database, { id: 0 }, { maxBatch: 10, lanes: 1 });
+  const claim = (targetAudit: Audit, at: number, correlationId: string) =>
+    claims.targeted({
+      organisationId: 1 as OrganisationId,
+      audit: (2_000_000_010 + at) as Audit,
+      merchantId: 1 as MerchantId,
+      transactionType: 'refund',
+      correlationId,
+      createdMs: Date.now(),
+      refundableFromMs: 0,
+      reference: 'r',
+      targetAudit,
+      amountCents: cents(60),
+      currency: 'AUD',
+      kvps: {},
+      attestation: Buffer.alloc(16),
+      userId: 1,
+      inFlight: {
+        correlationId,
+        epoch: Number.MAX_SAFE_INTEGER,
+        unseen: false,
+        begun: true,
+        turnedAway: false,
+      },
+    });
+  const [first, second, other] = await Promise.all([
+    claim(audits[0], 0, 'met-in-a-batch'),
+    claim(audits[1], 1, 'met-in-a-batch'),
+    claim(audits[2], 2, 'of-its-own'),
+  ]);
+  await database.close();
+  expect(statements).toBe(1);
+  expect([first, second].filter((intent) => intent !== undefined)).toHaveLength(1);
+  expect(other?.amountCents).toBe(60);
+  const left = await Promise.all(audits.map(refundable));
+  expect(left).toEqual([first ? '40' : '100', second ? '40' : '100', '40']);
+  await gateway.sql('DELETE FROM transaction WHERE audit BETWEEN 2000000010 AND 2000000012');
+  await gateway.sql(
+    'UPDATE transaction SET refunded_cents = 0 WHERE organisation_id = 1 AND audit = ANY($1)',
+    [audits],
+  );
+});
+
+// catches(target: locked while it decides, so that two batches cannot both have what is left of it)
+test('refund of what another one is just being refunded → waits for it, and finds nothing left', async () => {
+  const { audit } = (await gateway.api.purchase({ amount: 100 })).body;
+  const { query, commit } = await locker(gateway);
+  await query('UPDATE transaction SET refunded_cents = 60 WHERE organisation_id = 1 AND audit = $1', [audit]);
+  const refund = gateway.api.refund(audit, 60);
+  await somebodyWaits(gateway);
+  await commit();
+  expect((await refund).code).toBe('refund_exceeds_original');
+  expect(await refundable(audit)).toBe('40');
+  await gateway.sql('UPDATE transaction SET refunded_cents = 0 WHERE organisation_id = 1 AND audit = $1', [
+    audit,
+  ]);
+});
+
+// catches(record: what is decided stays decided) slow
+test('declined refund that is stored twice, since the first confirmation was lost → its amount is given back once', async () => {
+  const { audit } = (await gateway.api.purchase({ amount: 100 })).body;
+  await gateway.api.refund(audit, 60);
+  const held = acquirer.holdNextAnswer();
+  const refunding = gateway.api.refund(audit, 40, { correlationId: 'stored-twice' });
+  await held.asked;
+  const refund = (await gateway.api.search('stored-twice')).body.results[0].audit;
+  const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
+  const intake = { direct: RECORD_DIRECT, targeted: RECORD_TARGETED, resolutions: RECORD_RESOLUTIONS };
+  const records = new Records({ database, clock: new Clock(), intake }, { maxBatch: 1, lanes: 1 });
+  const intent = { organisationId: 1 as OrganisationId, audit: refund, targetAudit: audit };
+  const declined = { status: 'declined', gatewayStatusCode: 0, responseCode: '05' } as const;
+  const stored = [await records.record(intent, declined), await records.record(intent, declined)];
+  await database.close();
+  expect(stored).toEqual([true, false]);
+  expect(await refundable(audit)).toBe('40');
+  held.answer(answered('05'));
+  expect((await refunding).body.status.transaction_status_code).toBe('declined');
+  expect(await refundable(audit)).toBe('40');
+});
+
+// catches(a claim of which nobody knows: should it turn up, it is closed as not sent) slow
+test('purchase whose claim is on its way when its connection breaks → 503; should it arrive late: error with 1, never sent', async () => {
+  const earlier = (await gateway.api.purchase()).body.audit;
+  const { query, rollback } = await locker(gateway);
+  await query(COPY_OF_ROW, [earlier, 2_000_000_003, 'late-claim']);
+  const sent = gateway.api.purchase({ correlationId: 'late-claim' });
+  await gateway.sql('SELECT pg_terminate_backend($1)', [await somebodyWaits(gateway)]);
+  const { status, code } = await sent;
+  expect([status, code]).toEqual([503, 'not_processed']);
+  await rollback();
+  // One process, one request: it had the next audit.
+  await gateway.sql(COPY_OF_ROW, [earlier, earlier + 1, 'late-claim']);
+  await expect
+    .poll(() => statusOf(earlier + 1), { timeout: 60_000 })
+    .toMatchObject({ gateway_status_code: 1, transaction_status_code: 'error' });
+  expect(acquirer.requests.filter(({ reference }) => reference.endsWith(`-${earlier + 1}`))).toEqual([]);
+});
+
+// catches(an answer that could not be stored: kept until it can) slow
+test('the connection breaks while the answer is stored → the process keeps the answer, and stores it when it can', async () => {
+  const held = acquirer.holdNextAnswer();
+  const sent = gateway.api.purchase({ correlationId: 'kept-answer' });
+  const reference = await held.asked;
+  const { audit } = (await gateway.api.search('kept-answer')).body.results[0];
+  const { query, commit } = await locker(gateway);
+  await query('SELECT FROM transaction WHERE audit = $1 FOR UPDATE', [audit]);
+  held.answer(answered('00'));
+  await gateway.sql('SELECT pg_terminate_backend($1)', [await somebodyWaits(gateway)]);
+  await commit();
+  expect([201, 504]).toContain((await sent).status);
+  await expect
+    .poll(() => statusOf(audit), { timeout: 60_000 })
+    .toMatchObject({ transaction_status_code: 'approved' });
+  // It was its own answer, and not one that had to be asked for again.
+  expect(acquirer.inquiries).not.toContain(reference);
+});
+
+test('whatever was held up or broken off → the acquirer has the same books', async () => {
+  await vi.waitUntil(
+    async () => (await gateway.sql(`SELECT FROM transaction WHERE status = 'unknown'`)).length === 0,
+    { timeout: 60_000 },
+  );
+  await expectBooksToAgree(gateway, async () => acquirer.entries);
+});

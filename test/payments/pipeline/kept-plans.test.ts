@@ -1,0 +1,67 @@
+// Plans that are made once and kept: whatever the tables were like when they were made, each row is found by its key.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as taking from '../../../src/directdebit/intake.sql.js';
+import * as finding from '../../../src/payments/finding/lookup.sql.js';
+import { BANKS } from '../../../src/payments/pipeline/banks.sql.js';
+import * as claiming from '../../../src/payments/pipeline/claim.sql.js';
+import * as recording from '../../../src/payments/pipeline/record.sql.js';
+import { Database, type Statement } from '../../../src/postgres/database.js';
+import { USABLE_TOKENS } from '../../../src/vault/tokens.sql.js';
+import { type TestDatabase, testDatabase } from '../../../testkit/gateway.js';
+
+let empty: TestDatabase;
+let commits: Database;
+
+beforeAll(async () => {
+  empty = await testDatabase();
+  commits = new Database(empty.url, { maxConnections: 1, planOnce: true });
+});
+afterAll(async () => {
+  await commits.close();
+  await empty.drop();
+});
+
+/** The lines of the plan that is kept for a statement. */
+async function keptPlan({ name, text }: Statement): Promise<string[]> {
+  const parameters = new Set(text.match(/\$\d+/g)).size;
+  await commits.script(commits, `PREPARE "${name}" AS ${text}`);
+  const { rows } = await commits.query<{ 'QUERY PLAN': string }>({
+    name: '',
+    text: `EXPLAIN EXECUTE "${name}" (${Array.from({ length: parameters }, () => 'NULL').join(', ')})`,
+  });
+  return rows.map((row) => row['QUERY PLAN']);
+}
+
+const STATEMENTS: readonly Statement[] = Object.values({
+  ...claiming,
+  ...recording,
+  ...finding,
+  ...taking,
+  BANKS,
+  USABLE_TOKENS,
+}).filter((exported): exported is Statement => typeof exported === 'object' && 'text' in exported);
+/** Each table that a kept plan reads, and what it has to be found by. */
+const KEYS: Readonly<Record<string, RegExp>> = {
+  transaction: /Index Cond: .*\b(?:audit|correlation_id) = /,
+  token: /Index Cond: .*\bvirtual_pan = /,
+  merchant: /Index Cond: .*\bid = /,
+  direct_entry: /Index Cond: .*\bmerchant_id = /,
+};
+
+test.each(STATEMENTS)(
+  '$name, planned while every table is empty → finds each row by its whole key',
+  async (statement) => {
+    const plan = await keptPlan(statement);
+    for (const [at, line] of plan.entries()) {
+      const [, table = ''] = / Scan .* on (\w+)/.exec(line) ?? [];
+      const key = KEYS[table];
+      if (key !== undefined) expect(plan[at + 1], plan.join('\n')).toMatch(key);
+    }
+    const { rows } = await commits.query({
+      name: '',
+      text: `SELECT FROM pg_prepared_statements
+      WHERE name = '${statement.name}' AND generic_plans > 0 AND custom_plans = 0`,
+    });
+    expect(rows).toHaveLength(1);
+  },
+);
