@@ -1,4 +1,4 @@
-// How merchants lodge with their banks, set and shown by the operator. This room owns the table; `src/directdebit` reads it.
+// How merchants lodge with their banks, set and shown by the operator.
 import { holdClock } from '../clock/gateway-clock.js';
 import { journal } from '../journal/journal.js';
 import { isCheckViolation, type Queryable } from '../postgres/database.js';

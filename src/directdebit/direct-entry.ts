@@ -1,4 +1,4 @@
-// How merchants lodge with their banks: the direct-entry settings, which the operator sets (`src/admin`).
+// How merchants lodge with their banks: the direct-entry settings, which the operator sets (`direct-entry-tasks.ts`).
 import type { Queryable } from '../postgres/database.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';

@@ -1,5 +1,5 @@
 // The journal as the operator reads it, holds it against its chain, and takes it elsewhere. It is written where things are done
-// (`src/journal`).
+// (`journal.ts`).
 import { createHash } from 'node:crypto';
 import { checkMerchant } from '../organisations/merchants.js';
 import type { Database, Queryable } from '../postgres/database.js';

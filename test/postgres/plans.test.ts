@@ -43,7 +43,7 @@ const READING_EVERYTHING: Readonly<Record<string, string>> = {
 
 /** Planned once and kept, on connections of their own. */
 const KEPT =
-  /^transactions\/(claim|record|rerouting|lookup)\.sql|^directdebit\/intake\.sql|^merchants\/banks\.sql|^vault\/tokens\.sql USABLE_TOKENS$/;
+  /^payments\/(pipeline\/(banks|claim|record|rerouting)|finding\/lookup)\.sql|^directdebit\/intake\.sql|^vault\/tokens\.sql USABLE_TOKENS$/;
 
 const BATCH = `'{${Array.from({ length: 500 }, (_, place) => place + 1)}}'`;
 

@@ -45,5 +45,5 @@ test('the example of docs/acquirers.md → is this dialect, word for word', asyn
   const [, example] =
     /```ts\n(\/\/ The dialect of Harbour[\s\S]*?)```/.exec(await read('../../../docs/acquirers.md')) ?? [];
   const dialect = await read('harbour.ts');
-  expect(example).toBe(dialect.replaceAll("'../../../src/acquirers/iso8583/", "'./"));
+  expect(example).toBe(dialect.replaceAll("'../../../src/acquirers/iso8583/dialects/", "'./"));
 });

@@ -19,11 +19,9 @@ test('what was sealed opens in its own place, under its own key', () => {
   expect(open(key, PLACE, seal(key, PLACE, 'a secret'))).toBe('a secret');
 });
 
-test.each([
-  [1, '459e9d6a8ce3cf07ac928e1923c0921f1161271a76b5bb74d248b9bd868996b6b3a41e6c'],
-  [2, '72920c4f4cc3d15a9ad173cf82979c32a8f79cc31d995da2321608c51ae2ddff5d1ad309'],
-] as const)('what is stored in form %i opens', (form, stored) => {
-  const key: DataKey = { version: 1, key: Buffer.alloc(32, 7), form };
+test('what was stored before opens', () => {
+  const key: DataKey = { version: 1, key: Buffer.alloc(32, 7) };
+  const stored = '72920c4f4cc3d15a9ad173cf82979c32a8f79cc31d995da2321608c51ae2ddff5d1ad309';
   expect(open(key, PLACE, Buffer.from(stored, 'hex'))).toBe('a secret');
 });
 
