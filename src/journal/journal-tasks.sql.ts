@@ -46,3 +46,8 @@ export const END_OF_CHAIN: Statement = {
     FROM gateway g CROSS JOIN journal_chain c
     LEFT JOIN LATERAL (SELECT * FROM journal_block ORDER BY number DESC LIMIT 1) b ON true`,
 };
+
+export const MERCHANT_IN_JOURNAL: Statement = {
+  name: '',
+  text: `SELECT FROM merchant WHERE id = $1`,
+};

@@ -1,14 +1,13 @@
 // The journal as the operator reads it, holds it against its chain, and takes it elsewhere. It is written where things are done
 // (`journal.ts`).
 import { createHash } from 'node:crypto';
-import { checkMerchant } from '../organisations/merchants.js';
 import type { Database, Queryable } from '../postgres/database.js';
 import type { Audit, CustomerId, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
 import { ChainKey } from './blocks.js';
 import { JournalChain } from './chain.js';
 import { journal } from './journal.js';
-import { END_OF_CHAIN, EXPORT_JOURNAL, READ_JOURNAL } from './journal-tasks.sql.js';
+import { END_OF_CHAIN, EXPORT_JOURNAL, MERCHANT_IN_JOURNAL, READ_JOURNAL } from './journal-tasks.sql.js';
 import { JournalPen } from './pen.js';
 import { JournalVerification, type KnownBlock, type Verification } from './verification.js';
 
@@ -64,6 +63,13 @@ const PAGE = 1_000;
 
 function filterValues({ merchant, token, user, action, fromMs, toMs }: JournalFilter): unknown[] {
   return [merchant, token, user, action, fromMs, toMs].map((value) => value ?? null);
+}
+
+/** One that does not exist has no entries, and that would look like an answer. */
+async function checkMerchant(database: Queryable, merchant: number | undefined): Promise<void> {
+  if (merchant === undefined) return;
+  const { count } = await database.query(MERCHANT_IN_JOURNAL, [merchant]);
+  if (count === 0) refuse('merchant_not_found', { merchant });
 }
 
 /** The newest first, so many at most. */

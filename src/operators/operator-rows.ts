@@ -4,6 +4,7 @@ import type { CredentialKey } from '../organisations/users/credentials.js';
 import type { Queryable } from '../postgres/database.js';
 import { refuse } from '../values/refusal.js';
 import type { SealedOperator } from './operator.js';
+import { isSealedOperator, sealOfOperator } from './operator-seals.js';
 import { LOCK_OPERATOR, STORE_OPERATOR } from './operators.sql.js';
 
 export type OperatorRow = SealedOperator & { readonly seal: Buffer | null };
@@ -32,7 +33,7 @@ export function changeOperator(
   return database.transaction(async (connection) => {
     const { rows } = await connection.query<OperatorRow>(LOCK_OPERATOR, [name]);
     const before = rows[0] ?? refuse('operator_not_found', { name });
-    if (!isNew && !evenBroken && !key.isSealedOperator(before, before.seal))
+    if (!isNew && !evenBroken && !isSealedOperator(key, before, before.seal))
       refuse('operator_seal_broken', { name });
     const operator = { ...before, ...(await work(before, connection)), version: before.version + 1 };
     await connection.query(STORE_OPERATOR, [
@@ -40,7 +41,7 @@ export function changeOperator(
       operator.linkTag,
       operator.linkUntilMs,
       operator.version,
-      key.sealOfOperator(operator),
+      sealOfOperator(key, operator),
       operator.removed,
       operator.role,
       operator.organisationId,

@@ -8,6 +8,7 @@ import { containsCardNumber } from '../values/payment-methods/card-in-text.js';
 import { Refusal, refuse } from '../values/refusal.js';
 import { NO_MEANS, type OperatorRole, type SealedOperator } from './operator.js';
 import { changeOperator, type OperatorRow } from './operator-rows.js';
+import { isSealedOperator } from './operator-seals.js';
 import {
   ADD_OPERATOR,
   FIND_OPERATOR,
@@ -191,7 +192,7 @@ function administersAll({ role, organisationId }: SealedOperator): boolean {
 }
 
 function isSealed(row: OperatorRow, key: CredentialKey): boolean {
-  return key.isSealedOperator(row, row.seal);
+  return isSealedOperator(key, row, row.seal);
 }
 
 function inWords(role: OperatorRole, organisation: number | null | undefined): string {

@@ -7,6 +7,7 @@ import type { Queryable } from '../postgres/database.js';
 import { refuse } from '../values/refusal.js';
 import type { SealedOperator, SessionStage, SignInMethod } from './operator.js';
 import type { OperatorRow } from './operator-rows.js';
+import { isSealedOperator, isSealedSession, sealOfSession } from './operator-seals.js';
 import {
   END_SESSION,
   END_SESSION_BY_ID,
@@ -71,7 +72,7 @@ export async function openSession(
   const tag = key.tagOfToken('session', token);
   const lasts = lastsMs ?? (stage === 'enrolling' ? ENROLLING_MS : SESSION_MS);
   const endsMs = (await databaseTime(database)) + lasts;
-  const seal = key.sealOfSession({ tag, operator, stage, method, endsMs });
+  const seal = sealOfSession(key, { tag, operator, stage, method, endsMs });
   await database.query(FORGET_SESSIONS);
   const values = [tag, operator, stage, method, address, agent.slice(0, LONGEST_AGENT), endsMs, seal];
   await database.query(OPEN_SESSION, values);
@@ -113,7 +114,7 @@ export async function findSessionByTag(
   const { rows } = await database.query<SessionRow>(FIND_SESSION, [bySession]);
   const [row] = rows;
   if (row === undefined || row.removed) return undefined;
-  if (!key.isSealedOperator(row, row.seal) || !key.isSealedSession(row, row.sessionSeal)) return undefined;
+  if (!isSealedOperator(key, row, row.seal) || !isSealedSession(key, row, row.sessionSeal)) return undefined;
   const { tag, stage, method, endsMs, notSeenLately, provedLately } = row;
   return { tag, stage, method, endsMs, seenLately: !notSeenLately, provedLately, operator: row };
 }

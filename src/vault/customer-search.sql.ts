@@ -3,6 +3,16 @@ import type { Statement } from '../postgres/database.js';
 const CUSTOMER = `
       c.organisation_id AS organisation, c.merchant_id AS merchant, m.mode, c.id, c.name, c.reference, c.name_key AS place`;
 
+/** Merchants whose customers are looked for: of an organisation ($2) and a mode ($3), or one ($1). */
+export const MERCHANTS_TO_SEARCH: Statement = {
+  name: '',
+  text: `
+    SELECT organisation_id AS organisation, id FROM merchant
+    WHERE ($1::integer IS NULL OR id = $1) AND ($2::integer IS NULL OR organisation_id = $2)
+      AND ($3::text IS NULL OR mode = $3)
+    ORDER BY organisation_id, id`,
+};
+
 /** In the order of their names; from the place of one on (`$4`, `$5`, `$6`). Merchants `$2` of organisations `$1`, one by one. */
 export const LIST_CUSTOMERS: Statement = {
   name: '',

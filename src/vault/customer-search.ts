@@ -1,7 +1,6 @@
 // Customers and their tokens as operators find them: masked, as merchants see them, and never a card number.
 import type { JournalView } from '../journal/journal-tasks.js';
 import { JOURNAL_OF_CUSTOMER } from '../journal/journal-tasks.sql.js';
-import { MERCHANTS_TO_LIST } from '../payments/finding/listed-transactions.sql.js';
 import type { Queryable } from '../postgres/database.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
@@ -12,6 +11,7 @@ import {
   CUSTOMERS_BY_ID,
   CUSTOMERS_LIKE,
   LIST_CUSTOMERS,
+  MERCHANTS_TO_SEARCH,
   TOKENS_BY_VIRTUAL_PAN,
   TOKENS_OF_CUSTOMER_SHOWN,
 } from './customer-search.sql.js';
@@ -148,7 +148,7 @@ async function merchantsIn(
 ): Promise<{ organisations: OrganisationId[]; merchants: MerchantId[] }> {
   const values = [merchant ?? null, organisation ?? null, mode ?? null];
   const { rows } = await database.query<{ organisation: OrganisationId; id: MerchantId }>(
-    MERCHANTS_TO_LIST,
+    MERCHANTS_TO_SEARCH,
     values,
   );
   return { organisations: rows.map((row) => row.organisation), merchants: rows.map(({ id }) => id) };

@@ -18,3 +18,9 @@ export const VAULT_OF_MERCHANT: Statement = {
     SELECT organisation_id AS "organisationId", id AS "merchantId", mode, vault, suspended_at IS NOT NULL AS suspended
     FROM merchant WHERE id = $1`,
 };
+
+/** By which customers, tokens and events know an operator. */
+export const NUMBER_OF_OPERATOR: Statement = {
+  name: '',
+  text: `SELECT id FROM operator WHERE name = $1`,
+};

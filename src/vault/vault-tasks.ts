@@ -1,19 +1,22 @@
 // What operators do in the vault: switch tokens off and on, and delete tokens and customers. Never a card number.
 import { randomUUID } from 'node:crypto';
 import { penOf } from '../journal/pen.js';
-import { destroyCardsOfCustomer } from '../payments/cards/card-destruction.js';
-import { OPERATOR_NUMBER } from '../payments/requests/operator-requests.sql.js';
 import type { Database } from '../postgres/database.js';
 import { FairConnections } from '../postgres/fair-connections.js';
 import { Fault } from '../values/faults.js';
 import type { CustomerId, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
-import { Customers, type VaultAccess } from './customers.js';
+import { Customers, type DestroyCards, type VaultAccess } from './customers.js';
 import type { KeyProvider } from './keys/key-provider.js';
 import { DataKeys } from './keys/keys.js';
 import { TOKENS_BY_FORMER_ID } from './moving/former-ids.sql.js';
 import { Tokens } from './tokens.js';
-import { MERCHANT_OF_CUSTOMER, OWNER_OF_TOKEN, VAULT_OF_MERCHANT } from './vault-tasks.sql.js';
+import {
+  MERCHANT_OF_CUSTOMER,
+  NUMBER_OF_OPERATOR,
+  OWNER_OF_TOKEN,
+  VAULT_OF_MERCHANT,
+} from './vault-tasks.sql.js';
 
 export interface DeletedCustomer {
   readonly organisation: number;
@@ -42,13 +45,14 @@ export async function deleteCustomer(
   database: Database,
   operator: string,
   { organisation, customer }: { readonly organisation: number; readonly customer: number },
+  destroyCards: DestroyCards,
 ): Promise<DeletedCustomer> {
   const values = [organisation, customer];
   const { rows } = await database.query<Owner>(MERCHANT_OF_CUSTOMER, values);
   const { merchant } = rows[0] ?? refuse('customer_not_found', { customer });
   const access = await accessOf(database, operator, organisation, merchant);
   const vault = new FairConnections(database, ALONE);
-  const customers = new Customers({ leases: database, vault, searches: vault }, destroyCardsOfCustomer);
+  const customers = new Customers({ leases: database, vault, searches: vault }, destroyCards);
   await customers.delete(access, customer as CustomerId).catch((error: unknown) => {
     // Somebody else has just deleted it.
     if (error instanceof Fault) refuse('customer_not_found', { customer });
@@ -146,7 +150,7 @@ export async function accessOf(
   merchantId: MerchantId,
 ): Promise<VaultAccess> {
   const username = operator.replace(/^operator:/, '');
-  const { rows } = await database.query<{ id: number }>(OPERATOR_NUMBER, [username]);
+  const { rows } = await database.query<{ id: number }>(NUMBER_OF_OPERATOR, [username]);
   return {
     organisationId: organisation as OrganisationId,
     merchantId,

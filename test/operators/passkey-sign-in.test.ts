@@ -1,5 +1,6 @@
 // Signing in to the console by a link, once, and then by a passkey.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sealOfOperator } from '../../src/operators/operator-seals.js';
 import { removeOperator } from '../../src/operators/operators.js';
 import type { ConsoleAnswer } from '../../testkit/console.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
@@ -59,7 +60,7 @@ describe('a link', () => {
         } as const;
         await gateway.sql(
           `UPDATE operator SET link_until = to_timestamp($1::float8 / 1000), seal = $2 WHERE name = 'late'`,
-          [until, key.sealOfOperator(sealed)],
+          [until, sealOfOperator(key, sealed)],
         );
         return link;
       },

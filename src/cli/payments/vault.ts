@@ -1,5 +1,6 @@
 // `tollgate customer` and `tollgate token`: what operators do in the vault.
 import type { Command } from 'commander';
+import { destroyCardsOfCustomer } from '../../payments/cards/card-destruction.js';
 import { findCustomers, showCustomer } from '../../vault/customer-search.js';
 import {
   type ChangedToken,
@@ -27,7 +28,7 @@ export function addVaultCommands(program: Command): void {
     ),
     async (number: number, { organisation }: Given) => {
       const value = await operate((database, operator) =>
-        deleteCustomer(database, operator, { organisation, customer: number }),
+        deleteCustomer(database, operator, { organisation, customer: number }, destroyCardsOfCustomer),
       );
       return { value, sentence: `Customer ${number} is deleted.` };
     },

@@ -1,4 +1,5 @@
 // Routes that change the vault: tokens switched off and on, tokens and customers deleted.
+import { destroyCardsOfCustomer } from '../../payments/cards/card-destruction.js';
 import { outward } from '../../values/snake-case.js';
 import { deleteCustomer, deleteToken, switchToken } from '../../vault/vault-tasks.js';
 import { numberIn } from '../fence.js';
@@ -9,7 +10,7 @@ export const VAULT_ROUTES: readonly Route[] = [
     { method: 'POST', path: '/customers/:organisation/:id/delete', task: 'customer delete' },
     async ({ database, actor, params }) => {
       const wish = { organisation: numberIn(params.organisation), customer: numberIn(params.id) };
-      return outward(await deleteCustomer(database, actor, wish));
+      return outward(await deleteCustomer(database, actor, wish, destroyCardsOfCustomer));
     },
   ),
   switching('activate', true),

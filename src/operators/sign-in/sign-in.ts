@@ -6,6 +6,7 @@ import type { Queryable } from '../../postgres/database.js';
 import { Refusal, refuse } from '../../values/refusal.js';
 import type { Passkey, SealedOperator, SignInMethod } from '../operator.js';
 import { changeOperator, type OperatorRow } from '../operator-rows.js';
+import { isSealedOperator } from '../operator-seals.js';
 import { FIND_OPERATOR } from '../operators.sql.js';
 import { databaseTime, openSession, type Session } from '../sessions.js';
 import { attemptSucceeded, beginAttempt, rememberDevice } from './attempts.js';
@@ -267,5 +268,5 @@ async function findOperator(
 }
 
 function maySignIn(row: OperatorRow, key: CredentialKey): boolean {
-  return !row.removed && key.isSealedOperator(row, row.seal);
+  return !row.removed && isSealedOperator(key, row, row.seal);
 }

@@ -4,11 +4,11 @@ import { serves } from '../../acquirers/contract.js';
 import { builtInCardLinks } from '../../acquirers/registry.js';
 import { holdClock } from '../../clock/gateway-clock.js';
 import { journal } from '../../journal/journal.js';
-import { FIND_OPERATOR } from '../../operators/operators.sql.js';
 import { isUniqueViolation, type Queryable } from '../../postgres/database.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import type { Mode } from '../../values/mode.js';
 import { type FieldProblem, refuse } from '../../values/refusal.js';
+import { ORGANISATION_OF_OPERATOR } from './merchant-acquirers.sql.js';
 
 export interface AcceptorWish {
   /** `null`: none. */
@@ -36,7 +36,10 @@ export async function permitAcceptor(
   const given = FIELDS.filter((field) => wish[field] !== undefined);
   if (given.length === 0) return;
   const values = [operator.replace(/^operator:/, '')];
-  const { rows } = await database.query<{ organisationId: OrganisationId | null }>(FIND_OPERATOR, values);
+  const { rows } = await database.query<{ organisationId: OrganisationId | null }>(
+    ORGANISATION_OF_OPERATOR,
+    values,
+  );
   const organisationId = rows[0]?.organisationId ?? null;
   // guard(acquirers: an operator of one organisation does not say what an acquirer knows a merchant by): === null ⇒ !== 0
   if (organisationId === null) return;

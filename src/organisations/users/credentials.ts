@@ -1,7 +1,6 @@
 // Secrets of users, and the seals of users: made here, under a key that is not in the database. Whoever can only write to the database
 // can make neither, nor move one to another user, nor widen what a user may do.
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { SealedOperator, SealedSession } from '../../operators/operator.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import type { Permission } from './permissions.js';
 
@@ -43,11 +42,11 @@ export class CredentialKey {
 
   tagOf({ username, organisationId }: SecretOwner, secret: string): Buffer {
     // guard(credentials: a secret is bound to the name of its user): username, ⇒ username.length > 0,
-    return this.#mac(['tollgate secret of a user', organisationId, username, digestOf(secret)]);
+    return this.macOf(['tollgate secret of a user', organisationId, username, digestOf(secret)]);
   }
 
   sealOf(user: SealedUser): Buffer {
-    return this.#mac([
+    return this.macOf([
       'tollgate user',
       user.username,
       user.userId,
@@ -71,58 +70,27 @@ export class CredentialKey {
   }
 
   tagOfLink(name: string, token: string): Buffer {
-    return this.#mac(['tollgate sign-in link of an operator', name, digestOf(token)]);
-  }
-
-  sealOfOperator(operator: SealedOperator): Buffer {
-    const { name, role, organisationId, linkTag, linkUntilMs, version, removed } = operator;
-    const parts = [name, role, organisationId, hex(linkTag), linkUntilMs, version, removed];
-    return this.#mac(['tollgate operator', ...parts, ...meansOf(operator)]);
-  }
-
-  isSealedOperator(operator: SealedOperator, seal: Buffer | null): boolean {
-    return seal !== null && sameBytes(this.sealOfOperator(operator), seal);
+    return this.macOf(['tollgate sign-in link of an operator', name, digestOf(token)]);
   }
 
   /** By which a session is found, and a challenge known again. */
   tagOfToken(purpose: 'session' | 'challenge' | 'device', token: string): Buffer {
-    return this.#mac([`tollgate ${purpose} of an operator`, digestOf(token)]);
-  }
-
-  sealOfSession({ tag, operator, stage, method, endsMs }: SealedSession): Buffer {
-    return this.#mac(['tollgate session', hex(tag), operator, stage, method, endsMs]);
-  }
-
-  isSealedSession(session: SealedSession, seal: Buffer): boolean {
-    return sameBytes(this.sealOfSession(session), seal);
+    return this.macOf([`tollgate ${purpose} of an operator`, digestOf(token)]);
   }
 
   /** A key for one purpose, which tells nothing of this one. */
   keyFor(purpose: string): Buffer {
-    return this.#mac(['tollgate key for', purpose]);
+    return this.macOf(['tollgate key for', purpose]);
   }
 
   isSealed(user: SealedUser, seal: Buffer | null): boolean {
     return seal !== null && sameBytes(this.sealOf(user), seal);
   }
 
-  #mac(parts: readonly unknown[]): Buffer {
+  /** Of anything else that is sealed under this key. The first part says what it is. */
+  macOf(parts: readonly unknown[]): Buffer {
     return createHmac('sha256', this.key).update(JSON.stringify(parts)).digest();
   }
-}
-
-/** Nothing for one that cannot sign in yet. */
-function meansOf({ password, totp, passkeys, providerSubject, isDemo }: SealedOperator): unknown[] {
-  const has = password !== null || totp !== null || passkeys.length > 0 || providerSubject !== null || isDemo;
-  // In an order of its own: the database keeps members of JSON in another.
-  const keys = passkeys.map(({ id, publicKey, label, transports, addedMs }) => [
-    id,
-    publicKey,
-    label,
-    transports,
-    addedMs,
-  ]);
-  return has ? [password, hex(totp), keys, providerSubject, isDemo] : [];
 }
 
 /** In a time that does not tell where they differ. */
@@ -130,6 +98,6 @@ export function sameBytes(one: Buffer, other: Buffer): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
 }
 
-function hex(bytes: Buffer | null): string | null {
+export function hex(bytes: Buffer | null): string | null {
   return bytes === null ? null : bytes.toString('hex');
 }
