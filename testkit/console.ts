@@ -1,8 +1,9 @@
 // Operators on the console of a test's gateway: each with a session, calling its interface as the page does.
-import type { OperatorRole, SessionStage } from '../src/operators/operator.js';
+import type { SessionStage } from '../src/operators/operator.js';
 import { addOperator, hasOperators } from '../src/operators/operators.js';
 import { openSession } from '../src/operators/sessions.js';
 import { Database } from '../src/postgres/database.js';
+import type { OperatorRole } from '../src/tasks/task.js';
 import { credentialKeyOf, type TestGateway } from './gateway.js';
 import { callOverHttp } from './http-call.js';
 

@@ -1,6 +1,7 @@
 // The command line: every command, and how one is run and its errors are printed.
 import { Command, CommanderError } from 'commander';
 import { PROGRAM_VERSION } from '../values/program.js';
+import { WEBHOOKS } from '../webhooks/webhook-tasks.js';
 import { explain } from './errors.js';
 import { addBackupCommands } from './installation/backup.js';
 import { addClockCommands } from './installation/clock.js';
@@ -19,7 +20,6 @@ import { addMerchantCommands } from './organisations/merchant.js';
 import { addOrganisationCommands } from './organisations/organisation.js';
 import { addSurchargeCommands } from './organisations/surcharge.js';
 import { addUserCommands } from './organisations/user.js';
-import { addWebhookCommands } from './organisations/webhook.js';
 import { wantsJson } from './output.js';
 import { addAcquirerCommands } from './payments/acquirer.js';
 import { addArchiveCommand } from './payments/archive.js';
@@ -32,6 +32,7 @@ import { addTransactionCommands } from './payments/transaction.js';
 import { addApprovalCommands } from './payments/transaction-operations.js';
 import { addVaultCommands } from './payments/vault.js';
 import { addVaultMovingCommands } from './payments/vault-moving.js';
+import { addTasks } from './task-commands.js';
 
 /** Runs one command, and returns the exit code with which it failed or printed only help; undefined if it has done its work. */
 export async function runCommand(words: readonly string[]): Promise<number | undefined> {
@@ -91,7 +92,7 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addSurchargeCommands(program);
   addDirectDebitCommands(program);
   addSettlementCommands(program);
-  addWebhookCommands(program);
+  addTasks(program, WEBHOOKS);
   addKeyCommands(program);
   addCardCommands(program);
   addOperatorCommands(program);

@@ -1,20 +1,21 @@
 // Who runs a command, whether that operator may, and on which database.
 import { hostname, userInfo } from 'node:os';
+import type { Means } from '../console/all-tasks.js';
 import { credentialKey, journalKey } from '../gateway/callers.js';
 import { withDatabase } from '../gateway/database/connection.js';
 import { openKeyProvider } from '../gateway/settings/key-encryption.js';
 import { readSettings, type Settings } from '../gateway/settings/settings.js';
 import { givePen, JournalPen } from '../journal/pen.js';
-import { type Permission, permissionFor, permit } from '../operators/operator-roles.js';
+import { permit } from '../operators/operator-roles.js';
 import { findActingOperator, hasOperators } from '../operators/operators.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
 import { type RequestMeans, requestMeans } from '../payments/requests/operator-requests.js';
 import { type Database, isUndefined, type Queryable } from '../postgres/database.js';
+import { namedIn, type Permission, type Task } from '../tasks/task.js';
 import { refuse } from '../values/refusal.js';
 import { type KeyProvider, KeyUnavailable } from '../vault/keys/key-provider.js';
 import { readNetworks } from '../webhooks/addresses.js';
-import type { WebhookMeans } from '../webhooks/webhook-tasks.js';
-import { runningTask } from './running-command.js';
+import { type Asked, runningTask } from './running-command.js';
 
 /**
  * Does an operator's work on the database that the settings name. `operator` is the name for the journal. What is journalled is marked:
@@ -24,6 +25,26 @@ export function operate<Result>(
   work: (database: Database, operator: string) => Promise<Result>,
 ): Promise<Result> {
   return operateWith(({ role }) => role !== 'viewer', work);
+}
+
+/** Does a task with what was given for its fields. */
+export function operateTask(task: Task<Means>, given: object): Promise<object> {
+  const asked = { permission: task, named: namedIn(task.input, given) };
+  return operateWith(
+    ({ role }) => role !== 'viewer',
+    (database, actor, provider) =>
+      task.run({ database, actor, fence: undefined, means: meansOf(provider) }, given),
+    asked,
+  );
+}
+
+function meansOf(provider: () => Promise<KeyProvider>): Means {
+  return {
+    webhooks: async () => {
+      const { webhookNetworks, webhookTimeoutMs: timeoutMs } = readSettings();
+      return { provider: await provider(), networks: readNetworks(webhookNetworks), timeoutMs };
+    },
+  };
 }
 
 /** The same with the key that users and operators are sealed under. */
@@ -41,17 +62,6 @@ export function operateJournal<Result>(
 ): Promise<Result> {
   return operateWithKey(async (database, operator, provider) =>
     work(database, operator, await journalKey(database, provider)),
-  );
-}
-
-/** The same with what it takes to seal the secrets of webhooks, and to send one. */
-export function operateWebhooks<Result>(
-  work: (database: Database, operator: string, means: WebhookMeans) => Promise<Result>,
-): Promise<Result> {
-  const { webhookNetworks, webhookTimeoutMs: timeoutMs } = readSettings();
-  const networks = readNetworks(webhookNetworks);
-  return operateWithKey((database, operator, provider) =>
-    work(database, operator, { provider, networks, timeoutMs }),
   );
 }
 
@@ -83,15 +93,16 @@ type Work<Result> = (
 function operateWith<Result>(
   needsPen: (permission: Permission) => boolean,
   work: Work<Result>,
+  asked: Asked = runningTask(),
 ): Promise<Result> {
   const settings = readSettings();
   return withDatabase(settings, async (database) => {
     const provider = openedOnce(settings, database);
     const open = async () => penFor(database, await provider());
     givePen(database, open);
-    const operator = await admit(settings, database, provider);
+    const operator = await admit(settings, database, provider, asked);
     // Opened before the work begins: within its transaction the key would be proven by another one, which may have to wait for it.
-    if (needsPen(permissionFor(runningTask().task))) givePen(database, await open());
+    if (needsPen(asked.permission)) givePen(database, await open());
     return work(database, operator, provider);
   });
 }
@@ -117,16 +128,16 @@ async function admit(
   { operator: name }: Settings,
   database: Queryable,
   provider: () => Promise<KeyProvider>,
+  { permission, named }: Asked = runningTask(),
 ): Promise<string> {
   if (name === undefined) {
     if (await hasOperators(database)) refuse('operator_unnamed');
     return `operator:account:${accountName()}`;
   }
-  const { task, named } = runningTask();
   const operator = await findActingOperator(database, name);
-  await permit(database, operator, task, named);
+  await permit(database, operator, permission, named);
   // Whoever only reads needs no key.
-  if (permissionFor(task).role !== 'viewer')
+  if (permission.role !== 'viewer')
     await findActingOperator(database, name, await credentialKey(database, await provider()));
   return `operator:${name}`;
 }

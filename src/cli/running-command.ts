@@ -1,7 +1,14 @@
 // The command that runs: which task of the operators' table it is, and what it names.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Command } from 'commander';
-import { isTask, type NamedThings, type Task } from '../operators/operator-roles.js';
+import { isOtherTask, permissionFor } from '../operators/operator-roles.js';
+import type { NamedThings, Permission } from '../tasks/task.js';
+
+/** What is asked for, and what it names. */
+export interface Asked {
+  readonly permission: Permission;
+  readonly named: NamedThings;
+}
 
 const RUNNING = new AsyncLocalStorage<Command>();
 
@@ -10,13 +17,12 @@ export function asCommand<Result>(command: Command, work: () => Promise<Result>)
   return RUNNING.run(command, work);
 }
 
-export function runningTask(): { readonly task: Task; readonly named: NamedThings } {
+export function runningTask(): Asked {
   const command = RUNNING.getStore();
   if (command === undefined) throw new Error('no command is running');
   const task = wordsOf(command);
-  // A new command is put into the table of `operators/operator-roles.ts`.
-  if (!isTask(task)) throw new Error(`nobody has said which operators may use “${task}”`);
-  return { task, named: namedIn(command) };
+  if (!isOtherTask(task)) throw new Error(`nobody has said which operators may use “${task}”`);
+  return { permission: permissionFor(task), named: namedIn(command) };
 }
 
 /** Without the name of the program: `merchant suspend`. */
@@ -39,7 +45,6 @@ const ARGUMENTS: Readonly<Record<string, Kind>> = {
   'merchant <id>': 'merchants',
   'user <username>': 'users',
   'user <merchant>': 'merchants',
-  'webhook <id>': 'endpoints',
   'operator <name>': 'operators',
 };
 

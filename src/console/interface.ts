@@ -7,8 +7,7 @@ import type { LiveFigures } from '../figures/live.js';
 import type { Today } from '../figures/today.js';
 import type { KeyStatus } from '../installation/keys.js';
 import type { JournalView } from '../journal/journal-tasks.js';
-import type { OperatorRole, SessionStage, SignInMethod } from '../operators/operator.js';
-import type { Task } from '../operators/operator-roles.js';
+import type { SessionStage, SignInMethod } from '../operators/operator.js';
 import type { OperatorView } from '../operators/operators.js';
 import type { SessionView } from '../operators/sessions.js';
 import type {
@@ -28,18 +27,17 @@ import type { OperatorRequest } from '../payments/requests/operator-request.js';
 import type { DifferenceView, OpenDay } from '../settlement/difference-tasks.js';
 import type { SettlementReport } from '../settlement/report.js';
 import type { shownReconciliation } from '../settlement/settlement-tasks.js';
+import type { OperatorRole } from '../tasks/task.js';
 import type { Mode } from '../values/mode.js';
 import type { Outward } from '../values/snake-case.js';
 import type { CustomerDetails, CustomerPage, FoundToken } from '../vault/customer-search.js';
-import type { AttemptView } from '../webhooks/attempts.js';
-import type { WebhookView } from '../webhooks/webhook-tasks.js';
+import type { TaskName, TaskRoutes } from './all-tasks.js';
 
-export type { Task } from '../operators/operator-roles.js';
 export type { OperatorView, OperatorWithLink } from '../operators/operators.js';
 export type { SessionView } from '../operators/sessions.js';
 export type { PasskeyView } from '../operators/sign-in/enrolment.js';
 export type { Outward } from '../values/snake-case.js';
-export type { ActionRoutes, DirectEntryBody, ExportAnswer, RequestAnswer } from './action-interface.js';
+export type { TaskName as Task } from './all-tasks.js';
 export type { ErrorBody } from './problems.js';
 
 /** `GET /sign-in`, for whoever is not signed in. */
@@ -95,7 +93,7 @@ export interface SessionAnswer {
   readonly method: SignInMethod;
   readonly ends_at: string;
   /** What the operator may do, in the words of commands: the page offers nothing else. */
-  readonly tasks: readonly Task[];
+  readonly tasks: readonly TaskName[];
   /** Whether routes for money and keys can be called without proving again who one is. */
   readonly recent: boolean;
 }
@@ -141,7 +139,7 @@ export interface CustomersQuery {
 }
 
 /** What can be read. Path parameters are `:organisation` and so on. Lists of administration are what the CLI prints with `--json`. */
-export interface ReadRoutes {
+export interface ReadRoutes extends TaskRoutes {
   'GET /today': {
     /** A day in Sydney; today by default. */
     query: { date?: string; organisation?: number; mode?: 'test' | 'live'; transaction_type?: string };
@@ -168,8 +166,6 @@ export interface ReadRoutes {
   'GET /acquirers': { query: Record<string, never>; answer: Outward<ListedAcquirer>[] };
   'GET /acquirers/:name': { query: Record<string, never>; answer: Outward<AcquirerDetails> };
   'GET /surcharges': { query: { merchant: number }; answer: Outward<SurchargeView>[] };
-  'GET /webhooks': { query: { merchant?: number }; answer: Outward<WebhookView>[] };
-  'GET /webhooks/:id/deliveries': { query: { limit?: number }; answer: Outward<AttemptView>[] };
   'GET /keys': { query: Record<string, never>; answer: Outward<KeyStatus>[] };
   'GET /journal': {
     query: {

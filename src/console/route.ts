@@ -2,10 +2,10 @@
 // dispatcher, the same way for all of them.
 import { Readable } from 'node:stream';
 import type { Static, TSchema } from '../api/typebox.js';
-import type { OperatorRole } from '../operators/operator.js';
-import { permissionFor, type Task } from '../operators/operator-roles.js';
+import { type OtherTask, permissionFor } from '../operators/operator-roles.js';
 import type { Session } from '../operators/sessions.js';
 import type { Database } from '../postgres/database.js';
+import type { OperatorRole, Permission } from '../tasks/task.js';
 import type { OrganisationId } from '../values/ids.js';
 import type { ConsoleParts } from './parts.js';
 
@@ -84,15 +84,17 @@ interface Common<Path extends string, Body extends TSchema> {
   readonly body?: Body;
 }
 
-/** Whom a route is for: those who may do a task, by the one table of tasks; or, where no command does the same, by a role. */
+/** Whom a route is for: those who may do a task; or, where no command does the same, by a role. */
 export type Rights =
-  | { readonly task: Task; readonly role?: never; readonly scope?: never }
+  | { readonly permission: Permission; readonly task?: never; readonly role?: never; readonly scope?: never }
+  | { readonly task: OtherTask; readonly permission?: never; readonly role?: never; readonly scope?: never }
   | {
       /** The least that an operator must be. */
       readonly role: OperatorRole;
       /** `organisation`: the route keeps within `call.fence`. `installation`: only for operators of the whole installation. */
       readonly scope: 'organisation' | 'installation';
       readonly task?: never;
+      readonly permission?: never;
     };
 
 export type RouteOptions<Path extends string = string, Body extends TSchema = TSchema> = Common<Path, Body> &
@@ -156,14 +158,12 @@ export function openRoute<const Path extends string, Body extends TSchema>(
 }
 
 /** The least role that a route takes, and whether it concerns one organisation or all. */
-export function needs(options: RouteOptions): {
+export function needs({ permission, task, role, scope }: RouteOptions): {
   readonly role: OperatorRole;
   readonly isOfInstallation: boolean;
 } {
-  if (options.task === undefined)
-    return { role: options.role, isOfInstallation: options.scope === 'installation' };
-  const { role = 'administrator', concerns } = permissionFor(options.task);
-  return { role, isOfInstallation: concerns === 'installation' };
+  const needed = permission ?? (task === undefined ? { role, scope } : permissionFor(task));
+  return { role: needed.role ?? 'administrator', isOfInstallation: needed.scope === 'installation' };
 }
 
 /** A file for the browser to keep. */

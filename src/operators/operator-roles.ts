@@ -1,29 +1,20 @@
-// What each role of operators may do: one table for the command line and for the console, and the check that follows from it.
+// What each role of operators may do, on the command line and on the console.
 import { journal } from '../journal/journal.js';
 import type { Queryable } from '../postgres/database.js';
+import type { NamedThings, OperatorRole, Permission, Scope } from '../tasks/task.js';
 import type { OrganisationId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
-import type { OperatorRole, SealedOperator } from './operator.js';
+import type { SealedOperator } from './operator.js';
 import { ORGANISATIONS_OF_NAMED } from './operators.sql.js';
 
-/**
- * Whom a task concerns. An operator of one organisation does only what concerns that one, and what concerns nobody; whoever asks names
- * the organisations. What concerns the whole installation is left to operators of the whole installation.
- */
-export type Concern = 'organisation' | 'installation' | 'nobody';
+type Rights = Omit<Permission, 'name'>;
 
-export interface Permission {
-  /** The least role that may. Absent: no operator is asked for. Whoever starts the gateway, or has no database yet, may. */
-  readonly role?: OperatorRole;
-  readonly concerns: Concern;
-}
-
-const can = (role: OperatorRole, concerns: Concern): Permission => ({ role, concerns });
+const can = (role: OperatorRole, scope: Scope): Rights => ({ role, scope });
 /** By whoever installs and starts the gateway, with or without a database, with or without operators. */
-const INSTALLING: Permission = { concerns: 'nobody' };
+const INSTALLING: Rights = { scope: 'nobody' };
 
-/** Every task by the words of its command. */
-const TASKS = {
+/** Tasks that are not declared where their subject is, by the words of their commands. */
+const OTHERS = {
   serve: INSTALLING,
   probe: INSTALLING,
   doctor: INSTALLING,
@@ -117,17 +108,6 @@ const TASKS = {
   'settlement differences': can('viewer', 'installation'),
   'settlement looked-at': can('operator', 'installation'),
 
-  'webhook add': can('administrator', 'organisation'),
-  'webhook rotate': can('administrator', 'organisation'),
-  'webhook remove': can('administrator', 'organisation'),
-  'webhook disable': can('operator', 'organisation'),
-  'webhook enable': can('operator', 'organisation'),
-  'webhook test': can('operator', 'organisation'),
-  'webhook resend': can('operator', 'organisation'),
-  'webhook replay': can('operator', 'organisation'),
-  'webhook list': can('viewer', 'organisation'),
-  'webhook deliveries': can('viewer', 'organisation'),
-
   'keys rotate': can('administrator', 'organisation'),
   'keys destroy': can('administrator', 'organisation'),
   'keys move': can('administrator', 'installation'),
@@ -159,9 +139,9 @@ const TASKS = {
   'figures rebuild': can('operator', 'installation'),
 
   'demo fill': can('administrator', 'installation'),
-} as const satisfies Record<string, Permission>;
+} as const satisfies Record<string, Rights>;
 
-export type Task = keyof typeof TASKS;
+export type OtherTask = keyof typeof OTHERS;
 
 /** Who acts: an operator as it was sealed. */
 export type ActingOperator = Pick<SealedOperator, 'name' | 'role' | 'organisationId'>;
@@ -169,62 +149,52 @@ export type ActingOperator = Pick<SealedOperator, 'name' | 'role' | 'organisatio
 /** From the least to the most. */
 const RANKS: Readonly<Record<OperatorRole, number>> = { viewer: 0, operator: 1, administrator: 2 };
 
-export function isTask(words: string): words is Task {
-  return Object.hasOwn(TASKS, words);
+export function isOtherTask(words: string): words is OtherTask {
+  return Object.hasOwn(OTHERS, words);
 }
 
-export function permissionFor(task: Task): Permission {
-  return TASKS[task];
+export function permissionFor(name: OtherTask): Permission {
+  return { name, ...OTHERS[name] };
 }
+
+export const OTHER_PERMISSIONS: readonly Permission[] = (Object.keys(OTHERS) as OtherTask[]).map(
+  permissionFor,
+);
 
 export function isAtLeast(role: OperatorRole, least: OperatorRole): boolean {
   return RANKS[role] >= RANKS[least];
 }
 
-/** For a page that shows only what can be done. Whether it can be done for one organisation is another question. */
-export function hasRoleFor({ role }: Pick<ActingOperator, 'role'>, task: Task): boolean {
-  const { role: least } = permissionFor(task);
-  return least === undefined || isAtLeast(role, least);
-}
-
-/** Everything that an operator may do, as far as that is known before anything is named. */
-export function tasksOf({
-  role,
-  organisation,
-}: {
-  readonly role: OperatorRole;
-  readonly organisation: OrganisationId | undefined;
-}): Task[] {
-  return (Object.keys(TASKS) as Task[]).filter((task) => {
-    const { role: least, concerns } = permissionFor(task);
-    return (
+/** Of these, what an operator may do as far as that is known before anything is named. */
+export function permittedTo(
+  {
+    role,
+    organisation,
+  }: {
+    readonly role: OperatorRole;
+    readonly organisation: OrganisationId | undefined;
+  },
+  permissions: readonly Permission[],
+): Permission[] {
+  return permissions.filter(
+    ({ role: least, scope }) =>
       least !== undefined &&
       isAtLeast(role, least) &&
-      (organisation === undefined || concerns !== 'installation')
-    );
-  });
-}
-
-/** What a task names, by which the organisations that it concerns are known. */
-export interface NamedThings {
-  readonly organisations?: readonly number[];
-  readonly merchants?: readonly number[];
-  readonly users?: readonly string[];
-  readonly endpoints?: readonly number[];
-  readonly operators?: readonly string[];
+      (organisation === undefined || scope !== 'installation'),
+  );
 }
 
 /** Refuses what the operator may not do. The journal has what was refused. */
 export async function permit(
   database: Queryable,
   operator: ActingOperator,
-  task: Task,
+  permission: Permission,
   named: NamedThings = {},
 ): Promise<void> {
   // An operator of the whole installation may name everything, and what is not there.
   const organisations = operator.organisationId === null ? [] : await organisationsOf(database, named);
   try {
-    check(operator, task, organisations);
+    check(operator, permission, organisations);
   } catch (error) {
     const { name, organisationId } = operator;
     await journal(database, {
@@ -232,7 +202,7 @@ export async function permit(
       // guard(operators: what is refused is in the journal): refused ⇒ link_made
       action: 'operator.refused',
       organisationId: organisationId ?? undefined,
-      detail: task,
+      detail: permission.name,
     });
     throw error;
   }
@@ -241,15 +211,14 @@ export async function permit(
 /** Null stands for what belongs to the whole installation, or is not there. */
 function check(
   { name, role, organisationId }: ActingOperator,
-  task: Task,
+  { name: task, role: least, scope }: Permission,
   organisations: readonly (OrganisationId | null)[],
 ): void {
-  const { role: least, concerns } = permissionFor(task);
   if (least === undefined) return;
   // guard(operators: no more than their role): !isAtLeast(role, least) ⇒ RANKS[role] < 0
   if (!isAtLeast(role, least)) refuse('operator_role_too_low', { name, role, task, least });
-  if (organisationId === null || concerns === 'nobody') return;
-  if (concerns === 'installation') refuse('operator_of_one_organisation', { name, organisationId, task });
+  if (organisationId === null || scope === 'nobody') return;
+  if (scope === 'installation') refuse('operator_of_one_organisation', { name, organisationId, task });
   if (organisations.length === 0) refuse('operator_must_name_organisation', { name, organisationId });
   // guard(operators: of one organisation, and not of another): some((each) => each !== organisationId ⇒ every((each) => each === null
   if (organisations.some((each) => each !== organisationId))

@@ -1,10 +1,6 @@
 // What an operator is, as far as its seal goes: the console lets nobody in who is not as it was sealed.
+import type { OperatorRole } from '../tasks/task.js';
 import type { OrganisationId } from '../values/ids.js';
-
-/** Each may do what those before it may. */
-export const OPERATOR_ROLES = ['viewer', 'operator', 'administrator'] as const;
-
-export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 
 /** A passkey: the public half of a key pair that never leaves its device. */
 export interface Passkey {

@@ -3,9 +3,10 @@ import { parseEventId } from '../events/event-id.js';
 import { EventFeed } from '../events/feed.js';
 import { EVENT_TYPES } from '../events/types.js';
 import { type JournalAction, journal } from '../journal/journal.js';
-import { checkMerchant } from '../organisations/merchants.js';
+import { checkMerchant, listMerchants } from '../organisations/merchants.js';
 import type { Database, Queryable } from '../postgres/database.js';
-import type { MerchantId, WebhookEndpointId } from '../values/ids.js';
+import { type Doing, needed, optional, task } from '../tasks/task.js';
+import type { MerchantId, OrganisationId, WebhookEndpointId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import { refuse } from '../values/refusal.js';
 import type { KeyProvider } from '../vault/keys/key-provider.js';
@@ -71,8 +72,9 @@ export interface WebhookMeans {
   readonly timeoutMs: number;
 }
 
-/** How long the old secret goes on signing beside a new one, unless told otherwise. */
+/** How long the old secret goes on signing beside a new one, unless told otherwise; and how long at most. */
 export const OVERLAP_MS = 24 * 3_600_000;
+const MOST_OVERLAP_MS = 30 * 86_400_000;
 
 /** Told of what happens from now on. */
 export function addWebhook(
@@ -92,10 +94,17 @@ export function addWebhook(
   });
 }
 
-/** Of every merchant, or of one. */
-export async function listWebhooks(database: Queryable, merchant?: number): Promise<WebhookView[]> {
+/** Of every merchant, or of one; of the organisation, if there is one. */
+export async function listWebhooks(
+  database: Queryable,
+  merchant?: number,
+  fence?: OrganisationId,
+): Promise<WebhookView[]> {
   await checkMerchant(database, merchant);
-  return (await listEndpoints(database, { merchant })).map(viewOf);
+  const listed = (await listEndpoints(database, { merchant })).map(viewOf);
+  if (fence === undefined) return listed;
+  const own = new Set((await listMerchants(database, fence)).map(({ id }): number => id));
+  return listed.filter((endpoint) => own.has(endpoint.merchant));
 }
 
 /** Both secrets sign for as long as `overlapMs`. */
@@ -252,3 +261,142 @@ function checkTypes(types: readonly string[] | undefined): void {
   const unknown = (types ?? []).filter((type) => !(EVENT_TYPES as readonly string[]).includes(type));
   if (unknown.length > 0) refuse('webhook_types_unknown', { unknown, known: EVENT_TYPES });
 }
+
+const ENDPOINT = needed('id', '<id>', 'the endpoint', { names: 'endpoints' });
+const EVENT = 'the event’s id, such as evt_1_transaction_17_1';
+
+type ByEndpoint = Doing<{ webhooks(): Promise<WebhookMeans> }>;
+
+const nowIs = ({ id, state }: WebhookView) => `Webhook endpoint ${id} is ${state}.`;
+
+export const WEBHOOKS = {
+  name: 'webhook',
+  help: 'webhooks: events that are sent to a merchant’s server',
+  tasks: [
+    task({
+      name: 'webhook add',
+      help: 'tell an endpoint of a merchant’s events from now on, and print the secret that signs, once',
+      role: 'administrator',
+      scope: 'organisation',
+      route: 'POST /webhooks',
+      fresh: true,
+      input: {
+        url: needed('text', '<url>', 'where to send them, such as https://example.com/webhooks', {
+          most: 4_096,
+        }),
+        merchant: needed('id', '--merchant <id>', 'the merchant', { names: 'merchants' }),
+        types: optional('texts', '--types <list>', 'only of these types, with commas between'),
+      },
+      run: async ({ database, actor, means }: ByEndpoint, wish) =>
+        addWebhook(database, actor, await means.webhooks(), wish),
+      says: ({ id, secret }) => `Webhook endpoint ${id} added. The secret is shown only now: ${secret}`,
+    }),
+    task({
+      name: 'webhook rotate',
+      help: 'give an endpoint a new secret and print it, once; the old one goes on signing for a while',
+      role: 'administrator',
+      scope: 'organisation',
+      route: 'POST /webhooks/:id/rotate',
+      fresh: true,
+      input: {
+        id: ENDPOINT,
+        overlap_ms: optional('duration', '--overlap <duration>', 'for how long, such as 12h', {
+          most: MOST_OVERLAP_MS,
+          default: OVERLAP_MS,
+          defaultText: '24h',
+        }),
+      },
+      run: async ({ database, actor, means }: ByEndpoint, { id, overlap_ms }) =>
+        rotateWebhook(database, actor, await means.webhooks(), id, overlap_ms),
+      says: ({ id, secret }) => `The secret of endpoint ${id} is shown only now: ${secret}`,
+    }),
+    task({
+      name: 'webhook remove',
+      help: 'remove an endpoint, with everything that waits for it',
+      role: 'administrator',
+      scope: 'organisation',
+      route: 'POST /webhooks/:id/remove',
+      input: { id: ENDPOINT },
+      run: ({ database, actor }, { id }) => removeWebhook(database, actor, id),
+      says: ({ id }) => `Webhook endpoint ${id} is removed.`,
+    }),
+    task({
+      name: 'webhook disable',
+      help: 'send nothing more to an endpoint; once it is enabled again it goes on where it was',
+      role: 'operator',
+      scope: 'organisation',
+      route: 'POST /webhooks/:id/disable',
+      input: { id: ENDPOINT },
+      run: ({ database, actor }, { id }) => disableWebhook(database, actor, id),
+      says: nowIs,
+    }),
+    task({
+      name: 'webhook enable',
+      help: 'let an endpoint go on, and try at once what waits for it',
+      role: 'operator',
+      scope: 'organisation',
+      route: 'POST /webhooks/:id/enable',
+      input: { id: ENDPOINT },
+      run: ({ database, actor }, { id }) => enableWebhook(database, actor, id),
+      says: nowIs,
+    }),
+    task({
+      name: 'webhook replay',
+      help: 'send an event again, and everything after it',
+      role: 'operator',
+      scope: 'organisation',
+      route: 'POST /webhooks/:id/replay',
+      input: { id: ENDPOINT, from: needed('text', '--from <event>', EVENT) },
+      run: ({ database, actor }, { id, from }) => replayWebhook(database, actor, id, from),
+      says: ({ id }, { from }) => `Webhook endpoint ${id} gets ${from} again, and everything after it.`,
+    }),
+    task({
+      name: 'webhook resend',
+      help: 'send one event again, and nothing else',
+      role: 'operator',
+      scope: 'organisation',
+      route: 'POST /webhooks/:id/resend',
+      input: { id: ENDPOINT, event: needed('text', '<event>', EVENT) },
+      run: ({ database, actor }, { id, event }) => resendWebhook(database, actor, id, event),
+      says: ({ id }, { event }) => `Webhook endpoint ${id} gets ${event} again.`,
+    }),
+    task({
+      name: 'webhook list',
+      help: 'list the endpoints, with what waits for each',
+      role: 'viewer',
+      scope: 'organisation',
+      route: 'GET /webhooks',
+      input: { merchant: optional('id', '--merchant <id>', 'only of this merchant', { names: 'merchants' }) },
+      run: ({ database, fence }, { merchant }) => listWebhooks(database, merchant, fence),
+    }),
+    task({
+      name: 'webhook test',
+      help: 'send an endpoint a message that tells of nothing, and show what comes back; ends with 1 where it was not delivered',
+      role: 'operator',
+      scope: 'organisation',
+      route: 'POST /webhooks/:id/test',
+      input: { id: ENDPOINT },
+      run: async ({ database, actor, means }: ByEndpoint, { id }) =>
+        testWebhook(database, actor, await means.webhooks(), id),
+      says: ({ id, result, httpStatus, durationMs }) =>
+        `Webhook endpoint ${id}: ${result}${httpStatus === null ? '' : `, HTTP ${httpStatus}`}, after ${durationMs} ms.`,
+      fails: ({ result }) => result !== 'delivered',
+    }),
+    task({
+      name: 'webhook deliveries',
+      help: 'show the attempts to deliver to an endpoint, the newest first',
+      role: 'viewer',
+      scope: 'organisation',
+      route: 'GET /webhooks/:id/deliveries',
+      input: {
+        id: ENDPOINT,
+        limit: optional('count', '--limit <count>', 'how many at most', {
+          most: 1_000,
+          default: 50,
+          onPage: 200,
+        }),
+      },
+      run: ({ database }, { id, limit = 50 }) => listDeliveries(database, id, limit),
+    }),
+  ],
+} as const;

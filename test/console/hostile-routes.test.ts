@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { needs, type Route } from '../../src/console/route.js';
 import { ROUTES } from '../../src/console/routes/routes.js';
-import { OPERATOR_ROLES } from '../../src/operators/operator.js';
+import { OPERATOR_ROLES } from '../../src/tasks/task.js';
 import { type ConsoleClient, consoleClient, signedIn } from '../../testkit/console.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 

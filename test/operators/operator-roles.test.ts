@@ -3,14 +3,15 @@ import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { commands as allCommands } from '../../src/cli/command-line.js';
 import { wordsOf as taskOf } from '../../src/cli/running-command.js';
+import { PERMISSIONS, type TaskName } from '../../src/console/all-tasks.js';
 import { readSettings } from '../../src/gateway/settings/settings.js';
-import type { OperatorRole } from '../../src/operators/operator.js';
-import { isAtLeast, isTask, permissionFor, permit, type Task } from '../../src/operators/operator-roles.js';
+import { isAtLeast, permit } from '../../src/operators/operator-roles.js';
 import { addOperator } from '../../src/operators/operators.js';
 import { addMerchant } from '../../src/organisations/merchants.js';
 import { addOrganisation } from '../../src/organisations/organisations.js';
 import { addUser } from '../../src/organisations/users/users.js';
 import { Database } from '../../src/postgres/database.js';
+import type { OperatorRole } from '../../src/tasks/task.js';
 import { runHere } from '../../testkit/command-here.js';
 import { type Commands, commands, wordsOf } from '../../testkit/commands.js';
 import { credentialKeyOf, type TestDatabase, testDatabase } from '../../testkit/gateway.js';
@@ -57,7 +58,7 @@ function leaves(command: Command): Command[] {
 }
 
 /** Each as it can be typed, for organisation 1 where it is for one. */
-const LINES: Readonly<Record<Task, string>> = {
+const LINES: Readonly<Record<TaskName, string>> = {
   serve: 'serve',
   probe: 'probe',
   doctor: 'doctor',
@@ -166,20 +167,19 @@ const LINES: Readonly<Record<Task, string>> = {
   'demo fill': 'demo fill',
 };
 
-const TASKS = Object.keys(LINES) as Task[];
 /** Refused here before anybody is asked for: a database that does not come with the gateway, a provider that is not named. */
-const REFUSED_BEFORE: readonly Task[] = ['backup', 'keys move'];
-const withRole = TASKS.flatMap((task) => {
-  const { role, concerns } = permissionFor(task);
-  return role === undefined || REFUSED_BEFORE.includes(task)
+const REFUSED_BEFORE: readonly string[] = ['backup', 'keys move'];
+const withRole = PERMISSIONS.flatMap((permission) => {
+  const { name, role, scope } = permission;
+  return role === undefined || REFUSED_BEFORE.includes(name)
     ? []
-    : [{ task, role, concerns, line: LINES[task] }];
+    : [{ permission, task: name, role, scope, line: LINES[name as TaskName] }];
 });
 
-test('every command is in the table of roles, and nothing else is', () => {
+test('every command has its permission, and nothing else has', () => {
   const words = leaves(allCommands()).map(taskOf).sort();
-  expect(words.filter((each) => !isTask(each))).toEqual([]);
-  expect(words).toEqual([...TASKS].sort());
+  expect(words).toEqual(PERMISSIONS.map(({ name }) => name).sort());
+  expect(words).toEqual(Object.keys(LINES).sort());
 });
 
 describe('an operator of the whole installation', () => {
@@ -196,8 +196,8 @@ describe('an operator of the whole installation', () => {
       const [entry] = await as(name).json('journal --limit 1');
       expect(entry).toMatchObject({ actor: `operator:${name}`, action: 'operator.refused' });
       const operator = { name, role, organisationId: null };
-      for (const { task, role: least } of withRole) {
-        const refused = await permit(connection, operator, task).then(
+      for (const { permission, task, role: least } of withRole) {
+        const refused = await permit(connection, operator, permission).then(
           () => false,
           (error: Error) => error.message.includes(`“${task}” takes the role ${least}`),
         );
@@ -217,8 +217,8 @@ describe('an operator of the whole installation', () => {
 describe('an operator of one organisation', () => {
   // catches(operators: of one organisation, and not of another)
   test('→ refused everything of another, of nobody that is there, and of the whole installation', async () => {
-    for (const { task, concerns, line } of withRole) {
-      if (concerns === 'nobody') continue;
+    for (const { task, scope, line } of withRole) {
+      if (scope === 'nobody') continue;
       const refusal = await as('sue').refusal(line);
       expect([task, refusal]).toEqual([
         task,

@@ -1,7 +1,7 @@
 // What an acquirer knows a merchant by: set by operators of the whole installation only, and one merchant's alone. Whoever could set it for
 // one organisation could have its refunds debited to a merchant of another.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { OperatorRole } from '../../src/operators/operator.js';
+import type { OperatorRole } from '../../src/tasks/task.js';
 import { runHere } from '../../testkit/command-here.js';
 import { type Commands, commands, wordsOf } from '../../testkit/commands.js';
 import { type ConsoleClient, signedIn } from '../../testkit/console.js';

@@ -2,7 +2,6 @@
 import { type Command, Option } from 'commander';
 import { consoleUrlOf } from '../../gateway/settings/console-url.js';
 import { readSettings } from '../../gateway/settings/settings.js';
-import { OPERATOR_ROLES, type OperatorRole } from '../../operators/operator.js';
 import {
   addOperator,
   linkOperator,
@@ -12,6 +11,7 @@ import {
   setOperator,
 } from '../../operators/operators.js';
 import { listSessions, signOutEverywhere } from '../../operators/sessions.js';
+import { OPERATOR_ROLES, type OperatorRole } from '../../tasks/task.js';
 import { id } from '../arguments.js';
 import { operate, operateUsers } from '../operator.js';
 import { printing } from '../output.js';

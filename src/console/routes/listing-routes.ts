@@ -12,14 +12,11 @@ import { listUsers } from '../../organisations/users/users.js';
 import { showSettlement } from '../../settlement/settlement-tasks.js';
 import { outward } from '../../values/snake-case.js';
 import { isDay, periodEnd, periodStart } from '../../values/time/period.js';
-import { listDeliveries, listWebhooks } from '../../webhooks/webhook-tasks.js';
 import { numberIn } from '../fence.js';
-import { checkNamed } from '../named.js';
 import { ConsoleProblem } from '../problems.js';
 import { type Call, type Route, route } from '../route.js';
 
 const MOST_ENTRIES = 1_000;
-const MOST_DELIVERIES = 200;
 
 export const LISTING_ROUTES: readonly Route[] = [
   route({ method: 'GET', path: '/organisations', task: 'organisation list' }, async ({ database }) =>
@@ -45,15 +42,6 @@ export const LISTING_ROUTES: readonly Route[] = [
     async ({ database, actor, parts, params }) =>
       outward(await showAcquirer(database, actor, parts.provider, params.name)),
   ),
-  route({ method: 'GET', path: '/webhooks', task: 'webhook list' }, async (call) => {
-    const isInside = await insideFence(call);
-    return (await listWebhooks(call.database, given(call, 'merchant'))).filter(isInside).map(outward);
-  }),
-  route({ method: 'GET', path: '/webhooks/:id/deliveries', task: 'webhook deliveries' }, async (call) => {
-    const id = numberIn(call.params.id);
-    await checkNamed(call, 'webhook deliveries', { endpoints: [id] });
-    return (await listDeliveries(call.database, id, limitIn(call, MOST_DELIVERIES))).map(outward);
-  }),
   route({ method: 'GET', path: '/keys', task: 'keys status' }, async ({ database }) =>
     (await showKeys(database)).map(outward),
   ),

@@ -1,7 +1,7 @@
 // Routes that move money, or have the acquirer asked about it: the same requests as `tollgate transaction` makes, and what a second
 // operator says to them.
 import { Type } from '../../api/typebox.js';
-import type { Task } from '../../operators/operator-roles.js';
+import type { OtherTask } from '../../operators/operator-roles.js';
 import { askNow } from '../../payments/doubt/doubts.js';
 import { approveRequest, listRequests, refuseRequest } from '../../payments/requests/approvals.js';
 import type { OperatorsOperation } from '../../payments/requests/operator-request.js';
@@ -17,7 +17,7 @@ const KEY = Type.String({ maxLength: 64 });
 const ASKED = { reason: REASON, key: KEY };
 const DECISION = Type.Object({ reason: Type.Optional(REASON) });
 
-function operation(name: OperatorsOperation, task: Task): Route {
+function operation(name: OperatorsOperation, task: OtherTask): Route {
   return route(
     {
       method: 'POST',

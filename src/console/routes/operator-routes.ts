@@ -1,8 +1,9 @@
 // Routes for operators who are there already: another role or organisation, where they are signed in, and to sign them out.
 import { Type } from '../../api/typebox.js';
-import { OPERATOR_ROLES } from '../../operators/operator.js';
+import { permissionFor } from '../../operators/operator-roles.js';
 import { setOperator } from '../../operators/operators.js';
 import { listSessions, signOutEverywhere } from '../../operators/sessions.js';
+import { OPERATOR_ROLES } from '../../tasks/task.js';
 import { outward } from '../../values/snake-case.js';
 import { ID } from '../fields.js';
 import { checkNamed } from '../named.js';
@@ -27,14 +28,14 @@ export const OPERATOR_ROUTES: readonly Route[] = [
   route(
     { method: 'GET', path: '/operators/:name/sessions', task: 'operator sessions' },
     async ({ database, operator, params: { name } }) => {
-      await checkNamed({ database, operator }, 'operator sessions', { operators: [name] });
+      await checkNamed({ database, operator }, permissionFor('operator sessions'), { operators: [name] });
       return (await listSessions(database, name)).map(({ current: _, ...session }) => outward(session));
     },
   ),
   route(
     { method: 'POST', path: '/operators/:name/sign-out', task: 'operator sign-out', recent: true },
     async ({ database, actor, operator, params: { name } }) => {
-      await checkNamed({ database, operator }, 'operator sign-out', { operators: [name] });
+      await checkNamed({ database, operator }, permissionFor('operator sign-out'), { operators: [name] });
       return { name, ended: await signOutEverywhere(database, actor, name) };
     },
   ),

@@ -1,5 +1,7 @@
 // All routes of the console. A subject has a file of its own, and a line here.
+import { TASKS } from '../all-tasks.js';
 import type { Route } from '../route.js';
+import { routesOf } from '../task-routes.js';
 import { ACQUIRER_ROUTES } from './acquirer-routes.js';
 import { CUSTOMER_ROUTES } from './customers-routes.js';
 import { DIFFERENCE_ROUTES } from './difference-routes.js';
@@ -36,4 +38,5 @@ export const ROUTES: readonly Route[] = [
   ...TODAY_ROUTES,
   ...TRANSACTION_ROUTES,
   ...CUSTOMER_ROUTES,
+  ...TASKS.flatMap(routesOf),
 ];

@@ -1,6 +1,6 @@
 // Routes that change users and operators: who may call the interface, and who may use the console.
 import { Type } from '../../api/typebox.js';
-import { OPERATOR_ROLES } from '../../operators/operator.js';
+import { permissionFor } from '../../operators/operator-roles.js';
 import { addOperator, linkOperator, removeOperator } from '../../operators/operators.js';
 import { PERMISSIONS } from '../../organisations/users/permissions.js';
 import {
@@ -12,6 +12,7 @@ import {
   rotateSecret,
   ungrantMerchant,
 } from '../../organisations/users/users.js';
+import { OPERATOR_ROLES } from '../../tasks/task.js';
 import { outward } from '../../values/snake-case.js';
 import { ID, TEXT, TEXTS } from '../fields.js';
 import { checkNamed } from '../named.js';
@@ -58,7 +59,9 @@ export const USER_ROUTES: readonly Route[] = [
     },
     async ({ database, actor, parts, operator, body }) => {
       const { username, merchant, grants = [] } = body;
-      await checkNamed({ database, operator }, 'user add', { merchants: [merchant, ...grants] });
+      await checkNamed({ database, operator }, permissionFor('user add'), {
+        merchants: [merchant, ...grants],
+      });
       const wish = { merchant, grants, ...inward(body) };
       return outward(await addUser(database, actor, parts.key, username, wish));
     },
@@ -66,7 +69,7 @@ export const USER_ROUTES: readonly Route[] = [
   route(
     { method: 'POST', path: '/users/:username', task: 'user set', recent: true, body: Type.Object(LIMITS) },
     async ({ database, actor, parts, operator, params: { username }, body }) => {
-      await checkNamed({ database, operator }, 'user set', { users: [username] });
+      await checkNamed({ database, operator }, permissionFor('user set'), { users: [username] });
       return outward(await limitUser(database, actor, parts.key, username, inward(body)));
     },
   ),
@@ -79,7 +82,10 @@ export const USER_ROUTES: readonly Route[] = [
       body: Type.Object({ merchant: ID }),
     },
     async ({ database, actor, parts, operator, params: { username }, body: { merchant } }) => {
-      await checkNamed({ database, operator }, 'user grant', { users: [username], merchants: [merchant] });
+      await checkNamed({ database, operator }, permissionFor('user grant'), {
+        users: [username],
+        merchants: [merchant],
+      });
       return outward(await grantMerchant(database, actor, parts.key, username, merchant));
     },
   ),
@@ -91,7 +97,7 @@ export const USER_ROUTES: readonly Route[] = [
       body: Type.Object({ merchant: ID }),
     },
     async ({ database, actor, parts, operator, params: { username }, body: { merchant } }) => {
-      await checkNamed({ database, operator }, 'user ungrant', { users: [username] });
+      await checkNamed({ database, operator }, permissionFor('user ungrant'), { users: [username] });
       return outward(await ungrantMerchant(database, actor, parts.key, username, merchant));
     },
   ),
@@ -106,7 +112,7 @@ export const USER_ROUTES: readonly Route[] = [
       }),
     },
     async ({ database, actor, parts, operator, params: { username }, body }) => {
-      await checkNamed({ database, operator }, 'user rotate', { users: [username] });
+      await checkNamed({ database, operator }, permissionFor('user rotate'), { users: [username] });
       const { overlap_ms: overlapMs } = body;
       return outward(await rotateSecret(database, actor, parts.key, username, { overlapMs }));
     },
@@ -114,7 +120,7 @@ export const USER_ROUTES: readonly Route[] = [
   route(
     { method: 'POST', path: '/users/:username/revoke', task: 'user revoke' },
     async ({ database, actor, parts, operator, params: { username } }) => {
-      await checkNamed({ database, operator }, 'user revoke', { users: [username] });
+      await checkNamed({ database, operator }, permissionFor('user revoke'), { users: [username] });
       return outward(await revokeUser(database, actor, parts.key, username));
     },
   ),
@@ -136,21 +142,23 @@ export const USER_ROUTES: readonly Route[] = [
       if (fence !== undefined && organisation === undefined)
         throw new ConsoleProblem('organisation_not_permitted');
       if (organisation !== undefined)
-        await checkNamed({ database, operator }, 'operator add', { organisations: [organisation] });
+        await checkNamed({ database, operator }, permissionFor('operator add'), {
+          organisations: [organisation],
+        });
       return outward(await addOperator(database, actor, parts.key, origin, name, { role, organisation }));
     },
   ),
   route(
     { method: 'POST', path: '/operators/:name/link', task: 'operator link', recent: true },
     async ({ database, actor, parts, operator, origin, params: { name } }) => {
-      await checkNamed({ database, operator }, 'operator link', { operators: [name] });
+      await checkNamed({ database, operator }, permissionFor('operator link'), { operators: [name] });
       return outward(await linkOperator(database, actor, parts.key, origin, name));
     },
   ),
   route(
     { method: 'POST', path: '/operators/:name/remove', task: 'operator remove', recent: true },
     async ({ database, actor, parts, operator, params: { name } }) => {
-      await checkNamed({ database, operator }, 'operator remove', { operators: [name] });
+      await checkNamed({ database, operator }, permissionFor('operator remove'), { operators: [name] });
       return outward(await removeOperator(database, actor, parts.key, name));
     },
   ),

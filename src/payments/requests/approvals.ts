@@ -1,11 +1,12 @@
 // Four eyes: what an operator has asked for above the limit waits for a second person, who approves or refuses it. The database decides
 // who was in time; what was approved is carried out by a gateway.
 import { type JournalAction, journal } from '../../journal/journal.js';
-import { permit, type Task } from '../../operators/operator-roles.js';
+import { permissionFor, permit } from '../../operators/operator-roles.js';
 import { findActingOperator } from '../../operators/operators.js';
 import { databaseTime } from '../../operators/sessions.js';
 import type { CredentialKey } from '../../organisations/users/credentials.js';
 import type { Database, Queryable, Statement } from '../../postgres/database.js';
+import type { Permission } from '../../tasks/task.js';
 import type { Audit } from '../../values/ids.js';
 import { refuse } from '../../values/refusal.js';
 import {
@@ -46,10 +47,10 @@ export interface Decision {
   readonly reason?: string | undefined;
 }
 
-const TASKS: Readonly<Record<OperatorsOperation, Task>> = {
-  void: 'transaction void',
-  refund: 'transaction refund',
-  completion: 'transaction complete',
+const PERMISSIONS: Readonly<Record<OperatorsOperation, Permission>> = {
+  void: permissionFor('transaction void'),
+  refund: permissionFor('transaction refund'),
+  completion: permissionFor('transaction complete'),
 };
 
 /** The newest first. */
@@ -118,8 +119,8 @@ async function requesterVersion(
 ): Promise<number | null> {
   if (isAccount(requestedBy)) return null;
   const requester = await findActingOperator(connection, operatorIn(requestedBy), key);
-  // guard(four eyes: whoever asked may still do it): await permit(connection, requester, TASKS[operation], { organisations: [organisation] }); ⇒
-  await permit(connection, requester, TASKS[operation], { organisations: [organisation] });
+  // guard(four eyes: whoever asked may still do it): await permit(connection, requester, PERMISSIONS[operation], { organisations: [organisation] }); ⇒
+  await permit(connection, requester, PERMISSIONS[operation], { organisations: [organisation] });
   return requester.version;
 }
 

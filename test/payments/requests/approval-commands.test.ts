@@ -1,9 +1,9 @@
 // Four eyes: above the limit an operator's request waits for a second one, and is done once.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { OperatorRole } from '../../../src/operators/operator.js';
 import { addOperator } from '../../../src/operators/operators.js';
 import { Database } from '../../../src/postgres/database.js';
+import type { OperatorRole } from '../../../src/tasks/task.js';
 import type { Json } from '../../../testkit/client.js';
 import { runHere } from '../../../testkit/command-here.js';
 import { type Commands, commands, wordsOf } from '../../../testkit/commands.js';

@@ -1,0 +1,176 @@
+// What operators can do. Each thing is declared once, in the room of its subject: its command with its help, its route on the console, who
+// may do it, and what the page knows of it follow from that.
+import type { Database } from '../postgres/database.js';
+import type { OrganisationId } from '../values/ids.js';
+
+/** Each may do what those before it may. */
+export const OPERATOR_ROLES = ['viewer', 'operator', 'administrator'] as const;
+
+export type OperatorRole = (typeof OPERATOR_ROLES)[number];
+
+/**
+ * Whom a task concerns. An operator of one organisation does only what concerns that one, and what concerns nobody; whoever asks names
+ * the organisations. What concerns the whole installation is left to operators of the whole installation.
+ */
+export type Scope = 'organisation' | 'installation' | 'nobody';
+
+/** Who may do a task. */
+export interface Permission {
+  /** The words of its command. */
+  readonly name: string;
+  /** The least role that may. Absent: no operator is asked for. Whoever starts the gateway, or has no database yet, may. */
+  readonly role?: OperatorRole | undefined;
+  readonly scope: Scope;
+}
+
+/** What a task names, by which the organisations that it concerns are known. */
+export interface NamedThings {
+  readonly organisations?: readonly number[];
+  readonly merchants?: readonly number[];
+  readonly users?: readonly string[];
+  readonly endpoints?: readonly number[];
+  readonly operators?: readonly string[];
+}
+
+/** What a field holds, by how it is written: on a command line, in a query or in JSON. */
+interface Kinds {
+  /** Of a row. */
+  id: number;
+  count: number;
+  /** In milliseconds; on a command line `12h`. */
+  duration: number;
+  text: string;
+  /** With commas between them on a command line. */
+  texts: string[];
+}
+
+export type Kind = keyof Kinds;
+
+export interface Field<Name extends Kind = Kind> {
+  readonly kind: Name;
+  /** On a command line: `<id>` for an argument, `--merchant <id>` for an option. */
+  readonly flag: string;
+  readonly help: string;
+  readonly optional: boolean;
+  /** Of a number how much, of a text how long at most. */
+  readonly most?: number | undefined;
+  /** Of a count: how many a page gets that does not ask for fewer. */
+  readonly onPage?: number | undefined;
+  readonly default?: Kinds[Name] | undefined;
+  /** How the help writes it. */
+  readonly defaultText?: string | undefined;
+  readonly names?: keyof NamedThings | undefined;
+}
+
+type FieldOptions<Name extends Kind> = Partial<
+  Pick<Field<Name>, 'most' | 'onPage' | 'default' | 'defaultText' | 'names'>
+>;
+
+/** What a task cannot do without. */
+export function needed<Name extends Kind>(
+  kind: Name,
+  flag: string,
+  help: string,
+  options: FieldOptions<Name> = {},
+): Field<Name> & { readonly optional: false } {
+  return { kind, flag, help, ...options, optional: false };
+}
+
+export function optional<Name extends Kind>(
+  kind: Name,
+  flag: string,
+  help: string,
+  options: FieldOptions<Name> = {},
+): Field<Name> & { readonly optional: true } {
+  return { kind, flag, help, ...options, optional: true };
+}
+
+export type Fields = Readonly<Record<string, Field>>;
+
+/** What is given for the fields. */
+export type Given<Input extends Fields> = {
+  readonly [Name in keyof Input as Input[Name]['optional'] extends false ? Name : never]: ValueOf<
+    Input[Name]
+  >;
+} & {
+  readonly [Name in keyof Input as Input[Name]['optional'] extends false ? never : Name]?:
+    | ValueOf<Input[Name]>
+    | undefined;
+};
+
+type ValueOf<One> = One extends { readonly kind: infer Name extends Kind } ? Kinds[Name] : never;
+
+/** With what a task is done. */
+export interface Doing<Means = unknown> {
+  readonly database: Database;
+  /** For the journal. */
+  readonly actor: string;
+  /** The only organisation that may be shown or changed; undefined for those of the whole installation. */
+  readonly fence: OrganisationId | undefined;
+  /** What few tasks need. A command opens it when it is asked for. */
+  readonly means: Means;
+}
+
+export type RoutePath = `${'GET' | 'POST'} /${string}`;
+
+/** `route`: of the console. What its path does not name is in the query or in the body. */
+interface Declared<
+  Name extends string,
+  Route extends RoutePath | undefined,
+  Input extends Fields,
+  Result,
+  Means,
+> extends Permission {
+  readonly name: Name;
+  /** What the command does, in its help. */
+  readonly help: string;
+  readonly role: OperatorRole;
+  readonly route?: Route;
+  /** For money and keys: on the console the operator has proved who they are within the last five minutes. */
+  readonly fresh?: boolean;
+  readonly input: Input;
+  readonly run: (doing: Doing<Means>, given: Given<Input>) => Promise<Result>;
+  /** What the command says to a person; a list is shown as a table where it says nothing. */
+  readonly says?: (result: Result, given: Given<Input>) => string;
+  /** Whether the command ends with 1. */
+  readonly fails?: (result: Result) => boolean;
+}
+
+export function task<
+  const Name extends string,
+  const Input extends Fields,
+  Result extends object,
+  const Route extends RoutePath | undefined = undefined,
+  Means = unknown,
+>(declared: Declared<Name, Route, Input, Result, Means>): Declared<Name, Route, Input, Result, Means> {
+  return declared;
+}
+
+/** Any of them, for what follows from all alike. What is given has to fit its fields, and is what these were read to. */
+export interface Task<Means> extends Permission {
+  readonly help: string;
+  readonly role: OperatorRole;
+  readonly route?: RoutePath | undefined;
+  readonly fresh?: boolean;
+  readonly input: Fields;
+  run(doing: Doing<Means>, given: object): Promise<object>;
+  says?(result: object, given: object): string;
+  fails?(result: object): boolean;
+}
+
+/** Tasks whose commands begin with the same word. */
+export interface TaskGroup<Means> {
+  readonly name: string;
+  readonly help: string;
+  readonly tasks: readonly Task<Means>[];
+}
+
+/** What is given for fields that name something. */
+export function namedIn(input: Fields, given: object): NamedThings {
+  const values = given as Readonly<Record<string, unknown>>;
+  const named: { -readonly [Each in keyof NamedThings]?: unknown[] } = {};
+  for (const [name, { names }] of Object.entries(input))
+    if (names !== undefined && values[name] !== undefined)
+      named[names] = [...(named[names] ?? []), ...[values[name]].flat()];
+  return named as NamedThings;
+}
