@@ -43,6 +43,7 @@ const PACKAGE_HOMES: Readonly<Record<string, string>> = {
   'openid-client': 'sign-in',
   'age-encryption': 'vault',
   marked: 'reference',
+  '@aws-sdk/client-kms': 'vault',
 };
 
 interface Source {
