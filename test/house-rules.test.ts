@@ -38,7 +38,6 @@ const PACKAGE_HOMES: Readonly<Record<string, string>> = {
   fastify: 'http',
   'temporal-polyfill': 'values',
   'ipaddr.js': 'webhooks',
-  'prom-client': 'operators',
   '@simplewebauthn/server': 'sign-in',
   'openid-client': 'sign-in',
   'age-encryption': 'vault',
