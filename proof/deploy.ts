@@ -29,6 +29,9 @@ const INSTALLATIONS: Readonly<Record<string, readonly string[]>> = {
     '--set=keys.provider=aws-kms,keys.kms.key=alias/tollgate,keys.kms.region=ap-southeast-2,keys.kms.accessKeyId=AKIDEXAMPLE',
     '--set=database.separateLogins=true',
   ],
+  'AWS KMS by the role of the pod': [
+    '--set=keys.provider=aws-kms,keys.kms.key=alias/tollgate,keys.kms.region=ap-southeast-2',
+  ],
   'everything set': [
     `--set=image.digest=sha256:${'0'.repeat(64)},imagePullSecrets[0].name=registry,networkPolicy.enabled=true`,
     '--set=networkPolicy.from[0].namespaceSelector.matchLabels.shop=yes,service.type=LoadBalancer',

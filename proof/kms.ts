@@ -46,7 +46,7 @@ try {
     await sleep(200);
   const credentials = await makeUser();
   const keyName = await makeKey();
-  const options = { endpoint, region: REGION, keyName, ...credentials };
+  const options = { endpoint, region: REGION, keyName, credentials };
   const keys = new KmsKeys(options);
   const key = randomBytes(32);
   const purpose = 'tollgate/data-key/1/1/1/bound';
@@ -63,7 +63,7 @@ try {
       () => true,
     );
   note('for no other purpose', await refused(keys.unwrap(wrapped, `${purpose}/other`)), 'it opened');
-  const forged = new KmsKeys({ ...options, secretAccessKey: 'another' });
+  const forged = new KmsKeys({ ...options, credentials: { ...credentials, secretAccessKey: 'another' } });
   note('a wrong signature is refused', await refused(forged.wrap(key, purpose)), 'it was taken');
   note(
     'a wrong region is refused',

@@ -33,9 +33,13 @@ test('no file has a name that says nothing', () => {
   );
 });
 
+/** Made by a program, and as long as the interface is wide. */
+const MADE_FILES = ['client/src/wire.ts'];
+
 test(`no file is longer than ${LONGEST_FILE_LINES} lines`, () => {
   expectNone(
-    CODE.map((path) => ({ path, lines: read(path).split('\n').length - 1 }))
+    CODE.filter((path) => !MADE_FILES.includes(path))
+      .map((path) => ({ path, lines: read(path).split('\n').length - 1 }))
       .filter(({ lines }) => lines > LONGEST_FILE_LINES)
       .map(({ path, lines }) => `${path}: ${lines} lines`),
     'Split it along what its parts are in charge of.',

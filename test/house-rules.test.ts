@@ -39,11 +39,11 @@ const PACKAGE_HOMES: Readonly<Record<string, string>> = {
   fastify: 'http',
   'temporal-polyfill': 'values',
   'ipaddr.js': 'webhooks',
-  'prom-client': 'http',
   '@simplewebauthn/server': 'operators',
   'openid-client': 'operators',
   'age-encryption': 'vault',
   marked: 'reference',
+  '@aws-sdk/client-kms': 'vault',
 };
 
 interface Source {

@@ -27,5 +27,3 @@ export { type Recovered, Tollgate } from './tollgate.js';
 export type { Customers, Tokens, VaultOptions } from './vault.js';
 export { verifyWebhook, type Webhook } from './webhooks.js';
 export type * from './wire.js';
-export type * from './wire-reports.js';
-export type * from './wire-vault.js';

@@ -13,16 +13,20 @@ import { Customers, Tokens } from './vault.js';
 import { verifyWebhook, type Webhook } from './webhooks.js';
 import type {
   AmountRequest,
+  Event,
+  EventList,
+  EventQuery,
   HistoryQuery,
   LookedUpTransaction,
   PaymentRequest,
   PreauthorisationRequest,
   SearchQuery,
   SearchResults,
+  Settlement,
+  SettlementQuery,
   TransactionList,
   VoidRequest,
 } from './wire.js';
-import type { Event, EventList, EventQuery, Settlement, SettlementQuery } from './wire-reports.js';
 
 /** What became of an operation that an earlier process had begun. */
 export type Recovered =

@@ -14,7 +14,7 @@ import type {
   TokenChange,
   TokenList,
   TokenQuery,
-} from './wire-vault.js';
+} from './wire.js';
 
 export interface VaultOptions extends CallOptions {
   /** Whose vault it is. Default: that of the merchant that the user is assigned to. */

@@ -1,7 +1,7 @@
 // Webhooks: who has the secret can tell that one is the gateway's, whole, and recent (Standard Webhooks 1.0.0).
 import { WebhookRejected } from './errors.js';
 import { webCrypto } from './runtime.js';
-import type { Event } from './wire-reports.js';
+import type { Event } from './wire.js';
 
 export interface Webhook {
   /** As it came, byte for byte: parsed and written again, it is another text. */

@@ -1,106 +1,12 @@
-// Transactions as they stand on the wire. A test holds every name here against the gateway's OpenAPI document.
+// What stands on the wire, made from the gateway's OpenAPI document by test/client/client-types.test.ts. Change nothing here.
 
 /** A text with known values. There may be new ones at any time: an `else` belongs to whatever looks at one. */
 export type OpenEnum<Known extends string> = Known | (string & {});
 
-export interface Link {
-  /** An absolute path. */
-  readonly href: string;
-}
+export type CardType = MaskedCreditcard['type'];
 
-export interface Merchant {
-  readonly id: number;
-}
-
-/** Key-value pairs to keep with a transaction: at most 100, keys of up to 64 letters, digits, `_` and `.`. */
-export type RequestKvps = Readonly<Record<string, string>>;
-
-export interface AmountDetails {
-  /** Cents, as a string of digits: `'1995'` for 19.95. */
-  readonly total_amount: string;
-  /** ISO 4217. */
-  readonly currency: string;
-}
-
-export interface Creditcard {
-  /** The card number, or a virtual PAN. */
-  readonly pan: string;
-  /** MMYY. Required with a card number, ignored with a virtual PAN. */
-  readonly expiry_date?: string;
-  readonly cvv?: string;
-}
-
-export interface Bankaccount {
-  /** Six digits, with or without the hyphen. */
-  readonly bsb: string;
-  readonly account_number: string;
-  readonly account_name: string;
-}
-
-export interface CreditcardPaymentMethod {
-  readonly creditcard: Creditcard;
-}
-
-export interface BankaccountPaymentMethod {
-  readonly bankaccount: Bankaccount;
-}
-
-/** Exactly one of the two. */
-export type PaymentMethod = CreditcardPaymentMethod | BankaccountPaymentMethod;
-
-export interface PaymentRequestTransaction {
-  readonly reference: string;
-  readonly amount_details: AmountDetails;
-  readonly payment_method: PaymentMethod;
-}
-
-/** Of a purchase or a standalone refund. */
-export interface PaymentRequest {
-  readonly merchant: Merchant;
-  readonly kvps?: RequestKvps;
-  readonly transaction: PaymentRequestTransaction;
-}
-
-export interface PreauthorisationRequestTransaction {
-  readonly reference: string;
-  readonly amount_details: AmountDetails;
-  readonly payment_method: CreditcardPaymentMethod;
-}
-
-export interface PreauthorisationRequest {
-  readonly merchant: Merchant;
-  readonly kvps?: RequestKvps;
-  readonly transaction: PreauthorisationRequestTransaction;
-}
-
-export interface AmountRequestTransaction {
-  readonly reference: string;
-  readonly amount_details: AmountDetails;
-}
-
-/** Of a completion or a refund by audit. */
-export interface AmountRequest {
-  readonly merchant: Merchant;
-  readonly kvps?: RequestKvps;
-  readonly transaction: AmountRequestTransaction;
-}
-
-export interface VoidRequestTransaction {
-  readonly reference: string;
-}
-
-export interface VoidRequest {
-  readonly merchant: Merchant;
-  readonly kvps?: RequestKvps;
-  readonly transaction: VoidRequestTransaction;
-}
-
-export interface TransactionMerchant {
-  readonly id: number;
-}
-
-/** Those of the request under `GATEWAY.REQUEST.KVP.`, those of the gateway under `GATEWAY.RESPONSE.KVP.`. */
-export type Kvps = Readonly<Record<string, string>>;
+/** Exactly one of the account types. */
+export type Account = GeneralCreditcardAccount | GeneralBankaccountAccount;
 
 export interface AcquirerStatus {
   readonly response_code?: string;
@@ -110,15 +16,425 @@ export interface AcquirerStatus {
   readonly preauthorisation_code?: string;
 }
 
-export interface TransactionStatus {
-  /** Any value but 0, 1, 2 and 3 means -99, not known yet: `gatewayStatusOf` reads it so. */
-  readonly gateway_status_code: number;
-  readonly gateway_status_message: string;
-  /** Any value that is not known means `unknown`: `outcomeOf` reads it so. */
-  readonly transaction_status_code: OpenEnum<
-    'approved' | 'declined' | 'pending' | 'error' | 'voided' | 'reversed' | 'unknown' | 'Unknown'
-  >;
-  readonly acquirer: AcquirerStatus;
+export interface AmountDetails {
+  /** Cents, as a string of digits. */
+  readonly total_amount: string;
+  /** ISO 4217 code. */
+  readonly currency: string;
+}
+
+export interface AmountRequest {
+  readonly merchant: Merchant;
+  readonly kvps?: RequestKvps;
+  readonly transaction: AmountRequestTransaction;
+}
+
+export interface AmountRequestTransaction {
+  /** The merchant's reference for the transaction. */
+  readonly reference: string;
+  readonly amount_details: AmountDetails;
+}
+
+export interface Bankaccount {
+  /** Six digits, with or without the hyphen. */
+  readonly bsb: string;
+  /** 2 to 9 digits; hyphens and spaces are dropped. */
+  readonly account_number: string;
+  /** The name of the account, in characters that the banks take. */
+  readonly account_name: string;
+}
+
+export interface BankaccountPaymentMethod {
+  readonly bankaccount: Bankaccount;
+}
+
+export interface CreatedTransaction {
+  /** The lasting identifier of the transaction. */
+  readonly audit: number;
+  /** Sydney local time. Approximate on creating responses, exact on lookups. */
+  readonly gateway_timestamp: string;
+  readonly merchant: TransactionMerchant;
+  readonly kvps: Kvps;
+  readonly status: TransactionStatus;
+  readonly _links: TransactionLinks;
+}
+
+export interface Creditcard {
+  /** The card number, or a virtual PAN. */
+  readonly pan: string;
+  /** MMYY (YYMM is understood too). Required with a card number, ignored with a virtual PAN. */
+  readonly expiry_date?: string;
+  /** Never stored. */
+  readonly cvv?: string;
+}
+
+export interface CreditcardPaymentMethod {
+  readonly creditcard: Creditcard;
+}
+
+export interface Customer {
+  /** The customer ID. */
+  readonly id: number;
+  readonly name: string;
+  readonly reference: string;
+  readonly _links: CustomerLinks;
+}
+
+export interface CustomerChange {
+  /** The unique reference of the customer. */
+  readonly reference?: string;
+  /** The name of the customer. */
+  readonly name?: string;
+}
+
+export interface CustomerLinks {
+  readonly self: Link;
+  readonly tokens: Link;
+}
+
+export interface CustomerList {
+  readonly _links: ListLinks;
+  readonly results: readonly Customer[];
+}
+
+export interface ErrorLinks {
+  readonly transaction: Link;
+}
+
+export interface Errors {
+  readonly errors: readonly Problem[];
+  readonly _links?: ErrorLinks;
+}
+
+export interface Event {
+  /** The same event always has the same; no other has it. */
+  readonly id: string;
+  /** What happened. Ignore types that you do not know: there may be new ones. */
+  readonly type: OpenEnum<'transaction.unknown' | 'transaction.approved' | 'transaction.declined' | 'transaction.pending' | 'transaction.error' | 'transaction.voided' | 'directdebit.returned' | 'customer.created' | 'customer.updated' | 'customer.deleted' | 'token.created' | 'token.updated' | 'token.deleted'>;
+  /** Sydney local time. */
+  readonly created: string;
+  readonly merchant: EventMerchant;
+  /** Counts the events of one transaction, customer or token from 1. */
+  readonly version: number;
+  readonly data: EventData;
+}
+
+/** What a look-up would have answered when it happened, without payment details and without what could be done then: the members of a transaction, a customer or a token. */
+export interface EventData {
+  /** Of a transaction. */
+  readonly audit?: number;
+  /** Sydney local time. Approximate on creating responses, exact on lookups. */
+  readonly gateway_timestamp?: string;
+  readonly merchant?: TransactionMerchant;
+  readonly kvps?: Kvps;
+  readonly transaction?: EventTransaction;
+  readonly status?: TransactionStatus;
+  /** Of a customer or token. */
+  readonly id?: number;
+  /** Of a customer. */
+  readonly name?: string;
+  /** Of a customer. */
+  readonly reference?: string;
+  /** Of a token. */
+  readonly virtual_pan?: string;
+  /** Of a token. */
+  readonly preferred_name?: string;
+  /** Of a token. */
+  readonly active?: boolean;
+  readonly _links: EventDataLinks;
+}
+
+export interface EventDataLinks {
+  readonly self: Link;
+  readonly target?: Link;
+  readonly tokens?: Link;
+  readonly customer?: Link;
+}
+
+export interface EventList {
+  readonly results: readonly Event[];
+  readonly _links: EventListLinks;
+}
+
+export interface EventListLinks {
+  readonly next: Link;
+}
+
+export interface EventMerchant {
+  /** The merchant. */
+  readonly id: number;
+}
+
+export interface EventTransaction {
+  readonly reference: string;
+  /** `reverse` is to be treated as `void`. */
+  readonly transaction_type: OpenEnum<'purchase' | 'preauthorisation' | 'completion' | 'refund' | 'standalone_refund' | 'void' | 'reverse'>;
+  /** The transaction that this one acts on. */
+  readonly target_audit?: number;
+  readonly amount_details: TransactionAmount;
+  /** Of a direct debit: which way the money goes. */
+  readonly directdebit_mode?: OpenEnum<'debit' | 'credit'>;
+}
+
+export interface GeneralBankaccount {
+  /** Six digits, with or without the hyphen. */
+  readonly 'BANK.BSB': string;
+  /** 2 to 9 digits; hyphens and spaces are dropped. */
+  readonly 'BANK.ACCOUNT_NUMBER': string;
+  /** The name of the account, in characters that the banks take. */
+  readonly 'BANK.ACCOUNT_NAME': string;
+}
+
+export interface GeneralBankaccountAccount {
+  readonly general_bankaccount: GeneralBankaccount;
+}
+
+export interface GeneralCreditcard {
+  /** The card number. */
+  readonly 'CARD.PAN': string;
+  /** MMYY (YYMM is understood too). */
+  readonly 'CARD.EXPIRY': string;
+  /** The name on the card. */
+  readonly 'CARD.NAME': string;
+}
+
+export interface GeneralCreditcardAccount {
+  readonly general_creditcard: GeneralCreditcard;
+}
+
+/** Those of the request under `GATEWAY.REQUEST.KVP.`, those of the gateway under `GATEWAY.RESPONSE.KVP.`. */
+export type Kvps = Readonly<Record<string, string>>;
+
+export interface Link {
+  /** An absolute path. */
+  readonly href: string;
+}
+
+export interface ListLinks {
+  readonly first: Link;
+  readonly next?: Link;
+}
+
+export interface LookedUpTransaction {
+  /** The lasting identifier of the transaction. */
+  readonly audit: number;
+  /** Sydney local time. Approximate on creating responses, exact on lookups. */
+  readonly gateway_timestamp: string;
+  readonly merchant: TransactionMerchant;
+  readonly kvps: Kvps;
+  readonly transaction: TransactionDetails;
+  readonly status: TransactionStatus;
+  readonly _links: TransactionLinks;
+}
+
+export type MaskedAccount = MaskedGeneralCreditcardAccount | MaskedGeneralBankaccountAccount;
+
+export interface MaskedBankaccount {
+  readonly bsb: string;
+  /** Masked. */
+  readonly account_number: string;
+  readonly account_name: string;
+}
+
+export interface MaskedBankaccountPaymentMethod {
+  readonly bankaccount: MaskedBankaccount;
+}
+
+export interface MaskedCreditcard {
+  /** Masked. */
+  readonly pan: string;
+  /** The scheme of the card. Empty where it is not known. */
+  readonly type: OpenEnum<'visa' | 'mastercard' | 'amex' | 'diners' | 'discover' | 'jcb' | 'unionpay' | 'eftpos' | ''>;
+}
+
+export interface MaskedCreditcardPaymentMethod {
+  readonly creditcard: MaskedCreditcard;
+}
+
+export interface MaskedGeneralBankaccount {
+  readonly 'BANK.BSB': string;
+  /** Masked. */
+  readonly 'BANK.ACCOUNT_NUMBER': string;
+  readonly 'BANK.ACCOUNT_NAME': string;
+}
+
+export interface MaskedGeneralBankaccountAccount {
+  readonly general_bankaccount: MaskedGeneralBankaccount;
+}
+
+export interface MaskedGeneralCreditcard {
+  /** Masked. */
+  readonly 'CARD.PAN': string;
+  /** Masked. */
+  readonly 'CARD.EXPIRY': string;
+  readonly 'CARD.NAME': string;
+  /** The scheme of the card. Empty where it is not known. */
+  readonly 'CARD.TYPE': OpenEnum<'visa' | 'mastercard' | 'amex' | 'diners' | 'discover' | 'jcb' | 'unionpay' | 'eftpos' | ''>;
+}
+
+export interface MaskedGeneralCreditcardAccount {
+  readonly general_creditcard: MaskedGeneralCreditcard;
+}
+
+export type MaskedPaymentMethod = MaskedCreditcardPaymentMethod | MaskedBankaccountPaymentMethod;
+
+export interface Merchant {
+  /** The merchant that the transaction is for. */
+  readonly id: number;
+}
+
+export interface NewCustomer {
+  /** The unique reference of the customer. */
+  readonly reference: string;
+  /** The name of the customer. */
+  readonly name: string;
+}
+
+export interface NewToken {
+  /** The name of the token, unique for the customer. */
+  readonly preferred_name: string;
+  /** Whether the token can be used. */
+  readonly active: boolean;
+  readonly account: Account;
+}
+
+/** Exactly one of the two. */
+export type PaymentMethod = CreditcardPaymentMethod | BankaccountPaymentMethod;
+
+export interface PaymentRequest {
+  readonly merchant: Merchant;
+  readonly kvps?: RequestKvps;
+  readonly transaction: PaymentRequestTransaction;
+}
+
+export interface PaymentRequestTransaction {
+  /** The merchant's reference for the transaction. */
+  readonly reference: string;
+  readonly amount_details: AmountDetails;
+  readonly payment_method: PaymentMethod;
+}
+
+export interface PreauthorisationRequest {
+  readonly merchant: Merchant;
+  readonly kvps?: RequestKvps;
+  readonly transaction: PreauthorisationRequestTransaction;
+}
+
+export interface PreauthorisationRequestTransaction {
+  /** The merchant's reference for the transaction. */
+  readonly reference: string;
+  readonly amount_details: AmountDetails;
+  readonly payment_method: CreditcardPaymentMethod;
+}
+
+export interface Problem {
+  /** What is wrong. There may be new codes at any time. */
+  readonly error_code: string;
+  readonly error_message: string;
+  /** Starts with `header`, `path`, `query` or `body`. */
+  readonly location: readonly string[];
+}
+
+/** Key-value pairs to keep with the transaction. They come back with `GATEWAY.REQUEST.KVP.` before each key. */
+export type RequestKvps = Readonly<Record<string, string>>;
+
+export interface SearchResults {
+  readonly results: readonly LookedUpTransaction[];
+}
+
+export interface Settlement {
+  /** The settlement day. */
+  readonly date: string;
+  /** When the day closes, or has closed. Sydney time. */
+  readonly closes: string;
+  /** A closed day does not change any more. */
+  readonly closed: boolean;
+  readonly lines: readonly SettlementLine[];
+  /** The sum of the lines of each merchant and currency. */
+  readonly net: readonly SettlementNet[];
+  readonly _links: SettlementLinks;
+}
+
+export interface SettlementLine {
+  readonly merchant: SettlementMerchant;
+  /** Over which link. */
+  readonly acquirer: string;
+  /** How it was paid. */
+  readonly payment_method: OpenEnum<'creditcard' | 'bankaccount'>;
+  /** The scheme of the card. Empty where it is not known. */
+  readonly card_type: OpenEnum<'visa' | 'mastercard' | 'amex' | 'diners' | 'discover' | 'jcb' | 'unionpay' | 'eftpos' | ''>;
+  /** What it was. `void`: undoes what has settled on this day or before; `return`: the bank took back what had been cleared. */
+  readonly transaction_type: OpenEnum<'purchase' | 'completion' | 'refund' | 'standalone_refund' | 'void' | 'return'>;
+  /** ISO 4217 code. */
+  readonly currency: string;
+  /** How many transactions. */
+  readonly count: number;
+  /** Cents that the merchant gets, as a string of digits; with a minus, that are taken from it. It may have any number of digits. */
+  readonly total_amount: string;
+}
+
+export interface SettlementLinks {
+  readonly self: Link;
+}
+
+export interface SettlementMerchant {
+  /** The merchant. */
+  readonly id: number;
+}
+
+export interface SettlementNet {
+  readonly merchant: SettlementMerchant;
+  /** ISO 4217 code. */
+  readonly currency: string;
+  /** Cents that the merchant gets, as a string of digits; with a minus, that are taken from it. It may have any number of digits. */
+  readonly total_amount: string;
+}
+
+export interface Token {
+  /** The token ID. */
+  readonly id: number;
+  /** Can stand for the payment details in transactions. */
+  readonly virtual_pan: string;
+  readonly preferred_name: string;
+  readonly active: boolean;
+  readonly account: MaskedAccount;
+  readonly _links: TokenLinks;
+}
+
+export interface TokenChange {
+  /** The name of the token, unique for the customer. */
+  readonly preferred_name?: string;
+  /** Whether the token can be used. */
+  readonly active?: boolean;
+  readonly account?: Account;
+}
+
+export interface TokenLinks {
+  readonly self: Link;
+  readonly customer: Link;
+}
+
+export interface TokenList {
+  readonly _links: ListLinks;
+  readonly results: readonly Token[];
+}
+
+export interface TransactionAmount {
+  /** Cents, as a string of digits. */
+  readonly total_amount: string;
+  readonly currency: string;
+}
+
+export interface TransactionDetails {
+  readonly reference: string;
+  /** `reverse` is to be treated as `void`. */
+  readonly transaction_type: OpenEnum<'purchase' | 'preauthorisation' | 'completion' | 'refund' | 'standalone_refund' | 'void' | 'reverse'>;
+  /** The transaction that this one acts on. */
+  readonly target_audit?: number;
+  readonly amount_details: TransactionAmount;
+  readonly payment_method?: MaskedPaymentMethod;
+  /** Of a direct debit: which way the money goes. */
+  readonly directdebit_mode?: OpenEnum<'debit' | 'credit'>;
 }
 
 /** `completion`, `refund` and `void` are there only while that operation would be accepted. */
@@ -130,138 +446,115 @@ export interface TransactionLinks {
   readonly void?: Link;
 }
 
-export interface CreatedTransaction {
-  /** The lasting identifier of the transaction. */
-  readonly audit: number;
-  readonly gateway_timestamp: string;
-  readonly merchant: TransactionMerchant;
-  readonly kvps: Kvps;
-  readonly status: TransactionStatus;
-  readonly _links: TransactionLinks;
-}
-
-export type CardType = OpenEnum<
-  'visa' | 'mastercard' | 'amex' | 'diners' | 'discover' | 'jcb' | 'unionpay' | 'eftpos' | ''
->;
-
-export interface MaskedCreditcard {
-  readonly pan: string;
-  readonly type: CardType;
-}
-
-export interface MaskedBankaccount {
-  readonly bsb: string;
-  readonly account_number: string;
-  readonly account_name: string;
-}
-
-export interface MaskedCreditcardPaymentMethod {
-  readonly creditcard: MaskedCreditcard;
-}
-
-export interface MaskedBankaccountPaymentMethod {
-  readonly bankaccount: MaskedBankaccount;
-}
-
-export type MaskedPaymentMethod = MaskedCreditcardPaymentMethod | MaskedBankaccountPaymentMethod;
-
-export interface TransactionAmount {
-  /** Cents, as a string of digits; with the surcharge, where there is one. */
-  readonly total_amount: string;
-  readonly currency: string;
-}
-
-export interface TransactionDetails {
-  readonly reference: string;
-  /** `reverse` is to be treated as `void`. */
-  readonly transaction_type: OpenEnum<
-    'purchase' | 'preauthorisation' | 'completion' | 'refund' | 'standalone_refund' | 'void' | 'reverse'
-  >;
-  readonly target_audit?: number;
-  readonly amount_details: TransactionAmount;
-  readonly payment_method?: MaskedPaymentMethod;
-  readonly directdebit_mode?: OpenEnum<'debit' | 'credit'>;
-}
-
-export interface LookedUpTransaction {
-  readonly audit: number;
-  readonly gateway_timestamp: string;
-  readonly merchant: TransactionMerchant;
-  readonly kvps: Kvps;
-  readonly transaction: TransactionDetails;
-  readonly status: TransactionStatus;
-  readonly _links: TransactionLinks;
-}
-
-export interface SearchResults {
-  readonly results: readonly LookedUpTransaction[];
-}
-
-export interface ListLinks {
-  readonly first: Link;
-  readonly next?: Link;
-}
-
 export interface TransactionList {
   readonly _links: ListLinks;
   readonly results: readonly LookedUpTransaction[];
 }
 
+export interface TransactionMerchant {
+  /** The merchant. */
+  readonly id: number;
+}
+
+export interface TransactionStatus {
+  /** 0 processed; 1 the acquirer could not be reached, nothing was sent; 2 no readable answer, reversed, nothing was charged; 3 the acquirer reported a fault of its own; -99 not known yet. Treat any other value as -99. */
+  readonly gateway_status_code: number;
+  readonly gateway_status_message: string;
+  /** The outcome. Treat any other value as `unknown`. */
+  readonly transaction_status_code: OpenEnum<'approved' | 'declined' | 'pending' | 'error' | 'voided' | 'reversed' | 'unknown' | 'Unknown'>;
+  readonly acquirer: AcquirerStatus;
+}
+
+export interface VoidRequest {
+  readonly merchant: Merchant;
+  readonly kvps?: RequestKvps;
+  readonly transaction: VoidRequestTransaction;
+}
+
+export interface VoidRequestTransaction {
+  /** The merchant's reference for the transaction. */
+  readonly reference: string;
+}
+
 export interface SearchQuery {
+  /** The merchant that the transaction was for. */
   readonly merchant_id: number;
+  /** The `X-Correlation-Id` of the request that created the transaction. */
   readonly correlation_id_lookup: string;
 }
 
 export interface HistoryQuery {
+  /** Of this merchant. Default: of every merchant that the user may use. */
   readonly merchant_id?: number;
-  /** An ISO 8601 instant, or a day in Sydney. */
+  /** Made at or after. An ISO 8601 instant, or a day in Sydney. */
   readonly from?: string;
+  /** Made at or before; of a day, all of it. An ISO 8601 instant, or a day in Sydney. */
   readonly until?: string;
-  readonly status?: 'approved' | 'declined' | 'pending' | 'error' | 'voided' | 'unknown';
-  readonly transaction_type?:
-    | 'purchase'
-    | 'preauthorisation'
-    | 'completion'
-    | 'refund'
-    | 'standalone_refund'
-    | 'void';
+  /** The outcome, as it is now. */
+  readonly status?: 'unknown' | 'approved' | 'declined' | 'pending' | 'error' | 'voided';
+  readonly transaction_type?: 'purchase' | 'preauthorisation' | 'completion' | 'refund' | 'standalone_refund' | 'void';
   readonly payment_method?: 'creditcard' | 'bankaccount';
-  readonly card_type?:
-    | 'visa'
-    | 'mastercard'
-    | 'amex'
-    | 'diners'
-    | 'discover'
-    | 'jcb'
-    | 'unionpay'
-    | 'eftpos'
-    | '';
+  /** The scheme of the card. */
+  readonly card_type?: 'visa' | 'mastercard' | 'amex' | 'diners' | 'discover' | 'jcb' | 'unionpay' | 'eftpos' | '';
+  /** The last four digits of the card number. */
   readonly last_four?: string;
-  /** The beginning of it. */
+  /** The beginning of the reference. */
   readonly reference?: string;
   /** Cents. */
   readonly amount?: number;
+  /** The day of settlement. */
   readonly settlement_date?: string;
+  /** Paid with a token of this customer. */
   readonly customer_id?: number;
+  /** Paid with this token. */
   readonly token_id?: number;
+  /** What was done to this transaction: completions, refunds, voids. */
   readonly target_audit?: number;
+  /** How many on a page. */
   readonly limit?: number;
+  /** Part of `_links.next`: where the page before ended. */
   readonly after?: string;
 }
 
-/** One of the reasons for which a request was refused. */
-export interface Problem {
-  readonly error_code: string;
-  readonly error_message: string;
-  /** Begins with `header`, `path`, `query` or `body`; the keys follow. */
-  readonly location: readonly string[];
+export interface CustomerQuery {
+  /** The merchant whose vault it is. Default: the merchant that the user is assigned to. */
+  readonly merchant_id?: number;
+  readonly ordering?: 'name' | 'customer_id' | 'reference';
+  /** Part of the name, in any case. */
+  readonly name?: string;
+  /** Part of the reference, in any case. */
+  readonly reference?: string;
+  /** How many on a page. */
+  readonly limit?: number;
+  /** How many to leave out. Better: follow `_links.next`. */
+  readonly offset?: number;
+  /** Part of `_links.next`: where the page before ended. */
+  readonly after?: string;
 }
 
-export interface ErrorLinks {
-  readonly transaction: Link;
+export interface TokenQuery {
+  /** The merchant whose vault it is. Default: the merchant that the user is assigned to. */
+  readonly merchant_id?: number;
+  /** How many on a page. */
+  readonly limit?: number;
+  /** How many to leave out. Better: follow `_links.next`. */
+  readonly offset?: number;
+  /** Part of `_links.next`: where the page before ended. */
+  readonly after?: string;
 }
 
-export interface Errors {
-  readonly errors: readonly Problem[];
-  readonly _links?: ErrorLinks;
+export interface EventQuery {
+  /** The merchant whose events they are. Default: the merchant that the user is assigned to. */
+  readonly merchant_id?: number;
+  /** Part of `_links.next`: where the last answer ended. Without it: from the oldest event that is kept. */
+  readonly after?: string;
+  /** How many on a page. */
+  readonly limit?: number;
+  /** For how many seconds an answer without events is held back, in case one comes. */
+  readonly wait?: number;
+}
+
+export interface SettlementQuery {
+  /** Only this merchant. Default: every merchant that the user may use. */
+  readonly merchant_id?: number;
 }

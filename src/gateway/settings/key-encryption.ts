@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { Database, Queryable } from '../../postgres/database.js';
 import { type KeyProvider, KeyUnavailable } from '../../vault/keys/key-provider.js';
 import { checkKeyIfProven, proveKey } from '../../vault/keys/keys.js';
-import { KmsKeys } from '../../vault/keys/kms-keys.js';
 import { EnvironmentKeys, FileKeys } from '../../vault/keys/local-keys.js';
 import { MovingKeys } from '../../vault/keys/moving-keys.js';
 import { TransitKeys } from '../../vault/keys/transit-keys.js';
@@ -14,7 +13,7 @@ import type { Settings } from './settings.js';
 /** The provider, after it has shown that it opens what this database holds. */
 export async function openKeyProvider(settings: Settings, database: Queryable): Promise<KeyProvider> {
   await refuseOpenKeyFile(settings);
-  const provider = providerOf(settings);
+  const provider = await providerOf(settings);
   // A key that takes another's place is made before anything is to be wrapped under it.
   if (settings.previousKeyEncryption !== undefined) await provider.prepare?.();
   await proveKey(database, provider);
@@ -24,7 +23,7 @@ export async function openKeyProvider(settings: Settings, database: Queryable): 
 /** Before a start changes anything, the schema included. */
 export async function checkKey(settings: Settings, database: Database): Promise<KeyProvider> {
   await refuseOpenKeyFile(settings);
-  const provider = providerOf(settings);
+  const provider = await providerOf(settings);
   await checkKeyIfProven(database, provider);
   return provider;
 }
@@ -51,14 +50,14 @@ function keyFile(dataDir: string): string {
   return join(dataDir, 'key-encryption-key');
 }
 
-function providerOf({ keyEncryption, previousKeyEncryption, dataDir }: Settings): KeyProvider {
-  const provider = oneProvider(keyEncryption, dataDir);
+async function providerOf({ keyEncryption, previousKeyEncryption, dataDir }: Settings): Promise<KeyProvider> {
+  const provider = await oneProvider(keyEncryption, dataDir);
   return previousKeyEncryption === undefined
     ? provider
-    : new MovingKeys(provider, oneProvider(previousKeyEncryption, dataDir));
+    : new MovingKeys(provider, await oneProvider(previousKeyEncryption, dataDir));
 }
 
-function oneProvider(keyEncryption: KeyEncryption, dataDir: string): KeyProvider {
+async function oneProvider(keyEncryption: KeyEncryption, dataDir: string): Promise<KeyProvider> {
   switch (keyEncryption.provider) {
     case 'file':
       return new FileKeys(keyFile(dataDir));
@@ -67,6 +66,6 @@ function oneProvider(keyEncryption: KeyEncryption, dataDir: string): KeyProvider
     case 'vault-transit':
       return new TransitKeys(keyEncryption);
     case 'aws-kms':
-      return new KmsKeys(keyEncryption);
+      return new (await import('../../vault/keys/kms-keys.js')).KmsKeys(keyEncryption);
   }
 }

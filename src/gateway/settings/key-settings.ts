@@ -14,13 +14,17 @@ export type KeyEncryption =
 const PROVIDERS = ['file', 'environment', 'vault-transit', 'aws-kms'] as const;
 type Provider = (typeof PROVIDERS)[number];
 
+const AWS_CREDENTIALS = ['ACCESS_KEY_ID', 'SECRET_ACCESS_KEY', 'SESSION_TOKEN'].map(
+  (name) => `TOLLGATE_AWS_${name}`,
+);
+
 /** Looked at only where the key provider is the one that they are for. */
 const OF_PROVIDERS = [
-  'KEY_ENCRYPTION_KEY',
-  ...['ADDRESS', 'TOKEN', 'KEY', 'MOUNT', 'NAMESPACE'].map((name) => `VAULT_${name}`),
-  ...['KEY', 'REGION', 'ENDPOINT'].map((name) => `KMS_${name}`),
-  ...['ACCESS_KEY_ID', 'SECRET_ACCESS_KEY', 'SESSION_TOKEN'].map((name) => `AWS_${name}`),
-].map((name) => `TOLLGATE_${name}`);
+  'TOLLGATE_KEY_ENCRYPTION_KEY',
+  ...['ADDRESS', 'TOKEN', 'KEY', 'MOUNT', 'NAMESPACE'].map((name) => `TOLLGATE_VAULT_${name}`),
+  ...['KEY', 'REGION', 'ENDPOINT'].map((name) => `TOLLGATE_KMS_${name}`),
+  ...AWS_CREDENTIALS,
+];
 
 export function readKeyEncryption(variables: Variables): KeyEncryption {
   variables.alsoKnown(...OF_PROVIDERS);
@@ -76,15 +80,20 @@ function optionsOf(variables: Variables, provider: Provider): KeyEncryption {
     }
     case 'aws-kms': {
       const region = text('TOLLGATE_KMS_REGION');
+      const sessionToken = variables.secret('TOLLGATE_AWS_SESSION_TOKEN');
       return {
         provider,
         region,
         keyName: text('TOLLGATE_KMS_KEY'),
         endpoint:
           readAddress(variables, 'TOLLGATE_KMS_ENDPOINT', '4566') ?? `https://kms.${region}.amazonaws.com`,
-        accessKeyId: text('TOLLGATE_AWS_ACCESS_KEY_ID'),
-        secretAccessKey: secret('TOLLGATE_AWS_SECRET_ACCESS_KEY'),
-        sessionToken: variables.secret('TOLLGATE_AWS_SESSION_TOKEN'),
+        ...(AWS_CREDENTIALS.some((name) => variables.isSet(name)) && {
+          credentials: {
+            accessKeyId: text('TOLLGATE_AWS_ACCESS_KEY_ID'),
+            secretAccessKey: secret('TOLLGATE_AWS_SECRET_ACCESS_KEY'),
+            ...(sessionToken !== undefined && { sessionToken }),
+          },
+        }),
       };
     }
   }

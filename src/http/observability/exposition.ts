@@ -1,25 +1,19 @@
-// The figures of one or several processes as one text for Prometheus.
-import { type Metric as PromMetric, Registry } from 'prom-client';
+// The figures of one or several processes as one text for Prometheus. Each part of the gateway counts for itself: prom-client's metrics
+// would have to be told of every value when it happens, which costs a payment several times as much.
 import { type Buckets, type Figures, METRICS, type Metric, type MetricKey, type Series } from './metrics.js';
 
-export const CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
+export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 const KEYS = Object.keys(METRICS) as MetricKey[];
 
 /** One text. What no process speaks of is not in it. */
-export function exposition(figures: readonly Figures[]): Promise<string> {
+export function exposition(figures: readonly Figures[]): string {
   const together = merged(figures);
-  const registry = new Registry();
-  for (const key of KEYS) {
-    const series = together[key];
-    if (series === undefined || series.length === 0) continue;
-    const { name, help, kind } = METRICS[key];
-    const metric = { name, help, type: kind, values: series.flatMap((each) => valuesOf(METRICS[key], each)) };
-    // All that a registry asks of a metric. Its own would have to be told of every value when it happens, which costs a payment several
-    // times as much as to count it here.
-    registry.registerMetric({ name, get: async () => metric } as unknown as PromMetric);
-  }
-  return registry.metrics();
+  const texts = KEYS.flatMap((key) => {
+    const series = together[key] ?? [];
+    return series.length === 0 ? [] : [textOf(METRICS[key], series)];
+  });
+  return `${texts.join('\n\n')}\n`;
 }
 
 /** As if they were those of one process. */
@@ -59,26 +53,27 @@ function both({ across }: Metric, one: Series[1], other: Series[1]): Series[1] {
   };
 }
 
-interface Value {
-  readonly metricName?: string;
-  readonly labels: Readonly<Record<string, string | number>>;
-  /** Those that the values of a histogram have in common: written out once for all of them. */
-  readonly sharedLabels?: Readonly<Record<string, string>>;
-  readonly value: number;
+function textOf(metric: Metric, series: readonly Series[]): string {
+  const { name, help, kind } = metric;
+  const lines = series.flatMap((each) => linesOf(metric, each));
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${kind}`, ...lines].join('\n');
 }
 
-function valuesOf({ name, labels: names }: Metric, [values, figure]: Series): Value[] {
-  const labels = Object.fromEntries(names.map((label, place) => [label, values[place] ?? '']));
-  if (typeof figure === 'number') return [{ labels, value: figure }];
+function linesOf({ name, labels: names }: Metric, [values, figure]: Series): string[] {
+  const labels = names.map((label, place) => `${label}="${escaped(values[place] ?? '')}"`);
+  const line = (ending: string, value: number, ...others: readonly string[]) => {
+    const all = [...others, ...labels].join(',');
+    return `${name}${ending}${all === '' ? '' : `{${all}}`} ${value}`;
+  };
+  if (typeof figure === 'number') return [line('', figure)];
   let count = 0;
-  const buckets = figure.counts.map((counted, place): Value => {
+  const buckets = figure.counts.map((counted, place) => {
     count += counted;
-    const le = figure.bounds[place] ?? '+Inf';
-    return { metricName: `${name}_bucket`, labels: { le }, sharedLabels: labels, value: count };
+    return line('_bucket', count, `le="${figure.bounds[place] ?? '+Inf'}"`);
   });
-  return [
-    ...buckets,
-    { metricName: `${name}_sum`, labels: {}, sharedLabels: labels, value: figure.sum },
-    { metricName: `${name}_count`, labels: {}, sharedLabels: labels, value: count },
-  ];
+  return [...buckets, line('_sum', figure.sum), line('_count', count)];
+}
+
+function escaped(label: string): string {
+  return label.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
 }

@@ -1,14 +1,22 @@
-// Key-encryption keys in AWS KMS: Encrypt and Decrypt with an encryption context, and the key never leaves it.
+// Key-encryption keys in AWS KMS: Encrypt and Decrypt with an encryption context, and the key never leaves it. Loaded where it is used,
+// since Amazon's library is large.
+import { DecryptCommand, EncryptCommand, KMSClient, KMSServiceException } from '@aws-sdk/client-kms';
 import { USER_AGENT } from '../../values/program.js';
-import { type AwsCredentials, signed } from './aws-signature.js';
 import { type KeyProvider, KeyUnavailable, type WrappedKey } from './key-provider.js';
 
-export interface KmsOptions extends AwsCredentials {
+export interface KmsOptions {
   readonly region: string;
   /** The key's ID, its ARN or an alias of it (`alias/tollgate`). */
   readonly keyName: string;
   /** For example `https://kms.ap-southeast-2.amazonaws.com`. */
   readonly endpoint: string;
+  /** Without them, those that Amazon's library finds, which also renews them: of the instance's role, for example. */
+  readonly credentials?: {
+    readonly accessKeyId: string;
+    readonly secretAccessKey: string;
+    /** With credentials that end. */
+    readonly sessionToken?: string;
+  };
 }
 
 const TIMEOUT_MS = 5_000;
@@ -16,71 +24,73 @@ const PREFIX = 'aws-kms/';
 
 export class KmsKeys implements KeyProvider {
   readonly name = 'aws-kms';
+  readonly #client: KMSClient;
 
-  constructor(private readonly options: KmsOptions) {}
+  constructor(private readonly options: KmsOptions) {
+    const { region, endpoint, credentials } = options;
+    this.#client = new KMSClient({
+      region,
+      endpoint,
+      customUserAgent: USER_AGENT,
+      ...(credentials && { credentials }),
+    });
+  }
 
   async knows(keyId: string): Promise<boolean> {
     return keyId.startsWith(PREFIX);
   }
 
   async wrap(key: Buffer, context: string): Promise<WrappedKey> {
-    const { CiphertextBlob, KeyId } = await this.#call('Encrypt', {
+    const command = new EncryptCommand({
       KeyId: this.options.keyName,
       // guard(AWS KMS: a key is wrapped for one purpose only): EncryptionContext: { purpose: context }, ⇒
-      Plaintext: key.toString('base64'),
+      Plaintext: key,
       EncryptionContext: { purpose: context },
     });
-    if (typeof CiphertextBlob !== 'string' || typeof KeyId !== 'string') throw this.#unreadable();
-    return { keyId: PREFIX + KeyId, wrapped: Buffer.from(CiphertextBlob, 'base64') };
+    const { CiphertextBlob, KeyId } = await this.#client
+      .send(command, inTime())
+      .catch(this.#failed('encrypt'));
+    if (CiphertextBlob === undefined || KeyId === undefined) throw this.#unreadable();
+    return { keyId: PREFIX + KeyId, wrapped: Buffer.from(CiphertextBlob) };
   }
 
   /** Under the very key that wrapped it: KMS would open it under any that it has. */
   async unwrap({ keyId, wrapped }: WrappedKey, context: string): Promise<Buffer> {
-    const { Plaintext } = await this.#call('Decrypt', {
+    const command = new DecryptCommand({
       KeyId: keyId.slice(PREFIX.length),
       // guard(AWS KMS: a key is wrapped for one purpose only): EncryptionContext: { purpose: context }, ⇒
-      CiphertextBlob: wrapped.toString('base64'),
+      CiphertextBlob: wrapped,
       EncryptionContext: { purpose: context },
     });
-    if (typeof Plaintext !== 'string') throw this.#unreadable();
-    return Buffer.from(Plaintext, 'base64');
+    const { Plaintext } = await this.#client.send(command, inTime()).catch(this.#failed('decrypt'));
+    if (Plaintext === undefined) throw this.#unreadable();
+    return Buffer.from(Plaintext);
   }
 
-  async #call(operation: 'Encrypt' | 'Decrypt', content: object): Promise<Record<string, unknown>> {
-    const { endpoint, region } = this.options;
-    const request = signed({
-      url: new URL(endpoint),
-      service: 'kms',
-      region,
-      headers: { 'content-type': 'application/x-amz-json-1.1', 'x-amz-target': `TrentService.${operation}` },
-      body: JSON.stringify(content),
-      credentials: this.options,
-      at: new Date(),
-    });
-    let response: Response;
-    try {
-      response = await fetch(endpoint, {
-        ...request,
-        headers: { ...request.headers, 'user-agent': USER_AGENT },
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-        redirect: 'error',
-      });
-    } catch {
-      throw new KeyUnavailable(`AWS KMS at ${endpoint} cannot be reached`);
-    }
-    const answer = (await response.json().catch(() => undefined)) as Record<string, unknown> | undefined;
-    if (!response.ok) {
+  #failed(operation: string): (error: Error & { readonly $metadata?: { httpStatusCode?: number } }) => never {
+    const { keyName, endpoint } = this.options;
+    return (error) => {
+      const httpStatus = error.$metadata?.httpStatusCode;
+      if (error.name === 'CredentialsProviderError')
+        throw new KeyUnavailable(
+          'there are no credentials for AWS KMS: set TOLLGATE_AWS_ACCESS_KEY_ID and TOLLGATE_AWS_SECRET_ACCESS_KEY, or give this machine a role',
+        );
+      if (httpStatus === undefined) throw new KeyUnavailable(`AWS KMS at ${endpoint} cannot be reached`);
+      if (httpStatus === 200) throw this.#unreadable();
       // Its own words are left out, but for the kind of error: what they repeat is not ours to decide.
-      const [kind] = /[A-Za-z]+$/.exec(String(answer?.__type ?? '')) ?? ['no reason given'];
+      const kind = error instanceof KMSServiceException ? error.name : 'no reason given';
       throw new KeyUnavailable(
-        `AWS KMS refused to ${operation.toLowerCase()} with the key ${this.options.keyName} (HTTP ${response.status}, ${kind})`,
+        `AWS KMS refused to ${operation} with the key ${keyName} (HTTP ${httpStatus}, ${kind})`,
       );
-    }
-    if (answer === undefined) throw this.#unreadable();
-    return answer;
+    };
   }
 
   #unreadable(): KeyUnavailable {
     return new KeyUnavailable(`AWS KMS at ${this.options.endpoint} gave an answer that cannot be read`);
   }
+}
+
+/** Tries again included. */
+function inTime(): { readonly abortSignal: AbortSignal } {
+  return { abortSignal: AbortSignal.timeout(TIMEOUT_MS) };
 }

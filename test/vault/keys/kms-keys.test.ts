@@ -1,36 +1,34 @@
 // AWS KMS as the holder of the key-encryption key: requests as AWS asks for them, and refusals in one line.
 import { randomBytes } from 'node:crypto';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { signed } from '../../../src/vault/keys/aws-signature.js';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { KeyUnavailable } from '../../../src/vault/keys/key-provider.js';
 import { KmsKeys, type KmsOptions } from '../../../src/vault/keys/kms-keys.js';
 import { type KmsServer, kmsServer } from '../../../testkit/kms-server.js';
 
-async function kms(change: Partial<KmsOptions> = {}): Promise<{ server: KmsServer; keys: KmsKeys }> {
+interface Change extends Partial<Omit<KmsOptions, 'credentials'>> {
+  readonly credentials?: Partial<KmsServer['credentials']>;
+}
+
+async function kms({ credentials: other, ...change }: Change = {}) {
   const server = await kmsServer();
   onTestFinished(() => server.close());
-  const { endpoint, region, credentials } = server;
+  const { endpoint, region } = server;
+  const credentials = { ...server.credentials, ...other };
   return {
     server,
-    keys: new KmsKeys({ endpoint, region, keyName: 'alias/tollgate', ...credentials, ...change }),
+    keys: new KmsKeys({ endpoint, region, keyName: 'alias/tollgate', credentials, ...change }),
   };
 }
 
-test('a signature is the one of AWS’s own example', () => {
-  // From the test suite of version 4 signatures: post-x-www-form-urlencoded.
-  const { headers } = signed({
-    url: new URL('https://example.amazonaws.com/'),
-    service: 'service',
-    region: 'us-east-1',
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    body: 'Param1=value1',
-    credentials: { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' },
-    at: new Date('2015-08-30T12:36:00Z'),
-  });
-  expect(headers.Authorization).toBe(
-    'AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, SignedHeaders=content-type;host;x-amz-date, Signature=ff11897932ad3f4e8b18135d722051e5ac45fc38421b1da7b9d196a0fe09473a',
-  );
-});
+/** For the rest of the test, without what the machine itself has of credentials. */
+function awsEnvironment(variables: Readonly<Record<string, string>>): void {
+  vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', '/nowhere');
+  vi.stubEnv('AWS_CONFIG_FILE', '/nowhere');
+  for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
+  onTestFinished(() => void vi.unstubAllEnvs());
+}
 
 // catches(AWS KMS: a key is wrapped for one purpose only)
 test('what it wraps it unwraps, for the same purpose and no other; the key’s name is AWS’s', async () => {
@@ -55,10 +53,42 @@ test('another key behind the alias → it wraps, and the one before unwraps what
   await expect(keys.unwrap({ ...old, keyId: renewed.keyId }, 'one')).rejects.toThrow(KeyUnavailable);
 });
 
+test('without credentials of its own → those of the instance’s role, and later ones when they end', async () => {
+  const { server } = await kms();
+  const { endpoint, region, credentials } = server;
+  let given = 0;
+  const metadata = createServer((request, response) => {
+    const role = '/latest/meta-data/iam/security-credentials/';
+    if (request.url === '/latest/api/token') return void response.end('a token');
+    if (request.url === role) return void response.end('gateway');
+    given += 1;
+    // The first ones have ended before they are used.
+    const Expiration = new Date(Date.now() + (given === 1 ? 1 : 3_600_000)).toISOString();
+    const { accessKeyId: AccessKeyId, secretAccessKey: SecretAccessKey, sessionToken: Token } = credentials;
+    response.end(JSON.stringify({ Code: 'Success', AccessKeyId, SecretAccessKey, Token, Expiration }));
+  });
+  await new Promise<void>((resolve) => metadata.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void metadata.close());
+  const { port } = metadata.address() as AddressInfo;
+  awsEnvironment({ AWS_EC2_METADATA_SERVICE_ENDPOINT: `http://127.0.0.1:${port}` });
+  const keys = new KmsKeys({ endpoint, region, keyName: 'alias/tollgate' });
+  const wrapped = await keys.wrap(Buffer.from('a key'), 'one');
+  expect(await keys.unwrap(wrapped, 'one')).toEqual(Buffer.from('a key'));
+  expect(given).toBeGreaterThan(1);
+});
+
 describe('refusals', () => {
-  test.each<[string, Partial<KmsOptions>]>([
-    ['another secret', { secretAccessKey: 'another' }],
-    ['another session', { sessionToken: 'another' }],
+  test('no credentials anywhere → one line that says what to do', async () => {
+    const { server } = await kms();
+    const { endpoint, region } = server;
+    awsEnvironment({ AWS_EC2_METADATA_DISABLED: 'true' });
+    const keys = new KmsKeys({ endpoint, region, keyName: 'alias/tollgate' });
+    await expect(keys.wrap(randomBytes(32), 'one')).rejects.toThrow(/^there are no credentials for AWS KMS/);
+  });
+
+  test.each<[string, Change]>([
+    ['another secret', { credentials: { secretAccessKey: 'another' } }],
+    ['another session', { credentials: { sessionToken: 'another' } }],
     ['another region', { region: 'us-east-1' }],
   ])('%s → refused, in one line without the secret', async (_, change) => {
     const { keys } = await kms(change);

@@ -34,10 +34,12 @@
 - name: TOLLGATE_KEY_ENCRYPTION_KEY_FILE
   value: /run/secrets/tollgate/key-encryption-key
 {{- else if eq .Values.keys.provider "aws-kms" }}
+{{- with .Values.keys.kms.accessKeyId }}
 - name: TOLLGATE_AWS_ACCESS_KEY_ID
-  value: {{ required "keys.kms.accessKeyId is needed with keys.provider aws-kms" .Values.keys.kms.accessKeyId | quote }}
+  value: {{ . | quote }}
 - name: TOLLGATE_AWS_SECRET_ACCESS_KEY_FILE
   value: /run/secrets/tollgate/aws-secret-access-key
+{{- end }}
 - name: TOLLGATE_KMS_KEY
   value: {{ required "keys.kms.key is needed with keys.provider aws-kms" .Values.keys.kms.key | quote }}
 - name: TOLLGATE_KMS_REGION
