@@ -150,7 +150,9 @@ async function moveOut(merchant: number, out: string): Promise<number> {
   if (kills > 0) {
     const isWriting = async () => (await parts()).length > 0;
     const { signal } = await endedOrKilled(installation.begun(...words), isWriting);
-    if (signal !== null && existsSync(out)) broken['a file appears whole, or not at all'].push(out);
+    // Killed a moment after it had appeared, it is there, and all of it opens.
+    if (signal !== null && existsSync(out))
+      await expectCards(out).catch(() => broken['a file appears whole, or not at all'].push(out));
     await rm(out, { force: true });
     left = (await parts()).length;
   }

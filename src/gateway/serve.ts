@@ -218,7 +218,7 @@ async function prepareDatabase(settings: Settings, logins: Logins, log: Logger):
     await checkKey(settings, database);
     const { version, applied } = await migrate(database);
     await checkEngine(database);
-    log.info({ version, ...(applied.length > 0 && { applied }) }, 'schema ready');
+    if (applied.length > 0) log.info({ version, applied }, 'schema ready');
   });
   return within(logins.operating, async (database) => {
     // One process makes the keys, if there are none yet.

@@ -196,7 +196,7 @@ const WRONG: readonly Wrong[] = [
     databaseUrl: () => as(stranger, empty.url),
     line: /^the schema of this database is not current; run `tollgate migrate` first$/,
     migrating: MAY_NOT_MIGRATE,
-    found: /schema_migration/,
+    found: /^is not current: schema missing$/,
   },
   {
     what: 'a login that may read nothing',
