@@ -37,10 +37,10 @@ const CONFORMANCE = [
   'test/directdebit/returns.test.ts',
   'test/directdebit/refunds.test.ts',
   'test/directdebit/clearing.test.ts',
-  'test/settlement/settlement.test.ts',
+  'test/settlement/settlement.long.test.ts',
   'test/settlement/report.test.ts',
   'test/settlement/closed-days.test.ts',
-  'test/settlement/reconcile.test.ts',
+  'test/settlement/reconcile.long.test.ts',
 ];
 
 const { CITUS_BIN } = process.env;

@@ -1,6 +1,10 @@
 // One PostgreSQL for the whole test run (the one of DATABASE_URL, or one of the gateway's own), with a template
 // database that every test file clones.
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,8 +19,16 @@ import { migrate } from '../src/postgres/schema.js';
 import { addCast, type Cast } from './cast.js';
 import { CITUS_URL } from './citus.js';
 import { copyPreparedCluster, prepareCluster } from './prepared-cluster.js';
+import { PROJECT_ROOT } from './project.js';
+import { makeRunFolder, removeAbandonedRuns, removeRun } from './test-runs.js';
 
 const INSUFFICIENT_PRIVILEGE = '42501';
+
+/** Of this user, and of runs of which no session is there any more. */
+const ABANDONED_DATABASES = `SELECT datname AS name FROM pg_database d
+  WHERE datdba = current_user::regrole AND datname ~ '^tollgate_(template|test)_[0-9]+_[0-9a-f]{8}(_|$)'
+  AND NOT EXISTS (SELECT FROM pg_stat_activity a WHERE a.datname = d.datname
+    OR a.application_name = 'tollgate-tests-' || substring(d.datname FROM '_([0-9]+_[0-9a-f]{8})'))`;
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -37,18 +49,21 @@ interface PreparedCast {
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const removeEverything = await openRunFolder(project.tmpDir);
   const given = CITUS_URL ?? process.env.DATABASE_URL;
-  const prepared = given ? undefined : await prepareCluster();
-  const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-test-'));
+  if (!given) await prepareCluster();
+  const dataDir = join(tmpdir(), 'server');
+  await mkdir(dataDir, { mode: 0o700 });
   if (!given) {
     await copyPreparedCluster(dataDir);
     await askForPasswords(join(dataDir, 'postgres', 'pg_hba.conf'));
   }
   const embedded = given ? undefined : await openEmbeddedPostgres({ dataDir });
   const adminUrl = given ?? (embedded?.url as string);
-  const template = `tollgate_template_${process.pid}`;
+  const run = `${process.pid}_${randomBytes(4).toString('hex')}`;
+  const presence = CITUS_URL ? undefined : await showPresence(adminUrl, run);
+  const template = `tollgate_template_${run}`;
 
-  await administer(adminUrl, `DROP DATABASE IF EXISTS ${template}`);
   await administer(adminUrl, `CREATE DATABASE ${template}`);
   const database = new Database(databaseUrl(adminUrl, template), { maxConnections: 1 });
   await migrate(database);
@@ -63,12 +78,49 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('template', template);
   project.provide('serverFiles', given ? undefined : dataDir);
   return async () => {
+    await presence?.end();
     if (preparedCast) await dropDatabase(adminUrl, preparedCast.template);
     await dropDatabase(adminUrl, template);
     await embedded?.stop();
-    await rm(dataDir, { recursive: true, force: true });
-    await prepared?.remove();
+    await removeEverything();
   };
+}
+
+/**
+ * All that is temporary goes into one folder. A process of its own waits for the end of this one, even by `kill -9`, and then removes
+ * the folder with everything that still runs in it. What is left all the same, the next run removes.
+ */
+async function openRunFolder(vitestFolder: string): Promise<() => Promise<void>> {
+  const place = tmpdir();
+  await removeAbandonedRuns(place);
+  const folder = await makeRunFolder(place, vitestFolder);
+  const program = join(PROJECT_ROOT, 'build', 'testkit', 'remove-test-run.js');
+  let waiting: ChildProcess | undefined;
+  if (existsSync(program)) {
+    waiting = spawn(process.execPath, [program, folder], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+      detached: true,
+    });
+    waiting.unref();
+  }
+  process.env.TMPDIR = folder;
+  return async () => {
+    process.env.TMPDIR = place;
+    if (waiting?.exitCode !== null) return removeRun(folder);
+    waiting.ref();
+    waiting.stdin?.end();
+    await once(waiting, 'exit');
+  };
+}
+
+/** On a server that is not ours alone: databases of runs that are gone are dropped, and a session shows that this one is not. */
+async function showPresence(adminUrl: string, run: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: adminUrl, application_name: `tollgate-tests-${run}` });
+  client.on('error', () => {});
+  await client.connect();
+  const { rows } = await client.query<{ name: string }>(ABANDONED_DATABASES);
+  for (const { name } of rows) await client.query(`DROP DATABASE IF EXISTS ${name}`);
+  return client;
 }
 
 /** As they are: to prove on both sides that one knows them costs each of ten thousand sessions more than a millisecond. */
@@ -80,7 +132,6 @@ async function askForPasswords(rules: string): Promise<void> {
 /** To add it anew for each test would take a dozen transactions every time. */
 async function prepareCast(adminUrl: string, like: string, folder: string): Promise<PreparedCast> {
   const template = `${like}_cast`;
-  await administer(adminUrl, `DROP DATABASE IF EXISTS ${template}`);
   await administer(adminUrl, `CREATE DATABASE ${template} TEMPLATE ${like}`);
   const place = join(folder, 'cast');
   await mkdir(place);

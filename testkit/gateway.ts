@@ -29,9 +29,14 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
+/** By its name it belongs to this test run, should the run be interrupted. */
+export function databaseName(suffix: string): string {
+  return `${inject('template').replace('tollgate_template', 'tollgate_test')}_${suffix}`;
+}
+
 /** A database of one's own, with the current schema and nothing in it, or like another one. */
 export async function testDatabase(template = inject('template')): Promise<TestDatabase> {
-  const name = `tollgate_test_${process.pid}_${Math.random().toString(36).slice(2)}`;
+  const name = databaseName(Math.random().toString(36).slice(2));
   const adminUrl = inject('adminUrl');
   if (CITUS_URL !== undefined) {
     const url = await makeCitusDatabase(adminUrl, name, template);

@@ -1,6 +1,7 @@
 // The fields of a payment apart from its card: what each may hold, and how a mistake in it is refused.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Json, paymentBody } from '../../testkit/client.js';
+import { expectEach } from '../../testkit/each-case.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { ABSENT, bodyWith, PAYMENTS, refusedWithoutTrace, TARGETED } from '../../testkit/requests.js';
 
@@ -19,25 +20,31 @@ const purchase = (path: string, value: unknown) =>
   gateway.api.post('/transactions/purchase', bodyWith(path, value));
 
 describe('reference', () => {
-  test.each([1, 2, 127, 128])('%i characters → accepted, and shown by the lookup', async (length) => {
-    const answer = await purchase(REFERENCE, 'r'.repeat(length));
-    expect(answer.status).toBe(201);
-    const found = await gateway.api.lookUp(answer.body.audit);
-    expect(found.body.transaction.reference).toBe('r'.repeat(length));
-  });
+  test('1 to 128 characters → accepted, and shown by the lookup', () =>
+    expectEach([1, 2, 127, 128], async (length) => {
+      const answer = await purchase(REFERENCE, 'r'.repeat(length));
+      expect(answer.status).toBe(201);
+      const found = await gateway.api.lookUp(answer.body.audit);
+      expect(found.body.transaction.reference).toBe('r'.repeat(length));
+    }));
 
-  test.each([
-    ['', 'field_too_short'],
-    ['r'.repeat(129), 'field_too_long'],
-    [ABSENT, 'field_missing'],
-    [null, 'field_type'],
-    [1, 'field_type'],
-    [['r'], 'field_type'],
-    [{ r: 1 }, 'field_type'],
-    [true, 'field_type'],
-  ])('%j → 422 %s', (value, code) =>
-    refusedWithoutTrace(gateway, () => purchase(REFERENCE, value), [`${code} body/transaction/reference`]),
-  );
+  test('none, another length, or no text → 422', () =>
+    expectEach(
+      [
+        ['', 'field_too_short'],
+        ['r'.repeat(129), 'field_too_long'],
+        [ABSENT, 'field_missing'],
+        [null, 'field_type'],
+        [1, 'field_type'],
+        [['r'], 'field_type'],
+        [{ r: 1 }, 'field_type'],
+        [true, 'field_type'],
+      ],
+      ([value, code]) =>
+        refusedWithoutTrace(gateway, () => purchase(REFERENCE, value), [
+          `${code} body/transaction/reference`,
+        ]),
+    ));
 
   test.each(TARGETED)('of a %s is checked like that of a purchase', (operation) =>
     refusedWithoutTrace(
@@ -49,36 +56,40 @@ describe('reference', () => {
 });
 
 describe('total_amount', () => {
-  test.each(['1', '10', '999999999999'])('%s → accepted, and shown by the lookup', async (amount) => {
-    const answer = await purchase(AMOUNT, amount);
-    expect(answer.status).toBe(201);
-    const found = await gateway.api.lookUp(answer.body.audit);
-    expect(found.body.transaction.amount_details).toEqual({ total_amount: amount, currency: 'AUD' });
-  });
+  test('1 to 12 digits → accepted, and shown by the lookup', () =>
+    expectEach(['1', '10', '999999999999'], async (amount) => {
+      const answer = await purchase(AMOUNT, amount);
+      expect(answer.status).toBe(201);
+      const found = await gateway.api.lookUp(answer.body.audit);
+      expect(found.body.transaction.amount_details).toEqual({ total_amount: amount, currency: 'AUD' });
+    }));
 
-  test.each([
-    ['1000000000000', 'field_format'],
-    ['0', 'field_format'],
-    ['-1', 'field_format'],
-    ['+1', 'field_format'],
-    ['1.00', 'field_format'],
-    ['1,00', 'field_format'],
-    ['1e3', 'field_format'],
-    ['0x10', 'field_format'],
-    ['01', 'field_format'],
-    [' 1', 'field_format'],
-    ['1 ', 'field_format'],
-    ['1\n', 'field_format'],
-    ['', 'field_format'],
-    ['١', 'field_format'],
-    [ABSENT, 'field_missing'],
-    [100, 'field_type'],
-    [null, 'field_type'],
-  ])('%j → 422 %s', (value, code) =>
-    refusedWithoutTrace(gateway, () => purchase(AMOUNT, value), [
-      `${code} body/transaction/amount_details/total_amount`,
-    ]),
-  );
+  test('anything else → 422', () =>
+    expectEach(
+      [
+        ['1000000000000', 'field_format'],
+        ['0', 'field_format'],
+        ['-1', 'field_format'],
+        ['+1', 'field_format'],
+        ['1.00', 'field_format'],
+        ['1,00', 'field_format'],
+        ['1e3', 'field_format'],
+        ['0x10', 'field_format'],
+        ['01', 'field_format'],
+        [' 1', 'field_format'],
+        ['1 ', 'field_format'],
+        ['1\n', 'field_format'],
+        ['', 'field_format'],
+        ['١', 'field_format'],
+        [ABSENT, 'field_missing'],
+        [100, 'field_type'],
+        [null, 'field_type'],
+      ],
+      ([value, code]) =>
+        refusedWithoutTrace(gateway, () => purchase(AMOUNT, value), [
+          `${code} body/transaction/amount_details/total_amount`,
+        ]),
+    ));
 
   test.each(['completion', 'refund'])('of a %s is checked like that of a purchase', (operation) =>
     refusedWithoutTrace(
@@ -90,50 +101,57 @@ describe('total_amount', () => {
 });
 
 describe('currency', () => {
-  test.each(['AUD', 'NZD', 'USD', 'EUR', 'JPY', 'KWD'])('%s → accepted', async (currency) => {
-    const answer = await purchase(CURRENCY, currency);
-    expect(answer.status).toBe(201);
-    const found = await gateway.api.lookUp(answer.body.audit);
-    expect(found.body.transaction.amount_details.currency).toBe(currency);
-  });
+  test('one that is in use → accepted', () =>
+    expectEach(['AUD', 'NZD', 'USD', 'EUR', 'JPY', 'KWD'], async (currency) => {
+      const answer = await purchase(CURRENCY, currency);
+      expect(answer.status).toBe(201);
+      const found = await gateway.api.lookUp(answer.body.audit);
+      expect(found.body.transaction.amount_details.currency).toBe(currency);
+    }));
 
-  test.each([
-    ['ZZZ', 'currency_unknown'],
-    ['XXX', 'currency_unknown'],
-    ['DEM', 'currency_unknown'],
-    ['aud', 'field_format'],
-    ['Aud', 'field_format'],
-    ['AU', 'field_format'],
-    ['AUDD', 'field_format'],
-    ['036', 'field_format'],
-    ['', 'field_format'],
-    ['AUD\n', 'field_format'],
-    [36, 'field_type'],
-    [null, 'field_type'],
-    [ABSENT, 'field_missing'],
-  ])('%j → 422 %s', (value, code) =>
-    refusedWithoutTrace(gateway, () => purchase(CURRENCY, value), [
-      `${code} body/transaction/amount_details/currency`,
-    ]),
-  );
+  test('one that nobody pays in, and what is none → 422', () =>
+    expectEach(
+      [
+        ['ZZZ', 'currency_unknown'],
+        ['XXX', 'currency_unknown'],
+        ['DEM', 'currency_unknown'],
+        ['aud', 'field_format'],
+        ['Aud', 'field_format'],
+        ['AU', 'field_format'],
+        ['AUDD', 'field_format'],
+        ['036', 'field_format'],
+        ['', 'field_format'],
+        ['AUD\n', 'field_format'],
+        [36, 'field_type'],
+        [null, 'field_type'],
+        [ABSENT, 'field_missing'],
+      ],
+      ([value, code]) =>
+        refusedWithoutTrace(gateway, () => purchase(CURRENCY, value), [
+          `${code} body/transaction/amount_details/currency`,
+        ]),
+    ));
 });
 
 describe('merchant.id', () => {
-  test.each([
-    [0, 'field_out_of_range'],
-    [-1, 'field_out_of_range'],
-    [2_147_483_648, 'field_out_of_range'],
-    [1e300, 'field_out_of_range'],
-    ['1', 'field_type'],
-    ['', 'field_type'],
-    [1.5, 'field_type'],
-    [true, 'field_type'],
-    [null, 'field_type'],
-    [[1], 'field_type'],
-    [ABSENT, 'field_missing'],
-  ])('%j → 422 %s', (value, code) =>
-    refusedWithoutTrace(gateway, () => purchase('merchant.id', value), [`${code} body/merchant/id`]),
-  );
+  test('no positive integer of four bytes → 422', () =>
+    expectEach(
+      [
+        [0, 'field_out_of_range'],
+        [-1, 'field_out_of_range'],
+        [2_147_483_648, 'field_out_of_range'],
+        [1e300, 'field_out_of_range'],
+        ['1', 'field_type'],
+        ['', 'field_type'],
+        [1.5, 'field_type'],
+        [true, 'field_type'],
+        [null, 'field_type'],
+        [[1], 'field_type'],
+        [ABSENT, 'field_missing'],
+      ],
+      ([value, code]) =>
+        refusedWithoutTrace(gateway, () => purchase('merchant.id', value), [`${code} body/merchant/id`]),
+    ));
 
   test.each([1, 2_147_483_647])('%i is within the range → not 422', async (id) => {
     expect((await purchase('merchant.id', id)).status).not.toBe(422);

@@ -1,6 +1,7 @@
 // KVPs: which keys and values are accepted, and what comes back.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CARD, paymentBody, TEST_MODE } from '../../testkit/client.js';
+import { expectEach } from '../../testkit/each-case.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { bodyWith, storedRows } from '../../testkit/requests.js';
 
@@ -84,10 +85,10 @@ describe('kvps', () => {
     ]);
   });
 
-  test.each([[null], ['text'], [1], [true], [[]], [['a', 'b']]])(
-    '%j instead of an object → 422 field_type',
-    (kvps) => expectRefusal(kvps, ['field_type body/kvps']),
-  );
+  test('anything but an object → 422 field_type', () =>
+    expectEach([[null], ['text'], [1], [true], [[]], [['a', 'b']]], ([kvps]) =>
+      expectRefusal(kvps, ['field_type body/kvps']),
+    ));
 
   test('a completion, a refund and a void bring KVPs of their own', async () => {
     const send = (path: string, key: string) =>
@@ -109,9 +110,10 @@ describe('kvps', () => {
 });
 
 describe('KVP keys', () => {
-  test.each(['k', 'k'.repeat(64), 'a.b_C.9', '.', '_', '1', '007'])('%s → comes back prefixed', (key) =>
-    expectEcho({ [key]: 'value' }, { [PREFIX + key]: 'value' }),
-  );
+  test('letters, digits, periods and underscores → comes back prefixed', () =>
+    expectEach(['k', 'k'.repeat(64), 'a.b_C.9', '.', '_', '1', '007'], (key) =>
+      expectEcho({ [key]: 'value' }, { [PREFIX + key]: 'value' }),
+    ));
 
   test.each(['k', 'k'.repeat(64)])('%s with the prefix → comes back with the prefix once', (key) =>
     expectEcho({ [PREFIX + key]: 'value' }, { [PREFIX + key]: 'value' }),
@@ -140,38 +142,41 @@ describe('KVP keys', () => {
     expect([answer.status, answer.errors]).toEqual([422, [`field_format body/kvps/${PREFIX}key`]]);
   });
 
-  test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', '__defineGetter__', 'prototype'])(
-    '%s → a key like any other',
-    async (key) => {
-      const raw = JSON.stringify(paymentBody()).replace('{', `{"kvps":{"${key}":"mine","other":"too"},`);
-      const answer = await gateway.api.call('/transactions/purchase', { raw });
-      const echoed = [
-        [PREFIX + key, 'mine'],
-        [`${PREFIX}other`, 'too'],
-      ];
-      expect(answer.status).toBe(201);
-      expect(Object.entries(answer.body.kvps)).toEqual([...echoed, ...Object.entries(TEST_MODE)]);
-      expect(Object.entries(await lookedUpKvps(answer.body.audit))).toEqual(echoed);
-      expect(({} as Record<string, unknown>)[key]).not.toBe('mine');
-    },
-  );
+  test('a name that JavaScript knows → a key like any other', () =>
+    expectEach(
+      ['__proto__', 'constructor', 'toString', 'hasOwnProperty', '__defineGetter__', 'prototype'],
+      async (key) => {
+        const raw = JSON.stringify(paymentBody()).replace('{', `{"kvps":{"${key}":"mine","other":"too"},`);
+        const answer = await gateway.api.call('/transactions/purchase', { raw });
+        const echoed = [
+          [PREFIX + key, 'mine'],
+          [`${PREFIX}other`, 'too'],
+        ];
+        expect(answer.status).toBe(201);
+        expect(Object.entries(answer.body.kvps)).toEqual([...echoed, ...Object.entries(TEST_MODE)]);
+        expect(Object.entries(await lookedUpKvps(answer.body.audit))).toEqual(echoed);
+        expect(({} as Record<string, unknown>)[key]).not.toBe('mine');
+      },
+    ));
 
-  test.each([
-    ['', 'field_too_short'],
-    [PREFIX, 'field_too_short'],
-    [PREFIX + PREFIX, 'field_too_short'],
-    ['k'.repeat(65), 'field_too_long'],
-    [PREFIX + 'k'.repeat(65), 'field_too_long'],
-    ['a-b', 'field_charset'],
-    ['a b', 'field_charset'],
-    ['a/b', 'field_charset'],
-    ['a~b', 'field_charset'],
-    ['é', 'field_charset'],
-    ['\u0000', 'field_charset'],
-    ['\ud800', 'field_charset'],
-  ])('%j → 422 %s at the key', (key, code) =>
-    expectRefusal({ [key]: 'value' }, [`${code} body/kvps/${key}`]),
-  );
+  test('one that is none → 422 at the key', () =>
+    expectEach(
+      [
+        ['', 'field_too_short'],
+        [PREFIX, 'field_too_short'],
+        [PREFIX + PREFIX, 'field_too_short'],
+        ['k'.repeat(65), 'field_too_long'],
+        [PREFIX + 'k'.repeat(65), 'field_too_long'],
+        ['a-b', 'field_charset'],
+        ['a b', 'field_charset'],
+        ['a/b', 'field_charset'],
+        ['a~b', 'field_charset'],
+        ['é', 'field_charset'],
+        ['\u0000', 'field_charset'],
+        ['\ud800', 'field_charset'],
+      ],
+      ([key, code]) => expectRefusal({ [key]: 'value' }, [`${code} body/kvps/${key}`]),
+    ));
 
   test.each(['4111111111111111', 'card.4111111111111111', `${PREFIX}4111_1111_1111_1111`])(
     '%s → 422 card_number_misplaced at the key, without its digits',
@@ -191,24 +196,32 @@ describe('KVP keys', () => {
 });
 
 describe('KVP values', () => {
-  test.each([
-    ['no character', ''],
-    ['a space', ' '],
-    ['one character', 'v'],
-    ['1024 characters', 'v'.repeat(1024)],
-    ['punctuation', '{a: [1, 2]}'],
-  ])('%s → comes back as it was sent', (_, value) => expectEcho({ key: value }, { [`${PREFIX}key`]: value }));
+  test('up to 1,024 allowed characters → comes back as it was sent', () =>
+    expectEach(
+      [
+        ['no character', ''],
+        ['a space', ' '],
+        ['one character', 'v'],
+        ['1024 characters', 'v'.repeat(1024)],
+        ['punctuation', '{a: [1, 2]}'],
+      ],
+      ([_, value]) => expectEcho({ key: value }, { [`${PREFIX}key`]: value }),
+    ));
 
-  test.each([
-    ['1025 characters', 'field_too_long', 'v'.repeat(1025)],
-    ['a quote', 'field_charset', '"'],
-    ['two lines', 'field_charset', 'line\nline'],
-    ['a number', 'field_type', 1],
-    ['null', 'field_type', null],
-    ['a boolean', 'field_type', true],
-    ['an array', 'field_type', ['v']],
-    ['an object', 'field_type', { v: 'v' }],
-  ])('%s → 422 %s at the key', (_, code, value) => expectRefusal({ key: value }, [`${code} body/kvps/key`]));
+  test('anything else → 422 at the key', () =>
+    expectEach(
+      [
+        ['1025 characters', 'field_too_long', 'v'.repeat(1025)],
+        ['a quote', 'field_charset', '"'],
+        ['two lines', 'field_charset', 'line\nline'],
+        ['a number', 'field_type', 1],
+        ['null', 'field_type', null],
+        ['a boolean', 'field_type', true],
+        ['an array', 'field_type', ['v']],
+        ['an object', 'field_type', { v: 'v' }],
+      ],
+      ([_, code, value]) => expectRefusal({ key: value }, [`${code} body/kvps/key`]),
+    ));
 
   test('bad values under several keys → every one is named', () =>
     expectRefusal({ a: 1, 'b.c': 'é', d: 'fine', __e: 'v'.repeat(1025) }, [
@@ -238,35 +251,41 @@ describe('a card number where none belongs', () => {
     'x378282246310005y',
     '(30569309025904)',
   ];
-  test.each(CARDS)('%s in a KVP value → 422, and nothing of it in the answer or the log', async (text) => {
-    await expectRefusal({ key: text }, ['card_number_misplaced body/kvps/key']);
-    expect(gateway.logged()).not.toContain(text);
-  });
+  test('in a KVP value → 422, and nothing of it in the answer or the log', () =>
+    expectEach(CARDS, async (text) => {
+      await expectRefusal({ key: text }, ['card_number_misplaced body/kvps/key']);
+      expect(gateway.logged()).not.toContain(text);
+    }));
 
-  test.each(CARDS)('%s in the reference → 422', async (text) => {
-    const answer = await gateway.api.purchase({ reference: text });
-    expect({ status: answer.status, errors: answer.errors }).toEqual({
-      status: 422,
-      errors: ['card_number_misplaced body/transaction/reference'],
-    });
-    expect(answer.text).not.toContain(text);
-  });
+  test('in the reference → 422', () =>
+    expectEach(CARDS, async (text) => {
+      const answer = await gateway.api.purchase({ reference: text });
+      expect({ status: answer.status, errors: answer.errors }).toEqual({
+        status: 422,
+        errors: ['card_number_misplaced body/transaction/reference'],
+      });
+      expect(answer.text).not.toContain(text);
+    }));
 
-  test.each([
-    '4111111111111112',
-    '1234567890123456',
-    '94111111111111111',
-    '411111******1111',
-    '9111111111111110',
-    '20260101000000000',
-    '6f1f3d3c-4111-4111-8111-111111111111',
-    'invoice 411111111111',
-    'order_aaaa4111-1111-1111-1111-aaaaaaaaaaaa',
-    'aaaaaaaa4111111111111111aaaaaaaa',
-  ])('%s is no card number → accepted in a KVP value and in the reference', async (text) => {
-    const answer = await gateway.api.purchase({ reference: text, kvps: { key: text } });
-    expect(answer.status).toBe(201);
-    expect(answer.body.kvps).toEqual({ ...TEST_MODE, [`${PREFIX}key`]: text });
-    expect((await gateway.api.lookUp(answer.body.audit)).body.transaction.reference).toBe(text);
-  });
+  test('digits that are no card number → accepted in a KVP value and in the reference', () =>
+    expectEach(
+      [
+        '4111111111111112',
+        '1234567890123456',
+        '94111111111111111',
+        '411111******1111',
+        '9111111111111110',
+        '20260101000000000',
+        '6f1f3d3c-4111-4111-8111-111111111111',
+        'invoice 411111111111',
+        'order_aaaa4111-1111-1111-1111-aaaaaaaaaaaa',
+        'aaaaaaaa4111111111111111aaaaaaaa',
+      ],
+      async (text) => {
+        const answer = await gateway.api.purchase({ reference: text, kvps: { key: text } });
+        expect(answer.status).toBe(201);
+        expect(answer.body.kvps).toEqual({ ...TEST_MODE, [`${PREFIX}key`]: text });
+        expect((await gateway.api.lookUp(answer.body.audit)).body.transaction.reference).toBe(text);
+      },
+    ));
 });

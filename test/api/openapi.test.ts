@@ -6,6 +6,7 @@ import { alternatives, Components } from '../../src/api/openapi/openapi-componen
 import { ANSWER_HEADERS } from '../../src/api/openapi/openapi-headers.js';
 import { OPERATIONS } from '../../src/api/operations/operations.js';
 import type { Json } from '../../testkit/client.js';
+import { expectEach } from '../../testkit/each-case.js';
 
 const DOCUMENT = openApiDocument(OPERATIONS);
 const SCHEMAS = DOCUMENT.components.schemas as Record<string, Json>;
@@ -41,45 +42,52 @@ const RESERVED = new Set(
   volatile while with yield`.split(/\s+/),
 );
 
-describe.each(DESCRIBED)('%s', (id, operation) => {
-  test('has a name that is no word of a language, and a tag that is described', () => {
-    expect(RESERVED).not.toContain(id.toLowerCase());
-    expect(DOCUMENT.tags.map(({ name }) => name)).toEqual(expect.arrayContaining([...operation.tags]));
-  });
+describe('every operation', () => {
+  test('has a name that is no word of a language, and a tag that is described', () =>
+    expectEach(DESCRIBED, ([id, operation]) => {
+      expect(RESERVED).not.toContain(id.toLowerCase());
+      expect(DOCUMENT.tags.map(({ name }) => name)).toEqual(expect.arrayContaining([...operation.tags]));
+    }));
 
-  test('refers to named schemas for what it takes and for all that it answers', () => {
-    const bodies = [...(bodyOf(operation) === undefined ? [] : [bodyOf(operation)]), ...answersOf(operation)];
-    for (const schema of bodies) expect(SCHEMAS).toHaveProperty(schema.$ref.slice(PREFIX.length));
-    for (const schema of bodies.flatMap((each) => [...within(each)])) {
-      // An object inside an object has a name of its own, too.
-      for (const member of Object.values<Json>(schema.properties ?? {}))
-        expect(member.properties).toBeUndefined();
-    }
-  });
-
-  test('answers with objects that are open to new members, and with no closed list of values', () => {
-    for (const schema of answersOf(operation).flatMap((each) => [...within(each)])) {
-      expect(schema.enum).toBeUndefined();
-      expect(schema.const).toBeUndefined();
-      if (schema.type === 'object')
-        expect([true, { type: 'string' }]).toContainEqual(schema.additionalProperties);
-    }
-  });
-
-  test('names the headers of every answer, and they are described', () => {
-    for (const [status, { headers = {} }] of Object.entries(operation.responses)) {
-      const expected = ['X-Correlation-Id', 'Cache-Control'];
-      if (status === '401') expected.push('WWW-Authenticate');
-      if (status === '405') expected.push('Allow');
-      if (status === '429' || status === '503') expected.push('Retry-After');
-      if (['201', '502', '504'].includes(status)) expected.push('Location');
-      expect(Object.keys(headers)).toEqual(expect.arrayContaining(expected));
-      for (const name of Object.keys(headers)) {
-        expect(headers[name]).toEqual({ $ref: `#/components/headers/${name}` });
-        expect(ANSWER_HEADERS).toHaveProperty(name);
+  test('refers to named schemas for what it takes and for all that it answers', () =>
+    expectEach(DESCRIBED, ([, operation]) => {
+      const bodies = [
+        ...(bodyOf(operation) === undefined ? [] : [bodyOf(operation)]),
+        ...answersOf(operation),
+      ];
+      for (const schema of bodies) expect(SCHEMAS).toHaveProperty(schema.$ref.slice(PREFIX.length));
+      for (const schema of bodies.flatMap((each) => [...within(each)])) {
+        // An object inside an object has a name of its own, too.
+        for (const member of Object.values<Json>(schema.properties ?? {}))
+          expect(member.properties).toBeUndefined();
       }
-    }
-  });
+    }));
+
+  test('answers with objects that are open to new members, and with no closed list of values', () =>
+    expectEach(DESCRIBED, ([, operation]) => {
+      for (const schema of answersOf(operation).flatMap((each) => [...within(each)])) {
+        expect(schema.enum).toBeUndefined();
+        expect(schema.const).toBeUndefined();
+        if (schema.type === 'object')
+          expect([true, { type: 'string' }]).toContainEqual(schema.additionalProperties);
+      }
+    }));
+
+  test('names the headers of every answer, and they are described', () =>
+    expectEach(DESCRIBED, ([, operation]) => {
+      for (const [status, { headers = {} }] of Object.entries(operation.responses)) {
+        const expected = ['X-Correlation-Id', 'Cache-Control'];
+        if (status === '401') expected.push('WWW-Authenticate');
+        if (status === '405') expected.push('Allow');
+        if (status === '429' || status === '503') expected.push('Retry-After');
+        if (['201', '502', '504'].includes(status)) expected.push('Location');
+        expect(Object.keys(headers)).toEqual(expect.arrayContaining(expected));
+        for (const name of Object.keys(headers)) {
+          expect(headers[name]).toEqual({ $ref: `#/components/headers/${name}` });
+          expect(ANSWER_HEADERS).toHaveProperty(name);
+        }
+      }
+    }));
 });
 
 describe('schemas', () => {

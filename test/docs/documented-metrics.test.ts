@@ -1,6 +1,7 @@
 // The page docs/monitoring.md, the dashboard and the alert rules speak of the metrics that there are, and of all of them; every alert has its section.
 import { describe, expect, test } from 'vitest';
 import { METRICS } from '../../src/http/observability/metrics.js';
+import { expectEach } from '../../testkit/each-case.js';
 import { filesUnder, read } from '../../testkit/project-files.js';
 
 const PAGE = read('docs/monitoring.md');
@@ -116,10 +117,11 @@ describe('alerts', () => {
     expect(known.filter((name) => reached(name).includes(name))).toEqual([]);
   });
 
-  test.each(alerts)('$name leads to its section, and has a severity and two histories', ({ name, text }) => {
-    expect(text).toContain(`runbook: docs/monitoring.md#${name.toLowerCase()}\n`);
-    expect(text).toMatch(/severity: (critical|warning) /);
-    expect(HISTORIES.match(new RegExp(`alertname: ${name}\\b`, 'g'))?.length).toBe(2);
-    expect(HISTORIES).toContain(`alertname: ${name}, exp_alerts: [] }`);
-  });
+  test('every alert leads to its section, and has a severity and two histories', () =>
+    expectEach(alerts, ({ name, text }) => {
+      expect(text).toContain(`runbook: docs/monitoring.md#${name.toLowerCase()}\n`);
+      expect(text).toMatch(/severity: (critical|warning) /);
+      expect(HISTORIES.match(new RegExp(`alertname: ${name}\\b`, 'g'))?.length).toBe(2);
+      expect(HISTORIES).toContain(`alertname: ${name}, exp_alerts: [] }`);
+    }));
 });

@@ -37,6 +37,7 @@ import {
   KVPS_AT_MOST,
 } from '../../src/values/text.js';
 import { SETTLEMENT_CLOSE } from '../../src/values/time/settlement.js';
+import { expectEach } from '../../testkit/each-case.js';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
@@ -250,12 +251,15 @@ function numberOf(text: string): number {
 
 const ROWS = SAID.map(([page, words, ...numbers]) => ({ page, words, numbers }));
 
-test.each(ROWS)('$page: “$words” is what the code has', ({ page, words, numbers }) => {
-  const pattern = words
-    .split('#')
-    .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll(' ', '\\s+'))
-    .join(NUMBER);
-  const found = [...read(page).matchAll(new RegExp(pattern, 'gi'))];
-  expect(found, `${page} no longer says this: bring it and the list in this test into step.`).not.toEqual([]);
-  for (const [, ...said] of found) expect(said.map(numberOf)).toEqual(numbers);
-});
+test('every number of the documentation is what the code has', () =>
+  expectEach(ROWS, ({ page, words, numbers }) => {
+    const pattern = words
+      .split('#')
+      .map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll(' ', '\\s+'))
+      .join(NUMBER);
+    const found = [...read(page).matchAll(new RegExp(pattern, 'gi'))];
+    expect(found, `${page} no longer says this: bring it and the list in this test into step.`).not.toEqual(
+      [],
+    );
+    for (const [, ...said] of found) expect(said.map(numberOf)).toEqual(numbers);
+  }));

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { readSettings, SettingsError } from '../../src/gateway/settings/settings.js';
+import { expectEach } from '../../testkit/each-case.js';
 
 const PAGE = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
 
@@ -62,13 +63,15 @@ test('every setting can be given as a file too', () => {
   expect(ROWS.filter(({ name }) => !read.has(`${name}_FILE`))).toEqual([]);
 });
 
-test.each(
-  ROWS.flatMap(({ name, byDefault }) => (byDefault === undefined ? [] : [[name, byDefault] as const])),
-)('%s set to its documented default, %s, changes nothing', (name, byDefault) => {
-  for (const environment of ENVIRONMENTS.filter((each) => each[name] === undefined)) {
-    expect(readSettings({ ...environment, [name]: byDefault })).toEqual(readSettings(environment));
-  }
-});
+test('every setting set to its documented default changes nothing', () =>
+  expectEach(
+    ROWS.flatMap(({ name, byDefault }) => (byDefault === undefined ? [] : [[name, byDefault] as const])),
+    ([name, byDefault]) => {
+      for (const environment of ENVIRONMENTS.filter((each) => each[name] === undefined)) {
+        expect(readSettings({ ...environment, [name]: byDefault })).toEqual(readSettings(environment));
+      }
+    },
+  ));
 
 test('a setting without a documented default is undefined when it is not set', () => {
   const {
@@ -126,25 +129,30 @@ test('a setting without a documented default is undefined when it is not set', (
   ]);
 });
 
-test.each([
-  ['TOLLGATE_KEY_ENCRYPTION_KEY', { TOLLGATE_KEY_PROVIDER: 'environment' }],
-  ['TOLLGATE_VAULT_ADDRESS', { ...ENVIRONMENTS[1], TOLLGATE_VAULT_ADDRESS: '' }],
-  ['TOLLGATE_VAULT_TOKEN', { ...ENVIRONMENTS[1], TOLLGATE_VAULT_TOKEN: '' }],
-])('%s is needed with its key provider, as documented', (name, environment) => {
-  expect(() => readSettings(environment)).toThrow(new RegExp(`^${name} is needed`));
-});
+test('what a key provider needs is needed, as documented', () =>
+  expectEach(
+    [
+      ['TOLLGATE_KEY_ENCRYPTION_KEY', { TOLLGATE_KEY_PROVIDER: 'environment' }],
+      ['TOLLGATE_VAULT_ADDRESS', { ...ENVIRONMENTS[1], TOLLGATE_VAULT_ADDRESS: '' }],
+      ['TOLLGATE_VAULT_TOKEN', { ...ENVIRONMENTS[1], TOLLGATE_VAULT_TOKEN: '' }],
+    ],
+    ([name, environment]) => {
+      expect(() => readSettings(environment)).toThrow(new RegExp(`^${name} is needed`));
+    },
+  ));
 
 const RANGES = ROWS.flatMap(({ name, allowed }) => {
   const range = /^(\d+) to (\d+)$/.exec(allowed);
   return range === null ? [] : [{ name, least: Number(range[1]), most: Number(range[2]) }];
 });
 
-test.each(RANGES)('$name takes $least to $most, as documented', ({ name, least, most }) => {
-  for (const value of [least, most]) expect(() => readSettings({ [name]: String(value) })).not.toThrow();
-  for (const value of [least - 1, most + 1]) {
-    expect(() => readSettings({ [name]: String(value) })).toThrow(SettingsError);
-  }
-});
+test('every number takes its documented range, and no more', () =>
+  expectEach(RANGES, ({ name, least, most }) => {
+    for (const value of [least, most]) expect(() => readSettings({ [name]: String(value) })).not.toThrow();
+    for (const value of [least - 1, most + 1]) {
+      expect(() => readSettings({ [name]: String(value) })).toThrow(SettingsError);
+    }
+  }));
 
 test('every number among the settings has a documented range', () => {
   const numbers = ROWS.filter(({ byDefault }) => byDefault !== undefined && /^\d+$/.test(byDefault));

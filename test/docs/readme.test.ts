@@ -17,6 +17,7 @@ import {
 import { Errors } from '../../src/api/schemas.js';
 import { demoCurl } from '../../src/demo/demo.js';
 import { luhnValid } from '../../src/values/payment-methods/card.js';
+import { expectEach } from '../../testkit/each-case.js';
 
 const ROOT = new URL('../../', import.meta.url);
 
@@ -53,13 +54,14 @@ describe('README.md', () => {
 });
 
 describe('links', () => {
-  test.each(PAGES)('%s links to files and headings that exist', (page) => {
-    const broken = [...read(page).matchAll(/\]\(([^)\s]+)\)/g)]
-      .map(([, target]) => target as string)
-      .filter((target) => !/^https?:/.test(target))
-      .filter((target) => !leadsSomewhere(target, page));
-    expect(broken, 'Correct the link, or write what it promises.').toEqual([]);
-  });
+  test('every page links to files and headings that exist', () =>
+    expectEach(PAGES, (page) => {
+      const broken = [...read(page).matchAll(/\]\(([^)\s]+)\)/g)]
+        .map(([, target]) => target as string)
+        .filter((target) => !/^https?:/.test(target))
+        .filter((target) => !leadsSomewhere(target, page));
+      expect(broken, 'Correct the link, or write what it promises.').toEqual([]);
+    }));
 });
 
 function leadsSomewhere(target: string, page: string): boolean {
@@ -100,13 +102,14 @@ const SENT: readonly Sent[] = PAGES.flatMap((page) => {
 });
 
 describe('requests', () => {
-  test.each(SENT)('$page: the body of $path is accepted by the schema', ({ path, body }) => {
-    const operation = OPERATIONS.filter(({ method }) => method === 'POST').find(({ route }) =>
-      new RegExp(`^${route.replaceAll(/\{\w+\}/g, '[0-9]+')}$`).test(path),
-    );
-    expect(operation, `There is no operation at ${path}.`).toBeDefined();
-    expect(operation?.checkBody(JSON.parse(body))).toEqual([]);
-  });
+  test('every body that is shown is accepted by the schema', () =>
+    expectEach(SENT, ({ path, body }) => {
+      const operation = OPERATIONS.filter(({ method }) => method === 'POST').find(({ route }) =>
+        new RegExp(`^${route.replaceAll(/\{\w+\}/g, '[0-9]+')}$`).test(path),
+      );
+      expect(operation, `There is no operation at ${path}.`).toBeDefined();
+      expect(operation?.checkBody(JSON.parse(body))).toEqual([]);
+    }));
 });
 
 interface Shown {
@@ -123,29 +126,31 @@ const SHOWN: readonly Shown[] = PAGES.flatMap((page) =>
   })),
 );
 
-test.each(SHOWN)('$page: the JSON that begins with $first is one of the interface', ({ text }) => {
-  const value: unknown = JSON.parse(text);
-  const answers = [
-    CreatedTransaction,
-    LookedUpTransaction,
-    SearchResults,
-    CustomerObject,
-    CustomerList,
-    TokenObject,
-    TokenList,
-    Errors,
-  ].map((schema) => Compile(schema));
-  const isAnswer = answers.some((schema) => schema.Check(value));
-  const isRequest = OPERATIONS.some(
-    ({ body, checkBody }) => body !== undefined && checkBody(value).length === 0,
-  );
-  expect(
-    isAnswer || isRequest,
-    'It is neither a request nor an answer: bring it into step with the schemas in src/api.',
-  ).toBe(true);
-});
+test('all JSON that is shown is one of the interface', () =>
+  expectEach(SHOWN, ({ text }) => {
+    const value: unknown = JSON.parse(text);
+    const answers = [
+      CreatedTransaction,
+      LookedUpTransaction,
+      SearchResults,
+      CustomerObject,
+      CustomerList,
+      TokenObject,
+      TokenList,
+      Errors,
+    ].map((schema) => Compile(schema));
+    const isAnswer = answers.some((schema) => schema.Check(value));
+    const isRequest = OPERATIONS.some(
+      ({ body, checkBody }) => body !== undefined && checkBody(value).length === 0,
+    );
+    expect(
+      isAnswer || isRequest,
+      'It is neither a request nor an answer: bring it into step with the schemas in src/api.',
+    ).toBe(true);
+  }));
 
-test.each(PAGES)('%s: every card number passes the Luhn check', (page) => {
-  const numbers = read(page).match(/\b\d{16}\b/g) ?? [];
-  expect(numbers.filter((number) => !luhnValid(number))).toEqual([]);
-});
+test('every card number of the documentation passes the Luhn check', () =>
+  expectEach(PAGES, (page) => {
+    const numbers = read(page).match(/\b\d{16}\b/g) ?? [];
+    expect(numbers.filter((number) => !luhnValid(number))).toEqual([]);
+  }));

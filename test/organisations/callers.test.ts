@@ -4,6 +4,7 @@ import { Callers } from '../../src/organisations/users/callers.js';
 import { addUser } from '../../src/organisations/users/users.js';
 import { Database } from '../../src/postgres/database.js';
 import { type Answer, client } from '../../testkit/client.js';
+import { expectEach } from '../../testkit/each-case.js';
 import { type Credentials, type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { ANY_BODY, bodyWith, CREATING_PATHS, storedRows, TARGETED } from '../../testkit/requests.js';
 
@@ -55,18 +56,19 @@ describe('credentials', () => {
     ],
     ['SQL', () => `Basic ${base64("' OR 1=1 --:x")}`],
   ];
-  test.each(wrong)('%s → 401 with WWW-Authenticate, the very same answer every time', async (_, header) => {
-    const nobody = client(gateway.baseUrl);
-    const authorization = header(gateway.owner);
-    const expected = await nobody.get('/transactions/1');
-    const answer = await nobody.call('/transactions/1', {
-      headers: authorization === undefined ? {} : { authorization },
-    });
-    expect(answer.status).toBe(401);
-    expect(answer.headers.get('www-authenticate')).toMatch(/^Basic realm="/);
-    expect(answer.errors).toEqual(['unauthenticated header/Authorization']);
-    expect(seen(answer)).toBe(seen(expected));
-  });
+  test('any that are wrong → 401 with WWW-Authenticate, the very same answer every time', () =>
+    expectEach(wrong, async ([_, header]) => {
+      const nobody = client(gateway.baseUrl);
+      const authorization = header(gateway.owner);
+      const expected = await nobody.get('/transactions/1');
+      const answer = await nobody.call('/transactions/1', {
+        headers: authorization === undefined ? {} : { authorization },
+      });
+      expect(answer.status).toBe(401);
+      expect(answer.headers.get('www-authenticate')).toMatch(/^Basic realm="/);
+      expect(answer.errors).toEqual(['unauthenticated header/Authorization']);
+      expect(seen(answer)).toBe(seen(expected));
+    }));
 
   test.each(CREATING_PATHS)(
     'POST %s without credentials → 401 before anything else is looked at',

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import { type Answer, TEST_MODE } from '../../testkit/client.js';
+import { expectEach } from '../../testkit/each-case.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { cardAnsweredWith, DECLINED_CARD } from '../../testkit/test-cards.js';
 
@@ -65,30 +66,37 @@ const STATES: Record<string, () => Promise<number>> = {
   'a void': async () => auditOf(gateway.api.void(await purchase())),
 };
 
-describe.each(Object.entries(STATES))('%s', (_, make) => {
-  test.each([
-    ['completion', (audit: number) => gateway.api.complete(audit, 1)],
-    ['refund', (audit: number) => gateway.api.refund(audit, 1)],
-    ['void', (audit: number) => gateway.api.void(audit)],
-  ])('link `%s` → there exactly if the operation is accepted', async (link, attempt) => {
-    const audit = await make();
-    const { _links } = (await gateway.api.lookUp(audit)).body;
-    const { status } = await attempt(audit);
-    expect([201, 422]).toContain(status);
-    expect(link in _links).toBe(status === 201);
-    if (link in _links) expect(_links[link]).toEqual({ href: `/v1/transactions/${audit}/${link}` });
-  });
+describe('a transaction in any state', () => {
+  test('each link → there exactly if the operation is accepted', () =>
+    expectEach(Object.entries(STATES), ([_, make]) =>
+      expectEach(
+        [
+          ['completion', (audit: number) => gateway.api.complete(audit, 1)],
+          ['refund', (audit: number) => gateway.api.refund(audit, 1)],
+          ['void', (audit: number) => gateway.api.void(audit)],
+        ],
+        async ([link, attempt]) => {
+          const audit = await make();
+          const { _links } = (await gateway.api.lookUp(audit)).body;
+          const { status } = await attempt(audit);
+          expect([201, 422]).toContain(status);
+          expect(link in _links).toBe(status === 201);
+          if (link in _links) expect(_links[link]).toEqual({ href: `/v1/transactions/${audit}/${link}` });
+        },
+      ),
+    ));
 
-  test('generated KVPs → each exactly beside its link', async () => {
-    const { _links, kvps } = (await gateway.api.lookUp(await make())).body;
-    const beside = {
-      completion: [`${KVP}COMPLETABLE_AMOUNT`, `${KVP}COMPLETABLE_UNTIL`],
-      refund: [`${KVP}REFUNDABLE_AMOUNT`],
-      void: [`${KVP}VOIDABLE_UNTIL`],
-    };
-    const expected = Object.entries(beside).flatMap(([link, keys]) => (link in _links ? keys : []));
-    expect(Object.keys(kvps).sort()).toEqual([`${KVP}MODE`, ...expected].sort());
-  });
+  test('generated KVPs → each exactly beside its link', () =>
+    expectEach(Object.entries(STATES), async ([_, make]) => {
+      const { _links, kvps } = (await gateway.api.lookUp(await make())).body;
+      const beside = {
+        completion: [`${KVP}COMPLETABLE_AMOUNT`, `${KVP}COMPLETABLE_UNTIL`],
+        refund: [`${KVP}REFUNDABLE_AMOUNT`],
+        void: [`${KVP}VOIDABLE_UNTIL`],
+      };
+      const expected = Object.entries(beside).flatMap(([link, keys]) => (link in _links ? keys : []));
+      expect(Object.keys(kvps).sort()).toEqual([`${KVP}MODE`, ...expected].sort());
+    }));
 });
 
 test('lookup of a purchase → what is left to refund, and until when it can be voided', async () => {

@@ -7,6 +7,7 @@ import { applyPlugins } from '../../src/plugins/plugins.js';
 import { formatPercent, parsePercent, type SurchargeRule, surchargeOn } from '../../src/plugins/surcharge.js';
 import { cents } from '../../src/values/money.js';
 import { sydneyInstant } from '../../src/values/time/sydney.js';
+import { expectEach } from '../../testkit/each-case.js';
 
 // Whose total has at most twelve digits, whatever the percentage.
 const AMOUNT = fc.integer({ min: 1, max: 499_999_999_999 }).map(cents);
@@ -152,12 +153,10 @@ test.each([
   expect(formatPercent(thousandths)).toBe(text);
 });
 
-test.each(['', '-1', '100.001', '101', '1.2345', '1,5', '1.', '.5', 'x', '1e1', ' 1'])(
-  'percentage %j → refused',
-  (text) => {
+test('a percentage that is none → refused', () =>
+  expectEach(['', '-1', '100.001', '101', '1.2345', '1,5', '1.', '.5', 'x', '1e1', ' 1'], (text) => {
     expect(parsePercent(text)).toBeUndefined();
-  },
-);
+  }));
 
 test('half a cent → up', () => {
   expect(surchargeOn(cents(100), 500)).toBe(1);

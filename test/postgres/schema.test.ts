@@ -6,6 +6,7 @@ import { describe, expect, inject, test } from 'vitest';
 import { Database } from '../../src/postgres/database.js';
 import { migrate } from '../../src/postgres/schema.js';
 import { administer, databaseUrl, dropDatabase } from '../../testkit/database-server.js';
+import { databaseName } from '../../testkit/gateway.js';
 
 /** What migrations lead on from: the schema of version 45, as 42 files had left it that are gone. It is never changed. */
 const FIRST = gunzipSync(readFileSync(new URL('schema-45.sql.gz', import.meta.url))).toString();
@@ -73,7 +74,7 @@ async function withDatabase<Result>(
 ): Promise<Result> {
   const adminUrl = inject('adminUrl');
   count += 1;
-  const name = `tollgate_test_${process.pid}_schema_${count}`;
+  const name = databaseName(`schema_${count}`);
   await administer(adminUrl, `CREATE DATABASE ${name}`);
   const url = databaseUrl(adminUrl, name);
   const database = new Database(url, { maxConnections: 1, patient: true });

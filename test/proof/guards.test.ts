@@ -1,11 +1,10 @@
-// The short form of `npm run test:guards`: every guard stands below its mark and has its test, and one of them is really removed.
+// The marks of guards: each guard stands below its mark and has its test, and what is said of one that was removed.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, inject, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { type NamedTest, readGuards, withoutGuard } from '../../proof/guard-marks.js';
 import { failuresOf, nameOf, type RanTest, verdictOn } from '../../proof/guard-verdict.js';
-import { runProof } from './program.js';
 
 describe('a guard is removed', () => {
   const FILE = 'test/payments/pipeline/refund.test.ts';
@@ -118,12 +117,6 @@ test.each([
   });
 });
 
-test('a guard of the money, removed → a test notices it; all stand below their marks', async () => {
-  const args = ['--sample', '1', '--seed', '7', '--trust-untouched'];
-  // On the server of this test run; its databases have names of their own.
-  const { code, output } = await runProof('guards', args, { DATABASE_URL: inject('adminUrl') });
-  expect({ code, output }).toEqual({
-    code: 0,
-    output: expect.stringMatching(/1 guards: 1 caught, 0 not caught, 0 stale/),
-  });
-}, 600_000);
+test('every guard stands below its mark, and has a test that catches it', () => {
+  expect(readGuards().wrong).toEqual([]);
+});

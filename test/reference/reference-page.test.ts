@@ -9,6 +9,7 @@ import { OPERATIONS } from '../../src/api/operations/operations.js';
 import { PROBLEMS } from '../../src/api/problems.js';
 import { filled, Html } from '../../src/reference/html.js';
 import { referencePage } from '../../src/reference/page.js';
+import { expectEach } from '../../testkit/each-case.js';
 import { textOf } from '../../testkit/page-text.js';
 
 const DOCUMENT = openApiDocument(OPERATIONS);
@@ -43,31 +44,36 @@ function pageOfBody(schema: unknown, example?: unknown): string {
 describe('the page of the gateway itself', () => {
   const text = textOf(PAGE);
 
-  test.each(OPERATIONS.map((operation) => [operation.id, operation] as const))(
-    '%s: has its section, its entry in the contents and its address',
-    (id, { method, route, summary }) => {
-      expect(PAGE).toContain(`id="op-${id}"`);
-      expect(PAGE).toContain(`href="#op-${id}"`);
-      expect(text).toContain(summary);
-      expect(text).toContain(`${method} /v1${route}`);
-    },
-  );
+  test('every operation has its section, its entry in the contents and its address', () =>
+    expectEach(
+      OPERATIONS.map((operation) => [operation.id, operation] as const),
+      ([id, { method, route, summary }]) => {
+        expect(PAGE).toContain(`id="op-${id}"`);
+        expect(PAGE).toContain(`href="#op-${id}"`);
+        expect(text).toContain(summary);
+        expect(text).toContain(`${method} /v1${route}`);
+      },
+    ));
 
-  test.each([
-    'CreatedTransaction',
-    'LookedUpTransaction',
-    'SearchResults',
-    'Customer',
-    'CustomerList',
-    'Token',
-    'TokenList',
-    'Errors',
-  ])('%s: is an object of answers, shown once, with every field', (name) => {
-    expect(PAGE.split(`id="object-${name}"`)).toHaveLength(2);
-    const section = textOf(`<body>${PAGE.slice(PAGE.indexOf(`id="object-${name}"`))}`);
-    const { properties } = DOCUMENT.components.schemas[name] as { properties: object };
-    for (const field of Object.keys(properties)) expect(section).toContain(field);
-  });
+  test('every object of answers is shown once, with every field', () =>
+    expectEach(
+      [
+        'CreatedTransaction',
+        'LookedUpTransaction',
+        'SearchResults',
+        'Customer',
+        'CustomerList',
+        'Token',
+        'TokenList',
+        'Errors',
+      ],
+      (name) => {
+        expect(PAGE.split(`id="object-${name}"`)).toHaveLength(2);
+        const section = textOf(`<body>${PAGE.slice(PAGE.indexOf(`id="object-${name}"`))}`);
+        const { properties } = DOCUMENT.components.schemas[name] as { properties: object };
+        for (const field of Object.keys(properties)) expect(section).toContain(field);
+      },
+    ));
 
   test('what is no object of answers is shown where it stands, under its name', () => {
     expect(text).toMatch(/transaction\.amount_details\s+AmountDetails · required/);
@@ -195,31 +201,38 @@ describe('fields', () => {
   const fieldText = (schema: unknown) =>
     textOf(pageOfBody({ type: 'object', properties: { field: schema } }));
 
-  test.each([
-    [{ type: 'string', format: 'luhn-checked' }, 'must pass the Luhn check'],
-    [{ type: 'string', format: 'card-expiry' }, 'must be a month and a year'],
-    [{ type: 'string', format: 'iso-4217' }, 'must be a currency of ISO 4217'],
-    [{ type: 'string', format: 'no-card-number' }, 'must not contain a card number'],
-    [{ type: 'string', format: 'unheard-of' }, 'format unheard-of'],
-    [{ type: 'string', minLength: 1, maxLength: 60 }, '1 to 60 characters'],
-    [{ type: 'string', maxLength: 12 }, 'at most 12 characters'],
-    [{ type: 'string', pattern: '^[0-9]{3,4}$' }, '3 to 4 digits'],
-    [{ type: 'string', pattern: '^[A-Z]{3}$' }, 'exactly 3 upper-case letters'],
-    [{ type: 'string', pattern: '^(a|b)+$' }, 'matches ^(a|b)+$'],
-    [{ type: 'integer', minimum: 0, maximum: 2147483547, default: 0 }, '0 to 2147483547'],
-    [{ type: 'integer', default: 100 }, 'default 100'],
-    [{ type: 'object', maxProperties: 100, additionalProperties: { type: 'string' } }, 'at most 100 entries'],
-    [{ type: 'array', items: { type: 'string' }, minItems: 1 }, 'at least 1 item'],
-    [{ enum: ['name', 'reference', ''] }, 'one of name, reference, ""'],
-    [{ anyOf: [{ const: 'debit' }, { const: 'credit' }] }, 'one of debit, credit'],
-    [{ type: ['string', 'null'] }, 'string or null'],
-    [
-      { type: 'string', 'x-extensible-enum': ['approved', 'unknown'] },
-      'one of approved, unknown; new values may come',
-    ],
-  ])('%j → %s', (schema, words) => {
-    expect(fieldText(schema)).toContain(words);
-  });
+  test('what a schema asks for → said in words', () =>
+    expectEach(
+      [
+        [{ type: 'string', format: 'luhn-checked' }, 'must pass the Luhn check'],
+        [{ type: 'string', format: 'card-expiry' }, 'must be a month and a year'],
+        [{ type: 'string', format: 'iso-4217' }, 'must be a currency of ISO 4217'],
+        [{ type: 'string', format: 'no-card-number' }, 'must not contain a card number'],
+        [{ type: 'string', format: 'unheard-of' }, 'format unheard-of'],
+        [{ type: 'string', minLength: 1, maxLength: 60 }, '1 to 60 characters'],
+        [{ type: 'string', maxLength: 12 }, 'at most 12 characters'],
+        [{ type: 'string', pattern: '^[0-9]{3,4}$' }, '3 to 4 digits'],
+        [{ type: 'string', pattern: '^[A-Z]{3}$' }, 'exactly 3 upper-case letters'],
+        [{ type: 'string', pattern: '^(a|b)+$' }, 'matches ^(a|b)+$'],
+        [{ type: 'integer', minimum: 0, maximum: 2147483547, default: 0 }, '0 to 2147483547'],
+        [{ type: 'integer', default: 100 }, 'default 100'],
+        [
+          { type: 'object', maxProperties: 100, additionalProperties: { type: 'string' } },
+          'at most 100 entries',
+        ],
+        [{ type: 'array', items: { type: 'string' }, minItems: 1 }, 'at least 1 item'],
+        [{ enum: ['name', 'reference', ''] }, 'one of name, reference, ""'],
+        [{ anyOf: [{ const: 'debit' }, { const: 'credit' }] }, 'one of debit, credit'],
+        [{ type: ['string', 'null'] }, 'string or null'],
+        [
+          { type: 'string', 'x-extensible-enum': ['approved', 'unknown'] },
+          'one of approved, unknown; new values may come',
+        ],
+      ],
+      ([schema, words]) => {
+        expect(fieldText(schema)).toContain(words);
+      },
+    ));
 
   test('nested objects, lists and free keys → one row each, under the whole path', () => {
     const text = fieldText({

@@ -13,6 +13,7 @@ import {
   isCurrency,
   moneyText,
 } from '../../src/values/money.js';
+import { expectEach } from '../../testkit/each-case.js';
 
 describe('an amount', () => {
   test('of up to twelve digits goes through cents unchanged', () => {
@@ -25,29 +26,31 @@ describe('an amount', () => {
     );
   });
 
-  test.each(['0', '', '01', '-1', '1.00', '1e3', ' 1', '1\n', '1000000000000'])(
-    'is not written %j',
-    (text) => {
+  test('is not written in any other way', () =>
+    expectEach(['0', '', '01', '-1', '1.00', '1e3', ' 1', '1\n', '1000000000000'], (text) => {
       expect(new RegExp(AMOUNT_PATTERN).test(text)).toBe(false);
-    },
-  );
+    }));
 
-  test.each([
-    -1,
-    0.5,
-    Number.NaN,
-    Number.POSITIVE_INFINITY,
-    2 ** 53,
-    '',
-    '-1',
-    '1.5',
-    '1e3',
-    '0x10',
-    ' 1',
-    '9'.repeat(17),
-  ])('is never made from %j', (value) => {
-    expect(() => cents(value)).toThrow(RangeError);
-  });
+  test('is never made from what is no whole number of cents', () =>
+    expectEach(
+      [
+        -1,
+        0.5,
+        Number.NaN,
+        Number.POSITIVE_INFINITY,
+        2 ** 53,
+        '',
+        '-1',
+        '1.5',
+        '1e3',
+        '0x10',
+        ' 1',
+        '9'.repeat(17),
+      ],
+      (value) => {
+        expect(() => cents(value)).toThrow(RangeError);
+      },
+    ));
 
   test('may be zero in arithmetic', () => {
     expect(cents(0)).toBe(0);
@@ -56,22 +59,26 @@ describe('an amount', () => {
 });
 
 describe('an amount as people write it', () => {
-  test.each([
-    ['JPY', 600, '600'],
-    ['JPY', 0, '0'],
-    ['AUD', 1_829, '18.29'],
-    ['AUD', 5, '0.05'],
-    ['AUD', 999_999_999_999, '9999999999.99'],
-    ['KWD', 1_250, '1.250'],
-    ['KWD', 7, '0.007'],
-    // Prices in these show no decimals, and `Intl` goes by that; amounts in them have decimals all the same.
-    ['IQD', 1_250, '1.250'],
-    ['IDR', 1_250, '12.50'],
-    ['HUF', 1_250, '12.50'],
-  ])('in %s: %d is %s, both ways', (currency, amountCents, text) => {
-    expect(amountText(amountCents, currency)).toBe(text);
-    expect(centsIn(text, currency)).toBe(amountCents);
-  });
+  test('has the decimals of its currency, both ways', () =>
+    expectEach(
+      [
+        ['JPY', 600, '600'],
+        ['JPY', 0, '0'],
+        ['AUD', 1_829, '18.29'],
+        ['AUD', 5, '0.05'],
+        ['AUD', 999_999_999_999, '9999999999.99'],
+        ['KWD', 1_250, '1.250'],
+        ['KWD', 7, '0.007'],
+        // Prices in these show no decimals, and `Intl` goes by that; amounts in them have decimals all the same.
+        ['IQD', 1_250, '1.250'],
+        ['IDR', 1_250, '12.50'],
+        ['HUF', 1_250, '12.50'],
+      ],
+      ([currency, amountCents, text]) => {
+        expect(amountText(amountCents, currency)).toBe(text);
+        expect(centsIn(text, currency)).toBe(amountCents);
+      },
+    ));
 
   test('may be a debt, and larger than a double holds', () => {
     expect(moneyText(-1_829, 'AUD')).toBe('-18.29 AUD');
@@ -79,20 +86,24 @@ describe('an amount as people write it', () => {
     expect(amountText(12_345_678_901_234_567_890n, 'AUD')).toBe('123456789012345678.90');
   });
 
-  test.each([
-    ['6.5', 'JPY'],
-    ['6.0', 'JPY'],
-    ['1.505', 'AUD'],
-    ['1.2505', 'KWD'],
-    ['', 'AUD'],
-    ['.5', 'AUD'],
-    ['-1', 'AUD'],
-    ['1e3', 'AUD'],
-    ['1,5', 'AUD'],
-    ['10000000000', 'AUD'],
-  ])('%j is none in %s', (text, currency) => {
-    expect(centsIn(text, currency)).toBeUndefined();
-  });
+  test('with more decimals than its currency has, or written otherwise, is none', () =>
+    expectEach(
+      [
+        ['6.5', 'JPY'],
+        ['6.0', 'JPY'],
+        ['1.505', 'AUD'],
+        ['1.2505', 'KWD'],
+        ['', 'AUD'],
+        ['.5', 'AUD'],
+        ['-1', 'AUD'],
+        ['1e3', 'AUD'],
+        ['1,5', 'AUD'],
+        ['10000000000', 'AUD'],
+      ],
+      ([text, currency]) => {
+        expect(centsIn(text, currency)).toBeUndefined();
+      },
+    ));
 
   test('without a currency means as many cents as each currency has decimals', () => {
     expect(centsByDecimals('20')).toEqual([20, 200, 2_000, 20_000]);

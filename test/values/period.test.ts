@@ -3,56 +3,67 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isDay, periodEnd, periodStart } from '../../src/values/time/period.js';
 import { sydneyTimestamp } from '../../src/values/time/sydney.js';
+import { expectEach } from '../../testkit/each-case.js';
 
 const shown = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms).toISOString());
 
 describe('a day', () => {
-  test.each([
-    ['2026-11-15', '2026-11-14T13:00:00.000Z', '2026-11-15T13:00:00.000Z', 'in summer'],
-    ['2026-07-01', '2026-06-30T14:00:00.000Z', '2026-07-01T14:00:00.000Z', 'in winter'],
-    ['2026-10-04', '2026-10-03T14:00:00.000Z', '2026-10-04T13:00:00.000Z', 'of 23 hours'],
-    ['2026-04-05', '2026-04-04T13:00:00.000Z', '2026-04-05T14:00:00.000Z', 'of 25 hours'],
-  ])('%s → begins and ends at midnight in Sydney', (day, begins, ends) => {
-    expect([shown(periodStart(day)), shown(periodEnd(day))]).toEqual([begins, ends]);
-  });
+  test('any day → begins and ends at midnight in Sydney', () =>
+    expectEach(
+      [
+        ['2026-11-15', '2026-11-14T13:00:00.000Z', '2026-11-15T13:00:00.000Z', 'in summer'],
+        ['2026-07-01', '2026-06-30T14:00:00.000Z', '2026-07-01T14:00:00.000Z', 'in winter'],
+        ['2026-10-04', '2026-10-03T14:00:00.000Z', '2026-10-04T13:00:00.000Z', 'of 23 hours'],
+        ['2026-04-05', '2026-04-04T13:00:00.000Z', '2026-04-05T14:00:00.000Z', 'of 25 hours'],
+      ],
+      ([day, begins, ends]) => {
+        expect([shown(periodStart(day)), shown(periodEnd(day))]).toEqual([begins, ends]);
+      },
+    ));
 
-  test.each([
-    '2026-02-29',
-    '2026-13-01',
-    '2026-00-10',
-    '0000-01-01',
-    '2026-1-1',
-    '26-01-01',
-    '2026-11-15 ',
-    '',
-  ])('%j → is none', (text) => {
-    expect([isDay(text), periodStart(text), periodEnd(text)]).toEqual([false, undefined, undefined]);
-  });
+  test('a date that is not in the calendar, or written otherwise → is none', () =>
+    expectEach(
+      ['2026-02-29', '2026-13-01', '2026-00-10', '0000-01-01', '2026-1-1', '26-01-01', '2026-11-15 ', ''],
+      (text) => {
+        expect([isDay(text), periodStart(text), periodEnd(text)]).toEqual([false, undefined, undefined]);
+      },
+    ));
 });
 
 describe('an instant', () => {
-  test.each([
-    ['2026-11-15T11:07:18.123+11:00', '2026-11-15T00:07:18.123Z'],
-    ['2026-11-15T11:07:18.123 11:00', '2026-11-15T00:07:18.123Z'],
-    ['2026-11-15T00:07:18Z', '2026-11-15T00:07:18.000Z'],
-    ['2026-11-15T00:07Z', '2026-11-15T00:07:00.000Z'],
-    ['2026-11-14T19:07:18,5-0500', '2026-11-15T00:07:18.500Z'],
-  ])('%s → that instant, which belongs to the period', (text, instant) => {
-    expect([shown(periodStart(text)), (periodEnd(text) ?? 0) - 1]).toEqual([instant, Date.parse(instant)]);
-  });
+  test('with an offset → that instant, which belongs to the period', () =>
+    expectEach(
+      [
+        ['2026-11-15T11:07:18.123+11:00', '2026-11-15T00:07:18.123Z'],
+        ['2026-11-15T11:07:18.123 11:00', '2026-11-15T00:07:18.123Z'],
+        ['2026-11-15T00:07:18Z', '2026-11-15T00:07:18.000Z'],
+        ['2026-11-15T00:07Z', '2026-11-15T00:07:00.000Z'],
+        ['2026-11-14T19:07:18,5-0500', '2026-11-15T00:07:18.500Z'],
+      ],
+      ([text, instant]) => {
+        expect([shown(periodStart(text)), (periodEnd(text) ?? 0) - 1]).toEqual([
+          instant,
+          Date.parse(instant),
+        ]);
+      },
+    ));
 
-  test.each([
-    '2026-11-15T11:07:18',
-    '2026-11-15T24:30Z',
-    '2026-02-30T00:00Z',
-    '2026-11-15T11:07:18+25:00',
-    '2026-11-15 11:07:18+11:00',
-    '+002026-11-15T00:00Z',
-    '2026-11-15T11:07:18Z[Europe/Berlin]',
-    'now',
-  ])('%s → is none', (text) => {
-    expect([periodStart(text), periodEnd(text)]).toEqual([undefined, undefined]);
-  });
+  test('without an offset, not in the calendar, or written otherwise → is none', () =>
+    expectEach(
+      [
+        '2026-11-15T11:07:18',
+        '2026-11-15T24:30Z',
+        '2026-02-30T00:00Z',
+        '2026-11-15T11:07:18+25:00',
+        '2026-11-15 11:07:18+11:00',
+        '+002026-11-15T00:00Z',
+        '2026-11-15T11:07:18Z[Europe/Berlin]',
+        'now',
+      ],
+      (text) => {
+        expect([periodStart(text), periodEnd(text)]).toEqual([undefined, undefined]);
+      },
+    ));
 
   test('as responses show it → read back to the millisecond', () => {
     fc.assert(

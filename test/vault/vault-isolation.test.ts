@@ -1,6 +1,7 @@
 // What belongs to somebody else looks like what does not exist, byte for byte.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Answer, Client } from '../../testkit/client.js';
+import { expectEach } from '../../testkit/each-case.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { type NewToken, VAULT_OPERATIONS, type Vault, vaultOf } from '../../testkit/vault-client.js';
 
@@ -41,13 +42,12 @@ const ofOneCustomer = VAULT_OPERATIONS.filter(({ route }) => route.includes('{cu
 const ofOneToken = VAULT_OPERATIONS.filter(({ route }) => route.includes('{token_id}'));
 
 describe.each(callers)('%s', (_who, as, merchantId) => {
-  test.each(ofOneCustomer)(
-    // catches(customer: deleted, cards and all, only by its merchant)
-    // catches(token: changed only by its merchant)
-    // catches(token: looked up only by its merchant)
-    // catches(new token: only for a customer of this merchant)
-    '$id of a customer of merchant 1 → as for a customer that does not exist, and nothing changes',
-    async (operation) => {
+  // catches(customer: deleted, cards and all, only by its merchant)
+  // catches(token: changed only by its merchant)
+  // catches(token: looked up only by its merchant)
+  // catches(new token: only for a customer of this merchant)
+  test('any operation of a customer of merchant 1 → as for a customer that does not exist, and nothing changes', () =>
+    expectEach(ofOneCustomer, async (operation) => {
       const before = await state();
       const query = `?merchant_id=${merchantId}`;
       const body = operation.request(1, 1).body;
@@ -59,12 +59,10 @@ describe.each(callers)('%s', (_who, as, merchantId) => {
       expect([nobodys.status, nobodys.code]).toEqual([404, 'customer_not_found']);
       expect(seen(theirs)).toEqual(seen(nobodys));
       expect(await state()).toEqual(before);
-    },
-  );
+    }));
 
-  test.each(ofOneToken)(
-    '$id of a token of merchant 1 under an own customer → as for a token that does not exist',
-    async (operation) => {
+  test('any operation of a token of merchant 1 under an own customer → as for a token that does not exist', () =>
+    expectEach(ofOneToken, async (operation) => {
       const before = await state();
       const own = await vaultOf(as(), merchantId).newCustomer();
       const body = operation.request(1, 1).body;
@@ -76,8 +74,7 @@ describe.each(callers)('%s', (_who, as, merchantId) => {
       expect([nobodys.status, nobodys.code]).toEqual([404, 'token_not_found']);
       expect(seen(theirs)).toEqual(seen(nobodys));
       expect(await state()).toEqual(before);
-    },
-  );
+    }));
 
   test('search and find-or-create → never see or touch a customer of merchant 1', async () => {
     const before = await state();
@@ -96,9 +93,8 @@ describe.each([
   ['a colleague without a grant', () => gateway.as(gateway.colleague), [1, 3, 4]],
   ['a stranger of another organisation', () => gateway.as(gateway.stranger), [1, 2, 3]],
 ] as const)('%s', (_who, as, others) => {
-  test.each(VAULT_OPERATIONS)(
-    '$id for a merchant that is not theirs → the same 403 whether that merchant, customer and token exist or not',
-    async (operation) => {
+  test('any operation for a merchant that is not theirs → the same 403 whether that merchant, customer and token exist or not', () =>
+    expectEach(VAULT_OPERATIONS, async (operation) => {
       const before = await state();
       const answers: Answer[] = [];
       const body = operation.request(1, 1).body;
@@ -117,13 +113,11 @@ describe.each([
       ]);
       for (const answer of answers) expect(seen(answer)).toEqual(seen(answers[0] as Answer));
       expect(await state()).toEqual(before);
-    },
-  );
+    }));
 });
 
-test.each(VAULT_OPERATIONS)(
-  '$id for a merchant without the vault → 403, whether the customer exists or not',
-  async (operation) => {
+test('any operation for a merchant without the vault → 403, whether the customer exists or not', () =>
+  expectEach(VAULT_OPERATIONS, async (operation) => {
     const body = operation.request(1, 1).body;
     const answers: Answer[] = [];
     for (const [customerId, tokenId] of [
@@ -137,5 +131,4 @@ test.each(VAULT_OPERATIONS)(
       expect([answer.status, ...answer.errors]).toEqual([403, 'vault_not_enabled query/merchant_id']);
       expect(seen(answer)).toEqual(seen(answers[0] as Answer));
     }
-  },
-);
+  }));

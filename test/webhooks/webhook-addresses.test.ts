@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { judge, readNetwork } from '../../src/webhooks/addresses.js';
 import { type Attempt, Sender, type SenderOptions } from '../../src/webhooks/delivery/sender.js';
 import { readDestination } from '../../src/webhooks/destination.js';
+import { expectEach } from '../../testkit/each-case.js';
 import { type NameServer, startNameServer } from '../../testkit/name-server.js';
 import { FORBIDDEN, OWN, UNREADABLE } from './address-spellings.js';
 
@@ -68,9 +69,10 @@ async function attempt(
 }
 
 // catches(webhooks: localhost is refused as soon as it is read): refused as soon as it is read
-test.each([...OWN, 'localhost..', ...FORBIDDEN])('https://%s → refused as soon as it is read', (host) => {
-  expect(readDestination(`https://${host}/`, [])).toMatch(/^(address_forbidden|unreadable)$/);
-});
+test('any spelling of an address that is forbidden → refused as soon as it is read', () =>
+  expectEach([...OWN, 'localhost..', ...FORBIDDEN], (host) => {
+    expect(readDestination(`https://${host}/`, [])).toMatch(/^(address_forbidden|unreadable)$/);
+  }));
 
 test('localhost, where one loopback network is allowed → that one is called, and no other', async () => {
   const allowed = readNetwork('127.0.0.0/8') ?? expect.fail();
@@ -81,20 +83,22 @@ test('localhost, where one loopback network is allowed → that one is called, a
 });
 
 describe.each(['http', 'https'])('forbidden addresses by %s', (scheme) => {
-  test.each([...OWN, ...FORBIDDEN])('%s → nobody is called', async (host) => {
-    const before = everywhere.connections;
-    const outcome = await attempt(`${scheme}://${host}:${everywhere.port}/`, []);
-    expect(outcome).toMatchObject({ kind: 'failed', reason: expect.stringMatching(/forbidden$/) });
-    expect(everywhere.connections).toBe(before);
-  });
+  test('any spelling of a forbidden address → nobody is called', () =>
+    expectEach([...OWN, ...FORBIDDEN], async (host) => {
+      const before = everywhere.connections;
+      const outcome = await attempt(`${scheme}://${host}:${everywhere.port}/`, []);
+      expect(outcome).toMatchObject({ kind: 'failed', reason: expect.stringMatching(/forbidden$/) });
+      expect(everywhere.connections).toBe(before);
+    }));
 });
 
-test.each(UNREADABLE)('%j → nobody is called', async (template) => {
-  const before = everywhere.connections;
-  const outcome = await attempt(template.replace('PORT', String(everywhere.port)), []);
-  expect(outcome).toMatchObject({ kind: 'failed', reason: 'url_forbidden' });
-  expect(everywhere.connections).toBe(before);
-});
+test('what is no address to call → nobody is called', () =>
+  expectEach(UNREADABLE, async (template) => {
+    const before = everywhere.connections;
+    const outcome = await attempt(template.replace('PORT', String(everywhere.port)), []);
+    expect(outcome).toMatchObject({ kind: 'failed', reason: 'url_forbidden' });
+    expect(everywhere.connections).toBe(before);
+  }));
 
 test('a server on loopback is there for whoever goes past the check', async () => {
   const before = everywhere.connections;
@@ -104,32 +108,37 @@ test('a server on loopback is there for whoever goes past the check', async () =
   expect(everywhere.connections).toBe(before + 1);
 });
 
-test.each(OWN)('%s, its network is allowed → called, without TLS too', async (host) => {
-  const outcome = await attempt(`http://${host}:${everywhere.port}/hook?a=1`, LOOPBACK);
-  expect(outcome).toMatchObject({ kind: 'answered', httpStatus: 200, excerpt: 'thank you' });
-  expect(everywhere.requests.at(-1)).toMatch(/^POST \S+ \/hook\?a=1$/);
-});
+test('an address of this machine in any spelling, its network is allowed → called, without TLS too', () =>
+  expectEach(OWN, async (host) => {
+    const outcome = await attempt(`http://${host}:${everywhere.port}/hook?a=1`, LOOPBACK);
+    expect(outcome).toMatchObject({ kind: 'answered', httpStatus: 200, excerpt: 'thank you' });
+    expect(everywhere.requests.at(-1)).toMatch(/^POST \S+ \/hook\?a=1$/);
+  }));
 
 describe('names', () => {
   const at = (name: string, ...versions: readonly (readonly string[])[]) => zone.set(name, versions);
   const url = (name: string, port = everywhere.port) => `http://${name}:${port}/`;
 
-  test.each([
-    ['127.0.0.1', ['127.0.0.1']],
-    ['::1', ['::1']],
-    ['10.0.0.1', ['10.0.0.1']],
-    ['169.254.169.254', ['169.254.169.254']],
-    ['a mapped address', ['::ffff:7f00:1']],
-    ['NAT64', ['64:ff9b::7f00:1']],
-    ['a public and a private one', ['93.184.215.14', '10.0.0.1']],
-    ['a public one and loopback of IPv6', ['93.184.215.14', '::1']],
-  ])('a name that means %s → nobody is called', async (_, addresses) => {
-    at('inside.example', addresses);
-    const before = everywhere.connections;
-    const outcome = await attempt(`https://inside.example:${everywhere.port}/`, []);
-    expect(outcome).toMatchObject({ kind: 'failed', reason: 'address_forbidden' });
-    expect(everywhere.connections).toBe(before);
-  });
+  test('a name that means a forbidden address → nobody is called', () =>
+    expectEach(
+      [
+        ['127.0.0.1', ['127.0.0.1']],
+        ['::1', ['::1']],
+        ['10.0.0.1', ['10.0.0.1']],
+        ['169.254.169.254', ['169.254.169.254']],
+        ['a mapped address', ['::ffff:7f00:1']],
+        ['NAT64', ['64:ff9b::7f00:1']],
+        ['a public and a private one', ['93.184.215.14', '10.0.0.1']],
+        ['a public one and loopback of IPv6', ['93.184.215.14', '::1']],
+      ],
+      async ([_, addresses]) => {
+        at('inside.example', addresses);
+        const before = everywhere.connections;
+        const outcome = await attempt(`https://inside.example:${everywhere.port}/`, []);
+        expect(outcome).toMatchObject({ kind: 'failed', reason: 'address_forbidden' });
+        expect(everywhere.connections).toBe(before);
+      },
+    ));
 
   test('a name that means an allowed network → called, with its name in the header', async () => {
     at('receiver.example', ['127.0.0.3']);
@@ -232,31 +241,36 @@ test('a proxy in the environment → not asked', async () => {
 });
 
 describe('what is judged', () => {
-  test.each(['93.184.215.14', '8.8.8.8', '1.1.1.1', '2606:4700:4700::1111', '2a00:1450:4009:81f::200e'])(
-    '%s is public',
-    (address) => {
-      expect(judge(address, [])).toBe('public');
-      const host = address.includes(':') ? `[${address}]` : address;
-      expect(readDestination(`https://${host}/`, [])).toMatchObject({
-        hostname: address,
-        secure: true,
-        port: 443,
-      });
-      expect(readDestination(`http://${host}/`, [readNetwork('10.0.0.0/8') ?? expect.fail()])).toBe(
-        'not_https',
-      );
-    },
-  );
+  test('public addresses are public', () =>
+    expectEach(
+      ['93.184.215.14', '8.8.8.8', '1.1.1.1', '2606:4700:4700::1111', '2a00:1450:4009:81f::200e'],
+      (address) => {
+        expect(judge(address, [])).toBe('public');
+        const host = address.includes(':') ? `[${address}]` : address;
+        expect(readDestination(`https://${host}/`, [])).toMatchObject({
+          hostname: address,
+          secure: true,
+          port: 443,
+        });
+        expect(readDestination(`http://${host}/`, [readNetwork('10.0.0.0/8') ?? expect.fail()])).toBe(
+          'not_https',
+        );
+      },
+    ));
 
-  test.each([
-    '127.0.0.1',
-    '127.0.0.1/33',
-    '::1/129',
-    '127.1/8',
-    '0x7f.0.0.1/8',
-    'localhost/8',
-    '10.0.0.0/8/8',
-    '10.0.0.0/',
-    'fe80::1%eth0/64',
-  ])('a network written as %s is none', (text) => expect(readNetwork(text)).toBeUndefined());
+  test('a network that is written wrongly is none', () =>
+    expectEach(
+      [
+        '127.0.0.1',
+        '127.0.0.1/33',
+        '::1/129',
+        '127.1/8',
+        '0x7f.0.0.1/8',
+        'localhost/8',
+        '10.0.0.0/8/8',
+        '10.0.0.0/',
+        'fe80::1%eth0/64',
+      ],
+      (text) => expect(readNetwork(text)).toBeUndefined(),
+    ));
 });

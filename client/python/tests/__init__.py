@@ -1,1 +1,1 @@
-"""Tests against a running gateway, whose address and user are in the environment; `test/client/python.test.ts` starts one."""
+"""Tests against a running gateway, whose address and user are in the environment; `test/client/python.long.test.ts` starts one."""

@@ -7,6 +7,7 @@ import * as claiming from '../../../src/payments/pipeline/claim.sql.js';
 import * as recording from '../../../src/payments/pipeline/record.sql.js';
 import { Database, type Statement } from '../../../src/postgres/database.js';
 import { USABLE_TOKENS } from '../../../src/vault/tokens.sql.js';
+import { expectEach } from '../../../testkit/each-case.js';
 import { type TestDatabase, testDatabase } from '../../../testkit/gateway.js';
 
 let empty: TestDatabase;
@@ -48,9 +49,8 @@ const KEYS: Readonly<Record<string, RegExp>> = {
   direct_entry: /Index Cond: .*\bmerchant_id = /,
 };
 
-test.each(STATEMENTS)(
-  '$name, planned while every table is empty → finds each row by its whole key',
-  async (statement) => {
+test('every statement that is planned while every table is empty → finds each row by its whole key', () =>
+  expectEach(STATEMENTS, async (statement) => {
     const plan = await keptPlan(statement);
     for (const [at, line] of plan.entries()) {
       const [, table = ''] = / Scan .* on (\w+)/.exec(line) ?? [];
@@ -63,5 +63,4 @@ test.each(STATEMENTS)(
       WHERE name = '${statement.name}' AND generic_plans > 0 AND custom_plans = 0`,
     });
     expect(rows).toHaveLength(1);
-  },
-);
+  }));

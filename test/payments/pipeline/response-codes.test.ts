@@ -1,6 +1,7 @@
 // The acquirer's response codes, and the status that each of them leads to.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { expectBooksToAgree } from '../../../testkit/books-agree.js';
+import { expectEach } from '../../../testkit/each-case.js';
 import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
 import { cardAnsweredWith } from '../../../testkit/test-cards.js';
 
@@ -18,26 +19,31 @@ function expectedOf(code: string): [gatewayStatus: number, transactionStatus: st
   return code === '96' ? [3, 'error'] : [0, 'declined'];
 }
 
-test.each([
-  ['05', '4100000000000050'],
-  ['51', '4100000000000514'],
-  ['96', '4100000000000969'],
-])('test card for response code %s → %s', (code, pan) => {
-  expect(cardAnsweredWith(code)).toBe(pan);
-});
+test('the test card of a response code has the code in its number', () =>
+  expectEach(
+    [
+      ['05', '4100000000000050'],
+      ['51', '4100000000000514'],
+      ['96', '4100000000000969'],
+    ],
+    ([code, pan]) => {
+      expect(cardAnsweredWith(code)).toBe(pan);
+    },
+  ));
 
-test.each(CODES)('purchase, answered with response code %s → the status that goes with it', async (code) => {
-  const { status, body } = await gateway.api.purchase({ pan: cardAnsweredWith(code) });
-  expect(status).toBe(201);
-  const { gateway_status_code, transaction_status_code, acquirer } = body.status;
-  expect([gateway_status_code, transaction_status_code]).toEqual(expectedOf(code));
-  expect(acquirer.response_code).toBe(code);
-  expect(acquirer.response_message).not.toBe('');
-  expect('authorisation_code' in acquirer).toBe(transaction_status_code === 'approved');
-  expect('settlement_date' in acquirer).toBe(transaction_status_code === 'approved');
-  expect('refund' in body._links).toBe(transaction_status_code === 'approved');
-  expect((await gateway.api.lookUp(body.audit)).body.status).toEqual(body.status);
-});
+test('purchase, answered with any response code → the status that goes with it', () =>
+  expectEach(CODES, async (code) => {
+    const { status, body } = await gateway.api.purchase({ pan: cardAnsweredWith(code) });
+    expect(status).toBe(201);
+    const { gateway_status_code, transaction_status_code, acquirer } = body.status;
+    expect([gateway_status_code, transaction_status_code]).toEqual(expectedOf(code));
+    expect(acquirer.response_code).toBe(code);
+    expect(acquirer.response_message).not.toBe('');
+    expect('authorisation_code' in acquirer).toBe(transaction_status_code === 'approved');
+    expect('settlement_date' in acquirer).toBe(transaction_status_code === 'approved');
+    expect('refund' in body._links).toBe(transaction_status_code === 'approved');
+    expect((await gateway.api.lookUp(body.audit)).body.status).toEqual(body.status);
+  }));
 
 test.each(['preauthorise', 'standaloneRefund'] as const)(
   '%s, each kind of response code → the same status as a purchase',

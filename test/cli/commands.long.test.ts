@@ -8,7 +8,7 @@ import { Database } from '../../src/postgres/database.js';
 import { runHere } from '../../testkit/command-here.js';
 import { commands, wordsOf } from '../../testkit/commands.js';
 import { administer, databaseUrl } from '../../testkit/database-server.js';
-import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
+import { databaseName, type TestDatabase, testDatabase } from '../../testkit/gateway.js';
 import { dataDirectory, type Ended, run, start } from '../../testkit/gateway-process.js';
 import { PROJECT_ROOT } from '../../testkit/project.js';
 
@@ -154,7 +154,7 @@ test.concurrent('surcharge set for a live merchant → says what the schemes may
 
 describe.concurrent('migrate', () => {
   test('a new database → the schema, once; before that, other commands say what to do', async () => {
-    const name = `tollgate_test_${process.pid}_empty`;
+    const name = databaseName('empty');
     await administer(inject('adminUrl'), `CREATE DATABASE ${name}`);
     const url = databaseUrl(inject('adminUrl'), name);
     try {

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { OPERATIONS } from '../../src/api/operations/operations.js';
 import { type Answer, type Client, client } from '../../testkit/client.js';
+import { expectEach } from '../../testkit/each-case.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { rowsOf } from '../../testkit/secret-scan.js';
 import { DECLINED_CARD } from '../../testkit/test-cards.js';
@@ -160,37 +161,38 @@ const foreignFor = (who: Who) =>
   );
 
 describe.each(CALLERS)('$name', (who) => {
-  test.each(foreignFor(who))('%s → as if it did not exist, and nothing is left', async (_, operation) => {
-    const attempts = attemptsOf(operation, things, { ...who, ownCustomer: ownCustomers.get(who.name) });
-    expect(
-      attempts.length,
-      'teach foreign-attempts.ts what can be foreign in this operation',
-    ).toBeGreaterThan(0);
-    const before = await keptBefore();
-    const refused = new Map<string, ReturnType<typeof seen>>();
-    for (const { what, method, path, body, status, error } of attempts) {
-      // Also under an ID that merchant 1 has won: that it is taken is merchant 1's business.
-      for (const correlationId of [`foreign-${randomUUID()}`, things.correlationId]) {
-        const request = { method, body, correlationId };
-        const [there, nowhere] = [
-          await who.as(full).call(path, request),
-          await who.as(empty).call(path, request),
-        ];
-        expect(seen(there), what).toEqual(seen(nowhere));
-        expect([there.status, ...there.errors], what).toEqual(
-          error === undefined ? [status] : [status, error],
-        );
-        if (error === undefined) expect(there.body.results, what).toEqual([]);
-        // Of one kind of refusal there is one form, whichever thing or merchant was meant.
-        else {
-          const known = refused.get(error + correlationId.slice(0, 7)) ?? withoutId(seen(there));
-          refused.set(error + correlationId.slice(0, 7), known);
-          expect(withoutId(seen(there)), what).toEqual(known);
+  test('any operation → as if it did not exist, and nothing is left', () =>
+    expectEach(foreignFor(who), async ([_, operation]) => {
+      const attempts = attemptsOf(operation, things, { ...who, ownCustomer: ownCustomers.get(who.name) });
+      expect(
+        attempts.length,
+        'teach foreign-attempts.ts what can be foreign in this operation',
+      ).toBeGreaterThan(0);
+      const before = await keptBefore();
+      const refused = new Map<string, ReturnType<typeof seen>>();
+      for (const { what, method, path, body, status, error } of attempts) {
+        // Also under an ID that merchant 1 has won: that it is taken is merchant 1's business.
+        for (const correlationId of [`foreign-${randomUUID()}`, things.correlationId]) {
+          const request = { method, body, correlationId };
+          const [there, nowhere] = [
+            await who.as(full).call(path, request),
+            await who.as(empty).call(path, request),
+          ];
+          expect(seen(there), what).toEqual(seen(nowhere));
+          expect([there.status, ...there.errors], what).toEqual(
+            error === undefined ? [status] : [status, error],
+          );
+          if (error === undefined) expect(there.body.results, what).toEqual([]);
+          // Of one kind of refusal there is one form, whichever thing or merchant was meant.
+          else {
+            const known = refused.get(error + correlationId.slice(0, 7)) ?? withoutId(seen(there));
+            refused.set(error + correlationId.slice(0, 7), known);
+            expect(withoutId(seen(there)), what).toEqual(known);
+          }
         }
       }
-    }
-    await expectKept(before);
-  });
+      await expectKept(before);
+    }));
 });
 
 /** The correlation ID repeats the request. */
@@ -200,27 +202,28 @@ function withoutId({ headers, ...rest }: ReturnType<typeof seen>): ReturnType<ty
 
 describe('nobody', () => {
   const anybodys = OPERATIONS.map((operation) => [operation.id, operation] as const);
-  test.each(anybodys)('%s without or with wrong credentials → one and the same 401', async (_, operation) => {
-    const before = await keptBefore();
-    const attempts = attemptsOf(operation, things, { own: 1, ownCustomer: undefined, others: [1, NOBODY] });
-    const answers: Answer[] = [];
-    for (const gateway of [full, empty]) {
-      for (const credentials of [
-        undefined,
-        { username: 'nobody', password: 'x' },
-        { username: gateway.owner.username, password: gateway.stranger.password },
-        { username: gateway.stranger.username, password: gateway.owner.password },
-      ]) {
-        for (const { method, path, body } of attempts) {
-          const request = { method, body, correlationId: things.correlationId };
-          answers.push(await client(gateway.baseUrl, credentials).call(path, request));
+  test('any operation without or with wrong credentials → one and the same 401', () =>
+    expectEach(anybodys, async ([_, operation]) => {
+      const before = await keptBefore();
+      const attempts = attemptsOf(operation, things, { own: 1, ownCustomer: undefined, others: [1, NOBODY] });
+      const answers: Answer[] = [];
+      for (const gateway of [full, empty]) {
+        for (const credentials of [
+          undefined,
+          { username: 'nobody', password: 'x' },
+          { username: gateway.owner.username, password: gateway.stranger.password },
+          { username: gateway.stranger.username, password: gateway.owner.password },
+        ]) {
+          for (const { method, path, body } of attempts) {
+            const request = { method, body, correlationId: things.correlationId };
+            answers.push(await client(gateway.baseUrl, credentials).call(path, request));
+          }
         }
       }
-    }
-    expect(answers[0]?.errors).toEqual(['unauthenticated header/Authorization']);
-    for (const answer of answers) expect(seen(answer)).toEqual(seen(answers[0] as Answer));
-    await expectKept(before);
-  });
+      expect(answers[0]?.errors).toEqual(['unauthenticated header/Authorization']);
+      for (const answer of answers) expect(seen(answer)).toEqual(seen(answers[0] as Answer));
+      await expectKept(before);
+    }));
 });
 
 describe('correlation IDs', () => {
@@ -231,9 +234,8 @@ describe('correlation IDs', () => {
   const creating = OPERATIONS.filter(({ creates }) => creates).map(
     (operation) => [operation.id, operation] as const,
   );
-  test.each(creating)(
-    '%s that was refused as foreign → has used up its correlation ID for nobody',
-    async (_, operation) => {
+  test('any operation that was refused as foreign → has used up its correlation ID for nobody', () =>
+    expectEach(creating, async ([_, operation]) => {
       for (const who of CALLERS) {
         const attempts = attemptsOf(operation, things, { ...who, ownCustomer: undefined });
         const correlationId = randomUUID();
@@ -245,8 +247,7 @@ describe('correlation IDs', () => {
         expect((await who.as(full).purchase({ merchant: who.own, correlationId })).status).toBe(201);
         expect((await full.api.purchase({ correlationId })).status).toBe(201);
       }
-    },
-  );
+    }));
 
   test('an invalid request for a foreign merchant under an ID that is taken there → 422, and no word of it', async () => {
     for (const { as } of CALLERS.filter(({ mayLookUp }) => !mayLookUp)) {

@@ -3,6 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Json } from '../../testkit/client.js';
+import { expectEach } from '../../testkit/each-case.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 
 let gateway: TestGateway;
@@ -206,38 +207,53 @@ describe('/v1/openapi.json', () => {
       '',
     ];
 
-    test.each([...DAYS, ...NO_DAYS])('settlement_date %j', async (day) => {
-      const { status } = await gateway.api.get(`/transactions/history?settlement_date=${day}`);
-      expect(status).toBe(documented('listTransactions', 'settlement_date', day) ? 200 : 422);
-    });
+    test('settlement dates', () =>
+      expectEach([...DAYS, ...NO_DAYS], async (day) => {
+        const { status } = await gateway.api.get(`/transactions/history?settlement_date=${day}`);
+        expect(status).toBe(documented('listTransactions', 'settlement_date', day) ? 200 : 422);
+      }));
 
-    test.each(DAYS)('the day of a settlement %j', async (day) => {
-      const { status } = await gateway.api.get(`/settlements/${day}`);
-      expect(status).toBe(documented('settlementOfDay', 'date', day) ? 200 : 422);
-    });
+    test('days of a settlement', () =>
+      expectEach(DAYS, async (day) => {
+        const { status } = await gateway.api.get(`/settlements/${day}`);
+        expect(status).toBe(documented('settlementOfDay', 'date', day) ? 200 : 422);
+      }));
 
-    test.each([
-      ...['2026-11-16', '2026-11-16T10:00Z', '2026-11-16T10:00:00+11', '2026-11-16T23:59:60.123456789+1100'],
-      ...[
-        '2026-11-16T24:00Z',
-        '2026-11-16T10:60Z',
-        '2026-13-16T10:00Z',
-        '2026-11-16T10:00',
-        '2026-11-16T10:00+24:00',
-      ],
-    ])('from %j', async (from) => {
-      const { status } = await gateway.api.get(`/transactions/history?from=${encodeURIComponent(from)}`);
-      expect(status).toBe(documented('listTransactions', 'from', from) ? 200 : 422);
-    });
+    test('instants and days for `from`', () =>
+      expectEach(
+        [
+          ...[
+            '2026-11-16',
+            '2026-11-16T10:00Z',
+            '2026-11-16T10:00:00+11',
+            '2026-11-16T23:59:60.123456789+1100',
+          ],
+          ...[
+            '2026-11-16T24:00Z',
+            '2026-11-16T10:60Z',
+            '2026-13-16T10:00Z',
+            '2026-11-16T10:00',
+            '2026-11-16T10:00+24:00',
+          ],
+        ],
+        async (from) => {
+          const { status } = await gateway.api.get(`/transactions/history?from=${encodeURIComponent(from)}`);
+          expect(status).toBe(documented('listTransactions', 'from', from) ? 200 : 422);
+        },
+      ));
 
-    test.each([
-      ['listTransactions', '/transactions/history'],
-      ['searchCustomers', '/customers'],
-      ['listEvents', '/events'],
-    ])('an empty cursor of %s: refused by both', async (id, path) => {
-      expect(documented(id, 'after', '')).toBe(false);
-      expect((await gateway.api.get(`${path}?after=`)).status).toBe(422);
-    });
+    test('empty cursors: refused by both', () =>
+      expectEach(
+        [
+          ['listTransactions', '/transactions/history'],
+          ['searchCustomers', '/customers'],
+          ['listEvents', '/events'],
+        ],
+        async ([id, path]) => {
+          expect(documented(id, 'after', '')).toBe(false);
+          expect((await gateway.api.get(`${path}?after=`)).status).toBe(422);
+        },
+      ));
 
     test('expiry dates of four digits', async () => {
       const schemas = document.components.schemas;

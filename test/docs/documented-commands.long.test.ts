@@ -197,7 +197,7 @@ describe('every page', () => {
     `${ONE_AFTER_ANOTHER.join(', ')} → each command succeeds, and answers what the page says`,
     async () => {
       const place = await folder();
-      // To make a PostgreSQL takes seconds; that a gateway does it, test/processes/data-directory.test.ts shows.
+      // To make a PostgreSQL takes seconds; that a gateway does it, test/processes/data-directory.long.test.ts shows.
       await mkdir(join(place, 'data'), { mode: 0o700 });
       await copyPreparedCluster(join(place, 'data'));
       const [readme = ''] = await inTurn(ONE_AFTER_ANOTHER, (page) => run(page, {}, place));

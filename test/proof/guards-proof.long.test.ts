@@ -1,0 +1,13 @@
+// The short form of `npm run test:guards`: one guard is really removed.
+import { expect, inject, test } from 'vitest';
+import { runProof } from './program.js';
+
+test('a guard of the money, removed → a test notices it; all stand below their marks', async () => {
+  const args = ['--sample', '1', '--seed', '7', '--trust-untouched'];
+  // On the server of this test run; its databases have names of their own.
+  const { code, output } = await runProof('guards', args, { DATABASE_URL: inject('adminUrl') });
+  expect({ code, output }).toEqual({
+    code: 0,
+    output: expect.stringMatching(/1 guards: 1 caught, 0 not caught, 0 stale/),
+  });
+}, 600_000);
