@@ -1,9 +1,9 @@
 // What a link to an acquirer can be asked and what it can answer. Every link, simulated or real, keeps this contract.
+import type { BankAccount } from '../values/bank-account.js';
+import type { CardDetails } from '../values/card.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import type { Cents } from '../values/money.js';
-import type { BankAccount } from '../values/payment-methods/bank-account.js';
-import type { CardDetails } from '../values/payment-methods/card.js';
 
 /** What every order says. What else a link knows of a merchant, such as its terminals, it keeps under the merchant's ID. */
 interface AnyOrder {

@@ -1,5 +1,5 @@
 // The correlation ID of a request: which one an answer may repeat, and what can be wrong with one.
-import { containsCardNumber } from '../values/payment-methods/card-in-text.js';
+import { containsCardNumber } from '../values/card.js';
 import { isCorrelationId } from '../values/text.js';
 import { placeOf } from './places.js';
 import { type Problem, problem } from './problems.js';

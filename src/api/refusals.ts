@@ -1,7 +1,7 @@
 // Refusals on their way out: whatever was thrown becomes a refused request, and that a response. Nothing else does this.
 import { DatabaseUnavailable } from '../postgres/database.js';
+import { BECS_CURRENCY, MOST_CENTS } from '../values/bank-account.js';
 import { Fault, type FaultCode, type Reason } from '../values/faults.js';
-import { BECS_CURRENCY, MOST_CENTS } from '../values/payment-methods/bank-account.js';
 import { KeyUnavailable } from '../vault/keys/key-provider.js';
 import { transactionPath } from './operations/hal.js';
 import { placeOf } from './places.js';

@@ -1,5 +1,5 @@
 // The header `traceparent` of W3C Trace Context: which trace a request belongs to. One that is malformed is as good as none.
-import { containsCardNumber } from '../values/payment-methods/card-in-text.js';
+import { containsCardNumber } from '../values/card.js';
 import { Trace } from '../values/trace.js';
 
 export const TRACE_HEADER = 'traceparent';

@@ -26,7 +26,7 @@ import { schemaIsCurrent } from '../postgres/schema.js';
 import { referenceDocuments } from '../reference/documents.js';
 import { SettlementReports } from '../settlement/report.js';
 import { Networks } from '../values/network.js';
-import { settlementDay } from '../values/time/settlement.js';
+import { settlementDay } from '../values/time.js';
 import { openCallers, openCredentialKey, openJournal } from './callers.js';
 import { ClosingStack } from './closing-stack.js';
 import { DATABASE_AWAY } from './database/connection.js';

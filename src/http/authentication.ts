@@ -9,8 +9,8 @@ import {
   shownCertificate,
   shownFingerprint,
 } from '../organisations/users/client-certificate.js';
+import { containsCardNumber } from '../values/card.js';
 import type { Networks } from '../values/network.js';
-import { containsCardNumber } from '../values/payment-methods/card-in-text.js';
 import { isRestricted } from '../values/text.js';
 import type { FailedLogIns } from './admission/failed-log-ins.js';
 import type { RateLimit } from './admission/rate-limit.js';

@@ -3,8 +3,8 @@
 import { randomBytes } from 'node:crypto';
 import type { CredentialKey } from '../organisations/users/credentials.js';
 import { isUniqueViolation, type Queryable } from '../postgres/database.js';
+import { containsCardNumber } from '../values/card.js';
 import type { OrganisationId } from '../values/ids.js';
-import { containsCardNumber } from '../values/payment-methods/card-in-text.js';
 import { Refusal, refuse } from '../values/refusal.js';
 import { NO_MEANS, type OperatorRole, type SealedOperator } from './operator.js';
 import { changeOperator, type OperatorRow } from './operator-rows.js';

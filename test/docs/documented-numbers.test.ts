@@ -23,20 +23,20 @@ import {
   type ProcessTimes,
   processTimes,
 } from '../../src/payments/processes/process-times.js';
-import { MAX_AMOUNT_CENTS } from '../../src/values/money.js';
 import {
   ACCOUNT_NAME_MAX_LENGTH,
   ACCOUNT_NUMBER_PATTERN,
   MOST_CENTS,
-} from '../../src/values/payment-methods/bank-account.js';
-import { CARD_NUMBER_PATTERN, CVV_PATTERN } from '../../src/values/payment-methods/card.js';
+} from '../../src/values/bank-account.js';
+import { CARD_NUMBER_PATTERN, CVV_PATTERN } from '../../src/values/card.js';
+import { MAX_AMOUNT_CENTS } from '../../src/values/money.js';
 import {
   CORRELATION_ID_MAX_LENGTH,
   KVP_KEY_MAX_LENGTH,
   KVP_VALUE_MAX_LENGTH,
   KVPS_AT_MOST,
 } from '../../src/values/text.js';
-import { SETTLEMENT_CLOSE } from '../../src/values/time/settlement.js';
+import { SETTLEMENT_CLOSE } from '../../src/values/time.js';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 

@@ -6,7 +6,7 @@ import type { Payment } from '../../src/plugins/contract.js';
 import { applyPlugins } from '../../src/plugins/plugins.js';
 import { formatPercent, parsePercent, type SurchargeRule, surchargeOn } from '../../src/plugins/surcharge.js';
 import { cents } from '../../src/values/money.js';
-import { sydneyInstant } from '../../src/values/time/sydney.js';
+import { sydneyInstant } from '../../src/values/time.js';
 
 // Whose total has at most twelve digits, whatever the percentage.
 const AMOUNT = fc.integer({ min: 1, max: 499_999_999_999 }).map(cents);

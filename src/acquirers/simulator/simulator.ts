@@ -1,8 +1,8 @@
 // The simulated acquirer: answers from the card number alone, and keeps books of its own to hold the gateway's against.
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type CardDetails, expired } from '../../values/payment-methods/card.js';
-import { sydneyYearMonth } from '../../values/time/sydney.js';
+import { type CardDetails, expired } from '../../values/card.js';
+import { sydneyYearMonth } from '../../values/time.js';
 import type { AcquirerLink, Answer, Decision, Finding, Order, StoredOrder } from '../contract.js';
 import type { Behaviour, LedgerEntry, SimulatorLedger } from './ledger.js';
 import { approves, decision, responseMessage } from './response-codes.js';

@@ -1,9 +1,9 @@
 // The payment method that a request names: what a schema cannot say about it, and what it becomes.
 import { isDeepStrictEqual } from 'node:util';
 import type { DirectCommand, NamedMethod } from '../../payments/pipeline/command.js';
+import { BankAccount, BECS_CURRENCY, becsFaults } from '../../values/bank-account.js';
+import { CardNumber, Cvv, isVirtualPan, parseExpiry } from '../../values/card.js';
 import { isAmount, isCurrency } from '../../values/money.js';
-import { BankAccount, BECS_CURRENCY, becsFaults } from '../../values/payment-methods/bank-account.js';
-import { CardNumber, Cvv, isVirtualPan, parseExpiry } from '../../values/payment-methods/card.js';
 import { CREDITCARD, PAYMENT_METHOD } from '../places.js';
 import { type Problem, problem } from '../problems.js';
 import { problemOf } from '../refusals.js';

@@ -1,5 +1,5 @@
 // How a user name that somebody tried is shown in the log. It can be anything: a card number, a secret in the wrong place.
-import { containsCardNumber } from '../../values/payment-methods/card-in-text.js';
+import { containsCardNumber } from '../../values/card.js';
 
 /** What a user can be called. */
 const USERNAME = /^[A-Za-z0-9._@-]{1,64}$/;
