@@ -6,7 +6,7 @@ import { expect } from 'vitest';
 import { openKeyProvider } from '../src/gateway/settings/key-encryption.js';
 import { readSettings } from '../src/gateway/settings/settings.js';
 import { paymentDetailsPlace } from '../src/payments/cards/payment-details.js';
-import { bigint, bytes, columns, integer, json, text } from '../src/postgres/columns.js';
+import { bigint, bytes, columns, integer, json, text } from '../src/postgres/batches.js';
 import { Database } from '../src/postgres/database.js';
 import { BankAccount } from '../src/values/bank-account.js';
 import type { Audit, MerchantId, OrganisationId } from '../src/values/ids.js';

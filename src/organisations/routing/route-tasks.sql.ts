@@ -1,4 +1,4 @@
-import { columns, optionalText, text } from '../../postgres/columns.js';
+import { columns, optionalText, text } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
 import type { BinRange } from '../../values/card.js';
 

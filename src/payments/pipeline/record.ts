@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../clock/clock.js';
 import { openPenOf } from '../../journal/pen.js';
-import { Batcher } from '../../postgres/batcher.js';
+import { Batcher } from '../../postgres/batches.js';
 import type { Database, Statement } from '../../postgres/database.js';
 import type { Histogram } from '../../values/histogram.js';
 import { settlementCalendar } from '../../values/time.js';
