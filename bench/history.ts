@@ -8,7 +8,7 @@ import { decodeEnd } from '../src/api/pages.js';
 import { History } from '../src/payments/finding/history.js';
 import { Database } from '../src/postgres/database.js';
 import type { MerchantId, OrganisationId } from '../src/values/ids.js';
-import { sydneyDate, sydneyTimestamp } from '../src/values/time/sydney.js';
+import { sydneyDate, sydneyTimestamp } from '../src/values/time.js';
 import { explaining, nodesOf, type PlanNode } from '../testkit/explained.js';
 import { load, PURCHASE } from '../testkit/load.js';
 import { programOptions } from '../testkit/program-options.js';

@@ -4,7 +4,7 @@
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { settlementCutOff, settlementDay } from '../src/values/time/settlement.js';
+import { settlementCutOff, settlementDay } from '../src/values/time.js';
 import { Chance, seedOf } from '../testkit/chance.js';
 import { Installation } from '../testkit/installation.js';
 import { programOptions } from '../testkit/program-options.js';

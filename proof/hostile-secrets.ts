@@ -1,5 +1,5 @@
 // Card numbers and CVVs made for one run, and the search for them in everything that came back.
-import { luhnDigit } from '../src/values/payment-methods/card.js';
+import { luhnDigit } from '../src/values/card.js';
 import type { Chance } from '../testkit/chance.js';
 
 /** Ranges of schemes with 16 digits, apart from those that the simulated acquirer answers with faults. */

@@ -1,5 +1,5 @@
 // The cards of a vault that is moved: what stands in its file, and what has to come of each line.
-import { luhnDigit } from '../src/values/payment-methods/card.js';
+import { luhnDigit } from '../src/values/card.js';
 import type { Chance } from '../testkit/chance.js';
 import type { Secrets } from './hostile-secrets.js';
 

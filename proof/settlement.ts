@@ -10,7 +10,7 @@ import { advanceClock } from '../src/clock/clock-tasks.js';
 import { Database } from '../src/postgres/database.js';
 import type { Reconciliation } from '../src/settlement/reconciliation.js';
 import { reconcileSettlement } from '../src/settlement/settlement-tasks.js';
-import { settlementCutOff, settlementDay } from '../src/values/time/settlement.js';
+import { settlementCutOff, settlementDay } from '../src/values/time.js';
 import { positionsOfLedger } from '../testkit/books.js';
 import { Chance, seedOf } from '../testkit/chance.js';
 import { Installation } from '../testkit/installation.js';

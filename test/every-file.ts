@@ -2,7 +2,7 @@
 // testkit/ would be one of the first file only: it belongs here.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll } from 'vitest';
-import { sydneyTimestamp } from '../src/values/time/sydney.js';
+import { sydneyTimestamp } from '../src/values/time.js';
 import { leaveNothingBehind } from '../testkit/gateway-process.js';
 
 // The minutes before a business day closes and before the next day begins, after which a purchase of the minute

@@ -15,7 +15,7 @@ import { openOperators } from '../src/gateway/operators.js';
 import { readSettings, type Settings } from '../src/gateway/settings/settings.js';
 import type { CredentialKey } from '../src/organisations/users/credentials.js';
 import { Database } from '../src/postgres/database.js';
-import { parseDuration } from '../src/values/time/duration.js';
+import { parseDuration } from '../src/values/time.js';
 import { addCast, type Cast, type Credentials, credentialKeyOf } from './cast.js';
 import { CITUS_URL, dropCitusDatabase, makeCitusDatabase } from './citus.js';
 import { type Client, client } from './client.js';

@@ -1,7 +1,7 @@
 // Values of direct-entry files, made by chance: texts and digits that banks take, and transactions with their installation.
 import fc from 'fast-check';
+import { BECS_CHARACTERS_PATTERN } from '../src/values/bank-account.js';
 import type { Audit, OrganisationId } from '../src/values/ids.js';
-import { BECS_CHARACTERS_PATTERN } from '../src/values/payment-methods/bank-account.js';
 
 export const ASCII = Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index));
 const BECS_CHARACTERS = ASCII.filter((character) => new RegExp(BECS_CHARACTERS_PATTERN).test(character));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Decrypter, Encrypter, generateIdentity, identityToRecipient } from 'age-encryption';
 import { expect } from 'vitest';
-import { luhnDigit } from '../src/values/payment-methods/card.js';
+import { luhnDigit } from '../src/values/card.js';
 import type { Json } from './client.js';
 import { runHere } from './command-here.js';
 import { commands, wordsOf } from './commands.js';

@@ -1,6 +1,6 @@
 // Settlement days for tests: which one is open, how to get past its close, and what the interface says of a day.
 import { expect, vi } from 'vitest';
-import { settlementCutOff, settlementDay } from '../src/values/time/settlement.js';
+import { settlementCutOff, settlementDay } from '../src/values/time.js';
 import { moveClockByMs } from './bank-day.js';
 import type { Client, Json } from './client.js';
 import type { TestGateway } from './gateway.js';

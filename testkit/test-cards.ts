@@ -1,5 +1,5 @@
 // The schemes' public test cards, and the card numbers that make the simulated acquirer do what a test needs.
-import { type CardType, luhnDigit } from '../src/values/payment-methods/card.js';
+import { type CardType, luhnDigit } from '../src/values/card.js';
 
 export const SCHEME_CARDS: readonly (readonly [string, CardType])[] = [
   ['4111111111111111', 'visa'],

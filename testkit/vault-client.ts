@@ -1,7 +1,7 @@
 // The vault operations as a merchant's backend server calls them, on top of a client.
 import { randomUUID } from 'node:crypto';
 import { OPERATIONS } from '../src/api/operations/operations.js';
-import { luhnDigit } from '../src/values/payment-methods/card.js';
+import { luhnDigit } from '../src/values/card.js';
 import { cardAccount, type Json } from './bodies.js';
 import type { Answer, Client } from './client.js';
 

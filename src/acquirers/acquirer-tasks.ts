@@ -3,7 +3,7 @@ import { type JournalAction, journal } from '../journal/journal.js';
 import type { Database, Queryable } from '../postgres/database.js';
 import type { Mode } from '../values/mode.js';
 import { refuse } from '../values/refusal.js';
-import { sydneyTimestamp } from '../values/time/sydney.js';
+import { sydneyTimestamp } from '../values/time.js';
 import type { KeyProvider } from '../vault/keys/key-provider.js';
 import type { WrappedRows } from '../vault/keys/wrapped-rows.js';
 import {

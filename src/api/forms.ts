@@ -1,13 +1,9 @@
 // What a text has to look like, in words: for the client that sent another one, and for the reference page.
+import { ACCOUNT_NAME_PATTERN, ACCOUNT_NUMBER_PATTERN, BSB_PATTERN } from '../values/bank-account.js';
+import { EXPIRY_PATTERN } from '../values/card.js';
 import { AMOUNT_PATTERN } from '../values/money.js';
-import {
-  ACCOUNT_NAME_PATTERN,
-  ACCOUNT_NUMBER_PATTERN,
-  BSB_PATTERN,
-} from '../values/payment-methods/bank-account.js';
-import { EXPIRY_PATTERN } from '../values/payment-methods/card.js';
 import { CORRELATION_ID_PATTERN, KVP_KEY_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';
-import { DAY_PATTERN, INSTANT_OR_DAY_PATTERN } from '../values/time/period.js';
+import { DAY_PATTERN, INSTANT_OR_DAY_PATTERN } from '../values/time.js';
 import { CURSOR_PATTERN } from './pages.js';
 
 const PATTERNS: Readonly<Record<string, string>> = {

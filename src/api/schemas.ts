@@ -6,7 +6,7 @@ import {
   ACCOUNT_NAME_PATTERN,
   ACCOUNT_NUMBER_PATTERN,
   BSB_PATTERN,
-} from '../values/payment-methods/bank-account.js';
+} from '../values/bank-account.js';
 import { CORRELATION_ID_MAX_LENGTH, CORRELATION_ID_PATTERN, RESTRICTED_PATTERN } from '../values/text.js';
 import { MAX_INTEGER } from './limits.js';
 import { OPEN, openEnum } from './openapi/openapi-components.js';

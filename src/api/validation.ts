@@ -1,14 +1,14 @@
 // Checks what was sent against a schema, and names every problem at once: codes and places, never values.
 
-import { CURRENCY_PATTERN, isCurrency } from '../values/money.js';
-import { ACCOUNT_NAME_PATTERN } from '../values/payment-methods/bank-account.js';
+import { ACCOUNT_NAME_PATTERN } from '../values/bank-account.js';
 import {
   CARD_NUMBER_PATTERN,
+  containsCardNumber,
   EXPIRY_PATTERN,
   luhnValid,
   parseExpiry,
-} from '../values/payment-methods/card.js';
-import { containsCardNumber } from '../values/payment-methods/card-in-text.js';
+} from '../values/card.js';
+import { CURRENCY_PATTERN, isCurrency } from '../values/money.js';
 import {
   bareKvpKey,
   CORRELATION_ID_PATTERN,
@@ -16,7 +16,7 @@ import {
   KVP_VALUE_MAX_LENGTH,
   RESTRICTED_PATTERN,
 } from '../values/text.js';
-import { DAY_PATTERN, INSTANT_OR_DAY_PATTERN, isDay, periodStart } from '../values/time/period.js';
+import { DAY_PATTERN, INSTANT_OR_DAY_PATTERN, isDay, periodStart } from '../values/time.js';
 import { formInWords } from './forms.js';
 import { type Location, type Problem, type ProblemCode, problem } from './problems.js';
 import { Compile, Format, Settings, type TObject, type TSchema } from './typebox.js';

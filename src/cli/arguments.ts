@@ -1,8 +1,7 @@
 // What arguments of commands may look like.
 import { InvalidArgumentError } from 'commander';
 import { MAX_AMOUNT_CENTS } from '../values/money.js';
-import { parseDuration } from '../values/time/duration.js';
-import { isDay, periodEnd, periodStart } from '../values/time/period.js';
+import { isDay, parseDuration, periodEnd, periodStart } from '../values/time.js';
 
 export function wholeNumber(text: string, most: number): number {
   const value = Number(text);

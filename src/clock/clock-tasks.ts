@@ -4,7 +4,7 @@ import { simulatedLinks } from '../acquirers/registry.js';
 import { type JournalEntry, journal } from '../journal/journal.js';
 import { isCheckViolation, type Queryable } from '../postgres/database.js';
 import { Refusal, refuse } from '../values/refusal.js';
-import { settlementDay } from '../values/time/settlement.js';
+import { settlementDay } from '../values/time.js';
 import { DATED_AHEAD, SHOW_CLOCK } from './clock-tasks.sql.js';
 import { moveClock } from './gateway-clock.js';
 

@@ -1,6 +1,6 @@
 // How far the gateway's clock is ahead of real time, as the database has it for every process: read, held and moved.
 import type { Queryable } from '../postgres/database.js';
-import { lastClosedDay } from '../values/time/settlement.js';
+import { lastClosedDay } from '../values/time.js';
 import { ADVANCED, HOLD_CLOCK, MOVE_CLOCK } from './gateway-clock.sql.js';
 
 interface Advanced {

@@ -2,8 +2,7 @@
 import { DEFAULT_CLEARING_DAYS } from '../directdebit/direct-entry.js';
 import { RETURN_MEANINGS } from '../directdebit/returns.js';
 import { CLEARED } from '../payments/outcome.js';
-import { addBusinessDays } from '../values/time/business-days.js';
-import { settlementCutOff, settlementDay } from '../values/time/settlement.js';
+import { addBusinessDays, settlementCutOff, settlementDay } from '../values/time.js';
 import { Chance } from './chance.js';
 import { become, begin, type Draft } from './draft.js';
 import { personOf, returnedAccount } from './people.js';

@@ -1,5 +1,5 @@
 // A transaction of the demo's history while it is made up: what it will have come to, and when.
-import type { BankAccount } from '../values/payment-methods/bank-account.js';
+import type { BankAccount } from '../values/bank-account.js';
 import type { Chance } from './chance.js';
 import type { DemoCard } from './people.js';
 import type { Shop } from './shops.js';

@@ -13,7 +13,7 @@ import { addTraded, reserveAudits, tradedSoFar } from '../payments/traded.js';
 import type { Settled, Told } from '../payments/traded-transaction.js';
 import type { Database } from '../postgres/database.js';
 import type { Audit } from '../values/ids.js';
-import { settlementCutOff } from '../values/time/settlement.js';
+import { settlementCutOff } from '../values/time.js';
 import type { KeyProvider } from '../vault/keys/key-provider.js';
 import { DataKeys } from '../vault/keys/keys.js';
 import type { Draft } from './draft.js';

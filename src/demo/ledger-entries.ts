@@ -1,6 +1,6 @@
 // What the simulated acquirer and the simulated bank know of the demo's history.
 import type { LedgerEntry } from '../acquirers/simulator/ledger.js';
-import { settlementCutOff } from '../values/time/settlement.js';
+import { settlementCutOff } from '../values/time.js';
 import type { Draft } from './draft.js';
 
 export function ledgerEntries(draft: Draft, referenceOf: (draft: Draft) => string): LedgerEntry[] {

@@ -1,6 +1,6 @@
 // Who pays in the demo's history: names, cards and accounts that nobody has.
-import { BankAccount } from '../values/payment-methods/bank-account.js';
-import { CardNumber, type Expiry, luhnDigit } from '../values/payment-methods/card.js';
+import { BankAccount } from '../values/bank-account.js';
+import { CardNumber, type Expiry, luhnDigit } from '../values/card.js';
 import { Chance } from './chance.js';
 
 const FIRST = [

@@ -1,6 +1,6 @@
 // What is under way at the end of the demo's history: payments in doubt, and direct debits that wait for the bank. The gateway goes on
 // with them as with any other.
-import { settlementCutOff } from '../values/time/settlement.js';
+import { settlementCutOff } from '../values/time.js';
 import { Chance } from './chance.js';
 import { feeAt } from './debits.js';
 import { become, begin, type Draft } from './draft.js';

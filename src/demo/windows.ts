@@ -1,8 +1,6 @@
 // Which parts of the past the demo's history fills. A settlement day that is closed and has anything in it stays as it is; the
 // open one is filled up to now, from where it was filled before.
-import { previousBusinessDay } from '../values/time/business-days.js';
-import { settlementCutOff, settlementDay } from '../values/time/settlement.js';
-import { sydneyTimestamp } from '../values/time/sydney.js';
+import { previousBusinessDay, settlementCutOff, settlementDay, sydneyTimestamp } from '../values/time.js';
 
 const DAY_MS = 86_400_000;
 /** A payment so close to the close of a day could be decided after it. */

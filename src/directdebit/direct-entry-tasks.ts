@@ -2,12 +2,8 @@
 import { holdClock } from '../clock/gateway-clock.js';
 import { journal } from '../journal/journal.js';
 import { isCheckViolation, type Queryable } from '../postgres/database.js';
+import { ACCOUNT_NAME_PATTERN, ACCOUNT_NUMBER_PATTERN, BSB_PATTERN } from '../values/bank-account.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
-import {
-  ACCOUNT_NAME_PATTERN,
-  ACCOUNT_NUMBER_PATTERN,
-  BSB_PATTERN,
-} from '../values/payment-methods/bank-account.js';
 import { Refusal, refuse } from '../values/refusal.js';
 import {
   DEFAULT_CLEARING_DAYS,

@@ -1,5 +1,5 @@
 import { DECLINE_RETURNED, DECLINE_RETURNED_ELSEWHERE, RELEASE_DECLINED } from '../payments/status.sql.js';
-import { columns, integer, smallint, text } from '../postgres/columns.js';
+import { columns, integer, smallint, text } from '../postgres/batches.js';
 import type { Statement } from '../postgres/database.js';
 import type { Audit, OrganisationId } from '../values/ids.js';
 

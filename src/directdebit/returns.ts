@@ -1,11 +1,10 @@
 // Returns: an item that the bank sends back makes its transaction declined, also when it was taken for cleared already.
 import { journal } from '../journal/journal.js';
 import type { Database, Queryable, Statement } from '../postgres/database.js';
+import { directDebitMode, maskAccountNumber, type ShownBankAccount } from '../values/bank-account.js';
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 import type { Cents } from '../values/money.js';
-import { maskAccountNumber, type ShownBankAccount } from '../values/payment-methods/bank-account.js';
-import { directDebitMode } from '../values/payment-methods/direct-debit-mode.js';
-import { settlementCalendar } from '../values/time/settlement.js';
+import { settlementCalendar } from '../values/time.js';
 import { DEFAULT_DISPUTE_DAYS } from './direct-entry.js';
 import type { ReturnedItem } from './files/aba-line.js';
 import type { Lodged } from './files/lodgement-reference.js';

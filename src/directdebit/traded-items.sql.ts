@@ -1,4 +1,4 @@
-import { bigint, columns, date, float, integer, smallint, text } from '../postgres/columns.js';
+import { bigint, columns, date, float, integer, smallint, text } from '../postgres/batches.js';
 import type { Statement } from '../postgres/database.js';
 import type { TradedFile, TradedItem } from './traded-debit.js';
 

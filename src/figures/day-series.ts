@@ -1,5 +1,5 @@
 // A day as a series: one number for each of its minutes or hours, however long the day is.
-import { sydneyTimestamp } from '../values/time/sydney.js';
+import { sydneyTimestamp } from '../values/time.js';
 
 /** One number for each minute or hour of a day in Sydney, from its beginning. What is ahead is not there yet. */
 export interface DaySeries {

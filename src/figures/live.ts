@@ -3,7 +3,7 @@ import { runningGateways } from '../acquirers/running-gateways.js';
 import type { Queryable } from '../postgres/database.js';
 import { briefly } from '../postgres/short-timeout.js';
 import type { Mode } from '../values/mode.js';
-import { sydneyDate, sydneyInstant, sydneyTimestamp } from '../values/time/sydney.js';
+import { sydneyDate, sydneyInstant, sydneyTimestamp } from '../values/time.js';
 import { FIGURES_STATE, LINKS_OF_ORGANISATION, LIVE_DOUBTS, LIVE_FIGURES } from './today.sql.js';
 
 /** What a console is told each second. */

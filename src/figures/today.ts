@@ -12,7 +12,7 @@ import { lostTime } from '../payments/processes/lost-time.js';
 import type { Queryable } from '../postgres/database.js';
 import { briefly } from '../postgres/short-timeout.js';
 import type { Mode } from '../values/mode.js';
-import { addDays, sydneyDate, sydneyInstant, sydneyTimestamp } from '../values/time/sydney.js';
+import { addDays, sydneyDate, sydneyInstant, sydneyTimestamp } from '../values/time.js';
 import { type DaySeries, daySeries, emptyAfter, type MinuteRow } from './day-series.js';
 import {
   asMinute,

@@ -2,15 +2,14 @@
 // is not ready, and processes nothing.
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { CORRELATION_HEADER, returnable } from '../api/correlation-id.js';
 import { HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from '../api/limits.js';
 import { refused } from '../api/problems.js';
 import { saidTo } from '../api/refusals.js';
+import { CORRELATION_HEADER, returnable } from '../api/request-context.js';
 import { JSON_TYPE, overwrite } from './answers.js';
 import type { Refusal } from './one-at-a-time.js';
-import { rawRefusal, withCorrelationId } from './raw-refusal.js';
-import type { CertificatePair } from './tls/certificate.js';
-import { serverOptions } from './tls/tls.js';
+import { rawRefusal, withCorrelationId } from './refused-connections.js';
+import { type CertificatePair, serverOptions } from './tls.js';
 
 export interface WaitingRoomOptions {
   readonly host: string;

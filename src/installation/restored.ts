@@ -20,8 +20,7 @@ import {
 import { checkedReason } from '../payments/requests/operator-request.js';
 import type { Database, Queryable, Statement } from '../postgres/database.js';
 import { refuse } from '../values/refusal.js';
-import { addBusinessDays } from '../values/time/business-days.js';
-import { settlementDay } from '../values/time/settlement.js';
+import { addBusinessDays, settlementDay } from '../values/time.js';
 import { MOVE_CUSTOMER_VERSIONS, MOVE_TOKEN_VERSIONS } from '../vault/restored.sql.js';
 import {
   DEBITS_THAT_WAIT,

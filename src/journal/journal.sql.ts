@@ -1,4 +1,4 @@
-import { columns, integer, optionalBytes, optionalText, text } from '../postgres/columns.js';
+import { columns, integer, optionalBytes, optionalText, text } from '../postgres/batches.js';
 import type { Statement } from '../postgres/database.js';
 import type { MarkedJournalEntry } from './entry.js';
 

@@ -1,5 +1,5 @@
 // What organisations and merchants may be called.
-import { containsCardNumber } from '../values/payment-methods/card-in-text.js';
+import { containsCardNumber } from '../values/card.js';
 import { refuse } from '../values/refusal.js';
 import { isRestricted } from '../values/text.js';
 

@@ -1,6 +1,6 @@
 // What an acquirer's answer makes of a transaction.
 import type { AcquirerResponse, Answer, Decision } from '../acquirers/contract.js';
-import { settlementCutOff, settlementDay } from '../values/time/settlement.js';
+import { settlementCutOff, settlementDay } from '../values/time.js';
 import { GATEWAY_STATUS, type Intent, type Outcome } from './transaction.js';
 
 export type Decided = Exclude<Answer, { kind: 'unknown' }>;

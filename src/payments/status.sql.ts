@@ -9,7 +9,7 @@ import {
   optionalText,
   smallint,
   text,
-} from '../postgres/columns.js';
+} from '../postgres/batches.js';
 import type { InDoubt, Recording, Resolution } from './transaction.js';
 
 // The one home of the status of transactions: nothing else sets it. Each fragment changes it, and writes the events about the

@@ -10,7 +10,7 @@ import {
   optionalText,
   smallint,
   text,
-} from '../postgres/columns.js';
+} from '../postgres/batches.js';
 import type { Statement } from '../postgres/database.js';
 import { INTO_SETTLEMENT } from './status.sql.js';
 import type { Settled, Told, Traded } from './traded-transaction.js';

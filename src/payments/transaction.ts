@@ -1,11 +1,10 @@
 // What a transaction is, before and after its two commits.
 import type { MoneyOperation, Prepared } from '../acquirers/contract.js';
 import type { Pricing } from '../plugins/contract.js';
+import { type DirectDebitMode, directDebitMode, type ShownBankAccount } from '../values/bank-account.js';
 import type { Audit, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
 import type { Cents } from '../values/money.js';
-import type { ShownBankAccount } from '../values/payment-methods/bank-account.js';
-import { type DirectDebitMode, directDebitMode } from '../values/payment-methods/direct-debit-mode.js';
-import { settlementCutOff, settlementDay } from '../values/time/settlement.js';
+import { settlementCutOff, settlementDay } from '../values/time.js';
 import type { InFlightRequest } from './finding/search-fence.js';
 
 export type TransactionType = MoneyOperation;

@@ -1,6 +1,6 @@
 // What a plugin may do: change the amount of a payment and add KVPs, before anything is stored or sent.
+import type { CardType } from '../values/card.js';
 import type { Cents } from '../values/money.js';
-import type { CardType } from '../values/payment-methods/card.js';
 
 /** A payment that has an amount but has not been claimed yet. */
 export interface Payment {

@@ -1,7 +1,7 @@
 // The surcharge plugin: adds a percentage to payments, in whole cents, and says so in KVPs.
+import { CARD_TYPES, type CardType } from '../values/card.js';
 import { type Cents, cents } from '../values/money.js';
-import { CARD_TYPES, type CardType } from '../values/payment-methods/card.js';
-import { sydneyDate } from '../values/time/sydney.js';
+import { sydneyDate } from '../values/time.js';
 import type { Change, Payment, Plugin } from './contract.js';
 
 /** What a rule is for, from the general to the specific. */

@@ -1,4 +1,6 @@
 // The address of the database, which may name several servers: postgres://user:secret@one:5432,two:5432/name.
+import pg from 'pg';
+import { isLoopback } from '../values/network.js';
 
 export class DatabaseUrlError extends Error {}
 
@@ -30,4 +32,22 @@ export function serversOf(url: string): readonly [ServerAddress, ...ServerAddres
     return { url: `${before}${host}${after}`, name: host };
   });
   return servers as [ServerAddress, ...ServerAddress[]];
+}
+
+/** Of the servers that an address names, those that are elsewhere and are spoken to without TLS, or without asking who they are. */
+export function unsafeServers(url: string): string[] {
+  return serversOf(url)
+    .filter((server) => !isSafe(server.url))
+    .map(({ name }) => name);
+}
+
+/** As the driver understands the address: it may name the host, and how to connect, in more than one place. */
+function isSafe(url: string): boolean {
+  const { host, ssl } = new pg.Client({ connectionString: url }) as unknown as {
+    readonly host: string;
+    readonly ssl: boolean | { readonly rejectUnauthorized?: boolean };
+  };
+  if (host.startsWith('/') || isLoopback(host)) return true;
+  // guard(production: no database elsewhere without verified TLS): typeof ssl === 'object' ? ssl.rejectUnauthorized !== false : ssl ⇒ ssl !== undefined
+  return typeof ssl === 'object' ? ssl.rejectUnauthorized !== false : ssl;
 }

@@ -1,9 +1,8 @@
 // The connection to PostgreSQL: statements, transactions, and telling "gone" from "refused". Only this folder knows the driver.
 import pg from 'pg';
 import { constraintIn } from './distributed.js';
-import { isPassing } from './passing.js';
 import { Pool, type PoolFigures } from './pool.js';
-import { type Session, SilentServer } from './session.js';
+import { isPassing, type Session, SilentServer } from './session.js';
 import type { Rows, Statement } from './statement.js';
 
 export type { Statement } from './statement.js';

@@ -1,8 +1,8 @@
 // A line of an acquirer's settlement file: which transaction it is about and what it says, or what is wrong with it.
+import { containsCardNumber } from '../values/card.js';
 import { csvFields } from '../values/csv.js';
 import type { Audit, OrganisationId } from '../values/ids.js';
 import { isAmount, isCurrency } from '../values/money.js';
-import { containsCardNumber } from '../values/payment-methods/card-in-text.js';
 import type { TextLine } from '../values/text-lines.js';
 import { SETTLING_TYPES } from './report.js';
 

@@ -1,6 +1,6 @@
 // Closes settlement days when their time has come. From then on nothing is dated on them any more.
 import type { Queryable } from '../postgres/database.js';
-import { lastClosedDay, settlementCutOff } from '../values/time/settlement.js';
+import { lastClosedDay, settlementCutOff } from '../values/time.js';
 import { CLOSE_DAY } from './closing.sql.js';
 
 /**

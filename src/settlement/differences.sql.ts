@@ -1,4 +1,4 @@
-import { columns, integer, optionalText, text } from '../postgres/columns.js';
+import { columns, integer, optionalText, text } from '../postgres/batches.js';
 import type { Statement } from '../postgres/database.js';
 import type { FoundDifference } from './difference.js';
 

@@ -1,4 +1,4 @@
-import { boolean, columns, integer } from '../postgres/columns.js';
+import { boolean, columns, integer } from '../postgres/batches.js';
 import type { Statement } from '../postgres/database.js';
 import type { Audit, OrganisationId } from '../values/ids.js';
 

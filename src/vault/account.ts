@@ -1,8 +1,7 @@
 // What a token stores: card or bank account details. What is secret is sealed, what responses show is kept beside it.
 
-import { BankAccount } from '../values/payment-methods/bank-account.js';
-import type { CardDetails } from '../values/payment-methods/card.js';
-import { CardNumber, type Expiry } from '../values/payment-methods/card.js';
+import { BankAccount } from '../values/bank-account.js';
+import { type CardDetails, CardNumber, type Expiry } from '../values/card.js';
 
 export type AccountType = 'general_creditcard' | 'general_bankaccount';
 

@@ -1,5 +1,5 @@
 import { INTO_EVENTS_WITH_DATA } from '../events/events.sql.js';
-import { columns, integer, text } from '../postgres/columns.js';
+import { columns, integer, text } from '../postgres/batches.js';
 import type { Statement } from '../postgres/database.js';
 import type { CustomerId } from '../values/ids.js';
 

@@ -1,6 +1,6 @@
 import { INTO_EVENTS_WITH_DATA } from '../events/events.sql.js';
 import { INTO_JOURNAL, JOURNALLED_SEAL } from '../journal/journal.sql.js';
-import { boolean, bytes, columns, integer, json, optionalBytes, text } from '../postgres/columns.js';
+import { boolean, bytes, columns, integer, json, optionalBytes, text } from '../postgres/batches.js';
 import type { Statement } from '../postgres/database.js';
 import type { CustomerId, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
 import type { AccountType, ShownAccount } from './account.js';

@@ -1,8 +1,7 @@
 // Tokens: stored payment methods. Their secrets are sealed, and no operation ever returns them.
 import { journal } from '../journal/journal.js';
 import { openPenOf } from '../journal/pen.js';
-import { Batcher } from '../postgres/batcher.js';
-import type { EntryOf } from '../postgres/columns.js';
+import { Batcher, type EntryOf } from '../postgres/batches.js';
 import { type Database, isUniqueViolation, type Queryable } from '../postgres/database.js';
 import type { FairConnections } from '../postgres/fair-connections.js';
 import { IdBlocks } from '../postgres/id-blocks.js';

@@ -1,6 +1,6 @@
 // Virtual PANs: 16 digits that no scheme issues, valid by Luhn so that a merchant's own card field accepts them.
 import { randomInt } from 'node:crypto';
-import { luhnDigit } from '../values/payment-methods/card.js';
+import { luhnDigit } from '../values/card.js';
 
 const HALF = 10_000_000;
 

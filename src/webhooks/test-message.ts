@@ -1,6 +1,6 @@
 // A webhook that tells of nothing, sent to see whether an endpoint gets it. It is no event: no feed has it.
 import { randomBytes } from 'node:crypto';
-import { sydneyTimestamp } from '../values/time/sydney.js';
+import { sydneyTimestamp } from '../values/time.js';
 import type { DataKeys } from '../vault/keys/keys.js';
 import type { Attempt, Sender } from './delivery/sender.js';
 import { type Endpoint, signingSecrets } from './endpoints.js';

@@ -10,7 +10,7 @@ import type {
   Reversal,
   StoredOrder,
 } from '../../src/acquirers/contract.js';
-import type { CardDetails } from '../../src/values/payment-methods/card.js';
+import type { CardDetails } from '../../src/values/card.js';
 
 /** Under which the acquirer knows an order. */
 export interface Numbers {

@@ -8,10 +8,10 @@ import type {
   Prepared,
   StoredOrder,
 } from '../../src/acquirers/contract.js';
+import { BankAccount } from '../../src/values/bank-account.js';
+import { CardNumber, Cvv } from '../../src/values/card.js';
 import type { MerchantId, OrganisationId } from '../../src/values/ids.js';
 import { cents } from '../../src/values/money.js';
-import { BankAccount } from '../../src/values/payment-methods/bank-account.js';
-import { CardNumber, Cvv } from '../../src/values/payment-methods/card.js';
 
 export type PaymentOrder = Extract<Order, { method: PaymentMethod }>;
 type TargetedOrder = Exclude<Order, PaymentOrder>;

@@ -7,8 +7,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Order } from '../../src/acquirers/contract.js';
 import { SimulatorLedger } from '../../src/acquirers/simulator/ledger.js';
 import { Simulator } from '../../src/acquirers/simulator/simulator.js';
+import { CardNumber } from '../../src/values/card.js';
 import { cents } from '../../src/values/money.js';
-import { CardNumber } from '../../src/values/payment-methods/card.js';
 import { CARD } from '../../testkit/client.js';
 import { wholeLedger } from '../../testkit/gateway.js';
 import {

@@ -1,6 +1,6 @@
 // The card of a payment: card number, expiry date and CVV, and how a mistake in them is refused.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { luhnDigit } from '../../src/values/payment-methods/card.js';
+import { luhnDigit } from '../../src/values/card.js';
 import { paymentBody } from '../../testkit/client.js';
 import { expectEach } from '../../testkit/each-case.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';

@@ -1,7 +1,7 @@
 // Every way in which somebody can ask for what is another merchant's, made from the table of operations.
 import type { TObject } from 'typebox';
 import type { OPERATIONS } from '../../src/api/operations/operations.js';
-import { settlementDay } from '../../src/values/time/settlement.js';
+import { settlementDay } from '../../src/values/time.js';
 import type { Json } from '../../testkit/client.js';
 import { DECLINED_CARD } from '../../testkit/test-cards.js';
 

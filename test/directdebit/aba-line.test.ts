@@ -13,8 +13,8 @@ import {
   trailerLine,
 } from '../../src/directdebit/files/aba-line.js';
 import { lodgementReference } from '../../src/directdebit/files/lodgement-reference.js';
+import { BankAccount, MOST_CENTS } from '../../src/values/bank-account.js';
 import { cents } from '../../src/values/money.js';
-import { BankAccount, MOST_CENTS } from '../../src/values/payment-methods/bank-account.js';
 import {
   type Header,
   type Returned,

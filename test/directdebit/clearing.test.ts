@@ -1,7 +1,6 @@
 // Direct debits on the simulated bank as days go by: everything at its time, and once.
 import { expect, test } from 'vitest';
-import { addBusinessDays } from '../../src/values/time/business-days.js';
-import { settlementCutOff } from '../../src/values/time/settlement.js';
+import { addBusinessDays, settlementCutOff } from '../../src/values/time.js';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import { testGateway } from '../../testkit/gateway.js';
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { importReturns } from '../../src/directdebit/files/returns-file.js';
 import { Refusal } from '../../src/values/refusal.js';
-import { addDays, sydneyInstant } from '../../src/values/time/sydney.js';
+import { addDays, sydneyInstant } from '../../src/values/time.js';
 import { type BankDay, bankDayOf, moveClock, stateOf } from '../../testkit/bank-day.js';
 import {
   type DirectEntryFile,

@@ -1,6 +1,6 @@
 // How many card numbers a mask leaves open, as docs/keys.md says.
 import { expect, test } from 'vitest';
-import { CardNumber, luhnDigit, luhnValid } from '../../src/values/payment-methods/card.js';
+import { CardNumber, luhnDigit, luhnValid } from '../../src/values/card.js';
 import { read } from '../../testkit/project-files.js';
 
 const ROWS = [...read('docs/keys.md').matchAll(/^\| (\d\d) \| ([\d,]+) \|$/gm)].map(

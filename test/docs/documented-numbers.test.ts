@@ -23,20 +23,20 @@ import {
   type ProcessTimes,
   processTimes,
 } from '../../src/payments/processes/process-times.js';
-import { MAX_AMOUNT_CENTS } from '../../src/values/money.js';
 import {
   ACCOUNT_NAME_MAX_LENGTH,
   ACCOUNT_NUMBER_PATTERN,
   MOST_CENTS,
-} from '../../src/values/payment-methods/bank-account.js';
-import { CARD_NUMBER_PATTERN, CVV_PATTERN } from '../../src/values/payment-methods/card.js';
+} from '../../src/values/bank-account.js';
+import { CARD_NUMBER_PATTERN, CVV_PATTERN } from '../../src/values/card.js';
+import { MAX_AMOUNT_CENTS } from '../../src/values/money.js';
 import {
   CORRELATION_ID_MAX_LENGTH,
   KVP_KEY_MAX_LENGTH,
   KVP_VALUE_MAX_LENGTH,
   KVPS_AT_MOST,
 } from '../../src/values/text.js';
-import { SETTLEMENT_CLOSE } from '../../src/values/time/settlement.js';
+import { SETTLEMENT_CLOSE } from '../../src/values/time.js';
 import { expectEach } from '../../testkit/each-case.js';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
@@ -162,7 +162,7 @@ const SAID: readonly (readonly [page: string, words: string, ...numbers: number[
   [
     'docs/decisions.md',
     'its answer has to be read within #.',
-    seconds('src/http/admission/connections.ts', 'READING_MS'),
+    seconds('src/http/connections.ts', 'READING_MS'),
   ],
   ['docs/decisions.md', 'Where more than # wait', constantIn(WAITING_FILE, 'ENOUGH_WAITING')],
   ['docs/decisions.md', 'Only if more than # wait', constantIn(WAITING_FILE, 'MOST_WAITING_IN_ALL')],

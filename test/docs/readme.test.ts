@@ -16,7 +16,7 @@ import {
 } from '../../src/api/operations/vault-schemas.js';
 import { Errors } from '../../src/api/schemas.js';
 import { demoCurl } from '../../src/demo/demo.js';
-import { luhnValid } from '../../src/values/payment-methods/card.js';
+import { luhnValid } from '../../src/values/card.js';
 import { expectEach } from '../../testkit/each-case.js';
 
 const ROOT = new URL('../../', import.meta.url);

@@ -1,7 +1,7 @@
 // The day on the console: every number is what its own filter lists, for operators of one organisation and of all; and what pages that
 // watch are told.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { addDays, sydneyDate, sydneyInstant } from '../../src/values/time/sydney.js';
+import { addDays, sydneyDate, sydneyInstant } from '../../src/values/time.js';
 import type { Json } from '../../testkit/client.js';
 import { type ConsoleClient, signedIn } from '../../testkit/console.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';

@@ -6,7 +6,7 @@ import type { Payment } from '../../src/plugins/contract.js';
 import { applyPlugins } from '../../src/plugins/plugins.js';
 import { formatPercent, parsePercent, type SurchargeRule, surchargeOn } from '../../src/plugins/surcharge.js';
 import { cents } from '../../src/values/money.js';
-import { sydneyInstant } from '../../src/values/time/sydney.js';
+import { sydneyInstant } from '../../src/values/time.js';
 import { expectEach } from '../../testkit/each-case.js';
 
 // Whose total has at most twelve digits, whatever the percentage.

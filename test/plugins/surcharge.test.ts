@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { removeSurcharges, setSurcharges } from '../../src/organisations/surcharges.js';
 import type { SurchargeRule } from '../../src/plugins/surcharge.js';
 import { Database } from '../../src/postgres/database.js';
-import { sydneyDate } from '../../src/values/time/sydney.js';
+import { sydneyDate } from '../../src/values/time.js';
 import { TEST_MODE } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 

@@ -1,6 +1,6 @@
 // The batcher: how batches are filled, and what becomes of the entries of one that fails.
 import { describe, expect, test } from 'vitest';
-import { Batcher } from '../../src/postgres/batcher.js';
+import { Batcher } from '../../src/postgres/batches.js';
 import { DatabaseUnavailable } from '../../src/postgres/database.js';
 import { SilentServer } from '../../src/postgres/session.js';
 

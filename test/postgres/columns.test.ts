@@ -1,7 +1,7 @@
 // The columns of batches: what goes in as entries comes out as rows, and no entry can become two.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Batcher } from '../../src/postgres/batcher.js';
-import * as of from '../../src/postgres/columns.js';
+import * as of from '../../src/postgres/batches.js';
+import { Batcher } from '../../src/postgres/batches.js';
 import { Database } from '../../src/postgres/database.js';
 import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
 

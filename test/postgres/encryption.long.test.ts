@@ -5,7 +5,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openEmbeddedPostgres } from '../../src/embedded-postgres/server.js';
 import { Database } from '../../src/postgres/database.js';
-import { unsafeServers } from '../../src/postgres/encryption.js';
+import { unsafeServers } from '../../src/postgres/database-url.js';
 import { makeCertificate } from '../../testkit/certificates.js';
 import { dataDirectory } from '../../testkit/gateway-process.js';
 

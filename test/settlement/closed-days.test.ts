@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { resetClock } from '../../src/clock/clock-tasks.js';
 import { Database } from '../../src/postgres/database.js';
-import { settlementCalendar } from '../../src/values/time/settlement.js';
+import { settlementCalendar } from '../../src/values/time.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { answered, ScriptedAcquirer } from '../../testkit/scripted-acquirer.js';
 import {

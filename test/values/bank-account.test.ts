@@ -12,7 +12,7 @@ import {
   lodgeable,
   MOST_CENTS,
   maskAccountNumber,
-} from '../../src/values/payment-methods/bank-account.js';
+} from '../../src/values/bank-account.js';
 import { RESTRICTED_PATTERN } from '../../src/values/text.js';
 import { expectEach } from '../../testkit/each-case.js';
 

@@ -27,6 +27,6 @@ test('the table of bank holidays is what the rules of New South Wales give', asy
     return `  ${year}: '${[...new Set(days)].sort().join(' ')}',`;
   });
   await expect([HEAD, ...lines, '};', ''].join('\n')).toMatchFileSnapshot(
-    '../../src/values/time/bank-holidays.ts',
+    '../../src/values/bank-holidays.ts',
   );
 });

@@ -2,8 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { addBusinessDays, isBusinessDay, nextBusinessDay } from '../../src/values/time/business-days.js';
-import { addDays } from '../../src/values/time/sydney.js';
+import { addBusinessDays, addDays, isBusinessDay, nextBusinessDay } from '../../src/values/time.js';
 import { expectEach } from '../../testkit/each-case.js';
 
 const days = fc.integer({ min: 0, max: 3650 }).map((offset) => addDays('2025-01-01', offset));

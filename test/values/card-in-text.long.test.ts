@@ -1,8 +1,7 @@
 // Card numbers where none belong: found in every spelling, and IDs that only look like one left alone.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cardTypeOf, luhnValid } from '../../src/values/payment-methods/card.js';
-import { CARD_SEPARATORS, containsCardNumber } from '../../src/values/payment-methods/card-in-text.js';
+import { CARD_SEPARATORS, cardTypeOf, containsCardNumber, luhnValid } from '../../src/values/card.js';
 import { Chance } from '../../testkit/chance.js';
 import { expectEach } from '../../testkit/each-case.js';
 import { SCHEME_CARDS } from '../../testkit/test-cards.js';

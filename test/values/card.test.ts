@@ -13,7 +13,7 @@ import {
   luhnValid,
   maskPan,
   parseExpiry,
-} from '../../src/values/payment-methods/card.js';
+} from '../../src/values/card.js';
 import { expectEach } from '../../testkit/each-case.js';
 import { SCHEME_CARDS } from '../../testkit/test-cards.js';
 

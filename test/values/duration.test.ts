@@ -1,7 +1,7 @@
 // In charge of durations as settings and commands write them.
 
 import { describe, expect, test } from 'vitest';
-import { parseDuration } from '../../src/values/time/duration.js';
+import { parseDuration } from '../../src/values/time.js';
 import { expectEach } from '../../testkit/each-case.js';
 
 describe('a duration', () => {

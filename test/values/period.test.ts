@@ -1,8 +1,7 @@
 // In charge of the texts by which a period of time is asked for.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isDay, periodEnd, periodStart } from '../../src/values/time/period.js';
-import { sydneyTimestamp } from '../../src/values/time/sydney.js';
+import { isDay, periodEnd, periodStart, sydneyTimestamp } from '../../src/values/time.js';
 import { expectEach } from '../../testkit/each-case.js';
 
 const shown = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms).toISOString());

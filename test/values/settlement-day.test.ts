@@ -2,9 +2,16 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isBusinessDay } from '../../src/values/time/business-days.js';
-import { SETTLEMENT_CLOSE, settlementCutOff, settlementDay } from '../../src/values/time/settlement.js';
-import { addDays, sydneyDate, sydneyInstant, sydneyTimestamp } from '../../src/values/time/sydney.js';
+import {
+  addDays,
+  isBusinessDay,
+  SETTLEMENT_CLOSE,
+  settlementCutOff,
+  settlementDay,
+  sydneyDate,
+  sydneyInstant,
+  sydneyTimestamp,
+} from '../../src/values/time.js';
 
 const at = (date: string, time: string) => settlementDay(sydneyInstant(date, time));
 

@@ -8,7 +8,7 @@ import {
   sydneyInstant,
   sydneyTimestamp,
   sydneyYearMonth,
-} from '../../src/values/time/sydney.js';
+} from '../../src/values/time.js';
 
 const intl = new Intl.DateTimeFormat('en-AU', {
   timeZone: 'Australia/Sydney',

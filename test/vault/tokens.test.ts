@@ -1,7 +1,7 @@
 // Tokens: created, named and listed.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { luhnValid } from '../../src/values/payment-methods/card.js';
+import { luhnValid } from '../../src/values/card.js';
 import type { Answer, Client, Json } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import {

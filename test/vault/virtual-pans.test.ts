@@ -1,7 +1,7 @@
 // Virtual PANs: their format, payments with them, and which of them cannot be used.
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isVirtualPan, luhnDigit } from '../../src/values/payment-methods/card.js';
+import { isVirtualPan, luhnDigit } from '../../src/values/card.js';
 import { type Answer, type Client, type Json, paymentBody } from '../../testkit/client.js';
 import { type Credentials, type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { bankAccount, cardAccount, type NewToken, type Vault, vaultOf } from '../../testkit/vault-client.js';

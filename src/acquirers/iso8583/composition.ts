@@ -1,6 +1,6 @@
 // What is sent for an order: which fields, and what stands in them.
+import type { CardDetails, Cvv } from '../../values/card.js';
 import { currencyNumber } from '../../values/money.js';
-import type { CardDetails, Cvv } from '../../values/payment-methods/card.js';
 import type { MoneyOperation, Order, StoredOrder, StoredTarget } from '../contract.js';
 import type { Dialect } from './dialects/dialect.js';
 import { type Numbers, originalData, stanText, typeOf } from './numbers.js';

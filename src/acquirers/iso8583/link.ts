@@ -1,6 +1,6 @@
 // The link to an acquirer that speaks ISO 8583, in whatever dialect: orders become messages, and answers become decisions.
+import type { CardDetails } from '../../values/card.js';
 import type { Mode } from '../../values/mode.js';
-import type { CardDetails } from '../../values/payment-methods/card.js';
 import type {
   AcquirerLink,
   Answer,

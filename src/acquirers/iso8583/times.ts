@@ -1,5 +1,5 @@
 // Times and dates as they stand in messages.
-import { addDays, sydneyDate, sydneyTimestamp } from '../../values/time/sydney.js';
+import { addDays, sydneyDate, sydneyTimestamp } from '../../values/time.js';
 
 interface Second {
   readonly second: number;

@@ -1,7 +1,7 @@
 // The simulated bank: takes the items of a direct-entry file, returns those whose account number asks for it, and
 // keeps books of its own in the simulator's ledger.
+import type { BankAccount } from '../../values/bank-account.js';
 import type { Cents } from '../../values/money.js';
-import type { BankAccount } from '../../values/payment-methods/bank-account.js';
 import type { SimulatorLedger } from './ledger.js';
 
 export interface LodgedItem {

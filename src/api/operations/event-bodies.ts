@@ -5,7 +5,7 @@ import { type PastTransaction, type TransactionThen, transactionsThen } from '..
 import type { TransactionStatus } from '../../payments/transaction.js';
 import type { Queryable } from '../../postgres/database.js';
 import type { Audit, CustomerId } from '../../values/ids.js';
-import { sydneyTimestamp } from '../../values/time/sydney.js';
+import { sydneyTimestamp } from '../../values/time.js';
 import { toldTransaction } from './hal.js';
 import { customerPath, tokenPath } from './vault-access.js';
 

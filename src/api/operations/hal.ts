@@ -11,7 +11,7 @@ import {
 } from '../../payments/transaction.js';
 import type { Audit } from '../../values/ids.js';
 import { KVP_REQUEST_PREFIX, KVP_RESPONSE_PREFIX } from '../../values/text.js';
-import { sydneyTimestamp } from '../../values/time/sydney.js';
+import { sydneyTimestamp } from '../../values/time.js';
 import type { CreatedTransaction, LookedUpTransaction } from './transaction-schemas.js';
 
 /** The major version is part of every address. */

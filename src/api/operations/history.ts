@@ -5,7 +5,7 @@ import type { History, HistoryFilter } from '../../payments/finding/history.js';
 import { TRANSACTION_STATUSES, TRANSACTION_TYPES } from '../../payments/transaction.js';
 import type { Audit, CustomerId, TokenId } from '../../values/ids.js';
 import { MAX_AMOUNT_CENTS } from '../../values/money.js';
-import { DAY_PATTERN, INSTANT_OR_DAY_PATTERN, periodEnd, periodStart } from '../../values/time/period.js';
+import { DAY_PATTERN, INSTANT_OR_DAY_PATTERN, periodEnd, periodStart } from '../../values/time.js';
 import { PAGE_LIMIT } from '../limits.js';
 import { OPEN } from '../openapi/openapi-components.js';
 import { operation } from '../operation.js';

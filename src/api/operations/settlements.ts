@@ -1,9 +1,7 @@
 // Settlement reports of the interface: what a day comes to for the merchants of the caller.
 import { permittedMerchant } from '../../organisations/users/callers.js';
 import { SETTLING_TYPES, type SettlementReport, type SettlementReports } from '../../settlement/report.js';
-import { DAY_PATTERN } from '../../values/time/period.js';
-import { SETTLEMENT_CLOSE } from '../../values/time/settlement.js';
-import { sydneyInstant, sydneyTimestamp } from '../../values/time/sydney.js';
+import { DAY_PATTERN, SETTLEMENT_CLOSE, sydneyInstant, sydneyTimestamp } from '../../values/time.js';
 import { OPEN, openEnum } from '../openapi/openapi-components.js';
 import { operation } from '../operation.js';
 import { CardTypeShown, Id, Link } from '../schemas.js';

@@ -1,7 +1,7 @@
 // The token operations of the interface.
+import { BankAccount } from '../../values/bank-account.js';
+import { CardNumber, isVirtualPan, parseExpiry } from '../../values/card.js';
 import type { CustomerId } from '../../values/ids.js';
-import { BankAccount } from '../../values/payment-methods/bank-account.js';
-import { CardNumber, isVirtualPan, parseExpiry } from '../../values/payment-methods/card.js';
 import { type Account, eraseSecrets } from '../../vault/account.js';
 import type { Token } from '../../vault/tokens.js';
 import { PAGE_LIMIT } from '../limits.js';

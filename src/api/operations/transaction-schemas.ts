@@ -1,7 +1,7 @@
 // The shapes of transactions on the wire.
+import { CARD_NUMBER_PATTERN, CVV_PATTERN, EXPIRY_PATTERN } from '../../values/card.js';
 import type { Audit } from '../../values/ids.js';
 import { AMOUNT_PATTERN, CURRENCY_PATTERN } from '../../values/money.js';
-import { CARD_NUMBER_PATTERN, CVV_PATTERN, EXPIRY_PATTERN } from '../../values/payment-methods/card.js';
 import {
   KVP_KEY_PATTERN,
   KVP_VALUE_MAX_LENGTH,

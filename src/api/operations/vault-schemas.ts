@@ -1,7 +1,7 @@
 // The shapes of customers and tokens on the wire.
 
+import { CARD_NUMBER_PATTERN, EXPIRY_PATTERN } from '../../values/card.js';
 import type { CustomerId, TokenId } from '../../values/ids.js';
-import { CARD_NUMBER_PATTERN, EXPIRY_PATTERN } from '../../values/payment-methods/card.js';
 import { MAX_INTEGER, PAGE_LIMIT } from '../limits.js';
 import { alternatives, OPEN } from '../openapi/openapi-components.js';
 import { After, Limit, ListLinks } from '../pages.js';

@@ -1,7 +1,7 @@
 // `tollgate clock`: the gateway's time, shown and moved.
 import type { Command } from 'commander';
 import { advanceClock, type ClockView, resetClock, showClock } from '../../clock/clock-tasks.js';
-import { sydneyTimestamp } from '../../values/time/sydney.js';
+import { sydneyTimestamp } from '../../values/time.js';
 import { duration } from '../arguments.js';
 import { operate } from '../operator.js';
 import { type Output, printing } from '../output.js';

@@ -8,8 +8,8 @@ import {
   lostTimeReconciled,
   showLostTime,
 } from '../../installation/restored.js';
+import { BECS_CURRENCY } from '../../values/bank-account.js';
 import { moneyText } from '../../values/money.js';
-import { BECS_CURRENCY } from '../../values/payment-methods/bank-account.js';
 import { operate } from '../operator.js';
 import { printing } from '../output.js';
 

@@ -7,7 +7,7 @@ import {
   type SurchargeRule,
   type SurchargeScope,
 } from '../../plugins/surcharge.js';
-import { addDays } from '../../values/time/sydney.js';
+import { addDays } from '../../values/time.js';
 import { id } from '../arguments.js';
 import { repeatable } from '../contradictions.js';
 import { operate } from '../operator.js';

@@ -17,7 +17,7 @@ import {
 } from '../../settlement/settlement-tasks.js';
 import { moneyText } from '../../values/money.js';
 import { refuse } from '../../values/refusal.js';
-import { isDay } from '../../values/time/period.js';
+import { isDay } from '../../values/time.js';
 import { id, wholeNumber } from '../arguments.js';
 import { operate } from '../operator.js';
 import { type Output, printing } from '../output.js';

@@ -9,7 +9,7 @@ import {
   showTransaction,
 } from '../../payments/finding/listed-transactions.js';
 import { TRANSACTION_STATUSES, TRANSACTION_TYPES } from '../../payments/transaction.js';
-import { CARD_TYPES } from '../../values/payment-methods/card.js';
+import { CARD_TYPES } from '../../values/card.js';
 import { refuse } from '../../values/refusal.js';
 import { amount, day, from, id, lastFour, until } from '../arguments.js';
 import { writeCsv } from '../csv.js';

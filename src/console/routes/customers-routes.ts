@@ -3,8 +3,7 @@ import { MAX_INTEGER } from '../../api/limits.js';
 import { Limit } from '../../api/pages.js';
 import { Type } from '../../api/typebox.js';
 import { briefly } from '../../postgres/short-timeout.js';
-import { isVirtualPan } from '../../values/payment-methods/card.js';
-import { containsCardNumber } from '../../values/payment-methods/card-in-text.js';
+import { containsCardNumber, isVirtualPan } from '../../values/card.js';
 import { outward } from '../../values/snake-case.js';
 import {
   type CustomerPage,

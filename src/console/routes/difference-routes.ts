@@ -3,7 +3,7 @@ import { acquirerNames } from '../../acquirers/configured.js';
 import { Type } from '../../api/typebox.js';
 import { listDifferences, lookAtDay, lookAtDifference, openDays } from '../../settlement/difference-tasks.js';
 import { outward } from '../../values/snake-case.js';
-import { DAY_PATTERN, isDay } from '../../values/time/period.js';
+import { DAY_PATTERN, isDay } from '../../values/time.js';
 import { numberIn } from '../fence.js';
 import { TEXT } from '../fields.js';
 import { ConsoleProblem } from '../problems.js';

@@ -14,7 +14,7 @@ import { reconcileAndKeep, shownReconciliation, showSettlement } from '../../set
 import type { Mode } from '../../values/mode.js';
 import { refuse } from '../../values/refusal.js';
 import { outward } from '../../values/snake-case.js';
-import { isDay } from '../../values/time/period.js';
+import { isDay } from '../../values/time.js';
 import { numberIn } from '../fence.js';
 import { TEXT } from '../fields.js';
 import { ConsoleProblem } from '../problems.js';

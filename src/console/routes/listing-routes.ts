@@ -11,7 +11,7 @@ import { showSurcharges } from '../../organisations/surcharges.js';
 import { listUsers } from '../../organisations/users/users.js';
 import { showSettlement } from '../../settlement/settlement-tasks.js';
 import { outward } from '../../values/snake-case.js';
-import { isDay, periodEnd, periodStart } from '../../values/time/period.js';
+import { isDay, periodEnd, periodStart } from '../../values/time.js';
 import { numberIn } from '../fence.js';
 import { ConsoleProblem } from '../problems.js';
 import { type Call, type Route, route } from '../route.js';

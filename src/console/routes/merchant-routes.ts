@@ -6,7 +6,7 @@ import { removeRoutes, setRoute } from '../../organisations/routing/route-tasks.
 import { removeSurcharges, setSurcharges } from '../../organisations/surcharges.js';
 import { parsePercent, SURCHARGE_SCOPES, type SurchargeScope } from '../../plugins/surcharge.js';
 import { outward } from '../../values/snake-case.js';
-import { isDay } from '../../values/time/period.js';
+import { isDay } from '../../values/time.js';
 import { numberIn } from '../fence.js';
 import { DAY, ID, TEXT, TEXTS } from '../fields.js';
 import { ConsoleProblem } from '../problems.js';

@@ -5,7 +5,7 @@ import type { LiveFigures } from '../../figures/live.js';
 import { showToday } from '../../figures/today.js';
 import { TRANSACTION_TYPES } from '../../payments/transaction.js';
 import { outward } from '../../values/snake-case.js';
-import { DAY_PATTERN } from '../../values/time/period.js';
+import { DAY_PATTERN } from '../../values/time.js';
 import type { LiveEvent, TodayAnswer } from '../interface.js';
 import { queryReader } from '../query.js';
 import { EventStream, type Route, route } from '../route.js';

@@ -1,7 +1,6 @@
 // The lines of a direct-entry (ABA, CEMTEX) file: 120 characters each, every field at its place.
+import type { BankAccount, DirectDebitMode } from '../../values/bank-account.js';
 import { type Cents, cents } from '../../values/money.js';
-import type { BankAccount } from '../../values/payment-methods/bank-account.js';
-import type { DirectDebitMode } from '../../values/payment-methods/direct-debit-mode.js';
 
 export const LINE_LENGTH = 120;
 export const USER_NAME_WIDTH = 26;

@@ -1,7 +1,7 @@
 // Writing a direct-entry file to the operator's disk. It appears there whole or not at all, and once it is there it is
 // never replaced by another.
 import { refuse } from '../../values/refusal.js';
-import { settlementDay } from '../../values/time/settlement.js';
+import { settlementDay } from '../../values/time.js';
 import { type Append, exists, writeWhole } from '../../values/whole-file.js';
 import type { DirectEntry } from '../direct-entry.js';
 import { headerLine, itemLine, NO_ITEMS, trailerLine, withItem } from './aba-line.js';

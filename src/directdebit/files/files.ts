@@ -2,11 +2,9 @@
 // so that it can be written again byte for byte.
 import { journal } from '../../journal/journal.js';
 import type { Database, Queryable } from '../../postgres/database.js';
+import { directDebitMode, MOST_CENTS } from '../../values/bank-account.js';
 import type { Audit, MerchantId, OrganisationId } from '../../values/ids.js';
-import { MOST_CENTS } from '../../values/payment-methods/bank-account.js';
-import { directDebitMode } from '../../values/payment-methods/direct-debit-mode.js';
-import { addBusinessDays } from '../../values/time/business-days.js';
-import { settlementCutOff, settlementDay } from '../../values/time/settlement.js';
+import { addBusinessDays, settlementCutOff, settlementDay } from '../../values/time.js';
 import type { DataKeys } from '../../vault/keys/keys.js';
 import { type DirectEntry, SIMULATED_BANK } from '../direct-entry.js';
 import {

@@ -3,9 +3,9 @@
 import { attestedWords } from '../../payments/attestation.js';
 import { type PaymentSeal, paymentDetailsPlace } from '../../payments/cards/payment-details.js';
 import type { Database } from '../../postgres/database.js';
+import type { BankAccount } from '../../values/bank-account.js';
 import type { Audit } from '../../values/ids.js';
 import type { Cents } from '../../values/money.js';
-import type { BankAccount } from '../../values/payment-methods/bank-account.js';
 import { bankAccountFromSecrets } from '../../vault/account.js';
 import type { DataKeys } from '../../vault/keys/keys.js';
 import type { SealOwner } from '../../vault/keys/sealed-rows.js';

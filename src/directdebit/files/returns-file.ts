@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { journal } from '../../journal/journal.js';
 import type { Database } from '../../postgres/database.js';
 import { type DifferingLine, Refusal, refuse } from '../../values/refusal.js';
-import { sydneyDate } from '../../values/time/sydney.js';
+import { sydneyDate } from '../../values/time.js';
 import {
   type Declined,
   type Matched,

@@ -9,7 +9,7 @@ import {
 } from '../../embedded-postgres/server.js';
 import { checkServerOfCluster } from '../../installation/distribution.js';
 import { Database, DatabaseUnavailable, isForbidden, isUndefined } from '../../postgres/database.js';
-import { unsafeServers } from '../../postgres/encryption.js';
+import { unsafeServers } from '../../postgres/database-url.js';
 import { MigrationError, schemaIsCurrent } from '../../postgres/schema.js';
 import { UnfitServer } from '../../postgres/session.js';
 import { KeyUnavailable } from '../../vault/keys/key-provider.js';

@@ -1,7 +1,7 @@
 // What gateways do by themselves, and may be late with: payments in doubt, the feed, webhooks, settlement, cards, files for banks.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../postgres/database.js';
-import { lastClosedDay } from '../../values/time/settlement.js';
+import { lastClosedDay } from '../../values/time.js';
 import { EVENT_WAITS, TRADED_UP_TO } from './doctor.sql.js';
 import { read } from './doctor-of-server.js';
 import { byAge, type Finding, failure, notChecked, ok, warning } from './finding.js';

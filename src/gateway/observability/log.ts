@@ -1,6 +1,6 @@
 // The log: one JSON object a line, or, on a terminal, one readable line.
 import { type Logger, pino } from 'pino';
-import { isoNow } from '../../values/time/iso-now.js';
+import { isoNow } from '../../values/time.js';
 import { LogOutput } from './log-output.js';
 import { readableLine } from './readable-line.js';
 

@@ -1,6 +1,6 @@
-import { columns, optionalText, text } from '../../postgres/columns.js';
+import { columns, optionalText, text } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
-import type { BinRange } from '../../values/payment-methods/bin-range.js';
+import type { BinRange } from '../../values/card.js';
 
 /**
  * Locks the merchant, so that one command at a time changes its routes, and has every process read them anew. Returns what it takes to

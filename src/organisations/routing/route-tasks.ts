@@ -3,11 +3,10 @@
 import { type JournalAction, journal } from '../../journal/journal.js';
 import { formatPercent, parsePercent } from '../../plugins/surcharge.js';
 import type { Queryable } from '../../postgres/database.js';
+import { type BinRange, CARD_TYPES, formatBinRange, parseBinRange } from '../../values/card.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import type { Mode } from '../../values/mode.js';
 import { isCurrency } from '../../values/money.js';
-import { type BinRange, formatBinRange, parseBinRange } from '../../values/payment-methods/bin-range.js';
-import { CARD_TYPES } from '../../values/payment-methods/card.js';
 import { type FieldProblem, refuse } from '../../values/refusal.js';
 import { checkAcquirer, isTerminalTaken } from './merchant-acquirers.js';
 import {

@@ -1,7 +1,7 @@
 // Routes: over which links a card payment may go, and in which order they are tried. Read once for each change that an operator makes.
 import type { Queryable } from '../../postgres/database.js';
+import { type BinRange, binBounds } from '../../values/card.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
-import { type BinRange, binBounds } from '../../values/payment-methods/bin-range.js';
 import type { Merchant } from '../users/callers.js';
 import { ROUTES_OF_MERCHANT } from './routes.sql.js';
 

@@ -1,4 +1,4 @@
-import { columns, text } from '../../postgres/columns.js';
+import { columns, text } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
 
 export const USERNAMES = columns<string>('asked', { username: text((username) => username) });

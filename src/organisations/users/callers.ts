@@ -1,7 +1,7 @@
 // Who is calling, and for which merchants: users with their merchants, cached for a second or two.
 
 import type { PluginSettings } from '../../plugins/contract.js';
-import { Batcher } from '../../postgres/batcher.js';
+import { Batcher } from '../../postgres/batches.js';
 import type { Database } from '../../postgres/database.js';
 import { fault } from '../../values/faults.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';

@@ -1,7 +1,7 @@
 // Users, as whom merchants' servers call: added, granted merchants, limited, given secrets and revoked by the operator. Whatever is
 // changed of one, its seal is made anew. This room owns their table and that of their grants.
 import { isUniqueViolation, type Queryable } from '../../postgres/database.js';
-import { containsCardNumber } from '../../values/payment-methods/card-in-text.js';
+import { containsCardNumber } from '../../values/card.js';
 import { Refusal, refuse } from '../../values/refusal.js';
 import { type CredentialKey, makeSecret, sameBytes } from './credentials.js';
 import { changeUser, type UserRow, type UserView, viewOf } from './user-change.js';

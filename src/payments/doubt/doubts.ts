@@ -5,7 +5,7 @@ import type { Queryable } from '../../postgres/database.js';
 import type { Audit, MerchantId, OrganisationId } from '../../values/ids.js';
 import type { Mode } from '../../values/mode.js';
 import { refuse } from '../../values/refusal.js';
-import { sydneyTimestamp } from '../../values/time/sydney.js';
+import { sydneyTimestamp } from '../../values/time.js';
 import { showTransaction, type TransactionScope } from '../finding/listed-transactions.js';
 import { IN_DOUBT } from '../finding/listed-transactions.sql.js';
 import { makeDue } from './asking-now.js';

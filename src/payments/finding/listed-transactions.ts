@@ -2,11 +2,11 @@
 import { gatewayTime } from '../../clock/gateway-clock.js';
 import { journal } from '../../journal/journal.js';
 import type { Queryable } from '../../postgres/database.js';
+import type { ShownBankAccount } from '../../values/bank-account.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import type { PageEnd } from '../../values/page.js';
-import type { ShownBankAccount } from '../../values/payment-methods/bank-account.js';
 import { refuse } from '../../values/refusal.js';
-import { sydneyTimestamp } from '../../values/time/sydney.js';
+import { sydneyTimestamp } from '../../values/time.js';
 import type { Transaction } from '../transaction.js';
 import { History, type HistoryFilter } from './history.js';
 import { MERCHANTS_TO_LIST, SHOW_TRANSACTION } from './listed-transactions.sql.js';

@@ -1,4 +1,4 @@
-import { columns, float, integer, integers, text } from '../../postgres/columns.js';
+import { columns, float, integer, integers, text } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
 import type { Audit, MerchantId, OrganisationId } from '../../values/ids.js';
 

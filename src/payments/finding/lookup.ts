@@ -1,7 +1,6 @@
 // Finding transactions again: by audit for ever, by correlation ID for a while.
 import type { Caller, Merchant } from '../../organisations/users/callers.js';
-import { Batcher } from '../../postgres/batcher.js';
-import type { Columns, EntryOf } from '../../postgres/columns.js';
+import { Batcher, type Columns, type EntryOf } from '../../postgres/batches.js';
 import { type Database, DatabaseUnavailable, type Statement } from '../../postgres/database.js';
 import { fault } from '../../values/faults.js';
 import type { Histogram } from '../../values/histogram.js';

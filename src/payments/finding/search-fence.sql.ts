@@ -1,4 +1,4 @@
-import { columns, integer, text } from '../../postgres/columns.js';
+import { columns, integer, text } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
 

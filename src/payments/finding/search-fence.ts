@@ -2,7 +2,7 @@
 // that answer either is found by the search, or is not processed any more. A search that found nothing raises a fence: a numbered
 // row, which refuses every claim of the same correlation ID whose request was received in an earlier epoch.
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { Batcher } from '../../postgres/batcher.js';
+import { Batcher } from '../../postgres/batches.js';
 import { type Database, isLockTimeout } from '../../postgres/database.js';
 import { fault } from '../../values/faults.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';

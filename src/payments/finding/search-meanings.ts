@@ -1,7 +1,6 @@
 // What a text in the search box may mean. One text can mean several things: each is looked for, and the answer says which it was.
+import { containsCardNumber, isVirtualPan } from '../../values/card.js';
 import { centsByDecimals, centsIn, isCurrency } from '../../values/money.js';
-import { isVirtualPan } from '../../values/payment-methods/card.js';
-import { containsCardNumber } from '../../values/payment-methods/card-in-text.js';
 import { isCorrelationId, isRestricted } from '../../values/text.js';
 
 export type Meaning =

@@ -1,6 +1,6 @@
 // The timeline of a transaction: what its row, its events, the webhooks about it and the journal tell, in one order.
 import type { JournalView } from '../../journal/journal-tasks.js';
-import { sydneyTimestamp } from '../../values/time/sydney.js';
+import { sydneyTimestamp } from '../../values/time.js';
 import type { TransactionDetails } from './listed-transactions.js';
 
 export type StepKind =

@@ -7,7 +7,7 @@ import type { Queryable } from '../../postgres/database.js';
 import { briefly } from '../../postgres/short-timeout.js';
 import type { Mode } from '../../values/mode.js';
 import { refuse } from '../../values/refusal.js';
-import { sydneyTimestamp } from '../../values/time/sydney.js';
+import { sydneyTimestamp } from '../../values/time.js';
 import { acquirerReferences } from '../acquirer-reference.js';
 import { completableCents, refundableCents, voidable } from '../target-rules.js';
 import { type Transaction, voidableUntilMs } from '../transaction.js';

@@ -1,4 +1,4 @@
-import { columns, integer } from '../../postgres/columns.js';
+import { columns, integer } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
 

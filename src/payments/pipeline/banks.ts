@@ -1,7 +1,6 @@
 // Which bank takes in the direct debits of a merchant: asked of the database for each of them. An item stays with the bank that took it in,
 // for good, so what a process remembers of the merchant, a second old, must not decide it.
-import { Batcher, type BatcherOptions } from '../../postgres/batcher.js';
-import type { EntryOf } from '../../postgres/columns.js';
+import { Batcher, type BatcherOptions, type EntryOf } from '../../postgres/batches.js';
 import type { Queryable } from '../../postgres/database.js';
 import { ASKED, BANKS } from './banks.sql.js';
 

@@ -10,7 +10,7 @@ import {
   optionalBytes,
   optionalText,
   text,
-} from '../../postgres/columns.js';
+} from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
 import { COMPLETABLE, MOST_COMPLETABLE, MOST_REFUNDABLE, REFUNDABLE, VOIDABLE } from '../target-rules.js';
 import {

@@ -1,11 +1,11 @@
 // Commit A: the correlation ID is won, the audit given, the intent stored as `unknown`, the target's amount reserved.
 
 import { openPenOf } from '../../journal/pen.js';
-import { Batcher } from '../../postgres/batcher.js';
+import { Batcher } from '../../postgres/batches.js';
 import { type Database, isUniqueViolation, type Statement } from '../../postgres/database.js';
+import type { ShownBankAccount } from '../../values/bank-account.js';
 import type { Histogram } from '../../values/histogram.js';
 import type { Audit } from '../../values/ids.js';
-import type { ShownBankAccount } from '../../values/payment-methods/bank-account.js';
 import type { DirectClaim, Intent, OpenedToken, OperatorsClaim, TargetedClaim } from '../transaction.js';
 import {
   ASKED,

@@ -1,10 +1,10 @@
 // A checked request to create a transaction, in the gateway's own terms.
 
 import type { Caller, Merchant } from '../../organisations/users/callers.js';
+import type { BankAccount } from '../../values/bank-account.js';
+import type { CardDetails } from '../../values/card.js';
 import type { Audit } from '../../values/ids.js';
 import type { Cents } from '../../values/money.js';
-import type { BankAccount } from '../../values/payment-methods/bank-account.js';
-import type { CardDetails } from '../../values/payment-methods/card.js';
 import type { InFlightRequest } from '../finding/search-fence.js';
 import type { AskedByOperator, Kvps } from '../transaction.js';
 

@@ -1,12 +1,11 @@
 // The link to an acquirer that a payment goes by: here, and nowhere else, test and live are kept apart.
-import type { Breakers } from '../../acquirers/breakers.js';
 import { type AcquirerLink, serves } from '../../acquirers/contract.js';
-import type { AcquirerLinks } from '../../acquirers/links.js';
+import type { AcquirerLinks, Breakers } from '../../acquirers/links.js';
 import type { Routes } from '../../organisations/routing/routes.js';
 import type { Merchant } from '../../organisations/users/callers.js';
+import type { CardDetails } from '../../values/card.js';
 import { fault } from '../../values/faults.js';
 import type { OrganisationId } from '../../values/ids.js';
-import type { CardDetails } from '../../values/payment-methods/card.js';
 import type { Banks } from './banks.js';
 import type { DirectCommand } from './command.js';
 import type { PaymentMethod } from './payment-method.js';

@@ -11,8 +11,8 @@ import {
   type Void,
 } from '../../acquirers/contract.js';
 import type { Database } from '../../postgres/database.js';
+import type { CardDetails } from '../../values/card.js';
 import type { Audit, MerchantId, OrganisationId } from '../../values/ids.js';
-import type { CardDetails } from '../../values/payment-methods/card.js';
 import { cardFromSecrets } from '../../vault/account.js';
 import type { DataKeys } from '../../vault/keys/keys.js';
 import type { AcquirerReference } from '../acquirer-reference.js';

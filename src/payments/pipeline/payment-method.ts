@@ -1,9 +1,9 @@
 // Turns what a request names into what can be charged.
 import type { PaymentMethod as Method } from '../../acquirers/contract.js';
 import type { Merchant } from '../../organisations/users/callers.js';
+import { lodgeable } from '../../values/bank-account.js';
 import { fault } from '../../values/faults.js';
 import type { OrganisationId, TokenId } from '../../values/ids.js';
-import { lodgeable } from '../../values/payment-methods/bank-account.js';
 import { bankAccountFromSecrets, cardFromSecrets } from '../../vault/account.js';
 import type { OpenedToken, Tokens } from '../../vault/tokens.js';
 import type { DirectCommand } from './command.js';

@@ -1,9 +1,9 @@
 // What a transaction costs: the plugins change its amount and add KVPs, before anything is stored.
 import type { Payment, Pricing } from '../../plugins/contract.js';
 import { applyPlugins } from '../../plugins/plugins.js';
+import { becsFaults } from '../../values/bank-account.js';
+import type { CardType } from '../../values/card.js';
 import { Fault } from '../../values/faults.js';
-import { becsFaults } from '../../values/payment-methods/bank-account.js';
-import type { CardType } from '../../values/payment-methods/card.js';
 import type { Transaction } from '../transaction.js';
 import { type DirectCommand, isTargeted, type TargetedCommand } from './command.js';
 import type { OtherLinks } from './link.js';

@@ -2,10 +2,10 @@
 
 import type { Clock } from '../../clock/clock.js';
 import { openPenOf } from '../../journal/pen.js';
-import { Batcher } from '../../postgres/batcher.js';
+import { Batcher } from '../../postgres/batches.js';
 import type { Database, Statement } from '../../postgres/database.js';
 import type { Histogram } from '../../values/histogram.js';
-import { settlementCalendar } from '../../values/time/settlement.js';
+import { settlementCalendar } from '../../values/time.js';
 import { ANSWERS, DOUBTS, RESOLUTIONS } from '../status.sql.js';
 import type { InDoubt, Intent, Outcome, Recording, Resolution } from '../transaction.js';
 import type { BatchOptions } from './claim.js';

@@ -1,5 +1,5 @@
 import { INTO_JOURNAL_OF_TRANSACTIONS } from '../../journal/journal.sql.js';
-import { columns, integer, json, optionalBytes, text } from '../../postgres/columns.js';
+import { columns, integer, json, optionalBytes, text } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
 import type { JournalledMove } from '../transaction.js';
 

@@ -1,7 +1,7 @@
 // A payment that was certainly not sent goes over another link. That is stored before the other link is asked: whoever resolves it,
 // in whatever process and after whatever crash, asks the link that it may have been sent over.
 import { openPenOf } from '../../journal/pen.js';
-import { Batcher } from '../../postgres/batcher.js';
+import { Batcher } from '../../postgres/batches.js';
 import type { Database } from '../../postgres/database.js';
 import type { JournalledMove, Move } from '../transaction.js';
 import type { BatchOptions } from './claim.js';

@@ -1,4 +1,4 @@
-import { columns, integer } from '../../postgres/columns.js';
+import { columns, integer } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
 import type { OrganisationId } from '../../values/ids.js';
 import { FENCES_WAIT_MS } from './process-times.js';

@@ -2,11 +2,11 @@
 import { createHash, createHmac } from 'node:crypto';
 import { type CredentialKey, sameBytes } from '../../organisations/users/credentials.js';
 import type { Queryable } from '../../postgres/database.js';
+import { containsCardNumber } from '../../values/card.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import { moneyText } from '../../values/money.js';
-import { containsCardNumber } from '../../values/payment-methods/card-in-text.js';
 import { Refusal, refuse } from '../../values/refusal.js';
-import { sydneyTimestamp } from '../../values/time/sydney.js';
+import { sydneyTimestamp } from '../../values/time.js';
 import { REQUEST_BY_CORRELATION_ID } from './operator-requests.sql.js';
 
 export type OperatorsOperation = 'void' | 'refund' | 'completion';

@@ -1,5 +1,5 @@
 import { KEY_DESTROYED } from '../../journal/journal.sql.js';
-import { bigint, columns, integer } from '../../postgres/columns.js';
+import { bigint, columns, integer } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
 

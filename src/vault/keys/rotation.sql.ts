@@ -1,4 +1,4 @@
-import { bytes, columns, integer } from '../../postgres/columns.js';
+import { bytes, columns, integer } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
 
 /** After the organisation, the merchant and the version that they are sealed under now. */

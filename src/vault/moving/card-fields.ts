@@ -6,15 +6,15 @@ import {
   ACCOUNT_NUMBER_PATTERN,
   BankAccount,
   BSB_PATTERN,
-} from '../../values/payment-methods/bank-account.js';
+} from '../../values/bank-account.js';
 import {
   CardNumber,
+  containsCardNumber,
   type Expiry,
   isVirtualPan,
   luhnValid,
   parseExpiry,
-} from '../../values/payment-methods/card.js';
-import { containsCardNumber } from '../../values/payment-methods/card-in-text.js';
+} from '../../values/card.js';
 import { isRestricted } from '../../values/text.js';
 import type { Account } from '../account.js';
 import type { CardLine } from './card-lines.js';

@@ -1,4 +1,4 @@
-import { bytes, columns, integer, optionalBytes, text } from '../../postgres/columns.js';
+import { bytes, columns, integer, optionalBytes, text } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
 import type { CustomerId, TokenId } from '../../values/ids.js';
 

@@ -1,6 +1,6 @@
 // The customers of tokens that are imported: those that are here by their reference, and the others made, many at once.
 import { journalAll } from '../../journal/journal.js';
-import type { EntryOf } from '../../postgres/columns.js';
+import type { EntryOf } from '../../postgres/batches.js';
 import type { Database, Queryable } from '../../postgres/database.js';
 import { IdBlocks } from '../../postgres/id-blocks.js';
 import type { CustomerId } from '../../values/ids.js';

@@ -1,7 +1,7 @@
 // Tokens that come from another vault, many at once. The database decides which are new: the ID under which each was known there, and
 // the card of its customer, are claimed in the transaction that adds the token. So nothing is added twice, whoever is killed when.
 import { openPenOf } from '../../journal/pen.js';
-import type { EntryOf } from '../../postgres/columns.js';
+import type { EntryOf } from '../../postgres/batches.js';
 import { type Database, isDeadlock, type Queryable } from '../../postgres/database.js';
 import { IdBlocks } from '../../postgres/id-blocks.js';
 import type { CustomerId, TokenId } from '../../values/ids.js';

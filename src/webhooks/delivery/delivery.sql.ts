@@ -1,4 +1,4 @@
-import { bigint, columns, float, integer, optionalText, smallint, text } from '../../postgres/columns.js';
+import { bigint, columns, float, integer, optionalText, smallint, text } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
 import { INTO_ATTEMPTS } from '../attempts.sql.js';
 import type { DeliveryKey, EndpointKey, Postponed } from './delivery.js';

@@ -1,7 +1,7 @@
 // One attempt to deliver: the name is resolved, every address judged, and one of them called. Nothing is redirected, no proxy is
 // asked, and of the answer no more is kept than its status and a few bytes.
 import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
-import { containsCardNumber } from '../../values/payment-methods/card-in-text.js';
+import { containsCardNumber } from '../../values/card.js';
 import { isLocalhost, judge, loopbackIn, type Network } from '../addresses.js';
 import { type Destination, readDestination } from '../destination.js';
 import { Names } from './names.js';

@@ -11,7 +11,7 @@ import { ASCII87 } from '../../../src/acquirers/iso8583/dialects/ascii87.js';
 import type { Iso8583Link } from '../../../src/acquirers/iso8583/link.js';
 import type { LineParts } from '../../../src/acquirers/iso8583/wire/line.js';
 import { RetailMac } from '../../../src/acquirers/iso8583/wire/mac.js';
-import { luhnDigit } from '../../../src/values/payment-methods/card.js';
+import { luhnDigit } from '../../../src/values/card.js';
 import { CARD } from '../../../testkit/client.js';
 import { FAULTS } from '../../../testkit/iso8583-host/behaviour.js';
 import { dialectNamed } from '../../../testkit/iso8583-host/dialects.js';

@@ -5,7 +5,7 @@ import { AS2805 } from '../../../src/acquirers/iso8583/dialects/as2805.js';
 import { ASCII87 } from '../../../src/acquirers/iso8583/dialects/ascii87.js';
 import type { Dialect } from '../../../src/acquirers/iso8583/dialects/dialect.js';
 import { RetailMac } from '../../../src/acquirers/iso8583/wire/mac.js';
-import { Cvv } from '../../../src/values/payment-methods/card.js';
+import { Cvv } from '../../../src/values/card.js';
 import { MAC_KEY } from './corpus.js';
 import { LineAtHost, TERMINAL } from './line-at-host.js';
 import { answering, type Heard, ScriptedHost, soon } from './scripted-host.js';

@@ -8,7 +8,7 @@ import {
   type LineParts,
 } from '../../../src/acquirers/iso8583/wire/line.js';
 import type { Exchange } from '../../../src/acquirers/iso8583/wire/outstanding.js';
-import type { Cvv } from '../../../src/values/payment-methods/card.js';
+import type { Cvv } from '../../../src/values/card.js';
 import { linePartsTo } from './link-under-test.js';
 import { ScriptedHost } from './scripted-host.js';
 

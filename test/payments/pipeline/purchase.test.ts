@@ -1,6 +1,6 @@
 // Purchases, preauthorisations and standalone refunds: what is answered, stored and found again.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { luhnDigit } from '../../../src/values/payment-methods/card.js';
+import { luhnDigit } from '../../../src/values/card.js';
 import { expectBooksToAgree } from '../../../testkit/books-agree.js';
 import { type Answer, CARD, type PaymentChange, paymentBody, TEST_MODE } from '../../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../../testkit/gateway.js';

@@ -1,5 +1,5 @@
 // The connections of a link, kept up without end, and the exchange of messages over whichever of them are signed on.
-import type { Cvv } from '../../../values/payment-methods/card.js';
+import type { Cvv } from '../../../values/card.js';
 import type { LinkDown } from '../../contract.js';
 import type { Dialect } from '../dialects/dialect.js';
 import type { Macs } from '../mac-keys.js';

@@ -1,6 +1,6 @@
 // In charge of Australian bank accounts, and of what the banks' direct-entry system (BECS) takes.
-import type { Reason } from '../faults.js';
-import { Unprintable } from '../unprintable.js';
+import type { Reason } from './faults.js';
+import { Unprintable } from './unprintable.js';
 
 export const BSB_PATTERN = '^[0-9]{3}-?[0-9]{3}$';
 
@@ -74,4 +74,11 @@ export function becsFaults(amount: { amountCents: number; currency: string }): R
     reasons.push({ code: 'direct_debit_amount_too_large', about: 'amount' });
   if (amount.currency !== BECS_CURRENCY) reasons.push({ code: 'direct_debit_currency', about: 'currency' });
   return reasons;
+}
+
+/** Which way the money goes: a purchase is collected from the account, everything else is paid into it. */
+export type DirectDebitMode = 'debit' | 'credit';
+
+export function directDebitMode(transactionType: string): DirectDebitMode {
+  return transactionType === 'purchase' ? 'debit' : 'credit';
 }
