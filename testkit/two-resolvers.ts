@@ -13,7 +13,7 @@ export const SELDOM = {
 
 export const UNREADABLE = { kind: 'unknown', reason: 'unreadable' } as const;
 export const NO_ANSWER = { kind: 'no_answer' } as const;
-export const PATIENTLY = { timeout: 30_000 };
+export const PATIENTLY = { timeout: 300_000 };
 
 interface Progress {
   attempts: number;

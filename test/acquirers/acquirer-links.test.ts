@@ -89,6 +89,7 @@ test('stopped while a link refuses → not tried again; one that does not close 
   await all.open();
   await all.close();
   const before = opens;
+  // Many times as long as it waits before it tries again: that it does not only time shows.
   await new Promise((resolve) => setTimeout(resolve, 20));
   expect(opens).toBe(before);
   expect(all.opened('failing')).toBeUndefined();

@@ -75,7 +75,7 @@ describe('the simulator', () => {
   const ask = (order: Order) => simulator.link.ask(order);
   const inquire = (order: Order) => simulator.link.inquire(stored(order));
 
-  /** Whether there is still no answer after a while. */
+  /** Whether there is still no answer after a while, which only time shows. */
   async function unanswered(answer: Promise<unknown>): Promise<boolean> {
     return Promise.race([answer.then(() => false), sleep(100).then(() => true)]);
   }

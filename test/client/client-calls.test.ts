@@ -214,9 +214,7 @@ describe('the memory', () => {
     const bodies = [paymentBody({ reference: randomUUID() }), paymentBody({ reference: randomUUID() })];
     const killed = bodies.map((body) => first.client.purchase(body, { signal: controller.signal }));
     const ended = Promise.all(killed.map((each) => expect(each).rejects.toBeInstanceOf(OutcomeUnknown)));
-    while (first.requests.filter((request) => request.startsWith('POST')).length < 2) {
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    await expect.poll(() => first.requests.filter((request) => request.startsWith('POST')).length).toBe(2);
     controller.abort();
     await ended;
     expect(memory.open()).toHaveLength(2);

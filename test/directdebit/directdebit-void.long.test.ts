@@ -142,6 +142,7 @@ test('a day closes while everything is being voided → the simulated bank has w
       async () => (await own.api.purchase({ bankAccount: {} })).body.audit as number,
     ),
   );
+  // Spread over the time that the day takes to close.
   const [, ...answers] = await Promise.all([
     own.advance('12d'),
     ...audits.map((audit, index) => sleep(index * 20).then(() => own.api.void(audit))),

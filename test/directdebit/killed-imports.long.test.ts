@@ -141,6 +141,7 @@ test('killed at every step and run again → each returned item is declined once
   const returned = [...refunds.slice(0, 6), ...cleared.slice(3, 700), ...filed.slice(0, 500)];
   const path = await returnsOf('returns.aba', returned);
   const begin = () => start(many.IMPORT(path), environment);
+  // At any moment: the time that passes is what is tried.
   const killAfter = async (delayMs: number) => {
     const running = begin();
     await Promise.race([sleep(delayMs), running.ended]);

@@ -166,6 +166,7 @@ describe('export', () => {
 
   test('killed at any moment and run again → one whole file', async () => {
     for (let kill = 0; kill < RANDOM_KILLS; kill += 1) {
+      // The time that passes is what is tried.
       const delayMs = randomInt(1_500);
       await killedBy(async (begin) => {
         const running = begin();

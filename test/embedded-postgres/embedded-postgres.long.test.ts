@@ -141,7 +141,8 @@ describe('two processes', () => {
     process.kill(await postmasterPid(dataDir), 'SIGTERM');
     while (!(await readFile(pidFile, 'utf8')).includes('stopping')) await sleep(10);
     const opening = openEmbeddedPostgres({ dataDir });
-    await sleep(200);
+    // It has this lock from its first look on.
+    await expect.poll(() => existsSync(join(dataDir, 'postgres.lock'))).toBe(true);
     first.kill('SIGKILL');
     const second = await opening;
     expect(second.startedHere).toBe(true);
@@ -172,8 +173,9 @@ describe('after a death', () => {
   test('the first start is killed while it prepares the database: the next one prepares it afresh', async () => {
     const dataDir = await newDirectory();
     const child = spawnOpening(dataDir);
-    while (!(await readdir(dataDir)).some((name) => name.startsWith('postgres.new'))) await sleep(5);
-    await sleep(50);
+    const written = async () =>
+      (await readdir(dataDir, { recursive: true })).some((path) => /^postgres\.new[^/]*\/./.test(path));
+    while (!(await written())) await sleep(5);
     await endProcess(child.pid ?? 0, 'SIGKILL');
     expect(existsSync(join(dataDir, 'postgres'))).toBe(false);
     await keepsData(dataDir);

@@ -1,10 +1,9 @@
 // The positions of events: given once, whoever gives them, and whatever became of the server that gave the last ones.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Json } from '../../testkit/client.js';
 import { everyEvent } from '../../testkit/event-feed.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
-import { locker } from '../../testkit/locks.js';
+import { locker, somebodyWaits } from '../../testkit/locks.js';
 
 let gateway: TestGateway;
 /** Where the feed ended before the test. */
@@ -91,7 +90,7 @@ test('somebody gives positions while another has not committed those that it gav
   await query('SELECT sequence_events()');
   await gateway.sql(written(2_000_002));
   const second = gateway.sql('SELECT sequence_events()');
-  await sleep(200);
+  await Promise.race([second, somebodyWaits(gateway)]);
   await commit();
   await second;
   await gateway.sql('SELECT sequence_events()');

@@ -46,6 +46,7 @@ function shed() {
 /** So much time goes by, and whoever looks now and then looks. */
 async function pass(ms: number): Promise<void> {
   vi.advanceTimersByTime(ms);
+  // The pauses of a millisecond in between are real.
   await sleep(20);
 }
 

@@ -27,8 +27,15 @@ async function setRules(rules: SurchargeRule[], merchant = 2): Promise<void> {
   await database.close();
 }
 
-/** Until the gateway has the new rules. */
-const pause = () => new Promise((resolve) => setTimeout(resolve, 2_100));
+/** Waits until the gateway has the new rules of merchant 3. */
+async function untilChargedAs(total: string | undefined): Promise<void> {
+  await expect
+    .poll(
+      async () =>
+        (await gateway.api.purchase({ merchant: 3, amount: 1_000 })).body.kvps[`${PREFIX}TOTAL_AMOUNT`],
+    )
+    .toBe(total);
+}
 
 test('purchase with a surcharge → the new total, and KVPs that say how it came about', async () => {
   const { body } = await gateway.api.purchase({ merchant: 2, amount: 1_995, kvps: { order: '7' } });
@@ -154,14 +161,17 @@ test('completion of a surcharged preauthorisation for the original amount → ac
 
 test('completion after the percentage went up, or the rules were taken away → what was agreed at the preauthorisation', async () => {
   await setRules([{ scope: 'default', thousandths: 1_000 }], 3);
-  await pause();
+  await untilChargedAs('1010');
   const audits = [];
   for (let count = 0; count < 2; count += 1) {
     audits.push((await gateway.api.preauthorise({ merchant: 3, amount: 1_000 })).body.audit);
   }
-  for (const rules of [[{ scope: 'default', thousandths: 50_000 } as const], []]) {
-    await setRules(rules, 3);
-    await pause();
+  for (const [rules, total] of [
+    [[{ scope: 'default', thousandths: 50_000 } as const], '1500'],
+    [[], undefined],
+  ] as const) {
+    await setRules([...rules], 3);
+    await untilChargedAs(total);
     const completion = await gateway.api.complete(audits.pop(), 1_000, { merchant: 3 });
     expect(completion.body.kvps[`${PREFIX}TOTAL_AMOUNT`]).toBe('1010');
   }

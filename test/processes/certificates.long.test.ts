@@ -33,6 +33,7 @@ async function write(files: Files, { certificate, key }: Pick<TestCertificate, '
 async function replace(files: Files, { certificate, key }: TestCertificate) {
   await write({ certificate: `${files.certificate}.new`, key: `${files.key}.new` }, { certificate, key });
   await rename(`${files.certificate}.new`, files.certificate);
+  // The time in between, in which the files do not belong together, is what is tried.
   await sleep(20);
   await rename(`${files.key}.new`, files.key);
 }
@@ -165,7 +166,7 @@ describe('two workers', () => {
     process.kill(worker as number, 'SIGKILL');
     await eventually(async () => linesOf(gateway, 'worker exited; a new one is started')[0]);
     await shownEverywhere(gateway, first);
-    // A few looks later it has not been said again.
+    // A few looks later it has not been said again, which only time shows.
     await sleep(2_500);
     expect(notRenewed().slice(saidBefore)).toMatchObject([
       { level: 'warn', reason: 'the key is not that of the certificate' },

@@ -279,6 +279,7 @@ describe('promises', () => {
     ]);
     const lines = (message: string) => logged().split(`"msg":"${message}"`).length - 1;
     await eventually(async () => lines('database lost') > 0 || undefined);
+    // Background jobs try again meanwhile: that nothing more is logged takes time to show.
     await sleep(1_500);
     pair.primary.signal('SIGCONT');
     expect(answers).toEqual(['503 not_processed', '503 unavailable', '503 unavailable']);

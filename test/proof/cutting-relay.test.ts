@@ -1,6 +1,5 @@
 // The relay of the crash proof over ISO 8583: what it passes on of a message at which somebody is struck.
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { CuttingRelay } from '../../proof/cutting-relay.js';
 import { Chance } from '../../testkit/chance.js';
@@ -88,10 +87,15 @@ test('struck at an answer → the request has arrived whole', async () => {
 });
 
 test('meant for a gateway that has no connection here, or too late → nothing is cut', async () => {
-  const over = sleep(200);
-  const struck = relay.strikeAt('gateway', { gatewayPid: process.ppid, until: over });
+  let end = () => {};
+  const until = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const struck = relay.strikeAt('gateway', { gatewayPid: process.ppid, until });
   const { socket, got } = await connected();
   socket.write(message('0200'));
+  await expect.poll(() => Buffer.concat(got).length, PATIENTLY).toBe(8);
+  end();
   expect(await struck).toBe(false);
   socket.write(message('0200'));
   await expect.poll(() => Buffer.concat(got).length, PATIENTLY).toBe(16);

@@ -1,5 +1,4 @@
 // What an operator changes of an ISO 8583 link while gateways use it: its address, its keys, and whether it is there at all.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { removeAcquirer, setAcquirer, testAcquirer } from '../../../src/acquirers/acquirer-tasks.js';
 import { AS2805 } from '../../../src/acquirers/iso8583/dialects/as2805.js';
@@ -52,7 +51,7 @@ test('another address, and other MAC keys → gateways go there with those, and 
     address: `127.0.0.1:${moved.port}`,
     macKeys: OTHER_KEY,
   });
-  await sleep(100);
+  await vi.waitUntil(() => moved.heard.length > 0, PATIENTLY);
   release();
   await paying;
   await vi.waitUntil(async () => {

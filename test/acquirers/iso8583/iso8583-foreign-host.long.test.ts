@@ -119,12 +119,13 @@ describe.each(VARIANTS.slice(1, 3))('the books of both, in $name', (variant) => 
       // Something behind it, for a host that answers out of order.
       const [outcome] = await Promise.all([
         prepare(link, order).then((prepared) => settled(order, prepared)),
+        // A moment later, so that it is behind.
         sleep(20).then(async () => {
           const other = cardPayment(CARD, { amountCents: '1' });
           return settled(other, await prepare(link, other));
         }),
       ]);
-      // What comes late must change nothing any more.
+      // What comes late must change nothing any more, which only time shows.
       if (fault === 'late answer') await sleep(host.settings.lateMs);
       const approved = outcome !== 'reversed' && outcome.kind === 'approved';
       expect(positions().filter((each) => each === '1995 charged')).toEqual(approved ? ['1995 charged'] : []);

@@ -79,6 +79,7 @@ describe.each([AS2805, ASCII87])('connections, in $name', (dialect: Dialect) => 
     await at.host.stop();
     await soon(() => at.news.length === 1);
     expect(await at.exchange(1)).toEqual({ kind: 'not_sent' });
+    // As long as many attempts take: none of them is told.
     await sleep(150);
     at.host = await new ScriptedHost(dialect).listen(port);
     await soon(() => at.line.status.signedOn === 1);

@@ -114,6 +114,7 @@ test('a live process whose heartbeats are held up → what it has sent before is
     async () => (await gateway.sql('SELECT FROM transaction WHERE resolve_at IS NOT NULL')).length === 1,
     PATIENTLY,
   );
+  // Ten looks of the other, which has nothing else to resolve: that it leaves this one alone only time shows.
   await sleep(500);
   expect([acquirer.inquiries, acquirer.reversals]).toEqual([[], []]);
   answer.answer(answered('00'));
