@@ -1,6 +1,6 @@
 // Holds the gateway's books against the acquirer's: what each says was charged or is held, by the reference that was sent.
 import type { LedgerEntry } from '../src/acquirers/simulator/ledger.js';
-import { decision } from '../src/acquirers/simulator/response-codes.js';
+import { decision } from '../src/acquirers/simulator/simulator.js';
 
 /** A transaction as the gateway has stored it. */
 export interface StoredTransaction {

@@ -8,7 +8,7 @@ import type {
   StoredOrder,
 } from '../src/acquirers/contract.js';
 import type { LedgerEntry } from '../src/acquirers/simulator/ledger.js';
-import { decision } from '../src/acquirers/simulator/response-codes.js';
+import { decision } from '../src/acquirers/simulator/simulator.js';
 import type { Mode } from '../src/values/mode.js';
 
 type Asking = (order: Order) => Answer | Promise<Answer>;

@@ -1,7 +1,7 @@
 // The trade of the demo's history: believable days of three merchants, made up from seeds. What it makes follows the rules of the
 // gateway: what settles when, what a void undoes, how a direct debit goes.
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
-import { responseMessage } from '../acquirers/simulator/response-codes.js';
+import { responseMessage } from '../acquirers/simulator/simulator.js';
 import { Chance } from './chance.js';
 import { collectFees } from './debits.js';
 import { become, begin, type Draft, type DraftMethod } from './draft.js';

@@ -1,8 +1,7 @@
 // Puts a gateway together: databases, acquirers, vault, pipeline, background loops, HTTP server; and takes it apart again.
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import type { AcquirerLink } from '../acquirers/contract.js';
-import { withinDeadline } from '../acquirers/deadline.js';
+import { type AcquirerLink, withinDeadline } from '../acquirers/contract.js';
 import { RESPONSE_MESSAGES } from '../acquirers/iso8583/dialects/response-messages.js';
 import type { AcquirerLinks } from '../acquirers/links.js';
 import { SimulatorLedger } from '../acquirers/simulator/ledger.js';

@@ -5,7 +5,7 @@ import {
   Breakers,
   FAILURES_IN_A_ROW,
   MOST_WITHOUT_ANOTHER_WAY,
-} from '../../src/acquirers/breakers.js';
+} from '../../src/acquirers/links.js';
 import type { OrganisationId } from '../../src/values/ids.js';
 
 const OURS = 1 as OrganisationId;

@@ -1,7 +1,7 @@
 // The search by correlation ID: whom it finds, for whom, and for how long.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { AcquirerLink } from '../../src/acquirers/contract.js';
-import { decision } from '../../src/acquirers/simulator/response-codes.js';
+import { decision } from '../../src/acquirers/simulator/simulator.js';
 import { type Answer, CARD } from '../../testkit/client.js';
 import { gatedAcquirer } from '../../testkit/gated-acquirer.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';

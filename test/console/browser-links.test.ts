@@ -2,8 +2,8 @@
 // by `acquirer list` and by `doctor`.
 import { dirname } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { FAILURES_IN_A_ROW } from '../../src/acquirers/breakers.js';
 import { AS2805 } from '../../src/acquirers/iso8583/dialects/as2805.js';
+import { FAILURES_IN_A_ROW } from '../../src/acquirers/links.js';
 import { examine } from '../../src/gateway/doctor/doctor.js';
 import { inBrowser, WHY_NO_BROWSER } from '../../testkit/browser.js';
 import type { Json } from '../../testkit/client.js';

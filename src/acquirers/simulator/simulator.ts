@@ -3,9 +3,16 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CardDetails, expired } from '../../values/card.js';
 import { sydneyYearMonth } from '../../values/time.js';
-import type { AcquirerLink, Answer, Decision, Finding, Order, StoredOrder } from '../contract.js';
+import type {
+  AcquirerLink,
+  AcquirerResponse,
+  Answer,
+  Decision,
+  Finding,
+  Order,
+  StoredOrder,
+} from '../contract.js';
 import type { Behaviour, LedgerEntry, SimulatorLedger } from './ledger.js';
-import { approves, decision, responseMessage } from './response-codes.js';
 
 const LATE_BY_MS = 2_000;
 
@@ -73,7 +80,7 @@ function decisionOf(entry: LedgerEntry): Decision {
   });
 }
 
-export interface SimulatorOptions {
+interface SimulatorOptions {
   readonly ledger: SimulatorLedger;
   /** How long the gateway waits: a late answer comes after that. */
   readonly deadlineMs: number;
@@ -176,4 +183,58 @@ export class Simulator implements AcquirerLink {
       ? decisionOf(entry)
       : decision({ responseCode: '12', responseMessage: responseMessage('12') });
   }
+}
+
+const APPROVALS = new Set(['00', '08', '10', '11', '16', '77']);
+const FAULT = '96';
+
+const MESSAGES: Readonly<Record<string, string>> = {
+  '00': 'Approved',
+  '01': 'Refer to card issuer',
+  '03': 'Invalid merchant',
+  '04': 'Pick up card',
+  '05': 'Do not honour',
+  '08': 'Approved with identification',
+  '10': 'Approved for a partial amount',
+  '11': 'Approved VIP',
+  '12': 'Invalid transaction',
+  '13': 'Invalid amount',
+  '14': 'Invalid card number',
+  '15': 'No such issuer',
+  '16': 'Approved, update track 3',
+  '19': 'Re-enter the transaction',
+  '30': 'Format error',
+  '31': 'Bank not supported',
+  '33': 'Expired card, pick up',
+  '34': 'Suspected fraud',
+  '36': 'Restricted card',
+  '39': 'No credit account',
+  '41': 'Lost card',
+  '43': 'Stolen card',
+  '51': 'Insufficient funds',
+  '54': 'Expired card',
+  '57': 'Transaction not permitted to cardholder',
+  '58': 'Transaction not permitted to merchant',
+  '59': 'Suspected fraud',
+  '61': 'Exceeds the withdrawal limit',
+  '62': 'Restricted card',
+  '65': 'Exceeds the number of withdrawals',
+  '75': 'Too many PIN tries',
+  '77': 'Approved',
+  '91': 'Issuer not available',
+  '94': 'Duplicate transaction',
+  '96': 'System error',
+};
+
+export function responseMessage(code: string): string {
+  return MESSAGES[code] ?? 'Declined';
+}
+
+export function decision(response: AcquirerResponse): Decision {
+  if (approves(response.responseCode)) return { kind: 'approved', ...response };
+  return { kind: response.responseCode === FAULT ? 'faulty' : 'declined', ...response };
+}
+
+function approves(code: string): boolean {
+  return APPROVALS.has(code);
 }

@@ -1,6 +1,6 @@
 // What is counted in the database for `/metrics`: seldom, by index, with a bound on everything, and given up soon. A database that is away
 // keeps no scrape waiting.
-import { withinDeadline } from '../../acquirers/deadline.js';
+import { withinDeadline } from '../../acquirers/contract.js';
 import type { AcquirerLinks } from '../../acquirers/links.js';
 import type { Figures } from '../../http/observability/metrics.js';
 import type { Queryable } from '../../postgres/database.js';

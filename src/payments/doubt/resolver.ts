@@ -1,7 +1,11 @@
 // Finds out what became of every transaction in doubt, and never gives up. Any number of processes may run it.
 
-import type { MoneyOperation, Prepared } from '../../acquirers/contract.js';
-import { inquireUnderDeadline, reverseUnderDeadline } from '../../acquirers/deadline.js';
+import {
+  inquireUnderDeadline,
+  type MoneyOperation,
+  type Prepared,
+  reverseUnderDeadline,
+} from '../../acquirers/contract.js';
 import { openPenOf } from '../../journal/pen.js';
 import type { Audit } from '../../values/ids.js';
 import { NOT_SENT, REVERSED, readableOutcome } from '../outcome.js';

@@ -1,6 +1,5 @@
 // Reverses again what an acquirer approved after its reversal. The transaction stays decided: nothing was charged, and this sees to it.
-import type { MoneyOperation, Prepared } from '../../acquirers/contract.js';
-import { reverseUnderDeadline } from '../../acquirers/deadline.js';
+import { type MoneyOperation, type Prepared, reverseUnderDeadline } from '../../acquirers/contract.js';
 import {
   postponeReversalAgain,
   type ReversedAgain,

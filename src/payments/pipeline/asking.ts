@@ -1,8 +1,14 @@
 // Asks the acquirer for what was claimed, once; over another link only where the one before has certainly sent nothing.
-import type { Breakers, Ending } from '../../acquirers/breakers.js';
-import type { AcquirerLink, Answer, Order, Prepared } from '../../acquirers/contract.js';
-import { askUnderDeadline, prepareUnderDeadline, type UnderDeadline } from '../../acquirers/deadline.js';
-import type { AcquirerLinks } from '../../acquirers/links.js';
+import {
+  type AcquirerLink,
+  type Answer,
+  askUnderDeadline,
+  type Order,
+  type Prepared,
+  prepareUnderDeadline,
+  type UnderDeadline,
+} from '../../acquirers/contract.js';
+import type { AcquirerLinks, Breakers, Ending } from '../../acquirers/links.js';
 import type { Merchant } from '../../organisations/users/callers.js';
 import { fault } from '../../values/faults.js';
 import type { LateAnswers } from '../doubt/late-answers.js';

@@ -1,7 +1,6 @@
 // The link to an acquirer that a payment goes by: here, and nowhere else, test and live are kept apart.
-import type { Breakers } from '../../acquirers/breakers.js';
 import { type AcquirerLink, serves } from '../../acquirers/contract.js';
-import type { AcquirerLinks } from '../../acquirers/links.js';
+import type { AcquirerLinks, Breakers } from '../../acquirers/links.js';
 import type { Routes } from '../../organisations/routing/routes.js';
 import type { Merchant } from '../../organisations/users/callers.js';
 import type { CardDetails } from '../../values/card.js';

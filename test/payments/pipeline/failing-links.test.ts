@@ -1,8 +1,8 @@
 // Links that fail: they are taken out for some seconds and tried again, for their organisation alone; and one that does not answer
 // leaves room for the others.
 import { afterAll, beforeAll, describe, expect, onTestFailed, test, vi } from 'vitest';
-import { FAILURES_IN_A_ROW, MOST_WITHOUT_ANOTHER_WAY } from '../../../src/acquirers/breakers.js';
 import type { AcquirerLink } from '../../../src/acquirers/contract.js';
+import { FAILURES_IN_A_ROW, MOST_WITHOUT_ANOTHER_WAY } from '../../../src/acquirers/links.js';
 import type { Answer } from '../../../testkit/client.js';
 import { gatedAcquirer } from '../../../testkit/gated-acquirer.js';
 import { type TestGateway, testGateway } from '../../../testkit/gateway.js';
