@@ -187,7 +187,7 @@ describe('edges', () => {
       domain.flatMap(({ path, text }) =>
         linesWith(text, /\[\s*'(header|path|query|body)'/).map((line) => `${path}:${line}`),
       ),
-      'Name what it is about (Subject in src/values/faults.ts); src/api/places.ts knows where that stands.',
+      'Name what it is about (Subject in src/values/faults.ts); src/api/problems.ts knows where that stands.',
     );
   });
 

@@ -1,6 +1,6 @@
-// Which addresses there are, which methods each takes, and under which pattern it is logged.
+// Which addresses there are, which methods each takes, under which pattern it is logged, and how the target of a request is read.
+import { parse } from 'node:querystring';
 import { BASE_PATH } from './operations/hal.js';
-import { originForm } from './target.js';
 
 interface Route {
   readonly method: string;
@@ -71,5 +71,28 @@ export class Addresses {
     // As in routing, /transactions/purchase is itself and not an audit called "purchase".
     const literal = matching.filter((known) => known.literal);
     return literal.length > 0 ? literal : matching;
+  }
+}
+
+const SLASH = 47;
+const ORIGIN = /^https?:\/\/[^/?#]*/i;
+
+/** Without scheme and host, which a client that takes us for a proxy sends along. */
+export function originForm(target: string): string {
+  if (target.charCodeAt(0) === SLASH) return target;
+  const path = target.replace(ORIGIN, '');
+  return path === target || path.startsWith('/') ? path : `/${path}`;
+}
+
+/** What cannot be decoded becomes a character that no field may have: it is refused where it stands. */
+export function parseQuery(query: string): Record<string, unknown> {
+  return parse(query, '&', '=', { decodeURIComponent: decoded });
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '\uFFFD';
   }
 }

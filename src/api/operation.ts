@@ -1,8 +1,12 @@
 // What an operation of the interface is: one entry gives the route, the checks and the documentation.
 import type { Audit, MerchantId } from '../values/ids.js';
-import { correlationIdProblems } from './correlation-id.js';
 import { type Problem, type ProblemCode, refusedFor } from './problems.js';
-import { type AuthenticatedRequest, type CheckedRequest, checked } from './request-context.js';
+import {
+  type AuthenticatedRequest,
+  type CheckedRequest,
+  checked,
+  correlationIdProblems,
+} from './request-context.js';
 import type { Static, TObject, TSchema } from './typebox.js';
 import { type Check, checker, reader } from './validation.js';
 

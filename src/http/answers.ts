@@ -1,11 +1,15 @@
 // Every answer to a request goes out here, with its headers and its one line in the log.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { CORRELATION_HEADER } from '../api/correlation-id.js';
 import type { Reply } from '../api/operation.js';
 import { refusalResponse, saidTo } from '../api/refusals.js';
-import { type RequestContext, received } from '../api/request-context.js';
-import { TRACE_HEADER, traceOf } from '../api/trace-context.js';
+import {
+  CORRELATION_HEADER,
+  type RequestContext,
+  received,
+  TRACE_HEADER,
+  traceOf,
+} from '../api/request-context.js';
 import type { ClientAddresses } from './client-address.js';
 import { refusalOfRequest } from './framework-errors.js';
 import type { FailedAnswers } from './observability/failed-answers.js';

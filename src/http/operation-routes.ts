@@ -5,7 +5,7 @@ import type { Operation } from '../api/operation.js';
 import { ADDRESSES, OPERATIONS, type OperationServices } from '../api/operations/operations.js';
 import { bitFor } from '../api/permissions.js';
 import { refused } from '../api/problems.js';
-import { merchantIn, refusalOfOperation } from '../api/repeated-request.js';
+import { merchantIn, refusalOfOperation } from '../api/refusals.js';
 import { type AuthenticatedRequest, authenticated } from '../api/request-context.js';
 import type { Caller } from '../organisations/users/callers.js';
 import type { InFlightRequest, SearchFence } from '../payments/finding/search-fence.js';

@@ -1,7 +1,7 @@
 // A refusal with all of its headers, for what is answered without the framework.
-import { CORRELATION_HEADER } from '../api/correlation-id.js';
 import type { RefusedRequest } from '../api/problems.js';
 import { refusalResponse } from '../api/refusals.js';
+import { CORRELATION_HEADER } from '../api/request-context.js';
 import { JSON_TYPE } from './answers.js';
 import type { Refusal } from './one-at-a-time.js';
 

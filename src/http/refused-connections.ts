@@ -1,7 +1,7 @@
 // Answers to what the framework never sees or never sees whole: bytes that are no request, requests that do not arrive,
 // and what the server does not take. Each has the body and the log line of any other refusal.
 import { type Addresses, allowed } from '../api/addresses.js';
-import { CORRELATION_HEADER, returnable } from '../api/correlation-id.js';
+import { CORRELATION_HEADER, returnable } from '../api/request-context.js';
 import type { ClientAddresses } from './client-address.js';
 import { refusalOfConnection } from './framework-errors.js';
 import type { RequestFigures } from './observability/request-figures.js';

@@ -1,5 +1,5 @@
 // Finds the correlation ID in bytes that no parser could read as a request.
-import { returnable } from '../api/correlation-id.js';
+import { returnable } from '../api/request-context.js';
 
 const REQUEST_LINE = /^(?:\r\n)*[A-Z]+ \S+ HTTP\/[^\r\n]*\r\n/;
 const HEADER_LINE = /^x-correlation-id:[ \t]*(.*?)[ \t]*\r\n/gim;

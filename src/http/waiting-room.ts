@@ -2,10 +2,10 @@
 // is not ready, and processes nothing.
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { CORRELATION_HEADER, returnable } from '../api/correlation-id.js';
 import { HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from '../api/limits.js';
 import { refused } from '../api/problems.js';
 import { saidTo } from '../api/refusals.js';
+import { CORRELATION_HEADER, returnable } from '../api/request-context.js';
 import { JSON_TYPE, overwrite } from './answers.js';
 import type { Refusal } from './one-at-a-time.js';
 import { rawRefusal, withCorrelationId } from './raw-refusal.js';

@@ -1,9 +1,8 @@
 // In charge of the OpenAPI document: that clients which are generated from it compile, and stand what may come later.
 import Type from 'typebox';
 import { describe, expect, test } from 'vitest';
-import { type OpenApiOperation, openApiDocument } from '../../src/api/openapi/openapi.js';
+import { ANSWER_HEADERS, type OpenApiOperation, openApiDocument } from '../../src/api/openapi/openapi.js';
 import { alternatives, Components } from '../../src/api/openapi/openapi-components.js';
-import { ANSWER_HEADERS } from '../../src/api/openapi/openapi-headers.js';
 import { OPERATIONS } from '../../src/api/operations/operations.js';
 import type { Json } from '../../testkit/client.js';
 

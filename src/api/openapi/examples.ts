@@ -1,7 +1,6 @@
 // What the operations answer, by example: in the OpenAPI document and on the reference page. They are those of the demo’s first merchant.
 import { BASE_PATH } from '../operations/hal.js';
-import type { ProblemCode } from '../problems.js';
-import { problem } from '../problems.js';
+import { type ProblemCode, problem } from '../problems.js';
 
 const TIMESTAMP = '2026-11-15T13:22:19.254+11:00';
 const MERCHANT = { id: 1 };

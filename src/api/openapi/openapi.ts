@@ -2,12 +2,11 @@
 import type { Operation, Tag } from '../operation.js';
 import { BASE_PATH } from '../operations/hal.js';
 import { PROBLEMS, type ProblemCode } from '../problems.js';
+import { REFUSAL_HEADERS } from '../refusals.js';
 import { CorrelationId, Errors } from '../schemas.js';
 import type { TSchema } from '../typebox.js';
 import { EXAMPLES, exampleOfRefusal } from './examples.js';
 import { Components } from './openapi-components.js';
-import { ANSWER_HEADERS, headersOfFaults, headersOfSuccess, type OpenApiHeader } from './openapi-headers.js';
-import { linksOf, type OpenApiLink } from './openapi-links.js';
 
 export interface OpenApiOperation {
   readonly operationId: string;
@@ -49,7 +48,7 @@ export interface OpenApiDocument {
 }
 
 /** The interface's, and not the program's. The major number is that of the address. */
-export const INTERFACE_VERSION = '1.0.0';
+const INTERFACE_VERSION = '1.0.0';
 
 const TAGS: Readonly<Record<Tag, string>> = {
   Transactions: 'Payments and what follows from them, looked up by audit or by correlation ID.',
@@ -244,4 +243,116 @@ function wrongField<Services>({ method, creates, body, query, path }: Operation<
 
 function requiredIn(schema: unknown): readonly string[] {
   return (schema as { required?: readonly string[] } | undefined)?.required ?? [];
+}
+
+interface OpenApiHeader {
+  readonly description: string;
+  readonly schema: unknown;
+}
+
+export const ANSWER_HEADERS = {
+  'X-Correlation-Id': {
+    description:
+      'That of the request, where it was well-formed; made up by the gateway for a look-up that came without one.',
+    schema: { type: 'string' },
+  },
+  'Cache-Control': {
+    description: 'Always `no-store`: answers are not to be kept on the way.',
+    schema: { type: 'string' },
+  },
+  Location: {
+    description: 'The path of the transaction, customer or token that the answer is about.',
+    schema: { type: 'string' },
+  },
+  'WWW-Authenticate': { description: 'How to authenticate: with HTTP Basic.', schema: { type: 'string' } },
+  Allow: { description: 'The methods that this address takes.', schema: { type: 'string' } },
+  'Retry-After': {
+    description: 'After how many seconds to try again.',
+    schema: { type: 'integer', minimum: 0 },
+  },
+} as const satisfies Record<string, OpenApiHeader>;
+
+type AnswerHeader = keyof typeof ANSWER_HEADERS;
+
+const ON_EVERY_ANSWER: readonly AnswerHeader[] = ['X-Correlation-Id', 'Cache-Control'];
+const OF_FAULTS: Partial<Record<ProblemCode, AnswerHeader>> = {
+  method_not_allowed: 'Allow',
+  acquirer_answer_unreadable: 'Location',
+  acquirer_timeout: 'Location',
+};
+
+function headersOfSuccess(located: boolean): Record<string, unknown> {
+  return references([...ON_EVERY_ANSWER, ...(located ? (['Location'] as const) : [])]);
+}
+
+/** Those that an answer with any of these codes may have. */
+function headersOfFaults(codes: readonly ProblemCode[]): Record<string, unknown> {
+  const fixed = new Set(codes.flatMap((code) => Object.keys(REFUSAL_HEADERS[code] ?? {})));
+  const others = codes.map((code) => OF_FAULTS[code]);
+  const names = Object.keys(ANSWER_HEADERS) as AnswerHeader[];
+  return references([
+    ...ON_EVERY_ANSWER,
+    ...names.filter((name) => fixed.has(name.toLowerCase()) || others.includes(name)),
+  ]);
+}
+
+function references(names: readonly AnswerHeader[]): Record<string, unknown> {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+interface OpenApiLink {
+  readonly operationId: string;
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+type Parameters = OpenApiLink['parameters'];
+
+/** Where a request named no merchant, there is nothing to take along, and a tool leaves the parameter out. */
+const IN_THE_SAME_VAULT = { merchant_id: '$request.query.merchant_id' };
+const TRANSACTION = { audit: '$response.body#/audit' };
+const CUSTOMER = { customer_id: '$response.body#/id', ...IN_THE_SAME_VAULT };
+const TOKEN = {
+  customer_id: '$request.path.customer_id',
+  token_id: '$response.body#/id',
+  ...IN_THE_SAME_VAULT,
+};
+const CUSTOMER_OF_TOKEN = { customer_id: '$request.path.customer_id', ...IN_THE_SAME_VAULT };
+
+const FROM_TRANSACTION = (...operations: string[]) => to(TRANSACTION, 'lookUpTransaction', ...operations);
+const FROM_CUSTOMER = to(
+  CUSTOMER,
+  'lookUpCustomer',
+  'updateCustomer',
+  'deleteCustomer',
+  'listTokens',
+  'createToken',
+);
+const FROM_TOKEN = {
+  ...to(TOKEN, 'lookUpToken', 'updateToken', 'deleteToken'),
+  ...to(CUSTOMER_OF_TOKEN, 'lookUpCustomer'),
+};
+
+/** By the operation that was answered: what may follow, whether this very answer allows it or not. */
+const LINKS: Readonly<Record<string, Readonly<Record<string, OpenApiLink>>>> = {
+  createPurchase: FROM_TRANSACTION('createRefund', 'voidTransaction'),
+  createPreauthorisation: FROM_TRANSACTION('createCompletion', 'voidTransaction'),
+  createCompletion: FROM_TRANSACTION('createRefund', 'voidTransaction'),
+  createRefund: FROM_TRANSACTION('voidTransaction'),
+  createStandaloneRefund: FROM_TRANSACTION('voidTransaction'),
+  voidTransaction: FROM_TRANSACTION(),
+  lookUpTransaction: to(TRANSACTION, 'createCompletion', 'createRefund', 'voidTransaction'),
+  findOrCreateCustomer: FROM_CUSTOMER,
+  lookUpCustomer: FROM_CUSTOMER,
+  updateCustomer: FROM_CUSTOMER,
+  createToken: FROM_TOKEN,
+  lookUpToken: FROM_TOKEN,
+  updateToken: FROM_TOKEN,
+};
+
+function to(parameters: Parameters, ...operations: readonly string[]): Record<string, OpenApiLink> {
+  return Object.fromEntries(operations.map((operationId) => [operationId, { operationId, parameters }]));
+}
+
+function linksOf(operationId: string): Record<string, OpenApiLink> | undefined {
+  return LINKS[operationId];
 }

@@ -1,18 +1,23 @@
 // The transaction operations of the interface: from the wire to a command, and back.
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../clock/clock.js';
 import { actingMerchant, permittedMerchant } from '../../organisations/users/callers.js';
 import type { Lookup } from '../../payments/finding/lookup.js';
 import type { SearchFence } from '../../payments/finding/search-fence.js';
-import type { Command, DirectCommand } from '../../payments/pipeline/command.js';
+import type { Command, DirectCommand, NamedMethod } from '../../payments/pipeline/command.js';
 import type { Creation } from '../../payments/pipeline/create.js';
+import type { Kvps } from '../../payments/transaction.js';
+import { BankAccount, BECS_CURRENCY, becsFaults } from '../../values/bank-account.js';
+import { CardNumber, Cvv, isVirtualPan, parseExpiry } from '../../values/card.js';
 import { fault } from '../../values/faults.js';
-import { cents } from '../../values/money.js';
+import { cents, isAmount, isCurrency } from '../../values/money.js';
+import { bareKvpKey, KVP_REQUEST_PREFIX, KVPS_AT_MOST } from '../../values/text.js';
 import { operation, type Reply } from '../operation.js';
-import type { ProblemCode } from '../problems.js';
+import { CREDITCARD, PAYMENT_METHOD, type Problem, type ProblemCode, problem } from '../problems.js';
+import { problemOf } from '../refusals.js';
 import type { CheckedRequest } from '../request-context.js';
+import { shownKey } from '../validation.js';
 import { createdTransaction, lookedUpTransaction, transactionPath } from './hal.js';
-import { kvpsOf, reviewKvps } from './kvps.js';
-import { methodOf, reviewMethod } from './payment-method-fields.js';
 import {
   AmountBody,
   AuditPath,
@@ -24,6 +29,105 @@ import {
   SearchResults,
   VoidBody,
 } from './transaction-schemas.js';
+
+const EXPIRY_DATE = [...CREDITCARD, 'expiry_date'];
+
+/** What the schema cannot say about the payment method. */
+function reviewMethod(kind: DirectCommand['operation'], body: unknown, problems: Problem[]): Problem[] {
+  const { payment_method: method, amount_details: amount } =
+    (body as Partial<PaymentBody> | null | undefined)?.transaction ?? {};
+  if (typeof method !== 'object' || method === null || Array.isArray(method)) return problems;
+  const { creditcard, bankaccount } = method;
+  // That a card is missing is said below, in the words that fit.
+  const others = problems.filter(({ location }) => !isDeepStrictEqual(location, CREDITCARD));
+  return [
+    ...reviewExpiry(creditcard, creditcard === undefined ? others : problems),
+    ...methodProblems(creditcard, bankaccount, kind),
+    ...(bankaccount === undefined ? [] : bankProblems(amount)),
+  ];
+}
+
+function methodProblems(
+  creditcard: unknown,
+  bankaccount: unknown,
+  kind: DirectCommand['operation'],
+): Problem[] {
+  if (creditcard === undefined && bankaccount === undefined) return [problem('field_missing', CREDITCARD)];
+  if (creditcard !== undefined && bankaccount !== undefined) {
+    return [problem('field_format', PAYMENT_METHOD, 'Exactly one of creditcard and bankaccount is needed.')];
+  }
+  if (bankaccount === undefined || kind !== 'preauthorisation') return [];
+  return [
+    problem('field_format', [...PAYMENT_METHOD, 'bankaccount'], 'A bank account cannot be preauthorised.'),
+  ];
+}
+
+/** Those of an amount that is one at all: of what was sent nothing is known yet. */
+function bankProblems(amount: { total_amount?: unknown; currency?: unknown } | null | undefined): Problem[] {
+  const { total_amount: total, currency } = amount ?? {};
+  const reasons = becsFaults({
+    amountCents: typeof total === 'string' && isAmount(total) ? Number(total) : 0,
+    currency: typeof currency === 'string' && isCurrency(currency) ? currency : BECS_CURRENCY,
+  });
+  return reasons.map((reason) => problemOf(reason, true));
+}
+
+/** An expiry date is required with a card number, and ignored with a virtual PAN. */
+function reviewExpiry(
+  creditcard: { pan?: unknown; expiry_date?: unknown } | null | undefined,
+  problems: Problem[],
+): Problem[] {
+  const { pan, expiry_date } = creditcard ?? {};
+  if (typeof pan !== 'string') return problems;
+  if (isVirtualPan(pan)) return problems.filter(({ location }) => !isDeepStrictEqual(location, EXPIRY_DATE));
+  return expiry_date === undefined ? [...problems, problem('field_missing', EXPIRY_DATE)] : problems;
+}
+
+function methodOf({ creditcard, bankaccount }: PaymentBody['transaction']['payment_method']): NamedMethod {
+  if (bankaccount !== undefined) {
+    const { bsb, account_number, account_name } = bankaccount;
+    return { kind: 'bank_account', bankAccount: new BankAccount(bsb, account_number, account_name) };
+  }
+  if (creditcard === undefined) throw new Error('the payment method was not checked');
+  const { pan, expiry_date, cvv } = creditcard;
+  if (isVirtualPan(pan)) return { kind: 'virtual_pan', virtualPan: pan };
+  const expiry = parseExpiry(expiry_date ?? '');
+  if (expiry === undefined) throw new Error('the expiry date was not checked');
+  const card = { number: new CardNumber(pan), expiry, ...(cvv !== undefined && { cvv: new Cvv(cvv) }) };
+  // The request keeps its body until it is answered. What stood there was a text, which nothing can erase: nobody keeps it.
+  creditcard.pan = card.number.mask;
+  if (card.cvv !== undefined) creditcard.cvv = card.cvv.mask;
+  return { kind: 'card', card };
+}
+
+/** KVPs are kept and given back, and nothing is computed with them. Their keys lose the gateway's prefix. */
+function kvpsOf(sent: Readonly<Record<string, string>> | undefined): Kvps {
+  // Without a prototype: a key may have any name.
+  const kvps: Record<string, string> = Object.create(null);
+  for (const key in sent) {
+    kvps[bareKvpKey(key)] = sent[key] as string;
+  }
+  return kvps;
+}
+
+/** What the schema cannot say about them: one key in two spellings, of which only one could be kept. */
+function reviewKvps(body: unknown, problems: Problem[]): Problem[] {
+  const kvps = (body as { kvps?: unknown } | null | undefined)?.kvps;
+  if (typeof kvps !== 'object' || kvps === null) return problems;
+  const keys = Object.keys(kvps);
+  // Too many are refused for their number alone.
+  if (keys.length > KVPS_AT_MOST || !keys.some((key) => key.startsWith(KVP_REQUEST_PREFIX))) return problems;
+  const seen = new Set(keys.filter((key) => !key.startsWith(KVP_REQUEST_PREFIX)));
+  const again = keys.filter((key) => {
+    const bare = bareKvpKey(key);
+    return bare !== key && seen.size === seen.add(bare).size;
+  });
+  return [...problems, ...again.map(inTwoSpellings)];
+}
+
+function inTwoSpellings(key: string): Problem {
+  return problem('field_format', ['body', 'kvps', shownKey(key)], 'This key was sent in two spellings.');
+}
 
 export interface TransactionServices {
   readonly creation: Creation;

@@ -3,8 +3,8 @@
 // again at once, thousands of times, is not served with the time of the others.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { CORRELATION_HEADER, returnable } from '../../api/correlation-id.js';
 import { refused } from '../../api/problems.js';
+import { CORRELATION_HEADER, returnable } from '../../api/request-context.js';
 import type { Tenant } from '../../payments/pipeline/room.js';
 import { rawRefusal, withCorrelationId } from '../raw-refusal.js';
 import { TenantLines } from './tenant-lines.js';
