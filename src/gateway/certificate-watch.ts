@@ -8,7 +8,7 @@ import {
   daysToExpiry,
   isInForce,
   UnusableCertificate,
-} from '../http/tls/certificate.js';
+} from '../http/tls.js';
 import { Loop } from './loop.js';
 import { type Settings, SettingsError, type TlsSettings } from './settings/settings.js';
 import type { Source } from './settings/variables.js';

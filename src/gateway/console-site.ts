@@ -5,7 +5,7 @@ import { Live } from '../console/live.js';
 import { PageFiles } from '../console/page-files.js';
 import { ROUTES } from '../console/routes/routes.js';
 import { ConsoleSite } from '../console/site.js';
-import { ClientAddresses } from '../http/client-address.js';
+import { ClientAddresses } from '../http/authentication.js';
 import type { Figures } from '../http/observability/metrics.js';
 import { KeyRotations } from '../installation/key-rotation.js';
 import { givePen, JournalPen } from '../journal/pen.js';

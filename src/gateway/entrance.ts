@@ -1,5 +1,5 @@
 // The merchants' port while there is no gateway on it yet, because the database is away.
-import type { Certificate } from '../http/tls/certificate.js';
+import type { Certificate } from '../http/tls.js';
 import { openWaitingRoom, type WaitingRoom } from '../http/waiting-room.js';
 import { DATABASE_AWAY } from './database/connection.js';
 import { listenError, merchantsAddress } from './settings/ports.js';

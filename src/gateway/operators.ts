@@ -2,7 +2,7 @@
 import type { Figures } from '../http/observability/metrics.js';
 import { metricsPage } from '../http/observability/metrics-page.js';
 import { listenForOperators, type OperatorsListener, type Site } from '../http/operators-listener.js';
-import type { Certificate } from '../http/tls/certificate.js';
+import type { Certificate } from '../http/tls.js';
 import { isLoopback } from '../values/network.js';
 import type { Gateway } from './gateway.js';
 import type { Settings } from './settings/settings.js';

@@ -3,7 +3,7 @@ import cluster from 'node:cluster';
 import { mkdir } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { demoAt, demoCurl, demoLink, demoWorks, makeDemo } from '../demo/demo.js';
-import type { Certificate } from '../http/tls/certificate.js';
+import type { Certificate } from '../http/tls.js';
 import { checkEngine } from '../installation/distribution.js';
 import { givePen, JournalPen } from '../journal/pen.js';
 import { journalWhatWaited } from '../payments/processes/lost-time.js';

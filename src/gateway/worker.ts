@@ -1,5 +1,5 @@
 // One of several worker processes: a whole gateway, started and stopped by the first process.
-import type { Certificate } from '../http/tls/certificate.js';
+import type { Certificate } from '../http/tls.js';
 import { isAway, lineForOperator } from './database/connection.js';
 import { type OneGateway, startGateway } from './gateway.js';
 import type { Log } from './observability/log.js';

@@ -1,7 +1,11 @@
-// Who is calling: HTTP Basic credentials, with TLS the client's certificate, and how many requests their user may send.
+// Who is calling, and from where: HTTP Basic credentials, with TLS the client's certificate, how many requests their user may send, and
+// what failed log-ins meet.
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
 import { type RefusedRequest, refused } from '../api/problems.js';
 import { amongTestMerchants, type Caller, type Callers } from '../organisations/users/callers.js';
 import {
@@ -12,10 +16,8 @@ import {
 import { containsCardNumber } from '../values/card.js';
 import type { Networks } from '../values/network.js';
 import { isRestricted } from '../values/text.js';
-import type { FailedLogIns } from './admission/failed-log-ins.js';
-import type { RateLimit } from './admission/rate-limit.js';
-import type { ClientAddresses } from './client-address.js';
-import { clientCertificate } from './tls/tls.js';
+import { Tally } from './observability/tally.js';
+import { clientCertificate } from './tls.js';
 
 export interface AuthenticationServices {
   readonly callers: Callers;
@@ -127,4 +129,189 @@ export async function refusedLogIn(
     certificate: certificate && shownFingerprint(certificate.fingerprint),
   });
   return refused('unauthenticated', ['header', 'Authorization']);
+}
+
+const UNKNOWN = 'unknown';
+
+/** Where a request comes from. */
+export class ClientAddresses {
+  /** The proxies of the operator; none where it has no such. */
+  constructor(private readonly trusted?: Networks) {}
+
+  of({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string {
+    const peer = plainAddress(socket.remoteAddress ?? UNKNOWN);
+    if (this.trusted === undefined) return peer;
+    return this.#forwarded(peer, String(headers['x-forwarded-for'] ?? ''));
+  }
+
+  /**
+   * Each proxy has added whom it was called by at the end. So it is read from there: the first address that is none of our
+   * proxies is the client; what stands before it, the client may have made up.
+   */
+  #forwarded(peer: string, header: string): string {
+    let address = peer;
+    let end = header.length;
+    // guard(addresses: the word of a stranger does not count): && this.trusted?.has(address) ⇒
+    while (end > 0 && this.trusted?.has(address)) {
+      // guard(addresses: read from the right): end - 1 ⇒ 0
+      const comma = header.lastIndexOf(',', end - 1);
+      // guard(addresses: read from the right): slice(comma + 1, end) ⇒ split(',')[0] as string
+      const before = addressIn(header.slice(comma + 1, end));
+      // What cannot be read says nothing: the last of ours that is known stands for it.
+      if (before === undefined) return address;
+      address = before;
+      end = comma;
+    }
+    return address;
+  }
+}
+
+/** An address of IPv4 as a listener on IPv6 sees it is shown as what it is. */
+function plainAddress(address: string): string {
+  return address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
+}
+
+/** Some proxies add the port. */
+function addressIn(text: string): string | undefined {
+  const [, bracketed, withPort] = /^(?:\[([^\]]*)\](?::\d+)?|([^:]*):\d+)$/.exec(text.trim()) ?? [];
+  const address = plainAddress(bracketed ?? withPort ?? text.trim());
+  return isIP(address) === 0 ? undefined : address;
+}
+
+interface Bucket {
+  left: number;
+  filledAtMs: number;
+}
+
+const MAX_BUCKETS = 10_000;
+
+/** How many requests a user may send: a bucket per user that fills at a steady rate. Off by default. */
+export class RateLimit {
+  readonly #buckets = new Map<string, Bucket>();
+
+  /** 0 means no limit. Up to a second's worth may come at once. */
+  constructor(private readonly perSecond: number) {}
+
+  allows(username: string): boolean {
+    if (this.perSecond === 0) return true;
+    const now = performance.now();
+    let bucket = this.#buckets.get(username);
+    if (bucket === undefined) {
+      if (this.#buckets.size >= MAX_BUCKETS) this.#buckets.clear();
+      bucket = { left: this.perSecond, filledAtMs: now };
+      this.#buckets.set(username, bucket);
+    }
+    const filled = bucket.left + ((now - bucket.filledAtMs) / 1000) * this.perSecond;
+    bucket.left = Math.min(filled, this.perSecond);
+    bucket.filledAtMs = now;
+    if (bucket.left < 1) return false;
+    bucket.left -= 1;
+    return true;
+  }
+}
+
+/** How long the answer to one too many is kept back, at least. */
+const HELD_MS = 1_000;
+/** Those that are kept back are answered at moments of chance, so many of them a millisecond: not all in one go. */
+const ANSWERED_EACH_MS = 1;
+/** One line of the log for all that were kept back within this time. */
+const TELL_EVERY_MS = 1_000;
+/** User names and addresses that have a line of their own within a second. Whoever guesses changes both. */
+const MOST_TOLD = 10;
+
+interface FailedLogIn {
+  /** Absent where there were no credentials. */
+  readonly username: string | undefined;
+  readonly address: string;
+  /** The fingerprint of the one that the client has shown. */
+  readonly certificate: string | undefined;
+}
+
+/**
+ * Failed log-ins: logged, and throttled by user name and by address: more than a few a second are answered late. They are
+ * never turned away before their secret was looked at, so that nobody can lock out whoever has the right one.
+ */
+export class FailedLogIns {
+  readonly #byUser: RateLimit;
+  readonly #byAddress: RateLimit;
+  readonly #failed: Tally<FailedLogIn>;
+  readonly #elsewhere: Tally<Pick<FailedLogIn, 'username' | 'address'>>;
+  #count = 0;
+  /** Since the last line of the log. */
+  #held = 0;
+  /** Since the start, as is how many of them were kept back. */
+  total = 0;
+  totalHeld = 0;
+  #waiting = 0;
+
+  /** 0 means no limit. */
+  constructor(
+    perSecond: number,
+    private readonly log: Logger,
+  ) {
+    this.#byUser = new RateLimit(perSecond);
+    this.#byAddress = new RateLimit(perSecond);
+    this.#failed = new Tally<FailedLogIn>(
+      MOST_TOLD,
+      ({ username, address, certificate }, count) =>
+        log.warn({ username, address, certificate, count }, 'failed log-in'),
+      (count) => log.warn({ count }, 'further failed log-ins'),
+    );
+    this.#elsewhere = new Tally(
+      MOST_TOLD,
+      ({ username, address }, count) =>
+        log.warn({ username, address, count }, 'a user called from an address that it may not call from'),
+      (count) => log.warn({ count }, 'further calls from addresses that users may not call from'),
+    );
+  }
+
+  /** How many there were since the process began, calls from forbidden addresses among them. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** The secret is right, and was used where its user may not call from: it may be stolen. */
+  noteElsewhere(username: string, address: string): void {
+    this.#count += 1;
+    this.#elsewhere.add(`${address} ${username}`, { username, address });
+  }
+
+  /** Resolves when a failed log-in may be answered. The same for names that are no user's. */
+  async turn({ username, address, certificate }: FailedLogIn): Promise<void> {
+    this.total += 1;
+    const shown = username === undefined ? undefined : shownUsername(username);
+    this.#failed.add(`${address} ${shown} ${certificate}`, { username: shown, address, certificate });
+    // A request without credentials is no attempt: some clients send each request without them first.
+    if (username === undefined) return;
+    this.#count += 1;
+    const userMay = this.#byUser.allows(username);
+    const addressMay = this.#byAddress.allows(address);
+    // guard(failed log-ins: too many of one name or address are answered late): && addressMay ⇒ || addressMay || this.#held >= 0
+    if (userMay && addressMay) return;
+    if (this.#held === 0) setTimeout(() => this.#tell(address), TELL_EVERY_MS).unref();
+    this.#held += 1;
+    this.totalHeld += 1;
+    this.#waiting += 1;
+    const spreadMs = Math.max(HELD_MS, this.#waiting / ANSWERED_EACH_MS);
+    await sleep(Math.round(HELD_MS + Math.random() * spreadMs), undefined, { ref: false });
+    this.#waiting -= 1;
+  }
+
+  #tell(address: string): void {
+    this.log.warn({ held: this.#held, address }, 'too many failed log-ins');
+    this.#held = 0;
+  }
+}
+
+/** What a user can be called. */
+const USERNAME = /^[A-Za-z0-9._@-]{1,64}$/;
+/** What secrets look like that the gateway has made. */
+const SECRET = /^[A-Za-z0-9_-]{32}$/;
+
+/** As the log shows a name that somebody tried. It can be anything: a card number, a secret in the wrong place. */
+function shownUsername(tried: string): string {
+  if (tried === '') return '(empty)';
+  if (!USERNAME.test(tried)) return '(no possible user name)';
+  if (SECRET.test(tried)) return '(perhaps a secret)';
+  return containsCardNumber(tried) ? tried.replaceAll(/[0-9]/g, '*') : tried;
 }

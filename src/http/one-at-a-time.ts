@@ -15,9 +15,8 @@ import type { Socket } from 'node:net';
 import { BODY_LIMIT_BYTES } from '../api/limits.js';
 import { refused } from '../api/problems.js';
 import type { Moment } from '../payments/finding/search-fence.js';
-import type { CertificatePair } from './tls/certificate.js';
-import { beginInTurns } from './tls/handshakes.js';
-import { isHandshaking, serverOptions } from './tls/tls.js';
+import { beginInTurns } from './connections.js';
+import { type CertificatePair, isHandshaking, serverOptions } from './tls.js';
 
 /** Where so many wait, the connection is not read until none does. */
 const ENOUGH_WAITING = 64;

@@ -4,8 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { isLoopback } from '../values/network.js';
-import type { CertificatePair } from './tls/certificate.js';
-import { contextOptions } from './tls/tls.js';
+import { type CertificatePair, contextOptions } from './tls.js';
 
 export interface PageAnswer {
   readonly status: number;

@@ -1,11 +1,9 @@
 // What is served beside the operations: the documents, and whether the process lives and can serve.
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { LinkReport } from '../acquirers/links.js';
 import { BASE_PATH } from '../api/operations/hal.js';
 import type { LostTime } from '../payments/processes/lost-time.js';
 import { type AnswerServices, JSON_TYPE, send } from './answers.js';
-import { type DocumentName, type Documents, formFor } from './documents.js';
-import { FRONT_DOCUMENT, FRONT_PAGE, wantsPage } from './front-page.js';
 
 export interface PageServices extends AnswerServices {
   readonly documents: Documents;
@@ -76,4 +74,91 @@ function linksShown(reports: readonly LinkReport[]): { readonly links?: readonly
   return {
     links: reports.map(({ name, signedOn, connections }) => ({ name, signed_on: signedOn, connections })),
   };
+}
+
+/** As bytes: to encode, let alone to compress, so long a text for every answer takes its time. */
+export interface ServedDocument {
+  readonly plain: Buffer;
+  readonly br: Buffer;
+  readonly gzip: Buffer;
+}
+
+export type DocumentName = 'openApi' | 'reference' | 'style' | 'script';
+export type Documents = Readonly<Record<DocumentName, ServedDocument>>;
+
+/** The smallest first. */
+const COMPRESSED = ['br', 'gzip'] as const;
+
+/** The form that the client takes, with the headers that say which it is. */
+function formFor(document: ServedDocument, accepted: string | undefined, reply: FastifyReply): Buffer {
+  reply.header('vary', 'accept-encoding');
+  const form = COMPRESSED.find((encoding) => takes(accepted, encoding));
+  if (form === undefined) return document.plain;
+  reply.header('content-encoding', form);
+  return document[form];
+}
+
+/** Whether an encoding is named, and not to say that it is unwanted. */
+function takes(accepted = '', encoding: string): boolean {
+  return accepted
+    .toLowerCase()
+    .split(',')
+    .map((each) => each.trim().split(/\s*;\s*/))
+    .some(([name, quality = 'q=1']) => name === encoding && !/^q=0(\.0*)?$/.test(quality));
+}
+
+/** At `/` a page for people and a document for programs lead to everything that needs no credentials. */
+const PLACES = [
+  { name: 'reference', href: '/docs', title: 'The API reference' },
+  { name: 'openapi', href: `${BASE_PATH}/openapi.json`, title: 'The OpenAPI document, for programs' },
+  { name: 'live', href: '/livez', title: 'Whether this process lives' },
+  { name: 'ready', href: '/readyz', title: 'Whether it can serve' },
+] as const;
+
+const FRONT_DOCUMENT = JSON.stringify({
+  name: 'Tollgate',
+  description: 'A payment gateway and customer vault',
+  _links: {
+    self: { href: '/' },
+    ...Object.fromEntries(PLACES.map(({ name, href, title }) => [name, { href, title }])),
+  },
+});
+
+const FRONT_PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Tollgate</title>
+<style>
+body { font: 1rem/1.6 system-ui, sans-serif; max-width: 34rem; margin: 4rem auto; padding: 0 1.5rem; }
+</style>
+</head>
+<body>
+<main>
+<h1>Tollgate</h1>
+<p>A payment gateway and customer vault. Its interface is at <code>${BASE_PATH}</code>.</p>
+<ul>
+${PLACES.map(({ href, title }) => `<li><a href="${href}">${title}</a> <code>${href}</code></li>`).join('\n')}
+</ul>
+</main>
+</body>
+</html>
+`;
+
+/** Whether the page is wanted and not the document: browsers say so, and who says nothing is a program. */
+function wantsPage(accept: string | undefined): boolean {
+  return qualityOf(accept, 'text/html') > qualityOf(accept, 'application/json');
+}
+
+/** How much a media type is wanted, from 0 to 1, by its own name only: whoever takes anything gets the document. */
+function qualityOf(accept: string | undefined, type: string): number {
+  for (const range of accept?.toLowerCase().split(',') ?? []) {
+    const [name, ...parameters] = range.split(';').map((part) => part.trim());
+    if (name !== type) continue;
+    const quality = parameters.find((parameter) => parameter.startsWith('q='))?.slice('q='.length);
+    return quality === undefined ? 1 : Number(quality) || 0;
+  }
+  return 0;
 }

@@ -1,14 +1,12 @@
 // Answers to what the framework never sees or never sees whole: bytes that are no request, requests that do not arrive,
 // and what the server does not take. Each has the body and the log line of any other refusal.
 import { type Addresses, allowed } from '../api/addresses.js';
+import type { RefusedRequest } from '../api/problems.js';
+import { refusalResponse } from '../api/refusals.js';
 import { CORRELATION_HEADER, returnable } from '../api/request-context.js';
-import type { ClientAddresses } from './client-address.js';
-import { refusalOfConnection } from './framework-errors.js';
-import type { RequestFigures } from './observability/request-figures.js';
-import type { RequestLog } from './observability/request-log.js';
-import type { Handlers } from './one-at-a-time.js';
-import { rawRefusal, withCorrelationId } from './raw-refusal.js';
-import { correlationIdInHead } from './unreadable-head.js';
+import { JSON_TYPE, type RequestFigures, type RequestLog, refusalOfConnection } from './answers.js';
+import type { ClientAddresses } from './authentication.js';
+import type { Handlers, Refusal } from './one-at-a-time.js';
 
 export function refusing(
   requestLog: RequestLog,
@@ -35,4 +33,41 @@ export function refusing(
     const allow = status === 405 ? { ...headers, allow: allowed(addresses.methods) } : headers;
     return { status, headers: withCorrelationId(allow, correlationId), text };
   };
+}
+
+export function rawRefusal(refusal: RefusedRequest): Refusal {
+  const { status, headers, body } = refusalResponse(refusal);
+  const text = JSON.stringify(body);
+  return {
+    status,
+    headers: {
+      ...headers,
+      'cache-control': 'no-store',
+      'content-type': JSON_TYPE,
+      'content-length': String(text.length),
+    },
+    text,
+  };
+}
+
+/** The headers of an answer to a request with this correlation ID, if it has one that may be repeated. */
+export function withCorrelationId(headers: Refusal['headers'], id: string | undefined): Refusal['headers'] {
+  return id === undefined ? headers : { ...headers, [CORRELATION_HEADER]: id };
+}
+
+const REQUEST_LINE = /^(?:\r\n)*[A-Z]+ \S+ HTTP\/[^\r\n]*\r\n/;
+const HEADER_LINE = /^x-correlation-id:[ \t]*(.*?)[ \t]*\r\n/gim;
+const END_OF_HEAD = '\r\n\r\n';
+
+/**
+ * That of a request whose head could not be read, if the packet begins with this head and the trouble is in it: an ID of
+ * a request before it would say that that one was refused.
+ */
+function correlationIdInHead(packet: Buffer, troubleAt: number): string | undefined {
+  const text = packet.toString('latin1');
+  const end = text.indexOf(END_OF_HEAD);
+  if (!REQUEST_LINE.test(text) || (end !== -1 && troubleAt > end + END_OF_HEAD.length)) return undefined;
+  const head = end === -1 ? text : text.slice(0, end + 2);
+  const [sent, another] = [...head.matchAll(HEADER_LINE)].map(([, value]) => value);
+  return another === undefined ? returnable(sent) : undefined;
 }

@@ -8,9 +8,8 @@ import { saidTo } from '../api/refusals.js';
 import { CORRELATION_HEADER, returnable } from '../api/request-context.js';
 import { JSON_TYPE, overwrite } from './answers.js';
 import type { Refusal } from './one-at-a-time.js';
-import { rawRefusal, withCorrelationId } from './raw-refusal.js';
-import type { CertificatePair } from './tls/certificate.js';
-import { serverOptions } from './tls/tls.js';
+import { rawRefusal, withCorrelationId } from './refused-connections.js';
+import { type CertificatePair, serverOptions } from './tls.js';
 
 export interface WaitingRoomOptions {
   readonly host: string;

@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { openApiDocument } from '../api/openapi/openapi.js';
 import { OPERATIONS } from '../api/operations/operations.js';
-import type { DocumentName, Documents, ServedDocument } from '../http/documents.js';
+import type { DocumentName, Documents, ServedDocument } from '../http/pages.js';
 import { COMPOSED, formOf, SCRIPT } from './composed.js';
 import { referencePage } from './page.js';
 import { readTemplates } from './templates.js';

@@ -1,5 +1,5 @@
 // Where the build leaves the documents about the interface.
-import type { DocumentName, ServedDocument } from '../http/documents.js';
+import type { DocumentName, ServedDocument } from '../http/pages.js';
 
 /** Beside the compiled modules, whether it is one of those that asks or the whole program in one. */
 const FOLDER = new URL('../reference/', import.meta.url);

@@ -1,6 +1,6 @@
 // The documents about the interface that the gateway serves: one for machines, one for people.
 import { readFile } from 'node:fs/promises';
-import type { DocumentName, Documents, ServedDocument } from '../http/documents.js';
+import type { DocumentName, Documents, ServedDocument } from '../http/pages.js';
 import { COMPOSED, formOf } from './composed.js';
 
 let documents: Promise<Documents> | undefined;

@@ -31,11 +31,6 @@ export class Networks {
   }
 }
 
-/** An address of IPv4 as a listener on IPv6 sees it is shown as what it is. */
-export function plainAddress(address: string): string {
-  return address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
-}
-
 /** Whether a host, by name or address, can be nothing but this machine. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|127\.\d+\.\d+\.\d+|::1|\[::1\])$/i.test(host);

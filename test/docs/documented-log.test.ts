@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { parseAst } from 'rolldown/parseAst';
 import { expect, test } from 'vitest';
 import { UNSAFE_STANDBYS } from '../../src/gateway/database/connection.js';
-import { type LoggedRequest, RequestLog } from '../../src/http/observability/request-log.js';
+import { type LoggedRequest, RequestLog } from '../../src/http/answers.js';
 import { filesUnder, read } from '../../testkit/project-files.js';
 
 const PAGE = read('docs/operations.md');

@@ -161,7 +161,7 @@ const SAID: readonly (readonly [page: string, words: string, ...numbers: number[
   [
     'docs/decisions.md',
     'its answer has to be read within #.',
-    seconds('src/http/admission/connections.ts', 'READING_MS'),
+    seconds('src/http/connections.ts', 'READING_MS'),
   ],
   ['docs/decisions.md', 'Where more than # wait', constantIn(WAITING_FILE, 'ENOUGH_WAITING')],
   ['docs/decisions.md', 'Only if more than # wait', constantIn(WAITING_FILE, 'MOST_WAITING_IN_ALL')],

@@ -1,11 +1,6 @@
 // Which certificates can be used, and how near their end they are.
 import { describe, expect, test } from 'vitest';
-import {
-  checkedCertificate,
-  daysToExpiry,
-  isInForce,
-  UnusableCertificate,
-} from '../../src/http/tls/certificate.js';
+import { checkedCertificate, daysToExpiry, isInForce, UnusableCertificate } from '../../src/http/tls.js';
 import { daysFromNow, makeCertificate } from '../../testkit/certificates.js';
 
 const authority = makeCertificate({ name: 'authority' });

@@ -1,7 +1,7 @@
 // Where a request comes from, behind proxies and without: the word of a stranger never counts.
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { ClientAddresses } from '../../src/http/client-address.js';
+import { ClientAddresses } from '../../src/http/authentication.js';
 import { Networks } from '../../src/values/network.js';
 import { client } from '../../testkit/client.js';
 import { testGateway } from '../../testkit/gateway.js';

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { openOperators } from '../../src/gateway/operators.js';
 import { readSettings } from '../../src/gateway/settings/settings.js';
-import { checkedCertificate } from '../../src/http/tls/certificate.js';
+import { checkedCertificate } from '../../src/http/tls.js';
 import { makeCertificate } from '../../testkit/certificates.js';
 import { httpsCaller } from '../../testkit/http-call.js';
 import { readScrape } from '../../testkit/scrape.js';

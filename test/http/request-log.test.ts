@@ -1,7 +1,7 @@
 // The log line of a request: which fields it has, and that it holds no secret.
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type LoggedRequest, RequestLog } from '../../src/http/observability/request-log.js';
+import { type LoggedRequest, RequestLog } from '../../src/http/answers.js';
 import { CARD, client, type Json, paymentBody } from '../../testkit/client.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { requestLines, withoutChance } from '../../testkit/requests.js';

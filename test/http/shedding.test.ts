@@ -3,8 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Shedding } from '../../src/http/admission/shedding.js';
-import { Turns } from '../../src/http/admission/turns.js';
+import { Shedding, Turns } from '../../src/http/admission.js';
 
 // Time goes on only where the test says so: how much is answered does not depend on the machine.
 beforeEach(() => {

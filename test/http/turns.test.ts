@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Turns, whenReceived } from '../../src/http/admission/turns.js';
+import { Turns, whenReceived } from '../../src/http/admission.js';
 
 const LONG_AGO = { epoch: 0, toldAbsent: 0 };
 

@@ -3,7 +3,7 @@ import { type Stats, statfsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasDatabase } from '../../embedded-postgres/server.js';
-import { daysToExpiry } from '../../http/tls/certificate.js';
+import { daysToExpiry } from '../../http/tls.js';
 import { isLoopback } from '../../values/network.js';
 import { readCertificate } from '../certificate-watch.js';
 import type { Settings } from '../settings/settings.js';

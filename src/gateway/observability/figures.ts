@@ -1,9 +1,9 @@
 // What this process has to say at a scrape: gathered from its parts, each of which counts for itself.
 import type { AcquirerLinks } from '../../acquirers/links.js';
 import type { FeedFigures } from '../../events/watcher.js';
-import type { FailedLogIns } from '../../http/admission/failed-log-ins.js';
+import type { RequestFigures } from '../../http/answers.js';
+import type { FailedLogIns } from '../../http/authentication.js';
 import type { Figures, Series } from '../../http/observability/metrics.js';
-import type { RequestFigures } from '../../http/observability/request-figures.js';
 import type { ServerFigures } from '../../http/server.js';
 import type { TransactionFigures } from '../../payments/transaction-figures.js';
 import type { Histogram } from '../../values/histogram.js';

@@ -2,7 +2,7 @@
 // dropped, and so is what the collector does not take in time.
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { Spans, TracedRequest } from '../../http/observability/spans.js';
+import type { Spans, TracedRequest } from '../../http/answers.js';
 import { PROGRAM_VERSION, USER_AGENT } from '../../values/program.js';
 
 export interface OtlpSettings {

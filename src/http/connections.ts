@@ -1,9 +1,11 @@
 // How many connections there may be. At the limit the one that is idle for longest makes room, of the address that has most;
 // one whose request is being worked on is never closed for that. Who does not read its answers is not waited for. Handshakes
 // that are not done are fewer still: each costs as much memory as several connections.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
+import { REQUEST_TIMEOUT_MS } from '../api/limits.js';
+import type { Tenant } from '../payments/pipeline/room.js';
 
 /** How long a client may take to read an answer. */
 const READING_MS = 10_000;
@@ -225,5 +227,114 @@ export class Connections {
     this.log.warn({ closed: this.#closed, refused: this.#refused }, 'too many connections');
     this.#closed = 0;
     this.#refused = 0;
+  }
+}
+
+const MOST_IN_A_TURN = 4;
+
+interface Waiting {
+  readonly socket: Socket;
+  readonly begin: () => void;
+}
+
+/** Of a server that speaks TLS. Node would begin each with its first byte, however many come at once. */
+export function beginInTurns(server: Server): void {
+  const begins = server.listeners('connection') as ((socket: Socket) => void)[];
+  server.removeAllListeners('connection');
+  const handshakes = new Handshakes();
+  server.on('connection', (socket) =>
+    handshakes.take(socket, () => {
+      for (const begin of begins) begin.call(server, socket);
+    }),
+  );
+}
+
+/**
+ * Begun in turns over addresses, a few in each turn of the event loop: each costs as much as several requests, and nobody has to say
+ * who they are to ask for one. Of a client that has said nothing yet nothing is kept but its connection.
+ */
+class Handshakes {
+  readonly #waiting = new TenantLines<Waiting>();
+  #isPlanned = false;
+  readonly #goOn = () => this.#begin();
+
+  /** A connection was accepted: `begin` is called when its client has said something, and it is its turn. */
+  take(socket: Socket, begin: () => void): void {
+    socket.on('error', () => {});
+    socket.setTimeout(REQUEST_TIMEOUT_MS, () => socket.destroy());
+    socket.once('readable', () => {
+      // What can be read may be the end.
+      if (socket.readableLength === 0) {
+        socket.destroy();
+        return;
+      }
+      // guard(TLS: handshakes are begun in turns over addresses): this.#waiting.add(socket.remoteAddress ?? '', { socket, begin } ⇒ begin(
+      this.#waiting.add(socket.remoteAddress ?? '', { socket, begin });
+      this.#plan();
+    });
+  }
+
+  #plan(): void {
+    if (this.#isPlanned) return;
+    this.#isPlanned = true;
+    setImmediate(this.#goOn);
+  }
+
+  #begin(): void {
+    this.#isPlanned = false;
+    for (let begun = 0; begun < MOST_IN_A_TURN; begun += 1) {
+      const next = this.#waiting.next();
+      if (next === undefined) return;
+      // From now on the handshake has its own time.
+      next.socket.setTimeout(0);
+      if (!next.socket.destroyed) next.begin();
+    }
+    if (this.#waiting.size > 0) this.#plan();
+  }
+}
+
+interface Line<Item> {
+  readonly waiting: Item[];
+  /** Turns that it has had in advance. */
+  debt: number;
+}
+
+/** What waits is taken in turns over tenants, so that whoever has much waiting waits for itself. */
+export class TenantLines<Item extends object> {
+  /** By tenant, in the order in which they have their turns. None is empty. */
+  readonly #lines = new Map<Tenant, Line<Item>>();
+  #size = 0;
+
+  /** `furtherTurns` says how many turns more than one an item counts as, when it is taken. */
+  constructor(private readonly furtherTurns: (item: Item) => number = () => 0) {}
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(tenant: Tenant, item: Item): void {
+    const line = this.#lines.get(tenant);
+    if (line === undefined) this.#lines.set(tenant, { waiting: [item], debt: 0 });
+    else line.waiting.push(item);
+    this.#size += 1;
+  }
+
+  /** Takes the first of the tenant whose turn it is. */
+  next(): Item | undefined {
+    for (const [tenant, line] of this.#lines) {
+      // Behind the others for its next turn.
+      this.#lines.delete(tenant);
+      if (line.debt > 0 && this.#lines.size > 0) {
+        line.debt -= 1;
+        this.#lines.set(tenant, line);
+        continue;
+      }
+      const item = line.waiting.shift() as Item;
+      if (line.waiting.length > 0) this.#lines.set(tenant, line);
+      this.#size -= 1;
+      line.debt = this.furtherTurns(item);
+      return item;
+    }
+    return undefined;
   }
 }

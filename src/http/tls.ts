@@ -1,0 +1,174 @@
+// TLS on the listener: its certificate, which versions and ciphers there are, what is known of a connection before and after its
+// handshake, and handshakes that fail.
+import { constants, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { createSecureContext, type TLSSocket, type TlsOptions } from 'node:tls';
+import type { Logger } from 'pino';
+import { REQUEST_TIMEOUT_MS } from '../api/limits.js';
+import { Tally } from './observability/tally.js';
+
+/** Forward secrecy and authenticated encryption only. The first three are those of TLS 1.3. */
+const CIPHERS = [
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'TLS_AES_128_GCM_SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  // guard(TLS: no version before 1.2): ] ⇒ 'ALL@SECLEVEL=0', ⏎ ]
+].join(':');
+
+/** For a server, and for the context that takes another's place: Node forgets whatever is not said again. */
+export function contextOptions({ certificate, key }: CertificatePair): TlsOptions {
+  return {
+    cert: certificate,
+    key,
+    // guard(TLS: no version before 1.2): 2 ⇒ 1
+    minVersion: 'TLSv1.2',
+    ciphers: CIPHERS,
+    // TLS 1.2 lets a client ask for one handshake after the other, each of which costs the server more than the client.
+    // guard(TLS: a client cannot ask for one handshake after the other): SSL_OP_NO_RENEGOTIATION ⇒ SSL_OP_ALL
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+  };
+}
+
+export function serverOptions(pair: CertificatePair): TlsOptions {
+  return {
+    ...contextOptions(pair),
+    // Everybody is asked for a certificate. Whose it has to be, and whether one is needed, its user says and no authority.
+    requestCert: true,
+    rejectUnauthorized: false,
+    handshakeTimeout: REQUEST_TIMEOUT_MS,
+    // A client that has sent everything and says so still waits for its answers.
+    allowHalfOpen: true,
+  };
+}
+
+/** A connection whose handshake is not done: nothing can be said on it. */
+export function isHandshaking(socket: Socket): boolean {
+  return (socket as TLSSocket & { secureConnecting?: boolean }).secureConnecting === true;
+}
+
+/** The socket as it was accepted. Nothing that Node documents leads there. */
+export function acceptedSocket(secure: Socket): Socket {
+  return (secure as Socket & { _parent?: Socket })._parent ?? secure;
+}
+
+/** What the client has shown in its handshake, and has proved to have the key of. A resumed session has that of its first. */
+export function clientCertificate({ socket }: IncomingMessage): X509Certificate | undefined {
+  return 'getPeerX509Certificate' in socket ? (socket as TLSSocket).getPeerX509Certificate() : undefined;
+}
+
+/** In PEM. It can be sent to another process. */
+export interface CertificatePair {
+  /** The certificate, followed by those between it and one that clients trust. */
+  readonly certificate: string;
+  readonly key: string;
+}
+
+export interface Certificate {
+  readonly pair: CertificatePair;
+  /** SHA-256 of the certificate, as `AA:BB:…`. */
+  readonly fingerprint: string;
+  readonly validFromMs: number;
+  readonly expiresAtMs: number;
+}
+
+/** A pair that cannot be used: it is cut short, its halves do not belong together, or it is something else. */
+export class UnusableCertificate extends Error {
+  override readonly name = 'UnusableCertificate';
+}
+
+const BEGIN = /-----BEGIN CERTIFICATE-----/g;
+const END = /-----END CERTIFICATE-----/g;
+
+export function checkedCertificate(pair: CertificatePair): Certificate {
+  const begun = pair.certificate.match(BEGIN)?.length ?? 0;
+  if (begun === 0) throw new UnusableCertificate('the certificate is not in PEM');
+  // A file that ends between two certificates of its chain cannot be told from a whole one; anywhere else it can.
+  // guard(certificates: one that is cut short is said to be): !== pair.certificate.match(END)?.length ⇒ < 0
+  if (begun !== pair.certificate.match(END)?.length) {
+    throw new UnusableCertificate('the certificate is cut short');
+  }
+  const leaf = read(() => new X509Certificate(pair.certificate), 'the certificate cannot be read');
+  // guard(certificates: the key belongs to the certificate): !leaf.checkPrivateKey(privateKey(pair.key)) ⇒ privateKey(pair.key) === undefined
+  if (!leaf.checkPrivateKey(privateKey(pair.key))) {
+    throw new UnusableCertificate('the key is not that of the certificate');
+  }
+  // What OpenSSL has against it, such as a key that is too short, it says only now.
+  read(
+    () => createSecureContext({ cert: pair.certificate, key: pair.key }),
+    'the certificate cannot be used for TLS',
+  );
+  return {
+    pair,
+    fingerprint: leaf.fingerprint256,
+    validFromMs: Date.parse(leaf.validFrom),
+    expiresAtMs: Date.parse(leaf.validTo),
+  };
+}
+
+function privateKey(pem: string): KeyObject {
+  return read(
+    () => createPrivateKey(pem),
+    'the key cannot be read; it must be in PEM, whole, and without a passphrase',
+  );
+}
+
+/** The reasons of OpenSSL are left out: they may repeat what stands in the file of the key. */
+function read<Result>(work: () => Result, otherwise: string): Result {
+  try {
+    return work();
+  } catch {
+    throw new UnusableCertificate(otherwise);
+  }
+}
+
+const DAY_MS = 86_400_000;
+const WARN_AT_DAYS = [1, 7, 30] as const;
+
+/** How near its end a certificate is: under so many days (30, 7 or 1), or 0 where it has expired. Undefined while there is time. */
+export function daysToExpiry({ expiresAtMs }: Certificate, nowMs: number): 0 | 1 | 7 | 30 | undefined {
+  if (expiresAtMs <= nowMs) return 0;
+  return WARN_AT_DAYS.find((days) => expiresAtMs - nowMs <= days * DAY_MS);
+}
+
+export function isInForce({ validFromMs, expiresAtMs }: Certificate, nowMs: number): boolean {
+  return validFromMs <= nowMs && nowMs < expiresAtMs;
+}
+
+/** Reasons and addresses that have a line of their own within a second. */
+const MOST_KINDS = 10;
+/** Whoever hangs up before it has said anything has not failed: so do those who only look whether somebody listens. */
+const HUNG_UP = 'ECONNRESET';
+
+interface FailedHandshake {
+  readonly reason: string;
+  readonly address: string;
+}
+
+/** A line of the log for each reason, address and second, however many fail. */
+export class FailedHandshakes {
+  readonly #tally: Tally<FailedHandshake>;
+  total = 0;
+
+  constructor(log: Logger) {
+    this.#tally = new Tally<FailedHandshake>(
+      MOST_KINDS,
+      ({ reason, address }, count) => log.warn({ reason, address, count }, 'failed TLS handshakes'),
+      (count) => log.warn({ count }, 'further failed TLS handshakes'),
+    );
+  }
+
+  note({ code = 'unknown' }: { code?: string }, socket: Socket): void {
+    if (code === HUNG_UP) return;
+    this.total += 1;
+    // Of the one that was accepted it is known, also when it is closed.
+    const address = acceptedSocket(socket).remoteAddress ?? 'unknown';
+    this.#tally.add(`${code} ${address}`, { reason: code, address });
+  }
+}
