@@ -4,7 +4,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../clock/clock.js';
 import type { Clearing } from '../directdebit/clearing.js';
-import { EventRetention } from '../events/retention.js';
+import { EventRetention } from '../events/feed.js';
 import { DayFigures } from '../figures/day-figures.js';
 import { ReadBuffer } from '../http/read-buffer.js';
 import type { ChainKey } from '../journal/blocks.js';

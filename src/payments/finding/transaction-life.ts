@@ -1,6 +1,6 @@
 // One transaction from its request to now: what it is, what happened to it and when, what belongs to it, and what can be done next.
 import { gatewayTime } from '../../clock/gateway-clock.js';
-import { eventId } from '../../events/event-id.js';
+import { eventId } from '../../events/events.js';
 import type { JournalView } from '../../journal/journal-tasks.js';
 import { JOURNAL_OF_TRANSACTION } from '../../journal/journal-tasks.sql.js';
 import type { Queryable } from '../../postgres/database.js';
