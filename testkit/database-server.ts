@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { openEmbeddedPostgres } from '../src/embedded-postgres/server.js';
-import { EventRetention } from '../src/events/retention.js';
+import { EventRetention } from '../src/events/feed.js';
 import { DayFigures } from '../src/figures/day-figures.js';
 import { readSettings, type Settings } from '../src/gateway/settings/settings.js';
 import { Database } from '../src/postgres/database.js';

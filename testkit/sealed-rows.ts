@@ -7,10 +7,9 @@ import { SEALED_PAYMENT_DETAILS } from '../src/payments/cards/payment-details.js
 import { Database } from '../src/postgres/database.js';
 import type { MerchantId, OrganisationId } from '../src/values/ids.js';
 import type { KeyProvider } from '../src/vault/keys/key-provider.js';
-import { DataKeys } from '../src/vault/keys/keys.js';
+import { DataKeys, open, type Place } from '../src/vault/keys/keys.js';
 import { Rotation } from '../src/vault/keys/rotation.js';
 import { SEALED_TOKENS } from '../src/vault/keys/sealed-rows.js';
-import { open, type Place } from '../src/vault/keys/sealing.js';
 import type { TestGateway } from './gateway.js';
 import { cardAccount, cardBeginning, type NewToken, vaultOf } from './vault-client.js';
 

@@ -1,5 +1,5 @@
 // Which permission each operation takes: the one table of it. An operation that is not in it cannot be served.
-import { SUBJECT_KINDS, type SubjectKind } from '../events/event-id.js';
+import { SUBJECT_KINDS, type SubjectKind } from '../events/events.js';
 import { bitOf, type Permission } from '../organisations/users/permissions.js';
 
 export const PERMISSION_OF_OPERATION: Readonly<Record<string, Permission>> = {

@@ -5,9 +5,9 @@ import { DatabaseUnavailable } from '../postgres/database.js';
 import { BECS_CURRENCY, MOST_CENTS } from '../values/bank-account.js';
 import { Fault, type FaultCode, type Reason } from '../values/faults.js';
 import { KeyUnavailable } from '../vault/keys/key-provider.js';
+import type { AuthenticatedRequest } from './operation.js';
 import { transactionPath } from './operations/hal.js';
 import { type Problem, type ProblemCode, placeOf, problem, RefusedRequest, refused } from './problems.js';
-import type { AuthenticatedRequest } from './request-context.js';
 
 interface RefusalResponse {
   readonly status: number;

@@ -2,7 +2,7 @@
 import { CommanderError } from 'commander';
 import { lineForOperator } from '../gateway/database/connection.js';
 import { type FieldProblem, Refusal, type RefusalCode } from '../values/refusal.js';
-import { SealBroken } from '../vault/keys/sealing.js';
+import { SealBroken } from '../vault/keys/keys.js';
 
 type Wording<Code extends RefusalCode> = (refusal: Refusal<Code>) => string;
 

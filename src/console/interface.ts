@@ -18,7 +18,7 @@ import type { MerchantView } from '../organisations/merchants.js';
 import type { ListedOrganisation } from '../organisations/organisations.js';
 import type { RouteView } from '../organisations/routing/route-tasks.js';
 import type { SurchargeView } from '../organisations/surcharges.js';
-import type { UserView } from '../organisations/users/user-change.js';
+import type { UserView } from '../organisations/users/users.js';
 import type { CardStatus } from '../payments/cards/card-tasks.js';
 import type { Doubt } from '../payments/doubt/doubts.js';
 import type { TransactionLife } from '../payments/finding/transaction-life.js';

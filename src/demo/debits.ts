@@ -1,7 +1,7 @@
 // Direct debits of the demo's history: fees of members, collected through the simulated bank, which returns some.
 import { DEFAULT_CLEARING_DAYS } from '../directdebit/direct-entry.js';
 import { RETURN_MEANINGS } from '../directdebit/returns.js';
-import { CLEARED } from '../payments/outcome.js';
+import { CLEARED } from '../payments/transaction.js';
 import { addBusinessDays, settlementCutOff, settlementDay } from '../values/time.js';
 import { Chance } from './chance.js';
 import { become, begin, type Draft } from './draft.js';

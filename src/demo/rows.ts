@@ -1,12 +1,10 @@
 // From a transaction of the demo's history to the row that it is stored as, with its card or account sealed where it would still be.
-import { attestedWords } from '../payments/attestation.js';
-import { paymentDetailsPlace } from '../payments/cards/payment-details.js';
 import type { Traded } from '../payments/traded-transaction.js';
+import { attestedWords, paymentDetailsPlace } from '../payments/transaction.js';
 import type { Audit, MerchantId } from '../values/ids.js';
 import { cents } from '../values/money.js';
 import { bankSecrets, cardSecrets } from '../vault/account.js';
-import type { DataKeys } from '../vault/keys/keys.js';
-import { seal } from '../vault/keys/sealing.js';
+import { type DataKeys, seal } from '../vault/keys/keys.js';
 import type { Draft } from './draft.js';
 import type { MemberTokens } from './members.js';
 import type { HistoryOwner } from './organisation.js';

@@ -2,7 +2,7 @@
 // returns some of them, and what nobody returns in time is cleared. Any number of processes may run it.
 import type { SimulatedBank } from '../acquirers/simulator/bank.js';
 import type { Clock } from '../clock/clock.js';
-import { CLEARED } from '../payments/outcome.js';
+import { CLEARED } from '../payments/transaction.js';
 import type { Database } from '../postgres/database.js';
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 import { addBusinessDays, settlementCalendar, settlementCutOff, sydneyDate } from '../values/time.js';

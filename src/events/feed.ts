@@ -1,16 +1,28 @@
 // The feed: events in the order of their positions. What can be read is always a beginning of it, to which only more comes: nobody
 // who goes on from the last position misses anything, or sees anything twice.
-import type { Queryable } from '../postgres/database.js';
+import { createCipheriv, createDecipheriv } from 'node:crypto';
+import type { Database, Queryable } from '../postgres/database.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
-import { eventId, groupsOf, parseEventId, SUBJECT_KINDS, type SubjectKind } from './event-id.js';
 import {
+  beginningOfDay,
+  eventId,
+  groupsOf,
+  onSameDay,
+  parseEventId,
+  SUBJECT_KINDS,
+  type SubjectKind,
+  slotsBetween,
+} from './events.js';
+import {
+  CURSOR_KEY,
   EVENTS_BETWEEN,
   EVENTS_OF_MERCHANT_BETWEEN,
   FEED_ENDS,
+  FORGET_EVENTS,
   LAST_OF_MERCHANT_BETWEEN,
   POSITION_OF_EVENT,
 } from './events.sql.js';
-import { beginningOfDay, onSameDay, slotsBetween } from './positions.js';
+import { EVENT_STATUS } from './feed.sql.js';
 
 interface EventRow {
   readonly position: number;
@@ -53,7 +65,7 @@ export interface EventBody {
 /** Adds what each event is about; in the same order. */
 export type EventBodies = (events: readonly FeedEvent[]) => Promise<readonly EventBody[]>;
 
-export interface EventsOfMerchant {
+interface EventsOfMerchant {
   readonly organisationId: OrganisationId;
   readonly merchantId: MerchantId;
   /** What they may be about; anything where none is named. */
@@ -152,4 +164,71 @@ export class EventFeed {
 
 function identified(row: EventRow): FeedEvent {
   return { id: eventId(row), ...row };
+}
+
+/** Positions as clients get them, encrypted, so that nobody can read from them how many events others have. */
+interface Cursors {
+  encode(position: number): string;
+  /** Undefined for what is no cursor of this installation. */
+  decode(cursor: string): number | undefined;
+}
+
+const ALGORITHM = 'aes-128-ecb';
+const BYTES = 16;
+/** A position is one block. What it is filled up with tells a cursor from anything else. */
+const FILLING = Buffer.alloc(BYTES - 8);
+
+/** The key is never changed; a dump takes it along. */
+export async function eventCursors(database: Queryable): Promise<Cursors> {
+  const { rows } = await database.query<{ key: string }>(CURSOR_KEY);
+  const key = Buffer.from((rows[0]?.key ?? '').replaceAll('-', ''), 'hex');
+  return {
+    encode(position) {
+      const block = Buffer.alloc(BYTES);
+      block.writeBigUInt64BE(BigInt(position));
+      return createCipheriv(ALGORITHM, key, null).update(block).toString('base64url');
+    },
+    decode(cursor) {
+      const sealed = Buffer.from(cursor, 'base64url');
+      if (sealed.length !== BYTES) return undefined;
+      const block = createDecipheriv(ALGORITHM, key, null).setAutoPadding(false).update(sealed);
+      const position = Number(block.readBigUInt64BE());
+      return block.subarray(8).equals(FILLING) && Number.isSafeInteger(position) ? position : undefined;
+    },
+  };
+}
+
+/** How far the feed has come, and what may hold it up. */
+export interface EventStatus {
+  /** Events without a position yet, and how long ago the oldest of them was written. */
+  readonly waiting: number;
+  readonly oldestWaitingSeconds: number | null;
+  /** Events that can be read, and when the oldest of them was made. */
+  readonly kept: number;
+  readonly since: Date | null;
+  /** For how long the oldest transaction of the database has been open that has written something: its events are not seen yet. */
+  readonly longestWritingSeconds: number | null;
+}
+
+export async function eventStatus(database: Queryable): Promise<EventStatus> {
+  const { rows } = await database.query<EventStatus>(EVENT_STATUS);
+  if (rows[0] === undefined) throw new Error('the row of the sequencer is not there');
+  return rows[0];
+}
+
+/** The ring has 64 days: these, today, tomorrow, and some in which to empty a day before it is needed again. */
+export const MOST_DAYS_KEPT = 60;
+
+/** The table is a ring of days; those that are over are emptied, and nothing has to be made ahead. */
+export class EventRetention {
+  constructor(
+    private readonly database: Database,
+    private readonly keptDays: number,
+  ) {}
+
+  /** Any number of processes may do it, as often as they like. Returns how many days were emptied. */
+  async run(): Promise<number> {
+    const { rows } = await this.database.query<{ emptied: number }>(FORGET_EVENTS, [this.keptDays]);
+    return rows[0]?.emptied ?? 0;
+  }
 }

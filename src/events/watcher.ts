@@ -3,8 +3,8 @@
 import type { Queryable } from '../postgres/database.js';
 import { fault } from '../values/faults.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
+import { slotsBetween } from './events.js';
 import { MERCHANTS_BETWEEN, SEQUENCE_EVENTS } from './events.sql.js';
-import { slotsBetween } from './positions.js';
 
 export interface WatcherOptions {
   readonly database: Queryable;

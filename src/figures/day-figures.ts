@@ -1,6 +1,6 @@
 // Counts transactions by minute and hour from the feed of events, for operators to look at. Payments do nothing for it. Any number of processes
 // may run it: one at a time counts, and what it has counted and how far it came are one commit.
-import { slotsBetween } from '../events/positions.js';
+import { slotsBetween } from '../events/events.js';
 import type { Database } from '../postgres/database.js';
 import {
   ANYTHING_TO_COUNT,

@@ -1,11 +1,10 @@
 // A gateway among the others on its database: its entry in the process registry, and what the processes share through it.
 import type { AcquirerLinks } from '../acquirers/links.js';
 import { Clock } from '../clock/clock.js';
-import { type AcquirerReference, acquirerReferences } from '../payments/acquirer-reference.js';
 import { SearchFence } from '../payments/finding/search-fence.js';
-import { AuditLeases } from '../payments/processes/audit-leases.js';
-import { ProcessRegistry } from '../payments/processes/process-registry.js';
+import { AuditLeases, ProcessRegistry } from '../payments/processes/process-registry.js';
 import { type ProcessTimes, processTimes } from '../payments/processes/process-times.js';
+import { type AcquirerReference, acquirerReferences } from '../payments/transaction.js';
 import type { ClosingStack } from './closing-stack.js';
 import type { Databases } from './database/databases.js';
 import type { DatabaseWatch } from './observability/database-watch.js';

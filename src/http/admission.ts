@@ -3,8 +3,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { createsTransaction } from '../api/addresses.js';
+import { CORRELATION_HEADER, returnable } from '../api/operation.js';
 import { refused } from '../api/problems.js';
-import { CORRELATION_HEADER, returnable } from '../api/request-context.js';
 import type { Callers } from '../organisations/users/callers.js';
 import type { Moment } from '../payments/finding/search-fence.js';
 import type { Room, Tenant } from '../payments/pipeline/room.js';

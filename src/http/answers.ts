@@ -1,16 +1,16 @@
 // Every answer to a request goes out here, with its headers, its one line in the log and its figures.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type DestinationStream, type Logger, pino } from 'pino';
-import type { Reply } from '../api/operation.js';
-import { type ProblemCode, type RefusedRequest, refused } from '../api/problems.js';
-import { refusalOf, refusalResponse, saidTo } from '../api/refusals.js';
 import {
   CORRELATION_HEADER,
+  type Reply,
   type RequestContext,
   received,
   TRACE_HEADER,
   traceOf,
-} from '../api/request-context.js';
+} from '../api/operation.js';
+import { type ProblemCode, type RefusedRequest, refused } from '../api/problems.js';
+import { refusalOf, refusalResponse, saidTo } from '../api/refusals.js';
 import { DURATIONS, Histogram } from '../values/histogram.js';
 import { isoNow } from '../values/time.js';
 import type { Trace } from '../values/trace.js';

@@ -1,9 +1,9 @@
 // Answers to what the framework never sees or never sees whole: bytes that are no request, requests that do not arrive,
 // and what the server does not take. Each has the body and the log line of any other refusal.
 import { type Addresses, allowed } from '../api/addresses.js';
+import { CORRELATION_HEADER, returnable } from '../api/operation.js';
 import type { RefusedRequest } from '../api/problems.js';
 import { refusalResponse } from '../api/refusals.js';
-import { CORRELATION_HEADER, returnable } from '../api/request-context.js';
 import { JSON_TYPE, type RequestFigures, type RequestLog, refusalOfConnection } from './answers.js';
 import type { ClientAddresses } from './authentication.js';
 import type { Handlers, Refusal } from './one-at-a-time.js';

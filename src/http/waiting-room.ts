@@ -3,9 +3,9 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from '../api/limits.js';
+import { CORRELATION_HEADER, returnable } from '../api/operation.js';
 import { refused } from '../api/problems.js';
 import { saidTo } from '../api/refusals.js';
-import { CORRELATION_HEADER, returnable } from '../api/request-context.js';
 import { JSON_TYPE, overwrite } from './answers.js';
 import type { Refusal } from './one-at-a-time.js';
 import { rawRefusal, withCorrelationId } from './refused-connections.js';

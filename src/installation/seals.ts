@@ -8,7 +8,7 @@ import type { Database } from '../postgres/database.js';
 import type { MerchantId } from '../values/ids.js';
 import { withJournalledKeys } from '../vault/keys/journalled-keys.js';
 import type { KeyProvider } from '../vault/keys/key-provider.js';
-import type { DataKeys } from '../vault/keys/keys.js';
+import { type DataKeys, type Place, SealBroken } from '../vault/keys/keys.js';
 import { MERCHANTS_WITH_KEYS } from '../vault/keys/rotation.sql.js';
 import {
   type SealedRow,
@@ -17,7 +17,6 @@ import {
   type TokenSeal,
   tokenPlace,
 } from '../vault/keys/sealed-rows.js';
-import { type Place, SealBroken } from '../vault/keys/sealing.js';
 import { SEALED_WEBHOOK_SECRETS } from '../webhooks/secrets.js';
 import { TOKENS_REMOVED, TOKENS_TO_VERIFY } from './seals.sql.js';
 

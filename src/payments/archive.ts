@@ -1,6 +1,6 @@
 // The archive: what is old and finished, for a file that an operator keeps; and then taken out of the database, as far as the interface
 // can do without. Audits stay, since they are the lasting identifier, and correlation IDs stay won.
-import { MOST_DAYS_KEPT } from '../events/retention.js';
+import { MOST_DAYS_KEPT } from '../events/feed.js';
 import { JOURNAL_BEFORE } from '../journal/archive.sql.js';
 import { journal } from '../journal/journal.js';
 import type { Database, Queryable } from '../postgres/database.js';

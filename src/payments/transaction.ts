@@ -1,10 +1,13 @@
-// What a transaction is, before and after its two commits.
-import type { MoneyOperation, Prepared } from '../acquirers/contract.js';
+// What a transaction is, before and after its two commits: what an acquirer's answer makes of it, what it is called towards its
+// acquirer, and what its seals say.
+import type { AcquirerResponse, Answer, Decision, MoneyOperation, Prepared } from '../acquirers/contract.js';
 import type { Pricing } from '../plugins/contract.js';
 import { type DirectDebitMode, directDebitMode, type ShownBankAccount } from '../values/bank-account.js';
 import type { Audit, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
 import type { Cents } from '../values/money.js';
 import { settlementCutOff, settlementDay } from '../values/time.js';
+import type { Place } from '../vault/keys/keys.js';
+import type { SealOwner } from '../vault/keys/sealed-rows.js';
 import type { InFlightRequest } from './finding/search-fence.js';
 
 export type TransactionType = MoneyOperation;
@@ -199,4 +202,130 @@ export function directdebitMode({ bankAccount, transactionType }: Transaction): 
  */
 export function voidableUntilMs({ voidableUntilMs: untilMs = 0 }: Transaction, nowMs: number): number {
   return untilMs > nowMs ? untilMs : settlementCutOff(settlementDay(nowMs));
+}
+
+type Decided = Exclude<Answer, { kind: 'unknown' }>;
+
+/** Until when it can be voided is decided here, for claims, links and refusals alike: they look at what is stored. */
+export function outcomeOf(
+  answer: Decided,
+  nowMs: number,
+  { completableUntilMs }: Pick<Intent, 'completableUntilMs'> = {},
+): Outcome {
+  switch (answer.kind) {
+    case 'approved': {
+      const response = responseOf(answer);
+      const settlementDate = response.settlementDate ?? settlementDay(nowMs);
+      return {
+        status: 'approved',
+        gatewayStatusCode: GATEWAY_STATUS.processed,
+        // A hold can be released for as long as it can be completed; nothing of it settles.
+        voidableUntilMs: completableUntilMs ?? settlementCutOff(settlementDate),
+        ...response,
+        settlementDate,
+      };
+    }
+    case 'pending': {
+      // The day's file is made when the day closes: until then it can be voided.
+      const voidableUntilMs = settlementCutOff(settlementDay(nowMs));
+      return { status: 'pending', gatewayStatusCode: GATEWAY_STATUS.processed, voidableUntilMs };
+    }
+    case 'declined':
+      return { status: 'declined', gatewayStatusCode: GATEWAY_STATUS.processed, ...responseOf(answer) };
+    case 'faulty':
+      return { status: 'error', gatewayStatusCode: GATEWAY_STATUS.acquirerFault, ...responseOf(answer) };
+    case 'not_sent':
+      return NOT_SENT;
+  }
+}
+
+/** Undefined where nothing can be made of the answer: the money may have moved, and somebody has to find out. */
+export function readableOutcome(...answered: Parameters<typeof outcomeOf>): Outcome | undefined {
+  try {
+    return outcomeOf(...answered);
+  } catch {
+    return undefined;
+  }
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
+const CONTROL = /[\u0000-\u001f\u007f]/g;
+
+/** The acquirer's words without a settlement date that is not in the calendar. */
+function responseOf(decision: Decision): AcquirerResponse {
+  const { authorisationCode, preauthorisationCode, settlementDate } = decision;
+  return {
+    responseCode: printable(decision.responseCode),
+    responseMessage: printable(decision.responseMessage),
+    ...(authorisationCode !== undefined && { authorisationCode: printable(authorisationCode) }),
+    ...(preauthorisationCode !== undefined && { preauthorisationCode: printable(preauthorisationCode) }),
+    ...(settlementDate !== undefined && isDate(settlementDate) && { settlementDate }),
+  };
+}
+
+/** Without control characters, since columns of texts are told apart by one. */
+function printable(text: string): string {
+  return text.replace(CONTROL, '');
+}
+
+function isDate(text: string): boolean {
+  const midnight = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().slice(0, 10) === text;
+}
+
+/** What is said of a direct debit that nobody has returned in time. */
+export const CLEARED = { responseCode: '00', responseMessage: 'Cleared' } as const;
+
+/** Nothing has left the gateway. */
+export const NOT_SENT: Outcome = { status: 'error', gatewayStatusCode: GATEWAY_STATUS.notSent };
+
+/** The acquirer could not confirm it, and has undone whatever it may have done. */
+export const REVERSED: Outcome = { status: 'error', gatewayStatusCode: GATEWAY_STATUS.reversed };
+
+/** What a transaction is called towards its acquirer. Unique across installations, and derived: never stored, so never lost. */
+export type AcquirerReference = (organisationId: OrganisationId, audit: Audit) => string;
+
+/** The audit of the transaction that is called so. */
+export function auditOf(reference: string): Audit {
+  return Number(reference.slice(reference.lastIndexOf('-') + 1)) as Audit;
+}
+
+/** The installation is that of the database in which the process is registered. */
+export function acquirerReferences(registry: { readonly installation: string }): AcquirerReference {
+  return (organisationId, audit) => `${registry.installation}-${organisationId}-${audit}`;
+}
+
+type Attested = Pick<
+  TargetedClaim,
+  'organisationId' | 'merchantId' | 'audit' | 'targetAudit' | 'amountCents' | 'currency'
+> & { readonly transactionType: string };
+
+/**
+ * What is asked of an earlier transaction, in the words that are attested when it is asked. Whoever acts on it later, by what is stored,
+ * holds the row against it: which target, how much, in which currency.
+ */
+export function attestedWords(asked: Attested): string {
+  const { organisationId, merchantId, audit, transactionType, targetAudit, amountCents, currency } = asked;
+  const what = `${transactionType}/${targetAudit}/${amountCents ?? ''}/${currency ?? ''}`;
+  return `transaction/${organisationId}/${merchantId}/${audit}/${what}`;
+}
+
+/** What the seal of payment details is bound to: what was asked for with them. */
+export interface PaymentSeal {
+  readonly audit: Audit;
+  readonly transactionType: string;
+  readonly amountCents: Cents;
+  readonly currency: string;
+  readonly paymentMethod: 'card' | 'bank_account';
+}
+
+/**
+ * The field is called as it was when only cards were sealed. Every ciphertext is bound to these words: with another, nothing that
+ * is stored would open.
+ */
+export function paymentDetailsPlace({ organisationId, merchantId }: SealOwner, payment: PaymentSeal): Place {
+  const { audit, transactionType, amountCents, currency, paymentMethod } = payment;
+  // guard(direct debit: for the amount that was asked for): ${amountCents} ⇒ -
+  const says = `${transactionType}/${amountCents}/${currency}/${paymentMethod}`;
+  return { table: 'transaction', organisationId, merchantId, row: audit, field: 'card', says };
 }

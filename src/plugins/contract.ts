@@ -1,6 +1,7 @@
-// What a plugin may do: change the amount of a payment and add KVPs, before anything is stored or sent.
+// What a plugin may do: change the amount of a payment and add KVPs, before anything is stored or sent; and how they are applied.
 import type { CardType } from '../values/card.js';
-import type { Cents } from '../values/money.js';
+import { fault } from '../values/faults.js';
+import { type Cents, MAX_AMOUNT_CENTS } from '../values/money.js';
 
 /** A payment that has an amount but has not been claimed yet. */
 export interface Payment {
@@ -67,4 +68,30 @@ export function register<Settings, Decision>(plugin: Plugin<Settings, Decision>)
       return settings === undefined ? undefined : plugin.apply(payment, settings as Settings);
     },
   };
+}
+
+/** The payment with every change that the merchant's plugins make. */
+export function applyPlugins<Paid extends Payment>(
+  payment: Paid,
+  settings: PluginSettings,
+  plugins: readonly RegisteredPlugin[],
+): Paid {
+  let changed = payment;
+  for (const plugin of plugins) {
+    const change = plugin.change(changed, settings);
+    if (change !== undefined) {
+      changed = {
+        ...changed,
+        amountCents: change.amountCents,
+        kvps: { ...changed.kvps, ...change.kvps },
+        pricing: {
+          originalCents: payment.amountCents,
+          decisions: { ...changed.pricing?.decisions, [plugin.name]: change.decision },
+        },
+      };
+    }
+  }
+  // guard(surcharge: a total of at most twelve digits): if (changed.amountCents > MAX_AMOUNT_CENTS) throw fault('priced_amount_too_large', 'amount'); ⇒
+  if (changed.amountCents > MAX_AMOUNT_CENTS) throw fault('priced_amount_too_large', 'amount');
+  return changed;
 }

@@ -58,16 +58,14 @@ async function newestVersion(): Promise<number> {
 async function missing(connection: Queryable): Promise<Migration[]> {
   const { rows: applied } = await connection.query<Applied>(APPLIED_MIGRATIONS);
   if (applied.length === 0) return [await wholeSchema()];
-  const begun = versionBegunWith(applied);
   const migrations = await migrationsOfThisRelease();
+  const newest = Math.max(...applied.map(({ version }) => version));
+  if (newest > (await newestVersion())) {
+    throw new MigrationError(`the database has schema version ${newest}, which this release does not know`);
+  }
+  const begun = versionBegunWith(applied);
   for (const { version, name, checksum } of applied.filter((one) => one.version > begun)) {
-    const known = migrations.find((migration) => migration.version === version);
-    if (known === undefined) {
-      throw new MigrationError(
-        `the database has schema version ${version}, which this release does not know`,
-      );
-    }
-    if (known.checksum !== checksum) {
+    if (migrations.find((migration) => migration.version === version)?.checksum !== checksum) {
       throw new MigrationError(`migration ${name} was changed after it was applied`);
     }
   }
@@ -82,7 +80,7 @@ function versionBegunWith(applied: readonly Applied[]): number {
   if (whole !== undefined) return whole.version;
   const earlier = applied.filter(({ version }) => version <= FIRST_VERSION);
   if (digestOf(earlier.map(({ version, checksum }) => `${version} ${checksum}`).join('\n')) !== ADOPTED) {
-    const version = Math.max(...earlier.map((one) => one.version));
+    const version = Math.max(0, ...earlier.map((one) => one.version));
     throw new MigrationError(
       `the database has schema version ${version} of a time before the first release: only one with version ${FIRST_VERSION} is taken over`,
     );

@@ -1,7 +1,7 @@
 // Settlement as the operator sees it: what a day comes to, its transactions as a file, and an acquirer's file held against it.
 import { gatewayTime } from '../clock/gateway-clock.js';
 import { journal } from '../journal/journal.js';
-import { acquirerReferences } from '../payments/acquirer-reference.js';
+import { acquirerReferences } from '../payments/transaction.js';
 import { ONE_MOMENT, type Queryable } from '../postgres/database.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';

@@ -2,8 +2,8 @@
 import type { Queryable } from '../postgres/database.js';
 import type { CustomerId, TokenId } from '../values/ids.js';
 import { type Account, secretsOf } from './account.js';
+import { type DataKey, seal } from './keys/keys.js';
 import { type SealOwner, tokenPlace } from './keys/sealed-rows.js';
-import { type DataKey, seal } from './keys/sealing.js';
 import { LOCK_TOKEN } from './tokens.sql.js';
 
 interface TokenBefore {

@@ -12,9 +12,8 @@ import type { Page } from '../values/page.js';
 import { type Account, type AccountType, type ShownAccount, secretsOf, shownAccount } from './account.js';
 import { customerNotFound, entryOf, type VaultAccess } from './customers.js';
 import { CUSTOMER } from './customers.sql.js';
-import type { DataKeys } from './keys/keys.js';
+import { type DataKeys, SealBroken, seal } from './keys/keys.js';
 import { tokenPlace } from './keys/sealed-rows.js';
-import { SealBroken, seal } from './keys/sealing.js';
 import { reseal } from './resealing.js';
 import {
   ADD_TOKENS,

@@ -1,8 +1,7 @@
 // The secrets that webhooks are signed with: sealed where they are stored, and opened only to sign.
 import type { WebhookEndpointId } from '../values/ids.js';
-import type { DataKeys } from '../vault/keys/keys.js';
+import { type DataKeys, type Place, seal } from '../vault/keys/keys.js';
 import type { SealedRow, SealedRows, SealOwner } from '../vault/keys/sealed-rows.js';
-import { type Place, seal } from '../vault/keys/sealing.js';
 import {
   COUNT_OLDER_WEBHOOK_SECRETS,
   OLDER_WEBHOOK_SECRETS,

@@ -1,7 +1,6 @@
 // Webhooks as the operator sets them up and looks at them: endpoints, their secrets, what was sent, and sending it again.
-import { parseEventId } from '../events/event-id.js';
+import { EVENT_TYPES, parseEventId } from '../events/events.js';
 import { EventFeed } from '../events/feed.js';
-import { EVENT_TYPES } from '../events/types.js';
 import { type JournalAction, journal } from '../journal/journal.js';
 import { checkMerchant, listMerchants } from '../organisations/merchants.js';
 import type { Database, Queryable } from '../postgres/database.js';

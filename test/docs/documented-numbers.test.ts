@@ -92,7 +92,7 @@ const MOST_DOLLARS = MOST_CENTS / 100;
 const WAITING_FILE = 'src/http/one-at-a-time.ts';
 const REGISTRY_FILE = 'src/payments/processes/process-registry.ts';
 const BLOCKS = ['SMALLEST_BLOCK', 'LARGEST_BLOCK'].map((name) =>
-  constantIn('src/payments/processes/audit-leases.ts', name),
+  constantIn('src/payments/processes/process-registry.ts', name),
 );
 
 /** What a page says, with `#` for each number; and the numbers of the code. */
@@ -141,7 +141,7 @@ const SAID: readonly (readonly [page: string, words: string, ...numbers: number[
   [
     'docs/decisions.md',
     'the client gets 504 # seconds after',
-    seconds('src/payments/pipeline/finish.ts', 'PATIENCE_MS'),
+    seconds('src/payments/pipeline/record.ts', 'PATIENCE_MS'),
   ],
   ['docs/decisions.md', 'Cleared after # business days', DEFAULT_CLEARING_DAYS],
   ['docs/decisions.md', 'for # days (the operator can change it)', DEFAULT_DISPUTE_DAYS],
@@ -229,7 +229,7 @@ const SAID: readonly (readonly [page: string, words: string, ...numbers: number[
   ],
   ['docs/ARCHITECTURE.md', 'moves every counter ahead by #.', constantIn(REGISTRY_FILE, 'AHEAD')],
   ['docs/ARCHITECTURE.md', 'the oldest, # a second', constantIn('src/payments/doubt/sweep.ts', 'AUDITS')],
-  ['docs/ARCHITECTURE.md', '504 after # seconds', seconds('src/payments/pipeline/finish.ts', 'PATIENCE_MS')],
+  ['docs/ARCHITECTURE.md', '504 after # seconds', seconds('src/payments/pipeline/record.ts', 'PATIENCE_MS')],
   ['docs/ARCHITECTURE.md', 'past # stays in the socket', constantIn(WAITING_FILE, 'ENOUGH_WAITING')],
   ['src/api/operations/transactions.ts', 'for # hours after it was decided', correlationIdHours],
   ['src/api/operations/transactions.ts', '(# days by default)', PREAUTHORISATION_DAYS],

@@ -1,6 +1,6 @@
 // The feed of events as a merchant's backend server follows it.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eventCursors } from '../../src/events/cursors.js';
+import { eventCursors } from '../../src/events/feed.js';
 import { Database } from '../../src/postgres/database.js';
 import type { Json } from '../../testkit/client.js';
 import { everyEvent, nextOf } from '../../testkit/event-feed.js';

@@ -1,6 +1,6 @@
 // The ring of days that events are kept in: every day has its slot, and what is over is emptied while payments go on.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { EventRetention, MOST_DAYS_KEPT } from '../../src/events/retention.js';
+import { EventRetention, MOST_DAYS_KEPT } from '../../src/events/feed.js';
 import { Database } from '../../src/postgres/database.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';
 import { locker } from '../../testkit/locks.js';

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { Background } from '../../src/gateway/background.js';
 import { startGateway } from '../../src/gateway/gateway.js';
 import { readSettings } from '../../src/gateway/settings/settings.js';
-import { Finisher } from '../../src/payments/pipeline/finish.js';
+import { Finisher } from '../../src/payments/pipeline/record.js';
 import { Database } from '../../src/postgres/database.js';
 import { credentialKeyOf, type TestDatabase, testDatabase } from '../../testkit/gateway.js';
 

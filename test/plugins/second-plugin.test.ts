@@ -1,7 +1,6 @@
 // Several plugins at once: each changes what the one before has left.
 import { expect, test } from 'vitest';
-import { type Payment, type Plugin, register } from '../../src/plugins/contract.js';
-import { applyPlugins } from '../../src/plugins/plugins.js';
+import { applyPlugins, type Payment, type Plugin, register } from '../../src/plugins/contract.js';
 import { SURCHARGE } from '../../src/plugins/surcharge.js';
 import { cents } from '../../src/values/money.js';
 

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { refusalOf } from '../../src/api/refusals.js';
-import type { Payment } from '../../src/plugins/contract.js';
-import { applyPlugins } from '../../src/plugins/plugins.js';
+import { applyPlugins, type Payment } from '../../src/plugins/contract.js';
+import { PLUGINS } from '../../src/plugins/plugins.js';
 import { formatPercent, parsePercent, type SurchargeRule, surchargeOn } from '../../src/plugins/surcharge.js';
 import { cents } from '../../src/values/money.js';
 import { sydneyInstant } from '../../src/values/time.js';
@@ -22,7 +22,7 @@ function pay(rules: readonly SurchargeRule[], change: Partial<Payment> = {}) {
     kvps: {},
     ...change,
   } as const;
-  return applyPlugins<Payment>(payment, { surcharge: rules });
+  return applyPlugins<Payment>(payment, { surcharge: rules }, PLUGINS);
 }
 
 test('surcharge, any amount and percentage → total is original plus added, in whole cents, and the KVPs agree', () => {

@@ -3,7 +3,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { HISTORY_PAGES, HISTORY_PAGES_ANYWHERE } from '../../src/payments/finding/history-page.js';
+import { HISTORY_PAGES, HISTORY_PAGES_ANYWHERE } from '../../src/payments/finding/history.js';
 import { Database, type DatabaseOptions, type Statement } from '../../src/postgres/database.js';
 import { customerPage } from '../../src/vault/customer-page.js';
 import { type CustomerSearch, Customers, type VaultAccess } from '../../src/vault/customers.js';

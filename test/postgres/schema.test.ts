@@ -147,6 +147,18 @@ describe('a database that is there', () => {
     expect(await refused(`${FIRST}; ${other}`)).toContain('only one with version 45 is taken over');
   });
 
+  test('made by a later release, or with a migration that was changed since → refused in one line', async () => {
+    const whole = (version: number) =>
+      `${FIRST}; DELETE FROM schema_migration; INSERT INTO schema_migration VALUES (${version}, 'schema', '')`;
+    expect(await refused(whole(9_999))).toBe(
+      'the database has schema version 9999, which this release does not know',
+    );
+    const changed = `INSERT INTO schema_migration VALUES (46, '0046_nothing_earlier.sql', 'another')`;
+    expect(await refused(`${whole(45)}; ${changed}`)).toBe(
+      'migration 0046_nothing_earlier.sql was changed after it was applied',
+    );
+  });
+
   test.each([
     [
       'seals',

@@ -5,8 +5,8 @@ import type { MoneyOperation, Order, StoredOrder, StoredTarget } from '../contra
 import type { Dialect } from './dialects/dialect.js';
 import { type Numbers, originalData, stanText, typeOf } from './numbers.js';
 import { localDate, localTime, utcTime } from './times.js';
+import type { Message } from './wire/codec.js';
 import { Unwritable } from './wire/digits.js';
-import type { Message } from './wire/message.js';
 
 const LONGEST_CVV = 4;
 

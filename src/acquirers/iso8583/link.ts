@@ -11,7 +11,6 @@ import type {
   Reversal,
   StoredOrder,
 } from '../contract.js';
-import { type Alarm, Alarms } from './alarms.js';
 import {
   cardOf,
   composePayment,
@@ -22,15 +21,23 @@ import {
 } from './composition.js';
 import type { Dialect } from './dialects/dialect.js';
 import { LateApprovals } from './late-approvals.js';
-import { type Numbers, originalData, typeOf, typesOf } from './numbers.js';
-import { Preparation, type PreparationParts } from './preparation.js';
+import {
+  type Acceptor,
+  type Acceptors,
+  type Numbers,
+  originalData,
+  retrievalReference,
+  type Stans,
+  typeOf,
+  typesOf,
+} from './numbers.js';
 import type { Begun, Found, Reversals } from './reversals.js';
 import { Verdicts } from './verdicts.js';
+import type { Message } from './wire/codec.js';
 import type { ExchangeOptions, Line } from './wire/line.js';
-import type { Message } from './wire/message.js';
 import type { Exchange, LateAnswer, Response } from './wire/outstanding.js';
 
-export interface Iso8583Parts extends PreparationParts {
+interface Iso8583Parts extends PreparationParts {
   readonly name: string;
   readonly mode: Mode;
   /** Of the settings that it is made from. */
@@ -348,4 +355,98 @@ function isBegun(found: Found | undefined): found is Begun {
 function erasing<Result>(order: Order | StoredOrder, card: CardDetails, exchange: Result): Result {
   if ('openCard' in order) card.number.erase();
   return exchange;
+}
+
+interface PreparationParts {
+  readonly institution: string | undefined;
+  readonly acceptors: Acceptors;
+  readonly stans: Stans;
+}
+
+type Known = Pick<Numbers, 'terminal' | 'acceptor' | 'category' | 'stored'>;
+
+/** What is fixed for an order before it is stored: its terminal, its STAN, its retrieval reference and its time. */
+class Preparation {
+  #turn = 0;
+
+  constructor(private readonly parts: PreparationParts) {}
+
+  /** A promise only where something has to be read or leased first. */
+  prepare(order: Order): Numbers | Promise<Numbers> {
+    if ('target' in order) return this.#onTarget(order);
+    const acceptor = this.parts.acceptors.of(order.organisationId, order.merchantId);
+    return acceptor instanceof Promise
+      ? acceptor.then((read) => this.#direct(order, read))
+      : this.#direct(order, acceptor);
+  }
+
+  /** Over the next of the merchant's terminals. */
+  #direct(
+    order: Direct,
+    { acceptorId, terminals, categoryCode: category }: Acceptor,
+  ): Numbers | Promise<Numbers> {
+    this.#turn = (this.#turn + 1) % terminals.length;
+    const terminal = terminals[this.#turn] as string;
+    const stored = order.method.kind === 'card' ? order.method.stored : undefined;
+    const known: Known = { terminal, acceptor: acceptorId, category, stored };
+    const stan = this.parts.stans.take(terminal);
+    return stan instanceof Promise
+      ? stan.then((number) => this.#numbers(number, known))
+      : this.#numbers(stan, known);
+  }
+
+  /** Over the terminal of its target, and under the same retrieval reference. */
+  async #onTarget(order: OnTarget): Promise<Numbers> {
+    const { prepared } = await order.target.read();
+    if (prepared === undefined) throw new Error('the target was not sent over this link');
+    const target = prepared as Numbers;
+    return this.#numbers(await this.parts.stans.take(target.terminal), target, target.retrievalReference);
+  }
+
+  /** All of one shape: what is undefined is not stored. */
+  #numbers(stan: number, { terminal, acceptor, category, stored }: Known, targetReference?: string): Numbers {
+    const sentMs = Date.now();
+    return {
+      stan,
+      retrievalReference: targetReference ?? retrievalReference(stan, sentMs),
+      sentMs,
+      terminal,
+      acceptor,
+      category,
+      stored,
+      institution: this.parts.institution,
+    };
+  }
+}
+
+/** What an operator should know at once of what a host answers: it takes a person to find out why. */
+export type Alarm =
+  /** So many since the last time. */
+  | { readonly kind: 'unexplained approvals'; readonly count: number }
+  | { readonly kind: 'duplicate STAN'; readonly stan: number; readonly terminal: string }
+  /** Both are repeated until the host decides. */
+  | {
+      readonly kind: 'reversal refused' | 'completion unclear';
+      readonly reference: string;
+      readonly responseCode: string;
+    };
+
+class Alarms {
+  constructor(private readonly onAlarm: (alarm: Alarm) => void) {}
+
+  duplicate({ stan, terminal }: Numbers): void {
+    this.onAlarm({ kind: 'duplicate STAN', stan, terminal });
+  }
+
+  unexplained(count: number): void {
+    this.onAlarm({ kind: 'unexplained approvals', count });
+  }
+
+  about(
+    kind: 'reversal refused' | 'completion unclear',
+    { reference }: Pick<Order, 'reference'>,
+    { code: responseCode }: Response,
+  ): void {
+    this.onAlarm({ kind, reference, responseCode });
+  }
 }

@@ -1,5 +1,5 @@
 // Events as they are shown and sent: what each is about is added here, as it was when it happened.
-import { subjectKind } from '../../events/event-id.js';
+import { subjectKind } from '../../events/events.js';
 import type { EventBody, FeedEvent } from '../../events/feed.js';
 import { type PastTransaction, type TransactionThen, transactionsThen } from '../../payments/finding/past.js';
 import type { TransactionStatus } from '../../payments/transaction.js';

@@ -1,7 +1,6 @@
 // The event operation of the interface: what has changed for a merchant, page by page, or as soon as it happens.
-import { eventCursors } from '../../events/cursors.js';
-import { EventFeed, type FeedPage } from '../../events/feed.js';
-import { EVENT_TYPES } from '../../events/types.js';
+import { EVENT_TYPES } from '../../events/events.js';
+import { EventFeed, eventCursors, type FeedPage } from '../../events/feed.js';
 import type { EventWatcher, Waiter } from '../../events/watcher.js';
 import { permittedMerchant } from '../../organisations/users/callers.js';
 import type { FairConnections } from '../../postgres/fair-connections.js';

@@ -12,10 +12,9 @@ import { CardNumber, Cvv, isVirtualPan, parseExpiry } from '../../values/card.js
 import { fault } from '../../values/faults.js';
 import { cents, isAmount, isCurrency } from '../../values/money.js';
 import { bareKvpKey, KVP_REQUEST_PREFIX, KVPS_AT_MOST } from '../../values/text.js';
-import { operation, type Reply } from '../operation.js';
+import { type CheckedRequest, operation, type Reply } from '../operation.js';
 import { CREDITCARD, PAYMENT_METHOD, type Problem, type ProblemCode, problem } from '../problems.js';
 import { problemOf } from '../refusals.js';
-import type { CheckedRequest } from '../request-context.js';
 import { shownKey } from '../validation.js';
 import { createdTransaction, lookedUpTransaction, transactionPath } from './hal.js';
 import {

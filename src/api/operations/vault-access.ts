@@ -3,8 +3,8 @@ import { actingMerchant, type Merchant, permittedMerchant } from '../../organisa
 import type { CustomerId } from '../../values/ids.js';
 import type { Customers, VaultAccess } from '../../vault/customers.js';
 import type { Tokens } from '../../vault/tokens.js';
+import type { CheckedRequest } from '../operation.js';
 import { type ProblemCode, refused } from '../problems.js';
-import type { CheckedRequest } from '../request-context.js';
 import { BASE_PATH } from './hal.js';
 
 export interface VaultServices {

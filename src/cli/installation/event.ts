@@ -1,6 +1,6 @@
 // `tollgate event`: how far the feed of events has come.
 import type { Command } from 'commander';
-import { type EventStatus, eventStatus } from '../../events/feed-status.js';
+import { type EventStatus, eventStatus } from '../../events/feed.js';
 import { operate } from '../operator.js';
 import { printing } from '../output.js';
 

@@ -9,7 +9,6 @@ import {
   type ShownCertificate,
 } from '../../organisations/users/client-certificate.js';
 import { isPermission, PERMISSIONS, type Permission } from '../../organisations/users/permissions.js';
-import type { UserView } from '../../organisations/users/user-change.js';
 import {
   addUser,
   grantMerchant,
@@ -18,6 +17,7 @@ import {
   MOST_OVERLAP_MS,
   revokeUser,
   rotateSecret,
+  type UserView,
   ungrantMerchant,
 } from '../../organisations/users/users.js';
 import { refuse } from '../../values/refusal.js';

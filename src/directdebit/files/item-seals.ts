@@ -1,15 +1,13 @@
 // The bank accounts of items, opened for a file: to the account that was given, for the amount that was asked for, or not at all. What
 // somebody has changed in the database is kept out of files.
-import { attestedWords } from '../../payments/attestation.js';
-import { type PaymentSeal, paymentDetailsPlace } from '../../payments/cards/payment-details.js';
+import { attestedWords, type PaymentSeal, paymentDetailsPlace } from '../../payments/transaction.js';
 import type { Database } from '../../postgres/database.js';
 import type { BankAccount } from '../../values/bank-account.js';
 import type { Audit } from '../../values/ids.js';
 import type { Cents } from '../../values/money.js';
 import { bankAccountFromSecrets } from '../../vault/account.js';
-import type { DataKeys } from '../../vault/keys/keys.js';
+import { type DataKeys, SealBroken } from '../../vault/keys/keys.js';
 import type { SealOwner } from '../../vault/keys/sealed-rows.js';
-import { SealBroken } from '../../vault/keys/sealing.js';
 import { CHECK_HELD, CHECKED, WAITING_ITEMS } from './item-seals.sql.js';
 
 /** What is stored of an item, and of the transaction with which its account is sealed. */

@@ -1,6 +1,6 @@
 // The settings: environment variables, each checked before anything is started. A wrong one stops the start.
 import { resolve } from 'node:path';
-import { MOST_DAYS_KEPT } from '../../events/retention.js';
+import { MOST_DAYS_KEPT } from '../../events/feed.js';
 import { POINTS, type Point, REROUTED } from '../../payments/pipeline/create.js';
 import { DatabaseUrlError, serversOf } from '../../postgres/database-url.js';
 import { Networks } from '../../values/network.js';

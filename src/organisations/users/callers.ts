@@ -1,5 +1,4 @@
-// Who is calling, and for which merchants: users with their merchants, cached for a second or two.
-
+// Who is calling, and for which merchants: users with their merchants, cached for a second or two, and what it takes to be one of them.
 import type { PluginSettings } from '../../plugins/contract.js';
 import { Batcher } from '../../postgres/batches.js';
 import type { Database } from '../../postgres/database.js';
@@ -8,16 +7,8 @@ import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import type { Mode } from '../../values/mode.js';
 import { Networks } from '../../values/network.js';
 import { FIND_SECRETS, FIND_USERS, USERNAMES } from './callers.sql.js';
-import type { CredentialKey, SealedUser } from './credentials.js';
-import {
-  isSame,
-  type LogIn,
-  metUntil,
-  NO_ORGANISATION,
-  NOBODY,
-  type Required,
-  requiredOf,
-} from './log-in.js';
+import { isAdmitted, type ShownCertificate } from './client-certificate.js';
+import { type CredentialKey, type SealedUser, sameBytes } from './credentials.js';
 import { bitsOf } from './permissions.js';
 
 export interface Merchant {
@@ -50,9 +41,9 @@ export interface Caller {
 }
 
 /** Why a user that is in the database is nobody all the same. */
-export type BrokenSeal = 'not sealed' | 'changed';
+type BrokenSeal = 'not sealed' | 'changed';
 
-export interface CallerReports {
+interface CallerReports {
   /** The row of a user is not as it was sealed: somebody has written it who is no operator. */
   readonly onBrokenSeal: (username: string, how: BrokenSeal) => void;
   /** The row of a user is one that it was before: a failover has lost a change, or somebody has put it back. */
@@ -273,4 +264,93 @@ export function actingMerchant(caller: Caller, merchantId: number): Merchant {
   // guard(merchants: nothing is created for one that is suspended): if (merchant.suspended) throw fault('merchant_suspended', 'merchant'); ⇒
   if (merchant.suspended) throw fault('merchant_suspended', 'merchant');
   return merchant;
+}
+
+/** What it takes to be a user. */
+type Required = Pick<
+  SealedUser,
+  | 'organisationId'
+  | 'username'
+  | 'secretTag'
+  | 'previousSecretTag'
+  | 'previousUntilMs'
+  | 'expiresMs'
+  | 'clientCertificates'
+>;
+
+/** What somebody says who it is. */
+interface LogIn {
+  readonly username: string;
+  readonly secret: string;
+  readonly certificate: ShownCertificate | undefined;
+}
+
+/** Who tries to log in has none yet. */
+const NO_ORGANISATION = 0;
+const NO_TAG = Buffer.alloc(32);
+
+/** What an unknown user is held against. */
+const NOBODY: Required = {
+  organisationId: NO_ORGANISATION as OrganisationId,
+  username: '',
+  secretTag: null,
+  previousSecretTag: null,
+  previousUntilMs: null,
+  expiresMs: null,
+  clientCertificates: [],
+};
+
+/** Until when what was said is right, if it is now. Everything is always looked at. */
+function metUntil(
+  key: CredentialKey,
+  required: Required,
+  { secret, certificate }: LogIn,
+): number | undefined {
+  const nowMs = Date.now();
+  const { clientCertificates, previousUntilMs, expiresMs } = required;
+  const tag = key.tagOf(required, secret);
+  const isCurrent = sameBytes(tag, required.secretTag ?? NO_TAG);
+  const isPrevious = sameBytes(tag, required.previousSecretTag ?? NO_TAG);
+  const isCertified = isAdmitted(certificate, clientCertificates, nowMs);
+  // guard(client certificates: a user that is bound to one must show it): !isCertified ⇒ (!isCertified && certificate !== undefined)
+  if (!isCertified || !(isCurrent || isPrevious)) return undefined;
+  const untilMs = Math.min(
+    // guard(credentials: a user ends when it was said to): expiresMs ?? Number.POSITIVE_INFINITY, ⇒
+    expiresMs ?? Number.POSITIVE_INFINITY,
+    // guard(credentials: the secret before ends when it was said to): ? Number.POSITIVE_INFINITY : (previousUntilMs ?? 0) ⇒ || previousUntilMs !== null ? Number.POSITIVE_INFINITY : 0
+    isCurrent ? Number.POSITIVE_INFINITY : (previousUntilMs ?? 0),
+    (clientCertificates.length > 0 ? certificate?.expiresAtMs : undefined) ?? Number.POSITIVE_INFINITY,
+  );
+  return nowMs < untilMs ? untilMs : undefined;
+}
+
+function requiredOf(user: SealedUser): Required {
+  const { organisationId, username, secretTag, previousSecretTag, previousUntilMs, expiresMs } = user;
+  const { clientCertificates } = user;
+  return {
+    organisationId,
+    username,
+    secretTag,
+    previousSecretTag,
+    previousUntilMs,
+    expiresMs,
+    clientCertificates,
+  };
+}
+
+function isSame(one: Required, other: Required): boolean {
+  const [ours, theirs] = [one.clientCertificates, other.clientCertificates];
+  return (
+    isSameTag(one.secretTag, other.secretTag) &&
+    isSameTag(one.previousSecretTag, other.previousSecretTag) &&
+    one.previousUntilMs === other.previousUntilMs &&
+    one.expiresMs === other.expiresMs &&
+    // guard(client certificates: a user that is bound later is asked at once): ours.length === theirs.length && ⇒
+    ours.length === theirs.length &&
+    ours.every((fingerprint, index) => fingerprint.equals(theirs[index] as Buffer))
+  );
+}
+
+function isSameTag(one: Buffer | null, other: Buffer | null): boolean {
+  return one === null || other === null ? one === other : one.equals(other);
 }

@@ -1,12 +1,23 @@
 // Users, as whom merchants' servers call: added, granted merchants, limited, given secrets and revoked by the operator. Whatever is
 // changed of one, its seal is made anew. This room owns their table and that of their grants.
+import { type JournalAction, journal } from '../../journal/journal.js';
 import { isUniqueViolation, type Queryable } from '../../postgres/database.js';
 import { containsCardNumber } from '../../values/card.js';
+import type { MerchantId, OrganisationId } from '../../values/ids.js';
+import { Networks } from '../../values/network.js';
 import { Refusal, refuse } from '../../values/refusal.js';
-import { type CredentialKey, makeSecret, sameBytes } from './credentials.js';
-import { changeUser, type UserRow, type UserView, viewOf } from './user-change.js';
-import { checkedLimits, limitsInWords, type UserLimits } from './user-limits.js';
-import { ADD_USER, FIND_USER_BY_NAME, GRANT_MERCHANT, LIST_USERS, UNGRANT_MERCHANT } from './users.sql.js';
+import { shownFingerprint } from './client-certificate.js';
+import { type CredentialKey, makeSecret, type SealedUser, sameBytes } from './credentials.js';
+import { inOrder, type Permission } from './permissions.js';
+import {
+  ADD_USER,
+  FIND_USER_BY_NAME,
+  FIND_USER_TO_CHANGE,
+  GRANT_MERCHANT,
+  LIST_USERS,
+  STORE_USER,
+  UNGRANT_MERCHANT,
+} from './users.sql.js';
 
 /** The secret is in here once, and nowhere else. */
 export interface UserWithSecret extends UserView {
@@ -117,7 +128,7 @@ export function ungrantMerchant(
   });
 }
 
-export interface RotationOfSecret {
+interface RotationOfSecret {
   /** For how long the old one works, too; without it the old one is refused within two seconds. */
   readonly overlapMs?: number | undefined;
   /** What the database says of the user is sealed anew, whoever has written it. */
@@ -198,4 +209,163 @@ async function grant(
 ): Promise<void> {
   const { count } = await connection.query(GRANT_MERCHANT, [username, merchant]);
   if (count === 0) refuse('merchant_of_another_organisation', { merchant, organisation });
+}
+
+export interface UserView {
+  readonly username: string;
+  readonly organisation: OrganisationId;
+  readonly merchant: MerchantId;
+  readonly grants: readonly number[];
+  /** What it may do. */
+  readonly allow: readonly Permission[];
+  /** Networks that it may call from; none: from everywhere. */
+  readonly from_addresses: readonly string[];
+  readonly expires: Date | null;
+  /** Up to when the secret before the last rotation works, too. */
+  readonly previous_secret_until: Date | null;
+  /** Fingerprints of the certificates of which it must show one, as `AA:BB:…`; none where the secret is enough. */
+  readonly client_certificates: readonly string[];
+  readonly revoked: boolean;
+  /** Whether it is as it was sealed. One that is not can do nothing. */
+  readonly sealed: boolean;
+}
+
+type UserRow = SealedUser & { readonly seal: Buffer | null };
+
+interface UserChange {
+  readonly action: JournalAction;
+  /** What the journal says beside the user's name. */
+  readonly detail?: string | undefined;
+  /** For the journal: another than the one that the user is assigned to. */
+  readonly merchant?: number | undefined;
+  /** A row that is not as it was sealed is changed all the same. */
+  readonly evenBroken?: boolean;
+  readonly work: (connection: Queryable, user: SealedUser) => Promise<Partial<SealedUser>>;
+}
+
+/** In one transaction, sealed anew, and written into the journal. It is shown as it was sealed. */
+function changeUser(
+  database: Queryable,
+  operator: string,
+  key: CredentialKey,
+  username: string,
+  { action, detail, merchant, evenBroken = false, work }: UserChange,
+): Promise<UserView> {
+  return database.transaction(async (connection) => {
+    const before = await find(connection, username);
+    if (!evenBroken && !key.isSealed(before, before.seal)) refuse('user_seal_broken', { username });
+    const changed = await work(connection, before);
+    // Its grants are rows of their own.
+    const { grants } = await find(connection, username);
+    const user = { ...before, ...changed, grants, version: before.version + 1 };
+    await connection.query(STORE_USER, [
+      username,
+      user.permissions,
+      user.fromAddresses,
+      user.expiresMs,
+      user.clientCertificates,
+      user.secretTag,
+      user.previousSecretTag,
+      user.previousUntilMs,
+      user.version,
+      key.sealOf(user),
+      user.revoked,
+    ]);
+    await journalUser(connection, operator, action, user, detail, merchant);
+    return viewOf(user, true);
+  });
+}
+
+async function find(connection: Queryable, username: string): Promise<UserRow> {
+  const { rows } = await connection.query<UserRow>(FIND_USER_TO_CHANGE, [username]);
+  return rows[0] ?? refuse('user_not_found', { username });
+}
+
+function viewOf(user: SealedUser, sealed: boolean): UserView {
+  return {
+    username: user.username,
+    organisation: user.organisationId,
+    merchant: user.assignedMerchantId,
+    grants: user.grants,
+    allow: user.permissions,
+    from_addresses: user.fromAddresses,
+    expires: dateOf(user.expiresMs),
+    previous_secret_until: dateOf(user.previousUntilMs),
+    client_certificates: user.clientCertificates.map(shownFingerprint),
+    revoked: user.revoked,
+    sealed,
+  };
+}
+
+function dateOf(ms: number | null): Date | null {
+  return ms === null ? null : new Date(ms);
+}
+
+function journalUser(
+  connection: Queryable,
+  actor: string,
+  action: JournalAction,
+  { username, organisationId, assignedMerchantId }: SealedUser,
+  said = '',
+  merchant: number = assignedMerchantId,
+): Promise<void> {
+  const detail = said === '' ? username : `${username}: ${said}`;
+  return journal(connection, { actor, action, organisationId, merchantId: merchant as MerchantId, detail });
+}
+
+/** What is absent stays as it is. */
+interface UserLimits {
+  readonly allow?: readonly Permission[] | undefined;
+  readonly fromAddresses?: readonly string[] | undefined;
+  /** Null: never. */
+  readonly expiresMs?: number | null | undefined;
+  /** Fingerprints of the certificates of which it must show one. */
+  readonly clientCertificates?: readonly Buffer[] | undefined;
+}
+
+/** Two are enough to replace one; a few more do for several servers. */
+const MOST_CERTIFICATES = 5;
+const MOST_NETWORKS = 50;
+
+type CheckedLimits = Partial<
+  Pick<SealedUser, 'permissions' | 'fromAddresses' | 'expiresMs' | 'clientCertificates'>
+>;
+
+function checkedLimits({ allow, fromAddresses, expiresMs, clientCertificates }: UserLimits): CheckedLimits {
+  if (allow?.length === 0) refuse('permissions_empty');
+  if (expiresMs !== undefined && expiresMs !== null && expiresMs <= Date.now()) refuse('expiry_in_the_past');
+  return {
+    ...(allow !== undefined && { permissions: inOrder(allow) }),
+    ...(fromAddresses !== undefined && { fromAddresses: checkedNetworks(fromAddresses) }),
+    ...(expiresMs !== undefined && { expiresMs }),
+    ...(clientCertificates !== undefined && { clientCertificates: boundCertificates(clientCertificates) }),
+  };
+}
+
+/** Each once. */
+function checkedNetworks(networks: readonly string[]): string[] {
+  const once = [...new Set(networks)];
+  for (const network of once)
+    if (Networks.read(network) === undefined) refuse('network_unreadable', { network });
+  if (once.length > MOST_NETWORKS) refuse('too_many_networks', { most: MOST_NETWORKS });
+  return once;
+}
+
+/** Each once. */
+function boundCertificates(certificates: readonly Buffer[]): Buffer[] {
+  const once = new Map(certificates.map((fingerprint) => [fingerprint.toString('hex'), fingerprint]));
+  if (once.size > MOST_CERTIFICATES) refuse('too_many_client_certificates', { most: MOST_CERTIFICATES });
+  return [...once.values()];
+}
+
+function limitsInWords({ permissions, fromAddresses, expiresMs, clientCertificates }: CheckedLimits): string {
+  const bound = clientCertificates?.map(shownFingerprint);
+  return [
+    ...(permissions === undefined ? [] : [`may ${permissions.join(', ')}`]),
+    ...(fromAddresses === undefined ? [] : [`from ${fromAddresses.join(', ') || 'everywhere'}`]),
+    ...(expiresMs === undefined
+      ? []
+      : [expiresMs === null ? 'never expires' : `expires ${new Date(expiresMs).toISOString()}`]),
+    ...(bound === undefined ? [] : [`certificates ${bound.join(', ') || 'none'}`]),
+  ].join('; ');
 }

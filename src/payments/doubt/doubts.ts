@@ -8,7 +8,7 @@ import { refuse } from '../../values/refusal.js';
 import { sydneyTimestamp } from '../../values/time.js';
 import { showTransaction, type TransactionScope } from '../finding/listed-transactions.js';
 import { IN_DOUBT } from '../finding/listed-transactions.sql.js';
-import { makeDue } from './asking-now.js';
+import { makeDue } from './resolver.js';
 
 interface DoubtRow extends Omit<Doubt, 'since' | 'nextAttempt'> {
   readonly createdMs: number;

@@ -2,9 +2,8 @@
 import type { Answer } from '../../acquirers/contract.js';
 import type { Clock } from '../../clock/clock.js';
 import type { Database } from '../../postgres/database.js';
-import { readableOutcome } from '../outcome.js';
 import type { Records } from '../pipeline/record.js';
-import type { Intent } from '../transaction.js';
+import { type Intent, readableOutcome } from '../transaction.js';
 import { inWords, type Resolved, resolved } from './resolution.js';
 import { TAKE_UNLESS_REVERSING } from './resolver.sql.js';
 

@@ -1,22 +1,43 @@
-// Finds out what became of every transaction in doubt, and never gives up. Any number of processes may run it.
-
+// Finds out what became of every transaction in doubt, and never gives up. Any number of processes may run it. It also takes over what
+// dead processes left in doubt, and reverses again what an acquirer approved after its reversal.
 import {
   inquireUnderDeadline,
   type MoneyOperation,
   type Prepared,
   reverseUnderDeadline,
 } from '../../acquirers/contract.js';
+import {
+  postponeReversalAgain,
+  type ReversedAgain,
+  takeReversalsAgain,
+} from '../../acquirers/iso8583/reversals.js';
+import type { AcquirerLinks } from '../../acquirers/links.js';
+import type { Clock } from '../../clock/clock.js';
+import { journal } from '../../journal/journal.js';
 import { openPenOf } from '../../journal/pen.js';
-import type { Audit } from '../../values/ids.js';
-import { NOT_SENT, REVERSED, readableOutcome } from '../outcome.js';
+import type { Database, Queryable } from '../../postgres/database.js';
+import type { Audit, OrganisationId } from '../../values/ids.js';
+import type { Ordered, Orders } from '../pipeline/ask-acquirer.js';
 import type { Records } from '../pipeline/record.js';
-import type { Intent, Outcome } from '../transaction.js';
-import { DEADLINES_OF_AN_ATTEMPT } from './asking-now.js';
-import { DeadProcesses } from './dead-processes.js';
-import { Due } from './due.js';
+import { auditOf, type Intent, NOT_SENT, type Outcome, REVERSED, readableOutcome } from '../transaction.js';
 import { type FoundBy, inWords, type Resolved, resolved } from './resolution.js';
-import { BEGIN_REVERSAL, POSTPONE } from './resolver.sql.js';
-import { ReversalsAgain, type ReversalsAgainParts } from './reversals-again.js';
+import {
+  BEGIN_REVERSAL,
+  DEAD_PROCESSES,
+  FIND_DOUBTS,
+  FORGET_DEAD_PROCESS,
+  FORGET_DOUBTS_OF,
+  HAND_OVER_IN_DOUBT,
+  HAS_DOUBTS,
+  LEASES_OF_PROCESS,
+  MAKE_DUE,
+  ORGANISATIONS_IN_DOUBT,
+  POSTPONE,
+  REMEMBER_DOUBTS_OF,
+  REVERSED_BEFORE,
+  TAKE_DUE,
+  TAKE_DUE_OF,
+} from './resolver.sql.js';
 
 export interface ResolverParts extends ReversalsAgainParts {
   /** This process. */
@@ -163,4 +184,219 @@ export class Resolver {
     const pauseMs = Math.min(firstPauseMs * 2 ** Math.min(attempt - 1, 30), longestPauseMs);
     await database.query(POSTPONE, [organisationId, audit, attempt, pauseMs]);
   }
+}
+
+/** So often all servers are asked, whatever the list says. */
+const FIND_EVERY_MS = 300_000;
+
+/**
+ * Takes what the resolver has to look at. On one server that is one statement. Where organisations are spread over servers, only those are
+ * asked of which something is in doubt: a look that finds nothing costs one row here, and visits nobody.
+ */
+class Due<Row> {
+  #findAtMs = 0;
+
+  constructor(private readonly database: Database) {}
+
+  async take(most: number, leaseMs: number): Promise<readonly Row[]> {
+    if (this.database.mixesOrganisations)
+      return (await this.database.query<Row>(TAKE_DUE, [most, leaseMs])).rows;
+    if (performance.now() >= this.#findAtMs) {
+      await this.database.query(FIND_DOUBTS);
+      this.#findAtMs = performance.now() + FIND_EVERY_MS;
+    }
+    const { rows } = await this.database.query<{ organisationId: OrganisationId }>(ORGANISATIONS_IN_DOUBT);
+    const taken: Row[] = [];
+    let failure: unknown;
+    for (const { organisationId } of rows) {
+      if (taken.length >= most) break;
+      try {
+        const due = await this.#takeOf(organisationId, most - taken.length, leaseMs);
+        for (const row of due) taken.push(row);
+      } catch (error) {
+        // Its server may be away, which the others do not suffer for.
+        failure = error;
+      }
+    }
+    if (failure !== undefined && taken.length === 0) throw failure;
+    return taken;
+  }
+
+  async #takeOf(organisationId: OrganisationId, most: number, leaseMs: number): Promise<readonly Row[]> {
+    const { rows } = await this.database.query<Row>(TAKE_DUE_OF, [most, leaseMs, organisationId]);
+    if (rows.length === 0 && !(await this.#hasDoubts(organisationId))) await this.#forget(organisationId);
+    return rows;
+  }
+
+  async #hasDoubts(
+    organisationId: OrganisationId,
+    database: Pick<Database, 'query'> = this.database,
+  ): Promise<boolean> {
+    return (await database.query(HAS_DOUBTS, [organisationId])).rows.length > 0;
+  }
+
+  /** Unless something came in between. */
+  #forget(organisationId: OrganisationId): Promise<void> {
+    return this.database.transaction(async (connection) => {
+      await connection.query(FORGET_DOUBTS_OF, [organisationId]);
+      if (await this.#hasDoubts(organisationId, connection))
+        await connection.query(REMEMBER_DOUBTS_OF, [organisationId]);
+    });
+  }
+}
+
+interface DeadProcess {
+  readonly id: number;
+  readonly seenAt: string;
+  /** It will not come back, and can be forgotten. */
+  readonly forGood: boolean;
+}
+
+interface Lease {
+  readonly organisationId: OrganisationId;
+  readonly first: number;
+  readonly last: number;
+}
+
+interface Look {
+  readonly seenAt: string;
+  readonly pauseMs: number;
+  readonly againAtMs: number;
+}
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 300_000;
+
+/** Hands over what dead processes left in doubt: the dead first, then their leases, then the rows of each lease. */
+export class DeadProcesses {
+  /** When the leases of each were looked at. Nearly all is found at the first look; a straggling statement comes later. */
+  #looks = new Map<number, Look>();
+
+  constructor(
+    private readonly database: Database,
+    private readonly self: { readonly id: number },
+    /** How long an acquirer may take. */
+    private readonly deadlineMs: number,
+  ) {}
+
+  /**
+   * Returns how many transactions were handed over. Never those of this process: after the database was away it may not
+   * have sent a heartbeat yet, and still knows best what it has sent and what not.
+   */
+  async handOver(): Promise<number> {
+    const { rows: dead } = await this.database.query<DeadProcess>(DEAD_PROCESSES, [this.self.id]);
+    const looks = new Map<number, Look>();
+    let total = 0;
+    for (const process of dead) {
+      const look = this.#looks.get(process.id);
+      // One that was seen since may have claimed something since.
+      const known = look?.seenAt === process.seenAt ? look : undefined;
+      if (known !== undefined && performance.now() < known.againAtMs && !process.forGood) {
+        looks.set(process.id, known);
+        continue;
+      }
+      // guard(dead processes: forgotten with their leases only after what they left was handed over): total ⇒ if (!process.forGood) total
+      total += await this.#handOverLeasesOf(process);
+      if (process.forGood) await this.database.query(FORGET_DEAD_PROCESS, [process.id]);
+      const pauseMs = Math.min(known === undefined ? FIRST_PAUSE_MS : 2 * known.pauseMs, LONGEST_PAUSE_MS);
+      looks.set(process.id, { seenAt: process.seenAt, pauseMs, againAtMs: performance.now() + pauseMs });
+    }
+    this.#looks = looks;
+    return total;
+  }
+
+  async #handOverLeasesOf({ id }: DeadProcess): Promise<number> {
+    const { rows: leases } = await this.database.query<Lease>(LEASES_OF_PROCESS, [id]);
+    let total = 0;
+    for (const { organisationId, first, last } of leases) {
+      const values = [id, organisationId, first, last, this.deadlineMs];
+      total += (await this.database.query(HAND_OVER_IN_DOUBT, values)).count;
+    }
+    return total;
+  }
+}
+
+interface ReversalsAgainParts {
+  readonly database: Database;
+  readonly links: AcquirerLinks;
+  readonly orders: Orders;
+  readonly clock: Clock;
+  readonly deadlineMs: number;
+  readonly firstPauseMs: number;
+  readonly longestPauseMs: number;
+  /** Called with each decision, once it is stored. */
+  readonly onResolved: (resolved: Resolved) => void;
+}
+
+type Reversed = Ordered &
+  Pick<Intent, 'acquirer'> & {
+    readonly operation: MoneyOperation;
+    readonly targetAudit: Intent['audit'] | null;
+    readonly prepared: Prepared;
+  };
+
+/** Reverses again what an acquirer approved after its reversal. The transaction stays decided: nothing was charged, and this sees to it. */
+class ReversalsAgain {
+  constructor(private readonly parts: ReversalsAgainParts) {}
+
+  async run(): Promise<void> {
+    const { database, deadlineMs } = this.parts;
+    for (;;) {
+      const taken = await takeReversalsAgain(database, BATCH, DEADLINES_OF_AN_ATTEMPT * deadlineMs);
+      await Promise.all(taken.map((again) => this.#reverse(again)));
+      if (taken.length < BATCH) return;
+    }
+  }
+
+  async #reverse(again: ReversedAgain): Promise<void> {
+    const { database, links, orders, deadlineMs } = this.parts;
+    const { organisationId, acquirer, reference, attempt } = again;
+    const link = links.opened(acquirer);
+    const { rows } = await database.query<Reversed>(REVERSED_BEFORE, [organisationId, auditOf(reference)]);
+    const [found] = rows;
+    if (link === undefined || found === undefined) return this.#postpone(again);
+    const { targetAudit, ...row } = found;
+    const transaction = { ...row, ...(targetAudit !== null && { targetAudit }), acquirer };
+    if (attempt === 1) await this.#tell(transaction, 'approved after reversal', 'late answer', attempt);
+    const order = orders.stored(transaction.operation, transaction);
+    const reversal = await reverseUnderDeadline(link, order, transaction.prepared, deadlineMs);
+    if (reversal === 'no_answer') return this.#postpone(again);
+    await this.#tell(transaction, 'reversed again', 'reversal', attempt);
+  }
+
+  async #tell(
+    transaction: Reversed | Omit<Reversed, 'targetAudit'>,
+    found: 'approved after reversal' | 'reversed again',
+    by: Resolved['by'],
+    attempt: number,
+  ): Promise<void> {
+    const { database, clock, onResolved } = this.parts;
+    const { organisationId, merchantId, audit } = transaction;
+    const told = resolved(transaction, found, by, attempt, clock.now());
+    const action =
+      found === 'reversed again' ? 'transaction.reversed_again' : 'transaction.approved_after_reversal';
+    const entry = { organisationId, merchantId, actor: 'gateway:resolver', action, audit } as const;
+    await journal(database, { ...entry, detail: inWords(told) });
+    onResolved(told);
+  }
+
+  async #postpone(again: ReversedAgain): Promise<void> {
+    const { database, firstPauseMs, longestPauseMs } = this.parts;
+    const pauseMs = Math.min(firstPauseMs * 2 ** Math.min(again.attempt - 1, 30), longestPauseMs);
+    await postponeReversalAgain(database, again, pauseMs);
+  }
+}
+
+/** A resolver that has taken it has so many deadlines: until then nobody else asks. */
+const DEADLINES_OF_AN_ATTEMPT = 3;
+
+/** Whether it was made due: not where it is not in doubt, under way, or being asked about just now. */
+export async function makeDue(
+  database: Queryable,
+  organisationId: OrganisationId,
+  audit: Audit,
+  deadlineMs: number,
+): Promise<boolean> {
+  const values = [organisationId, audit, DEADLINES_OF_AN_ATTEMPT * deadlineMs];
+  return (await database.query(MAKE_DUE, values)).count > 0;
 }

@@ -2,7 +2,7 @@ import type { Statement } from '../../postgres/database.js';
 import { decimalsInSql } from '../../values/money.js';
 import { PROVING, TRANSACTION_COLUMNS } from './lookup.sql.js';
 
-// A page of transactions, the newest first: fragments that `history-page.ts` puts together. Lanes are walked along an index, one
+// A page of transactions, the newest first: fragments that `history.ts` puts together. Lanes are walked along an index, one
 // for each merchant or for each token of a customer. Parameters: $1 organisation (or that of each lane), $2 and $3 the lanes (merchants,
 // tokens), $4 from and $5 before which microsecond since 1970 (and $6 before which audit of it), $7 how many the page has, $8 how many a
 // lane keeps and $9 how many it looks at, at most; from $10 on the filters, each empty where it is not asked for. $19: how many it looks

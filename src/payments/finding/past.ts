@@ -2,8 +2,7 @@
 import type { Queryable } from '../../postgres/database.js';
 import type { Audit, OrganisationId } from '../../values/ids.js';
 import type { Mode } from '../../values/mode.js';
-import { CLEARED } from '../outcome.js';
-import { GATEWAY_STATUS, type Transaction, type TransactionStatus } from '../transaction.js';
+import { CLEARED, GATEWAY_STATUS, type Transaction, type TransactionStatus } from '../transaction.js';
 import { type Row, transactionFrom } from './lookup.js';
 import { SUBJECTS, TRANSACTIONS_OF_EVENTS } from './past.sql.js';
 

@@ -1,17 +1,19 @@
 // Transactions as operators look for them: by filters, by one text that may mean several things, over one organisation or all.
 import { gatewayTime } from '../../clock/gateway-clock.js';
 import type { Queryable } from '../../postgres/database.js';
+import { containsCardNumber, isVirtualPan } from '../../values/card.js';
 import type { CustomerId, MerchantId, OrganisationId, TokenId } from '../../values/ids.js';
 import type { Mode } from '../../values/mode.js';
+import { centsByDecimals, centsIn, isCurrency } from '../../values/money.js';
 import type { Page, PageEnd } from '../../values/page.js';
 import { refuse } from '../../values/refusal.js';
+import { isCorrelationId, isRestricted } from '../../values/text.js';
 import { findCustomers, findTokens } from '../../vault/customer-search.js';
 import type { Transaction } from '../transaction.js';
 import { History, type HistoryFilter, type MerchantKey } from './history.js';
 import { type ListedTransaction, listed } from './listed-transactions.js';
 import { MERCHANTS_TO_LIST } from './listed-transactions.sql.js';
 import { type TransactionRow, transactionFrom } from './lookup.js';
-import { type Meaning, meaningsOf } from './search-meanings.js';
 import { TRANSACTIONS_BY_AUDIT, TRANSACTIONS_BY_CORRELATION_ID } from './transaction-search.sql.js';
 
 /** What is listed: all of it must hold. Names and meanings as in `GET /transactions/history`, and further ones. */
@@ -40,7 +42,7 @@ export interface TransactionFilter {
   readonly targetAudit?: number | undefined;
 }
 
-export type SearchMeaning =
+type SearchMeaning =
   | 'audit'
   | 'correlation_id'
   | 'reference'
@@ -51,7 +53,7 @@ export type SearchMeaning =
   | 'card_number';
 
 /** What a text was taken for. */
-export interface Understood {
+interface Understood {
   readonly as: SearchMeaning;
   /** What was found of it, up to as many as are shown; and whether there may be more. */
   readonly found: number;
@@ -82,7 +84,7 @@ export interface SearchScope {
   readonly mode?: Mode | undefined;
 }
 
-export interface WishedPage {
+interface WishedPage {
   readonly limit: number;
   readonly after?: PageEnd | undefined;
 }
@@ -294,4 +296,64 @@ async function paidBy(field: Field, meaning: Meaning & { readonly as: 'customer'
       ),
     ),
   );
+}
+
+type Meaning =
+  | { readonly as: 'audit'; readonly audit: number }
+  | { readonly as: 'last_four'; readonly lastFour: string }
+  | { readonly as: 'amount'; readonly amount: string; readonly currency?: string }
+  | { readonly as: 'virtual_pan'; readonly virtualPan: string }
+  | { readonly as: 'correlation_id'; readonly correlationId: string }
+  | { readonly as: 'reference'; readonly reference: string }
+  | { readonly as: 'customer'; readonly text: string; readonly id?: number }
+  /** Is looked for nowhere: nothing is stored by which it could be found. */
+  | { readonly as: 'card_number' };
+
+/** Longer ones mean nothing. */
+const MOST_CHARACTERS = 128;
+const MAX_NUMBER = 2_147_483_647;
+/** Of a customer's name or reference; fewer would be in too many. */
+const LEAST_CHARACTERS_OF_CUSTOMER = 3;
+
+/** The most likely first. */
+function meaningsOf(given: string): Meaning[] {
+  const text = given.trim();
+  if (text === '' || text.length > MOST_CHARACTERS) return [];
+  // guard(console: a card number is looked for nowhere): if (containsCardNumber(text)) return [{ as: 'card_number' }]; ⇒
+  if (containsCardNumber(text)) return [{ as: 'card_number' }];
+  const joined = text.replaceAll(/[ -]/g, '');
+  if (isVirtualPan(joined)) return [{ as: 'virtual_pan', virtualPan: joined }];
+  return [...numbers(text), ...texts(text)];
+}
+
+function numbers(text: string): Meaning[] {
+  const meanings: Meaning[] = [];
+  const number = /^[0-9]{1,10}$/.test(text) ? Number(text) : 0;
+  const isId = number > 0 && number <= MAX_NUMBER;
+  if (isId) meanings.push({ as: 'audit', audit: number });
+  if (/^[0-9]{4}$/.test(text)) meanings.push({ as: 'last_four', lastFour: text });
+  const amount = amountIn(text);
+  if (amount !== undefined) meanings.push({ as: 'amount', ...amount });
+  if (isId) meanings.push({ as: 'customer', text, id: number });
+  return meanings;
+}
+
+/** As people write it: `20`, `19.95`, `$1,200.00`, `AUD 19.95`. */
+function amountIn(text: string): { amount: string; currency?: string } | undefined {
+  const found = /^(?:([A-Za-z]{3}) ?)?\$? ?([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,12})(\.[0-9]{2,3})?$/.exec(text);
+  if (found === null) return undefined;
+  const [, code, whole = '', part = ''] = found;
+  const amount = whole.replaceAll(',', '') + part;
+  if (code === undefined) return centsByDecimals(amount).some((cents) => cents) ? { amount } : undefined;
+  const currency = code.toUpperCase();
+  return isCurrency(currency) && centsIn(amount, currency) ? { amount, currency } : undefined;
+}
+
+function texts(text: string): Meaning[] {
+  const meanings: Meaning[] = [];
+  if (isCorrelationId(text)) meanings.push({ as: 'correlation_id', correlationId: text });
+  if (isRestricted(text)) meanings.push({ as: 'reference', reference: text });
+  if (!/^[0-9]+$/.test(text) && text.length >= LEAST_CHARACTERS_OF_CUSTOMER)
+    meanings.push({ as: 'customer', text });
+  return meanings;
 }

@@ -1,9 +1,10 @@
 // A checked request to create a transaction, in the gateway's own terms.
 
+import type { PaymentMethod as Method } from '../../acquirers/contract.js';
 import type { Caller, Merchant } from '../../organisations/users/callers.js';
 import type { BankAccount } from '../../values/bank-account.js';
 import type { CardDetails } from '../../values/card.js';
-import type { Audit } from '../../values/ids.js';
+import type { Audit, TokenId } from '../../values/ids.js';
 import type { Cents } from '../../values/money.js';
 import type { InFlightRequest } from '../finding/search-fence.js';
 import type { AskedByOperator, Kvps } from '../transaction.js';
@@ -29,6 +30,9 @@ export type NamedMethod =
   | { readonly kind: 'card'; readonly card: CardDetails }
   | { readonly kind: 'bank_account'; readonly bankAccount: BankAccount }
   | { readonly kind: 'virtual_pan'; readonly virtualPan: string };
+
+/** What can be charged: a card or a bank account, and the token that was opened for it. */
+export type PaymentMethod = Method & { readonly tokenId?: TokenId };
 
 /** A payment or refund with a payment method of its own. */
 export interface DirectCommand extends Common, Amount {
@@ -64,10 +68,3 @@ export type TargetedWish = TargetedCommand extends infer Kind
   : never;
 
 export type Command = DirectCommand | TargetedCommand;
-
-/** Whether it acts on an earlier transaction; for a command, and for what the pipeline has made of one. */
-export function isTargeted<Any extends { readonly operation: Command['operation'] }>(
-  command: Any,
-): command is Extract<Any, Pick<TargetedCommand, 'operation'>> {
-  return command.operation === 'completion' || command.operation === 'refund' || command.operation === 'void';
-}

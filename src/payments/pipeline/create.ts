@@ -2,33 +2,43 @@
 import type { Answer, Prepared } from '../../acquirers/contract.js';
 import type { AcquirerLinks } from '../../acquirers/links.js';
 import type { Clock } from '../../clock/clock.js';
+import type { Merchant } from '../../organisations/users/callers.js';
+import { applyPlugins, type Payment, type Pricing } from '../../plugins/contract.js';
+import { PLUGINS } from '../../plugins/plugins.js';
 import { DatabaseUnavailable, isUniqueViolation } from '../../postgres/database.js';
-import { type Fault, fault } from '../../values/faults.js';
-import type { Audit } from '../../values/ids.js';
-import { bankSecrets, cardSecrets } from '../../vault/account.js';
-import type { DataKeys } from '../../vault/keys/keys.js';
-import { seal } from '../../vault/keys/sealing.js';
-import type { Tokens } from '../../vault/tokens.js';
-import { attestedWords } from '../attestation.js';
-import { paymentDetailsPlace } from '../cards/payment-details.js';
+import { becsFaults, lodgeable } from '../../values/bank-account.js';
+import type { CardType } from '../../values/card.js';
+import { Fault, fault } from '../../values/faults.js';
+import type { Audit, OrganisationId } from '../../values/ids.js';
+import { bankAccountFromSecrets, bankSecrets, cardFromSecrets, cardSecrets } from '../../vault/account.js';
+import { type DataKeys, seal } from '../../vault/keys/keys.js';
+import type { OpenedToken, Tokens } from '../../vault/tokens.js';
 import type { Lookup } from '../finding/lookup.js';
-import type { AuditLeases } from '../processes/audit-leases.js';
-import { refundableFromMs } from '../target-rules.js';
-import type { DirectClaim, Intent, Transaction } from '../transaction.js';
-import type { Asking, Claimed } from './asking.js';
+import type { AuditLeases } from '../processes/process-registry.js';
+import {
+  COMPLETABLE,
+  MOST_COMPLETABLE,
+  MOST_REFUNDABLE,
+  refundableCents,
+  refundableFromMs,
+  voidable,
+} from '../target-rules.js';
+import {
+  attestedWords,
+  type DirectClaim,
+  type Intent,
+  paymentDetailsPlace,
+  type Transaction,
+} from '../transaction.js';
+import type { Asking, Claimed, LinkChoice, Orders, OtherLinks } from './ask-acquirer.js';
 import type { Claims } from './claim.js';
-import { type Command, type DirectCommand, isTargeted, type TargetedCommand } from './command.js';
-import type { Finisher } from './finish.js';
-import type { LinkChoice } from './link.js';
-import type { Orders } from './orders.js';
-import { openPaymentMethod, type PaymentMethod } from './payment-method.js';
-import { type Opened, type OpenedDirect, type OpenedTargeted, price } from './price.js';
-import { refusalByTarget } from './refusal.js';
+import type { Command, DirectCommand, PaymentMethod, TargetedCommand } from './command.js';
+import type { Finisher } from './record.js';
 import { LinkPlace, type Room } from './room.js';
 
 const DAY_MS = 86_400_000;
 
-export interface CreationParts {
+interface CreationParts {
   readonly clock: Clock;
   readonly leases: AuditLeases;
   /** This process in the registry. */
@@ -277,6 +287,13 @@ export class Creation {
   }
 }
 
+/** Whether it acts on an earlier transaction; for a command, and for what the pipeline has made of one. */
+function isTargeted<Any extends { readonly operation: Command['operation'] }>(
+  command: Any,
+): command is Extract<Any, Pick<TargetedCommand, 'operation'>> {
+  return command.operation === 'completion' || command.operation === 'refund' || command.operation === 'void';
+}
+
 /** Where it waits for room. That of a target is known where it has to be read before the claim. */
 function linkOf(opened: Opened): string {
   if (!isTargeted(opened)) return opened.acquirer;
@@ -309,4 +326,110 @@ export function correlationIdTaken(holder: Audit | undefined): Fault | undefined
 
 function targetOf(priced: Opened): { targetAudit?: Audit } {
   return isTargeted(priced) ? { targetAudit: priced.targetAudit } : {};
+}
+
+/** What a request names becomes what can be charged. */
+async function openPaymentMethod(command: DirectCommand, tokens: Tokens): Promise<PaymentMethod> {
+  const { method, caller, merchant, operation } = command;
+  if (method.kind !== 'virtual_pan') return method;
+  const opened = await openToken(method.virtualPan, caller.organisationId, merchant, tokens);
+  const usable = opened && methodOf(opened);
+  // Nothing can be held on a bank account.
+  // guard(payment by virtual PAN: no preauthorisation of a bank account): (usable.kind === 'bank_account' && operation === 'preauthorisation') ⇒ false
+  if (usable === undefined || (usable.kind === 'bank_account' && operation === 'preauthorisation')) {
+    throw fault('token_not_usable', 'card number');
+  }
+  return usable;
+}
+
+async function openToken(
+  virtualPan: string,
+  organisationId: OrganisationId,
+  merchant: Merchant,
+  tokens: Tokens,
+) {
+  // guard(payment by virtual PAN: only where the merchant has the vault): merchant.vault ? tokens.openForPayment(organisationId, merchant.id, virtualPan) : undefined ⇒ tokens.openForPayment(organisationId, merchant.id, virtualPan)
+  return merchant.vault ? tokens.openForPayment(organisationId, merchant.id, virtualPan) : undefined;
+}
+
+function methodOf({ accountType, secrets, tokenId }: OpenedToken): PaymentMethod | undefined {
+  if (accountType === 'general_creditcard')
+    return { kind: 'card', card: cardFromSecrets(secrets), stored: true, tokenId };
+  const bankAccount = bankAccountFromSecrets(secrets);
+  return lodgeable(bankAccount) ? { kind: 'bank_account', bankAccount, tokenId } : undefined;
+}
+
+/** A payment whose method is in the open and whose link is known. Its amount and KVPs are still those of the request. */
+type OpenedDirect = Omit<DirectCommand, 'method'> &
+  Payment & {
+    readonly method: PaymentMethod;
+    readonly acquirer: string;
+    readonly others?: OtherLinks;
+  };
+
+/** An operation on an earlier transaction, which is there if it has to be known before the claim. */
+type OpenedTargeted = TargetedCommand & {
+  readonly atMs: number;
+  readonly target?: Transaction;
+  readonly pricing?: Pricing;
+};
+
+type Opened = OpenedDirect | OpenedTargeted;
+
+/** The plugins change the amount and add KVPs, before anything is stored. */
+function price(opened: Opened): Opened {
+  if (!isTargeted(opened)) return priceDirect(opened);
+  return opened.operation === 'completion' ? priceCompletion(opened) : opened;
+}
+
+/** What a bank would refuse is refused here; with the surcharge in it, since that is what the bank would see. */
+function priceDirect(opened: OpenedDirect): OpenedDirect {
+  const refund = opened.operation === 'standalone_refund';
+  const priced = refund ? opened : applyPlugins(opened, opened.merchant.plugins, PLUGINS);
+  const [first, ...rest] = priced.method.kind === 'bank_account' ? becsFaults(priced) : [];
+  if (first !== undefined) throw new Fault([first, ...rest]);
+  return priced;
+}
+
+/** Its price depends on what was agreed for the preauthorisation. Where there is none, the claim will say so. */
+function priceCompletion(opened: Extract<OpenedTargeted, { operation: 'completion' }>): OpenedTargeted {
+  const { target, merchant } = opened;
+  if (target === undefined) return opened;
+  const cardType = (target.cardType ?? '') as CardType;
+  return applyPlugins(
+    { cardType, paymentMethod: 'creditcard' as const, ...opened, target },
+    merchant.plugins,
+    PLUGINS,
+  );
+}
+
+/** Why a claim was not granted, in the order in which a client needs to know. Undefined when the target would allow it now: it changed since. */
+function refusalByTarget(
+  command: TargetedCommand,
+  target: Transaction | undefined,
+  nowMs: number,
+): Fault | undefined {
+  if (target === undefined) return fault('transaction_not_found', 'target');
+  const { merchant } = command;
+  switch (command.operation) {
+    case 'completion': {
+      if (!COMPLETABLE.allows(target, nowMs, merchant)) return fault('target_not_completable', 'target');
+      if (command.currency !== target.currency) return fault('target_not_completable', 'currency');
+      return command.amountCents > MOST_COMPLETABLE.cents(target)
+        ? fault('completion_exceeds_preauthorisation', 'amount')
+        : undefined;
+    }
+    case 'refund': {
+      const left = refundableCents(target, nowMs, merchant);
+      if (left === undefined) {
+        // Refunded in full is still a matter of the amount.
+        const usedUp = target.status === 'approved' && MOST_REFUNDABLE.cents(target) === 0;
+        return usedUp ? fault('refund_exceeds_original', 'amount') : fault('target_not_refundable', 'target');
+      }
+      if (command.currency !== target.currency) return fault('target_not_refundable', 'currency');
+      return command.amountCents > left ? fault('refund_exceeds_original', 'amount') : undefined;
+    }
+    case 'void':
+      return voidable(target, nowMs, merchant) ? undefined : fault('target_not_voidable', 'target');
+  }
 }

@@ -2,7 +2,7 @@
 import { journal } from '../../journal/journal.js';
 import type { Queryable } from '../../postgres/database.js';
 import type { Audit, TokenId } from '../../values/ids.js';
-import type { Place } from './sealing.js';
+import type { Place } from './keys.js';
 
 /** The same seal is journalled and told again after so long. Whoever pays with it again and again must not fill the journal. */
 const AGAIN_AFTER_MS = 3_600_000;

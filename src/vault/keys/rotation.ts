@@ -5,7 +5,15 @@ import { type JournalEntry, journal } from '../../journal/journal.js';
 import type { Database, Queryable } from '../../postgres/database.js';
 import type { MerchantId } from '../../values/ids.js';
 import { refuse } from '../../values/refusal.js';
-import { type DataKeyRow, DataKeys, type OnBroken, SETTLE_MS } from './keys.js';
+import {
+  type DataKey,
+  type DataKeyRow,
+  DataKeys,
+  type OnBroken,
+  SETTLE_MS,
+  SealBroken,
+  seal,
+} from './keys.js';
 import { NEWEST_DATA_KEY } from './keys.sql.js';
 import { Rewrapping, type RewrappingParts } from './rewrapping.js';
 import {
@@ -16,7 +24,6 @@ import {
   RESEALED,
 } from './rotation.sql.js';
 import { type SealedRow, type SealedRows, type SealOwner, taking } from './sealed-rows.js';
-import { type DataKey, SealBroken, seal } from './sealing.js';
 
 export interface RotationProgress {
   readonly merchantId: MerchantId;

@@ -2,8 +2,8 @@
 import type { Statement } from '../../postgres/database.js';
 import type { CustomerId, MerchantId, OrganisationId, TokenId } from '../../values/ids.js';
 import type { AccountType } from '../account.js';
+import type { Place } from './keys.js';
 import { COUNT_OLDER_TOKENS, OLDER_TOKENS, OLDER_TOKENS_LEFT, RESEAL_TOKENS } from './rotation.sql.js';
-import type { Place } from './sealing.js';
 
 export interface SealOwner {
   readonly organisationId: OrganisationId;

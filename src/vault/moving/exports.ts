@@ -9,9 +9,8 @@ import {
   cardFromSecrets,
   type ShownAccount,
 } from '../account.js';
-import type { DataKeys } from '../keys/keys.js';
+import { type DataKeys, SealBroken } from '../keys/keys.js';
 import { type SealOwner, tokenPlace } from '../keys/sealed-rows.js';
-import { SealBroken } from '../keys/sealing.js';
 import { COUNT_TOKENS, TOKENS_TO_EXPORT } from './exports.sql.js';
 
 export interface ExportedToken {

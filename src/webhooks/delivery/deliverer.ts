@@ -1,7 +1,7 @@
 // Delivers webhooks: looks for endpoints that have something to be told, takes each under a lease that the database decides, and
 // gives it a turn. Any number of processes do so beside each other.
+import { slotsBetween } from '../../events/events.js';
 import type { EventFeed } from '../../events/feed.js';
-import { slotsBetween } from '../../events/positions.js';
 import type { EventWatcher } from '../../events/watcher.js';
 import type { OrganisationId } from '../../values/ids.js';
 import type { EndpointKey, LeasedEndpoint } from './delivery.js';

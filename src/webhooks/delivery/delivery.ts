@@ -1,5 +1,5 @@
 // What deliveries are made of: an endpoint that a process works for, and events that are sent to it or wait.
-import { subjectKind } from '../../events/event-id.js';
+import { subjectKind } from '../../events/events.js';
 import type { FeedEvent } from '../../events/feed.js';
 import type { MerchantId, OrganisationId, WebhookEndpointId } from '../../values/ids.js';
 

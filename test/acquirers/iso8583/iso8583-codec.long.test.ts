@@ -4,10 +4,9 @@ import { describe, expect, test } from 'vitest';
 import { AS2805 } from '../../../src/acquirers/iso8583/dialects/as2805.js';
 import { ASCII87 } from '../../../src/acquirers/iso8583/dialects/ascii87.js';
 import { dialectOf } from '../../../src/acquirers/iso8583/dialects/dialects.js';
-import { Codec, Unreadable } from '../../../src/acquirers/iso8583/wire/codec.js';
+import { Codec, Message, Unreadable } from '../../../src/acquirers/iso8583/wire/codec.js';
 import { Unwritable } from '../../../src/acquirers/iso8583/wire/digits.js';
 import { RetailMac } from '../../../src/acquirers/iso8583/wire/mac.js';
-import { Message } from '../../../src/acquirers/iso8583/wire/message.js';
 import { CORPUS, MAC_KEY } from './corpus.js';
 import { type AnyMessage, anyMessage } from './messages-by-chance.js';
 

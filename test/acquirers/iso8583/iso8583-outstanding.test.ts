@@ -3,10 +3,9 @@ import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, expect, test } from 'vitest';
 import { AS2805 } from '../../../src/acquirers/iso8583/dialects/as2805.js';
-import { Codec } from '../../../src/acquirers/iso8583/wire/codec.js';
+import { Codec, Message } from '../../../src/acquirers/iso8583/wire/codec.js';
+import { Outbox } from '../../../src/acquirers/iso8583/wire/connection.js';
 import { Frames } from '../../../src/acquirers/iso8583/wire/frames.js';
-import { Message } from '../../../src/acquirers/iso8583/wire/message.js';
-import { Outbox } from '../../../src/acquirers/iso8583/wire/outbox.js';
 import { type Exchange, Outstanding } from '../../../src/acquirers/iso8583/wire/outstanding.js';
 
 const TERMINAL = 'TERM0001';

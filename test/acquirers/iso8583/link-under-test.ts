@@ -1,8 +1,7 @@
 // An ISO 8583 link for tests of its own: to a host in this process, with numbers and reversals that are kept in memory.
 
-import type { Alarm } from '../../../src/acquirers/iso8583/alarms.js';
 import type { Dialect } from '../../../src/acquirers/iso8583/dialects/dialect.js';
-import { Iso8583Link } from '../../../src/acquirers/iso8583/link.js';
+import { type Alarm, Iso8583Link } from '../../../src/acquirers/iso8583/link.js';
 import type { Stans } from '../../../src/acquirers/iso8583/numbers.js';
 import type { Begun, Reversals } from '../../../src/acquirers/iso8583/reversals.js';
 import { Line, type LineParts } from '../../../src/acquirers/iso8583/wire/line.js';

@@ -1,7 +1,7 @@
 // Messages of any dialect made by chance, for properties that hold for all of them.
 import fc from 'fast-check';
 import type { Dialect } from '../../../src/acquirers/iso8583/dialects/dialect.js';
-import { formsOf } from '../../../src/acquirers/iso8583/wire/form.js';
+import { formsOf } from '../../../src/acquirers/iso8583/wire/codec.js';
 
 export interface AnyMessage {
   readonly type: string;

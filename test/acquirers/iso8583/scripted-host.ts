@@ -3,10 +3,9 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { createServer as createTlsServer } from 'node:tls';
 import { vi } from 'vitest';
 import type { Dialect } from '../../../src/acquirers/iso8583/dialects/dialect.js';
-import { Codec } from '../../../src/acquirers/iso8583/wire/codec.js';
+import { Codec, Message } from '../../../src/acquirers/iso8583/wire/codec.js';
 import { Frames, headerBytes, writeHeader } from '../../../src/acquirers/iso8583/wire/frames.js';
 import type { RetailMac } from '../../../src/acquirers/iso8583/wire/mac.js';
-import { Message } from '../../../src/acquirers/iso8583/wire/message.js';
 
 export interface Heard {
   readonly type: string;

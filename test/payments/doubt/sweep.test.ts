@@ -1,8 +1,7 @@
 // The sweep: transactions in doubt that nobody looks after are found, and only those.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Sweep } from '../../../src/payments/doubt/sweep.js';
-import { AuditLeases } from '../../../src/payments/processes/audit-leases.js';
-import { ProcessRegistry } from '../../../src/payments/processes/process-registry.js';
+import { AuditLeases, ProcessRegistry } from '../../../src/payments/processes/process-registry.js';
 import { processTimes } from '../../../src/payments/processes/process-times.js';
 import { Database } from '../../../src/postgres/database.js';
 import type { OrganisationId } from '../../../src/values/ids.js';

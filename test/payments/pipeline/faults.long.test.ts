@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Answer as AcquirerAnswer, Order } from '../../../src/acquirers/contract.js';
 import { type LedgerEntry, SimulatorLedger } from '../../../src/acquirers/simulator/ledger.js';
 import { Simulator } from '../../../src/acquirers/simulator/simulator.js';
-import { CardNumber } from '../../../src/values/payment-methods/card.js';
+import { CardNumber } from '../../../src/values/card.js';
 import { expectBooksToAgree } from '../../../testkit/books-agree.js';
 import {
   type Answer,

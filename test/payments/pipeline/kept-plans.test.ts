@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as taking from '../../../src/directdebit/intake.sql.js';
 import * as finding from '../../../src/payments/finding/lookup.sql.js';
-import { BANKS } from '../../../src/payments/pipeline/banks.sql.js';
+import { BANKS } from '../../../src/payments/pipeline/ask-acquirer.sql.js';
 import * as claiming from '../../../src/payments/pipeline/claim.sql.js';
 import * as recording from '../../../src/payments/pipeline/record.sql.js';
 import { Database, type Statement } from '../../../src/postgres/database.js';

@@ -1,8 +1,7 @@
 // Leases of audits: by them the others find what a process left in doubt, so none may go too early.
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { DeadProcesses } from '../../../src/payments/doubt/dead-processes.js';
-import { AuditLeases } from '../../../src/payments/processes/audit-leases.js';
-import { ProcessRegistry } from '../../../src/payments/processes/process-registry.js';
+import { DeadProcesses } from '../../../src/payments/doubt/resolver.js';
+import { AuditLeases, ProcessRegistry } from '../../../src/payments/processes/process-registry.js';
 import { processTimes } from '../../../src/payments/processes/process-times.js';
 import { Database } from '../../../src/postgres/database.js';
 import type { Audit, OrganisationId } from '../../../src/values/ids.js';

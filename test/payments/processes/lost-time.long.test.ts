@@ -4,8 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { OutcomeUnknown } from '../../../client/src/index.js';
 import { guardRestored } from '../../../src/installation/restored.js';
 import { Lookup } from '../../../src/payments/finding/lookup.js';
-import { AuditLeases } from '../../../src/payments/processes/audit-leases.js';
-import { ProcessRegistry } from '../../../src/payments/processes/process-registry.js';
+import { AuditLeases, ProcessRegistry } from '../../../src/payments/processes/process-registry.js';
 import { processTimes } from '../../../src/payments/processes/process-times.js';
 import { Database } from '../../../src/postgres/database.js';
 import type { Audit, MerchantId, OrganisationId } from '../../../src/values/ids.js';

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { MerchantId, OrganisationId } from '../../../src/values/ids.js';
-import { type DataKey, open, type Place, SealBroken, seal } from '../../../src/vault/keys/sealing.js';
+import { type DataKey, open, type Place, SealBroken, seal } from '../../../src/vault/keys/keys.js';
 
 const keys: DataKey[] = [1, 2].map((version) => ({ version, key: randomBytes(32) }));
 const PLACE: Place = {

@@ -12,10 +12,94 @@ import {
   writeBcd,
   writeCharacters,
 } from './digits.js';
-import { type Form, formsOf, mostBytes } from './form.js';
 import { MAC_BYTES, type RetailMac } from './mac.js';
-import { LAST_FIELD, type Message } from './message.js';
-import { Received } from './received.js';
+
+const LAST_FIELD = 128;
+
+/**
+ * A message that is to be sent: its type and the texts of its fields. One is used again and again, so that a payment leaves no copy of its
+ * card behind.
+ */
+export class Message {
+  type = '';
+  /** Of the highest field that is set. */
+  highest = 0;
+  readonly #texts: (string | undefined)[] = new Array(LAST_FIELD + 1).fill(undefined);
+  #secretField = 0;
+  #secret: Uint8Array | undefined;
+
+  /** Digits, characters, or bytes in hexadecimal. */
+  set(field: number, text: string): this {
+    this.#texts[field] = text;
+    if (field > this.highest) this.highest = field;
+    return this;
+  }
+
+  /** Characters that are wiped with the message. There is one such field at most. */
+  setCharacters(field: number, characters: Uint8Array): this {
+    this.#secretField = field;
+    this.#secret = characters;
+    return this.set(field, '');
+  }
+
+  text(field: number): string | undefined {
+    return this.#texts[field];
+  }
+
+  /** Of a field whose characters are wiped. */
+  characters(field: number): Uint8Array | undefined {
+    return field === this.#secretField ? this.#secret : undefined;
+  }
+
+  clear(): this {
+    this.#secret?.fill(0);
+    this.#secret = undefined;
+    this.#secretField = 0;
+    this.#texts.fill(undefined, 0, this.highest + 1);
+    this.type = '';
+    this.highest = 0;
+    return this;
+  }
+}
+
+/** Of a field, read from the notation of dialects: what it holds, how much of it, and how long its length is. */
+interface Form {
+  readonly kind: 'n' | 'an' | 'b';
+  /** Digits, characters or bytes: so many, or at most so many. */
+  readonly most: number;
+  /** Of the length in front of it; none where it is always as long as `most`. */
+  readonly lengthDigits: 0 | 2 | 3;
+}
+
+const NOTATION = /^(n|an|b)(?:([1-9]\d*)|\.\.([1-9]\d*) (LL|LLL))$/;
+
+function formOf(notation: string): Form {
+  const [, kind, fixed, most, length] = NOTATION.exec(notation) ?? [];
+  if (kind === undefined) throw new Error(`a dialect has a field of the form ${notation}, which is none`);
+  const lengthDigits = length === undefined ? 0 : length.length === 2 ? 2 : 3;
+  return { kind: kind as Form['kind'], most: Number(fixed ?? most), lengthDigits };
+}
+
+/** By the number of the field; undefined where the dialect has no such field. */
+export function formsOf({ fields }: Dialect): readonly (Form | undefined)[] {
+  const forms: (Form | undefined)[] = new Array(LAST_FIELD + 1).fill(undefined);
+  for (const [field, notation] of Object.entries(fields)) forms[Number(field)] = formOf(notation);
+  return forms;
+}
+
+/** How many bytes it can take up, its length included. */
+function mostBytes({ kind, most, lengthDigits }: Form, { digits, bytes }: Dialect): number {
+  const dense = digits === 'bcd';
+  const length = dense ? (lengthDigits + 1) >> 1 : lengthDigits;
+  switch (kind) {
+    case 'an':
+      return length + most;
+    case 'n':
+      return length + (dense ? (most + 1) >> 1 : most);
+    case 'b':
+      return length + (bytes === 'binary' ? most : 2 * most);
+  }
+}
 
 /** Why a message, or what should be one, says nothing. Never with what stands in it. */
 export class Unreadable extends Error {
@@ -236,4 +320,74 @@ function setBit(bits: Uint8Array, field: number): void {
 
 function hasBit(bits: Uint8Array, field: number): boolean {
   return ((bits[(field - 1) >> 3] as number) & (0x80 >> ((field - 1) & 7))) !== 0;
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** A message that was received and can be read: its type and where its fields stand. Texts are made of those that are asked for. */
+export class Received {
+  type = '';
+  #from: Buffer = NOTHING;
+  readonly #starts = new Int32Array(LAST_FIELD + 1);
+  /** In digits, characters or bytes; -1 where there is no such field. */
+  readonly #lengths = new Int32Array(LAST_FIELD + 1).fill(-1);
+
+  constructor(
+    private readonly forms: readonly (Form | undefined)[],
+    private readonly encodings: { readonly dense: boolean; readonly binary: boolean },
+  ) {}
+
+  has(field: number): boolean {
+    return (this.#lengths[field] as number) >= 0;
+  }
+
+  /** Digits, characters, or bytes in hexadecimal. Without the spaces that fill up a field. */
+  text(field: number): string | undefined {
+    const length = this.#lengths[field] as number;
+    const form = this.forms[field];
+    if (length < 0 || form === undefined) return undefined;
+    const start = this.#starts[field] as number;
+    switch (form.kind) {
+      case 'n': {
+        if (!this.encodings.dense) return this.#from.toString('latin1', start, start + length);
+        const digits = this.#from.toString('hex', start, start + ((length + 1) >> 1));
+        return length % 2 === 0 ? digits : digits.slice(1);
+      }
+      case 'an': {
+        const characters = this.#from.toString('latin1', start, start + length);
+        return form.lengthDigits === 0 ? withoutFilling(characters) : characters;
+      }
+      case 'b':
+        return this.encodings.binary
+          ? this.#from.toString('hex', start, start + length).toUpperCase()
+          : this.#from.toString('latin1', start, start + 2 * length);
+    }
+  }
+
+  /** Every field that it has. */
+  get fields(): number[] {
+    return [...this.#lengths.keys()].filter((field) => this.has(field));
+  }
+
+  begin(from: Buffer, type: string): void {
+    this.#from = from;
+    this.type = type;
+    this.#lengths.fill(-1);
+  }
+
+  found(field: number, start: number, length: number): void {
+    this.#starts[field] = start;
+    this.#lengths[field] = length;
+  }
+
+  /** Lets go of the bytes, in which a card number may stand. */
+  clear(): void {
+    this.begin(NOTHING, '');
+  }
+}
+
+function withoutFilling(text: string): string {
+  let end = text.length;
+  while (end > 0 && text.charCodeAt(end - 1) === 32) end -= 1;
+  return end === text.length ? text : text.slice(0, end);
 }

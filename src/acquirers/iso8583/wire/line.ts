@@ -3,9 +3,8 @@ import type { Cvv } from '../../../values/card.js';
 import type { LinkDown } from '../../contract.js';
 import type { Dialect } from '../dialects/dialect.js';
 import type { Macs } from '../mac-keys.js';
-import { Codec } from './codec.js';
-import { Connection, type ConnectionParts, type Timings, type TraceLine } from './connection.js';
-import { Message } from './message.js';
+import { Codec, Message } from './codec.js';
+import { Connection, type ConnectionParts, type Host, type Timings, type TraceLine } from './connection.js';
 import {
   type Exchange,
   NOT_SENT,
@@ -15,7 +14,6 @@ import {
   type UnexpectedAnswer,
   type Waiting,
 } from './outstanding.js';
-import type { Host } from './socket.js';
 
 /** What an operator is told of a connection: once when it is lost, once when it is back. */
 export type ConnectionNews =

@@ -1,6 +1,6 @@
 // Messages that wait for their answers, over all connections of a link, and answers that came too late for whoever waited.
 import type { Cvv } from '../../../values/card.js';
-import type { Received } from './received.js';
+import type { Received } from './codec.js';
 
 /** What an answer says, as far as anybody wants to know. */
 export interface Response {

@@ -1,6 +1,21 @@
-// The identifier of an event for the world: made of what the event is about, so that the same event has the same one wherever it is
-// read, whatever became of its position. Without a full stop, which Standard Webhooks keeps for itself.
+// What an event is: its type, the identifier by which the world knows it, and its position in the feed.
 import type { MerchantId } from '../values/ids.js';
+
+export const EVENT_TYPES = [
+  'transaction.unknown',
+  'transaction.approved',
+  'transaction.declined',
+  'transaction.pending',
+  'transaction.error',
+  'transaction.voided',
+  'directdebit.returned',
+  'customer.created',
+  'customer.updated',
+  'customer.deleted',
+  'token.created',
+  'token.updated',
+  'token.deleted',
+] as const;
 
 export const SUBJECT_KINDS = ['transaction', 'customer', 'token'] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
@@ -28,13 +43,17 @@ export function subjectKind(type: string): SubjectKind {
   return kind;
 }
 
-export interface IdentifiedBy {
+interface IdentifiedBy {
   readonly merchantId: MerchantId;
   readonly type: string;
   readonly subject: number;
   readonly version: number;
 }
 
+/**
+ * Made of what the event is about, so that the same event has the same one wherever it is read, whatever became of its position.
+ * Without a full stop, which Standard Webhooks keeps for itself.
+ */
 export function eventId({ merchantId, type, subject, version }: IdentifiedBy): string {
   return `evt_${merchantId}_${subjectKind(type)}_${subject}_${version}`;
 }
@@ -62,4 +81,26 @@ export function parseEventId(id: string):
     version: numbers[2],
     groups: GROUPS[kind as SubjectKind],
   };
+}
+
+// Positions only grow; the day that is part of each says in which slot of the ring it lies.
+
+/** A position is a day times this, plus a count. */
+const DAY = 10_000_000_000;
+const SLOTS = 64;
+
+/** The slots in which everything after one position and up to another lies. */
+export function slotsBetween(after: number, upTo: number): number[] {
+  const last = Math.floor(upTo / DAY);
+  const first = Math.max(Math.floor(after / DAY), last - SLOTS + 1);
+  return Array.from({ length: Math.max(last - first + 1, 0) }, (_, at) => (first + at) % SLOTS);
+}
+
+export function onSameDay(one: number, other: number): boolean {
+  return Math.floor(one / DAY) === Math.floor(other / DAY);
+}
+
+/** Where the day of a position begins. */
+export function beginningOfDay(position: number): number {
+  return Math.floor(position / DAY) * DAY;
 }

@@ -1,0 +1,82 @@
+import { INTO_JOURNAL_OF_TRANSACTIONS } from '../../journal/journal.sql.js';
+import { columns, integer, json, optionalBytes, text } from '../../postgres/batches.js';
+import type { Statement } from '../../postgres/database.js';
+import type { MerchantId, OrganisationId } from '../../values/ids.js';
+import { PAYMENT_SEAL } from '../cards/payment-details.sql.js';
+import type { JournalledMove } from '../transaction.js';
+
+export const STORED_TARGET: Statement = {
+  name: 'stored-target',
+  text: `
+    SELECT transaction_type AS operation, amount_cents AS "amountCents", currency,
+      round(extract(epoch FROM created_at) * 1000)::bigint AS "atMs", prepared, response_code AS "responseCode",
+      authorisation_code AS "authorisationCode", preauthorisation_code AS "preauthorisationCode"
+    FROM transaction WHERE organisation_id = $1 AND audit = $2`,
+};
+
+/** A void goes back to a refund, that to a completion, and that to the preauthorisation, in whose row the card is. */
+export const SEALED_CARD: Statement = {
+  name: 'sealed-card',
+  text: `
+    WITH RECURSIVE origin AS (
+      SELECT audit, target_audit, merchant_id, payment_details_key_version, payment_details_sealed, card_mask, transaction_type,
+        amount_cents, currency, bank_account
+      FROM transaction WHERE organisation_id = $1 AND audit = $2
+      UNION ALL
+      SELECT target.audit, target.target_audit, target.merchant_id, target.payment_details_key_version, target.payment_details_sealed,
+        target.card_mask, target.transaction_type, target.amount_cents, target.currency, target.bank_account
+      FROM origin JOIN transaction target ON target.organisation_id = $1 AND target.audit = origin.target_audit
+    )
+    SELECT audit, merchant_id AS "merchantId", payment_details_key_version AS "keyVersion", payment_details_sealed AS sealed,
+      ${PAYMENT_SEAL}
+    FROM origin WHERE payment_details_sealed IS NOT NULL AND card_mask IS NOT NULL`,
+};
+
+export const ASKED = columns<{
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
+}>('asked', {
+  organisation_id: integer(({ organisationId }) => organisationId),
+  merchant_id: integer(({ merchantId }) => merchantId),
+});
+
+/** A live merchant has no bank before the operator says which. */
+export const BANKS: Statement = {
+  name: 'banks',
+  text: `
+    SELECT asked.place, CASE WHEN NOT e.simulated THEN 'directdebit' WHEN m.mode = 'test' THEN 'simulated-bank' END AS bank
+    FROM ${ASKED.places}
+    JOIN merchant m ON m.organisation_id = asked.organisation_id AND m.id = asked.merchant_id
+    LEFT JOIN direct_entry e ON e.organisation_id = m.organisation_id AND e.merchant_id = m.id`,
+};
+
+export const MOVES = columns<JournalledMove>('moving', {
+  organisation_id: integer(({ organisationId }) => organisationId),
+  audit: integer(({ audit }) => audit),
+  before: text(({ before }) => before),
+  acquirer: text(({ acquirer }) => acquirer),
+  prepared: json(({ prepared }) => prepared),
+  detail: text(({ detail }) => detail),
+  mark: optionalBytes(({ mark }) => mark),
+});
+
+/**
+ * Only what is in doubt and in the hands of its own process: whoever has taken it over asks the link that it was stored with. Who is
+ * returned is moved.
+ */
+export const REROUTE: Statement = {
+  name: 'reroute',
+  // guard(routes: what another process has taken over is not moved): AND t.resolve_attempts = 0 AND t.resolve_at IS NULL ⇒
+  text: `
+    WITH moved AS (
+      UPDATE transaction t SET acquirer = moving.acquirer, prepared = moving.prepared::jsonb
+      FROM ${MOVES.rows}
+      WHERE t.organisation_id = moving.organisation_id AND t.audit = moving.audit AND t.acquirer = moving.before
+        AND t.status = 'unknown' AND t.resolve_attempts = 0 AND t.resolve_at IS NULL
+      RETURNING t.organisation_id, t.merchant_id, t.audit, moving.detail, moving.mark
+    ), journalled AS (${INTO_JOURNAL_OF_TRANSACTIONS}
+      SELECT organisation_id, merchant_id, 'gateway:routes', 'transaction.rerouted', audit, detail, decode(mark, 'base64')
+      FROM moved
+    )
+    SELECT organisation_id AS "organisationId", audit FROM moved`,
+};
