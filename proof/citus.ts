@@ -30,7 +30,7 @@ const CONFORMANCE = [
   'test/payments/pipeline/refund.test.ts',
   'test/payments/pipeline/void.test.ts',
   'test/payments/pipeline/completion.test.ts',
-  'test/payments/pipeline/response-codes.long.test.ts',
+  'test/payments/pipeline/response-codes.test.ts',
   'test/api/correlation-ids.test.ts',
   'test/api/correlation-search.test.ts',
   'test/events/feed.test.ts',

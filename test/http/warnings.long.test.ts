@@ -116,6 +116,7 @@ describe('failed log-ins', () => {
   test('hundreds of user names within moments → a bounded number of lines, and a count of the rest', async () => {
     const MANY = 300;
     const before = logLines(gateway).length;
+    const beganMs = performance.now();
     await Promise.all(Array.from({ length: MANY }, (_, number) => tried(`guess-${number}`)));
     const told = await vi.waitUntil(() => {
       const since = logLines(gateway).slice(before);
@@ -124,6 +125,8 @@ describe('failed log-ins', () => {
       return sum(named) + sum(others) >= MANY && { named, others };
     }, PATIENTLY);
     expect(told.others.length).toBeGreaterThan(0);
-    expect(told.named.length).toBeLessThanOrEqual(10 * (told.others.length + 1));
+    // Ten a second, however many seconds they took on this machine.
+    const seconds = (performance.now() - beganMs) / 1_000;
+    expect(told.named.length).toBeLessThanOrEqual(10 * (seconds + 1));
   });
 });

@@ -15,7 +15,8 @@ const SILENT = { fault: 'lost request' } as const;
 let gateway: TestGateway;
 let shops: RoutedShops;
 beforeAll(async () => {
-  gateway = await testGateway();
+  // Links that answer do so in time on a busy machine, too.
+  gateway = await testGateway({ settings: { ACQUIRER_DEADLINE_MS: '5000' } });
   shops = new RoutedShops(gateway);
 });
 afterAll(() => shops.close());
@@ -135,7 +136,7 @@ describe('room', () => {
     };
     onTestFailed(release);
     const crowded = await testGateway({
-      settings: { ACQUIRER_DEADLINE_MS: '60000', MAX_IN_FLIGHT: '300' },
+      settings: { ACQUIRER_DEADLINE_MS: '120000', MAX_IN_FLIGHT: '300' },
       acquirers: [silent, mute],
     });
     await crowded.sql(`
