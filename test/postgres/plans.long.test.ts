@@ -44,7 +44,7 @@ const READING_EVERYTHING: Readonly<Record<string, string>> = {
 
 /** Planned once and kept, on connections of their own. */
 const KEPT =
-  /^payments\/(pipeline\/(banks|claim|record|rerouting)|finding\/lookup)\.sql|^directdebit\/intake\.sql|^vault\/tokens\.sql USABLE_TOKENS$/;
+  /^payments\/(pipeline\/(claim|record)|finding\/lookup)\.sql|^payments\/pipeline\/ask-acquirer\.sql (BANKS|REROUTE)$|^directdebit\/intake\.sql|^vault\/tokens\.sql USABLE_TOKENS$/;
 
 const BATCH = `'{${Array.from({ length: 500 }, (_, place) => place + 1)}}'`;
 
@@ -104,7 +104,7 @@ async function everyStatement(): Promise<Named[]> {
     }
   }
   for (const page of [...Object.values(HISTORY_PAGES), ...Object.values(HISTORY_PAGES_ANYWHERE)]) {
-    found.push({ ...page, place: `payments/finding/history-page ${page.name}` });
+    found.push({ ...page, place: `payments/finding/history ${page.name}` });
   }
   return found;
 }

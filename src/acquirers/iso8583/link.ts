@@ -37,7 +37,10 @@ import type { Message } from './wire/codec.js';
 import type { ExchangeOptions, Line } from './wire/line.js';
 import type { Exchange, LateAnswer, Response } from './wire/outstanding.js';
 
-interface Iso8583Parts extends PreparationParts {
+interface Iso8583Parts {
+  readonly institution: string | undefined;
+  readonly acceptors: Acceptors;
+  readonly stans: Stans;
   readonly name: string;
   readonly mode: Mode;
   /** Of the settings that it is made from. */
@@ -357,19 +360,13 @@ function erasing<Result>(order: Order | StoredOrder, card: CardDetails, exchange
   return exchange;
 }
 
-interface PreparationParts {
-  readonly institution: string | undefined;
-  readonly acceptors: Acceptors;
-  readonly stans: Stans;
-}
-
 type Known = Pick<Numbers, 'terminal' | 'acceptor' | 'category' | 'stored'>;
 
 /** What is fixed for an order before it is stored: its terminal, its STAN, its retrieval reference and its time. */
 class Preparation {
   #turn = 0;
 
-  constructor(private readonly parts: PreparationParts) {}
+  constructor(private readonly parts: Iso8583Parts) {}
 
   /** A promise only where something has to be read or leased first. */
   prepare(order: Order): Numbers | Promise<Numbers> {

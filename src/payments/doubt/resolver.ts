@@ -39,7 +39,16 @@ import {
   TAKE_DUE_OF,
 } from './resolver.sql.js';
 
-export interface ResolverParts extends ReversalsAgainParts {
+export interface ResolverParts {
+  readonly database: Database;
+  readonly links: AcquirerLinks;
+  readonly orders: Orders;
+  readonly clock: Clock;
+  readonly deadlineMs: number;
+  readonly firstPauseMs: number;
+  readonly longestPauseMs: number;
+  /** Called with each decision, once it is stored. */
+  readonly onResolved: (resolved: Resolved) => void;
   /** This process. */
   readonly process: { readonly id: number };
   readonly records: Records;
@@ -76,7 +85,7 @@ const BATCH = 50;
 
 export class Resolver {
   readonly #deadProcesses: DeadProcesses;
-  readonly #due: Due<DueRow>;
+  readonly #due: Due;
   readonly #again: ReversalsAgain;
 
   constructor(private readonly parts: ResolverParts) {
@@ -193,20 +202,20 @@ const FIND_EVERY_MS = 300_000;
  * Takes what the resolver has to look at. On one server that is one statement. Where organisations are spread over servers, only those are
  * asked of which something is in doubt: a look that finds nothing costs one row here, and visits nobody.
  */
-class Due<Row> {
+class Due {
   #findAtMs = 0;
 
   constructor(private readonly database: Database) {}
 
-  async take(most: number, leaseMs: number): Promise<readonly Row[]> {
+  async take(most: number, leaseMs: number): Promise<readonly DueRow[]> {
     if (this.database.mixesOrganisations)
-      return (await this.database.query<Row>(TAKE_DUE, [most, leaseMs])).rows;
+      return (await this.database.query<DueRow>(TAKE_DUE, [most, leaseMs])).rows;
     if (performance.now() >= this.#findAtMs) {
       await this.database.query(FIND_DOUBTS);
       this.#findAtMs = performance.now() + FIND_EVERY_MS;
     }
     const { rows } = await this.database.query<{ organisationId: OrganisationId }>(ORGANISATIONS_IN_DOUBT);
-    const taken: Row[] = [];
+    const taken: DueRow[] = [];
     let failure: unknown;
     for (const { organisationId } of rows) {
       if (taken.length >= most) break;
@@ -222,8 +231,8 @@ class Due<Row> {
     return taken;
   }
 
-  async #takeOf(organisationId: OrganisationId, most: number, leaseMs: number): Promise<readonly Row[]> {
-    const { rows } = await this.database.query<Row>(TAKE_DUE_OF, [most, leaseMs, organisationId]);
+  async #takeOf(organisationId: OrganisationId, most: number, leaseMs: number): Promise<readonly DueRow[]> {
+    const { rows } = await this.database.query<DueRow>(TAKE_DUE_OF, [most, leaseMs, organisationId]);
     if (rows.length === 0 && !(await this.#hasDoubts(organisationId))) await this.#forget(organisationId);
     return rows;
   }
@@ -316,18 +325,6 @@ export class DeadProcesses {
   }
 }
 
-interface ReversalsAgainParts {
-  readonly database: Database;
-  readonly links: AcquirerLinks;
-  readonly orders: Orders;
-  readonly clock: Clock;
-  readonly deadlineMs: number;
-  readonly firstPauseMs: number;
-  readonly longestPauseMs: number;
-  /** Called with each decision, once it is stored. */
-  readonly onResolved: (resolved: Resolved) => void;
-}
-
 type Reversed = Ordered &
   Pick<Intent, 'acquirer'> & {
     readonly operation: MoneyOperation;
@@ -337,7 +334,7 @@ type Reversed = Ordered &
 
 /** Reverses again what an acquirer approved after its reversal. The transaction stays decided: nothing was charged, and this sees to it. */
 class ReversalsAgain {
-  constructor(private readonly parts: ReversalsAgainParts) {}
+  constructor(private readonly parts: ResolverParts) {}
 
   async run(): Promise<void> {
     const { database, deadlineMs } = this.parts;
