@@ -29,7 +29,9 @@ export function routesOf(task: Task<Means>): Route[] {
   return [
     route(options, async (call) => {
       const given = Object.fromEntries(fields.map(([name, field]) => [name, valueIn(call, name, field)]));
-      await checkNamed(call, task, namedIn(task.input, given));
+      const named = namedIn(task.input, given);
+      // Whoever names nothing is shown what lies inside the fence.
+      if (Object.keys(named).length > 0) await checkNamed(call, task, named);
       const result = await task.run({ ...call, means: meansOf(call.parts) }, given);
       return Array.isArray(result) ? result.map(outward) : outward(result);
     }),

@@ -62,8 +62,8 @@ test('without credentials of its own → those of the instance’s role, and lat
     if (request.url === '/latest/api/token') return void response.end('a token');
     if (request.url === role) return void response.end('gateway');
     given += 1;
-    // The first ones have ended before they are used.
-    const Expiration = new Date(Date.now() + (given === 1 ? 1 : 3_600_000)).toISOString();
+    // The first ones end within the minutes before which they are renewed.
+    const Expiration = new Date(Date.now() + (given === 1 ? 60_000 : 3_600_000)).toISOString();
     const { accessKeyId: AccessKeyId, secretAccessKey: SecretAccessKey, sessionToken: Token } = credentials;
     response.end(JSON.stringify({ Code: 'Success', AccessKeyId, SecretAccessKey, Token, Expiration }));
   });
