@@ -68,7 +68,8 @@ test('nothing gets through → one attempt at a time; when it does again, everyt
   shop.received.length = 0;
   shop.behave = () => 204;
   await withoutPauses(id, () => once(idsOf(shop)).length === events.length);
-  expect(idsOf(shop).sort()).toEqual([...events].sort());
+  // One that was under way may have been refused in the moment before: it comes again.
+  expect(once(idsOf(shop)).sort()).toEqual([...events].sort());
   expect(shop.received.every(({ genuine }) => genuine)).toBe(true);
   expect(await webhooks.view(id)).toMatchObject({ state: 'enabled', waiting: 0 });
   expect(linesWith('webhook endpoint delivers again', id)).toHaveLength(1);
