@@ -1,12 +1,26 @@
 // Everything that operators can do: a subject has its tasks where it is, and a line here.
 import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.js';
+import type { CredentialKey } from '../organisations/users/credentials.js';
+import type { RequestMeans } from '../payments/requests/operator-requests.js';
 import type { Fields, Given, Permission } from '../tasks/task.js';
 import type { Outward } from '../values/snake-case.js';
+import type { KeyProvider } from '../vault/keys/key-provider.js';
 import { WEBHOOKS, type WebhookMeans } from '../webhooks/webhook-tasks.js';
 
 /** What tasks are done with, beside the database. */
 export interface Means {
+  /** With the key-encryption key of this database. */
+  provider(): Promise<KeyProvider>;
+  /** Users and operators are sealed under it. */
+  key(): Promise<CredentialKey>;
+  journalKey(): Promise<Buffer>;
+  /** For voids, refunds and completions. */
+  requests(): Promise<RequestMeans>;
   webhooks(): Promise<WebhookMeans>;
+  /** How long a link is waited for. */
+  readonly acquirerDeadlineMs: number;
+  /** Where operators find the console, without a slash at its end. */
+  readonly consoleUrl: string;
 }
 
 export const TASK_GROUPS = [WEBHOOKS] as const;
@@ -30,7 +44,9 @@ type AnswerOf<One> = One extends { readonly run: (...given: never) => Promise<in
   ? Outward<Result>
   : never;
 
-type InputOf<One> = One extends { readonly input: infer Input extends Fields } ? Given<Input> : never;
+type InputOf<One> = One extends { readonly input: infer Input extends Fields }
+  ? Outward<Given<Input>>
+  : never;
 
 /** What the page sends and is answered, for each route of a task. */
 export type TaskRoutes = {
