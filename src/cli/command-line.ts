@@ -1,5 +1,7 @@
 // The command line: every command, and how one is run and its errors are printed.
 import { Command, CommanderError } from 'commander';
+import { MERCHANTS } from '../organisations/merchants.js';
+import { ORGANISATIONS } from '../organisations/organisations.js';
 import { PROGRAM_VERSION } from '../values/program.js';
 import { WEBHOOKS } from '../webhooks/webhook-tasks.js';
 import { explain } from './errors.js';
@@ -16,8 +18,6 @@ import { addOperatorCommands } from './installation/operators.js';
 import { addProbeCommand } from './installation/probe.js';
 import { addRestoredCommands } from './installation/restored.js';
 import { addServeCommand } from './installation/serve.js';
-import { addMerchantCommands } from './organisations/merchant.js';
-import { addOrganisationCommands } from './organisations/organisation.js';
 import { addSurchargeCommands } from './organisations/surcharge.js';
 import { addUserCommands } from './organisations/user.js';
 import { wantsJson } from './output.js';
@@ -79,8 +79,8 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addBackupCommands(program, PROGRAM_VERSION);
   addRestoredCommands(program);
   addArchiveCommand(program);
-  addOrganisationCommands(program);
-  addMerchantCommands(program);
+  addTasks(program, ORGANISATIONS);
+  addTasks(program, MERCHANTS);
   addUserCommands(program);
   addAcquirerCommands(program);
   addRouteCommands(program);

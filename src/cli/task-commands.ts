@@ -69,7 +69,7 @@ function argumentIn(command: Command, { flag }: Field): unknown {
 
 function optionIn(command: Command, field: Field): unknown {
   const [value, taken] = optionsOf(field).map((option) => givenFor(command, option.attributeName()));
-  return (value === false || taken === false) && !field.kind.isFlag ? null : value;
+  return field.isNullable && (value === false || taken === false) ? null : value;
 }
 
 /** Commander says true where an option has a `--no-…` and neither was given. */

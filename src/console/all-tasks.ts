@@ -1,8 +1,10 @@
 // Everything that operators can do: a subject has its tasks where it is, and a line here.
 import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.js';
+import { MERCHANTS } from '../organisations/merchants.js';
+import { ORGANISATIONS } from '../organisations/organisations.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
 import type { RequestMeans } from '../payments/requests/operator-requests.js';
-import type { Fields, Given, Permission } from '../tasks/task.js';
+import type { Fields, Given, Permission, Task } from '../tasks/task.js';
 import type { Outward } from '../values/snake-case.js';
 import type { KeyProvider } from '../vault/keys/key-provider.js';
 import { WEBHOOKS, type WebhookMeans } from '../webhooks/webhook-tasks.js';
@@ -23,13 +25,16 @@ export interface Means {
   readonly consoleUrl: string;
 }
 
-export const TASK_GROUPS = [WEBHOOKS] as const;
+/** In the order in which `tollgate --help` lists them. */
+export const TASK_GROUPS = [ORGANISATIONS, MERCHANTS, WEBHOOKS] as const;
 
-export const TASKS = TASK_GROUPS.flatMap(({ tasks }) => tasks);
+export const TASKS: readonly Task<Means>[] = TASK_GROUPS.flatMap(
+  ({ tasks }): readonly Task<Means>[] => tasks,
+);
 
 export const PERMISSIONS: readonly Permission[] = [...OTHER_PERMISSIONS, ...TASKS];
 
-type AnyTask = (typeof TASKS)[number];
+type AnyTask = (typeof TASK_GROUPS)[number]['tasks'][number];
 
 /** The words of commands. */
 export type TaskName = OtherTask | AnyTask['name'];

@@ -14,8 +14,6 @@ import type {
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,
 } from '../operators/sign-in/passkeys.js';
-import type { MerchantView } from '../organisations/merchants.js';
-import type { ListedOrganisation } from '../organisations/organisations.js';
 import type { RouteView } from '../organisations/routing/route-tasks.js';
 import type { SurchargeView } from '../organisations/surcharges.js';
 import type { UserView } from '../organisations/users/users.js';
@@ -159,8 +157,6 @@ export interface ReadRoutes extends TaskRoutes {
   /** Its payments are `GET /transactions` with `organisation` and `customer_id`. */
   'GET /customers/:organisation/:id': { query: Record<string, never>; answer: CustomerAnswer };
   'GET /tokens': { query: { virtual_pan: string; organisation?: number }; answer: Outward<FoundToken>[] };
-  'GET /organisations': { query: Record<string, never>; answer: Outward<ListedOrganisation>[] };
-  'GET /merchants': { query: { organisation?: number }; answer: Outward<MerchantView>[] };
   'GET /users': { query: { organisation?: number }; answer: Outward<UserView>[] };
   'GET /routes': { query: { merchant: number }; answer: Outward<RouteView>[] };
   'GET /acquirers': { query: Record<string, never>; answer: Outward<ListedAcquirer>[] };

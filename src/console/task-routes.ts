@@ -32,10 +32,17 @@ export function routesOf(task: Task<Means>): Route[] {
 }
 
 function schemaOf(fields: readonly (readonly [string, Field])[]): TSchema {
-  const properties = fields.map(([name, { kind, without }]) => {
-    const isNullable = without !== undefined && !kind.isFlag;
-    return [snakeCase(name), isNullable ? { anyOf: [kind.schema, { type: 'null' }] } : kind.schema] as const;
-  });
+  const properties = fields.map(
+    ([
+      name,
+      {
+        kind: { schema },
+        isNullable,
+      },
+    ]) => {
+      return [snakeCase(name), isNullable ? { anyOf: [schema, { type: 'null' }] } : schema] as const;
+    },
+  );
   const required = fields.filter(([, field]) => !field.optional).map(([name]) => snakeCase(name));
   return { type: 'object', properties: Object.fromEntries(properties), required };
 }

@@ -28,15 +28,6 @@ const OTHERS = {
   'restored done': can('operator', 'installation'),
   archive: can('administrator', 'installation'),
 
-  'organisation add': can('administrator', 'installation'),
-  'organisation list': can('viewer', 'installation'),
-
-  'merchant add': can('administrator', 'organisation'),
-  'merchant set': can('administrator', 'organisation'),
-  'merchant suspend': can('administrator', 'organisation'),
-  'merchant resume': can('administrator', 'organisation'),
-  'merchant list': can('viewer', 'organisation'),
-
   'user add': can('administrator', 'organisation'),
   'user set': can('administrator', 'organisation'),
   'user grant': can('administrator', 'organisation'),

@@ -39,7 +39,8 @@ export interface Field<Value = unknown> {
   readonly flag: string;
   readonly help: string;
   readonly optional: boolean;
-  /** `--no-acquirer` and its help: null is given for it then, and false for a flag. */
+  readonly isNullable?: boolean | undefined;
+  /** `--no-acquirer` and its help: takes away what can be taken away, and is false for a flag. */
   readonly without?: readonly [flag: string, help: string] | undefined;
   /** The text that an option stands for which is given without a value: `--overlap [duration]`. */
   readonly preset?: string | undefined;
@@ -55,14 +56,14 @@ export interface Field<Value = unknown> {
   readonly only?: 'command' | 'console' | undefined;
 }
 
-type FieldOptions<Value> = Partial<Omit<Field<Value>, 'kind' | 'flag' | 'help' | 'optional'>>;
+type FieldOptions<Value> = Partial<Omit<Field<Value>, 'kind' | 'flag' | 'help' | 'optional' | 'isNullable'>>;
 
 interface Needed<Value> extends Field<Value> {
   readonly optional: false;
 }
 
 interface Nullable<Value> extends Field<Value> {
-  readonly without: readonly [flag: string, help: string];
+  readonly isNullable: true;
 }
 
 /** What a task cannot do without. */
@@ -79,21 +80,19 @@ export function optional<Value>(
   kind: Kind<Value>,
   flag: string,
   help: string,
-  options?: Omit<FieldOptions<Value>, 'without'>,
-): Field<Value>;
-export function optional<Value>(
-  kind: Kind<Value>,
-  flag: string,
-  help: string,
-  options: FieldOptions<Value> & Pick<Nullable<Value>, 'without'>,
-): Nullable<Value>;
-export function optional<Value>(
+  options: FieldOptions<Value> = {},
+): Field<Value> {
+  return { kind, flag, help, ...options, optional: true };
+}
+
+/** What can be taken away as well: by null in JSON, and by the option `without` on a command line. */
+export function nullable<Value>(
   kind: Kind<Value>,
   flag: string,
   help: string,
   options: FieldOptions<Value> = {},
-): Field<Value> {
-  return { kind, flag, help, ...options, optional: true };
+): Nullable<Value> {
+  return { kind, flag, help, ...options, optional: true, isNullable: true };
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a field of any value; the values of each are known where it is declared.
@@ -111,10 +110,8 @@ export type Given<Input extends Fields> = {
 };
 
 type ValueOf<One> = One extends { readonly kind: Kind<infer Value> }
-  ? One extends { readonly without: readonly [string, string] }
-    ? Value extends boolean
-      ? Value
-      : Value | null
+  ? One extends { readonly isNullable: true }
+    ? Value | null
     : Value
   : never;
 

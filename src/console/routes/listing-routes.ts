@@ -5,7 +5,6 @@ import { showKeys } from '../../installation/keys.js';
 import { readJournal } from '../../journal/journal-tasks.js';
 import { listOperators } from '../../operators/operators.js';
 import { listMerchants } from '../../organisations/merchants.js';
-import { listOrganisations } from '../../organisations/organisations.js';
 import { showRoutes } from '../../organisations/routing/route-tasks.js';
 import { showSurcharges } from '../../organisations/surcharges.js';
 import { listUsers } from '../../organisations/users/users.js';
@@ -19,12 +18,6 @@ import { type Call, type Route, route } from '../route.js';
 const MOST_ENTRIES = 1_000;
 
 export const LISTING_ROUTES: readonly Route[] = [
-  route({ method: 'GET', path: '/organisations', task: 'organisation list' }, async ({ database }) =>
-    (await listOrganisations(database)).map(outward),
-  ),
-  route({ method: 'GET', path: '/merchants', task: 'merchant list' }, async (call) =>
-    (await listMerchants(call.database, call.fence ?? given(call, 'organisation'))).map(outward),
-  ),
   route({ method: 'GET', path: '/users', task: 'user list' }, async (call) =>
     (await listUsers(call.database, call.parts.key, call.fence ?? given(call, 'organisation'))).map(outward),
   ),
