@@ -1,12 +1,12 @@
 // The command line: every command, and how one is run and its errors are printed.
 import { Command, CommanderError } from 'commander';
+import { CLOCK } from '../clock/clock-tasks.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
 import { PROGRAM_VERSION } from '../values/program.js';
 import { WEBHOOKS } from '../webhooks/webhook-tasks.js';
 import { explain } from './errors.js';
 import { addBackupCommands } from './installation/backup.js';
-import { addClockCommands } from './installation/clock.js';
 import { addDemoCommands } from './installation/demo.js';
 import { addDistributeCommand } from './installation/distribute.js';
 import { addDoctorCommand } from './installation/doctor.js';
@@ -88,7 +88,7 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addApprovalCommands(program);
   addVaultCommands(program);
   addVaultMovingCommands(program);
-  addClockCommands(program);
+  addTasks(program, CLOCK);
   addSurchargeCommands(program);
   addDirectDebitCommands(program);
   addSettlementCommands(program);

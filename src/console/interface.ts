@@ -189,7 +189,6 @@ export interface ReadRoutes extends TaskRoutes {
     query: Record<string, never>;
     answer: Omit<Outward<SessionView>, 'current'>[];
   };
-  'GET /clock': { query: Record<string, never>; answer: { now: string; advanced_ms: number } };
   'GET /cards': { query: { merchant?: number }; answer: Outward<CardStatus> };
 }
 

@@ -1,5 +1,6 @@
 // Routes of the console that follow from tasks: what their path, query and body hold is read by the fields of the task.
 import type { TSchema } from '../api/typebox.js';
+import type { Kind } from '../tasks/kinds.js';
 import { type Field, namedIn, type Task } from '../tasks/task.js';
 import { outward, snakeCase } from '../values/snake-case.js';
 import type { Means } from './all-tasks.js';
@@ -52,7 +53,8 @@ function valueIn({ params, query, body }: Call, name: string, field: Field): unk
   const { kind, onPage } = field;
   const spelt = snakeCase(name);
   const inBody = (body as Readonly<Record<string, unknown>> | undefined)?.[spelt];
-  if (inBody !== undefined) return inBody;
+  if (inBody !== undefined)
+    return typeof inBody === 'string' ? readAs(kind, inBody, ['body', spelt]) : inBody;
   const text = (params as Readonly<Record<string, string>>)[name] ?? query.get(spelt);
   if (text === null || text === '') {
     if (field.optional) return onPage ?? field.default;
@@ -62,8 +64,12 @@ function valueIn({ params, query, body }: Call, name: string, field: Field): unk
   }
   if (kind.finds) return numberIn(text);
   if (onPage !== undefined) return Math.min(numberIn(text), onPage);
+  return readAs(kind, text, ['query', spelt]);
+}
+
+function readAs(kind: Kind<unknown>, text: string, location: readonly string[]): unknown {
   const value = kind.read(text);
-  if (value === undefined) throw new ConsoleProblem('field_format', ['query', spelt]);
+  if (value === undefined) throw new ConsoleProblem('field_format', location);
   return value;
 }
 

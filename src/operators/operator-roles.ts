@@ -76,10 +76,6 @@ const OTHERS = {
   'approval approve': can('operator', 'organisation'),
   'approval refuse': can('operator', 'organisation'),
 
-  'clock advance': can('administrator', 'installation'),
-  'clock reset': can('administrator', 'installation'),
-  'clock show': can('viewer', 'nobody'),
-
   'surcharge set': can('administrator', 'organisation'),
   'surcharge off': can('administrator', 'organisation'),
   'surcharge show': can('viewer', 'organisation'),
