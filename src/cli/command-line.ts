@@ -1,6 +1,7 @@
 // The command line: every command, and how one is run and its errors are printed.
 import { Command, CommanderError } from 'commander';
 import { CLOCK } from '../clock/clock-tasks.js';
+import { EVENTS } from '../events/feed.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
 import { PROGRAM_VERSION } from '../values/program.js';
@@ -10,7 +11,6 @@ import { addBackupCommands } from './installation/backup.js';
 import { addDemoCommands } from './installation/demo.js';
 import { addDistributeCommand } from './installation/distribute.js';
 import { addDoctorCommand } from './installation/doctor.js';
-import { addEventCommands } from './installation/event.js';
 import { addJournalCommand } from './installation/journal.js';
 import { addKeyCommands } from './installation/keys.js';
 import { addMigrateCommand } from './installation/migrate.js';
@@ -97,7 +97,7 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addCardCommands(program);
   addOperatorCommands(program);
   addJournalCommand(program);
-  addEventCommands(program);
+  addTasks(program, EVENTS);
   addFigureCommands(program);
   addDemoCommands(program);
   return program;

@@ -119,8 +119,6 @@ const OTHERS = {
   'journal list': can('viewer', 'organisation'),
   'journal key': can('viewer', 'nobody'),
 
-  'event status': can('viewer', 'nobody'),
-
   // Reads, and counts what is not counted yet: every gateway does so by itself.
   'figures check': can('viewer', 'installation'),
   'figures rebuild': can('operator', 'installation'),
