@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { CLOCK } from '../clock/clock-tasks.js';
 import { EVENTS } from '../events/feed.js';
+import { JOURNAL } from '../journal/journal-tasks.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
 import { PROGRAM_VERSION } from '../values/program.js';
@@ -11,7 +12,6 @@ import { addBackupCommands } from './installation/backup.js';
 import { addDemoCommands } from './installation/demo.js';
 import { addDistributeCommand } from './installation/distribute.js';
 import { addDoctorCommand } from './installation/doctor.js';
-import { addJournalCommand } from './installation/journal.js';
 import { addKeyCommands } from './installation/keys.js';
 import { addMigrateCommand } from './installation/migrate.js';
 import { addOperatorCommands } from './installation/operators.js';
@@ -96,7 +96,7 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addKeyCommands(program);
   addCardCommands(program);
   addOperatorCommands(program);
-  addJournalCommand(program);
+  addTasks(program, JOURNAL);
   addTasks(program, EVENTS);
   addFigureCommands(program);
   addDemoCommands(program);

@@ -1,6 +1,7 @@
 // Everything that operators can do: a subject has its tasks where it is, and a line here.
 import { CLOCK } from '../clock/clock-tasks.js';
 import { EVENTS } from '../events/feed.js';
+import { JOURNAL } from '../journal/journal-tasks.js';
 import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
@@ -28,7 +29,7 @@ export interface Means {
 }
 
 /** In the order in which `tollgate --help` lists them. */
-export const TASK_GROUPS = [ORGANISATIONS, MERCHANTS, CLOCK, WEBHOOKS, EVENTS] as const;
+export const TASK_GROUPS = [ORGANISATIONS, MERCHANTS, CLOCK, WEBHOOKS, JOURNAL, EVENTS] as const;
 
 export const TASKS: readonly Task<Means>[] = TASK_GROUPS.flatMap(
   ({ tasks }): readonly Task<Means>[] => tasks,

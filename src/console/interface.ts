@@ -6,7 +6,6 @@ import type { DirectDebitStatus } from '../directdebit/directdebit-tasks.js';
 import type { LiveFigures } from '../figures/live.js';
 import type { Today } from '../figures/today.js';
 import type { KeyStatus } from '../installation/keys.js';
-import type { JournalView } from '../journal/journal-tasks.js';
 import type { SessionStage, SignInMethod } from '../operators/operator.js';
 import type { OperatorView } from '../operators/operators.js';
 import type { SessionView } from '../operators/sessions.js';
@@ -163,19 +162,6 @@ export interface ReadRoutes extends TaskRoutes {
   'GET /acquirers/:name': { query: Record<string, never>; answer: Outward<AcquirerDetails> };
   'GET /surcharges': { query: { merchant: number }; answer: Outward<SurchargeView>[] };
   'GET /keys': { query: Record<string, never>; answer: Outward<KeyStatus>[] };
-  'GET /journal': {
-    query: {
-      organisation?: number;
-      merchant?: number;
-      token?: number;
-      user?: string;
-      action?: string;
-      from?: string;
-      until?: string;
-      limit?: number;
-    };
-    answer: Outward<JournalView>[];
-  };
   'GET /operators': { query: Record<string, never>; answer: Outward<OperatorView>[] };
   'GET /directdebit': { query: { merchant?: number }; answer: Outward<DirectDebitStatus>[] };
   'GET /directdebit/:merchant/settings': { query: Record<string, never>; answer: Outward<DirectEntryView> };

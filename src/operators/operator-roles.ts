@@ -113,12 +113,6 @@ const OTHERS = {
   'operator sign-out': can('administrator', 'organisation'),
   'operator list': can('viewer', 'installation'),
 
-  'journal checkpoint': can('operator', 'installation'),
-  'journal export': can('operator', 'organisation'),
-  'journal verify': can('viewer', 'installation'),
-  'journal list': can('viewer', 'organisation'),
-  'journal key': can('viewer', 'nobody'),
-
   // Reads, and counts what is not counted yet: every gateway does so by itself.
   'figures check': can('viewer', 'installation'),
   'figures rebuild': can('operator', 'installation'),

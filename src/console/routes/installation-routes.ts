@@ -1,9 +1,8 @@
-// Routes for what the whole installation has once: keys, cards and the journal.
+// Routes for what the whole installation has once: keys and cards.
 import { Type } from '../../api/typebox.js';
 import type { KeyRotation } from '../../installation/key-rotation.js';
 import { destroyKey, rewrapKeys } from '../../installation/keys.js';
 import { verifySeals } from '../../installation/seals.js';
-import { verifyJournal } from '../../journal/journal-tasks.js';
 import { checkMerchant } from '../../organisations/merchants.js';
 import { reviewCards, showCards } from '../../payments/cards/card-tasks.js';
 import { type Outward, outward } from '../../values/snake-case.js';
@@ -80,10 +79,4 @@ const CARDS: readonly Route[] = [
   }),
 ];
 
-export const INSTALLATION_ROUTES: readonly Route[] = [
-  ...KEYS,
-  ...CARDS,
-  route({ method: 'POST', path: '/journal/verify', task: 'journal verify' }, async ({ database, parts }) =>
-    outward(await verifyJournal(database, parts.journalKey)),
-  ),
-];
+export const INSTALLATION_ROUTES: readonly Route[] = [...KEYS, ...CARDS];

@@ -2,7 +2,6 @@
 import { listAcquirers, showAcquirer } from '../../acquirers/acquirer-tasks.js';
 import { showDirectDebitStatus } from '../../directdebit/directdebit-tasks.js';
 import { showKeys } from '../../installation/keys.js';
-import { readJournal } from '../../journal/journal-tasks.js';
 import { listOperators } from '../../operators/operators.js';
 import { listMerchants } from '../../organisations/merchants.js';
 import { showRoutes } from '../../organisations/routing/route-tasks.js';
@@ -10,12 +9,10 @@ import { showSurcharges } from '../../organisations/surcharges.js';
 import { listUsers } from '../../organisations/users/users.js';
 import { showSettlement } from '../../settlement/settlement-tasks.js';
 import { outward } from '../../values/snake-case.js';
-import { isDay, periodEnd, periodStart } from '../../values/time.js';
+import { isDay } from '../../values/time.js';
 import { numberIn } from '../fence.js';
 import { ConsoleProblem } from '../problems.js';
 import { type Call, type Route, route } from '../route.js';
-
-const MOST_ENTRIES = 1_000;
 
 export const LISTING_ROUTES: readonly Route[] = [
   route({ method: 'GET', path: '/users', task: 'user list' }, async (call) =>
@@ -41,19 +38,6 @@ export const LISTING_ROUTES: readonly Route[] = [
   route({ method: 'GET', path: '/operators', task: 'operator list' }, async ({ database, parts }) =>
     (await listOperators(database, parts.key)).map(outward),
   ),
-  route({ method: 'GET', path: '/journal', task: 'journal list' }, async (call) => {
-    const { database, query } = call;
-    const entries = await readJournal(database, {
-      merchant: ownMerchant(call),
-      token: given(call, 'token'),
-      user: query.get('user') || undefined,
-      action: query.get('action') || undefined,
-      fromMs: momentIn(query, 'from', periodStart),
-      toMs: momentIn(query, 'until', periodEnd),
-      limit: limitIn(call, MOST_ENTRIES),
-    });
-    return entries.map(outward);
-  }),
   route({ method: 'GET', path: '/directdebit', task: 'directdebit status' }, async (call) => {
     const isInside = await insideFence(call);
     return (await showDirectDebitStatus(call.database, given(call, 'merchant')))
@@ -72,10 +56,6 @@ function given({ query }: Pick<Call, 'query'>, name: string): number | undefined
   return value === null || value === '' ? undefined : numberIn(value);
 }
 
-function limitIn(call: Pick<Call, 'query'>, most: number): number {
-  return Math.min(given(call, 'limit') ?? most, most);
-}
-
 /** Whoever is of one organisation names a merchant of it. */
 function ownMerchant(call: Pick<Call, 'query' | 'fence'>): number | undefined {
   const merchant = given(call, 'merchant');
@@ -91,16 +71,4 @@ async function insideFence({
   if (fence === undefined) return () => true;
   const own = new Set((await listMerchants(database, fence)).map(({ id }): number => id));
   return ({ merchant }) => own.has(merchant);
-}
-
-/** A day, or an instant. */
-function momentIn(
-  query: URLSearchParams,
-  name: string,
-  read: (text: string) => number | undefined,
-): number | undefined {
-  const text = query.get(name) ?? '';
-  const momentMs = text === '' ? undefined : read(text);
-  if (text !== '' && momentMs === undefined) throw new ConsoleProblem('field_format', ['query', name]);
-  return momentMs;
 }
