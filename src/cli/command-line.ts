@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { CLOCK } from '../clock/clock-tasks.js';
 import { EVENTS } from '../events/feed.js';
+import { FIGURES } from '../figures/figures-check.js';
 import { JOURNAL } from '../journal/journal-tasks.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
@@ -25,7 +26,6 @@ import { addAcquirerCommands } from './payments/acquirer.js';
 import { addArchiveCommand } from './payments/archive.js';
 import { addCardCommands } from './payments/cards.js';
 import { addDirectDebitCommands } from './payments/directdebit.js';
-import { addFigureCommands } from './payments/figures.js';
 import { addRouteCommands } from './payments/route.js';
 import { addSettlementCommands } from './payments/settlement.js';
 import { addTransactionCommands } from './payments/transaction.js';
@@ -98,7 +98,7 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addOperatorCommands(program);
   addTasks(program, JOURNAL);
   addTasks(program, EVENTS);
-  addFigureCommands(program);
+  addTasks(program, FIGURES);
   addDemoCommands(program);
   return program;
 }

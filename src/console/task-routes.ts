@@ -26,7 +26,9 @@ export function routesOf(task: Task<Means>): Route[] {
     route(options, async (call) => {
       const given = Object.fromEntries(fields.map(([name, field]) => [name, valueIn(call, name, field)]));
       await checkInside(call, task, given);
-      const result = await task.run({ ...call, means: meansOf(call), progress: () => () => {} }, given);
+      const { settings } = call.parts;
+      const doing = { ...call, means: meansOf(call), settings, progress: () => () => {} };
+      const result = await task.run(doing, given);
       return Array.isArray(result) ? result.map(outward) : outward(result);
     }),
   ];

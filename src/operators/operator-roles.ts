@@ -113,10 +113,6 @@ const OTHERS = {
   'operator sign-out': can('administrator', 'organisation'),
   'operator list': can('viewer', 'installation'),
 
-  // Reads, and counts what is not counted yet: every gateway does so by itself.
-  'figures check': can('viewer', 'installation'),
-  'figures rebuild': can('operator', 'installation'),
-
   'demo fill': can('administrator', 'installation'),
 } as const satisfies Record<string, Rights>;
 

@@ -115,6 +115,12 @@ type ValueOf<One> = One extends { readonly kind: Kind<infer Value> }
     : Value
   : never;
 
+/** What tasks need of the settings of the installation. */
+export interface TaskSettings {
+  /** For how many days events are kept. */
+  readonly eventDays: number;
+}
+
 /** With what a task is done. */
 export interface Doing<Means = unknown> {
   readonly database: Database;
@@ -124,6 +130,7 @@ export interface Doing<Means = unknown> {
   readonly fence: OrganisationId | undefined;
   /** What few tasks need. A command opens it when it is asked for. */
   readonly means: Means;
+  readonly settings: TaskSettings;
   /** For whoever waits at a terminal: how far the task has come. */
   readonly progress: (what: string, unit?: string) => Progress;
   /** Aborted when nobody waits for the result any more. */
