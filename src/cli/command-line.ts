@@ -1,7 +1,9 @@
 // The command line: every command, and how one is run and its errors are printed.
 import { Command, CommanderError } from 'commander';
+import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
+import { SETTLEMENT } from '../settlement/settlement-tasks.js';
 import { PROGRAM_VERSION } from '../values/program.js';
 import { WEBHOOKS } from '../webhooks/webhook-tasks.js';
 import { explain } from './errors.js';
@@ -24,10 +26,8 @@ import { wantsJson } from './output.js';
 import { addAcquirerCommands } from './payments/acquirer.js';
 import { addArchiveCommand } from './payments/archive.js';
 import { addCardCommands } from './payments/cards.js';
-import { addDirectDebitCommands } from './payments/directdebit.js';
 import { addFigureCommands } from './payments/figures.js';
 import { addRouteCommands } from './payments/route.js';
-import { addSettlementCommands } from './payments/settlement.js';
 import { addTransactionCommands } from './payments/transaction.js';
 import { addApprovalCommands } from './payments/transaction-operations.js';
 import { addVaultCommands } from './payments/vault.js';
@@ -90,8 +90,8 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addVaultMovingCommands(program);
   addClockCommands(program);
   addSurchargeCommands(program);
-  addDirectDebitCommands(program);
-  addSettlementCommands(program);
+  addTasks(program, DIRECT_DEBIT);
+  addTasks(program, SETTLEMENT);
   addTasks(program, WEBHOOKS);
   addKeyCommands(program);
   addCardCommands(program);
