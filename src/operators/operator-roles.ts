@@ -80,21 +80,6 @@ const OTHERS = {
   'surcharge off': can('administrator', 'organisation'),
   'surcharge show': can('viewer', 'organisation'),
 
-  // Says to which account of the merchant the money goes.
-  'directdebit set': can('administrator', 'organisation'),
-  'directdebit export': can('operator', 'organisation'),
-  // A file may name items of several merchants.
-  'directdebit import-returns': can('operator', 'installation'),
-  'directdebit status': can('viewer', 'organisation'),
-  'directdebit files': can('viewer', 'organisation'),
-  'directdebit show': can('viewer', 'organisation'),
-
-  'settlement show': can('viewer', 'organisation'),
-  'settlement reconcile': can('operator', 'installation'),
-  // The files of acquirers are of all organisations.
-  'settlement differences': can('viewer', 'installation'),
-  'settlement looked-at': can('operator', 'installation'),
-
   'keys rotate': can('administrator', 'organisation'),
   'keys destroy': can('administrator', 'organisation'),
   'keys move': can('administrator', 'installation'),

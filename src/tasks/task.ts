@@ -66,6 +66,10 @@ interface Nullable<Value> extends Field<Value> {
   readonly isNullable: true;
 }
 
+interface Defaulted<Value> extends Field<Value> {
+  readonly default: Value;
+}
+
 /** What a task cannot do without. */
 export function needed<Value>(
   kind: Kind<Value>,
@@ -76,6 +80,18 @@ export function needed<Value>(
   return { kind, flag, help, ...options, optional: false };
 }
 
+export function optional<Value>(
+  kind: Kind<Value>,
+  flag: string,
+  help: string,
+  options: FieldOptions<Value> & { readonly default: Value },
+): Defaulted<Value>;
+export function optional<Value>(
+  kind: Kind<Value>,
+  flag: string,
+  help: string,
+  options?: FieldOptions<Value>,
+): Field<Value>;
 export function optional<Value>(
   kind: Kind<Value>,
   flag: string,
@@ -98,8 +114,15 @@ export function nullable<Value>(
 // biome-ignore lint/suspicious/noExplicitAny: a field of any value; the values of each are known where it is declared.
 export type Fields = Readonly<Record<string, Field<any>>>;
 
-/** What is given for the fields. A body or a query of the console spells their names `overlap_ms`. */
-export type Given<Input extends Fields> = {
+/** What is given for the fields, with their defaults. */
+export type Given<Input extends Fields> = Asked<Input> & {
+  readonly [Name in keyof Input as Input[Name] extends { readonly default: NonNullable<unknown> }
+    ? Name
+    : never]: ValueOf<Input[Name]>;
+};
+
+/** What is asked for: defaults may be left out. A body or a query of the console spells the names `overlap_ms`. */
+export type Asked<Input extends Fields> = {
   readonly [Name in keyof Input as Input[Name]['optional'] extends false ? Name : never]: ValueOf<
     Input[Name]
   >;

@@ -1,17 +1,12 @@
 // Routes that list what is set up, and what the installation knows of itself: each answers with what the command of its task prints.
 import { listAcquirers, showAcquirer } from '../../acquirers/acquirer-tasks.js';
-import { showDirectDebitStatus } from '../../directdebit/directdebit-tasks.js';
 import { showKeys } from '../../installation/keys.js';
 import { listOperators } from '../../operators/operators.js';
-import { listMerchants } from '../../organisations/merchants.js';
 import { showRoutes } from '../../organisations/routing/route-tasks.js';
 import { showSurcharges } from '../../organisations/surcharges.js';
 import { listUsers } from '../../organisations/users/users.js';
-import { showSettlement } from '../../settlement/settlement-tasks.js';
 import { outward } from '../../values/snake-case.js';
-import { isDay } from '../../values/time.js';
 import { numberIn } from '../fence.js';
-import { ConsoleProblem } from '../problems.js';
 import { type Call, type Route, route } from '../route.js';
 
 export const LISTING_ROUTES: readonly Route[] = [
@@ -38,37 +33,9 @@ export const LISTING_ROUTES: readonly Route[] = [
   route({ method: 'GET', path: '/operators', task: 'operator list' }, async ({ database, parts }) =>
     (await listOperators(database, parts.key)).map(outward),
   ),
-  route({ method: 'GET', path: '/directdebit', task: 'directdebit status' }, async (call) => {
-    const isInside = await insideFence(call);
-    return (await showDirectDebitStatus(call.database, given(call, 'merchant')))
-      .filter(isInside)
-      .map(outward);
-  }),
-  route({ method: 'GET', path: '/settlement', task: 'settlement show' }, async (call) => {
-    const date = call.query.get('date') ?? '';
-    if (!isDay(date)) throw new ConsoleProblem('field_format', ['query', 'date']);
-    return outward(await showSettlement(call.database, { date, merchant: ownMerchant(call) }));
-  }),
 ];
 
 function given({ query }: Pick<Call, 'query'>, name: string): number | undefined {
   const value = query.get(name);
   return value === null || value === '' ? undefined : numberIn(value);
-}
-
-/** Whoever is of one organisation names a merchant of it. */
-function ownMerchant(call: Pick<Call, 'query' | 'fence'>): number | undefined {
-  const merchant = given(call, 'merchant');
-  if (call.fence !== undefined && merchant === undefined)
-    throw new ConsoleProblem('organisation_not_permitted');
-  return merchant;
-}
-
-async function insideFence({
-  database,
-  fence,
-}: Pick<Call, 'database' | 'fence'>): Promise<(of: { readonly merchant: number }) => boolean> {
-  if (fence === undefined) return () => true;
-  const own = new Set((await listMerchants(database, fence)).map(({ id }): number => id));
-  return ({ merchant }) => own.has(merchant);
 }
