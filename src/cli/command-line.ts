@@ -1,10 +1,11 @@
 // The command line: every command, and how one is run and its errors are printed.
 import { Command, CommanderError } from 'commander';
 import { CLOCK } from '../clock/clock-tasks.js';
+import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
 import { EVENTS } from '../events/feed.js';
 import { FIGURES } from '../figures/figures-check.js';
+import { KEYS } from '../installation/keys.js';
 import { JOURNAL } from '../journal/journal-tasks.js';
-import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
 import { SETTLEMENT } from '../settlement/settlement-tasks.js';
@@ -15,7 +16,6 @@ import { addBackupCommands } from './installation/backup.js';
 import { addDemoCommands } from './installation/demo.js';
 import { addDistributeCommand } from './installation/distribute.js';
 import { addDoctorCommand } from './installation/doctor.js';
-import { addKeyCommands } from './installation/keys.js';
 import { addMigrateCommand } from './installation/migrate.js';
 import { addOperatorCommands } from './installation/operators.js';
 import { addProbeCommand } from './installation/probe.js';
@@ -93,7 +93,7 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addTasks(program, DIRECT_DEBIT);
   addTasks(program, SETTLEMENT);
   addTasks(program, WEBHOOKS);
-  addKeyCommands(program);
+  addTasks(program, KEYS);
   addCardCommands(program);
   addOperatorCommands(program);
   addTasks(program, JOURNAL);

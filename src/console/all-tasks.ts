@@ -1,9 +1,10 @@
 // Everything that operators can do: a subject has its tasks where it is, and a line here.
 import { CLOCK } from '../clock/clock-tasks.js';
+import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
 import { EVENTS } from '../events/feed.js';
 import { FIGURES } from '../figures/figures-check.js';
+import { KEYS } from '../installation/keys.js';
 import { JOURNAL } from '../journal/journal-tasks.js';
-import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
 import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
@@ -32,7 +33,18 @@ export interface Means {
 }
 
 /** In the order in which `tollgate --help` lists them. */
-export const TASK_GROUPS = [ORGANISATIONS, MERCHANTS, CLOCK, DIRECT_DEBIT, SETTLEMENT, WEBHOOKS, JOURNAL, EVENTS, FIGURES] as const;
+export const TASK_GROUPS = [
+  ORGANISATIONS,
+  MERCHANTS,
+  CLOCK,
+  DIRECT_DEBIT,
+  SETTLEMENT,
+  WEBHOOKS,
+  KEYS,
+  JOURNAL,
+  EVENTS,
+  FIGURES,
+] as const;
 
 export const TASKS: readonly Task<Means>[] = TASK_GROUPS.flatMap(
   ({ tasks }): readonly Task<Means>[] => tasks,

@@ -80,12 +80,6 @@ const OTHERS = {
   'surcharge off': can('administrator', 'organisation'),
   'surcharge show': can('viewer', 'organisation'),
 
-  'keys rotate': can('administrator', 'organisation'),
-  'keys destroy': can('administrator', 'organisation'),
-  'keys move': can('administrator', 'installation'),
-  'keys verify': can('operator', 'organisation'),
-  'keys status': can('viewer', 'installation'),
-
   'cards review': can('operator', 'organisation'),
   'cards status': can('viewer', 'organisation'),
 

@@ -142,6 +142,11 @@ type ValueOf<One> = One extends { readonly kind: Kind<infer Value> }
 export interface TaskSettings {
   /** For how many days events are kept. */
   readonly eventDays: number;
+  /** After how many days, and how many seals, a data key is renewed. */
+  readonly dataKeyLimits: { readonly days: number; readonly seals: number };
+  /** Who wraps data keys; and who did so before, while the other takes their place. */
+  readonly keyEncryption: { readonly provider: string };
+  readonly previousKeyEncryption: { readonly provider: string } | undefined;
 }
 
 /** With what a task is done. */
@@ -188,6 +193,8 @@ interface Declared<
   /** Whether the command of its group does it where no other is named. */
   readonly isDefault?: boolean;
   readonly input: Input;
+  /** Refuses what the command refuses before it opens the database. */
+  readonly checks?: (settings: TaskSettings, given: Given<Input>) => void;
   readonly run: (doing: Doing<Means>, given: Given<Input>) => Promise<Result>;
   /** What the command says to a person; a list is shown as a table where it says nothing. */
   readonly says?: (result: Result, given: Given<Input>) => string | undefined;
@@ -216,6 +223,7 @@ export interface Task<Means> extends Permission {
   readonly fenced?: boolean;
   readonly isDefault?: boolean;
   readonly input: Fields;
+  checks?(settings: TaskSettings, given: object): void;
   run(doing: Doing<Means>, given: object): Promise<object>;
   says?(result: object, given: object): string | undefined;
   fails?(result: object): boolean;
