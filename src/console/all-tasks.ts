@@ -5,6 +5,7 @@ import { EVENTS } from '../events/feed.js';
 import { FIGURES } from '../figures/figures-check.js';
 import { KEYS } from '../installation/keys.js';
 import { JOURNAL } from '../journal/journal-tasks.js';
+import { RESTORED } from '../installation/restored.js';
 import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
@@ -34,6 +35,7 @@ export interface Means {
 
 /** In the order in which `tollgate --help` lists them. */
 export const TASK_GROUPS = [
+  RESTORED,
   ORGANISATIONS,
   MERCHANTS,
   CLOCK,

@@ -24,8 +24,6 @@ const OTHERS = {
   restore: INSTALLING,
   backup: can('administrator', 'installation'),
   'counters advance': can('administrator', 'installation'),
-  'restored show': can('viewer', 'nobody'),
-  'restored done': can('operator', 'installation'),
   archive: can('administrator', 'installation'),
 
   'user add': can('administrator', 'organisation'),
