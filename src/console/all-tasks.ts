@@ -4,12 +4,13 @@ import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
 import { EVENTS } from '../events/feed.js';
 import { FIGURES } from '../figures/figures-check.js';
 import { KEYS } from '../installation/keys.js';
-import { JOURNAL } from '../journal/journal-tasks.js';
 import { RESTORED } from '../installation/restored.js';
+import { JOURNAL } from '../journal/journal-tasks.js';
 import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
+import { ARCHIVE } from '../payments/archive.js';
 import type { RequestMeans } from '../payments/requests/operator-requests.js';
 import { SETTLEMENT } from '../settlement/settlement-tasks.js';
 import type { Asked, Fields, Permission, Task } from '../tasks/task.js';
@@ -36,6 +37,7 @@ export interface Means {
 /** In the order in which `tollgate --help` lists them. */
 export const TASK_GROUPS = [
   RESTORED,
+  ARCHIVE,
   ORGANISATIONS,
   MERCHANTS,
   CLOCK,

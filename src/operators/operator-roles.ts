@@ -24,7 +24,6 @@ const OTHERS = {
   restore: INSTALLING,
   backup: can('administrator', 'installation'),
   'counters advance': can('administrator', 'installation'),
-  archive: can('administrator', 'installation'),
 
   'user add': can('administrator', 'organisation'),
   'user set': can('administrator', 'organisation'),

@@ -233,7 +233,8 @@ export interface Task<Means> extends Permission {
 /** Tasks whose commands begin with the same word, or the only one that is called so. */
 export interface TaskGroup<Means> {
   readonly name: string;
-  readonly help: string;
+  /** Of several. */
+  readonly help?: string;
   readonly tasks: readonly Task<Means>[];
 }
 
