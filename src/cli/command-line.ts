@@ -1,6 +1,7 @@
 // The command line: every command, and how one is run and its errors are printed.
 import { Command, CommanderError } from 'commander';
 import { CLOCK } from '../clock/clock-tasks.js';
+import { DEMO } from '../demo/history.js';
 import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
 import { EVENTS } from '../events/feed.js';
 import { FIGURES } from '../figures/figures-check.js';
@@ -15,7 +16,6 @@ import { PROGRAM_VERSION } from '../values/program.js';
 import { WEBHOOKS } from '../webhooks/webhook-tasks.js';
 import { explain } from './errors.js';
 import { addBackupCommands } from './installation/backup.js';
-import { addDemoCommands } from './installation/demo.js';
 import { addDistributeCommand } from './installation/distribute.js';
 import { addDoctorCommand } from './installation/doctor.js';
 import { addMigrateCommand } from './installation/migrate.js';
@@ -99,6 +99,6 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addTasks(program, JOURNAL);
   addTasks(program, EVENTS);
   addTasks(program, FIGURES);
-  addDemoCommands(program);
+  addTasks(program, DEMO);
   return program;
 }

@@ -1,5 +1,6 @@
 // Everything that operators can do: a subject has its tasks where it is, and a line here.
 import { CLOCK } from '../clock/clock-tasks.js';
+import { DEMO } from '../demo/history.js';
 import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
 import { EVENTS } from '../events/feed.js';
 import { FIGURES } from '../figures/figures-check.js';
@@ -48,6 +49,7 @@ export const TASK_GROUPS = [
   JOURNAL,
   EVENTS,
   FIGURES,
+  DEMO,
 ] as const;
 
 export const TASKS: readonly Task<Means>[] = TASK_GROUPS.flatMap(

@@ -88,8 +88,6 @@ const OTHERS = {
   'operator sessions': can('administrator', 'organisation'),
   'operator sign-out': can('administrator', 'organisation'),
   'operator list': can('viewer', 'installation'),
-
-  'demo fill': can('administrator', 'installation'),
 } as const satisfies Record<string, Rights>;
 
 export type OtherTask = keyof typeof OTHERS;

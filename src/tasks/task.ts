@@ -140,6 +140,11 @@ type ValueOf<One> = One extends { readonly kind: Kind<infer Value> }
 
 /** What tasks need of the settings of the installation. */
 export interface TaskSettings {
+  readonly environment: 'development' | 'production';
+  /** Whether the demo is made where there is nothing yet. */
+  readonly demo: boolean;
+  /** The simulated acquirer's file. */
+  readonly simulatorLedger: string;
   /** For how many days events are kept. */
   readonly eventDays: number;
   /** After how many days, and how many seals, a data key is renewed. */
