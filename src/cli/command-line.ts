@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
+import { USERS } from '../organisations/users/users.js';
 import { PROGRAM_VERSION } from '../values/program.js';
 import { WEBHOOKS } from '../webhooks/webhook-tasks.js';
 import { explain } from './errors.js';
@@ -19,7 +20,6 @@ import { addProbeCommand } from './installation/probe.js';
 import { addRestoredCommands } from './installation/restored.js';
 import { addServeCommand } from './installation/serve.js';
 import { addSurchargeCommands } from './organisations/surcharge.js';
-import { addUserCommands } from './organisations/user.js';
 import { wantsJson } from './output.js';
 import { addAcquirerCommands } from './payments/acquirer.js';
 import { addArchiveCommand } from './payments/archive.js';
@@ -81,7 +81,7 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addArchiveCommand(program);
   addTasks(program, ORGANISATIONS);
   addTasks(program, MERCHANTS);
-  addUserCommands(program);
+  addTasks(program, USERS);
   addAcquirerCommands(program);
   addRouteCommands(program);
   addTransactionCommands(program);

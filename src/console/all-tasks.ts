@@ -3,6 +3,7 @@ import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.j
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
+import { type DemoFollowing, USERS } from '../organisations/users/users.js';
 import type { RequestMeans } from '../payments/requests/operator-requests.js';
 import type { Fields, Given, Permission, Task } from '../tasks/task.js';
 import type { Outward } from '../values/snake-case.js';
@@ -10,7 +11,7 @@ import type { KeyProvider } from '../vault/keys/key-provider.js';
 import { WEBHOOKS, type WebhookMeans } from '../webhooks/webhook-tasks.js';
 
 /** What tasks are done with, beside the database. */
-export interface Means {
+export interface Means extends DemoFollowing {
   /** With the key-encryption key of this database. */
   provider(): Promise<KeyProvider>;
   /** Users and operators are sealed under it. */
@@ -26,7 +27,7 @@ export interface Means {
 }
 
 /** In the order in which `tollgate --help` lists them. */
-export const TASK_GROUPS = [ORGANISATIONS, MERCHANTS, WEBHOOKS] as const;
+export const TASK_GROUPS = [ORGANISATIONS, MERCHANTS, USERS, WEBHOOKS] as const;
 
 export const TASKS: readonly Task<Means>[] = TASK_GROUPS.flatMap(
   ({ tasks }): readonly Task<Means>[] => tasks,

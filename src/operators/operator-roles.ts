@@ -28,14 +28,6 @@ const OTHERS = {
   'restored done': can('operator', 'installation'),
   archive: can('administrator', 'installation'),
 
-  'user add': can('administrator', 'organisation'),
-  'user set': can('administrator', 'organisation'),
-  'user grant': can('administrator', 'organisation'),
-  'user ungrant': can('administrator', 'organisation'),
-  'user rotate': can('administrator', 'organisation'),
-  'user revoke': can('administrator', 'organisation'),
-  'user list': can('viewer', 'organisation'),
-
   // Links are shared by the merchants of all organisations.
   'acquirer add': can('administrator', 'installation'),
   'acquirer set': can('administrator', 'installation'),

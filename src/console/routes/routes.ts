@@ -17,7 +17,6 @@ import { SESSION_ROUTES } from './session-routes.js';
 import { SIGN_IN_ROUTES } from './sign-in-routes.js';
 import { TODAY_ROUTES } from './today-routes.js';
 import { TRANSACTION_ROUTES } from './transactions-routes.js';
-import { USER_ROUTES } from './user-routes.js';
 import { VAULT_ROUTES } from './vault-routes.js';
 
 export const ROUTES: readonly Route[] = [
@@ -26,7 +25,6 @@ export const ROUTES: readonly Route[] = [
   ...MONEY_ROUTES,
   ...VAULT_ROUTES,
   ...MERCHANT_ROUTES,
-  ...USER_ROUTES,
   ...ACQUIRER_ROUTES,
   ...OPERATOR_ROUTES,
   ...DIRECT_DEBIT_ROUTES,
