@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
+import { SURCHARGES } from '../organisations/surcharges.js';
 import { USERS } from '../organisations/users/users.js';
 import { PROGRAM_VERSION } from '../values/program.js';
 import { WEBHOOKS } from '../webhooks/webhook-tasks.js';
@@ -19,7 +20,6 @@ import { addOperatorCommands } from './installation/operators.js';
 import { addProbeCommand } from './installation/probe.js';
 import { addRestoredCommands } from './installation/restored.js';
 import { addServeCommand } from './installation/serve.js';
-import { addSurchargeCommands } from './organisations/surcharge.js';
 import { wantsJson } from './output.js';
 import { addAcquirerCommands } from './payments/acquirer.js';
 import { addArchiveCommand } from './payments/archive.js';
@@ -89,7 +89,7 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addVaultCommands(program);
   addVaultMovingCommands(program);
   addClockCommands(program);
-  addSurchargeCommands(program);
+  addTasks(program, SURCHARGES);
   addDirectDebitCommands(program);
   addSettlementCommands(program);
   addTasks(program, WEBHOOKS);

@@ -15,7 +15,6 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
 } from '../operators/sign-in/passkeys.js';
 import type { RouteView } from '../organisations/routing/route-tasks.js';
-import type { SurchargeView } from '../organisations/surcharges.js';
 import type { CardStatus } from '../payments/cards/card-tasks.js';
 import type { Doubt } from '../payments/doubt/doubts.js';
 import type { TransactionLife } from '../payments/finding/transaction-life.js';
@@ -159,7 +158,6 @@ export interface ReadRoutes extends TaskRoutes {
   'GET /routes': { query: { merchant: number }; answer: Outward<RouteView>[] };
   'GET /acquirers': { query: Record<string, never>; answer: Outward<ListedAcquirer>[] };
   'GET /acquirers/:name': { query: Record<string, never>; answer: Outward<AcquirerDetails> };
-  'GET /surcharges': { query: { merchant: number }; answer: Outward<SurchargeView>[] };
   'GET /keys': { query: Record<string, never>; answer: Outward<KeyStatus>[] };
   'GET /journal': {
     query: {

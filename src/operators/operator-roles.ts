@@ -72,10 +72,6 @@ const OTHERS = {
   'clock reset': can('administrator', 'installation'),
   'clock show': can('viewer', 'nobody'),
 
-  'surcharge set': can('administrator', 'organisation'),
-  'surcharge off': can('administrator', 'organisation'),
-  'surcharge show': can('viewer', 'organisation'),
-
   // Says to which account of the merchant the money goes.
   'directdebit set': can('administrator', 'organisation'),
   'directdebit export': can('operator', 'organisation'),
