@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
+import { ROUTES } from '../organisations/routing/route-tasks.js';
 import { SURCHARGES } from '../organisations/surcharges.js';
 import { USERS } from '../organisations/users/users.js';
 import { PROGRAM_VERSION } from '../values/program.js';
@@ -26,7 +27,6 @@ import { addArchiveCommand } from './payments/archive.js';
 import { addCardCommands } from './payments/cards.js';
 import { addDirectDebitCommands } from './payments/directdebit.js';
 import { addFigureCommands } from './payments/figures.js';
-import { addRouteCommands } from './payments/route.js';
 import { addSettlementCommands } from './payments/settlement.js';
 import { addTransactionCommands } from './payments/transaction.js';
 import { addApprovalCommands } from './payments/transaction-operations.js';
@@ -83,7 +83,7 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addTasks(program, MERCHANTS);
   addTasks(program, USERS);
   addAcquirerCommands(program);
-  addRouteCommands(program);
+  addTasks(program, ROUTES);
   addTransactionCommands(program);
   addApprovalCommands(program);
   addVaultCommands(program);

@@ -2,6 +2,7 @@
 import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
+import { ROUTES } from '../organisations/routing/route-tasks.js';
 import { SURCHARGES } from '../organisations/surcharges.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
 import { type DemoFollowing, USERS } from '../organisations/users/users.js';
@@ -28,7 +29,7 @@ export interface Means extends DemoFollowing {
 }
 
 /** In the order in which `tollgate --help` lists them. */
-export const TASK_GROUPS = [ORGANISATIONS, MERCHANTS, USERS, SURCHARGES, WEBHOOKS] as const;
+export const TASK_GROUPS = [ORGANISATIONS, MERCHANTS, USERS, ROUTES, SURCHARGES, WEBHOOKS] as const;
 
 export const TASKS: readonly Task<Means>[] = TASK_GROUPS.flatMap(
   ({ tasks }): readonly Task<Means>[] => tasks,

@@ -37,12 +37,6 @@ const OTHERS = {
   'acquirer show': can('viewer', 'installation'),
   'acquirer list': can('viewer', 'installation'),
 
-  // So are the terminals of merchants at them.
-  // guard(acquirers: an operator of one organisation sets no routes): installation ⇒ organisation
-  'route set': can('operator', 'installation'),
-  'route off': can('operator', 'installation'),
-  'route show': can('viewer', 'organisation'),
-
   'transaction show': can('viewer', 'organisation'),
   'transaction list': can('viewer', 'organisation'),
   'transaction in-doubt': can('viewer', 'organisation'),

@@ -5,7 +5,6 @@ import { showKeys } from '../../installation/keys.js';
 import { readJournal } from '../../journal/journal-tasks.js';
 import { listOperators } from '../../operators/operators.js';
 import { listMerchants } from '../../organisations/merchants.js';
-import { showRoutes } from '../../organisations/routing/route-tasks.js';
 import { showSettlement } from '../../settlement/settlement-tasks.js';
 import { outward } from '../../values/snake-case.js';
 import { isDay, periodEnd, periodStart } from '../../values/time.js';
@@ -16,9 +15,6 @@ import { type Call, type Route, route } from '../route.js';
 const MOST_ENTRIES = 1_000;
 
 export const LISTING_ROUTES: readonly Route[] = [
-  route({ method: 'GET', path: '/routes', task: 'route show' }, async ({ database, query }) =>
-    (await showRoutes(database, numberIn(query.get('merchant')))).map(outward),
-  ),
   route({ method: 'GET', path: '/acquirers', task: 'acquirer list' }, async ({ database }) =>
     (await listAcquirers(database)).map(outward),
   ),

@@ -9,7 +9,6 @@ import { DIRECT_DEBIT_ROUTES } from './directdebit-routes.js';
 import { ENROLMENT_ROUTES } from './enrolment-routes.js';
 import { INSTALLATION_ROUTES } from './installation-routes.js';
 import { LISTING_ROUTES } from './listing-routes.js';
-import { MERCHANT_ROUTES } from './merchant-routes.js';
 import { MONEY_ROUTES } from './money-routes.js';
 import { OPERATOR_ROUTES } from './operator-routes.js';
 import { PROVIDER_ROUTES } from './provider-routes.js';
@@ -24,7 +23,6 @@ export const ROUTES: readonly Route[] = [
   ...SIGN_IN_ROUTES,
   ...MONEY_ROUTES,
   ...VAULT_ROUTES,
-  ...MERCHANT_ROUTES,
   ...ACQUIRER_ROUTES,
   ...OPERATOR_ROUTES,
   ...DIRECT_DEBIT_ROUTES,
