@@ -1,6 +1,7 @@
 // Who runs a command, whether that operator may, and on which database.
 import { hostname, userInfo } from 'node:os';
 import type { Means } from '../console/all-tasks.js';
+import { demoToFollow } from '../demo/demo.js';
 import { credentialKey, journalKey } from '../gateway/callers.js';
 import { withDatabase } from '../gateway/database/connection.js';
 import { consoleUrlOf } from '../gateway/settings/console-url.js';
@@ -65,6 +66,7 @@ function meansOf(database: Database, provider: () => Promise<KeyProvider>): Mean
     },
     acquirerDeadlineMs: settings.acquirerDeadlineMs,
     consoleUrl: consoleUrlOf(settings),
+    demoToFollow: async (username) => demoToFollow(database, await key(), settings.dataDir, username),
   };
 }
 

@@ -2,7 +2,10 @@
 import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
+import { ROUTES } from '../organisations/routing/route-tasks.js';
+import { SURCHARGES } from '../organisations/surcharges.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
+import { type DemoFollowing, USERS } from '../organisations/users/users.js';
 import type { RequestMeans } from '../payments/requests/operator-requests.js';
 import type { Fields, Given, Permission, Task } from '../tasks/task.js';
 import type { Outward } from '../values/snake-case.js';
@@ -10,7 +13,7 @@ import type { KeyProvider } from '../vault/keys/key-provider.js';
 import { WEBHOOKS, type WebhookMeans } from '../webhooks/webhook-tasks.js';
 
 /** What tasks are done with, beside the database. */
-export interface Means {
+export interface Means extends DemoFollowing {
   /** With the key-encryption key of this database. */
   provider(): Promise<KeyProvider>;
   /** Users and operators are sealed under it. */
@@ -26,7 +29,7 @@ export interface Means {
 }
 
 /** In the order in which `tollgate --help` lists them. */
-export const TASK_GROUPS = [ORGANISATIONS, MERCHANTS, WEBHOOKS] as const;
+export const TASK_GROUPS = [ORGANISATIONS, MERCHANTS, USERS, ROUTES, SURCHARGES, WEBHOOKS] as const;
 
 export const TASKS: readonly Task<Means>[] = TASK_GROUPS.flatMap(
   ({ tasks }): readonly Task<Means>[] => tasks,

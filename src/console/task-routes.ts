@@ -1,5 +1,6 @@
 // Routes of the console that follow from tasks: what their path, query and body hold is read by the fields of the task.
 import type { TSchema } from '../api/typebox.js';
+import type { Kind } from '../tasks/kinds.js';
 import { type Field, namedIn, type Task } from '../tasks/task.js';
 import { outward, snakeCase } from '../values/snake-case.js';
 import type { Means } from './all-tasks.js';
@@ -52,7 +53,7 @@ function valueIn({ params, query, body }: Call, name: string, field: Field): unk
   const { kind, onPage } = field;
   const spelt = snakeCase(name);
   const inBody = (body as Readonly<Record<string, unknown>> | undefined)?.[spelt];
-  if (inBody !== undefined) return inBody;
+  if (inBody !== undefined) return fromJson(kind, inBody, spelt);
   const text = (params as Readonly<Record<string, string>>)[name] ?? query.get(spelt);
   if (text === null || text === '') {
     if (field.optional) return onPage ?? field.default;
@@ -65,6 +66,13 @@ function valueIn({ params, query, body }: Call, name: string, field: Field): unk
   const value = kind.read(text);
   if (value === undefined) throw new ConsoleProblem('field_format', ['query', spelt]);
   return value;
+}
+
+function fromJson({ fromJson: read }: Kind<unknown>, value: unknown, name: string): unknown {
+  if (typeof value !== 'string' || read === undefined) return value;
+  const meant = read(value);
+  if (meant === undefined) throw new ConsoleProblem('field_format', ['body', name]);
+  return meant;
 }
 
 /** Whoever is of one organisation names something of it, unless the task keeps within it by itself. */
@@ -85,5 +93,6 @@ function meansOf({ parts, origin }: Call): Means {
     webhooks: async () => ({ provider, ...webhooks }),
     acquirerDeadlineMs,
     consoleUrl: origin,
+    demoToFollow: async () => undefined,
   };
 }

@@ -28,14 +28,6 @@ const OTHERS = {
   'restored done': can('operator', 'installation'),
   archive: can('administrator', 'installation'),
 
-  'user add': can('administrator', 'organisation'),
-  'user set': can('administrator', 'organisation'),
-  'user grant': can('administrator', 'organisation'),
-  'user ungrant': can('administrator', 'organisation'),
-  'user rotate': can('administrator', 'organisation'),
-  'user revoke': can('administrator', 'organisation'),
-  'user list': can('viewer', 'organisation'),
-
   // Links are shared by the merchants of all organisations.
   'acquirer add': can('administrator', 'installation'),
   'acquirer set': can('administrator', 'installation'),
@@ -44,12 +36,6 @@ const OTHERS = {
   'acquirer unseen': can('viewer', 'installation'),
   'acquirer show': can('viewer', 'installation'),
   'acquirer list': can('viewer', 'installation'),
-
-  // So are the terminals of merchants at them.
-  // guard(acquirers: an operator of one organisation sets no routes): installation ⇒ organisation
-  'route set': can('operator', 'installation'),
-  'route off': can('operator', 'installation'),
-  'route show': can('viewer', 'organisation'),
 
   'transaction show': can('viewer', 'organisation'),
   'transaction list': can('viewer', 'organisation'),
@@ -79,10 +65,6 @@ const OTHERS = {
   'clock advance': can('administrator', 'installation'),
   'clock reset': can('administrator', 'installation'),
   'clock show': can('viewer', 'nobody'),
-
-  'surcharge set': can('administrator', 'organisation'),
-  'surcharge off': can('administrator', 'organisation'),
-  'surcharge show': can('viewer', 'organisation'),
 
   // Says to which account of the merchant the money goes.
   'directdebit set': can('administrator', 'organisation'),

@@ -158,6 +158,8 @@ interface Declared<
   /** Whether the command of its group does it where no other is named. */
   readonly isDefault?: boolean;
   readonly input: Input;
+  /** What the command says of fields that do not fit each other; undefined where they do. */
+  readonly misfit?: (given: Given<Input>) => string | undefined;
   readonly run: (doing: Doing<Means>, given: Given<Input>) => Promise<Result>;
   /** What the command says to a person; a list is shown as a table where it says nothing. */
   readonly says?: (result: Result, given: Given<Input>) => string | undefined;
@@ -186,6 +188,7 @@ export interface Task<Means> extends Permission {
   readonly fenced?: boolean;
   readonly isDefault?: boolean;
   readonly input: Fields;
+  misfit?(given: object): string | undefined;
   run(doing: Doing<Means>, given: object): Promise<object>;
   says?(result: object, given: object): string | undefined;
   fails?(result: object): boolean;

@@ -2,9 +2,10 @@
 import type { Command } from 'commander';
 import { checkFigures, rebuildFigures, type WrongFigure } from '../../figures/figures-check.js';
 import { readSettings } from '../../gateway/settings/settings.js';
+import { table } from '../../values/text-table.js';
 import { days } from '../arguments.js';
 import { operate } from '../operator.js';
-import { outward, printing, table } from '../output.js';
+import { printing } from '../output.js';
 import { ProgressBar } from '../progress-bar.js';
 
 const DEFAULT_DAYS = 2;
@@ -41,5 +42,5 @@ export function addFigureCommands(program: Command): void {
 
 function sentenceOn(back: number, wrong: readonly WrongFigure[]): string {
   if (wrong.length === 0) return `The figures of the last ${back} days are what the transactions come to.`;
-  return `${wrong.length} figures are wrong; \`tollgate figures rebuild\` counts them anew.\n${table(wrong.map(outward))}`;
+  return `${wrong.length} figures are wrong; \`tollgate figures rebuild\` counts them anew.\n${table(wrong)}`;
 }

@@ -5,9 +5,6 @@ import { showKeys } from '../../installation/keys.js';
 import { readJournal } from '../../journal/journal-tasks.js';
 import { listOperators } from '../../operators/operators.js';
 import { listMerchants } from '../../organisations/merchants.js';
-import { showRoutes } from '../../organisations/routing/route-tasks.js';
-import { showSurcharges } from '../../organisations/surcharges.js';
-import { listUsers } from '../../organisations/users/users.js';
 import { showSettlement } from '../../settlement/settlement-tasks.js';
 import { outward } from '../../values/snake-case.js';
 import { isDay, periodEnd, periodStart } from '../../values/time.js';
@@ -18,15 +15,6 @@ import { type Call, type Route, route } from '../route.js';
 const MOST_ENTRIES = 1_000;
 
 export const LISTING_ROUTES: readonly Route[] = [
-  route({ method: 'GET', path: '/users', task: 'user list' }, async (call) =>
-    (await listUsers(call.database, call.parts.key, call.fence ?? given(call, 'organisation'))).map(outward),
-  ),
-  route({ method: 'GET', path: '/routes', task: 'route show' }, async ({ database, query }) =>
-    (await showRoutes(database, numberIn(query.get('merchant')))).map(outward),
-  ),
-  route({ method: 'GET', path: '/surcharges', task: 'surcharge show' }, async ({ database, query }) =>
-    (await showSurcharges(database, numberIn(query.get('merchant')))).map(outward),
-  ),
   route({ method: 'GET', path: '/acquirers', task: 'acquirer list' }, async ({ database }) =>
     (await listAcquirers(database)).map(outward),
   ),

@@ -9,7 +9,6 @@ import { DIRECT_DEBIT_ROUTES } from './directdebit-routes.js';
 import { ENROLMENT_ROUTES } from './enrolment-routes.js';
 import { INSTALLATION_ROUTES } from './installation-routes.js';
 import { LISTING_ROUTES } from './listing-routes.js';
-import { MERCHANT_ROUTES } from './merchant-routes.js';
 import { MONEY_ROUTES } from './money-routes.js';
 import { OPERATOR_ROUTES } from './operator-routes.js';
 import { PROVIDER_ROUTES } from './provider-routes.js';
@@ -17,7 +16,6 @@ import { SESSION_ROUTES } from './session-routes.js';
 import { SIGN_IN_ROUTES } from './sign-in-routes.js';
 import { TODAY_ROUTES } from './today-routes.js';
 import { TRANSACTION_ROUTES } from './transactions-routes.js';
-import { USER_ROUTES } from './user-routes.js';
 import { VAULT_ROUTES } from './vault-routes.js';
 
 export const ROUTES: readonly Route[] = [
@@ -25,8 +23,6 @@ export const ROUTES: readonly Route[] = [
   ...SIGN_IN_ROUTES,
   ...MONEY_ROUTES,
   ...VAULT_ROUTES,
-  ...MERCHANT_ROUTES,
-  ...USER_ROUTES,
   ...ACQUIRER_ROUTES,
   ...OPERATOR_ROUTES,
   ...DIRECT_DEBIT_ROUTES,
