@@ -43,8 +43,10 @@ export function operateTask(task: Task<Means>, given: object): Promise<object> {
   return operateWith(
     ({ role }) => role !== 'viewer',
     async (database, actor, provider) => {
-      const means = meansOf(database, provider);
-      const result = await task.run({ database, actor, fence: undefined, means, progress, signal }, given);
+      const settings = readSettings();
+      const means = meansOf(settings, database, provider);
+      const doing = { database, actor, fence: undefined, means, settings, progress, signal };
+      const result = await task.run(doing, given);
       for (const bar of bars) bar.end();
       return result;
     },
@@ -52,8 +54,7 @@ export function operateTask(task: Task<Means>, given: object): Promise<object> {
   );
 }
 
-function meansOf(database: Database, provider: () => Promise<KeyProvider>): Means {
-  const settings = readSettings();
+function meansOf(settings: Settings, database: Database, provider: () => Promise<KeyProvider>): Means {
   const key = async () => credentialKey(database, await provider());
   return {
     provider,
