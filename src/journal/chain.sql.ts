@@ -39,7 +39,7 @@ export const NEXT_ENTRIES: Statement = {
   name: 'next-entries-of-journal',
   text: `
     SELECT array_agg(id ORDER BY id) AS ids, string_agg(digest, '' ORDER BY id) AS tags,
-      coalesce(array_agg(id ORDER BY id) FILTER (WHERE mark IS NULL), '{}') AS unmarked
+      coalesce(array_agg(id ORDER BY id) FILTER (WHERE mark IS NULL), '{}') AS unsigned
     FROM (
       (SELECT j.id, ${DIGEST} AS digest, j.mark FROM journal_gap g JOIN journal j ON j.id BETWEEN g.first_id AND g.last_id LIMIT $2)
       UNION ALL
@@ -103,7 +103,7 @@ export const BLOCKS_BY_FIRST_ID: Statement = {
 };
 
 const ENTRY = `j.id, j.organisation_id AS "organisationId", j.actor, j.action, j.customer_id AS "customerId", j.token_id AS "tokenId",
-      j.audit, j.correlation_id AS "correlationId", j.detail, j.address, j.mark, ${DIGEST} AS digest`;
+      j.audit, j.correlation_id AS "correlationId", j.detail, j.address, j.mark AS mac, ${DIGEST} AS digest`;
 
 export const ENTRIES_AFTER: Statement = {
   name: 'entries-of-journal-after',

@@ -34,7 +34,7 @@ interface State {
 interface NextEntries {
   readonly ids: readonly string[];
   readonly tags: Buffer;
-  readonly unmarked: readonly string[];
+  readonly unsigned: readonly string[];
 }
 
 interface Gap {
@@ -98,7 +98,7 @@ export class JournalChain {
       madeMs: state.nowMs,
       spans: spansOf(ids),
       tags: next.tags,
-      foreign: next.unmarked.map(Number),
+      foreign: next.unsigned.map(Number),
     };
     const hash = this.key.hashOf(block, state.hash ?? undefined);
     const { number, madeMs, spans, tags, foreign } = block;

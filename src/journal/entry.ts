@@ -106,6 +106,6 @@ export interface JournalEntry {
   readonly address?: string | undefined;
 }
 
-export interface MarkedJournalEntry extends JournalEntry {
-  readonly mark: Buffer | undefined;
+export interface SignedJournalEntry extends JournalEntry {
+  readonly mac: Buffer | undefined;
 }

@@ -1,6 +1,6 @@
 import { columns, integer, optionalBytes, optionalText, text } from '../postgres/batches.js';
 import type { Statement } from '../postgres/database.js';
-import type { MarkedJournalEntry } from './entry.js';
+import type { SignedJournalEntry } from './entry.js';
 
 /** Followed by the rows, for statements that journal what they do. */
 export const INTO_JOURNAL = `
@@ -45,7 +45,7 @@ export const APPEND_TO_JOURNAL: Statement = {
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 };
 
-export const ENTRIES = columns<MarkedJournalEntry>('entry', {
+export const ENTRIES = columns<SignedJournalEntry>('entry', {
   organisation_id: integer(({ organisationId }) => organisationId),
   merchant_id: integer(({ merchantId }) => merchantId),
   actor: text(({ actor }) => actor),
@@ -56,7 +56,7 @@ export const ENTRIES = columns<MarkedJournalEntry>('entry', {
   correlation_id: optionalText(({ correlationId }) => correlationId),
   detail: optionalText(({ detail }) => detail),
   address: optionalText(({ address }) => address),
-  mark: optionalBytes(({ mark }) => mark),
+  mark: optionalBytes(({ mac }) => mac),
 });
 
 export const APPEND_ALL_TO_JOURNAL: Statement = {

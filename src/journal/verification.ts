@@ -12,7 +12,7 @@ import {
   LINEAGE,
   RECENT_BLOCKS,
 } from './chain.sql.js';
-import type { JournalPen, MarkedEntry } from './pen.js';
+import type { EntrySigner, SignedEntry } from './entry-signer.js';
 import { type PlacedBlock, PlacedBlocks } from './placed-blocks.js';
 
 /** What is wrong, and with which entry or block. */
@@ -42,9 +42,9 @@ export interface KnownBlock {
 /** A failover to a standby that had not got everything, or a restore: the end is gone, and whoever took it is none who forges. */
 const LOST = 'the database was promoted or restored since then, and has lost what came last';
 
-interface EntryRow extends MarkedEntry {
+interface EntryRow extends SignedEntry {
   readonly id: number;
-  readonly mark: Buffer | null;
+  readonly mac: Buffer | null;
   readonly digest: Buffer;
 }
 
@@ -95,7 +95,7 @@ export class JournalVerification {
   constructor(
     private readonly database: Queryable,
     private readonly key: ChainKey,
-    private readonly pen: JournalPen,
+    private readonly signer: EntrySigner,
     /** Of a checkpoint that was kept elsewhere. */
     private readonly known?: KnownBlock,
   ) {}
@@ -257,17 +257,17 @@ export class JournalVerification {
     tag: Buffer | undefined,
     { lastId, chainedUpTo, gaps }: Bounds,
   ): string | undefined {
-    const { id, mark, digest } = row;
+    const { id, mac, digest } = row;
     // guard(journal: an entry that was changed is found by its tag): !tag.equals(digest ⇒ tag.equals(digest.subarray(1)
     if (tag !== undefined && !tag.equals(digest)) return 'changed';
     // One that is in the chain without a mark was judged when it was taken up.
-    // guard(journal: an entry with another’s mark is found): !this.pen.isMarked(row, mark) ⇒ mark.length === 0
-    if (mark !== null && !this.pen.isMarked(row, mark)) return 'inserted or changed: its mark is not ours';
+    // guard(journal: an entry with another’s mark is found): !this.signer.isSigned(row, mac) ⇒ mac.length === 0
+    if (mac !== null && !this.signer.isSigned(row, mac)) return 'inserted or changed: its MAC is wrong';
     if (tag !== undefined) return undefined;
     const isLate = id > chainedUpTo || gaps.some(({ first, last }) => id >= first && id <= last);
     // guard(journal: an entry in no block is found): || ⇒ &&
     if (id > lastId || !isLate) return 'inserted: it is in no block';
-    return mark === null ? FOREIGN : undefined;
+    return mac === null ? FOREIGN : undefined;
   }
 }
 
