@@ -1,13 +1,12 @@
-// Something of which there is only so much, shared by organisations in turns: one that asks for much waits for itself, and not the
-// others for it.
+// Shares a limited resource fairly among organisations: an organisation that asks for much waits, and the others do not wait for it.
 import type { OrganisationId } from './ids.js';
 
 export interface SharesOptions {
-  /** How much may be under way at once. */
+  /** How much work may run at once. */
   readonly inAll: number;
-  /** How much of it for one organisation. */
+  /** How much of that for one organisation. */
   readonly perOrganisation: number;
-  /** Whoever comes when so many of its organisation wait, or has waited for so long, is refused. Without it, everybody waits. */
+  /** Refuses work when too much of its organisation waits, or when it has waited too long. Without this option all work waits. */
   readonly patience?: Patience;
 }
 
@@ -26,7 +25,7 @@ interface Waiting {
 export class Shares {
   #underWay = 0;
   readonly #underWayOf = new Map<OrganisationId, number>();
-  /** In the order in which they have their turns. None is empty. */
+  /** In the order of their turns. No queue is empty. */
   readonly #waiting = new Map<OrganisationId, Waiting[]>();
 
   constructor(private readonly options: SharesOptions) {}
@@ -68,7 +67,7 @@ export class Shares {
     else this.#underWayOf.delete(organisationId);
     for (const [next, line] of this.#waiting) {
       if (!this.#hasRoom(next)) continue;
-      // Behind the others for its next turn.
+      // Moves the organisation behind the others.
       this.#waiting.delete(next);
       const first = this.#firstInTime(line);
       if (line.length > 0) this.#waiting.set(next, line);
