@@ -1,4 +1,4 @@
-// The journal: who did what, when, and under which correlation ID. Only ever appended to, and without secrets.
+// The journal: who did what, when, and under which correlation ID. Append-only, and without secrets.
 import { isUndefined, type Queryable } from '../postgres/database.js';
 import type { JournalEntry } from './entry.js';
 import { signerOf } from './entry-signer.js';
@@ -11,7 +11,7 @@ import {
 
 export type { JournalAction, JournalEntry } from './entry.js';
 
-/** In the same transaction as what it tells of. */
+/** To be called in the transaction of the change. */
 export async function journal(connection: Queryable, entry: JournalEntry): Promise<void> {
   const signer = await signerOf(connection);
   const address = entry.address ?? signer?.address;
@@ -30,7 +30,7 @@ export async function journal(connection: Queryable, entry: JournalEntry): Promi
   ]);
 }
 
-/** The same for many at once, in one statement. */
+/** The same for several entries, in one statement. */
 export async function journalAll(connection: Queryable, entries: readonly JournalEntry[]): Promise<void> {
   if (entries.length === 0) return;
   const signer = await signerOf(connection);
@@ -41,7 +41,7 @@ export async function journalAll(connection: Queryable, entries: readonly Journa
   await connection.query(APPEND_ALL_TO_JOURNAL, ENTRIES.encode(signed));
 }
 
-/** For what may be done on the schema of any release, and outside of a transaction. */
+/** For commands that run on the schema of any release, and outside a transaction. */
 export async function journalOnAnySchema(
   database: Queryable,
   entry: Pick<JournalEntry, 'actor' | 'action' | 'detail'>,

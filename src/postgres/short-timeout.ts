@@ -1,10 +1,10 @@
-// What operators look at while payments go on: no statement of it takes long.
+// Short statement timeouts for what operators look at while payments are processed.
 import type { Queryable } from './database.js';
 import { BRIEF } from './short-timeout.sql.js';
 
 const STATEMENT_TIMEOUT = '3s';
 
-/** Reads at one go; a statement that takes longer is given up. */
+/** Runs a read in one transaction; a statement that takes too long is cancelled. */
 export function briefly<Result>(
   database: Queryable,
   read: (connection: Queryable) => Promise<Result>,
@@ -15,7 +15,7 @@ export function briefly<Result>(
   });
 }
 
-/** The same for work that goes on for long, of many short statements: each is given up by itself. */
+/** The same for long work made of many short statements: each has its own timeout. */
 export function eachBriefly(database: Queryable): Queryable {
   return {
     query: (...asked) => briefly(database, (connection) => connection.query(...asked)),
