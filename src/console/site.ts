@@ -113,7 +113,7 @@ export class ConsoleSite {
 
   /** What is done through it is journalled with the address. */
   #databaseFor(address: string): Database {
-    const database = this.parts.database.apart();
+    const database = this.parts.database.withOwnOrigin();
     setSigner(database, new EntrySigner(this.parts.journalKey, address));
     return database;
   }

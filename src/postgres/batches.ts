@@ -45,9 +45,9 @@ export class Batcher<Entry extends Owned, Result> {
       const waiting = { entry, resolve, reject };
       // Entries submitted in the same turn of the event loop share the first batch too.
       if (this.#waiting.size === 0 && this.#underWay < this.options.lanes) setImmediate(() => this.#flush());
-      const line = this.#waiting.get(entry.organisationId);
-      if (line === undefined) this.#waiting.set(entry.organisationId, [waiting]);
-      else line.push(waiting);
+      const queue = this.#waiting.get(entry.organisationId);
+      if (queue === undefined) this.#waiting.set(entry.organisationId, [waiting]);
+      else queue.push(waiting);
     });
   }
 
@@ -69,10 +69,10 @@ export class Batcher<Entry extends Owned, Result> {
     for (let before = -1; before < batch.length && batch.length < maxBatch && this.#waiting.size > 0; ) {
       before = batch.length;
       const share = Math.ceil((maxBatch - before) / this.#waiting.size);
-      for (const [organisationId, line] of [...this.#waiting]) {
+      for (const [organisationId, queue] of [...this.#waiting]) {
         const room = Math.min(share, maxBatch - batch.length);
         if (room === 0) break;
-        const rest = this.#take(line, room, batch, keys);
+        const rest = this.#take(queue, room, batch, keys);
         // Moves the organisation behind those that have not had their turn yet.
         this.#waiting.delete(organisationId);
         if (rest.length > 0) this.#waiting.set(organisationId, rest);
@@ -83,8 +83,8 @@ export class Batcher<Entry extends Owned, Result> {
 
   #nextOfOne(): Waiting<Entry, Result>[] {
     const batch: Waiting<Entry, Result>[] = [];
-    for (const [organisationId, line] of this.#waiting) {
-      const rest = this.#take(line, this.options.maxBatch, batch, new Set());
+    for (const [organisationId, queue] of this.#waiting) {
+      const rest = this.#take(queue, this.options.maxBatch, batch, new Set());
       this.#waiting.delete(organisationId);
       if (rest.length > 0) this.#waiting.set(organisationId, rest);
       break;
@@ -94,18 +94,18 @@ export class Batcher<Entry extends Owned, Result> {
 
   /** Moves the first entries of a queue that may share the batch into it, and returns the rest. */
   #take(
-    line: Waiting<Entry, Result>[],
+    queue: Waiting<Entry, Result>[],
     room: number,
     batch: Waiting<Entry, Result>[],
     keys: Set<string>,
   ): Waiting<Entry, Result>[] {
     const { exclusiveKey } = this.options;
     if (exclusiveKey === undefined) {
-      for (const waiting of line.splice(0, room)) batch.push(waiting);
-      return line;
+      for (const waiting of queue.splice(0, room)) batch.push(waiting);
+      return queue;
     }
     const full = batch.length + room;
-    return line.filter((waiting) => {
+    return queue.filter((waiting) => {
       if (batch.length === full) return true;
       const key = exclusiveKey(waiting.entry);
       if (keys.has(key)) return true;
@@ -124,9 +124,9 @@ export class Batcher<Entry extends Owned, Result> {
   }
 
   #rejectWaiting(error: DatabaseUnavailable): void {
-    const lines = [...this.#waiting.values()];
+    const queues = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const waiting of lines.flat()) waiting.reject(error);
+    for (const waiting of queues.flat()) waiting.reject(error);
   }
 
   async #send(batch: readonly Waiting<Entry, Result>[], attempt = 1): Promise<void> {
@@ -140,7 +140,7 @@ export class Batcher<Entry extends Owned, Result> {
       } else if (error instanceof DatabaseUnavailable || isLockTimeout(error) || batch.length === 1) {
         for (const waiting of batch) waiting.reject(error);
         // Entries behind this batch have waited long enough, and would now wait as long again.
-        if (error instanceof DatabaseUnavailable && error.silent) this.#rejectWaiting(error);
+        if (error instanceof DatabaseUnavailable && error.unresponsive) this.#rejectWaiting(error);
       } else {
         // One entry broke the statement, and nothing was committed. No client can cause that. If it happens anyway, halving finds the
         // entry in a few statements.

@@ -3,7 +3,7 @@
 import pg from 'pg';
 import { constraintIn } from './distributed.js';
 import { Pool, type PoolFigures } from './pool.js';
-import { isPassing, type Session, SilentServer } from './session.js';
+import { isTransient, type Session, UnresponsiveServer } from './session.js';
 import type { Rows, Statement } from './statement.js';
 
 export type { Statement } from './statement.js';
@@ -34,8 +34,8 @@ export class DatabaseUnavailable extends Error {
   }
 
   /** The server did not answer within the limit. */
-  get silent(): boolean {
-    return this.cause instanceof SilentServer;
+  get unresponsive(): boolean {
+    return this.cause instanceof UnresponsiveServer;
   }
 
   /** The server's disk is full. */
@@ -44,8 +44,8 @@ export class DatabaseUnavailable extends Error {
   }
 
   /** The database may come back by itself. Otherwise somebody must change a password, a privilege or a server first. */
-  get passing(): boolean {
-    return isPassing(this.cause);
+  get transient(): boolean {
+    return isTransient(this.cause);
   }
 
   /** No session on this server can be trusted, not only the one that failed. */
@@ -152,7 +152,10 @@ const BEGIN: Statement = { name: '', text: 'BEGIN' };
 const COMMIT: Statement = { name: '', text: 'COMMIT' };
 const ROLLBACK: Statement = { name: '', text: 'ROLLBACK' };
 /** As the first statement of a transaction: all later ones see the same snapshot. */
-export const ONE_MOMENT: Statement = { name: '', text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ' };
+export const REPEATABLE_READ: Statement = {
+  name: '',
+  text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ',
+};
 
 export interface DatabaseOptions {
   readonly maxConnections?: number;
@@ -245,7 +248,7 @@ export class Database implements Queryable {
   }
 
   /** The same sessions with an origin of its own: an entry signer set there, for one request, does not apply here. */
-  apart(): Database {
+  withOwnOrigin(): Database {
     return new Database(this.url, { sharing: this });
   }
 

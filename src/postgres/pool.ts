@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ServerAddress, serversOf } from './database-url.js';
 import type { Engine } from './distributed.js';
-import { isPassing, Session, type SessionOptions, SilentServer, UnfitServer } from './session.js';
+import { isTransient, Session, type SessionOptions, UnfitServer, UnresponsiveServer } from './session.js';
 
 interface PoolOptions extends SessionOptions {
   readonly maxSessions: number;
@@ -32,19 +32,19 @@ interface Waiting {
 /** How long a statement waits for a session to become free. */
 const WAIT_LIMIT_MS = 3_000;
 const IDLE_LIMIT_MS = 10_000;
-const LOOK_EVERY_MS = 500;
-const GOODBYE_LIMIT_MS = 2_000;
+const CHECK_EVERY_MS = 500;
+const CLOSE_LIMIT_MS = 2_000;
 
 export class Pool implements SessionHolder {
   readonly #servers: Servers;
   readonly #idle: Session[] = [];
   readonly #all = new Set<Session>();
   /** Sessions that are ending, and whose connections are not closed yet. */
-  readonly #leaving = new Set<Session>();
+  readonly #ending = new Set<Session>();
   readonly #waiting: Waiting[] = [];
   #opening = 0;
   #closed = false;
-  #looking: NodeJS.Timeout | undefined;
+  #checking: NodeJS.Timeout | undefined;
   #onAllGone: () => void = () => {};
 
   constructor(
@@ -117,21 +117,21 @@ export class Pool implements SessionHolder {
   /** Returns when the server has closed the last session, or does not answer. */
   async close(): Promise<void> {
     this.#closed = true;
-    clearInterval(this.#looking);
+    clearInterval(this.#checking);
     for (const { reject } of this.#waiting.splice(0)) reject(closedMeanwhile());
     for (const session of [...this.#idle]) this.#discard(session);
     const gone = new Promise<void>((resolve) => {
       this.#onAllGone = resolve;
     });
-    if (this.#all.size + this.#leaving.size > 0)
-      await Promise.race([gone, sleep(GOODBYE_LIMIT_MS, undefined, { ref: false })]);
+    if (this.#all.size + this.#ending.size > 0)
+      await Promise.race([gone, sleep(CLOSE_LIMIT_MS, undefined, { ref: false })]);
     this.#servers.leave(this);
   }
 
   #wait(): Promise<Session> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject, waitedMs: 0 });
-      this.#beginLooking();
+      this.#startChecking();
     });
   }
 
@@ -156,7 +156,7 @@ export class Pool implements SessionHolder {
     }
     this.#all.add(session);
     session.client.on('end', () => this.#ended(session));
-    this.#beginLooking();
+    this.#startChecking();
     this.#openForNext();
     return session;
   }
@@ -167,47 +167,47 @@ export class Pool implements SessionHolder {
     if (next !== undefined) this.#open().then(next.resolve, next.reject);
   }
 
-  #beginLooking(): void {
-    this.#looking ??= setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+  #startChecking(): void {
+    this.#checking ??= setInterval(() => this.#check(), CHECK_EVERY_MS).unref();
   }
 
   /** Counts time in checks: while this process itself stood still, the server could not answer. */
-  #look(): void {
+  #check(): void {
     const { answerLimitMs = Number.POSITIVE_INFINITY } = this.options;
     let silent = false;
     for (const session of this.#all) {
       if (!session.busy) continue;
-      session.silentFor += LOOK_EVERY_MS;
+      session.silentFor += CHECK_EVERY_MS;
       if (session.silentFor <= answerLimitMs) continue;
       silent = true;
-      session.end(new SilentServer(`the database did not answer within ${answerLimitMs} ms`));
+      session.end(new UnresponsiveServer(`the database did not answer within ${answerLimitMs} ms`));
     }
     if (silent) this.suspect();
-    for (const waiting of this.#waiting) waiting.waitedMs += LOOK_EVERY_MS;
+    for (const waiting of this.#waiting) waiting.waitedMs += CHECK_EVERY_MS;
     // The first in the queue has waited longest.
     while ((this.#waiting[0]?.waitedMs ?? 0) > WAIT_LIMIT_MS)
       this.#waiting.shift()?.reject(new Error(`no session became free within ${WAIT_LIMIT_MS} ms`));
     if (this.options.keepsSessions) return;
     for (const session of [...this.#idle]) {
-      session.idleFor += LOOK_EVERY_MS;
+      session.idleFor += CHECK_EVERY_MS;
       if (session.idleFor > IDLE_LIMIT_MS) this.#discard(session);
     }
   }
 
   #discard(session: Session, reason?: Error): void {
     this.#forget(session);
-    this.#leaving.add(session);
+    this.#ending.add(session);
     session.end(reason);
     this.#openForNext();
   }
 
   /** Either side has closed the connection. */
   #ended(session: Session): void {
-    this.#leaving.delete(session);
+    this.#ending.delete(session);
     const wasIdle = this.#forget(session);
     session.broken = true;
     if (this.#closed) {
-      if (this.#all.size + this.#leaving.size === 0) this.#onAllGone();
+      if (this.#all.size + this.#ending.size === 0) this.#onAllGone();
     } else if (wasIdle) {
       this.options.onLost(session.failure ?? new Error('the server closed the connection'));
       this.suspect();
@@ -287,7 +287,7 @@ class Servers {
       } catch (error) {
         const several = this.#addresses.length > 1;
         if (several) this.#primary = undefined;
-        if (!several && !(error instanceof UnfitServer && error.passing)) throw error;
+        if (!several && !(error instanceof UnfitServer && error.transient)) throw error;
         if (performance.now() > limitMs) throw error;
         await sleep(PAUSE_MS);
       }
@@ -326,7 +326,7 @@ class Servers {
   /** The primary of the newest timeline. */
   async #askAll(options: SessionOptions): Promise<ServerAddress> {
     const refusals: string[] = [];
-    let passing = false;
+    let transient = false;
     let newest: { address: ServerAddress; timeline: number } | undefined;
     const asked = this.#addresses.map(async (address) => {
       try {
@@ -336,7 +336,7 @@ class Servers {
       } catch (error) {
         const { message, code } = error as { message?: string; code?: string };
         refusals.push(`${address.name}: ${message || code}`);
-        passing ||= isPassing(error);
+        transient ||= isTransient(error);
         // Only a primary ends the wait for the other servers.
         throw error;
       }
@@ -347,7 +347,7 @@ class Servers {
       () => {},
     );
     if (newest === undefined) {
-      throw new UnfitServer(`none of the servers is a primary (${refusals.join('; ')})`, passing);
+      throw new UnfitServer(`none of the servers is a primary (${refusals.join('; ')})`, transient);
     }
     this.#primary = newest.address;
     return newest.address;

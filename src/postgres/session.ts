@@ -12,15 +12,15 @@ export class UnfitServer extends Error {
   constructor(
     message: string,
     /** The same address will soon lead to a primary, as after a failover. */
-    readonly passing = false,
+    readonly transient = false,
   ) {
     super(message);
   }
 }
 
 /** The server did not answer in time: work queued behind would wait in vain. */
-export class SilentServer extends Error {
-  override readonly name = 'SilentServer';
+export class UnresponsiveServer extends Error {
+  override readonly name = 'UnresponsiveServer';
 }
 
 export interface SessionOptions {
@@ -45,7 +45,7 @@ interface Checked {
 
 /** Citus only warns if a commit was decided and one of its servers does not answer. */
 const UNCONFIRMED = ['FinishRemoteTransactionCommit', 'ReportConnectionError', 'ReportResultError'];
-const GOODBYE_LIMIT_MS = 1_000;
+const CLOSE_LIMIT_MS = 1_000;
 const DURABLE = ['on', 'remote_apply'];
 const POOLER =
   'a connection pooler stands before the server, and session settings do not last; connect to PostgreSQL itself';
@@ -129,7 +129,7 @@ export class Session {
     void this.client.end();
     setTimeout(() => {
       (this.client as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
-    }, GOODBYE_LIMIT_MS).unref();
+    }, CLOSE_LIMIT_MS).unref();
   }
 }
 
@@ -177,12 +177,12 @@ const LOST = /^(timeout expired|Connection terminated|Query read timeout)/;
 const CALLS = ['connect', 'getaddrinfo', 'read', 'write'];
 
 /** Whether an unusable server may come back by itself. Otherwise somebody must change something first. */
-export function isPassing(error: unknown): boolean {
-  if (error instanceof UnfitServer) return error.passing;
-  if (error instanceof SilentServer) return true;
+export function isTransient(error: unknown): boolean {
+  if (error instanceof UnfitServer) return error.transient;
+  if (error instanceof UnresponsiveServer) return true;
   if (error instanceof pg.DatabaseError) return STATES.test(error.code ?? '');
   // A host name with several addresses fails with one error for each.
-  if (error instanceof AggregateError) return error.errors.some(isPassing);
+  if (error instanceof AggregateError) return error.errors.some(isTransient);
   const { syscall, message } = error as NodeJS.ErrnoException;
   return syscall === undefined ? LOST.test(message) : CALLS.includes(syscall);
 }

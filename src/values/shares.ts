@@ -52,11 +52,11 @@ export class Shares {
 
   #wait(organisationId: OrganisationId): Promise<void> {
     const { patience } = this.options;
-    const line = this.#waiting.get(organisationId) ?? [];
-    if (patience !== undefined && line.length >= patience.maxWaiting) throw patience.refusal();
-    this.#waiting.set(organisationId, line);
+    const queue = this.#waiting.get(organisationId) ?? [];
+    if (patience !== undefined && queue.length >= patience.maxWaiting) throw patience.refusal();
+    this.#waiting.set(organisationId, queue);
     return new Promise((begin, refuse) => {
-      line.push({ sinceMs: performance.now(), begin, refuse });
+      queue.push({ sinceMs: performance.now(), begin, refuse });
     });
   }
 
@@ -65,12 +65,12 @@ export class Shares {
     const left = (this.#underWayOf.get(organisationId) ?? 0) - 1;
     if (left > 0) this.#underWayOf.set(organisationId, left);
     else this.#underWayOf.delete(organisationId);
-    for (const [next, line] of this.#waiting) {
+    for (const [next, queue] of this.#waiting) {
       if (!this.#hasRoom(next)) continue;
       // Moves the organisation behind the others.
       this.#waiting.delete(next);
-      const first = this.#firstInTime(line);
-      if (line.length > 0) this.#waiting.set(next, line);
+      const first = this.#firstInTime(queue);
+      if (queue.length > 0) this.#waiting.set(next, queue);
       if (first === undefined) continue;
       this.#begin(next);
       first.begin();
@@ -78,10 +78,10 @@ export class Shares {
     }
   }
 
-  #firstInTime(line: Waiting[]): Waiting | undefined {
+  #firstInTime(queue: Waiting[]): Waiting | undefined {
     const { patience } = this.options;
     for (;;) {
-      const first = line.shift();
+      const first = queue.shift();
       if (first === undefined || patience === undefined) return first;
       if (performance.now() - first.sinceMs <= patience.maxWaitMs) return first;
       first.refuse(patience.refusal());
