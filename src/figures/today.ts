@@ -10,7 +10,7 @@ import {
 import type { TransactionFilter } from '../payments/finding/transaction-search.js';
 import { lostTime } from '../payments/processes/lost-time.js';
 import type { Queryable } from '../postgres/database.js';
-import { briefly } from '../postgres/short-timeout.js';
+import { withShortTimeout } from '../postgres/short-timeout.js';
 import type { Mode } from '../values/mode.js';
 import { addDays, sydneyDate, sydneyInstant, sydneyTimestamp } from '../values/time.js';
 import { type DaySeries, daySeries, emptyAfter, type MinuteRow } from './day-series.js';
@@ -116,7 +116,7 @@ export function showToday(
   wish: TodayWish,
   latency: readonly LatencyFigure[] = [],
 ): Promise<Today> {
-  return briefly(database, async (connection) => {
+  return withShortTimeout(database, async (connection) => {
     const state = (await connection.query<State>(FIGURES_STATE)).rows[0] as State;
     const date = wish.date ?? sydneyDate(state.nowMs);
     const day = dayOf(date);

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { Tally } from '../http/observability/tally.js';
 import { ChainKey } from '../journal/blocks.js';
-import { givePen, JournalPen } from '../journal/pen.js';
+import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { Callers } from '../organisations/users/callers.js';
 import { CredentialKey } from '../organisations/users/credentials.js';
 import { isUndefined, type Queryable } from '../postgres/database.js';
@@ -48,11 +48,11 @@ export async function openCredentialKey({ vital }: Databases, { provider }: Vaul
   return new CredentialKey(await openInstallationKey(vital, provider, 'credentials'));
 }
 
-/** The key of the journal, for a process that serves: whatever it writes is marked, and it takes its turn at the chain. */
+/** The key of the journal, for a process that serves: the process signs its entries and takes turns at extending the chain. */
 export async function openJournal(databases: Databases, { provider }: Vault): Promise<ChainKey> {
   const key = await openInstallationKey(databases.others, provider, 'journal');
-  const pen = new JournalPen(key);
-  for (const database of databases.all) givePen(database, pen);
+  const signer = new EntrySigner(key);
+  for (const database of databases.all) setSigner(database, signer);
   return new ChainKey(key);
 }
 
@@ -62,13 +62,16 @@ export async function journalKey(database: Queryable, provider: KeyProvider): Pr
 }
 
 /**
- * For a command that may have to do without the key, or works on the schema of an earlier release. What it writes then has no mark, and
- * is found by whoever holds the journal against its chain.
+ * For a command that may have to do without the key, or works on the schema of an earlier release. Its entries then have no MAC, and
+ * `journal verify` reports them.
  */
-export async function penIfAtHand(settings: Settings, database: Queryable): Promise<JournalPen | undefined> {
+export async function signerIfAvailable(
+  settings: Settings,
+  database: Queryable,
+): Promise<EntrySigner | undefined> {
   try {
     const provider = await openKeyProvider(settings, database);
-    return new JournalPen(await journalKey(database, provider), hostname());
+    return new EntrySigner(await journalKey(database, provider), hostname());
   } catch (error) {
     if (error instanceof KeyUnavailable || isUndefined(error)) return undefined;
     throw error;

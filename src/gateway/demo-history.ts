@@ -1,7 +1,7 @@
 // The demo's history, made while the gateway serves already: a newcomer's first purchase waits for none of it.
 import type { Logger } from 'pino';
 import { fillHistory } from '../demo/history.js';
-import { givePen, JournalPen } from '../journal/pen.js';
+import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { Database } from '../postgres/database.js';
 import { Refusal } from '../values/refusal.js';
 import { credentialKey, journalKey } from './callers.js';
@@ -17,7 +17,7 @@ export async function makeHistory(settings: Settings, url: string, log: Logger):
   const database = new Database(url, { maxConnections: 2, applicationName: 'tollgate-demo', patient: true });
   try {
     const provider = await openKeyProvider(settings, database);
-    givePen(database, new JournalPen(await journalKey(database, provider)));
+    setSigner(database, new EntrySigner(await journalKey(database, provider)));
     const key = await credentialKey(database, provider);
     // Nothing that goes on by itself: whoever moves the demo's clock can move it back.
     const filled = await fillHistory(database, ACTOR, { provider, key, ledger, days, unfinished: false });

@@ -43,7 +43,7 @@ export class DatabaseAway extends SettingsError {}
 
 /** Whether it failed only because the database is not there now. */
 export function isAway(error: unknown): boolean {
-  return error instanceof DatabaseAway || (error instanceof DatabaseUnavailable && error.passing);
+  return error instanceof DatabaseAway || (error instanceof DatabaseUnavailable && error.transient);
 }
 
 /** `use`: what it is wanted for. Whether the server is fit is asked under that login. */

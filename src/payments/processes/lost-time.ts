@@ -1,7 +1,7 @@
 // The lost time: a database that has gone back, to a backup or to a standby that lacked commits, does not know what was processed since.
 // It is noted in the database, and nobody is told that a transaction is not there until an operator has reconciled that time.
+import { signerOf } from '../../journal/entry-signer.js';
 import { journal } from '../../journal/journal.js';
-import { penOf } from '../../journal/pen.js';
 import type { Queryable } from '../../postgres/database.js';
 import {
   FORGET_LOST_TIME,
@@ -32,10 +32,10 @@ export async function noteLostTime(
   return lost;
 }
 
-/** After a restore the key may come later than the database: an entry without its mark would pass for a forged one, so it waits. */
+/** After a restore the key may arrive later than the database. An entry without a MAC would look forged, so journalling waits for the key. */
 export async function journalLostTime(connection: Queryable, actor: string, lost: LostTime): Promise<void> {
   // guard(lost time: an entry of the journal waits for its key): undefined ⇒ null
-  if ((await penOf(connection)) === undefined) await connection.query(LOST_TIME_UNJOURNALLED, [actor]);
+  if ((await signerOf(connection)) === undefined) await connection.query(LOST_TIME_UNJOURNALLED, [actor]);
   else await journal(connection, { actor, action: 'gateway.restored', detail: inWords(lost) });
 }
 
