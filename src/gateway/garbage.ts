@@ -1,18 +1,18 @@
-// Overwrites what requests have left behind in memory. A text cannot be erased: it lies as garbage in JavaScript's young memory until
-// something else is put in its place, which in an idle gateway may take hours.
+// Overwrites secrets that requests have left in memory. A string cannot be erased: it stays in V8's young generation until the
+// memory is reused, which in an idle gateway may take hours.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 
-/** So little at once that no request has to wait for it: a fraction of a millisecond. */
+/** So little at once that no request is delayed: a fraction of a millisecond. */
 const SLICE_BYTES = 1 << 20;
-/** What `[0, 0]` takes. Small ones leave no gaps at the ends of pages. */
+/** The size of `[0, 0]`. Small arrays leave no gaps at the ends of heap pages. */
 const ARRAY_BYTES = 64;
-/** Both halves of the young memory are gone through; what is alive stands in between. */
+/** Covers both semi-spaces of the young generation, with a margin for live objects. */
 const ENOUGH = 1.25;
 
 /**
- * Before the first request: a page of young memory on which most is alive would be made old as a whole, and what lies dead in between
- * would stay there. Not before the program is loaded: V8 takes nothing that was compiled under other flags (bin/program.js).
+ * Before the first request: a heap page of the young generation with mostly live objects would be promoted whole, and dead
+ * secrets with it. Not before the program is loaded: V8 rejects code compiled under other flags (bin/program.js).
  */
 export function keepGarbageYoung(): void {
   setFlagsFromString('--no-page-promotion');

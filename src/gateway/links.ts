@@ -1,5 +1,5 @@
-// The acquirer links of a gateway, opened, and kept as operators set them. One that refuses does not keep the gateway from
-// starting: the operator is told.
+// Opens the acquirer links of a gateway, and follows the operators' changes to them. A link that fails does not keep the
+// gateway from starting: the log says so.
 import type { Logger } from 'pino';
 import { ConfiguredLinks } from '../acquirers/configured.js';
 import type { AcquirerLink } from '../acquirers/contract.js';
@@ -23,9 +23,9 @@ export interface LinksParts {
   readonly vault: Vault;
   readonly watch: DatabaseWatch;
   readonly log: Logger;
-  /** Those of a test, beside the registry's or in their place. */
+  /** A test's links, which add to or replace the registry's. */
   readonly furtherLinks: readonly AcquirerLink[];
-  /** An approval has arrived for what was reversed. */
+  /** The acquirer approved a transaction after its reversal. */
   readonly onApprovedAfterReversal: () => void;
 }
 

@@ -1,4 +1,4 @@
-// A gateway among the others on its database: its entry in the process registry, and what the processes share through it.
+// Registers a gateway in the process registry of its database, with the things that processes share through it.
 import type { AcquirerLinks } from '../acquirers/links.js';
 import { Clock } from '../clock/clock.js';
 import { SearchFence } from '../payments/finding/search-fence.js';
@@ -23,7 +23,7 @@ export interface MembershipParts {
   readonly databases: Databases;
   readonly links: AcquirerLinks;
   readonly watch: DatabaseWatch;
-  /** As many connections as the kernel keeps for a process that does not get round to accepting them. */
+  /** How many connections the kernel queues for a process that is too busy to accept them. */
   readonly backlog: number;
 }
 

@@ -1,4 +1,4 @@
-// The pipeline of a gateway: what a transaction passes on its way, and what looks after it in the background.
+// Assembles the pipeline of a gateway: the steps of a transaction, and the background work that looks after it.
 import type { Logger } from 'pino';
 import type { AcquirerLinks } from '../acquirers/links.js';
 import { SimulatedBank } from '../acquirers/simulator/bank.js';
@@ -35,7 +35,7 @@ import type { Settings } from './settings/settings.js';
 import type { Vault } from './vault.js';
 
 const HOUR_MS = 3_600_000;
-/** Beyond the acquirer's own time: after that, another process goes on with what an operator has asked for. */
+/** Beyond the acquirer's own time: afterwards another process takes over an operator's request. */
 const FURTHER_LEASE_MS = 5_000;
 
 export interface PipelineParts {
@@ -53,7 +53,7 @@ export interface PipelineParts {
   readonly credentialKey: CredentialKey;
 }
 
-/** What a transaction passes on its way. */
+/** The steps of a transaction. */
 interface Payments {
   readonly claims: Claims;
   readonly records: Records;
@@ -82,7 +82,7 @@ export function assemblePipeline(parts: PipelineParts): Pipeline {
   return { ...payments, background };
 }
 
-/** `onDoubt`: told when something was handed to the resolver. */
+/** `onDoubt`: called when a transaction is handed to the resolver. */
 function assemblePayments(parts: PipelineParts, onDoubt: () => void): Payments {
   const { settings, databases, links, vault, membership } = parts;
   const { registry, leases, referenceOf, clock } = membership;
@@ -124,7 +124,7 @@ function assemblePayments(parts: PipelineParts, onDoubt: () => void): Payments {
   return { claims, records, lookup, orders, room, creation, finisher };
 }
 
-/** What chooses links, and asks them. */
+/** The parts that choose links, and ask them. */
 function makeAsking(
   { settings, log, databases, links, membership, figures }: PipelineParts,
   records: Records,
@@ -191,7 +191,7 @@ function makeClearing({ databases, ledger, vault, membership }: PipelineParts): 
   });
 }
 
-/** What operators ask for goes the way of a request, from its arrival to its answer. */
+/** An operator's request takes the same path as a client's, from arrival to answer. */
 function makeRunner(
   { settings, log, watch, databases, membership, credentialKey }: PipelineParts,
   creation: Creation,

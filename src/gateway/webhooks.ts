@@ -1,4 +1,4 @@
-// The webhooks of a gateway: what delivers them, and how often it looks.
+// Assembles the webhooks of a gateway: the deliverer, and how often it polls.
 import type { Logger } from 'pino';
 import { eventBodies } from '../api/operations/event-bodies.js';
 import { EventFeed } from '../events/feed.js';
@@ -25,10 +25,10 @@ const LOOK_EVERY_MS = 250;
 const FORGET_EVERY_MS = 3_600_000;
 /** Attempts under way at once. */
 const SHARES = { inAll: 512, perOrganisation: 32 };
-/** While payments keep the process busy. What this leaves undelivered is delivered afterwards. */
+/** While payments keep the process busy. The rest is delivered afterwards. */
 const PER_SECOND_WHILE_BUSY = 40;
 
-/** Counted in fields, and read when somebody looks. */
+/** Kept in fields, and read on demand. */
 export interface WebhookFigures {
   readonly attempts: ReadonlyMap<string, number>;
   readonly lag: Histogram;

@@ -1,4 +1,4 @@
-// What the database tells of everything that gateways do in it, and may be late with.
+// Checks on everything that gateways do in the database and may be late with.
 import { type ListedAcquirer, listAcquirers } from '../../acquirers/acquirer-tasks.js';
 import { verifyEndOfJournal } from '../../journal/journal-tasks.js';
 import type { Database } from '../../postgres/database.js';
@@ -41,7 +41,7 @@ export async function examineDatabase(database: Database, settings: Settings): P
   ];
 }
 
-/** What takes the key-encryption key. */
+/** Checks that need the key-encryption key. */
 async function examineSealed(database: Database, settings: Settings): Promise<Finding[]> {
   try {
     const provider = await checkKey(settings, database);
@@ -58,7 +58,7 @@ async function examineSealed(database: Database, settings: Settings): Promise<Fi
   }
 }
 
-/** As much of it as can be looked at at once, from the end: whoever hides something hides what was done lately. */
+/** As much as can be checked at once, from the end: tampering is most likely to hide recent entries. */
 async function examineChain(database: Database, provider: KeyProvider): Promise<Finding> {
   const key = await openInstallationKey(database, provider, 'journal');
   const { entries, unchained, problems, problemCount } = await verifyEndOfJournal(

@@ -1,4 +1,4 @@
-// What a machine tells of an installation without its database: files and their rights, the disk, certificates and keys.
+// Checks on the machine, without the database: files and their permissions, the disk, certificates and keys.
 import { type Stats, statfsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,8 +12,9 @@ import { byAge, type Finding, failure, inWords, notChecked, ok, warning } from '
 const MEGABYTE = 1024 ** 2;
 const GIGABYTE = 1024 ** 3;
 /**
- * How much must be free. PostgreSQL writes its log in files of 16 MB, and takes several at once. A volume that is meant to be small is well
- * while half of it is free; of a very large one a small share is plenty. Beside a database elsewhere the directory has a few small files.
+ * How much space must be free. PostgreSQL writes its log in files of 16 MB, several at once. A small volume is fine while half
+ * of it is free; of a very large one a small share is plenty. If the database is elsewhere, the directory holds only a few
+ * small files.
  */
 const ROOM_FOR_DATABASE = { failBelow: 64 * MEGABYTE, warnBelow: GIGABYTE };
 const ROOM_FOR_FILES = { failBelow: MEGABYTE, warnBelow: 16 * MEGABYTE };
@@ -58,7 +59,7 @@ async function examineDataDirectory({ dataDir }: Settings): Promise<Finding> {
     : ok('data directory', `${dataDir} is closed to others`);
 }
 
-/** Of the data directory. Where the database is elsewhere its disk cannot be seen from here. */
+/** The disk of the data directory. An external database's disk cannot be seen from here. */
 function examineDisk({ dataDir, databaseUrl }: Settings): Finding[] {
   let disk: ReturnType<typeof statfsSync>;
   try {
@@ -85,7 +86,7 @@ function examineDisk({ dataDir, databaseUrl }: Settings): Finding[] {
     databaseUrl === undefined
       ? []
       : [notChecked('disk of the database', 'it is on a server of its own: watch it there')];
-  // Some file systems have as many as there is room for, and say 0.
+  // Some file systems have no limit, and report 0.
   if (disk.files === 0) return [space, ...elsewhere];
   const left = `${disk.ffree} of ${disk.files} inodes are free`;
   const inodes =

@@ -1,4 +1,4 @@
-// What a PostgreSQL server tells of itself: whether it keeps what it has committed, who follows it, its clock and its health.
+// Checks on a PostgreSQL server: whether commits are durable, its standbys, its clock and its health.
 import { CLOCKS_AGREE_WITHIN_MS, clocksApart } from '../../clock/clock.js';
 import type { Queryable, Statement } from '../../postgres/database.js';
 import { UNSAFE_STANDBYS } from '../database/connection.js';
@@ -37,7 +37,7 @@ export async function examineServer(database: Queryable): Promise<Finding[]> {
   return [...judge(server), examineClock(clocksApart(server.nowMs, askedMs) / 1_000)];
 }
 
-/** In a transaction that could not change anything. */
+/** In a read-only database transaction. */
 export async function read<State>(
   database: Queryable,
   statement: Statement,
@@ -129,7 +129,7 @@ function examineReplication({
   );
 }
 
-/** Where both are one machine's, they always agree. */
+/** On one machine the two clocks always agree. */
 function examineClock(apartSeconds: number): Finding {
   const seconds = Math.abs(apartSeconds);
   return byAge(
@@ -153,7 +153,7 @@ interface Rights {
   readonly mayServe: boolean;
 }
 
-/** Of the login under which gateways serve. */
+/** The login under which gateways serve. */
 export async function examineRole(database: Queryable): Promise<Finding> {
   const { login, superuser, mayServe } = await read<Rights>(database, RIGHTS_OF_LOGIN);
   if (superuser) {

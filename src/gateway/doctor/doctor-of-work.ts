@@ -1,4 +1,4 @@
-// What gateways do by themselves, and may be late with: payments in doubt, the feed, webhooks, settlement, cards, files for banks.
+// Checks on the gateways' background work: payments in doubt, the feed, webhooks, settlement, cards, bank files.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../postgres/database.js';
 import { lastClosedDay } from '../../values/time.js';
@@ -9,11 +9,11 @@ import { byAge, type Finding, failure, notChecked, ok, warning } from './finding
 const MINUTE = 60;
 const HOUR = 3_600;
 const DAY = 86_400;
-/** What only seems to be late is gone by then. */
+/** Anything that only seemed late has gone by then. */
 const STAYS_MS = 10_000;
 const LOOK_EVERY_MS = 500;
 
-/** As the database has it. */
+/** From the database. */
 export interface GatewayState {
   readonly advancedMs: number;
   readonly closedDay: string | null;
@@ -46,7 +46,7 @@ export async function examineWork(database: Database, state: GatewayState): Prom
   ];
 }
 
-/** What gateways do by themselves. Where none runs that is said once, and everything goes on when one is started. */
+/** Background work. If no gateway runs, that is reported once, and the work resumes when one starts. */
 function goesOn(check: string): Finding {
   return notChecked(check, 'no gateway is running; it goes on when one is started');
 }
@@ -56,7 +56,7 @@ async function examineFeed(database: Database, state: GatewayState): Promise<Fin
   const check = 'feed of events';
   if (feedSeconds === null || oldestEvent === null) return ok(check, 'is up to date');
   if (processes === 0) return goesOn(check);
-  // An event may be dated back, as the demo's are, or the clock be ahead: it is late only if it stays.
+  // An event may be backdated, as the demo's are, or the clock be ahead: it is late only if it stays.
   for (let waitedMs = 0; feedSeconds > MINUTE && waitedMs < STAYS_MS; waitedMs += LOOK_EVERY_MS) {
     await sleep(LOOK_EVERY_MS);
     const { waits } = await read<{ waits: boolean }>(database, EVENT_WAITS, [oldestEvent]);

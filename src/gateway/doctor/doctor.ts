@@ -1,5 +1,5 @@
-// Looks at everything that an operator would check, and changes nothing: it makes no file, no database, and starts nothing. What cannot
-// be reached is said, and the rest is looked at all the same.
+// The doctor: checks everything that an operator would check, and changes nothing. It creates no file or database, and starts
+// nothing. It reports what cannot be reached, and checks the rest all the same.
 import { hasDatabase, runningServer } from '../../embedded-postgres/server.js';
 import { probe } from '../../http/probe.js';
 import { Database } from '../../postgres/database.js';
@@ -91,7 +91,7 @@ async function asked<Result>(url: string, work: (database: Database) => Promise<
   return work(database).finally(() => database.close());
 }
 
-/** Under which login to look at everything, and under which gateways serve. */
+/** The login for the checks, and the login under which gateways serve. */
 interface Addresses {
   readonly looking: string;
   readonly serving: string;

@@ -1,4 +1,4 @@
-// What an examination finds: one line for each thing that was looked at, and what to do about it.
+// The result of a check: one line, and what to do about it.
 
 export type Result = 'ok' | 'warning' | 'failed' | 'not checked';
 
@@ -6,7 +6,7 @@ export interface Finding {
   readonly check: string;
   readonly result: Result;
   readonly found: string;
-  /** Where it is not as it should be. */
+  /** If the result is not good. */
   readonly todo?: string | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface Limits {
   readonly failAbove?: number;
 }
 
-/** By how much something lags behind, or how old it is. */
+/** The result for a lag or an age. */
 export function byAge(
   check: string,
   seconds: number | null,

@@ -1,4 +1,4 @@
-// What this process has to say at a scrape: gathered from its parts, each of which counts for itself.
+// Gathers this process's metrics for a scrape from its parts, which each keep their own.
 import type { AcquirerLinks } from '../../acquirers/links.js';
 import type { FeedFigures } from '../../events/watcher.js';
 import type { RequestFigures } from '../../http/answers.js';
@@ -39,13 +39,13 @@ export interface FigureParts {
   readonly server: { figures(): ServerFigures };
   readonly eventLoop: EventLoop;
   readonly stored: StoredFigures;
-  /** Where spans are sent anywhere. */
+  /** If spans are exported. */
   readonly spans: SpanExport | undefined;
   readonly logLinesDropped: () => number;
   readonly brokenSeals: { readonly users: number };
 }
 
-/** `stored`: also what is counted in the database, which is the same for all processes. */
+/** `stored`: includes the metrics from the database, which are the same for all processes. */
 export async function gatherFigures(parts: FigureParts, wish: { stored: boolean }): Promise<Figures> {
   return {
     ...requestFigures(parts),
@@ -173,7 +173,7 @@ function one(value: number): readonly Series[] {
   return [[[], value]];
 }
 
-/** As they are now: they go on counting. */
+/** A copy: the histogram goes on counting. */
 function buckets({ bounds, counts, sum }: Histogram): Series[1] {
   return { bounds, counts: [...counts], sum };
 }
