@@ -19,12 +19,12 @@ import type { RequestRunner } from '../payments/requests/request-runner.js';
 import { DayClosing } from '../settlement/closing.js';
 import type { KeyRenewal } from '../vault/keys/renewal.js';
 import type { Databases } from './database/databases.js';
-import { keepGarbageYoung, overwriteGarbage } from './garbage.js';
 import { Loop } from './loop.js';
 import type { ClockWatch } from './observability/clock-watch.js';
 import type { DatabaseWatch } from './observability/database-watch.js';
 import type { Settings } from './settings/settings.js';
 import type { Vault } from './vault.js';
+import { keepSecretsInYoungHeap, wipeYoungHeap } from './wipe-young-heap.js';
 
 /** An operator is waiting. */
 const TAKE_REQUESTS_EVERY_MS = 250;
@@ -123,7 +123,7 @@ export class Background {
     );
     this.#overwriting = new Loop(
       async () => {
-        await overwriteGarbage();
+        await wipeYoungHeap();
         await this.#readBuffer.overwrite();
       },
       OVERWRITE_EVERY_MS,
@@ -151,7 +151,7 @@ export class Background {
   }
 
   start(): void {
-    keepGarbageYoung();
+    keepSecretsInYoungHeap();
     for (const loop of this.#all) loop.start();
   }
 

@@ -14,13 +14,13 @@ const ENOUGH = 1.25;
  * Before the first request: a heap page of the young generation with mostly live objects would be promoted whole, and dead
  * secrets with it. Not before the program is loaded: V8 rejects code compiled under other flags (bin/program.js).
  */
-export function keepGarbageYoung(): void {
+export function keepSecretsInYoungHeap(): void {
   setFlagsFromString('--no-page-promotion');
 }
 
 const kept: unknown[] = new Array(64).fill(undefined);
 
-export async function overwriteGarbage(): Promise<void> {
+export async function wipeYoungHeap(): Promise<void> {
   const young = getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space');
   const slices = Math.ceil(((young?.space_size ?? 0) * ENOUGH) / SLICE_BYTES);
   for (let slice = 0; slice < slices; slice += 1) {
