@@ -7,7 +7,7 @@ import { daysToExpiry } from '../../http/tls.js';
 import { isLoopback } from '../../values/network.js';
 import { readCertificate } from '../certificate-watch.js';
 import type { Settings } from '../settings/settings.js';
-import { byAge, type Finding, failure, inWords, notChecked, ok, warning } from './finding.js';
+import { byAge, type CheckResult, failure, inWords, notChecked, ok, warning } from './check-result.js';
 
 const MEGABYTE = 1024 ** 2;
 const GIGABYTE = 1024 ** 3;
@@ -21,7 +21,7 @@ const ROOM_FOR_FILES = { failBelow: MEGABYTE, warnBelow: 16 * MEGABYTE };
 const KEY_DAYS = 365;
 const DAY_SECONDS = 86_400;
 
-export async function examineMachine(settings: Settings): Promise<Finding[]> {
+export async function examineMachine(settings: Settings): Promise<CheckResult[]> {
   return [
     ...examineSecrets(settings),
     await examineDataDirectory(settings),
@@ -31,7 +31,7 @@ export async function examineMachine(settings: Settings): Promise<Finding[]> {
   ];
 }
 
-function examineSecrets({ openSecrets }: Settings): Finding[] {
+function examineSecrets({ openSecrets }: Settings): CheckResult[] {
   return openSecrets.map(({ setting, mode }) =>
     warning(
       'secrets',
@@ -41,7 +41,7 @@ function examineSecrets({ openSecrets }: Settings): Finding[] {
   );
 }
 
-async function examineDataDirectory({ dataDir }: Settings): Promise<Finding> {
+async function examineDataDirectory({ dataDir }: Settings): Promise<CheckResult> {
   const found = await statOf(dataDir);
   if (found === undefined)
     return warning('data directory', `${dataDir} is not there`, 'the gateway makes it at its start');
@@ -60,7 +60,7 @@ async function examineDataDirectory({ dataDir }: Settings): Promise<Finding> {
 }
 
 /** The disk of the data directory. An external database's disk cannot be seen from here. */
-function examineDisk({ dataDir, databaseUrl }: Settings): Finding[] {
+function examineDisk({ dataDir, databaseUrl }: Settings): CheckResult[] {
   let disk: ReturnType<typeof statfsSync>;
   try {
     disk = statfsSync(dataDir);
@@ -98,7 +98,7 @@ function examineDisk({ dataDir, databaseUrl }: Settings): Finding[] {
   return [space, inodes, ...elsewhere];
 }
 
-async function examineCertificate(settings: Settings): Promise<Finding> {
+async function examineCertificate(settings: Settings): Promise<CheckResult> {
   if (settings.tls === undefined) {
     return isLoopback(settings.host)
       ? ok('certificate', 'none; the gateway listens on this machine only')
@@ -122,7 +122,7 @@ async function examineCertificate(settings: Settings): Promise<Finding> {
   }
 }
 
-async function examineKeyFile({ keyEncryption, dataDir, databaseUrl }: Settings): Promise<Finding> {
+async function examineKeyFile({ keyEncryption, dataDir, databaseUrl }: Settings): Promise<CheckResult> {
   if (keyEncryption.provider !== 'file')
     return ok('key-encryption key', `comes from ${keyEncryption.provider}`);
   const path = join(dataDir, 'key-encryption-key');

@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../postgres/database.js';
 import { lastClosedDay } from '../../values/time.js';
+import { byAge, type CheckResult, failure, notChecked, ok, warning } from './check-result.js';
 import { EVENT_WAITS, TRADED_UP_TO } from './doctor.sql.js';
 import { read } from './doctor-of-server.js';
-import { byAge, type Finding, failure, notChecked, ok, warning } from './finding.js';
 
 const MINUTE = 60;
 const HOUR = 3_600;
@@ -37,7 +37,7 @@ export interface GatewayState {
   readonly journalGuards: number;
 }
 
-export async function examineWork(database: Database, state: GatewayState): Promise<Finding[]> {
+export async function examineWork(database: Database, state: GatewayState): Promise<CheckResult[]> {
   return [
     ...examineDoubt(state),
     await examineFeed(database, state),
@@ -47,11 +47,11 @@ export async function examineWork(database: Database, state: GatewayState): Prom
 }
 
 /** Background work. If no gateway runs, that is reported once, and the work resumes when one starts. */
-function goesOn(check: string): Finding {
+function goesOn(check: string): CheckResult {
   return notChecked(check, 'no gateway is running; it goes on when one is started');
 }
 
-async function examineFeed(database: Database, state: GatewayState): Promise<Finding> {
+async function examineFeed(database: Database, state: GatewayState): Promise<CheckResult> {
   const { feedSeconds, oldestEvent, processes } = state;
   const check = 'feed of events';
   if (feedSeconds === null || oldestEvent === null) return ok(check, 'is up to date');
@@ -74,7 +74,7 @@ async function examineFeed(database: Database, state: GatewayState): Promise<Fin
   );
 }
 
-async function examineSettlement(database: Database, state: GatewayState): Promise<Finding> {
+async function examineSettlement(database: Database, state: GatewayState): Promise<CheckResult> {
   const { closedDay, processes } = state;
   const due = lastClosedDay(Date.now() + state.advancedMs - 5 * MINUTE * 1_000);
   if (closedDay !== null && closedDay >= due) return ok('settlement', `is closed up to ${closedDay}`);
@@ -90,7 +90,7 @@ async function examineSettlement(database: Database, state: GatewayState): Promi
   );
 }
 
-function examineDoubt(state: GatewayState): Finding[] {
+function examineDoubt(state: GatewayState): CheckResult[] {
   return [
     byAge(
       'in doubt',
@@ -115,7 +115,7 @@ function examineDoubt(state: GatewayState): Finding[] {
   ];
 }
 
-function examineLags(state: GatewayState): Finding[] {
+function examineLags(state: GatewayState): CheckResult[] {
   return [
     state.disabledEndpoints > 0
       ? warning(

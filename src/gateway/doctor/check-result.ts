@@ -2,7 +2,7 @@
 
 export type Result = 'ok' | 'warning' | 'failed' | 'not checked';
 
-export interface Finding {
+export interface CheckResult {
   readonly check: string;
   readonly result: Result;
   readonly found: string;
@@ -10,19 +10,19 @@ export interface Finding {
   readonly todo?: string | undefined;
 }
 
-export function ok(check: string, found: string): Finding {
+export function ok(check: string, found: string): CheckResult {
   return { check, result: 'ok', found };
 }
 
-export function warning(check: string, found: string, todo: string): Finding {
+export function warning(check: string, found: string, todo: string): CheckResult {
   return { check, result: 'warning', found, todo };
 }
 
-export function failure(check: string, found: string, todo: string): Finding {
+export function failure(check: string, found: string, todo: string): CheckResult {
   return { check, result: 'failed', found, todo };
 }
 
-export function notChecked(check: string, found: string): Finding {
+export function notChecked(check: string, found: string): CheckResult {
   return { check, result: 'not checked', found };
 }
 
@@ -37,7 +37,7 @@ export function byAge(
   seconds: number | null,
   { warnAbove, failAbove = Number.POSITIVE_INFINITY }: Limits,
   { nothing, found, todo }: { nothing: string; found: (age: string) => string; todo: string },
-): Finding {
+): CheckResult {
   if (seconds === null || seconds < 0) return ok(check, nothing);
   const line = found(inWords(seconds));
   if (seconds > failAbove) return failure(check, line, todo);
