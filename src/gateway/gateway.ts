@@ -28,7 +28,6 @@ import { Databases } from './database/databases.js';
 import { type Events, startEvents } from './events.js';
 import { openLinks } from './links.js';
 import { Loop } from './loop.js';
-import { type Membership, register } from './membership.js';
 import { CLOCKS_APART, ClockWatch } from './observability/clock-watch.js';
 import { DatabaseWatch } from './observability/database-watch.js';
 import { DiskWatch } from './observability/disk-watch.js';
@@ -37,6 +36,7 @@ import { gatherFigures } from './observability/figures.js';
 import { SpanExport } from './observability/span-export.js';
 import { StoredFigures } from './observability/stored-figures.js';
 import { assemblePipeline, type Pipeline } from './pipeline.js';
+import { type ProcessRegistration, register } from './process-registration.js';
 import { type Settings, SettingsError } from './settings/settings.js';
 import { openVault, type Vault } from './vault.js';
 import { startWebhooks } from './webhooks.js';
@@ -111,7 +111,7 @@ export function startGateway({
       { settings, ledger, databases, vault, watch, log, furtherLinks, onApprovedAfterReversal },
       stack,
     );
-    const membership = await register(
+    const registration = await register(
       { processTimeoutMs: settings.processTimeoutMs, databases, links, watch, backlog: BACKLOG },
       stack,
     );
@@ -125,7 +125,7 @@ export function startGateway({
       ledger,
       links,
       vault,
-      membership,
+      registration,
       figures,
       chainKey,
       credentialKey,
@@ -134,7 +134,7 @@ export function startGateway({
     resolveNow = () => pipeline.background.resolveNow();
     stack.opened(pipeline.finisher, (finisher) => finisher.close());
     // Loads the calendar now, so that the first purchase need not wait for it.
-    settlementDay(membership.clock.now());
+    settlementDay(registration.clock.now());
     const brokenSeals = { users: 0 };
     const callers = openCallers(databases, credentialKey, log, () => {
       brokenSeals.users += 1;
@@ -199,7 +199,7 @@ interface ServerParts {
   readonly clocks: ClockWatch;
   readonly links: AcquirerLinks;
   readonly vault: Vault;
-  readonly membership: Membership;
+  readonly registration: ProcessRegistration;
   readonly pipeline: Pipeline;
   readonly events: Events;
   readonly certificate: Certificate | undefined;
@@ -216,7 +216,7 @@ interface OpenServer extends Pick<HttpServer, 'useCertificate' | 'figures'> {
 
 /** Listens. */
 async function openServer(parts: ServerParts, stack: ClosingStack): Promise<OpenServer> {
-  const { settings, log, databases, disk, links, vault, membership, pipeline, events, certificate } = parts;
+  const { settings, log, databases, disk, links, vault, registration, pipeline, events, certificate } = parts;
   const documents = await referenceDocuments();
   let draining = false;
   const {
@@ -232,8 +232,8 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<Open
     lookup: pipeline.lookup,
     history: new History(databases.searches),
     settlements: new SettlementReports(databases.searches),
-    searchFence: membership.searchFence,
-    clock: membership.clock,
+    searchFence: registration.searchFence,
+    clock: registration.clock,
     log,
     customers: vault.customers,
     tokens: vault.tokens,
@@ -249,11 +249,11 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<Open
     rateLimit: new RateLimit(settings.userRequestsPerSecond),
     draining: () => draining,
     links: () => links.reports,
-    lostTime: () => membership.registry.lost,
+    lostTime: () => registration.registry.lost,
     // A hanging database counts as lost, and the caller must not hang with it.
     notReady: () =>
       withinDeadline<string | undefined>(
-        () => notReady(databases.commits, membership.registry, disk, parts.clocks),
+        () => notReady(databases.commits, registration.registry, disk, parts.clocks),
         READINESS_LIMIT_MS,
         DATABASE_AWAY,
       ),

@@ -27,10 +27,10 @@ import type { TransactionFigures } from '../payments/transaction-figures.js';
 import { KeyRenewal } from '../vault/keys/renewal.js';
 import { Background } from './background.js';
 import type { Databases } from './database/databases.js';
-import type { Membership } from './membership.js';
 import type { ClockWatch } from './observability/clock-watch.js';
 import type { DatabaseWatch } from './observability/database-watch.js';
 import { resolverLog } from './observability/resolver-log.js';
+import type { ProcessRegistration } from './process-registration.js';
 import type { Settings } from './settings/settings.js';
 import type { Vault } from './vault.js';
 
@@ -44,7 +44,7 @@ export interface PipelineParts {
   readonly databases: Databases;
   readonly links: AcquirerLinks;
   readonly vault: Vault;
-  readonly membership: Membership;
+  readonly registration: ProcessRegistration;
   readonly figures: TransactionFigures;
   readonly watch: DatabaseWatch;
   readonly clocks: ClockWatch;
@@ -73,7 +73,7 @@ export function assemblePipeline(parts: PipelineParts): Pipeline {
   const payments = assemblePayments(parts, () => background.resolveNow());
   const background = new Background({
     ...parts,
-    ...parts.membership,
+    ...parts.registration,
     resolver: makeResolver(parts, payments.records, payments.orders),
     clearing: makeClearing(parts),
     renewal: makeRenewal(parts),
@@ -84,8 +84,8 @@ export function assemblePipeline(parts: PipelineParts): Pipeline {
 
 /** `onDoubt`: called when a transaction is handed to the resolver. */
 function assemblePayments(parts: PipelineParts, onDoubt: () => void): Payments {
-  const { settings, databases, links, vault, membership } = parts;
-  const { registry, leases, referenceOf, clock } = membership;
+  const { settings, databases, links, vault, registration } = parts;
+  const { registry, leases, referenceOf, clock } = registration;
   const batches = { maxBatch: settings.maxBatch, lanes: settings.maxBatch === 1 ? 8 : 1 };
   const lookup = new Lookup(databases.lookUps, settings.correlationIdHours * HOUR_MS, batches);
   const intake = {
@@ -126,12 +126,12 @@ function assemblePayments(parts: PipelineParts, onDoubt: () => void): Payments {
 
 /** The parts that choose links, and ask them. */
 function makeAsking(
-  { settings, log, databases, links, membership, figures }: PipelineParts,
+  { settings, log, databases, links, registration, figures }: PipelineParts,
   records: Records,
   room: Room,
   batches: BatchOptions,
 ): { readonly choice: LinkChoice; readonly asking: Asking } {
-  const { registry, clock } = membership;
+  const { registry, clock } = registration;
   const deadlineMs = settings.acquirerDeadlineMs;
   const { breakers } = links;
   const routes = new Routes(databases.vital);
@@ -161,11 +161,11 @@ function makeAsking(
 }
 
 function makeResolver(
-  { settings, log, databases, links, membership, figures }: PipelineParts,
+  { settings, log, databases, links, registration, figures }: PipelineParts,
   records: Records,
   orders: Orders,
 ): Resolver {
-  const { registry, clock } = membership;
+  const { registry, clock } = registration;
   return new Resolver({
     database: databases.background,
     process: registry,
@@ -180,8 +180,8 @@ function makeResolver(
   });
 }
 
-function makeClearing({ databases, ledger, vault, membership }: PipelineParts): Clearing {
-  const { clock, referenceOf } = membership;
+function makeClearing({ databases, ledger, vault, registration }: PipelineParts): Clearing {
+  const { clock, referenceOf } = registration;
   return new Clearing({
     database: databases.background,
     files: new DirectDebitFiles(databases.background, vault.keys),
@@ -193,10 +193,10 @@ function makeClearing({ databases, ledger, vault, membership }: PipelineParts): 
 
 /** An operator's request takes the same path as a client's, from arrival to answer. */
 function makeRunner(
-  { settings, log, watch, databases, membership, credentialKey }: PipelineParts,
+  { settings, log, watch, databases, registration, credentialKey }: PipelineParts,
   creation: Creation,
 ): RequestRunner {
-  const { searchFence } = membership;
+  const { searchFence } = registration;
   return new RequestRunner({
     database: databases.others,
     key: credentialKey,

@@ -16,8 +16,8 @@ import { Sender } from '../webhooks/delivery/sender.js';
 import type { ClosingStack } from './closing-stack.js';
 import type { Databases } from './database/databases.js';
 import { Loop } from './loop.js';
-import type { Membership } from './membership.js';
 import type { DatabaseWatch } from './observability/database-watch.js';
+import type { ProcessRegistration } from './process-registration.js';
 import type { Settings } from './settings/settings.js';
 import type { Vault } from './vault.js';
 
@@ -44,13 +44,13 @@ export interface WebhookParts {
   readonly watch: DatabaseWatch;
   readonly databases: Databases;
   readonly vault: Vault;
-  readonly membership: Pick<Membership, 'clock'>;
+  readonly registration: Pick<ProcessRegistration, 'clock'>;
   readonly watcher: EventWatcher;
   readonly room: Pick<Room, 'waiting'>;
 }
 
 export function startWebhooks(parts: WebhookParts, stack: ClosingStack): WebhookFigures {
-  const { settings, log, watch, databases, vault, watcher, room, membership } = parts;
+  const { settings, log, watch, databases, vault, watcher, room, registration } = parts;
   const { webhookTimeoutMs: timeoutMs, webhookFirstPauseMs: firstPauseMs } = settings;
   const onError = (error: unknown) => watch.jobFailed('webhooks', error);
   const sender = new Sender({ networks: readNetworks(settings.webhookNetworks), timeoutMs });
@@ -60,7 +60,7 @@ export function startWebhooks(parts: WebhookParts, stack: ClosingStack): Webhook
     const { result } = outcomeOf(attempt);
     attempts.set(result, (attempts.get(result) ?? 0) + 1);
     if (result === 'delivered')
-      lag.observe(Math.max(0, membership.clock.now() - delivery.event.createdMs) / 1_000);
+      lag.observe(Math.max(0, registration.clock.now() - delivery.event.createdMs) / 1_000);
   };
   const deliverer = new Deliverer({
     database: databases.webhooks,

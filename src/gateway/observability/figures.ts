@@ -9,8 +9,8 @@ import type { TransactionFigures } from '../../payments/transaction-figures.js';
 import type { Histogram } from '../../values/histogram.js';
 import { PROGRAM_VERSION } from '../../values/program.js';
 import type { Databases } from '../database/databases.js';
-import type { Membership } from '../membership.js';
 import type { Pipeline } from '../pipeline.js';
+import type { ProcessRegistration } from '../process-registration.js';
 import type { Settings } from '../settings/settings.js';
 import type { Vault } from '../vault.js';
 import type { WebhookFigures } from '../webhooks.js';
@@ -28,7 +28,7 @@ export interface FigureParts {
   readonly disk: DiskWatch;
   readonly clocks: ClockWatch;
   readonly links: AcquirerLinks;
-  readonly membership: Pick<Membership, 'registry'>;
+  readonly registration: Pick<ProcessRegistration, 'registry'>;
   readonly vault: Vault;
   readonly pipeline: Pipeline;
   readonly feed: { readonly figures: FeedFigures };
@@ -116,9 +116,9 @@ function databaseFigures({
   clocks,
   pipeline,
   vault,
-  membership,
+  registration,
 }: FigureParts): Figures {
-  const { lost } = membership.registry;
+  const { lost } = registration.registry;
   const pools = databases.figures;
   const batches = {
     ...pipeline.claims.batchSizes,

@@ -9,7 +9,7 @@ import type { ClosingStack } from './closing-stack.js';
 import type { Databases } from './database/databases.js';
 import type { DatabaseWatch } from './observability/database-watch.js';
 
-export interface Membership {
+export interface ProcessRegistration {
   readonly times: ProcessTimes;
   readonly registry: ProcessRegistry;
   readonly leases: AuditLeases;
@@ -18,7 +18,7 @@ export interface Membership {
   readonly searchFence: SearchFence;
 }
 
-export interface MembershipParts {
+export interface RegistrationParts {
   readonly processTimeoutMs: number;
   readonly databases: Databases;
   readonly links: AcquirerLinks;
@@ -28,7 +28,7 @@ export interface MembershipParts {
 }
 
 /** Registers this process, with its first heartbeat. */
-export async function register(parts: MembershipParts, stack: ClosingStack): Promise<Membership> {
+export async function register(parts: RegistrationParts, stack: ClosingStack): Promise<ProcessRegistration> {
   const { databases, links, watch, backlog } = parts;
   const times = processTimes(parts.processTimeoutMs);
   const registry = await ProcessRegistry.register(databases.vital, times, () => links.reports);
