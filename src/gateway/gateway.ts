@@ -26,7 +26,6 @@ import { ClosingStack } from './closing-stack.js';
 import { DATABASE_AWAY } from './database/connection.js';
 import { Databases } from './database/databases.js';
 import { type Events, startEvents } from './events.js';
-import { openLinks } from './links.js';
 import { Loop } from './loop.js';
 import { CLOCKS_APART, ClockWatch } from './observability/clock-watch.js';
 import { DatabaseWatch } from './observability/database-watch.js';
@@ -38,6 +37,7 @@ import { StoredFigures } from './observability/stored-figures.js';
 import { assemblePipeline, type Pipeline } from './pipeline.js';
 import { type ProcessRegistration, register } from './process-registration.js';
 import { type Settings, SettingsError } from './settings/settings.js';
+import { startLinks } from './start-links.js';
 import { openVault, type Vault } from './vault.js';
 import { startWebhooks } from './webhooks.js';
 
@@ -107,7 +107,7 @@ export function startGateway({
     const credentialKey = await openCredentialKey(databases, vault);
     let resolveNow = () => {};
     const onApprovedAfterReversal = () => resolveNow();
-    const links = await openLinks(
+    const links = await startLinks(
       { settings, ledger, databases, vault, watch, log, furtherLinks, onApprovedAfterReversal },
       stack,
     );

@@ -16,7 +16,7 @@ import { linkLog } from './observability/link-log.js';
 import type { Settings } from './settings/settings.js';
 import type { Vault } from './vault.js';
 
-export interface LinksParts {
+export interface StartLinksParts {
   readonly settings: Settings;
   readonly ledger: SimulatorLedger;
   readonly databases: Databases;
@@ -35,7 +35,7 @@ const FORGET_EVERY_MS = 3_600_000;
 /** A host that is back is found soon. */
 const LONGEST_PAUSE_MS = 10_000;
 
-export async function openLinks(parts: LinksParts, stack: ClosingStack): Promise<AcquirerLinks> {
+export async function startLinks(parts: StartLinksParts, stack: ClosingStack): Promise<AcquirerLinks> {
   const { settings, ledger, databases, vault, watch, log, furtherLinks } = parts;
   const links = new AcquirerLinks([...makeLinks(settings, ledger), ...furtherLinks], {
     patienceMs: settings.acquirerDeadlineMs,
