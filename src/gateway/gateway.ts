@@ -142,7 +142,7 @@ export function startGateway({
     pipeline.background.start();
     stack.opened(pipeline.background, (background) => background.stop());
     const events = startEvents(parts, stack);
-    const webhooks = startWebhooks({ ...parts, room: pipeline.room, watcher: events.watcher }, stack);
+    const webhooks = startWebhooks({ ...parts, capacity: pipeline.capacity, watcher: events.watcher }, stack);
     const looking = new Loop(
       // guard(full disk: it is looked for while nobody pays): () => disk.look(databases.others) ⇒ async () => {}
       () => disk.look(databases.others),
@@ -226,7 +226,7 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<Open
   } = buildServer({
     certificate: certificate?.pair,
     documents,
-    room: pipeline.room,
+    capacity: pipeline.capacity,
     maxConnections: settings.maxConnections,
     creation: pipeline.creation,
     lookup: pipeline.lookup,

@@ -18,10 +18,10 @@ import { LateAnswers } from '../payments/doubt/late-answers.js';
 import { Resolver } from '../payments/doubt/resolver.js';
 import { Lookup } from '../payments/finding/lookup.js';
 import { Asking, Banks, LinkChoice, Orders, Rerouting } from '../payments/pipeline/ask-acquirer.js';
+import { Capacity } from '../payments/pipeline/capacity.js';
 import { type BatchOptions, Claims } from '../payments/pipeline/claim.js';
 import { Creation, type Point } from '../payments/pipeline/create.js';
 import { Finisher, Records } from '../payments/pipeline/record.js';
-import { Room } from '../payments/pipeline/room.js';
 import { RequestRunner } from '../payments/requests/request-runner.js';
 import type { TransactionFigures } from '../payments/transaction-figures.js';
 import { KeyRenewal } from '../vault/keys/renewal.js';
@@ -59,7 +59,7 @@ interface Payments {
   readonly records: Records;
   readonly lookup: Lookup;
   readonly orders: Orders;
-  readonly room: Room;
+  readonly capacity: Capacity;
   readonly creation: Creation;
   readonly finisher: Finisher;
 }
@@ -105,7 +105,7 @@ function assemblePayments(parts: PipelineParts, onDoubt: () => void): Payments {
     figures: parts.figures,
     onDoubt,
   });
-  const room = new Room({ maxInFlight: settings.maxInFlight, maxDelayMs: settings.maxDelayMs });
+  const capacity = new Capacity({ maxInFlight: settings.maxInFlight, maxDelayMs: settings.maxDelayMs });
   const creation = new Creation({
     clock,
     leases,
@@ -116,19 +116,19 @@ function assemblePayments(parts: PipelineParts, onDoubt: () => void): Payments {
     finisher,
     lookup,
     links,
-    ...makeAsking(parts, records, room, batches),
+    ...makeAsking(parts, records, capacity, batches),
     orders,
-    room,
+    capacity,
     ...(settings.crashAt !== undefined && { passing: crashing(settings.crashAt) }),
   });
-  return { claims, records, lookup, orders, room, creation, finisher };
+  return { claims, records, lookup, orders, capacity, creation, finisher };
 }
 
 /** The parts that choose links, and ask them. */
 function makeAsking(
   { settings, log, databases, links, registration, figures }: PipelineParts,
   records: Records,
-  room: Room,
+  capacity: Capacity,
   batches: BatchOptions,
 ): { readonly choice: LinkChoice; readonly asking: Asking } {
   const { registry, clock } = registration;
@@ -136,7 +136,7 @@ function makeAsking(
   const { breakers } = links;
   const routes = new Routes(databases.vital);
   const banks = new Banks(databases.lookUps, batches);
-  const choice = new LinkChoice({ links, banks, routes, room, breakers, deadlineMs });
+  const choice = new LinkChoice({ links, banks, routes, capacity, breakers, deadlineMs });
   const rerouting = new Rerouting(databases.commits, batches);
   const { onResolved } = resolverLog(log, figures);
   const lateAnswers = new LateAnswers({
@@ -151,7 +151,7 @@ function makeAsking(
     choice,
     breakers,
     rerouting,
-    room,
+    capacity,
     lateAnswers,
     process: registry,
     figures,

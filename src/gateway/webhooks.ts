@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { eventBodies } from '../api/operations/event-bodies.js';
 import { EventFeed } from '../events/feed.js';
 import type { EventWatcher } from '../events/watcher.js';
-import type { Room } from '../payments/pipeline/room.js';
+import type { Capacity } from '../payments/pipeline/capacity.js';
 import { Histogram } from '../values/histogram.js';
 import { Shares } from '../values/shares.js';
 import { readNetworks } from '../webhooks/addresses.js';
@@ -46,11 +46,11 @@ export interface WebhookParts {
   readonly vault: Vault;
   readonly registration: Pick<ProcessRegistration, 'clock'>;
   readonly watcher: EventWatcher;
-  readonly room: Pick<Room, 'waiting'>;
+  readonly capacity: Pick<Capacity, 'waiting'>;
 }
 
 export function startWebhooks(parts: WebhookParts, stack: ClosingStack): WebhookFigures {
-  const { settings, log, watch, databases, vault, watcher, room, registration } = parts;
+  const { settings, log, watch, databases, vault, watcher, capacity, registration } = parts;
   const { webhookTimeoutMs: timeoutMs, webhookFirstPauseMs: firstPauseMs } = settings;
   const onError = (error: unknown) => watch.jobFailed('webhooks', error);
   const sender = new Sender({ networks: readNetworks(settings.webhookNetworks), timeoutMs });
@@ -70,7 +70,7 @@ export function startWebhooks(parts: WebhookParts, stack: ClosingStack): Webhook
     bodies: (events) => eventBodies(databases.webhooks, events),
     sender,
     shares: new Shares(SHARES),
-    pace: new Pace({ perSecondWhileBusy: PER_SECOND_WHILE_BUSY, paymentsWait: () => room.waiting > 0 }),
+    pace: new Pace({ perSecondWhileBusy: PER_SECOND_WHILE_BUSY, paymentsWait: () => capacity.waiting > 0 }),
     onAttempt,
     log,
     timeoutMs,

@@ -79,7 +79,7 @@ function requestFigures({ requests, failedLogIns, server, brokenSeals, vault }: 
   };
 }
 
-function transactionFigures({ transactions, pipeline: { room }, settings }: FigureParts): Figures {
+function transactionFigures({ transactions, pipeline: { capacity }, settings }: FigureParts): Figures {
   return {
     transactions: transactions.outcomes.map(
       ({ operation, acquirer, cardType, status, responseCode, count }) => [
@@ -95,9 +95,9 @@ function transactionFigures({ transactions, pipeline: { room }, settings }: Figu
       [acquirer, found, by],
       count,
     ]),
-    transactionsInFlight: one(room.inFlight),
+    transactionsInFlight: one(capacity.inFlight),
     transactionsInFlightMax: one(settings.maxInFlight),
-    transactionsWaiting: one(room.waiting),
+    transactionsWaiting: one(capacity.waiting),
   };
 }
 

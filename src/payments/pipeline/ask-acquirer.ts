@@ -41,9 +41,9 @@ import {
 } from '../transaction.js';
 import type { TransactionFigures } from '../transaction-figures.js';
 import { ASKED, BANKS, MOVES, REROUTE, SEALED_CARD, STORED_TARGET } from './ask-acquirer.sql.js';
+import type { Capacity, LinkPlace } from './capacity.js';
 import type { BatchOptions } from './claim.js';
 import type { DirectCommand, PaymentMethod } from './command.js';
-import type { LinkPlace, Room } from './room.js';
 
 /** A claimed transaction, and the order for its acquirer. */
 export interface Claimed {
@@ -62,7 +62,7 @@ interface AskingParts {
   readonly choice: LinkChoice;
   readonly breakers: Breakers;
   readonly rerouting: Rerouting;
-  readonly room: Room;
+  readonly capacity: Capacity;
   readonly lateAnswers: LateAnswers;
   readonly process: { maySend(term: number): boolean };
   readonly figures: TransactionFigures;
@@ -92,7 +92,7 @@ export class Asking {
   }
 
   async ask(claimed: Claimed): Promise<Answer> {
-    const { links, room, breakers, figures } = this.parts;
+    const { links, capacity, breakers, figures } = this.parts;
     const { intent, merchant, prepared } = claimed;
     const { organisationId, acquirer } = intent;
     const link = linkToAsk(acquirer, merchant, links);
@@ -108,7 +108,7 @@ export class Asking {
       : breakers.begin(acquirer, organisationId, this.#hasAnotherWay(claimed));
     if (attempt === 'refused') return NOT_SENT;
     const fromMs = performance.now();
-    const answer = await room.asking(organisationId, () =>
+    const answer = await capacity.asking(organisationId, () =>
       askUnderDeadline(link, claimed, this.#underDeadline),
     );
     figures.noteDuration(acquirer, performance.now() - fromMs);
@@ -194,7 +194,7 @@ interface LinkChoiceParts {
   readonly links: AcquirerLinks;
   readonly banks: Banks;
   readonly routes: Routes;
-  readonly room: Room;
+  readonly capacity: Capacity;
   readonly breakers: Breakers;
   readonly deadlineMs: number;
 }
@@ -248,12 +248,12 @@ export class LinkChoice {
     organisationId: OrganisationId,
     untilMs: number,
   ): ChosenLink | undefined {
-    const { links, room, breakers } = this.parts;
+    const { links, capacity, breakers } = this.parts;
     // guard(routes: no route leads from test to live): usable(links.known(name), merchant ⇒ links.known(name
     const able = names.filter((name) => usable(links.known(name), merchant) !== undefined);
-    const roomy = able.filter((name) => room.hasRoom(organisationId, name));
+    const withCapacity = able.filter((name) => capacity.hasCapacity(organisationId, name));
     const acquirer =
-      roomy.find((name) => breakers.isWorthTrying(name, organisationId)) ?? roomy[0] ?? able[0];
+      withCapacity.find((name) => breakers.isWorthTrying(name, organisationId)) ?? withCapacity[0] ?? able[0];
     if (acquirer === undefined) return undefined;
     const rest = able.filter((name) => name !== acquirer);
     return rest.length === 0 ? { acquirer } : { acquirer, others: { names: rest, untilMs } };

@@ -31,10 +31,10 @@ import {
   type Transaction,
 } from '../transaction.js';
 import type { Asking, Claimed, LinkChoice, Orders, OtherLinks } from './ask-acquirer.js';
+import { type Capacity, LinkPlace } from './capacity.js';
 import type { Claims } from './claim.js';
 import type { Command, DirectCommand, PaymentMethod, TargetedCommand } from './command.js';
 import type { Finisher } from './record.js';
-import { LinkPlace, type Room } from './room.js';
 
 const DAY_MS = 86_400_000;
 
@@ -51,7 +51,7 @@ interface CreationParts {
   readonly choice: LinkChoice;
   readonly asking: Asking;
   readonly orders: Orders;
-  readonly room: Room;
+  readonly capacity: Capacity;
   /** Called at each named point of the path, where a test can kill the process. */
   readonly passing?: (point: Point) => void;
 }
@@ -71,10 +71,10 @@ export class Creation {
 
   /** One direction; each step takes the previous step's value and may refuse. */
   async create(command: Command): Promise<Transaction> {
-    const { passing, asking, finisher, room } = this.#parts;
+    const { passing, asking, finisher, capacity } = this.#parts;
     const { trace } = command.inFlight;
     passing?.('received');
-    const place = new LinkPlace(room, command.caller.organisationId);
+    const place = new LinkPlace(capacity, command.caller.organisationId);
     try {
       let opened: Opened | undefined;
       let claimed: Claimed;

@@ -6,7 +6,7 @@ import type { OrganisationId } from '../../values/ids.js';
 /** An organisation; or, before authentication, the client's address. */
 export type Tenant = number | string;
 
-export interface RoomOptions {
+export interface CapacityOptions {
   /** How many transactions may be in flight at once, including those waiting for an acquirer. */
   readonly maxInFlight: number;
   /**
@@ -20,12 +20,12 @@ export interface RoomOptions {
  * A tenant may use this many times what it leaves free. So one alone has four fifths, several share them, and newcomers always
  * find some capacity.
  */
-const TIMES_OF_WHAT_IS_FREE = 4;
+const MULTIPLE_OF_FREE_CAPACITY = 4;
 /** The share of a single tenant by this rule. */
-const SHARE_OF_A_TENANT = TIMES_OF_WHAT_IS_FREE / (TIMES_OF_WHAT_IS_FREE + 1);
+const SHARE_OF_A_TENANT = MULTIPLE_OF_FREE_CAPACITY / (MULTIPLE_OF_FREE_CAPACITY + 1);
 /** The same for acquirer links: one alone has nine tenths. However many links do not answer, the next still has capacity. */
-const TIMES_FOR_A_LINK = 9;
-const SHARE_OF_A_LINK = TIMES_FOR_A_LINK / (TIMES_FOR_A_LINK + 1);
+const MULTIPLE_FOR_A_LINK = 9;
+const SHARE_OF_A_LINK = MULTIPLE_FOR_A_LINK / (MULTIPLE_FOR_A_LINK + 1);
 /** A queue that has not been short for this long is not a burst. */
 const BURST_MS = 4_000;
 /** An overload ends when the queue has been short for this long: each answered batch leaves it short for a moment. */
@@ -69,7 +69,7 @@ class Count {
   }
 }
 
-export class Room {
+export class Capacity {
   readonly #underWay = new Count();
   /** The in-flight transactions that wait for an acquirer. */
   readonly #asking = new Count();
@@ -86,7 +86,7 @@ export class Room {
   #present: Tenant | undefined;
   #aloneSinceMs = Number.NEGATIVE_INFINITY;
 
-  constructor(private readonly options: RoomOptions) {}
+  constructor(private readonly options: CapacityOptions) {}
 
   /** Whether one more transaction of this tenant must be refused. */
   refuses(tenant: Tenant): boolean {
@@ -122,7 +122,7 @@ export class Room {
    * Whether the link has capacity for one more transaction of this organisation. Links share the total, organisations share a
    * link, and an organisation's links share its part. So a link that does not answer leaves capacity for every other link.
    */
-  hasRoom(organisationId: OrganisationId, link: string): boolean {
+  hasCapacity(organisationId: OrganisationId, link: string): boolean {
     const count = this.#links.get(link);
     if (count === undefined) return true;
     let all = 0;
@@ -136,16 +136,16 @@ export class Room {
     const ofOrganisation = (maxInFlight - all + own) * SHARE_OF_A_TENANT;
     const ownOnLink = count.of(organisationId);
     return !(
-      count.total >= TIMES_FOR_A_LINK * (maxInFlight - all) ||
+      count.total >= MULTIPLE_FOR_A_LINK * (maxInFlight - all) ||
       tooMany(ownOnLink, ofLink - count.total) ||
-      // guard(room: links that do not answer leave some for the others): ownOnLink >= TIMES_FOR_A_LINK * (ofOrganisation - own) ⇒ ofOrganisation < 0
-      ownOnLink >= TIMES_FOR_A_LINK * (ofOrganisation - own)
+      // guard(room: links that do not answer leave some for the others): ownOnLink >= MULTIPLE_FOR_A_LINK * (ofOrganisation - own) ⇒ ofOrganisation < 0
+      ownOnLink >= MULTIPLE_FOR_A_LINK * (ofOrganisation - own)
     );
   }
 
   /** Until `leaveLink`. */
   enterLink(organisationId: OrganisationId, link: string): void {
-    if (!this.hasRoom(organisationId, link)) throw fault('not_processed');
+    if (!this.hasCapacity(organisationId, link)) throw fault('not_processed');
     let count = this.#links.get(link);
     if (count === undefined) {
       count = new Count();
@@ -205,23 +205,23 @@ export class LinkPlace {
   #link: string | undefined;
 
   constructor(
-    private readonly room: Room,
+    private readonly capacity: Capacity,
     private readonly organisationId: OrganisationId,
   ) {}
 
   /** Replaces the link held before. Throws if there is no capacity. */
   take(link: string): void {
-    this.room.enterLink(this.organisationId, link);
+    this.capacity.enterLink(this.organisationId, link);
     this.leave();
     this.#link = link;
   }
 
   leave(): void {
-    if (this.#link !== undefined) this.room.leaveLink(this.organisationId, this.#link);
+    if (this.#link !== undefined) this.capacity.leaveLink(this.organisationId, this.#link);
     this.#link = undefined;
   }
 }
 
 function tooMany(own: number, free: number): boolean {
-  return own >= TIMES_OF_WHAT_IS_FREE * free;
+  return own >= MULTIPLE_OF_FREE_CAPACITY * free;
 }
