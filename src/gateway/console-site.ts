@@ -1,4 +1,4 @@
-// The console of a gateway: its own few sessions on the database, with the rights of operators' commands, and what it works with.
+// The console of a gateway: a few database sessions of its own, with the rights of operators' commands.
 import type { Logger } from 'pino';
 import { Latency } from '../console/latency.js';
 import { Live } from '../console/live.js';
@@ -25,7 +25,7 @@ import { openKeyProvider } from './settings/key-encryption.js';
 import type { Settings } from './settings/settings.js';
 import type { ConsoleSettings } from './settings/watching-settings.js';
 
-/** Operators wait in turns rather than take sessions from payments. */
+/** Operators wait for each other rather than take sessions from payments. */
 const SESSIONS = 4;
 
 export interface OpenConsole {
@@ -41,11 +41,11 @@ export interface ConsoleStart {
   /** The login of operators' commands. */
   readonly operatingUrl: string;
   readonly log: Logger;
-  /** What the gateways have counted. */
+  /** The gateways' metrics. */
   readonly figures: () => Promise<readonly Figures[]>;
 }
 
-/** Undefined where the settings want none. */
+/** Undefined if the settings want no console. */
 export async function openConsole({
   settings,
   operatingUrl,
@@ -108,7 +108,7 @@ export async function openConsole({
   }
 }
 
-/** Loaded only where it is wanted. */
+/** Loaded only on use. */
 async function providerOf(
   { identityProvider }: ConsoleSettings,
   key: CredentialKey,
