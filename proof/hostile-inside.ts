@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { overwriteGarbage } from '../src/gateway/garbage.js';
+import { wipeYoungHeap } from '../src/gateway/wipe-young-heap.js';
 
 /** When the event loop stood still. */
 export interface Stall {
@@ -70,7 +70,7 @@ process.on('message', async (wish: Wish) => {
   measuring = true;
   if (wish === 'memory') {
     // So that every measure has the whole of the young memory in it, and not only those after the gateway's own first time.
-    await overwriteGarbage();
+    await wipeYoungHeap();
     globalThis.gc?.();
     globalThis.gc?.();
   }

@@ -1,8 +1,8 @@
 // A process of `npm run test:journal`: writes entries as fast as it can, and takes its turn at the chain, until it is killed.
 import { ChainKey } from '../src/journal/blocks.js';
 import { JournalChain } from '../src/journal/chain.js';
+import { EntrySigner, setSigner } from '../src/journal/entry-signer.js';
 import { journal, journalAll } from '../src/journal/journal.js';
-import { givePen, JournalPen } from '../src/journal/pen.js';
 import { Database } from '../src/postgres/database.js';
 import { say } from '../testkit/report.js';
 
@@ -12,7 +12,7 @@ const WRITING = 'writing';
 const [, , url = '', hexKey = ''] = process.argv;
 const key = Buffer.from(hexKey, 'hex');
 const database = new Database(url, { maxConnections: 4 });
-givePen(database, new JournalPen(key, 'writer'));
+setSigner(database, new EntrySigner(key, 'writer'));
 const entry = (detail: string) =>
   ({ actor: 'operator:proof', action: 'clock.advanced', detail: `${process.pid}: ${detail}` }) as const;
 

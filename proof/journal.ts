@@ -7,8 +7,8 @@ import { openKeyProvider } from '../src/gateway/settings/key-encryption.js';
 import { readSettings } from '../src/gateway/settings/settings.js';
 import { ChainKey } from '../src/journal/blocks.js';
 import { JournalChain } from '../src/journal/chain.js';
+import { EntrySigner, setSigner } from '../src/journal/entry-signer.js';
 import { journalAll } from '../src/journal/journal.js';
-import { givePen, JournalPen } from '../src/journal/pen.js';
 import { Database } from '../src/postgres/database.js';
 import { paymentBody } from '../testkit/bodies.js';
 import { Chance } from '../testkit/chance.js';
@@ -39,7 +39,7 @@ const { url } = installation.database;
 const settings = asEnvironment({ DATA_DIR: installation.dataDir });
 const database = new Database(url, { maxConnections: 2 });
 const key = await journalKey(database, await openKeyProvider(readSettings(settings), database));
-givePen(database, new JournalPen(key, 'proof'));
+setSigner(database, new EntrySigner(key, 'proof'));
 
 const whole: string[] = [];
 const complaints: string[] = [];

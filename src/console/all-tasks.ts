@@ -10,7 +10,10 @@ import { JOURNAL } from '../journal/journal-tasks.js';
 import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
+import { ROUTES } from '../organisations/routing/route-tasks.js';
+import { SURCHARGES } from '../organisations/surcharges.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
+import { type DemoFollowing, USERS } from '../organisations/users/users.js';
 import { ARCHIVE } from '../payments/archive.js';
 import type { RequestMeans } from '../payments/requests/operator-requests.js';
 import { SETTLEMENT } from '../settlement/settlement-tasks.js';
@@ -20,7 +23,7 @@ import type { KeyProvider } from '../vault/keys/key-provider.js';
 import { WEBHOOKS, type WebhookMeans } from '../webhooks/webhook-tasks.js';
 
 /** What tasks are done with, beside the database. */
-export interface Means {
+export interface Means extends DemoFollowing {
   /** With the key-encryption key of this database. */
   provider(): Promise<KeyProvider>;
   /** Users and operators are sealed under it. */
@@ -41,7 +44,10 @@ export const TASK_GROUPS = [
   ARCHIVE,
   ORGANISATIONS,
   MERCHANTS,
+  USERS,
+  ROUTES,
   CLOCK,
+  SURCHARGES,
   DIRECT_DEBIT,
   SETTLEMENT,
   WEBHOOKS,

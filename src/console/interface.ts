@@ -10,9 +10,6 @@ import type {
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,
 } from '../operators/sign-in/passkeys.js';
-import type { RouteView } from '../organisations/routing/route-tasks.js';
-import type { SurchargeView } from '../organisations/surcharges.js';
-import type { UserView } from '../organisations/users/users.js';
 import type { CardStatus } from '../payments/cards/card-tasks.js';
 import type { Doubt } from '../payments/doubt/doubts.js';
 import type { TransactionLife } from '../payments/finding/transaction-life.js';
@@ -153,11 +150,8 @@ export interface ReadRoutes extends TaskRoutes {
   /** Its payments are `GET /transactions` with `organisation` and `customer_id`. */
   'GET /customers/:organisation/:id': { query: Record<string, never>; answer: CustomerAnswer };
   'GET /tokens': { query: { virtual_pan: string; organisation?: number }; answer: Outward<FoundToken>[] };
-  'GET /users': { query: { organisation?: number }; answer: Outward<UserView>[] };
-  'GET /routes': { query: { merchant: number }; answer: Outward<RouteView>[] };
   'GET /acquirers': { query: Record<string, never>; answer: Outward<ListedAcquirer>[] };
   'GET /acquirers/:name': { query: Record<string, never>; answer: Outward<AcquirerDetails> };
-  'GET /surcharges': { query: { merchant: number }; answer: Outward<SurchargeView>[] };
   'GET /operators': { query: Record<string, never>; answer: Outward<OperatorView>[] };
   'GET /settlement': { query: { date: string; merchant?: number }; answer: Outward<SettlementReport> };
   /** Those that are open, unless `all` is `true`; `days` has every day on which something is. */

@@ -35,17 +35,10 @@ export function routesOf(task: Task<Means>): Route[] {
 }
 
 function schemaOf(fields: readonly (readonly [string, Field])[]): TSchema {
-  const properties = fields.map(
-    ([
-      name,
-      {
-        kind: { schema },
-        isNullable,
-      },
-    ]) => {
-      return [snakeCase(name), isNullable ? { anyOf: [schema, { type: 'null' }] } : schema] as const;
-    },
-  );
+  const properties = fields.map(([name, { kind, isNullable }]) => [
+    snakeCase(name),
+    isNullable ? { anyOf: [kind.schema, { type: 'null' }] } : kind.schema,
+  ]);
   const required = fields.filter(([, field]) => !field.optional).map(([name]) => snakeCase(name));
   return { type: 'object', properties: Object.fromEntries(properties), required };
 }
@@ -56,7 +49,7 @@ function valueIn({ params, query, body }: Call, name: string, field: Field): unk
   const spelt = snakeCase(name);
   const inBody = (body as Readonly<Record<string, unknown>> | undefined)?.[spelt];
   if (inBody !== undefined)
-    return typeof inBody === 'string' ? readAs(kind, inBody, ['body', spelt]) : inBody;
+    return typeof inBody === 'string' ? readAs(kind.fromJson ?? kind.read, inBody, ['body', spelt]) : inBody;
   const text = (params as Readonly<Record<string, string>>)[name] ?? query.get(spelt);
   if (text === null || text === '') {
     if (field.optional) return onPage ?? field.default;
@@ -66,11 +59,11 @@ function valueIn({ params, query, body }: Call, name: string, field: Field): unk
   }
   if (kind.finds) return numberIn(text);
   if (onPage !== undefined) return Math.min(numberIn(text), onPage);
-  return readAs(kind, text, ['query', spelt]);
+  return readAs(kind.read, text, ['query', spelt]);
 }
 
-function readAs(kind: Kind<unknown>, text: string, location: readonly string[]): unknown {
-  const value = kind.read(text);
+function readAs(read: Kind<unknown>['read'], text: string, location: readonly string[]): unknown {
+  const value = read(text);
   if (value === undefined) throw new ConsoleProblem('field_format', location);
   return value;
 }
@@ -93,5 +86,6 @@ function meansOf({ parts, origin }: Call): Means {
     webhooks: async () => ({ provider, ...webhooks }),
     acquirerDeadlineMs,
     consoleUrl: origin,
+    demoToFollow: async () => undefined,
   };
 }

@@ -10,9 +10,9 @@ import { refuse } from '../values/refusal.js';
 import { unreadable, writeText, writeWhole } from '../values/whole-file.js';
 import { ChainKey } from './blocks.js';
 import { JournalChain } from './chain.js';
+import { EntrySigner } from './entry-signer.js';
 import { journal } from './journal.js';
 import { END_OF_CHAIN, EXPORT_JOURNAL, MERCHANT_IN_JOURNAL, READ_JOURNAL } from './journal-tasks.sql.js';
-import { JournalPen } from './pen.js';
 import { JournalVerification, type KnownBlock, type Verification } from './verification.js';
 
 const FILTER = {
@@ -94,12 +94,12 @@ export function verifyJournal(
   key: Buffer,
   checkpoint?: KnownBlock,
 ): Promise<Verification> {
-  return new JournalVerification(database, new ChainKey(key), new JournalPen(key), checkpoint).run();
+  return new JournalVerification(database, new ChainKey(key), new EntrySigner(key), checkpoint).run();
 }
 
 /** The same for about so many of the last ones: what came before is taken as it is. */
 export function verifyEndOfJournal(database: Queryable, key: Buffer, entries: number): Promise<Verification> {
-  return new JournalVerification(database, new ChainKey(key), new JournalPen(key)).runOnLast(entries);
+  return new JournalVerification(database, new ChainKey(key), new EntrySigner(key)).runOnLast(entries);
 }
 
 /** What has been journalled until now is taken up first. */

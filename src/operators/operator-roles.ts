@@ -25,14 +25,6 @@ const OTHERS = {
   backup: can('administrator', 'installation'),
   'counters advance': can('administrator', 'installation'),
 
-  'user add': can('administrator', 'organisation'),
-  'user set': can('administrator', 'organisation'),
-  'user grant': can('administrator', 'organisation'),
-  'user ungrant': can('administrator', 'organisation'),
-  'user rotate': can('administrator', 'organisation'),
-  'user revoke': can('administrator', 'organisation'),
-  'user list': can('viewer', 'organisation'),
-
   // Links are shared by the merchants of all organisations.
   'acquirer add': can('administrator', 'installation'),
   'acquirer set': can('administrator', 'installation'),
@@ -41,12 +33,6 @@ const OTHERS = {
   'acquirer unseen': can('viewer', 'installation'),
   'acquirer show': can('viewer', 'installation'),
   'acquirer list': can('viewer', 'installation'),
-
-  // So are the terminals of merchants at them.
-  // guard(acquirers: an operator of one organisation sets no routes): installation ⇒ organisation
-  'route set': can('operator', 'installation'),
-  'route off': can('operator', 'installation'),
-  'route show': can('viewer', 'organisation'),
 
   'transaction show': can('viewer', 'organisation'),
   'transaction list': can('viewer', 'organisation'),
@@ -72,10 +58,6 @@ const OTHERS = {
   'approval list': can('viewer', 'organisation'),
   'approval approve': can('operator', 'organisation'),
   'approval refuse': can('operator', 'organisation'),
-
-  'surcharge set': can('administrator', 'organisation'),
-  'surcharge off': can('administrator', 'organisation'),
-  'surcharge show': can('viewer', 'organisation'),
 
   'cards review': can('operator', 'organisation'),
   'cards status': can('viewer', 'organisation'),

@@ -200,6 +200,8 @@ interface Declared<
   readonly input: Input;
   /** Refuses what the command refuses before it opens the database. */
   readonly checks?: (settings: TaskSettings, given: Given<Input>) => void;
+  /** What the command says of fields that do not fit each other; undefined where they do. */
+  readonly misfit?: (given: Given<Input>) => string | undefined;
   readonly run: (doing: Doing<Means>, given: Given<Input>) => Promise<Result>;
   /** What the command says to a person; a list is shown as a table where it says nothing. */
   readonly says?: (result: Result, given: Given<Input>) => string | undefined;
@@ -229,6 +231,7 @@ export interface Task<Means> extends Permission {
   readonly isDefault?: boolean;
   readonly input: Fields;
   checks?(settings: TaskSettings, given: object): void;
+  misfit?(given: object): string | undefined;
   run(doing: Doing<Means>, given: object): Promise<object>;
   says?(result: object, given: object): string | undefined;
   fails?(result: object): boolean;

@@ -1,5 +1,5 @@
-// The acquirer links of a gateway, opened, and kept as operators set them. One that refuses does not keep the gateway from
-// starting: the operator is told.
+// Opens the acquirer links of a gateway, and follows the operators' changes to them. A link that fails does not keep the
+// gateway from starting: the log says so.
 import type { Logger } from 'pino';
 import { ConfiguredLinks } from '../acquirers/configured.js';
 import type { AcquirerLink } from '../acquirers/contract.js';
@@ -16,16 +16,16 @@ import { linkLog } from './observability/link-log.js';
 import type { Settings } from './settings/settings.js';
 import type { Vault } from './vault.js';
 
-export interface LinksParts {
+export interface StartLinksParts {
   readonly settings: Settings;
   readonly ledger: SimulatorLedger;
   readonly databases: Databases;
   readonly vault: Vault;
   readonly watch: DatabaseWatch;
   readonly log: Logger;
-  /** Those of a test, beside the registry's or in their place. */
+  /** A test's links, which add to or replace the registry's. */
   readonly furtherLinks: readonly AcquirerLink[];
-  /** An approval has arrived for what was reversed. */
+  /** The acquirer approved a transaction after its reversal. */
   readonly onApprovedAfterReversal: () => void;
 }
 
@@ -35,7 +35,7 @@ const FORGET_EVERY_MS = 3_600_000;
 /** A host that is back is found soon. */
 const LONGEST_PAUSE_MS = 10_000;
 
-export async function openLinks(parts: LinksParts, stack: ClosingStack): Promise<AcquirerLinks> {
+export async function startLinks(parts: StartLinksParts, stack: ClosingStack): Promise<AcquirerLinks> {
   const { settings, ledger, databases, vault, watch, log, furtherLinks } = parts;
   const links = new AcquirerLinks([...makeLinks(settings, ledger), ...furtherLinks], {
     patienceMs: settings.acquirerDeadlineMs,

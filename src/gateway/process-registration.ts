@@ -1,4 +1,4 @@
-// A gateway among the others on its database: its entry in the process registry, and what the processes share through it.
+// Registers a gateway in the process registry of its database, with the things that processes share through it.
 import type { AcquirerLinks } from '../acquirers/links.js';
 import { Clock } from '../clock/clock.js';
 import { SearchFence } from '../payments/finding/search-fence.js';
@@ -9,7 +9,7 @@ import type { ClosingStack } from './closing-stack.js';
 import type { Databases } from './database/databases.js';
 import type { DatabaseWatch } from './observability/database-watch.js';
 
-export interface Membership {
+export interface ProcessRegistration {
   readonly times: ProcessTimes;
   readonly registry: ProcessRegistry;
   readonly leases: AuditLeases;
@@ -18,17 +18,17 @@ export interface Membership {
   readonly searchFence: SearchFence;
 }
 
-export interface MembershipParts {
+export interface RegistrationParts {
   readonly processTimeoutMs: number;
   readonly databases: Databases;
   readonly links: AcquirerLinks;
   readonly watch: DatabaseWatch;
-  /** As many connections as the kernel keeps for a process that does not get round to accepting them. */
+  /** How many connections the kernel queues for a process that is too busy to accept them. */
   readonly backlog: number;
 }
 
 /** Registers this process, with its first heartbeat. */
-export async function register(parts: MembershipParts, stack: ClosingStack): Promise<Membership> {
+export async function register(parts: RegistrationParts, stack: ClosingStack): Promise<ProcessRegistration> {
   const { databases, links, watch, backlog } = parts;
   const times = processTimes(parts.processTimeoutMs);
   const registry = await ProcessRegistry.register(databases.vital, times, () => links.reports);

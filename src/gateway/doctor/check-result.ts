@@ -1,28 +1,28 @@
-// What an examination finds: one line for each thing that was looked at, and what to do about it.
+// The result of a check: one line, and what to do about it.
 
 export type Result = 'ok' | 'warning' | 'failed' | 'not checked';
 
-export interface Finding {
+export interface CheckResult {
   readonly check: string;
   readonly result: Result;
   readonly found: string;
-  /** Where it is not as it should be. */
+  /** If the result is not good. */
   readonly todo?: string | undefined;
 }
 
-export function ok(check: string, found: string): Finding {
+export function ok(check: string, found: string): CheckResult {
   return { check, result: 'ok', found };
 }
 
-export function warning(check: string, found: string, todo: string): Finding {
+export function warning(check: string, found: string, todo: string): CheckResult {
   return { check, result: 'warning', found, todo };
 }
 
-export function failure(check: string, found: string, todo: string): Finding {
+export function failure(check: string, found: string, todo: string): CheckResult {
   return { check, result: 'failed', found, todo };
 }
 
-export function notChecked(check: string, found: string): Finding {
+export function notChecked(check: string, found: string): CheckResult {
   return { check, result: 'not checked', found };
 }
 
@@ -31,13 +31,13 @@ export interface Limits {
   readonly failAbove?: number;
 }
 
-/** By how much something lags behind, or how old it is. */
+/** The result for a lag or an age. */
 export function byAge(
   check: string,
   seconds: number | null,
   { warnAbove, failAbove = Number.POSITIVE_INFINITY }: Limits,
   { nothing, found, todo }: { nothing: string; found: (age: string) => string; todo: string },
-): Finding {
+): CheckResult {
   if (seconds === null || seconds < 0) return ok(check, nothing);
   const line = found(inWords(seconds));
   if (seconds > failAbove) return failure(check, line, todo);

@@ -1,45 +1,45 @@
-// Room for transactions: how many may be under way, and how many may wait for this process, shared among organisations.
-// When it is short, whoever has most of it is refused first.
+// Capacity for transactions: how many may be in flight, and how many may queue in this process, shared among organisations.
+// When capacity is short, the largest user is refused first.
 import { fault } from '../../values/faults.js';
 import type { OrganisationId } from '../../values/ids.js';
 
-/** An organisation; before it is known whose a request is, where it comes from. */
+/** An organisation; or, before authentication, the client's address. */
 export type Tenant = number | string;
 
-export interface RoomOptions {
-  /** How many transactions may be under way at once, those that wait for an acquirer included. */
+export interface CapacityOptions {
+  /** How many transactions may be in flight at once, including those waiting for an acquirer. */
   readonly maxInFlight: number;
   /**
-   * How long a transaction may wait for this process, as a rule: a burst may wait for longer, a lasting queue may not. Where several
-   * organisations are there, a part of it.
+   * How long a transaction may usually queue in this process. A burst may queue longer, a lasting queue may not. Beside other
+   * organisations, one gets only a part of this.
    */
   readonly maxDelayMs: number;
 }
 
 /**
- * One tenant may have this many times of what it leaves free. So one alone has four fifths, several share them, and
- * there is always some room left for whoever comes next.
+ * A tenant may use this many times what it leaves free. So one alone has four fifths, several share them, and newcomers always
+ * find some capacity.
  */
-const TIMES_OF_WHAT_IS_FREE = 4;
-/** What one alone has by this rule. */
-const SHARE_OF_A_TENANT = TIMES_OF_WHAT_IS_FREE / (TIMES_OF_WHAT_IS_FREE + 1);
-/** The same for acquirer links: one alone has nine tenths. However many do not answer, there is some room left for the next. */
-const TIMES_FOR_A_LINK = 9;
-const SHARE_OF_A_LINK = TIMES_FOR_A_LINK / (TIMES_FOR_A_LINK + 1);
-/** A queue that was never short for this long is no burst. */
+const MULTIPLE_OF_FREE_CAPACITY = 4;
+/** The share of a single tenant by this rule. */
+const SHARE_OF_A_TENANT = MULTIPLE_OF_FREE_CAPACITY / (MULTIPLE_OF_FREE_CAPACITY + 1);
+/** The same for acquirer links: one alone has nine tenths. However many links do not answer, the next still has capacity. */
+const MULTIPLE_FOR_A_LINK = 9;
+const SHARE_OF_A_LINK = MULTIPLE_FOR_A_LINK / (MULTIPLE_FOR_A_LINK + 1);
+/** A queue that has not been short for this long is not a burst. */
 const BURST_MS = 4_000;
-/** An overload is over when the queue has been short for so long: each batch that is answered leaves it short for a moment. */
+/** An overload ends when the queue has been short for this long: each answered batch leaves it short for a moment. */
 const CALM_MS = 500;
-/** Beside other organisations, the part of the delay that one may fill: the others wait for its batches, too. */
+/** The part of the delay that one organisation may fill beside others: they wait for its batches, too. */
 const SHARE_BESIDE_OTHERS = 0.2;
-/** An organisation that has asked for nothing for so long is not there. */
+/** An organisation without requests for this long counts as absent. */
 const PRESENT_MS = 1_000;
-/** So many may wait in this process however slow the database is, whosever they are. */
+/** This many may always queue, however slow the database is. */
 const LEAST_WAITING = 128;
 const RATE_WINDOW_MS = 100;
 const WEIGHT_OF_A_WINDOW = 0.3;
 
-/** How many of something there are, in all and of each. */
+/** Counts in total and per key. */
 class Count {
   #total = 0;
   readonly #of = new Map<Tenant, number>();
@@ -69,26 +69,26 @@ class Count {
   }
 }
 
-export class Room {
+export class Capacity {
   readonly #underWay = new Count();
-  /** Those of them that wait for an acquirer. */
+  /** The in-flight transactions that wait for an acquirer. */
   readonly #asking = new Count();
   readonly #links = new Map<string, Count>();
   #answered = 0;
   #perMs = 0;
   #windowFromMs = performance.now();
-  /** When the queue was short for the last time. */
+  /** When the queue was last short. */
   #shortAtMs = performance.now();
-  /** When it was long for the last time. */
+  /** When the queue was last long. */
   #longAtMs = Number.NEGATIVE_INFINITY;
 
-  /** Which organisation has asked last, and since when no other has. */
+  /** The organisation that asked last, and since when no other has. */
   #present: Tenant | undefined;
   #aloneSinceMs = Number.NEGATIVE_INFINITY;
 
-  constructor(private readonly options: RoomOptions) {}
+  constructor(private readonly options: CapacityOptions) {}
 
-  /** Whether one more of this tenant has to be refused. */
+  /** Whether one more transaction of this tenant must be refused. */
   refuses(tenant: Tenant): boolean {
     const own = this.#underWay.of(tenant);
     if (tooMany(own, this.options.maxInFlight - this.#underWay.total)) return true;
@@ -96,16 +96,15 @@ export class Room {
     const most = this.#mostWaiting(waiting, tenant);
     if (most === undefined || waiting < LEAST_WAITING) return false;
     const ownWaiting = own - this.#asking.of(tenant);
-    // Where a burst of somebody else has filled more than there is by now, everybody still has an equal share.
+    // If another tenant's burst has used up the queue, everybody still gets an equal share.
     return tooMany(ownWaiting, most - waiting) && ownWaiting >= most / (this.#underWay.tenants + 1);
   }
 
-  /** How many are under way. */
   get inFlight(): number {
     return this.#underWay.total;
   }
 
-  /** How many wait for this process, and not for an acquirer. */
+  /** How many queue in this process, as opposed to waiting for an acquirer. */
   get waiting(): number {
     return this.#underWay.total - this.#asking.total;
   }
@@ -120,10 +119,10 @@ export class Room {
   }
 
   /**
-   * Whether one more of this organisation has room on the link. Links share what there is, organisations share a link, and the links
-   * of an organisation share what it may have: so whoever waits for a link that does not answer leaves room for every other link.
+   * Whether the link has capacity for one more transaction of this organisation. Links share the total, organisations share a
+   * link, and an organisation's links share its part. So a link that does not answer leaves capacity for every other link.
    */
-  hasRoom(organisationId: OrganisationId, link: string): boolean {
+  hasCapacity(organisationId: OrganisationId, link: string): boolean {
     const count = this.#links.get(link);
     if (count === undefined) return true;
     let all = 0;
@@ -137,16 +136,16 @@ export class Room {
     const ofOrganisation = (maxInFlight - all + own) * SHARE_OF_A_TENANT;
     const ownOnLink = count.of(organisationId);
     return !(
-      count.total >= TIMES_FOR_A_LINK * (maxInFlight - all) ||
+      count.total >= MULTIPLE_FOR_A_LINK * (maxInFlight - all) ||
       tooMany(ownOnLink, ofLink - count.total) ||
-      // guard(room: links that do not answer leave some for the others): ownOnLink >= TIMES_FOR_A_LINK * (ofOrganisation - own) ⇒ ofOrganisation < 0
-      ownOnLink >= TIMES_FOR_A_LINK * (ofOrganisation - own)
+      // guard(room: links that do not answer leave some for the others): ownOnLink >= MULTIPLE_FOR_A_LINK * (ofOrganisation - own) ⇒ ofOrganisation < 0
+      ownOnLink >= MULTIPLE_FOR_A_LINK * (ofOrganisation - own)
     );
   }
 
   /** Until `leaveLink`. */
   enterLink(organisationId: OrganisationId, link: string): void {
-    if (!this.hasRoom(organisationId, link)) throw fault('not_processed');
+    if (!this.hasCapacity(organisationId, link)) throw fault('not_processed');
     let count = this.#links.get(link);
     if (count === undefined) {
       count = new Count();
@@ -159,7 +158,7 @@ export class Room {
     this.#links.get(link)?.remove(organisationId);
   }
 
-  /** Who waits for an acquirer does not wait for us. */
+  /** A transaction that waits for an acquirer does not queue in this process. */
   async asking<Result>(organisationId: OrganisationId, ask: () => Promise<Result>): Promise<Result> {
     this.#asking.add(organisationId);
     try {
@@ -169,7 +168,7 @@ export class Room {
     }
   }
 
-  /** How many may wait, if that has to be limited: as many as are served within the delay. A burst is not limited. */
+  /** How many may queue, if there is a limit: as many as are served within the delay. A burst has no limit. */
   #mostWaiting(waiting: number, tenant: Tenant): number | undefined {
     const nowMs = performance.now();
     this.#measure(nowMs);
@@ -181,7 +180,9 @@ export class Room {
     return nowMs - this.#shortAtMs > BURST_MS ? most : undefined;
   }
 
-  /** Whose credentials nobody knows is no other organisation: anybody could make everybody's room small. */
+  /**
+   * Requests with unknown credentials do not count as another organisation: otherwise anybody could shrink everybody's share.
+   */
   #isAlone(tenant: Tenant, nowMs: number): boolean {
     if (typeof tenant === 'number' && tenant !== this.#present) {
       if (this.#present !== undefined) this.#aloneSinceMs = nowMs;
@@ -199,28 +200,28 @@ export class Room {
   }
 }
 
-/** The place of one transaction on whichever link it is about to go over. */
+/** The capacity that one transaction holds on the link that it is about to use. */
 export class LinkPlace {
   #link: string | undefined;
 
   constructor(
-    private readonly room: Room,
+    private readonly capacity: Capacity,
     private readonly organisationId: OrganisationId,
   ) {}
 
-  /** In place of the one that it had before. Throws where there is no room. */
+  /** Replaces the link held before. Throws if there is no capacity. */
   take(link: string): void {
-    this.room.enterLink(this.organisationId, link);
+    this.capacity.enterLink(this.organisationId, link);
     this.leave();
     this.#link = link;
   }
 
   leave(): void {
-    if (this.#link !== undefined) this.room.leaveLink(this.organisationId, this.#link);
+    if (this.#link !== undefined) this.capacity.leaveLink(this.organisationId, this.#link);
     this.#link = undefined;
   }
 }
 
 function tooMany(own: number, free: number): boolean {
-  return own >= TIMES_OF_WHAT_IS_FREE * free;
+  return own >= MULTIPLE_OF_FREE_CAPACITY * free;
 }
