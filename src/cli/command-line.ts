@@ -5,6 +5,10 @@ import { DEMO } from '../demo/history.js';
 import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
 import { EVENTS } from '../events/feed.js';
 import { FIGURES } from '../figures/figures-check.js';
+import { GATEWAY_GROUPS } from '../gateway/gateway-tasks.js';
+import { readSettings } from '../gateway/settings/settings.js';
+import { BACKUP, COUNTERS, RESTORE } from '../installation/backup.js';
+import { DISTRIBUTE } from '../installation/distribution.js';
 import { KEYS } from '../installation/keys.js';
 import { RESTORED } from '../installation/restored.js';
 import { JOURNAL } from '../journal/journal-tasks.js';
@@ -17,15 +21,10 @@ import { ARCHIVE } from '../payments/archive.js';
 import { SETTLEMENT } from '../settlement/settlement-tasks.js';
 import { PROGRAM_VERSION } from '../values/program.js';
 import { WEBHOOKS } from '../webhooks/webhook-tasks.js';
+import { outputMayBreak } from './broken-output.js';
 import { explain } from './errors.js';
-import { addBackupCommands } from './installation/backup.js';
-import { addDistributeCommand } from './installation/distribute.js';
-import { addDoctorCommand } from './installation/doctor.js';
-import { addMigrateCommand } from './installation/migrate.js';
 import { addOperatorCommands } from './installation/operators.js';
-import { addProbeCommand } from './installation/probe.js';
-import { addServeCommand } from './installation/serve.js';
-import { wantsJson } from './output.js';
+import { jsonOption, wantsJson } from './output.js';
 import { addAcquirerCommands } from './payments/acquirer.js';
 import { addCardCommands } from './payments/cards.js';
 import { addTransactionCommands } from './payments/transaction.js';
@@ -71,12 +70,12 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
     );
 
   // In the order in which `--help` lists them.
-  addServeCommand(program);
-  addProbeCommand(program);
-  addDoctorCommand(program);
-  addMigrateCommand(program);
-  addDistributeCommand(program);
-  addBackupCommands(program, PROGRAM_VERSION);
+  addServe(program);
+  for (const group of GATEWAY_GROUPS) addTasks(program, group);
+  addTasks(program, DISTRIBUTE);
+  addTasks(program, BACKUP);
+  addTasks(program, RESTORE);
+  addTasks(program, COUNTERS);
   addTasks(program, RESTORED);
   addTasks(program, ARCHIVE);
   addTasks(program, ORGANISATIONS);
@@ -101,4 +100,18 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addTasks(program, FIGURES);
   addTasks(program, DEMO);
   return program;
+}
+
+function addServe(program: Command): void {
+  program
+    .command('serve')
+    .description('run the gateway')
+    .addOption(jsonOption())
+    .action(async (options) => {
+      const settings = readSettings();
+      // Loaded only here: the other commands need neither the HTTP server nor the calendar, and start in half the time.
+      const { serve } = await import('../gateway/serve.js');
+      outputMayBreak();
+      await serve(settings, options);
+    });
 }

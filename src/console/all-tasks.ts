@@ -4,8 +4,11 @@ import { DEMO } from '../demo/history.js';
 import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
 import { EVENTS } from '../events/feed.js';
 import { FIGURES } from '../figures/figures-check.js';
+import { BACKUP, COUNTERS, RESTORE } from '../installation/backup.js';
+import { DISTRIBUTE } from '../installation/distribution.js';
 import { KEYS } from '../installation/keys.js';
 import { RESTORED } from '../installation/restored.js';
+import type { EntrySigner } from '../journal/entry-signer.js';
 import { JOURNAL } from '../journal/journal-tasks.js';
 import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.js';
 import { MERCHANTS } from '../organisations/merchants.js';
@@ -16,6 +19,7 @@ import type { CredentialKey } from '../organisations/users/credentials.js';
 import { type DemoFollowing, USERS } from '../organisations/users/users.js';
 import { ARCHIVE } from '../payments/archive.js';
 import type { RequestMeans } from '../payments/requests/operator-requests.js';
+import type { Queryable } from '../postgres/database.js';
 import { SETTLEMENT } from '../settlement/settlement-tasks.js';
 import type { Asked, Fields, Permission, Task } from '../tasks/task.js';
 import type { Outward } from '../values/snake-case.js';
@@ -34,12 +38,18 @@ export interface Means extends DemoFollowing {
   webhooks(): Promise<WebhookMeans>;
   /** How long a link is waited for. */
   readonly acquirerDeadlineMs: number;
+  /** Signs the journal of a database that was restored into this folder. Undefined where the key is not at hand. */
+  readonly signerIfAvailable: (database: Queryable, dataDir: string) => Promise<EntrySigner | undefined>;
   /** Where operators find the console, without a slash at its end. */
   readonly consoleUrl: string;
 }
 
 /** In the order in which `tollgate --help` lists them. */
 export const TASK_GROUPS = [
+  DISTRIBUTE,
+  BACKUP,
+  RESTORE,
+  COUNTERS,
   RESTORED,
   ARCHIVE,
   ORGANISATIONS,

@@ -85,6 +85,8 @@ function meansOf({ parts, origin }: Call): Means {
     requests: async () => requests,
     webhooks: async () => ({ provider, ...webhooks }),
     acquirerDeadlineMs,
+    // No page restores a backup.
+    signerIfAvailable: async () => undefined,
     consoleUrl: origin,
     demoToFollow: async () => undefined,
   };

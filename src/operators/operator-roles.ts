@@ -10,21 +10,9 @@ import { ORGANISATIONS_OF_NAMED } from './operators.sql.js';
 type Rights = Omit<Permission, 'name'>;
 
 const can = (role: OperatorRole, scope: Scope): Rights => ({ role, scope });
-/** By whoever installs and starts the gateway, with or without a database, with or without operators. */
-const INSTALLING: Rights = { scope: 'nobody' };
 
 /** Tasks that are not declared where their subject is, by the words of their commands. */
 const OTHERS = {
-  serve: INSTALLING,
-  probe: INSTALLING,
-  doctor: INSTALLING,
-  migrate: INSTALLING,
-  distribute: INSTALLING,
-  // There is no database yet that could know operators.
-  restore: INSTALLING,
-  backup: can('administrator', 'installation'),
-  'counters advance': can('administrator', 'installation'),
-
   // Links are shared by the merchants of all organisations.
   'acquirer add': can('administrator', 'installation'),
   'acquirer set': can('administrator', 'installation'),
