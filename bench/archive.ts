@@ -1,5 +1,5 @@
-// `npm run bench:archive -- --rows 1000000`: `tollgate archive --remove` while a gateway serves at full load, in turns with the same load
-// and no archive. How many purchases are left, how long the slowest wait, and what an archived transaction costs.
+// What `tollgate archive --remove` costs a gateway at full load, in turns with the same load and no archive. It shows how many purchases
+// are left, how long the slowest wait, and what an archived transaction costs.
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { programOptions } from '../testkit/program-options.js';
 import { asEnvironment } from '../testkit/project.js';
 import { median, say } from '../testkit/report.js';
 import { startStandalone } from '../testkit/standalone.js';
-import { tidyUp, withDatabase } from './filling.js';
+import { tidyUp, withDatabase } from './measuring/filling.js';
 
 const values = programOptions({
   rows: { type: 'string', default: '1000000' },

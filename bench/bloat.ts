@@ -1,11 +1,11 @@
-// `npm run bench:bloat`: an hour at full load. What the tables and indexes hold that is dead or empty afterwards, what autovacuum did
-// meanwhile, and whether purchases have become slower or transactions larger.
+// What is dead or empty in tables and indexes after an hour at full load. It also shows what autovacuum did, and whether purchases have
+// become slower or transactions larger.
 import type pg from 'pg';
 import { load, PURCHASE } from '../testkit/load.js';
 import { programOptions } from '../testkit/program-options.js';
 import { say } from '../testkit/report.js';
 import { startStandalone } from '../testkit/standalone.js';
-import { withDatabase } from './filling.js';
+import { withDatabase } from './measuring/filling.js';
 
 const values = programOptions({
   minutes: { type: 'string', default: '60' },

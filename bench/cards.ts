@@ -1,5 +1,5 @@
-// `npm run bench:cards`: a million cards of one merchant whose time has come. How fast they are destroyed, what that costs PostgreSQL and
-// its log, and how many purchases there are meanwhile: in turns with times at which nothing is destroyed, on the same table.
+// How fast a million cards are destroyed, and what that costs PostgreSQL and purchases. Destruction takes turns with times at which
+// nothing is destroyed, on the same table.
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { CARD_DESTRUCTION_LOCK } from '../src/payments/cards/card-destruction.sql.js';
@@ -7,7 +7,7 @@ import { load, PURCHASE } from '../testkit/load.js';
 import { programOptions } from '../testkit/program-options.js';
 import { median, say } from '../testkit/report.js';
 import { type StandaloneGateway, startStandalone } from '../testkit/standalone.js';
-import { cpuSeconds } from './measured.js';
+import { cpuSeconds } from './measuring/measured.js';
 
 const values = programOptions({
   cards: { type: 'string', default: '1000000' },

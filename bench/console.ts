@@ -1,5 +1,5 @@
-// `npm run bench:console`: purchases a second while consoles are open and live, beside purchases a second while nobody looks; in turns, since
-// the machine is shared. With `--stored 1000000` also how long lists over so many take to open.
+// Purchases a second while three consoles are open and live, beside none. The two take turns, since the machine is shared. `--stored
+// 1000000` also measures how long lists over so many transactions take to open.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -8,8 +8,8 @@ import { load, PURCHASE } from '../testkit/load.js';
 import { programOptions } from '../testkit/program-options.js';
 import { median, say } from '../testkit/report.js';
 import { startStandalone } from '../testkit/standalone.js';
-import { fillHistory } from './history-fill.js';
-import { measuredLoad } from './measured.js';
+import { fillHistory } from './measuring/filling.js';
+import { measuredLoad } from './measuring/measured.js';
 
 const values = programOptions({
   seconds: { type: 'string', default: '6' },

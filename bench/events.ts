@@ -1,10 +1,10 @@
-// `npm run bench:events`: what the feed of events costs purchases, how late it is at half load, and what it costs when nothing happens.
+// What the feed of events costs purchases, how late it is at half load, and what it costs when idle.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { load, PURCHASE } from '../testkit/load.js';
 import { programOptions } from '../testkit/program-options.js';
 import { median, percentile, say } from '../testkit/report.js';
 import { type StandaloneGateway, startStandalone } from '../testkit/standalone.js';
-import { cpuSeconds, measuredLoad } from './measured.js';
+import { cpuSeconds, measuredLoad } from './measuring/measured.js';
 
 const values = programOptions({
   seconds: { type: 'string', default: '8' },

@@ -1,5 +1,5 @@
-// `npm run bench:many`: purchases of a thousand organisations at the same time, against those of one, in turns. On a plain PostgreSQL, and with
-// CITUS_URL on a Citus cluster, too.
+// Purchases of a thousand organisations at the same time, against those of one, in turns. With CITUS_URL the bench runs on a Citus
+// cluster, too.
 import { paymentBody } from '../testkit/bodies.js';
 import { CITUS_URL, CitusDatabase } from '../testkit/citus.js';
 import { Installation, type InstalledDatabase } from '../testkit/installation.js';

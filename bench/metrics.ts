@@ -1,5 +1,5 @@
-// `npm run bench:metrics`: what it costs that somebody scrapes `/metrics`. Under one load that does not stop, of every two seconds by the
-// clock one has a scrape at its beginning and the other has none, which of them by chance: what the machine does to both is the same.
+// What a scrape of `/metrics` costs purchases. Under one steady load, one of every two seconds begins with a scrape and the other does
+// not, chosen by chance: the machine's noise hits both alike.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Chance, seedOf } from '../testkit/chance.js';
 import { freePort } from '../testkit/gateway-process.js';

@@ -1,5 +1,5 @@
-// `npm run bench:overload`: twice as many purchases as the gateway can carry, beside a few look-ups. What is shed must be
-// shed quickly and leave nothing behind, and the rest must go on.
+// What happens to purchases and look-ups when twice as many purchases arrive as the gateway can carry. The gateway must shed quickly,
+// leave nothing behind of what it sheds, and serve the rest.
 import pg from 'pg';
 import { type LoadOptions, load, PURCHASE } from '../testkit/load.js';
 import { programOptions } from '../testkit/program-options.js';

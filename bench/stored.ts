@@ -1,5 +1,5 @@
-// `npm run bench:stored`: ten million stored transactions, analysed, beside an empty table, in turns: purchases, what PostgreSQL
-// does while nobody asks for anything, and how long a doubt lasts.
+// Purchases, idle PostgreSQL and doubts with ten million stored transactions, beside an empty table, in turns. The stored transactions
+// are analysed.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Tollgate } from '../client/src/index.js';
 import { paymentBody } from '../testkit/bodies.js';
@@ -8,9 +8,8 @@ import { programOptions } from '../testkit/program-options.js';
 import { median, say } from '../testkit/report.js';
 import { type StandaloneGateway, startStandalone } from '../testkit/standalone.js';
 import { UNREADABLE_ANSWER_CARD } from '../testkit/test-cards.js';
-import { withDatabase } from './filling.js';
-import { cpuSeconds } from './measured.js';
-import { storePurchases } from './stored-purchases.js';
+import { storePurchases, withDatabase } from './measuring/filling.js';
+import { cpuSeconds } from './measuring/measured.js';
 
 const values = programOptions({
   stored: { type: 'string', default: '10000000' },

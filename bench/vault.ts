@@ -1,4 +1,4 @@
-// `npm run bench:vault`: what the vault costs, each figure beside a reference taken in the same run.
+// What the vault costs, each figure beside a reference taken in the same run.
 import { spawn } from 'node:child_process';
 import pg from 'pg';
 import type { CustomerQuery } from '../client/src/index.js';
@@ -8,7 +8,7 @@ import { programOptions } from '../testkit/program-options.js';
 import { TOLLGATE } from '../testkit/project.js';
 import { median, say } from '../testkit/report.js';
 import { startStandalone } from '../testkit/standalone.js';
-import { firstPage } from './first-page.js';
+import { firstPage } from './measuring/measured.js';
 
 const values = programOptions({
   customers: { type: 'string', default: '1000000' },
