@@ -8,13 +8,13 @@ import { startStandalone } from '../testkit/standalone.js';
 import { withDatabase } from './measuring/filling.js';
 
 const values = programOptions({
-  minutes: { type: 'string', default: '60' },
-  slices: { type: 'string', default: '12' },
-  connections: { type: 'string', default: '64' },
+  minutes: 60,
+  slices: 12,
+  connections: 64,
 });
-const SLICES = Number(values.slices);
-const SLICE_SECONDS = (Number(values.minutes) * 60) / SLICES;
-const CONNECTIONS = Number(values.connections);
+const SLICES = values.slices;
+const SLICE_SECONDS = (values.minutes * 60) / SLICES;
+const CONNECTIONS = values.connections;
 /** What a purchase writes to. */
 const TABLES = ['transaction', 'settlement_entry', 'event', 'event_feed'];
 const TABLES_WITH_PARTS = `

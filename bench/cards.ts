@@ -10,13 +10,13 @@ import { type StandaloneGateway, startStandalone } from '../testkit/standalone.j
 import { cpuSeconds } from './measuring/measured.js';
 
 const values = programOptions({
-  cards: { type: 'string', default: '1000000' },
-  seconds: { type: 'string', default: '5' },
-  rounds: { type: 'string', default: '5' },
+  cards: 1_000_000,
+  seconds: 5,
+  rounds: 5,
   // How long it is watched while nobody pays.
-  alone: { type: 'string', default: '15' },
+  alone: 15,
 });
-const CARDS = Number(values.cards);
+const CARDS = values.cards;
 const CHUNK = 250_000;
 const FIRST_AUDIT = 1_000_000;
 /** Of purchases with it meanwhile, against those without. */
@@ -92,8 +92,8 @@ try {
   await load(gateway, { ...PURCHASE, connections: 64, seconds: 5 });
 
   const [without, during, destroyedPerSecond]: [number[], number[], number[]] = [[], [], []];
-  const paying = { ...PURCHASE, connections: 64, seconds: Number(values.seconds) };
-  for (let round = 1; round <= Number(values.rounds); round += 1) {
+  const paying = { ...PURCHASE, connections: 64, seconds: values.seconds };
+  for (let round = 1; round <= values.rounds; round += 1) {
     without.push((await load(gateway, paying)).perSecond);
     await goOn();
     const before = await moment(database, gateway);
@@ -113,7 +113,7 @@ try {
 
   await goOn();
   const beforeAlone = await moment(database, gateway);
-  await sleep(Number(values.alone) * 1000);
+  await sleep(values.alone * 1000);
   const alone = between(beforeAlone, await moment(database, gateway));
   say(
     `while nobody pays: ${alone.perSecond} cards/s, ${alone.walBytesEach} bytes of WAL for each, ` +

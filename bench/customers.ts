@@ -143,13 +143,13 @@ class Side {
 }
 
 const values = programOptions({
-  customers: { type: 'string', default: '1000000' },
+  customers: 1_000_000,
   /** How often each search is made, unless it takes long. */
-  times: { type: 'string', default: '30' },
-  seconds: { type: 'string', default: '5' },
-  rounds: { type: 'string', default: '5' },
+  times: 30,
+  seconds: 5,
+  rounds: 5,
 });
-const MANY = Number(values.customers);
+const MANY = values.customers;
 const FEW = 10_000;
 const LONG_MS = 10_000;
 /** What is found by an index may take so many times as long as among few. */
@@ -176,7 +176,7 @@ const told = ({ p50Ms, worstMs }: Side) => `${ms(p50Ms)} ${ms(worstMs)}`;
 async function measure(search: Search, planned: Database): Promise<number> {
   const [among, amongFew] = [new Side(many, MANY), new Side(few, FEW)];
   const startedMs = performance.now();
-  for (let round = 0; round < Number(values.times) && performance.now() - startedMs < LONG_MS; round += 1) {
+  for (let round = 0; round < values.times && performance.now() - startedMs < LONG_MS; round += 1) {
     for (const side of round % 2 === 0 ? [among, amongFew] : [amongFew, among]) await side.ask(search, round);
   }
   const ratio = among.p50Ms / amongFew.p50Ms;
@@ -193,10 +193,10 @@ async function measure(search: Search, planned: Database): Promise<number> {
 /** Alone, and while one client searches without pause. */
 async function purchases(): Promise<void> {
   const paths = WITHOUT_PAUSE.flatMap(({ query }) => [1, 2, 3].map((round) => pathOf(query(round, MANY))));
-  const bought = { ...PURCHASE, connections: 64, seconds: Number(values.seconds) };
+  const bought = { ...PURCHASE, connections: 64, seconds: values.seconds };
   await load(many, bought);
   const rates = { alone: [] as number[], beside: [] as number[] };
-  for (let round = 1; round <= Number(values.rounds); round += 1) {
+  for (let round = 1; round <= values.rounds; round += 1) {
     // Who comes second has more stored before it: they change places.
     for (const kind of round % 2 === 0 ? (['beside', 'alone'] as const) : (['alone', 'beside'] as const)) {
       const searching =

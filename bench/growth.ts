@@ -19,10 +19,10 @@ const SERIES = [
 
 const values = programOptions({
   // A hundred million take some 85 GB.
-  stored: { type: 'string', default: '10000,1000000,10000000' },
-  seconds: { type: 'string', default: '3' },
-  rounds: { type: 'string', default: '7' },
-  plot: { type: 'string' },
+  stored: '10000,1000000,10000000',
+  seconds: 3,
+  rounds: 7,
+  plot: undefined,
 });
 const sizes = values.stored.split(',').map(Number);
 const FLAT = 0.2;
@@ -55,14 +55,14 @@ if (worst > FLAT) process.exitCode = 1;
 /** With what is stored by now, as shares of what it is with none. */
 async function cost(): Promise<Omit<Growth, 'stored'>> {
   const rounds: { processor: number; database: number; perSecond: number }[] = [];
-  for (let round = 1; round <= Number(values.rounds); round += 1) {
+  for (let round = 1; round <= values.rounds; round += 1) {
     // Who comes second has more of the machine's noise, or less: they change places.
     const order = round % 2 === 0 ? [full, empty] : [empty, full];
     const measured = new Map<StandaloneGateway, MeasuredLoad>();
     for (const gateway of order) {
       measured.set(
         gateway,
-        await measuredLoad(gateway, { ...PURCHASE, connections: 64, seconds: Number(values.seconds) }),
+        await measuredLoad(gateway, { ...PURCHASE, connections: 64, seconds: values.seconds }),
       );
     }
     const [without, filled] = [measured.get(empty), measured.get(full)];

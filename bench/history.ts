@@ -42,12 +42,12 @@ const RECORD = `
   WHERE organisation_id = 2 AND audit BETWEEN $1 AND $2`;
 
 const values = programOptions({
-  rows: { type: 'string', default: '10000000' },
-  costs: { type: 'string', default: '0' },
+  rows: 10_000_000,
+  costs: 0,
   /** How often each page is asked for. */
-  times: { type: 'string', default: '5' },
+  times: 5,
 });
-const ROWS = Number(values.rows);
+const ROWS = values.rows;
 const LIMIT_MS = 50;
 const PAGE = 100;
 
@@ -144,7 +144,7 @@ interface Times {
 
 async function timesOf(query: HistoryQuery): Promise<Times> {
   const times: number[] = [];
-  for (let time = 0; time < Number(values.times); time += 1) times.push((await page(query)).ms);
+  for (let time = 0; time < values.times; time += 1) times.push((await page(query)).ms);
   return { median: median(times), fastest: Math.min(...times) };
 }
 
@@ -206,7 +206,7 @@ try {
   await direct.connect();
   // First purchases, so that the merchant has its data key.
   await load(gateway, { ...PURCHASE, connections: 1, count: 5 });
-  if (values.costs !== '0') await indexCosts(direct, 2_000_000, Number(values.costs));
+  if (values.costs > 0) await indexCosts(direct, 2_000_000, values.costs);
   else {
     const startedMs = performance.now();
     const size = await fillHistory(direct, ROWS);

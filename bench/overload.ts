@@ -7,13 +7,11 @@ import { median, say } from '../testkit/report.js';
 import { startStandalone } from '../testkit/standalone.js';
 
 const values = programOptions({
-  seconds: { type: 'string', default: '12' },
-  rounds: { type: 'string', default: '3' },
-  times: { type: 'string', default: '2' },
+  seconds: 12,
+  rounds: 3,
+  times: 2,
 });
-const seconds = Number(values.seconds);
-const rounds = Number(values.rounds);
-const times = Number(values.times);
+const { seconds, rounds, times } = values;
 const LOOK_UPS: LoadOptions = { method: 'GET', paths: ['/v1/transactions/1'], connections: 8, rate: 50 };
 // More than the gateway lets wait: the rest has to be shed.
 const CONNECTIONS = 1_500;

@@ -12,18 +12,18 @@ import { type Measured, measureCosts } from './costs.js';
 import { type Machines, simulate } from './model.js';
 
 const values = programOptions({
-  costs: { type: 'string' },
-  out: { type: 'string' },
-  seconds: { type: 'string', default: '3' },
-  rounds: { type: 'string', default: '3' },
+  costs: undefined,
+  out: undefined,
+  seconds: 3,
+  rounds: 3,
   // Of a remote acquirer, and of a synchronous standby in another room.
-  'acquirer-ms': { type: 'string', default: '300' },
-  'commit-ms': { type: 'string', default: '1' },
+  'acquirer-ms': 300,
+  'commit-ms': 1,
   // The busiest second against the average one: how much is stored in a year.
-  'peak-to-average': { type: 'string', default: '5' },
+  'peak-to-average': 5,
   // What you pay in a month, in whatever currency.
-  'core-month': { type: 'string', default: '30' },
-  'gib-month': { type: 'string', default: '0.1' },
+  'core-month': 30,
+  'gib-month': 0.1,
 });
 const MAX_BATCH = 256;
 const CONNECTIONS = [1, 4, 16, 64, 256];
@@ -51,8 +51,8 @@ async function measure(): Promise<Measured> {
   try {
     return await measureCosts(gateway, `http://127.0.0.1:${port}`, {
       connections: CONNECTIONS,
-      seconds: Number(values.seconds),
-      rounds: Number(values.rounds),
+      seconds: values.seconds,
+      rounds: values.rounds,
     });
   } finally {
     await gateway.stop();
@@ -83,8 +83,8 @@ function check(): void {
 
 /** The least that serves each rate with cores at most `FULL`, shown by the simulation. */
 function plan(): void {
-  const remote = { ...costs, commit: Number(values['commit-ms']) * 1000 };
-  const acquirerUs = Number(values['acquirer-ms']) * 1000;
+  const remote = { ...costs, commit: values['commit-ms'] * 1000 };
+  const acquirerUs = values['acquirer-ms'] * 1000;
   say(
     `\nWith an acquirer that takes ${values['acquirer-ms']} ms, a commit that takes ${values['commit-ms']} ms, and cores at most ${FULL} busy:`,
   );
@@ -103,13 +103,12 @@ function plan(): void {
     const seconds = Math.min(4, Math.max(1.5, 20_000 / share));
     const said = simulate(remote, machines, { perSecond: share }, { seconds, chance: new Chance(perSecond) });
     const commits = Math.round((2 * perSecond) / said.batch);
-    const yearGiB =
-      (perSecond * measured.storedBytes * 31_557_600) / Number(values['peak-to-average']) / 2 ** 30;
+    const yearGiB = (perSecond * measured.storedBytes * 31_557_600) / values['peak-to-average'] / 2 ** 30;
     const gateways = machines.gateways * databases;
     const databaseCores = (machines.databaseCores ?? 0) * databases;
     // Two more gateways' and two more databases' worth: a standby and a spare of each.
     const cores = gateways + 3 * databaseCores;
-    const money = cores * Number(values['core-month']) + 3 * yearGiB * Number(values['gib-month']);
+    const money = cores * values['core-month'] + 3 * yearGiB * values['gib-month'];
     const added = (ms: number) => Math.max(0, ms - acquirerUs / 1000).toFixed(0);
     const cells = [
       perSecond,
@@ -130,7 +129,7 @@ function plan(): void {
 
 /** More processes make smaller batches, and those cost more: so it is tried upwards until nothing is too full. */
 function leastMachines(perSecond: number, acquirerUs: number): Machines {
-  const remote = { ...costs, commit: Number(values['commit-ms']) * 1000 };
+  const remote = { ...costs, commit: values['commit-ms'] * 1000 };
   let gateways = Math.max(1, Math.ceil((perSecond * costs.gatewayEach) / 1e6 / FULL));
   let databaseCores = Math.max(1, Math.ceil((perSecond * costs.databaseEach) / 1e6 / FULL));
   for (;;) {

@@ -49,13 +49,12 @@ const OPERATIONS: readonly MeasuredRequest[] = [
 ];
 
 const values = programOptions({
-  seconds: { type: 'string', default: '4' },
-  rounds: { type: 'string', default: '3' },
-  out: { type: 'string' },
-  plot: { type: 'string' },
+  seconds: 4,
+  rounds: 3,
+  out: undefined,
+  plot: undefined,
 });
-const seconds = Number(values.seconds);
-const rounds = Number(values.rounds);
+const { seconds, rounds } = values;
 const CONNECTIONS = [1, 64, 256];
 const MOST = 64;
 const WARM_UP_SECONDS = 15;

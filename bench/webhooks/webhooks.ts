@@ -12,16 +12,15 @@ import { median, say } from '../../testkit/report.js';
 import { startStandalone } from '../../testkit/standalone.js';
 
 const values = programOptions({
-  seconds: { type: 'string', default: '8' },
-  rounds: { type: 'string', default: '5' },
-  'warm-up': { type: 'string', default: '15' },
+  seconds: 8,
+  rounds: 5,
+  'warm-up': 15,
   /** How long the fast one may take to catch up after a round. */
-  'catch-up': { type: 'string', default: '120' },
+  'catch-up': 120,
 });
-const seconds = Number(values.seconds);
-const rounds = Number(values.rounds);
-const warmUpSeconds = Number(values['warm-up']);
-const catchUpMs = Number(values['catch-up']) * 1_000;
+const { seconds, rounds } = values;
+const warmUpSeconds = values['warm-up'];
+const catchUpMs = values['catch-up'] * 1_000;
 const CONNECTIONS = 64;
 const NETWORK = '127.0.0.0/8';
 const LEAST_SHARE = 0.9;

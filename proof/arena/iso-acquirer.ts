@@ -1,7 +1,6 @@
 // The acquirer of a crash proof that is reached over ISO 8583: a host in a process of its own, which is killed, cut off and closed to
 // newcomers while gateways trade with it, and its ledger in the words of the simulator's.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LedgerEntry } from '../../src/acquirers/simulator/ledger.js';
@@ -11,6 +10,7 @@ import type { RunningProcess } from '../../testkit/gateway-process.js';
 import type { Installation } from '../../testkit/installation.js';
 import { HostProcess } from '../../testkit/iso8583-host/host-process.js';
 import type { Entry } from '../../testkit/iso8583-host/ledger.js';
+import { temporaryFolder } from '../../testkit/temporary-folder.js';
 import { CuttingRelay, MESSAGE_TYPES, VICTIMS } from './cutting-relay.js';
 import { retrievalReferencesIn } from './link-arena.js';
 import { SentNumbers } from './sent-numbers.js';
@@ -39,7 +39,6 @@ interface Parts extends Required<Omit<IsoAcquirerOptions, 'deadlineMs'>> {
   readonly host: HostProcess;
   readonly relay: CuttingRelay;
   readonly random: Chance;
-  readonly folder: string;
 }
 
 export class IsoAcquirer {
@@ -69,7 +68,7 @@ export class IsoAcquirer {
     random: Chance,
     { name = 'host', awayMs = 500, deadlineMs = DEADLINE_MS }: IsoAcquirerOptions = {},
   ): Promise<IsoAcquirer> {
-    const folder = await mkdtemp(join(tmpdir(), 'tollgate-host-'));
+    const folder = temporaryFolder('host');
     const host = await HostProcess.start({
       ledgerPath: join(folder, 'ledger'),
       macKeys: [...KEYS].reverse().join(':'),
@@ -89,7 +88,7 @@ export class IsoAcquirer {
       name,
       ...acceptor,
     );
-    return new IsoAcquirer({ installation, host, relay, random, folder, name, awayMs });
+    return new IsoAcquirer({ installation, host, relay, random, name, awayMs });
   }
 
   get deeds(): number {
@@ -223,7 +222,6 @@ export class IsoAcquirer {
   async close(): Promise<void> {
     await this.parts.relay.stopListening();
     await this.parts.host.stop();
-    await rm(this.parts.folder, { recursive: true, force: true });
   }
 }
 

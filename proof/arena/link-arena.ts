@@ -1,6 +1,5 @@
 // A gateway whose ISO 8583 link leads to a host that keeps books of its own, a shop that trades there, and the verdict in the end: whether
 // everything is decided, and whether the two have the same books.
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Created, OutcomeUnknown, Refused, type Tollgate } from '../../client/src/index.js';
 import { paymentBody, targetedBody } from '../../testkit/bodies.js';

@@ -1,5 +1,4 @@
 // What the days should come to, worked out without the gateway's entries: from the stored transactions and the acquirer's ledger.
-
 import type { LedgerEntry } from '../../src/acquirers/simulator/ledger.js';
 import { settlementDay } from '../../src/values/time.js';
 import { standingEntries } from '../../testkit/books.js';

@@ -1,40 +1,37 @@
 // A backup of a trading gateway restores everything acknowledged before it, and no number is given out twice. Meanwhile the backups, the
 // gateway and its PostgreSQL are killed. The backup is restored twice.
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LedgerEntry } from '../../src/acquirers/simulator/ledger.js';
 import { askedAgain, differences, type StoredTransaction, wrongReservations } from '../../testkit/books.js';
-import { Chance, seedOf } from '../../testkit/chance.js';
+import { Chance, newSeed } from '../../testkit/chance.js';
 import { type Ended, leaveNothingBehind } from '../../testkit/gateway-process.js';
-import { leaveNothing } from '../../testkit/installation.js';
 import { HostProcess } from '../../testkit/iso8583-host/host-process.js';
 import { copyPreparedCluster } from '../../testkit/prepared-cluster.js';
 import { programOptions } from '../../testkit/program-options.js';
 import { say } from '../../testkit/report.js';
+import { temporaryFolder } from '../../testkit/temporary-folder.js';
 import { verdict } from '../arena/verdict.js';
 import { type GivenIds, Life } from './life-of-a-backup.js';
 
 const values = programOptions({
   // How long is traded before the backup, after it, and in each life that it is brought back to.
-  seconds: { type: 'string', default: '20' },
+  seconds: 20,
   // At once, for each of two merchants.
-  traders: { type: 'string', default: '6' },
-  seed: { type: 'string' },
+  traders: 6,
+  seed: newSeed(),
 });
-const seed = seedOf(values.seed);
+const { seed, traders } = values;
 const random = new Chance(seed);
-const tradeMs = Number(values.seconds) * 1_000;
-const traders = Number(values.traders);
+const tradeMs = values.seconds * 1_000;
 const SERVES_LIMIT_MS = 60_000;
 /** What was in doubt in the backup was approved after it, and refunded: of that the reversal in a restored life knows nothing. */
 const REFUNDED_LATER = 'something else stands on its original';
 say(`backup: seed ${seed}`);
 
-const folder = await mkdtemp(join(tmpdir(), 'tollgate-backups-'));
-process.once('exit', () => leaveNothing(folder));
+const folder = temporaryFolder('backups');
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 const ledger = join(folder, 'ledger.ndjson');
 const host = await HostProcess.start({ ledgerPath: join(folder, 'host-ledger') });
@@ -125,7 +122,6 @@ broken['the host has seen no STAN twice'].push(
 const overIso = host.entries().length;
 await host.stop();
 await leaveNothingBehind();
-await rm(folder, { recursive: true, force: true });
 
 process.exitCode = verdict(
   broken,

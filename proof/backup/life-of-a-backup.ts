@@ -18,8 +18,8 @@ import {
   start,
   startGatewayProcess,
 } from '../../testkit/gateway-process.js';
-import { leaveNothing } from '../../testkit/installation.js';
 import { asEnvironment } from '../../testkit/project.js';
+import { leaveNothing } from '../../testkit/temporary-folder.js';
 import { type Attempt, type Order, Shop } from '../arena/shop.js';
 import { storeCards, tradeTogether, type VirtualPans } from '../arena/trade.js';
 

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OutcomeUnknown } from '../../client/src/index.js';
 import { paymentBody } from '../../testkit/bodies.js';
-import { Chance, seedOf } from '../../testkit/chance.js';
+import { Chance, newSeed } from '../../testkit/chance.js';
 import { type AttackedGateway, Installation } from '../../testkit/installation.js';
 import { programOptions } from '../../testkit/program-options.js';
 import { say } from '../../testkit/report.js';
@@ -17,15 +17,13 @@ const END_LIMIT_MS = 300_000;
 const DEEDS = ['restart', ...KINDS] as const;
 
 const values = programOptions({
-  strikes: { type: 'string', default: '10' },
-  cards: { type: 'string', default: '500000' },
-  deeds: { type: 'string', default: DEEDS.join() },
-  seed: { type: 'string' },
+  strikes: 10,
+  cards: 500_000,
+  deeds: DEEDS.join(),
+  seed: newSeed(),
 });
-const seed = seedOf(values.seed);
+const { seed, strikes, cards } = values;
 const random = new Chance(seed);
-const strikes = Number(values.strikes);
-const cards = Number(values.cards);
 say(`cards: seed ${seed}`);
 
 const installation = await Installation.on(

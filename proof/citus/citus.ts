@@ -15,13 +15,13 @@ import { wrongStarts } from './refusals.js';
 import { everyStatement, plan } from './statements.js';
 
 const values = programOptions({
-  rounds: { type: 'string', default: '60' },
-  kills: { type: 'string', default: '30' },
-  days: { type: 'string', default: '4' },
-  entries: { type: 'string', default: '100000' },
-  seconds: { type: 'string', default: '3' },
+  rounds: 60,
+  kills: 30,
+  days: 4,
+  entries: 100_000,
+  seconds: 3,
   /** A part of the name of a step: only those that have it. */
-  only: { type: 'string', default: '' },
+  only: '',
 });
 
 /** What goes through the interface, and needs nothing of the server that a distributed one does not have (such as triggers on every table). */
@@ -106,36 +106,17 @@ async function away(): Promise<void> {
 }
 
 const here = { CITUS_URL: adminUrl };
+const proof = (name: string, options: string, environment: Record<string, string> = here) =>
+  run(name, [compiledProgram(`proof/${name}/${name}`), ...options.split(' ')], environment);
 await plans();
 await starts();
 await run('conformance', ['node_modules/vitest/vitest.mjs', 'run', ...CONFORMANCE], here);
-await run('races', [compiledProgram('proof/races/races'), '--rounds', values.rounds], here);
-await run(
-  'crash',
-  [compiledProgram('proof/crash/crash'), '--kills', values.kills, '--traders', '12'],
-  CITUS_BIN ? { CITUS_BIN } : here,
-);
+await proof('races', `--rounds ${values.rounds}`);
+await proof('crash', `--kills ${values.kills} --traders 12`, CITUS_BIN ? { CITUS_BIN } : here);
 await away();
-await run('settlement', [compiledProgram('proof/settlement/settlement'), '--days', values.days], here);
-await run(
-  'journal',
-  [compiledProgram('proof/journal/journal'), '--entries', values.entries, '--kills', values.kills],
-  here,
-);
-await run(
-  'tenants',
-  [
-    compiledProgram('proof/tenants/tenants'),
-    '--seconds',
-    values.seconds,
-    '--customers',
-    '20000',
-    '--burst',
-    '500',
-    '--any-time',
-  ],
-  here,
-);
+await proof('settlement', `--days ${values.days}`);
+await proof('journal', `--entries ${values.entries} --kills ${values.kills}`);
+await proof('tenants', `--seconds ${values.seconds} --customers 20000 --burst 500 --any-time`);
 await cluster?.stop();
 await leaveNothingBehind();
 process.exitCode = verdict(broken, `citus: ${Object.keys(broken).length} steps`);

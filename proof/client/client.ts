@@ -18,7 +18,7 @@
 // It ends with 0 when all its orders have a known outcome: paid, declined or refused. Killed, and started again on the same books, it goes
 // on with those that were only begun.
 import { join } from 'node:path';
-import { Chance, seedOf } from '../../testkit/chance.js';
+import { Chance, newSeed } from '../../testkit/chance.js';
 import { Installation } from '../../testkit/installation.js';
 import { type Fate, MeddlingProxy, PASS, type ProxiedRequest } from '../../testkit/meddling-proxy.js';
 import { programOptions } from '../../testkit/program-options.js';
@@ -33,22 +33,21 @@ const STATUSES = [400, 404, 500, 502, 503, 504] as const;
 const DECISION_LIMIT_MS = 60_000;
 
 const values = programOptions({
-  kills: { type: 'string', default: '200' },
+  kills: 200,
   // How many transactions at most pass a point until a process is killed there.
-  latest: { type: 'string', default: '20' },
-  seed: { type: 'string' },
+  latest: 20,
+  seed: newSeed(),
   // Which client: `typescript` or `python`.
-  client: { type: 'string', default: 'typescript' },
+  client: 'typescript',
   // Orders of one shop, before the next one opens.
-  orders: { type: 'string', default: '400' },
-  concurrency: { type: 'string', default: '40' },
+  orders: 400,
+  concurrency: 40,
   // Percent of the requests that the proxy meddles with.
-  meddle: { type: 'string', default: '20' },
+  meddle: 20,
   // For one request of the shop.
-  timeout: { type: 'string', default: '3' },
+  timeout: 3,
 });
-const seed = seedOf(values.seed);
-const kills = Number(values.kills);
+const { seed, kills } = values;
 const random = new Chance(seed);
 const command = await commandOf(values.client);
 if (command === undefined) {
@@ -71,7 +70,7 @@ const killing = new Kills({
   installation,
   random: random.fork(),
   kills,
-  latest: Number(values.latest),
+  latest: values.latest,
   settings: () => ({ ACQUIRER_DEADLINE_MS: String(random.pick([700, 2_500])) }),
 });
 const chanceOfGateways = random.fork();
@@ -80,7 +79,7 @@ const proxy = await MeddlingProxy.open({
     const listening = killing.gateways.flatMap(({ baseUrl }) => baseUrl ?? []);
     return listening.length === 0 ? undefined : chanceOfGateways.pick(listening);
   },
-  fateOf: meddling(random.fork(), Number(values.meddle), Number(values.timeout) * 1_000),
+  fateOf: meddling(random.fork(), values.meddle, values.timeout * 1_000),
 });
 
 const startedMs = performance.now();
@@ -94,11 +93,11 @@ const shifts = shiftsOf({
       TOLLGATE_CLIENT_URL: proxy.baseUrl,
       TOLLGATE_CLIENT_USERNAME: installation.credentials.username,
       TOLLGATE_CLIENT_PASSWORD: installation.credentials.password,
-      SHOP_ORDERS: values.orders,
-      SHOP_CONCURRENCY: values.concurrency,
+      SHOP_ORDERS: String(values.orders),
+      SHOP_CONCURRENCY: String(values.concurrency),
       SHOP_SEED: String((seed % 1_000_000) * 1_000 + number),
       SHOP_MERCHANT: String(installation.merchantId),
-      SHOP_TIMEOUT_SECONDS: values.timeout,
+      SHOP_TIMEOUT_SECONDS: String(values.timeout),
     }),
 });
 const progress = setInterval(() => say(`… ${killing.count} of ${kills} kills`), 10_000);

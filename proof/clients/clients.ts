@@ -35,9 +35,9 @@ const OPEN_VALUES = [
 const OURS = join(PROJECT_ROOT, 'proof', 'clients');
 
 const values = programOptions({
-  only: { type: 'string' },
+  only: undefined,
   // Kept afterwards, so that the next run need not fetch them again.
-  tools: { type: 'string' },
+  tools: undefined,
 });
 
 const CLIENTS: Readonly<Record<string, (folder: string) => Promise<string>>> = {

@@ -2,7 +2,7 @@
 // a shop must be true, every order paid at most once, and the acquirer's books must agree to the cent.
 import type { LedgerEntry } from '../../src/acquirers/simulator/ledger.js';
 import type { StoredTransaction } from '../../testkit/books.js';
-import { Chance, seedOf } from '../../testkit/chance.js';
+import { Chance, newSeed } from '../../testkit/chance.js';
 import { Installation } from '../../testkit/installation.js';
 import { programOptions } from '../../testkit/program-options.js';
 import { percentile, say } from '../../testkit/report.js';
@@ -18,22 +18,21 @@ const DECISION_LIMIT_MS = 60_000;
 const LOOKUPS_AT_ONCE = 16;
 
 const values = programOptions({
-  kills: { type: 'string', default: '200' },
+  kills: 200,
   // How many transactions at most pass a point until a process is killed there.
-  latest: { type: 'string', default: '20' },
-  seed: { type: 'string' },
-  traders: { type: 'string', default: '24' },
+  latest: 20,
+  seed: newSeed(),
+  traders: 24,
   // Percent of the payments by cards that make the acquirer fail.
-  faults: { type: 'string', default: '5' },
+  faults: 5,
   // Percent of the requests that are given up after some milliseconds, while they are on their way.
-  impatient: { type: 'string', default: '5' },
+  impatient: 5,
   // The acquirer: `simulator`, or `iso8583` for a host that is killed and cut off as well.
-  link: { type: 'string', default: 'simulator' },
+  link: 'simulator',
   // Over two such links, by routes: the second where the first is down.
-  routes: { type: 'boolean', default: false },
+  routes: false,
 });
-const seed = seedOf(values.seed);
-const kills = Number(values.kills);
+const { seed, kills } = values;
 const random = new Chance(seed);
 say(`crash: seed ${seed}`);
 
@@ -62,7 +61,7 @@ const killing = new Kills({
   installation,
   random: random.fork(),
   kills,
-  latest: Number(values.latest),
+  latest: values.latest,
   // Shorter than the slow card takes, so that a request arrives after it was given up; and longer.
   settings: () => ({ ACQUIRER_DEADLINE_MS: String(random.pick([700, 2_500])) }),
   atMessage: acquirer && ((process, kill) => acquirer.killAtMessage(process, kill)),
@@ -72,15 +71,15 @@ const shop = new Shop({
   random: random.fork(),
   authorization: installation.authorization,
   merchantId: installation.merchantId,
-  impatientPercent: Number(values.impatient),
+  impatientPercent: values.impatient,
 });
 const startedMs = performance.now();
 let over = false;
-const trading = tradeTogether(Number(values.traders), {
+const trading = tradeTogether(values.traders, {
   shop,
   random,
   virtualPans,
-  faultPercent: Number(values.faults),
+  faultPercent: values.faults,
   isOver: () => over,
 });
 const progress = setInterval(() => {

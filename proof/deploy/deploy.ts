@@ -1,17 +1,15 @@
 // Helm, kubeconform, systemd and HAProxy accept the files in deploy/. The proof names a missing tool and skips its checks.
-import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { programOptions } from '../../testkit/program-options.js';
 import { PROJECT_ROOT } from '../../testkit/project.js';
-import { say } from '../../testkit/report.js';
-import { verdict } from '../arena/verdict.js';
+import { temporaryFolder } from '../../testkit/temporary-folder.js';
+import { ToolChecks } from '../arena/tools.js';
 
 const values = programOptions({
   // Where kubeconform finds the schemas of Kubernetes, if it cannot fetch them.
-  schemas: { type: 'string', default: 'default' },
-  kubernetes: { type: 'string', default: '1.36.3' },
+  schemas: 'default',
+  kubernetes: '1.36.3',
 });
 
 const CHART = 'deploy/helm/tollgate';
@@ -65,41 +63,13 @@ const REFUSED: Readonly<Record<string, readonly [values: string, why: RegExp]>> 
   'a digest that is none': ['image.digest=sha256:1234', /digest/],
 };
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-deploy-'));
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-const broken: Record<string, string[]> = {};
-const missing = new Set<string>();
-let checks = 0;
+const folder = temporaryFolder('deploy');
+const checks = new ToolChecks();
 
-interface Said {
-  readonly ok: boolean;
-  readonly text: string;
-}
-
-/** Undefined if the tool is not there. */
-function tool(program: string, args: readonly string[], input = ''): Said | undefined {
-  const { status, error, stdout, stderr } = spawnSync(program, args, {
-    cwd: PROJECT_ROOT,
-    input,
-    encoding: 'utf8',
-  });
-  if ((error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') {
-    missing.add(program);
-    return undefined;
-  }
-  checks += 1;
-  return { ok: status === 0, text: status === 0 ? stdout : `${stdout}${stderr}` };
-}
-
-function expectGood(promise: string, what: string, said: Said | undefined): void {
-  if (said === undefined || said.ok) return;
-  broken[promise] = [...(broken[promise] ?? []), `${what}: ${said.text}`];
-}
-
-expectGood('helm lint takes the chart', CHART, tool('helm', ['lint', '--strict', CHART]));
+checks.expectGood('helm lint takes the chart', CHART, checks.run('helm', ['lint', '--strict', CHART]));
 for (const [name, args] of Object.entries(INSTALLATIONS)) {
-  const made = tool('helm', ['template', 'shop', CHART, '--namespace', 'payments', ...FOR, ...args]);
-  expectGood('helm template takes the values', name, made);
+  const made = checks.run('helm', ['template', 'shop', CHART, '--namespace', 'payments', ...FOR, ...args]);
+  checks.expectGood('helm template takes the values', name, made);
   if (!made?.ok) continue;
   const check = [
     '-strict',
@@ -109,13 +79,21 @@ for (const [name, args] of Object.entries(INSTALLATIONS)) {
     '-schema-location',
     values.schemas,
   ];
-  expectGood('Kubernetes knows every object and field', name, tool('kubeconform', check, made.text));
+  checks.expectGood(
+    'Kubernetes knows every object and field',
+    name,
+    checks.run('kubeconform', check, made.text),
+  );
 }
 for (const [name, [set, why]] of Object.entries(REFUSED)) {
-  const said = tool('helm', ['template', 'shop', CHART, ...FOR, '--set', set]);
+  const said = checks.run('helm', ['template', 'shop', CHART, ...FOR, '--set', set]);
   if (said === undefined) continue;
-  const asItShould = { ok: !said.ok && why.test(said.text), text: said.ok ? 'was taken' : said.text };
-  expectGood('the chart refuses what cannot work', name, asItShould);
+  const isRefused = !said.ok && why.test(said.text);
+  checks.expect(
+    'the chart refuses what cannot work',
+    isRefused,
+    `${name}: ${said.ok ? 'was taken' : said.text}`,
+  );
 }
 
 const units = ['tollgate.service', 'tollgate-live.service', 'tollgate-live.timer'];
@@ -124,13 +102,19 @@ for (const unit of units) {
   const text = readFileSync(join(PROJECT_ROOT, 'deploy/systemd', unit), 'utf8');
   writeFileSync(join(folder, unit), text.replaceAll('/usr/bin/node', process.execPath));
 }
-const verified = tool('systemd-analyze', ['verify', ...units.map((unit) => join(folder, unit))]);
-expectGood('systemd takes the units', units.join(', '), verified);
+const verified = checks.run('systemd-analyze', ['verify', ...units.map((unit) => join(folder, unit))]);
+checks.expectGood('systemd takes the units', units.join(', '), verified);
 
 // HAProxy wants to see the certificates that its configuration names.
 const pem = (name: string) => join(folder, name);
 const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=proxy', '-days', '1'];
-const certified = tool('openssl', [...request, '-keyout', pem('site.pem.key'), '-out', pem('site.pem')]);
+const certified = checks.run('openssl', [
+  ...request,
+  '-keyout',
+  pem('site.pem.key'),
+  '-out',
+  pem('site.pem'),
+]);
 if (certified?.ok) cpSync(pem('site.pem'), pem('authority.pem'));
 for (const path of ['deploy/compose/haproxy.cfg', 'deploy/high-availability/haproxy.cfg']) {
   const text = readFileSync(join(PROJECT_ROOT, path), 'utf8');
@@ -141,16 +125,15 @@ for (const path of ['deploy/compose/haproxy.cfg', 'deploy/high-availability/hapr
     .replaceAll('/run/haproxy', folder);
   writeFileSync(join(folder, 'haproxy.cfg'), local);
   if (!certified?.ok && local.includes(folder)) continue;
-  expectGood(
+  checks.expectGood(
     'HAProxy takes the configuration',
     path,
-    tool('haproxy', ['-c', '-f', join(folder, 'haproxy.cfg')]),
+    checks.run('haproxy', ['-c', '-f', join(folder, 'haproxy.cfg')]),
   );
 }
 
 for (const path of ['deploy/compose/make-secrets.sh', 'deploy/compose/make-database.sh']) {
-  expectGood('the shell can read the scripts', path, tool('sh', ['-n', path]));
+  checks.expectGood('the shell can read the scripts', path, checks.run('sh', ['-n', path]));
 }
 
-for (const program of missing) say(`deploy: ${program} is not there; its checks are skipped`);
-process.exitCode = verdict(broken, `deploy: ${checks} checks`);
+process.exitCode = checks.verdict('deploy');

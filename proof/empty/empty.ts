@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { differences, wrongReservations } from '../../testkit/books.js';
-import { Chance, seedOf } from '../../testkit/chance.js';
+import { Chance, newSeed } from '../../testkit/chance.js';
 import { type AttackedGateway, Installation } from '../../testkit/installation.js';
 import { programOptions } from '../../testkit/program-options.js';
 import { say } from '../../testkit/report.js';
@@ -34,6 +34,7 @@ interface DisturbancesOptions {
   readonly longStops: number;
 }
 
+/** What stands in the way meanwhile: processes that stand still, and locks that hold claims, fences or both back. */
 class Disturbances {
   readonly #gateways: readonly AttackedGateway[];
   readonly #url: string;
@@ -106,15 +107,14 @@ class Disturbances {
 const DECISION_LIMIT_MS = 60_000;
 
 const values = programOptions({
-  rounds: { type: 'string', default: '500' },
-  seed: { type: 'string' },
+  rounds: 500,
+  seed: newSeed(),
   // How many rounds at once.
-  lanes: { type: 'string', default: '12' },
+  lanes: 12,
   // How often a process stands still for so long that the other gives it up.
-  'long-stops': { type: 'string', default: '1' },
+  'long-stops': 1,
 });
-const seed = seedOf(values.seed);
-const rounds = Number(values.rounds);
+const { seed, rounds } = values;
 const random = new Chance(seed);
 say(`empty: seed ${seed}`);
 
@@ -130,7 +130,7 @@ const disturbances = new Disturbances({
   gateways,
   url: installation.database.url,
   random: random.fork(),
-  longStops: Number(values['long-stops']),
+  longStops: values['long-stops'],
 });
 const disturbing = disturbances.run();
 const done: Round[] = [];
@@ -144,7 +144,7 @@ const lane = async (chance: Chance) => {
     if (done.length % 100 === 0) say(`… ${done.length} rounds`);
   }
 };
-await Promise.all(Array.from({ length: Number(values.lanes) }, () => lane(random.fork())));
+await Promise.all(Array.from({ length: values.lanes }, () => lane(random.fork())));
 disturbances.end();
 await disturbing;
 

@@ -2,7 +2,7 @@
 // while gateways, PostgreSQL and the readers of the feed are killed again and again.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cardAccount } from '../../testkit/bodies.js';
-import { Chance, seedOf } from '../../testkit/chance.js';
+import { Chance, newSeed } from '../../testkit/chance.js';
 import { Installation } from '../../testkit/installation.js';
 import { programOptions } from '../../testkit/program-options.js';
 import { say } from '../../testkit/report.js';
@@ -18,15 +18,14 @@ const DECISION_LIMIT_MS = 60_000;
 const DELIVERY_LIMIT_MS = 120_000;
 
 const values = programOptions({
-  kills: { type: 'string', default: '100' },
+  kills: 100,
   // How many transactions at most pass a point until a process is killed there.
-  latest: { type: 'string', default: '20' },
-  seed: { type: 'string' },
-  traders: { type: 'string', default: '16' },
-  readers: { type: 'string', default: '3' },
+  latest: 20,
+  seed: newSeed(),
+  traders: 16,
+  readers: 3,
 });
-const seed = seedOf(values.seed);
-const kills = Number(values.kills);
+const { seed, kills } = values;
 const random = new Chance(seed);
 say(`events: seed ${seed}`);
 
@@ -49,21 +48,21 @@ const killing = new Kills({
   installation,
   random: random.fork(),
   kills,
-  latest: Number(values.latest),
+  latest: values.latest,
   settings: () => ({ ACQUIRER_DEADLINE_MS: '700' }),
 });
 const { authorization, credentials, merchantId } = installation;
 const { gateways } = killing;
 const shop = new Shop({ gateways, authorization, merchantId, random: random.fork(), impatientPercent: 5 });
 const readers = Array.from(
-  { length: Number(values.readers) },
+  { length: values.readers },
   () => new FeedReader({ gateways, ...credentials, merchantId, random: random.fork() }),
 );
 
 let tradeIsOver = false;
 let allIsOver = false;
 const trading = Promise.all([
-  tradeTogether(Number(values.traders), {
+  tradeTogether(values.traders, {
     shop,
     random,
     virtualPans,

@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { paymentBody } from '../../testkit/bodies.js';
 import { type CallAnswer, type CallRequest, call, Unanswered } from '../../testkit/caller.js';
-import { Chance, seedOf } from '../../testkit/chance.js';
+import { Chance, newSeed } from '../../testkit/chance.js';
 import { Installation } from '../../testkit/installation.js';
 import { programOptions } from '../../testkit/program-options.js';
 import { percentile, say } from '../../testkit/report.js';
@@ -21,19 +21,18 @@ const TRADE_LIMIT_MS = 10_000;
 const LOOKUPS_AT_ONCE = 8;
 
 const values = programOptions({
-  failovers: { type: 'string', default: '20' },
-  seed: { type: 'string' },
-  traders: { type: 'string', default: '8' },
-  kinds: { type: 'string', default: KINDS.join() },
+  failovers: 20,
+  seed: newSeed(),
+  traders: 8,
+  kinds: KINDS.join(),
   // Percent of the payments by cards that make the acquirer fail.
-  faults: { type: 'string', default: '3' },
+  faults: 3,
   // Trade in peace between two failovers.
-  'pause-ms': { type: 'string', default: '1500' },
+  'pause-ms': 1500,
   // How long after a failover each gateway may take until it serves again.
-  'service-within-ms': { type: 'string', default: '3000' },
+  'service-within-ms': 3000,
 });
-const seed = seedOf(values.seed);
-const failovers = Number(values.failovers);
+const { seed, failovers } = values;
 const random = new Chance(seed);
 say(`failover: seed ${seed}`);
 
@@ -138,24 +137,24 @@ async function untilServed(kind: Kind, gateway: CalledGateway, number: number): 
   }
   const tookMs = performance.now() - beganMs;
   servicesMs.push(tookMs);
-  if (tookMs > Number(values['service-within-ms']))
+  if (tookMs > values['service-within-ms'])
     late.push(`gateway ${number} served ${Math.round(tookMs)} ms after a ${kind}`);
 }
 
 const startedMs = performance.now();
 let over = false;
-const trading = tradeTogether(Number(values.traders), {
+const trading = tradeTogether(values.traders, {
   shop,
   random,
   virtualPans,
-  faultPercent: Number(values.faults),
+  faultPercent: values.faults,
   isOver: () => over,
 });
 
 const done: Partial<Record<Kind, number>> = {};
 const plan = planOf(values.kinds.split(','), failovers);
 for (const kind of plan) {
-  await sleep(Number(values['pause-ms']));
+  await sleep(values['pause-ms']);
   await database.failOver(kind, random, {
     served: async () => {
       await Promise.all(gateways.map((gateway, number) => untilServed(kind, gateway, number)));

@@ -1,31 +1,28 @@
 // Nothing stays charged that the gateway does not call approved, although the host forgets early reversals. The host answers 25 to the
 // reversal of a payment that it has not read yet, and does not remember the reversal. In each round payments are held up until the
 // gateway has given them up and reversed them; then the host reads and charges them.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { paymentBody } from '../../testkit/bodies.js';
 import { call, Unanswered } from '../../testkit/caller.js';
-import { Chance, seedOf } from '../../testkit/chance.js';
+import { Chance, newSeed } from '../../testkit/chance.js';
 import { Installation } from '../../testkit/installation.js';
 import { HostProcess } from '../../testkit/iso8583-host/host-process.js';
 import type { Entry } from '../../testkit/iso8583-host/ledger.js';
 import { programOptions } from '../../testkit/program-options.js';
 import { say } from '../../testkit/report.js';
+import { temporaryFolder } from '../../testkit/temporary-folder.js';
 import { addLink, differences, hostBooks, positionsByKey } from '../arena/link-arena.js';
 import { SentNumbers } from '../arena/sent-numbers.js';
 import { verdict } from '../arena/verdict.js';
 
 const values = programOptions({
-  rounds: { type: 'string', default: '200' },
+  rounds: 200,
   // At the same time, in each round.
-  purchases: { type: 'string', default: '20' },
-  seed: { type: 'string' },
+  purchases: 20,
+  seed: newSeed(),
 });
-const rounds = Number(values.rounds);
-const purchases = Number(values.purchases);
-const seed = seedOf(values.seed);
+const { rounds, purchases, seed } = values;
 const random = new Chance(seed);
 say(`forgetful: seed ${seed}`);
 
@@ -50,7 +47,7 @@ const STORIES = [
 ] as const;
 type Story = (typeof STORIES)[number];
 
-const folder = await mkdtemp(join(tmpdir(), 'tollgate-forgetful-'));
+const folder = temporaryFolder('forgetful');
 const host = await HostProcess.start({ ledgerPath: join(folder, 'ledger') });
 await host.set({ unseenReversals: 'forgotten', slowMs: HELD_UP_MS, lateMs: HELD_UP_MS, seed });
 const installation = await Installation.open({
@@ -87,7 +84,6 @@ const complaints = (await host.complaints()).map((complaint) => JSON.stringify(c
 const rows = await installation.transactions();
 await installation.close();
 await host.stop();
-await rm(folder, { recursive: true, force: true });
 process.exitCode = verdict(
   {
     'nothing is charged that the gateway does not call approved': wrong,

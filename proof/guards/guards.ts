@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { openEmbeddedPostgres } from '../../src/embedded-postgres/server.js';
-import { Chance, seedOf } from '../../testkit/chance.js';
+import { Chance, newSeed } from '../../testkit/chance.js';
 import { programOptions } from '../../testkit/program-options.js';
 import { PROJECT_ROOT } from '../../testkit/project.js';
 import { say } from '../../testkit/report.js';
@@ -39,14 +39,14 @@ const COPIED = [
 const CONTROL: NamedTest = ['test/payments/ordinary-day.test.ts', 'an ordinary day'];
 
 const values = programOptions({
-  only: { type: 'string', multiple: true, default: [''] },
+  only: [''],
   // Only guards of files that this branch has changed since it left the one that is named.
-  'changed-since': { type: 'string' },
-  sample: { type: 'string' },
-  seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+  'changed-since': undefined,
+  sample: undefined,
+  seed: newSeed(),
   // For a test run that runs every test untouched itself.
-  'trust-untouched': { type: 'boolean', default: false },
-  verbose: { type: 'boolean', default: false },
+  'trust-untouched': false,
+  verbose: false,
 });
 
 /** A PostgreSQL for all the runs, so that each need not start its own. */
@@ -225,7 +225,7 @@ const quick = chosen.filter(({ slow }) => !slow);
 const guards =
   values.sample === undefined
     ? chosen
-    : new Chance(seedOf(values.seed)).shuffled(quick).slice(0, Number(values.sample));
+    : new Chance(values.seed).shuffled(quick).slice(0, Number(values.sample));
 for (const one of wrong) say(`STALE: ${one}`);
 const stale = wrong.length;
 if (values.sample !== undefined) say(`${guards.length} of ${quick.length} quick guards, seed ${values.seed}`);

@@ -2,14 +2,12 @@
 // transactions at two gateways on one database, over an ISO 8583 link with two connections. Processes are killed and stand still,
 // heartbeats are held back, and the acquirer's connections stall, break and lie. Porcupine, a judge of our own and everybody's books
 // judge the recorded history.
-import { spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
-import { copyFile, mkdtemp, open, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { settlementCutOff, settlementDay } from '../../src/values/time.js';
-import { Chance, seedOf } from '../../testkit/chance.js';
+import { Chance, newSeed } from '../../testkit/chance.js';
 import { Installation } from '../../testkit/installation.js';
 import { read } from '../../testkit/iso8583-host/codec.js';
 import { AS2805 } from '../../testkit/iso8583-host/dialects.js';
@@ -17,8 +15,10 @@ import { kindOf, requestOf } from '../../testkit/iso8583-host/request.js';
 import { programOptions } from '../../testkit/program-options.js';
 import { PROJECT_ROOT } from '../../testkit/project.js';
 import { say } from '../../testkit/report.js';
+import { temporaryFolder } from '../../testkit/temporary-folder.js';
 import { FeedReader, subjectsOf, wronglyTold } from '../arena/feed-reader.js';
 import { IsoAcquirer } from '../arena/iso-acquirer.js';
+import { tool } from '../arena/tools.js';
 import { verdict } from '../arena/verdict.js';
 import { RECEIVER_SETTINGS, WebhookBooks } from '../arena/webhook-books.js';
 import { brokenBooks } from './books.js';
@@ -30,6 +30,7 @@ import { DEADLINE_MS, PROCESS_TIMEOUT_MS, Trouble } from './trouble.js';
 /** What passes at the same time over two connections may have been sent in another order: the relay may have stood still. */
 const AT_THE_SAME_TIME_MS = 200;
 
+/** What gateways send to the host: no payment may leave a gateway after its reversal. */
 class Wire {
   readonly #reversedAtMs = new Map<string, number>();
   /** Payments that were sent after their reversal. */
@@ -57,21 +58,21 @@ const DECISION_LIMIT_MS = 120_000;
 const DELIVERY_LIMIT_MS = 60_000;
 
 const values = programOptions({
-  operations: { type: 'string', default: '5000' },
-  clients: { type: 'string', default: '16' },
+  operations: 5000,
+  clients: 16,
   // So many groups of correlation IDs and targets are raced for at once.
-  families: { type: 'string', default: '4' },
+  families: 4,
   // So often heartbeats are held back first, while nothing else happens.
-  holds: { type: 'string', default: '3' },
-  seed: { type: 'string' },
+  holds: 3,
+  seed: newSeed(),
   // Whether the host remembers the reversal of what it has not seen: `remembered` or `forgotten`.
-  memory: { type: 'string', default: 'forgotten' },
+  memory: 'forgotten',
   // `porcupine` as well, or our own judge only: `own`.
-  judge: { type: 'string', default: 'porcupine' },
+  judge: 'porcupine',
   // Where the history is kept, to be judged again.
-  keep: { type: 'string' },
+  keep: undefined,
 });
-const seed = seedOf(values.seed);
+const { seed, clients } = values;
 const random = new Chance(seed);
 const { memory } = values;
 if (memory !== 'remembered' && memory !== 'forgotten') throw new Error('--memory is remembered or forgotten');
@@ -99,7 +100,7 @@ const shoppers = new Shoppers({
   authorization,
   merchantId,
   random: random.fork(),
-  families: Number(values.families),
+  families: values.families,
 });
 const reader = new FeedReader({ gateways, ...credentials, merchantId, random: random.fork() });
 
@@ -111,15 +112,14 @@ const following = reader.follow(() => isOver);
 const progress = setInterval(() => {
   say(`… ${shoppers.history.length} operations, ${JSON.stringify(trouble.done)}`);
 }, 10_000);
-const clients = Number(values.clients);
 let isHeld = true;
-const holding = trouble.holdHeartbeatsAlone(Number(values.holds)).finally(() => {
+const holding = trouble.holdHeartbeatsAlone(values.holds).finally(() => {
   isHeld = false;
 });
 await shoppers.race(clients, () => !isHeld);
 await holding;
 await trouble.disturb();
-const most = shoppers.history.length + Number(values.operations);
+const most = shoppers.history.length + values.operations;
 await shoppers.race(clients, () => shoppers.history.length >= most);
 await trouble.end();
 const rows = await installation.decidedTransactions(DECISION_LIMIT_MS);
@@ -139,7 +139,7 @@ await installation.close();
 await acquirer.close();
 
 const { history } = shoppers;
-const folder = await mkdtemp(join(tmpdir(), 'tollgate-history-'));
+const folder = temporaryFolder('history');
 const path = join(folder, 'history.jsonl');
 // A day that closes meanwhile ends what can be voided.
 await writeHistory(path, history, { lenientVoids: settlementCutOff(settlementDay(begunMs)) < Date.now() });
@@ -149,7 +149,6 @@ const porcupine =
     ? { broken: [], figures: 'porcupine: not asked' }
     : await judgedByPorcupine(path, folder);
 if ('skipped' in porcupine && porcupine.skipped) say(`porcupine: skipped: ${porcupine.skipped}`);
-await rm(folder, { recursive: true, force: true });
 
 const count = (wanted: (one: (typeof history)[number]) => boolean) => history.filter(wanted).length;
 process.exitCode = verdict(
@@ -192,44 +191,22 @@ async function writeHistory(
   await finished(file);
 }
 
+/** Porcupine is a checker of others, and proof/history/porcupine a small Go program around it. */
 async function judgedByPorcupine(historyPath: string, folder: string): Promise<Judged> {
-  const program = join(folder, 'judge');
-  const built = await run('go', ['build', '-o', program, '.'], FOLDER);
-  if (built.code !== 0) {
-    const reason = built.code === undefined ? 'Go is not there' : `it cannot be built: ${built.output}`;
-    return { skipped: reason.trim(), broken: [], figures: 'porcupine: skipped' };
+  const program = join(folder, 'porcupine');
+  const built = tool('go', ['build', '-o', program, '.'], { cwd: FOLDER });
+  if (!built?.ok) {
+    const reason = built === undefined ? 'Go is not there' : `it cannot be built: ${built.text.trim()}`;
+    return { skipped: reason, broken: [], figures: 'porcupine: skipped' };
   }
-  const { code, output } = await run(program, [], folder, historyPath);
-  const lines = output.trimEnd().split('\n');
+  const judged = tool(program, [], { cwd: folder, input: await readFile(historyPath) });
+  const lines = judged?.text.trimEnd().split('\n') ?? [];
   const figures = lines.pop() ?? '';
   // Each begins with its name, and the operations stand below it.
   const broken = lines
     .join('\n')
     .split(/^(?=BROKEN|UNDECIDED)/m)
     .filter((text) => text.startsWith('BROKEN'));
-  if (code !== 0 && broken.length === 0)
-    return { broken: [`the judge ended with ${code}: ${output}`], figures };
+  if (!judged?.ok && broken.length === 0) return { broken: [`the judge failed: ${judged?.text}`], figures };
   return { broken, figures };
-}
-
-async function run(
-  command: string,
-  args: readonly string[],
-  cwd: string,
-  inputPath?: string,
-): Promise<{ code: number | null | undefined; output: string }> {
-  const input = inputPath === undefined ? undefined : await open(inputPath);
-  const child = spawn(command, args, { cwd, stdio: [input?.fd ?? 'ignore', 'pipe', 'pipe'] });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
-  }
-  const code = await new Promise<number | null | undefined>((resolve) => {
-    child.once('error', () => resolve(undefined));
-    child.once('close', resolve);
-  });
-  await input?.close();
-  return { code, output };
 }

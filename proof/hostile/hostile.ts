@@ -2,14 +2,14 @@
 // gateway's own OpenAPI document. A broken promise ends the proof with 1 and prints its request as JSON; `--replay FILE` sends such a
 // request again.
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Chance } from '../../testkit/chance.js';
+import { Chance, newSeed } from '../../testkit/chance.js';
 import { programOptions } from '../../testkit/program-options.js';
 import { compiledProgram } from '../../testkit/project.js';
 import { median, say } from '../../testkit/report.js';
+import { temporaryFolder } from '../../testkit/temporary-folder.js';
 import { Secrets } from '../arena/secrets.js';
 import { bendsOf } from './bends.js';
 import type { Bend, Case, RawCase, RequestCase } from './case.js';
@@ -27,18 +27,16 @@ import { Stock } from './stock.js';
 const allowed = (bytes: number) => Math.max(bytes * 0.1, 12 * 2 ** 20);
 
 const values = programOptions({
-  requests: { type: 'string', default: '20000' },
-  seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
-  replay: { type: 'string' },
+  requests: 20_000,
+  seed: newSeed(),
+  replay: undefined,
 });
 const replayed =
   values.replay === undefined
     ? undefined
     : (JSON.parse(await readFile(values.replay, 'utf8')) as Case & { seed: number });
-const seed = replayed?.seed ?? Number(values.seed);
-const requests = Number(values.requests);
-if (!Number.isSafeInteger(seed) || !Number.isSafeInteger(requests))
-  throw new Error('seed and requests are whole numbers');
+const seed = replayed?.seed ?? values.seed;
+const { requests } = values;
 
 const AT_ONCE = 12;
 const STAGES = 10;
@@ -290,14 +288,13 @@ async function replay({ seed: _seed, ...one }: Case & { seed: number }): Promise
 
 /** Those that crash a gateway all by themselves. */
 async function culprits(seed: number, cases: readonly Case[]): Promise<Case[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'tollgate-crash-'));
+  const folder = temporaryFolder('crash');
   const found: Case[] = [];
   for (const one of cases) {
     const file = join(folder, 'case.json');
     await writeFile(file, JSON.stringify({ seed, ...one }));
     if ((await outputOf(file)).includes('broken: no crash')) found.push(one);
   }
-  await rm(folder, { recursive: true, force: true });
   return found;
 }
 

@@ -1,5 +1,4 @@
 // Holds an answer against what was promised, and keeps every promise that was broken with the request that did it.
-
 import type { Secrets } from '../arena/secrets.js';
 import type { Case, RawCase, RequestCase } from './case.js';
 import { type Exchanged, type HttpResponse, responsesIn } from './connection.js';

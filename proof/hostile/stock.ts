@@ -1,5 +1,4 @@
 // What requests act on: transactions, customers and tokens that are there, as placeholders in bytes name them.
-
 import { type Json, paymentBody } from '../../testkit/bodies.js';
 import type { Kept } from './connection.js';
 import type { HostileGateway } from './gateway.js';

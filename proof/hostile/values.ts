@@ -1,5 +1,4 @@
 // What breaks one rule of a schema, for a field of any kind.
-
 import type { Json } from '../../testkit/bodies.js';
 import type { Schema } from './document.js';
 import type { Proper } from './proper.js';

@@ -11,7 +11,7 @@ import { journalAll } from '../../src/journal/journal.js';
 import { givePen, JournalPen } from '../../src/journal/pen.js';
 import { Database } from '../../src/postgres/database.js';
 import { paymentBody } from '../../testkit/bodies.js';
-import { Chance } from '../../testkit/chance.js';
+import { Chance, newSeed } from '../../testkit/chance.js';
 import { leaveNothingBehind, type RunningProcess, start } from '../../testkit/gateway-process.js';
 import { Installation } from '../../testkit/installation.js';
 import { programOptions } from '../../testkit/program-options.js';
@@ -19,17 +19,13 @@ import { asEnvironment, compiledProgram } from '../../testkit/project.js';
 import { verdict } from '../arena/verdict.js';
 
 const values = programOptions({
-  entries: { type: 'string', default: '1000000' },
-  writers: { type: 'string', default: '4' },
-  kills: { type: 'string', default: '40' },
-  seed: { type: 'string', default: String(Date.now()) },
+  entries: 1_000_000,
+  writers: 4,
+  kills: 40,
+  seed: newSeed(),
 });
-const [most, writers, kills] = [values.entries, values.writers, values.kills].map(Number) as [
-  number,
-  number,
-  number,
-];
-const chance = new Chance(Number(values.seed));
+const { entries: most, writers, kills } = values;
+const chance = new Chance(values.seed);
 const BATCH = 2_000;
 
 const installation = await Installation.open();

@@ -1,14 +1,13 @@
 // A host made of jPOS understands the gateway's ISO 8583 link, and both keep the same books. The host packs every message of the corpus
 // to the same bytes.
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { following, IsoClient, networkMessage, payment } from '../../testkit/iso8583-host/client.js';
 import { AS2805, ASCII87, dialectNamed } from '../../testkit/iso8583-host/dialects.js';
 import { programOptions } from '../../testkit/program-options.js';
 import { PROJECT_ROOT } from '../../testkit/project.js';
 import { say } from '../../testkit/report.js';
+import { temporaryFolder } from '../../testkit/temporary-folder.js';
 import {
   cardAnsweredLaterWith,
   cardAnsweredWith,
@@ -24,19 +23,18 @@ const CORPUS = join(PROJECT_ROOT, 'test', 'iso8583-host', 'pyiso8583-corpus.json
 
 const values = programOptions({
   // A folder with jPOS 2.1.10 and the libraries that it needs.
-  jars: { type: 'string', default: process.env.TOLLGATE_TEST_JPOS ?? '' },
+  jars: process.env.TOLLGATE_TEST_JPOS ?? '',
   // as2805 or ascii87; both unless one is named.
-  dialect: { type: 'string' },
-  purchases: { type: 'string', default: '40000' },
+  dialect: undefined,
+  purchases: 40_000,
   // Of the link, and how many purchases are under way at once.
-  connections: { type: 'string', default: '2' },
-  clients: { type: 'string', default: '512' },
+  connections: 2,
+  clients: 512,
 });
 
 const dialects = values.dialect === undefined ? [AS2805.name, ASCII87.name] : [values.dialect];
 
-const folder = await mkdtemp(join(tmpdir(), 'tollgate-jpos-'));
-process.once('exit', () => void rm(folder, { recursive: true, force: true }));
+const folder = temporaryFolder('jpos');
 const jpos = await Jpos.prepare(values.jars, folder).catch((error: unknown) => {
   if (!(error instanceof Missing)) throw error;
   say(
@@ -58,10 +56,10 @@ for (const dialect of dialects) {
   await host.stop();
   say(`${dialect}: ${packed} messages packed by jPOS, and a conversation`);
   const traded = await jpos.start(dialect, LATE_MS);
-  const arena = await LinkArena.open(traded, { connections: Number(values.connections) });
+  const arena = await LinkArena.open(traded, { connections: values.connections });
   await arena.shop.tradeOneOfEach();
   // How many it can do is asked of the dialect that is in use.
-  if (dialect === AS2805.name) await arena.load(Number(values.purchases), Number(values.clients));
+  if (dialect === AS2805.name) await arena.load(values.purchases, values.clients);
   const trade = await arena.judge();
   await traded.stop();
   for (const [promise, cases] of Object.entries(trade.broken)) {
@@ -72,7 +70,6 @@ for (const dialect of dialects) {
   }
   figures.push(`${dialect}: ${packed} messages packed alike, ${trade.figures}`);
 }
-await rm(folder, { recursive: true, force: true });
 process.exitCode = verdict(broken, `jpos: ${figures.join('; ')}`);
 
 interface Packed {

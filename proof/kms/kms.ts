@@ -2,16 +2,16 @@
 // (botocore).
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KmsKeys } from '../../src/vault/keys/kms-keys.js';
+import { freePort } from '../../testkit/gateway-process.js';
 import { programOptions } from '../../testkit/program-options.js';
 import { say } from '../../testkit/report.js';
 import { verdict } from '../arena/verdict.js';
 
 const values = programOptions({
   // The program `moto_server` of moto (PyPI), version 5, with its extras for servers and KMS.
-  server: { type: 'string', default: process.env.TOLLGATE_TEST_MOTO ?? 'moto_server' },
+  server: process.env.TOLLGATE_TEST_MOTO ?? 'moto_server',
 });
 
 if (spawnSync(values.server, ['--help'], { stdio: 'ignore' }).error !== undefined) {
@@ -106,13 +106,4 @@ async function makeKey(): Promise<string> {
 function unsigned(service: string): Record<string, string> {
   const scope = `nobody/20261116/${REGION}/${service}/aws4_request`;
   return { Authorization: `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host, Signature=0` };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }

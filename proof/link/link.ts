@@ -1,7 +1,6 @@
 // Every operation over an ISO 8583 link survives every fault of the test host, in both dialects, with and without a MAC. In the end
 // nothing is in doubt, the books agree, and the host has no complaints. The host also dies.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FAULTS } from '../../testkit/iso8583-host/behaviour.js';
 import { AS2805, ASCII87 } from '../../testkit/iso8583-host/dialects.js';
@@ -9,14 +8,15 @@ import { HostProcess } from '../../testkit/iso8583-host/host-process.js';
 import type { Entry } from '../../testkit/iso8583-host/ledger.js';
 import { programOptions } from '../../testkit/program-options.js';
 import { say } from '../../testkit/report.js';
+import { temporaryFolder } from '../../testkit/temporary-folder.js';
 import { hostBooks, type Judgement, LATE_MS, LinkArena } from '../arena/link-arena.js';
 import { verdict } from '../arena/verdict.js';
 
 const values = programOptions({
   // as2805 or ascii87; both unless one is named.
-  dialect: { type: 'string' },
+  dialect: undefined,
   // The numbers of faults, joined by commas; all unless some are named.
-  faults: { type: 'string', default: Object.keys(FAULTS).sort().join(',') },
+  faults: Object.keys(FAULTS).sort().join(','),
 });
 const dialects = values.dialect === undefined ? [AS2805.name, ASCII87.name] : [values.dialect];
 const faults = values.faults.split(',');
@@ -24,7 +24,7 @@ const faults = values.faults.split(',');
 /** As the gateway has them: for sending, then for receiving. */
 const KEYS = ['00112233445566778899AABBCCDDEEFF', '0123456789ABCDEFFEDCBA9876543210'] as const;
 
-const folder = await mkdtemp(join(tmpdir(), 'tollgate-link-'));
+const folder = temporaryFolder('link');
 const keyFile = join(folder, 'mac-keys');
 await writeFile(keyFile, `${KEYS.join('\n')}\n`);
 
@@ -41,7 +41,6 @@ for (const dialect of dialects) {
     say(`… ${figures.at(-1)}`);
   }
 }
-await rm(folder, { recursive: true, force: true });
 process.exitCode = verdict(broken, `link: ${faults.length} faults; ${figures.join('; ')}`);
 
 async function meetFaults(dialect: string, withMac: boolean): Promise<Judgement> {

@@ -1,8 +1,7 @@
 // Prometheus, Alertmanager and a collector of traces accept the gateway's metrics, alerts and spans. The proof names a missing tool and
 // skips its checks. `--outage 66` stops a database for so many seconds under Prometheus and Alertmanager.
-import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Tollgate } from '../../client/src/index.js';
 import { paymentBody } from '../../testkit/bodies.js';
@@ -11,46 +10,28 @@ import { programOptions } from '../../testkit/program-options.js';
 import { PROJECT_ROOT } from '../../testkit/project.js';
 import { say } from '../../testkit/report.js';
 import { startStandalone } from '../../testkit/standalone.js';
-import { verdict } from '../arena/verdict.js';
+import { temporaryFolder } from '../../testkit/temporary-folder.js';
+import { ToolChecks } from '../arena/tools.js';
 import { loseDatabase, notHeldBack } from './alerting.js';
 
 const values = programOptions({
   /** Of Prometheus. */
-  promtool: { type: 'string', default: 'promtool' },
-  prometheus: { type: 'string', default: 'prometheus' },
+  promtool: 'promtool',
+  prometheus: 'prometheus',
   /** As Debian names it. */
-  alertmanager: { type: 'string', default: 'prometheus-alertmanager' },
+  alertmanager: 'prometheus-alertmanager',
   /** Seconds. */
-  outage: { type: 'string', default: '0' },
+  outage: 0,
   /** A collector of OpenTelemetry, with the receiver `otlp` and the exporter `debug`. */
-  collector: { type: 'string', default: 'otelcol' },
-  purchases: { type: 'string', default: '200' },
+  collector: 'otelcol',
+  purchases: 200,
 });
 
 const FOLDER = 'deploy/prometheus';
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-metrics-'));
-process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-const broken: Record<string, string[]> = {};
-const missing = new Set<string>();
-let checks = 0;
-
-function promtool(promise: string, args: readonly string[], input = ''): void {
-  const { status, error, stdout, stderr } = spawnSync(values.promtool, args, {
-    cwd: PROJECT_ROOT,
-    input,
-    encoding: 'utf8',
-  });
-  if ((error as NodeJS.ErrnoException | undefined)?.code === 'ENOENT') {
-    missing.add(values.promtool);
-    return;
-  }
-  expectGood(promise, status === 0, stdout + stderr);
-}
-
-function expectGood(promise: string, isGood: boolean, said: string): void {
-  checks += 1;
-  if (!isGood) broken[promise] = [...(broken[promise] ?? []), said];
-}
+const folder = temporaryFolder('metrics');
+const checks = new ToolChecks();
+const promtool = (promise: string, args: readonly string[], input?: string) =>
+  checks.expectGood(promise, 'promtool', checks.run(values.promtool, args, input));
 
 const CONFIGURATION = (port: number, metricsPort: number) => `
 receivers: { otlp: { protocols: { http: { endpoint: "127.0.0.1:${port}" } } } }
@@ -62,7 +43,7 @@ service:
 
 /** What the collector has written down of what it was sent; undefined where there is no collector. */
 async function collected(work: (endpoint: string) => Promise<void>): Promise<string | undefined> {
-  if (!isThere(values.collector)) {
+  if (!checks.isThere(values.collector)) {
     await work('');
     return undefined;
   }
@@ -153,18 +134,12 @@ const CAUSES: readonly [
   ],
 ];
 
-function isThere(program: string): boolean {
-  if (spawnSync(program, ['--version']).error === undefined) return true;
-  missing.add(program);
-  return false;
-}
-
-if (isThere(values.alertmanager)) {
+if (checks.isThere(values.alertmanager)) {
   const configuration = readFileSync(join(PROJECT_ROOT, FOLDER, 'alertmanager.yml'), 'utf8');
   for (const [cause, alerts, told] of CAUSES) {
     const active = await notHeldBack(values.alertmanager, configuration, folder, alerts);
     const names = active.map((name) => name.replace('Tollgate', ''));
-    expectGood(
+    checks.expect(
       `of ${cause} Alertmanager tells only ${told.join(', ')}`,
       names.join() === told.join(),
       names.join(),
@@ -172,8 +147,8 @@ if (isThere(values.alertmanager)) {
   }
 }
 
-const outageSeconds = Number(values.outage);
-if (outageSeconds > 0 && isThere(values.prometheus) && isThere(values.alertmanager)) {
+const outageSeconds = values.outage;
+if (outageSeconds > 0 && checks.isThere(values.prometheus) && checks.isThere(values.alertmanager)) {
   const { notifications, fired } = await loseDatabase({
     prometheus: values.prometheus,
     alertmanager: values.alertmanager,
@@ -187,13 +162,13 @@ if (outageSeconds > 0 && isThere(values.prometheus) && isThere(values.alertmanag
   for (const { atSeconds, receiver, status, alertname, alerts } of notifications)
     say(`outage: ${status} to ${receiver} at ${atSeconds} s: ${alerts} x ${alertname}`);
   const pages = notifications.filter(({ status }) => status === 'firing');
-  expectGood(
+  checks.expect(
     'a lost database is one page',
     pages.map(({ receiver, alertname }) => `${receiver} ${alertname}`).join() ===
       'pages TollgateDatabaseLost',
     JSON.stringify(pages),
   );
-  expectGood(
+  checks.expect(
     'nothing else fires, then or afterwards',
     fired.every(({ alertname }) => alertname === 'TollgateDatabaseLost'),
     JSON.stringify(fired),
@@ -208,8 +183,7 @@ const spans = await collected(async (endpoint) => {
     ...(endpoint !== '' && { OTLP_ENDPOINT: endpoint }),
   });
   try {
-    for (let bought = 0; bought < Number(values.purchases); bought += 1)
-      await gateway.client.purchase(paymentBody());
+    for (let bought = 0; bought < values.purchases; bought += 1) await gateway.client.purchase(paymentBody());
     const { baseUrl, username, password } = gateway;
     const traceparent = () => `00-${TRACE}-${PARENT}-01`;
     await new Tollgate({ baseUrl, username, password, traceparent }).purchase(paymentBody());
@@ -219,8 +193,8 @@ const spans = await collected(async (endpoint) => {
       /^tollgate_request_duration_seconds_count\{operation="createPurchase",status="201"\} (\d+)$/m.exec(
         scraped,
       );
-    const most = Number(values.purchases) + 1;
-    expectGood(
+    const most = values.purchases + 1;
+    checks.expect(
       'a scrape has every purchase of both workers',
       Number(counted?.[1]) === most,
       String(counted?.[0]),
@@ -232,17 +206,16 @@ const spans = await collected(async (endpoint) => {
 });
 if (spans !== undefined) {
   for (const name of ['POST /v1/transactions/purchase', 'claim', 'acquirer', 'record'])
-    expectGood(
+    checks.expect(
       'a collector gets the spans of a sampled purchase',
       new RegExp(`Trace ID\\s*: ${TRACE}[\\s\\S]*?Name\\s*: ${name}`).test(spans),
       `no span ${name}`,
     );
-  expectGood(
+  checks.expect(
     'the request is below its client’s span',
     spans.includes(`Parent ID      : ${PARENT}`),
     'another parent',
   );
 }
 
-for (const program of missing) say(`metrics: ${program} is not there; its checks are skipped`);
-process.exitCode = verdict(broken, `metrics: ${checks} checks`);
+process.exitCode = checks.verdict('metrics');

@@ -10,12 +10,13 @@ import { packed } from '../../testkit/packages.js';
 import { programOptions } from '../../testkit/program-options.js';
 import { environmentWithoutSettings, PROJECT_ROOT } from '../../testkit/project.js';
 import { say } from '../../testkit/report.js';
+import { temporaryFolder } from '../../testkit/temporary-folder.js';
 import { verdict } from '../arena/verdict.js';
 
 const values = programOptions({
   // Who is nobody on most systems.
-  user: { type: 'string', default: '65534' },
-  seconds: { type: 'string', default: '120' },
+  user: 65_534,
+  seconds: 120,
 });
 
 interface User {
@@ -145,7 +146,7 @@ async function trial(user: User, tarballs: readonly string[]): Promise<void> {
 }
 
 async function use(user: User, folder: EmptyFolder, said: () => string): Promise<void> {
-  const deadline = Date.now() + Number(values.seconds) * 1000;
+  const deadline = Date.now() + values.seconds * 1000;
   const shown = async (pattern: RegExp) => {
     for (;;) {
       const [, found] = pattern.exec(said()) ?? [];
@@ -170,17 +171,13 @@ if (!(await hasRegistry())) {
   process.exit(verdict({}, '0 checks, skipped: gateway and client from their tarballs'));
 }
 const users: User[] = [{ name: 'whoever runs this', id: undefined }];
-if (process.getuid?.() === 0) users.push({ name: `user ${values.user}`, id: Number(values.user) });
-const place = await mkdtemp(join(tmpdir(), 'tollgate-tarballs-'));
-try {
-  await chmod(place, 0o755);
-  const made = [await packed('.', place), await packed('client', place)];
-  const tarballs = made.map(({ tarball }) => tarball);
-  for (const user of users) {
-    say(`${user.name}: npm install ${tarballs.length} tarballs, serve, pay`);
-    await trial(user, tarballs);
-  }
-} finally {
-  await rm(place, { recursive: true });
+if (process.getuid?.() === 0) users.push({ name: `user ${values.user}`, id: values.user });
+const place = temporaryFolder('tarballs');
+await chmod(place, 0o755);
+const made = [await packed('.', place), await packed('client', place)];
+const tarballs = made.map(({ tarball }) => tarball);
+for (const user of users) {
+  say(`${user.name}: npm install ${tarballs.length} tarballs, serve, pay`);
+  await trial(user, tarballs);
 }
 process.exit(verdict({ 'works from its tarball alone': broken }, `${checks} checks, ${users.length} users`));

@@ -2,7 +2,7 @@
 // database, and the ledger must agree to the cent.
 import fc from 'fast-check';
 import { askedAgain, differences, wrongReservations } from '../../testkit/books.js';
-import { seedOf } from '../../testkit/chance.js';
+import { newSeed } from '../../testkit/chance.js';
 import { Installation } from '../../testkit/installation.js';
 import { programOptions } from '../../testkit/program-options.js';
 import { say } from '../../testkit/report.js';
@@ -11,8 +11,8 @@ import { Arena, type CardName } from './arena.js';
 
 const SHRINKING_LIMIT_MS = 60_000;
 
-const values = programOptions({ rounds: { type: 'string', default: '200' }, seed: { type: 'string' } });
-const seed = seedOf(values.seed);
+const values = programOptions({ rounds: 200, seed: newSeed() });
+const { seed } = values;
 say(`races: seed ${seed}`);
 
 /** Which of those that the operation is meant for; now and then of all, to be refused. */
@@ -71,7 +71,7 @@ const details = await fc.check(
       throw error;
     }
   }),
-  { numRuns: Number(values.rounds), seed },
+  { numRuns: values.rounds, seed },
 );
 const seconds = (performance.now() - startedMs) / 1000;
 

@@ -3,9 +3,8 @@
 // runtimes and skips them.
 import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -17,6 +16,7 @@ import { packed } from '../../testkit/packages.js';
 import { programOptions } from '../../testkit/program-options.js';
 import { compiledProgram, environmentWithoutSettings } from '../../testkit/project.js';
 import { say } from '../../testkit/report.js';
+import { temporaryFolder } from '../../testkit/temporary-folder.js';
 import { verdict } from '../arena/verdict.js';
 import type { TripPlan, TripReport } from './trip.js';
 
@@ -26,7 +26,7 @@ const { Webhook } = createRequire(import.meta.url)('standardwebhooks') as {
 
 const values = programOptions({
   // Where npm has installed runtimes.
-  tools: { type: 'string' },
+  tools: undefined,
 });
 
 const EXPECTED: TripReport = {
@@ -44,7 +44,7 @@ const EXPECTED: TripReport = {
 const LIMIT_MS = 120_000;
 const broken: Record<string, string[]> = {};
 const run = promisify(execFile);
-const folder = await mkdtemp(join(tmpdir(), 'tollgate-runtimes-'));
+const folder = temporaryFolder('runtimes');
 const own = values.tools === undefined ? [] : [join(values.tools, 'node_modules', '.bin')];
 const env = { ...environmentWithoutSettings(), PATH: [...own, process.env.PATH].join(delimiter) };
 
@@ -191,6 +191,5 @@ for (const [name, [command, way, otherwise]] of Object.entries(RUNTIMES)) {
 
 await losing.close();
 await installation.close();
-await rm(folder, { recursive: true, force: true });
 const ended = verdict(broken, `${tried.length} runtimes: ${tried.join(', ')}; ${skipped.length} skipped`);
 process.exit(ended);

@@ -1,16 +1,16 @@
 // After mixed trade no card number and no CVV is in clear in any answer, row, file, log or in memory. The trade runs over the simulated
 // acquirer and ISO 8583 links, and memory is read a minute later. Sealed cards exist only where they can still be used.
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Chance, seedOf } from '../../testkit/chance.js';
+import { Chance, newSeed } from '../../testkit/chance.js';
 import { Installation } from '../../testkit/installation.js';
 import { HostProcess } from '../../testkit/iso8583-host/host-process.js';
 import { isReadable, readMemory } from '../../testkit/process-memory.js';
 import { programOptions } from '../../testkit/program-options.js';
 import { say } from '../../testkit/report.js';
 import { rowsOf } from '../../testkit/secret-scan.js';
+import { temporaryFolder } from '../../testkit/temporary-folder.js';
 import { SecretBytes } from '../arena/secret-bytes.js';
 import { Secrets } from '../arena/secrets.js';
 import { verdict } from '../arena/verdict.js';
@@ -41,14 +41,14 @@ const AGE_EVERYTHING = `
 const REVIEW_CARDS = `UPDATE card_review SET next_at = '-infinity'`;
 
 const values = programOptions({
-  requests: { type: 'string', default: '5000' },
+  requests: 5000,
   /** Of the shop, at the same time. */
-  lanes: { type: 'string', default: '16' },
+  lanes: 16,
   /** How long after the last request the memory is read; 0: it is not. */
-  seconds: { type: 'string', default: '60' },
-  seed: { type: 'string' },
+  seconds: 60,
+  seed: newSeed(),
 });
-const seed = seedOf(values.seed);
+const { seed } = values;
 const chance = new Chance(seed);
 const secrets = new Secrets(chance.fork());
 /** In names of fields, addresses, headers, log-ins and what is no JSON. Nothing is written of them either; memory may keep them. */
@@ -58,10 +58,10 @@ const planted = new Secrets(chance.fork());
 const DECISION_LIMIT_MS = 60_000;
 const DESTRUCTION_LIMIT_MS = 60_000;
 const HELD_CENTS = 1_414;
-const isToBeRead = Number(values.seconds) > 0;
+const isToBeRead = values.seconds > 0;
 say(`secrets: seed ${seed}`);
 
-const folder = await mkdtemp(join(tmpdir(), 'tollgate-secrets-'));
+const folder = temporaryFolder('secrets');
 const installation = await Installation.open({
   ACQUIRER_DEADLINE_MS: '1000',
   RESOLVER_INTERVAL_MS: '100',
@@ -82,7 +82,7 @@ const shop = new SecretsShop({
   merchants,
 });
 await shop.ready();
-await shop.trade(Number(values.requests), Number(values.lanes));
+await shop.trade(values.requests, values.lanes);
 const heldInMemory = await whileHeld();
 const transactions = await installation.decidedTransactions(DECISION_LIMIT_MS);
 say(`… ${transactions.length} transactions, answers ${JSON.stringify(shop.answered)}`);
@@ -96,7 +96,7 @@ const inLog = linesWithSecrets(gateway.output());
 const overdue = await overdueCards();
 const inScan = await plantedUnseen();
 
-const waitMs = Number(values.seconds) * 1_000 - (performance.now() - lastRequestMs);
+const waitMs = values.seconds * 1_000 - (performance.now() - lastRequestMs);
 if (waitMs > 0) await sleep(waitMs);
 const inMemory = isToBeRead && isReadable(gateway.pid) ? memoryWithSecrets(secrets) : undefined;
 if (isToBeRead && inMemory === undefined) say('SKIPPED: the memory of the gateway cannot be read here');
@@ -110,7 +110,6 @@ const inFilesInTheEnd = await filesWithSecrets(secrets, misplaced);
 
 for (const host of hosts) await host.stop();
 await installation.close();
-await rm(folder, { recursive: true, force: true });
 process.exitCode = verdict(
   {
     'no answer holds a secret, and none is a 500': shop.wrong,

@@ -1,8 +1,7 @@
 // Every settlement day equals the transactions and the acquirer's ledger, and reconciliation finds every planted difference. Random
 // trade at two gateways on one database runs over several days, also while they close. A closed day must never change, and
 // reconciliation must report nothing else.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settlement } from '../../client/src/index.js';
@@ -12,11 +11,12 @@ import type { Reconciliation } from '../../src/settlement/reconciliation.js';
 import { reconcileSettlement } from '../../src/settlement/settlement-tasks.js';
 import { settlementCutOff, settlementDay } from '../../src/values/time.js';
 import { positionsOfLedger } from '../../testkit/books.js';
-import { Chance, seedOf } from '../../testkit/chance.js';
+import { Chance, newSeed } from '../../testkit/chance.js';
 import { Installation } from '../../testkit/installation.js';
 import { programOptions } from '../../testkit/program-options.js';
 import { say } from '../../testkit/report.js';
 import { clientOfSeveral } from '../../testkit/several-gateways.js';
+import { temporaryFolder } from '../../testkit/temporary-folder.js';
 import {
   netOf,
   type Settled,
@@ -28,20 +28,20 @@ import { verdict } from '../arena/verdict.js';
 import { SettlementTrade } from './trade.js';
 
 const values = programOptions({
-  days: { type: 'string', default: '10' },
+  days: 10,
   /** How long each day is traded before its close comes near. */
-  seconds: { type: 'string', default: '5' },
+  seconds: 5,
   /** How long it is traded before the close, and as long after it. */
-  around: { type: 'string', default: '2.5' },
+  around: 2.5,
   /** How many trade at once. */
-  lanes: { type: 'string', default: '6' },
-  seed: { type: 'string' },
+  lanes: 6,
+  seed: newSeed(),
 });
-const seed = seedOf(values.seed);
+const { seed } = values;
 const chance = new Chance(seed);
-const DAYS = Number(values.days);
-const LANES = Number(values.lanes);
-const AROUND_CLOSE_MS = Number(values.around) * 1_000;
+const DAYS = values.days;
+const LANES = values.lanes;
+const AROUND_CLOSE_MS = values.around * 1_000;
 /** Until every direct debit is cleared or returned. */
 const QUIET_DAYS = 5;
 say(`settlement: seed ${seed}`);
@@ -101,7 +101,7 @@ async function closedReport(day: string): Promise<void> {
 
 for (let day = 0; day < DAYS; day += 1) {
   const open = settlementDay(await gatewayNow());
-  const untilMs = performance.now() + Number(values.seconds) * 1000;
+  const untilMs = performance.now() + values.seconds * 1000;
   await trade.go(LANES, () => performance.now() > untilMs);
   await moveTo(settlementCutOff(open) - AROUND_CLOSE_MS);
   const overMs = performance.now() + 2 * AROUND_CLOSE_MS;
@@ -156,10 +156,9 @@ const settledCents = days
   .flatMap((day) => (JSON.parse(closedDays.get(day) as string) as Settlement).net)
   .reduce((sum, { total_amount }) => sum + Number(total_amount), 0);
 
-const folder = await mkdtemp(join(tmpdir(), 'tollgate-settlement-'));
+const folder = temporaryFolder('settlement');
 const found = await reconciliations();
 await database.close();
-await rm(folder, { recursive: true });
 
 /** Each day of each acquirer twice: as the ledger has it, and with differences planted. */
 async function reconciliations(): Promise<{ wrong: string[]; planted: number }> {

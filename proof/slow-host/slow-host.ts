@@ -1,28 +1,28 @@
 // Many purchases a second are all served while the host takes two seconds for each answer. They arrive by chance. The gateway adds
 // little to the host's time, and its memory does not grow.
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { HostProcess } from '../../testkit/iso8583-host/host-process.js';
 import { programOptions } from '../../testkit/program-options.js';
 import { percentile, say } from '../../testkit/report.js';
+import { temporaryFolder } from '../../testkit/temporary-folder.js';
 import { hostBooks, LinkArena } from '../arena/link-arena.js';
 import { type Broken, verdict } from '../arena/verdict.js';
 
 const values = programOptions({
   // Purchases a second, for how many seconds, and how many milliseconds the host takes.
-  rate: { type: 'string', default: '1000' },
-  seconds: { type: 'string', default: '60' },
-  delay: { type: 'string', default: '2000' },
+  rate: 1000,
+  seconds: 60,
+  delay: 2000,
   // Of the client; and of the link.
-  clients: { type: 'string', default: '3000' },
-  connections: { type: 'string', default: '1' },
+  clients: 3000,
+  connections: 1,
   // How many milliseconds the gateway may add: 99 of 100 purchases have no more.
-  limit: { type: 'string', default: '100' },
+  limit: 100,
   // Of a busy machine: the gateway lets purchases wait for itself, too.
-  patient: { type: 'boolean', default: false },
+  patient: false,
 });
-const [rate, seconds, delayMs] = [Number(values.rate), Number(values.seconds), Number(values.delay)];
+const { rate, seconds, delay: delayMs } = values;
 const SAMPLE_EVERY_MS = 250;
 /** A process that has just begun is still growing. */
 const WARM_SECONDS = Math.min(10, seconds / 3);
@@ -30,16 +30,16 @@ const WARM_SECONDS = Math.min(10, seconds / 3);
 const MOST_GROWTH = 1.2;
 const GROWN_SECONDS = 15;
 
-const folder = await mkdtemp(join(tmpdir(), 'tollgate-slow-host-'));
+const folder = temporaryFolder('slow-host');
 const host = await HostProcess.start({ ledgerPath: join(folder, 'ledger') });
 const arena = await LinkArena.open(hostBooks(host), {
-  connections: Number(values.connections),
+  connections: values.connections,
   deadlineMs: 5 * delayMs,
   // As an operator would run it.
   ...(!values.patient && { settings: {} }),
 });
 await host.set({ answerDelayMs: delayMs });
-const load = { rate, connections: Number(values.clients), arrivals: 'by chance' } as const;
+const load = { rate, connections: values.clients, arrivals: 'by chance' } as const;
 await arena.generate({ ...load, seconds: WARM_SECONDS });
 say('slow host: warm');
 
@@ -55,7 +55,6 @@ clearInterval(sampling);
 const addedMs = await added();
 const { broken, figures } = await arena.judge();
 await host.stop();
-await rm(folder, { recursive: true, force: true });
 
 const p99Ms = percentile(addedMs, 0.99);
 const third = Math.max(1, Math.floor(samplesMiB.length / 3));
@@ -70,7 +69,7 @@ const own: Broken = {
     ...(unsent === 0 ? [] : [`${unsent} were due while no connection was free`]),
   ],
   'every purchase is known to the host': addedMs.length === latencies.length ? [] : [`${addedMs.length}`],
-  'the gateway adds little': p99Ms <= Number(values.limit) ? [] : [`p99 ${p99Ms} ms`],
+  'the gateway adds little': p99Ms <= values.limit ? [] : [`p99 ${p99Ms} ms`],
   'memory is bounded':
     seconds < GROWN_SECONDS || after <= before * MOST_GROWTH ? [] : [`${before} → ${after} MiB`],
 };

@@ -1,6 +1,7 @@
 // Memory and file descriptors stay flat under half the load that the gateway can carry.
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { newSeed } from '../../testkit/chance.js';
 import { load, PURCHASE } from '../../testkit/load.js';
 import { programOptions } from '../../testkit/program-options.js';
 import { say } from '../../testkit/report.js';
@@ -8,16 +9,15 @@ import { startStandalone } from '../../testkit/standalone.js';
 import { type Broken, verdict } from '../arena/verdict.js';
 
 const values = programOptions({
-  minutes: { type: 'string', default: '10' },
-  seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+  minutes: 10,
+  seed: newSeed(),
   // Half of what it carries on this machine, unless told otherwise.
-  rate: { type: 'string' },
+  rate: undefined,
   // They are descriptors of the gateway's, too: on a slow machine many take a while to come.
-  connections: { type: 'string', default: '64' },
+  connections: 64,
 });
-const seconds = Number(values.minutes) * 60;
-const seed = Number(values.seed);
-const connections = Number(values.connections);
+const seconds = values.minutes * 60;
+const { seed, connections } = values;
 say(`soak: seed ${seed}`);
 
 // The collector is called before each reading, so that only what is held counts.

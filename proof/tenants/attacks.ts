@@ -1,6 +1,5 @@
 // What one tenant, or somebody who is none, may do to a gateway that others use too. Each attack is a list of jobs for
 // `tenants-client`, which all run at once.
-
 import { basicAuthorization, CARD, paymentBody, targetedBody } from '../../testkit/bodies.js';
 import { LOST_REQUEST_CARD } from '../../testkit/test-cards.js';
 import type { Job, JobRequest } from './client.js';

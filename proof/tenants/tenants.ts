@@ -20,17 +20,17 @@ import type { Attended, Job } from './client.js';
 import { type Day, dayOf, isInTime, isServed, told } from './day.js';
 
 const values = programOptions({
-  seconds: { type: 'string', default: '6' },
+  seconds: 6,
   /** A part of an attack's name: only those that have it. May be given several times. */
-  only: { type: 'string', multiple: true, default: [''] },
+  only: [''],
   /** How many connections the attackers have, as a share of what they could. */
-  much: { type: 'string', default: '1' },
-  customers: { type: 'string', default: '300000' },
-  burst: { type: 'string', default: '3000' },
+  much: 1,
+  customers: 300_000,
+  burst: 3000,
   /** Only whether the victim is served: how fast depends on what else the machine does. */
-  'any-time': { type: 'boolean', default: false },
+  'any-time': false,
 });
-const seconds = Number(values.seconds);
+const { seconds } = values;
 const OPERATOR = 'operator:proof';
 const CLIENT = compiledProgram('proof/tenants/client');
 /** Refunds of one cent each: as many as anybody sends. */
@@ -63,11 +63,11 @@ try {
     tenant('third'),
   ]);
   const attackers = [first, second, third] as const;
-  await fill(first, Number(values.customers));
+  await fill(first, values.customers);
   // Compiled, and the plans made: where time is measured, it is not that of the first minute.
   if (!values['any-time']) await Promise.all([day(victim, 3), client(burst(second, 400))]);
 
-  const all = Object.entries(attacks({ victim, attackers, much: Number(values.much) }));
+  const all = Object.entries(attacks({ victim, attackers, much: values.much }));
   const chosen = all.filter(([name]) => values.only.some((part) => name.includes(part)));
   for (const [name, jobs] of chosen) {
     shown += 1;
@@ -94,7 +94,7 @@ try {
     }
   }
 
-  const count = Number(values.burst);
+  const count = values.burst;
   await sleep(2_000);
   const { statuses, p50Ms, lastMs } = await client(burst(second, count));
   say(`burst of ${count} purchases at once: ${JSON.stringify(statuses)}, p50 ${p50Ms} ms, last ${lastMs} ms`);

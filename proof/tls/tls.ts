@@ -14,11 +14,11 @@ import { startStandalone } from '../../testkit/standalone.js';
 import { verdict } from '../arena/verdict.js';
 
 const values = programOptions({
-  handshakes: { type: 'string', default: '10000' },
-  swaps: { type: 'string', default: '40' },
-  workers: { type: 'string', default: '2' },
+  handshakes: 10_000,
+  swaps: 40,
+  workers: 2,
 });
-const [handshakes, swaps] = [Number(values.handshakes), Number(values.swaps)];
+const { handshakes, swaps } = values;
 /** What so many connections, and the gateway itself, may hold in each process. */
 const MOST_MEMORY_MIB = 600;
 

@@ -1,8 +1,7 @@
 // A vault is imported, exported and imported again while commands are killed, and no card is lost, doubled or in clear. Payments go on
 // meanwhile, another merchant imports the export, and in the end every token pays.
 import { createWriteStream, existsSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,11 +10,12 @@ import type { PaymentRequest } from '../../client/src/index.js';
 import { luhnDigit } from '../../src/values/card.js';
 import { decrypted, encrypted, identitiesOf, recipientsOf } from '../../src/vault/moving/age.js';
 import { paymentBody } from '../../testkit/bodies.js';
-import { Chance, seedOf } from '../../testkit/chance.js';
+import { Chance, newSeed } from '../../testkit/chance.js';
 import type { Ended, RunningProcess } from '../../testkit/gateway-process.js';
-import { Installation, leaveNothing } from '../../testkit/installation.js';
+import { Installation } from '../../testkit/installation.js';
 import { programOptions } from '../../testkit/program-options.js';
 import { percentile, say } from '../../testkit/report.js';
+import { temporaryFolder } from '../../testkit/temporary-folder.js';
 import { SecretBytes } from '../arena/secret-bytes.js';
 import { Secrets } from '../arena/secrets.js';
 import { verdict } from '../arena/verdict.js';
@@ -28,24 +28,22 @@ const WRONG_EVERY = 97;
 const DIGITS_OF_PAN = 16;
 
 const values = programOptions({
-  tokens: { type: 'string', default: '100000' },
+  tokens: 100_000,
   /** Of each import, and of the export. */
-  kills: { type: 'string', default: '10' },
+  kills: 10,
   /** How many tokens pay in the end; all of them unless told otherwise. */
-  pay: { type: 'string' },
-  seed: { type: 'string' },
+  pay: undefined,
+  seed: newSeed(),
 });
-const seed = seedOf(values.seed);
+const { seed, kills } = values;
 const chance = new Chance(seed);
-const kills = Number(values.kills);
 const secrets = new Secrets(chance.fork());
 /** One that the search itself is tried with. */
 const planted = new Secrets(chance.fork());
 const PAYERS = 8;
 say(`vault-moving: seed ${seed}`);
 
-const folder = await mkdtemp(join(tmpdir(), 'tollgate-moving-'));
-process.once('exit', () => leaveNothing(folder));
+const folder = temporaryFolder('moving');
 const installation = await Installation.open();
 // Whatever the commands put aside is looked through as well.
 process.env.TMPDIR = join(folder, 'tmp');
@@ -71,7 +69,7 @@ const broken = {
 const printed: string[] = [];
 let [killed, peakMegabytes] = [0, 0];
 
-const cards = movedCards(Number(values.tokens), secrets, chance.fork());
+const cards = movedCards(values.tokens, secrets, chance.fork());
 const cardsFile = join(folder, 'cards.age');
 await pipeline(
   await encrypted(fileOf(cards), recipientsOf([recipient]) as Encrypter),
@@ -110,7 +108,6 @@ broken['nothing that is printed or logged holds one'].push(
 await plantAndFind();
 
 await installation.close();
-await rm(folder, { recursive: true, force: true });
 process.exitCode = verdict(
   broken,
   `vault-moving: seed ${seed}, ${tokens} tokens in ${cards.length} lines, ${killed} kills, imported ${importedPerSecond}/s, exported ${exportedPerSecond}/s, ` +
