@@ -52,14 +52,9 @@ export class Kills {
   readonly done: Record<string, number> = {};
   failedStarts = 0;
   readonly complaints: string[] = [];
-  readonly #installation: Installation;
-  readonly #random: Chance;
   readonly #plan: Fate[];
   #database: Promise<void> = Promise.resolve();
-  readonly #settings: () => Settings;
   readonly #atMessage: NonNullable<KillsOptions['atMessage']>;
-  readonly #kills: number;
-  readonly #latest: number;
   #isOver = false;
   #isStopped = false;
   #end: () => void = () => {};
@@ -67,13 +62,9 @@ export class Kills {
     this.#end = resolve;
   });
 
-  constructor({ installation, random, kills, latest, settings, atMessage }: KillsOptions) {
-    this.#installation = installation;
-    this.#random = random;
-    this.#kills = kills;
-    this.#latest = latest;
+  constructor(private readonly options: KillsOptions) {
+    const { random, kills, atMessage } = options;
     this.#plan = planOf(kills, random, atMessage === undefined ? [] : AT_MESSAGES);
-    this.#settings = settings;
     this.#atMessage = atMessage ?? (() => {});
   }
 
@@ -95,15 +86,15 @@ export class Kills {
   async #keepRunning(gateway: DoomedGateway): Promise<void> {
     while (!this.#isStopped) {
       const fate = this.#nextFate();
-      const process = this.#installation.startGateway({
-        ...this.#settings(),
-        ...(isPoint(fate) && { CRASH_AT: `${fate}:${this.#random.between(1, this.#latest)}` }),
+      const process = this.options.installation.startGateway({
+        ...this.options.settings(),
+        ...(isPoint(fate) && { CRASH_AT: `${fate}:${this.options.random.between(1, this.options.latest)}` }),
       });
       gateway.process = process;
       gateway.hit = undefined;
       // From the first one: that with which it signs on.
       if (fate === 'message') this.#atMessage(process, () => this.#strike(gateway, process, fate));
-      if (fate === 'start') this.#after(this.#random.below(500), gateway, process, fate);
+      if (fate === 'start') this.#after(this.options.random.below(500), gateway, process, fate);
       const baseUrl = await process.listening;
       gateway.baseUrl = baseUrl;
       if (baseUrl !== undefined && fate === undefined) {
@@ -111,7 +102,7 @@ export class Kills {
         if (this.#isOver && gateway.hit === undefined) return;
       }
       if (fate === 'moment' || fate === 'both') {
-        this.#after(this.#random.below(1_200), gateway, process, fate);
+        this.#after(this.options.random.below(1_200), gateway, process, fate);
       }
       const { code, signal } = await process.ended;
       gateway.baseUrl = undefined;
@@ -158,15 +149,15 @@ export class Kills {
   }
 
   async #killDatabase(): Promise<void> {
-    await sleep(this.#random.below(1_000));
-    await this.#installation.database.kill(this.#random.pick(['SIGKILL', 'SIGQUIT'] as const));
-    await this.#installation.database.start();
+    await sleep(this.options.random.below(1_000));
+    await this.options.installation.database.kill(this.options.random.pick(['SIGKILL', 'SIGQUIT'] as const));
+    await this.options.installation.database.start();
     this.#count('database');
   }
 
   #count(fate: Fate): void {
     this.done[fate] = (this.done[fate] ?? 0) + 1;
-    if (this.count < this.#kills) return;
+    if (this.count < this.options.kills) return;
     this.#isOver = true;
     this.#end();
   }

@@ -57,18 +57,10 @@ export class Shop {
   readonly orders: Order[] = [];
   requests = 0;
   readonly failures: Record<string, number> = {};
-  readonly #gateways: readonly CalledGateway[];
-  readonly #random: Chance;
-  readonly #authorization: string;
-  readonly #merchantId: number;
   readonly #impatientPercent: number;
   readonly #onAnswered: (attempt: Attempt) => Promise<void>;
 
-  constructor(options: ShopOptions) {
-    this.#gateways = options.gateways;
-    this.#random = options.random;
-    this.#authorization = options.authorization;
-    this.#merchantId = options.merchantId;
+  constructor(private readonly options: ShopOptions) {
     this.#impatientPercent = options.impatientPercent ?? 0;
     this.#onAnswered = options.onAnswered ?? (async () => {});
   }
@@ -90,8 +82,10 @@ export class Shop {
   }
 
   async #attempt(order: Order, attempt: Attempt): Promise<void> {
-    const impatient = this.#random.percent(this.#impatientPercent);
-    const timeoutMs = impatient ? this.#random.between(1, 30) : this.#random.pick([2_000, 6_000]);
+    const impatient = this.options.random.percent(this.#impatientPercent);
+    const timeoutMs = impatient
+      ? this.options.random.between(1, 30)
+      : this.options.random.pick([2_000, 6_000]);
     let answer: CallAnswer;
     try {
       this.requests += 1;
@@ -114,7 +108,7 @@ export class Shop {
 
   #send(order: Order, correlationId: string, timeoutMs: number): Promise<CallAnswer> {
     const { kind, reference, pan, targetAudit, amountCents: amount } = order;
-    const merchant = this.#merchantId;
+    const merchant = this.options.merchantId;
     const [path, body] =
       targetAudit === undefined
         ? [
@@ -131,9 +125,9 @@ export class Shop {
   }
 
   #call(method: string, path: string, request: CallRequest): Promise<CallAnswer> {
-    const listening = this.#gateways.filter(({ baseUrl }) => baseUrl !== undefined);
-    const { baseUrl } = this.#random.pick(listening.length > 0 ? listening : this.#gateways);
-    return call({ baseUrl, authorization: this.#authorization }, method, path, request);
+    const listening = this.options.gateways.filter(({ baseUrl }) => baseUrl !== undefined);
+    const { baseUrl } = this.options.random.pick(listening.length > 0 ? listening : this.options.gateways);
+    return call({ baseUrl, authorization: this.options.authorization }, method, path, request);
   }
 
   /** After a timeout, a lost connection or a 5XX: by audit if it is known, otherwise by correlation ID. */
@@ -170,7 +164,7 @@ export class Shop {
   /** The transaction, undefined when there is none, or that nobody answered this time. */
   async search({ correlationId }: Attempt): Promise<Json | 'no answer' | undefined> {
     const query = new URLSearchParams({
-      merchant_id: String(this.#merchantId),
+      merchant_id: String(this.options.merchantId),
       correlation_id_lookup: correlationId,
     });
     const answer = await this.#ask(`/transactions?${query}`);

@@ -36,19 +36,14 @@ interface DisturbancesOptions {
 
 /** What stands in the way meanwhile: processes that stand still, and locks that hold claims, fences or both back. */
 class Disturbances {
-  readonly #gateways: readonly AttackedGateway[];
-  readonly #url: string;
-  readonly #random: Chance;
   #longStopsLeft: number;
   #over = false;
 
   readonly done: Record<string, number> = {};
   readonly complaints: string[] = [];
 
-  constructor({ gateways, url, random, longStops }: DisturbancesOptions) {
-    this.#gateways = gateways;
-    this.#url = url;
-    this.#random = random;
+  constructor(private readonly options: DisturbancesOptions) {
+    const { gateways, longStops } = options;
     this.#longStopsLeft = longStops;
     for (const [number, gateway] of gateways.entries()) {
       void gateway.ended.then(({ code, signal }) => {
@@ -72,14 +67,14 @@ class Disturbances {
   }
 
   async #locking(): Promise<void> {
-    const client = new pg.Client({ connectionString: this.#url });
+    const client = new pg.Client({ connectionString: this.options.url });
     await client.connect();
     while (!this.#over) {
-      await sleep(this.#random.between(20, 250));
-      const [what, statement] = this.#random.pick(Object.entries(LOCKS));
+      await sleep(this.options.random.between(20, 250));
+      const [what, statement] = this.options.random.pick(Object.entries(LOCKS));
       await client.query('BEGIN');
       await client.query(statement);
-      await sleep(this.#random.between(10, this.#random.pick([100, 700])));
+      await sleep(this.options.random.between(10, this.options.random.pick([100, 700])));
       await client.query('COMMIT');
       this.#count(what);
     }
@@ -88,11 +83,13 @@ class Disturbances {
 
   async #stopping(): Promise<void> {
     while (!this.#over) {
-      await sleep(this.#random.between(100, 900));
-      const isLong = this.#longStopsLeft > 0 && this.#random.percent(20);
-      const gateway = this.#random.pick(this.#gateways);
+      await sleep(this.options.random.between(100, 900));
+      const isLong = this.#longStopsLeft > 0 && this.options.random.percent(20);
+      const gateway = this.options.random.pick(this.options.gateways);
       gateway.kill('SIGSTOP');
-      await sleep(isLong ? LONG_STOP_MS : this.#random.between(10, this.#random.pick([150, 1_500])));
+      await sleep(
+        isLong ? LONG_STOP_MS : this.options.random.between(10, this.options.random.pick([150, 1_500])),
+      );
       gateway.kill('SIGCONT');
       if (isLong) this.#longStopsLeft -= 1;
       this.#count(isLong ? 'long stops' : 'stops');

@@ -40,29 +40,20 @@ export interface RoundOptions {
 }
 
 export class Round {
-  readonly #installation: Installation;
-  readonly #gateways: readonly AttackedGateway[];
-  readonly #random: Chance;
-  readonly #name: string;
   #targetAudit: number | undefined;
 
   readonly requests: Request[] = [];
   readonly searches: Search[] = [];
 
-  constructor({ installation, gateways, random, name }: RoundOptions) {
-    this.#installation = installation;
-    this.#gateways = gateways;
-    this.#random = random;
-    this.#name = name;
-  }
+  constructor(private readonly options: RoundOptions) {}
 
   async run(): Promise<void> {
-    const random = this.#random;
+    const random = this.options.random;
     const kind = random.pick(KINDS);
     if (!(await this.#makeTarget(TARGET_OF[kind]))) return;
-    const ids = [this.#name];
+    const ids = [this.options.name];
     // Now and then two requests of one round stand one behind the other.
-    if (random.percent(20)) ids.push(`${this.#name}-too`);
+    if (random.percent(20)) ids.push(`${this.options.name}-too`);
     const searching = ids.flatMap((id) =>
       Array.from({ length: random.between(1, 3) }, async () => {
         await sleep(random.between(0, random.pick([30, 300, 1_500])));
@@ -71,15 +62,15 @@ export class Round {
       }),
     );
     await Promise.all([this.#send(kind, ids), ...searching]);
-    await this.#search(this.#name);
+    await this.#search(this.options.name);
   }
 
   async #makeTarget(kind: string | undefined): Promise<boolean> {
     if (kind === undefined) return true;
     try {
       const made = await call(this.#caller(), 'POST', `/transactions/${kind}`, {
-        correlationId: `${this.#name}-target`,
-        body: this.#body(kind, `${this.#name}-target`),
+        correlationId: `${this.options.name}-target`,
+        body: this.#body(kind, `${this.options.name}-target`),
       });
       this.#targetAudit = made.audit;
       return made.status === 201;
@@ -91,7 +82,7 @@ export class Round {
 
   /** In pieces with pauses between them, perhaps behind others, perhaps by somebody who hangs up. */
   async #send(kind: string, ids: readonly string[]): Promise<void> {
-    const random = this.#random;
+    const random = this.options.random;
     const requests = ids.map((id) => this.#remember(id, `${id}-first`));
     const ahead = random.percent(35) ? this.#somethingAhead() : '';
     const texts = requests.map(({ id, reference }) => this.#text(kind, id, reference));
@@ -137,10 +128,11 @@ export class Round {
 
   /** Served before it on the same connection: quick, or slow. */
   #somethingAhead(): string {
-    const random = this.#random;
-    if (random.percent(40)) return this.#head('GET', '/transactions/1', `${this.#name}-look-up`);
-    if (random.percent(40)) return this.#head('GET', this.#searchPath(this.#name), `${this.#name}-search`);
-    const { reference } = this.#remember(`${this.#name}-ahead`, `${this.#name}-ahead`);
+    const random = this.options.random;
+    if (random.percent(40)) return this.#head('GET', '/transactions/1', `${this.options.name}-look-up`);
+    if (random.percent(40))
+      return this.#head('GET', this.#searchPath(this.options.name), `${this.options.name}-search`);
+    const { reference } = this.#remember(`${this.options.name}-ahead`, `${this.options.name}-ahead`);
     return this.#text('purchase', reference, reference, random.percent(30) ? SLOW_CARD : undefined);
   }
 
@@ -165,7 +157,7 @@ export class Round {
 
   /** Whether the answer was that there is nothing. */
   async #search(id: string): Promise<boolean> {
-    const ledgerBytes = await this.#installation.ledgerBytes();
+    const ledgerBytes = await this.options.installation.ledgerBytes();
     const search: Search = { id, ledgerBytes, sentMs: performance.now(), found: 'no answer' };
     this.searches.push(search);
     try {
@@ -200,13 +192,13 @@ export class Round {
 
   #caller(): Caller {
     return {
-      baseUrl: this.#random.pick(this.#gateways).baseUrl,
-      authorization: this.#installation.authorization,
+      baseUrl: this.options.random.pick(this.options.gateways).baseUrl,
+      authorization: this.options.installation.authorization,
     };
   }
 
   async #open(): Promise<Socket | undefined> {
-    const { hostname, port } = new URL(this.#random.pick(this.#gateways).baseUrl);
+    const { hostname, port } = new URL(this.options.random.pick(this.options.gateways).baseUrl);
     const socket = connect({ host: hostname, port: Number(port), noDelay: true });
     return new Promise((resolve) => {
       socket.on('error', () => resolve(undefined)).once('connect', () => resolve(socket));
@@ -214,11 +206,11 @@ export class Round {
   }
 
   #searchPath(id: string): string {
-    return `/transactions?merchant_id=${this.#installation.merchantId}&correlation_id_lookup=${id}`;
+    return `/transactions?merchant_id=${this.options.installation.merchantId}&correlation_id_lookup=${id}`;
   }
 
   #body(kind: string, reference: string, pan?: string): Json {
-    const common = { merchant: this.#installation.merchantId, reference };
+    const common = { merchant: this.options.installation.merchantId, reference };
     if (kind === 'void') return targetedBody(common);
     const amount = TARGET_OF[kind] === undefined ? 1_000 : 300;
     return TARGET_OF[kind] === undefined
@@ -236,7 +228,7 @@ export class Round {
     const about =
       body === '' ? '' : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`;
     return (
-      `${method} /v1${path} HTTP/1.1\r\nHost: gateway\r\nAuthorization: ${this.#installation.authorization}\r\n` +
+      `${method} /v1${path} HTTP/1.1\r\nHost: gateway\r\nAuthorization: ${this.options.installation.authorization}\r\n` +
       `X-Correlation-Id: ${id}\r\n${about}\r\n${body}`
     );
   }
