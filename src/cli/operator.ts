@@ -1,8 +1,10 @@
 // Who runs a command, whether that operator may, and on which database.
 import { hostname, userInfo } from 'node:os';
 import type { Means } from '../console/all-tasks.js';
+import { demoToFollow } from '../demo/demo.js';
 import { credentialKey, journalKey } from '../gateway/callers.js';
 import { withDatabase } from '../gateway/database/connection.js';
+import { consoleUrlOf } from '../gateway/settings/console-url.js';
 import { openKeyProvider } from '../gateway/settings/key-encryption.js';
 import { readSettings, type Settings } from '../gateway/settings/settings.js';
 import { givePen, JournalPen } from '../journal/pen.js';
@@ -15,6 +17,7 @@ import { namedIn, type Permission, type Task } from '../tasks/task.js';
 import { refuse } from '../values/refusal.js';
 import { type KeyProvider, KeyUnavailable } from '../vault/keys/key-provider.js';
 import { readNetworks } from '../webhooks/addresses.js';
+import { ProgressBar } from './progress-bar.js';
 import { type Asked, runningTask } from './running-command.js';
 
 /**
@@ -30,20 +33,41 @@ export function operate<Result>(
 /** Does a task with what was given for its fields. */
 export function operateTask(task: Task<Means>, given: object): Promise<object> {
   const asked = { permission: task, named: namedIn(task.input, given) };
+  const bars: ProgressBar[] = [];
+  const progress = (what: string, unit?: string) => {
+    const bar = new ProgressBar(what, unit);
+    bars.push(bar);
+    return (done: number, total?: number) => bar.show(done, total);
+  };
+  const signal = new AbortController().signal;
   return operateWith(
     ({ role }) => role !== 'viewer',
-    (database, actor, provider) =>
-      task.run({ database, actor, fence: undefined, means: meansOf(provider) }, given),
+    async (database, actor, provider) => {
+      const settings = readSettings();
+      const means = meansOf(settings, database, provider);
+      const doing = { database, actor, fence: undefined, means, settings, progress, signal };
+      const result = await task.run(doing, given);
+      for (const bar of bars) bar.end();
+      return result;
+    },
     asked,
   );
 }
 
-function meansOf(provider: () => Promise<KeyProvider>): Means {
+function meansOf(settings: Settings, database: Database, provider: () => Promise<KeyProvider>): Means {
+  const key = async () => credentialKey(database, await provider());
   return {
+    provider,
+    key,
+    journalKey: async () => journalKey(database, await provider()),
+    requests: async () => requestMeans(await key(), settings),
     webhooks: async () => {
-      const { webhookNetworks, webhookTimeoutMs: timeoutMs } = readSettings();
+      const { webhookNetworks, webhookTimeoutMs: timeoutMs } = settings;
       return { provider: await provider(), networks: readNetworks(webhookNetworks), timeoutMs };
     },
+    acquirerDeadlineMs: settings.acquirerDeadlineMs,
+    consoleUrl: consoleUrlOf(settings),
+    demoToFollow: async (username) => demoToFollow(database, await key(), settings.dataDir, username),
   };
 }
 

@@ -71,6 +71,7 @@ export async function openConsole({
       provider,
       requests: requestMeans(key, settings),
       acquirerDeadlineMs: settings.acquirerDeadlineMs,
+      settings,
       webhooks: { networks: readNetworks(settings.webhookNetworks), timeoutMs: settings.webhookTimeoutMs },
       rotations: new KeyRotations((error) =>
         log.error({ reason: reasonOf(error) }, 'a rotation of keys that an operator has begun failed'),

@@ -32,6 +32,6 @@ function renamed(value: unknown): unknown {
   );
 }
 
-function snakeCase(name: string): string {
+export function snakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -4,6 +4,7 @@ import { EventFeed } from '../events/feed.js';
 import { type JournalAction, journal } from '../journal/journal.js';
 import { checkMerchant, listMerchants } from '../organisations/merchants.js';
 import type { Database, Queryable } from '../postgres/database.js';
+import { count, duration, ID, TEXT, TEXTS, text } from '../tasks/kinds.js';
 import { type Doing, needed, optional, task } from '../tasks/task.js';
 import type { MerchantId, OrganisationId, WebhookEndpointId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
@@ -261,7 +262,9 @@ function checkTypes(types: readonly string[] | undefined): void {
   if (unknown.length > 0) refuse('webhook_types_unknown', { unknown, known: EVENT_TYPES });
 }
 
-const ENDPOINT = needed('id', '<id>', 'the endpoint', { names: 'endpoints' });
+const ENDPOINT = needed(ID, '<id>', 'the endpoint', { names: 'endpoints' });
+/** None rather than one without a name: an empty list is refused. */
+const TYPES = { ...TEXTS, read: (types: string) => TEXTS.read(types)?.filter((type) => type !== '') };
 const EVENT = 'the event’s id, such as evt_1_transaction_17_1';
 
 type ByEndpoint = Doing<{ webhooks(): Promise<WebhookMeans> }>;
@@ -280,11 +283,9 @@ export const WEBHOOKS = {
       route: 'POST /webhooks',
       fresh: true,
       input: {
-        url: needed('text', '<url>', 'where to send them, such as https://example.com/webhooks', {
-          most: 4_096,
-        }),
-        merchant: needed('id', '--merchant <id>', 'the merchant', { names: 'merchants' }),
-        types: optional('texts', '--types <list>', 'only of these types, with commas between'),
+        url: needed(text(4_096), '<url>', 'where to send them, such as https://example.com/webhooks'),
+        merchant: needed(ID, '--merchant <id>', 'the merchant', { names: 'merchants' }),
+        types: optional(TYPES, '--types <list>', 'only of these types, with commas between'),
       },
       run: async ({ database, actor, means }: ByEndpoint, wish) =>
         addWebhook(database, actor, await means.webhooks(), wish),
@@ -299,14 +300,13 @@ export const WEBHOOKS = {
       fresh: true,
       input: {
         id: ENDPOINT,
-        overlap_ms: optional('duration', '--overlap <duration>', 'for how long, such as 12h', {
-          most: MOST_OVERLAP_MS,
+        overlapMs: optional(duration(MOST_OVERLAP_MS), '--overlap <duration>', 'for how long, such as 12h', {
           default: OVERLAP_MS,
           defaultText: '24h',
         }),
       },
-      run: async ({ database, actor, means }: ByEndpoint, { id, overlap_ms }) =>
-        rotateWebhook(database, actor, await means.webhooks(), id, overlap_ms),
+      run: async ({ database, actor, means }: ByEndpoint, { id, overlapMs }) =>
+        rotateWebhook(database, actor, await means.webhooks(), id, overlapMs),
       says: ({ id, secret }) => `The secret of endpoint ${id} is shown only now: ${secret}`,
     }),
     task({
@@ -345,7 +345,7 @@ export const WEBHOOKS = {
       role: 'operator',
       scope: 'organisation',
       route: 'POST /webhooks/:id/replay',
-      input: { id: ENDPOINT, from: needed('text', '--from <event>', EVENT) },
+      input: { id: ENDPOINT, from: needed(TEXT, '--from <event>', EVENT) },
       run: ({ database, actor }, { id, from }) => replayWebhook(database, actor, id, from),
       says: ({ id }, { from }) => `Webhook endpoint ${id} gets ${from} again, and everything after it.`,
     }),
@@ -355,7 +355,7 @@ export const WEBHOOKS = {
       role: 'operator',
       scope: 'organisation',
       route: 'POST /webhooks/:id/resend',
-      input: { id: ENDPOINT, event: needed('text', '<event>', EVENT) },
+      input: { id: ENDPOINT, event: needed(TEXT, '<event>', EVENT) },
       run: ({ database, actor }, { id, event }) => resendWebhook(database, actor, id, event),
       says: ({ id }, { event }) => `Webhook endpoint ${id} gets ${event} again.`,
     }),
@@ -365,7 +365,8 @@ export const WEBHOOKS = {
       role: 'viewer',
       scope: 'organisation',
       route: 'GET /webhooks',
-      input: { merchant: optional('id', '--merchant <id>', 'only of this merchant', { names: 'merchants' }) },
+      input: { merchant: optional(ID, '--merchant <id>', 'only of this merchant', { names: 'merchants' }) },
+      fenced: true,
       run: ({ database, fence }, { merchant }) => listWebhooks(database, merchant, fence),
     }),
     task({
@@ -389,13 +390,12 @@ export const WEBHOOKS = {
       route: 'GET /webhooks/:id/deliveries',
       input: {
         id: ENDPOINT,
-        limit: optional('count', '--limit <count>', 'how many at most', {
-          most: 1_000,
+        limit: optional(count(1_000), '--limit <count>', 'how many at most', {
           default: 50,
           onPage: 200,
         }),
       },
-      run: ({ database }, { id, limit = 50 }) => listDeliveries(database, id, limit),
+      run: ({ database }, { id, limit }) => listDeliveries(database, id, limit),
     }),
   ],
 } as const;

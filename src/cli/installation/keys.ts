@@ -4,10 +4,11 @@ import { readSettings, SettingsError } from '../../gateway/settings/settings.js'
 import { destroyKey, rewrapKeys, rotateKeys, showKeys } from '../../installation/keys.js';
 import { type Verified, verifySeals } from '../../installation/seals.js';
 import type { MerchantId } from '../../values/ids.js';
+import { table } from '../../values/text-table.js';
 import type { RotationProgress } from '../../vault/keys/rotation.js';
 import { id } from '../arguments.js';
 import { operateWithKey } from '../operator.js';
-import { type Output, outward, printing, table } from '../output.js';
+import { type Output, printing } from '../output.js';
 import { ProgressBar } from '../progress-bar.js';
 
 export function addKeyCommands(program: Command): void {
@@ -82,7 +83,7 @@ export function addKeyCommands(program: Command): void {
 function sentencesOn({ tokens, transactions, webhooks, directDebits, problems }: Verified): string {
   const looked = `${tokens} tokens, ${transactions} transactions, ${webhooks} webhooks and ${directDebits} direct debits that wait were looked at.`;
   if (problems.length === 0) return `${looked}\nAll of them are as the gateway has left them.`;
-  return `${looked}\n${problems.length} are not as the gateway has left them:\n${table(problems.map(outward))}`;
+  return `${looked}\n${problems.length} are not as the gateway has left them:\n${table(problems)}`;
 }
 
 async function rewrap(): Promise<Output> {

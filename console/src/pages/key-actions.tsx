@@ -1,4 +1,4 @@
-// What is done with keys beside rotating them: to destroy a version that seals nothing, and to wrap all of them anew.
+// Key actions besides rotation: destroying a version that seals nothing, and re-wrapping all keys.
 import type { ReactNode } from 'react';
 import type { Answer } from '../../../src/console/interface.js';
 import { useAct } from '../acting.js';
@@ -24,7 +24,8 @@ export function Destroy({ of }: { readonly of: Answer<'GET /keys'>[number] }): R
           close={close}
         >
           <p>
-            Nothing is sealed under it any more. What a backup has sealed under it can never be opened again.
+            Nothing is sealed under this version any more. Data that a backup holds under it can never be
+            opened again.
           </p>
         </FormDialog>
       )}
@@ -37,11 +38,11 @@ export function Rewrap(): ReactNode {
   return (
     <DialogButton
       task="keys move"
-      label="Wrap anew"
+      label="Re-wrap"
       dialog={(close) => (
         <FormDialog<{ readonly data_keys: number }>
-          title="Wrap every key anew"
-          submit="Wrap anew"
+          title="Re-wrap every key"
+          submit="Re-wrap"
           send={() => act('/keys/rewrap')}
           result={({ data_keys }) => (
             <p>{count(data_keys)} data keys are wrapped under the current key-encryption key.</p>
@@ -49,8 +50,8 @@ export function Rewrap(): ReactNode {
           close={close}
         >
           <p>
-            Data keys are wrapped under the current key-encryption key, after that was renewed. Cards are not
-            touched, and payments go on meanwhile.
+            Wraps all data keys under the current key-encryption key, after that key was renewed. Cards are
+            not touched, and payments continue meanwhile.
           </p>
         </FormDialog>
       )}

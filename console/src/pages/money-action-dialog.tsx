@@ -9,33 +9,38 @@ import { Dialog } from '../forms/dialog.js';
 import { StatusMark } from '../marks.js';
 import { Failure } from '../states.js';
 import { amountText, centsIn, money } from '../words.js';
-import { DeedKeeper } from './deed.js';
+import { MoneyActionStore } from './money-action.js';
 
-export type DeedName = 'void' | 'refund' | 'completion';
+export type MoneyActionName = 'void' | 'refund' | 'completion';
 
-export const DEED_WORDS: Readonly<Record<DeedName, { readonly title: string; readonly done: string }>> = {
+export const MONEY_ACTIONS: Readonly<
+  Record<MoneyActionName, { readonly title: string; readonly done: string }>
+> = {
   void: { title: 'Void', done: 'The payment is taken back whole, as if it had not been.' },
   refund: { title: 'Refund', done: 'The customer gets this much back.' },
   completion: { title: 'Complete', done: 'The merchant takes this much of what was held.' },
 };
 
-export interface DeedDialogProps {
+export interface MoneyActionDialogProps {
   readonly organisation: number;
   readonly audit: number;
-  readonly action: DeedName;
+  readonly action: MoneyActionName;
   readonly mostCents: number | null;
   readonly currency: string;
   close(): void;
 }
 
-export function DeedDialog(props: DeedDialogProps): ReactNode {
+export function MoneyActionDialog(props: MoneyActionDialogProps): ReactNode {
   const { organisation, audit, action, mostCents, currency, close } = props;
-  const keeper = useMemo(() => new DeedKeeper(organisation, audit, action), [organisation, audit, action]);
-  const [deed, setDeed] = useState(() => keeper.begin());
-  const [amount, setAmount] = useState(
-    deed.sent?.amount ?? (mostCents === null ? '' : amountText(mostCents, currency)),
+  const keeper = useMemo(
+    () => new MoneyActionStore(organisation, audit, action),
+    [organisation, audit, action],
   );
-  const [reason, setReason] = useState(deed.sent?.reason ?? '');
+  const [moneyAction, setMoneyAction] = useState(() => keeper.begin());
+  const [amount, setAmount] = useState(
+    moneyAction.sent?.amount ?? (mostCents === null ? '' : amountText(mostCents, currency)),
+  );
+  const [reason, setReason] = useState(moneyAction.sent?.reason ?? '');
   const [error, setError] = useState<unknown>();
   const [answer, setAnswer] = useState<OperatorRequestAnswer>();
   const [isBusy, setBusy] = useState(false);
@@ -43,7 +48,7 @@ export function DeedDialog(props: DeedDialogProps): ReactNode {
   const act = useAct();
   const cents = centsIn(amount, currency);
   const isAmountWrong = mostCents !== null && (cents === undefined || cents === 0 || cents > mostCents);
-  const isFixed = deed.sent !== undefined;
+  const isFixed = moneyAction.sent !== undefined;
 
   const leave = () => {
     if (!isFixed) keeper.end();
@@ -51,7 +56,7 @@ export function DeedDialog(props: DeedDialogProps): ReactNode {
   };
   const anew = () => {
     keeper.end();
-    setDeed(keeper.begin());
+    setMoneyAction(keeper.begin());
     setError(undefined);
   };
   const submit = async (event: FormEvent) => {
@@ -60,13 +65,13 @@ export function DeedDialog(props: DeedDialogProps): ReactNode {
     isSending.current = true;
     setBusy(true);
     setError(undefined);
-    setDeed(keeper.sending(deed, { amount, reason }));
+    setMoneyAction(keeper.sending(moneyAction, { amount, reason }));
     try {
-      const body = { key: deed.key, reason, ...(mostCents !== null && { amount_cents: cents }) };
+      const body = { key: moneyAction.key, reason, ...(mostCents !== null && { amount_cents: cents }) };
       setAnswer(await act<OperatorRequestAnswer>(`/transactions/${organisation}/${audit}/${action}`, body));
       keeper.end();
     } catch (refused) {
-      // Nothing was done: the next attempt is another deed.
+      // Nothing was done: the next attempt gets a new key.
       if (refused instanceof Problem && refused.status >= 400 && refused.status < 500) anew();
       setError(refused);
     } finally {
@@ -75,7 +80,7 @@ export function DeedDialog(props: DeedDialogProps): ReactNode {
     }
   };
 
-  const { title, done } = DEED_WORDS[action];
+  const { title, done } = MONEY_ACTIONS[action];
   return (
     <Dialog title={`${title} transaction ${audit}`} close={leave}>
       {answer !== undefined ? (
@@ -85,9 +90,9 @@ export function DeedDialog(props: DeedDialogProps): ReactNode {
           <Stack>
             {isFixed && !isBusy && (
               <Alert variant="outline" title="This was sent before">
-                <p>Its answer did not come. To send it again repeats the same deed: it is not done twice.</p>
+                <p>No answer arrived. Sending it again repeats the same request: it cannot happen twice.</p>
                 <Button size="compact-sm" variant="default" onClick={anew}>
-                  Begin another one instead
+                  Start a new one instead
                 </Button>
               </Alert>
             )}
@@ -147,7 +152,7 @@ function Outcome({ answer, close }: { readonly answer: OperatorRequestAnswer; cl
       )}
       {(state === 'ready' || state === 'approved') && (
         <p>
-          It is still being processed. What becomes of request {request} is shown on{' '}
+          It is still being processed. For the outcome of request {request} see{' '}
           <Link href="/approvals?all=true">Approvals</Link>.
         </p>
       )}
