@@ -37,7 +37,6 @@ export async function noteLostTime(
  * After a restore the key may arrive later than the database. An entry without a MAC would pass for a forged one, so the entry
  * waits.
  */
-import { signerOf } from '../../journal/entry-signer.js';
 export async function journalLostTime(connection: Queryable, actor: string, lost: LostTime): Promise<void> {
   // guard(lost time: an entry of the journal waits for its key): undefined ⇒ null
   if ((await signerOf(connection)) === undefined) await connection.query(LOST_TIME_UNJOURNALLED, [actor]);
