@@ -235,9 +235,9 @@ const SAID: readonly (readonly [page: string, words: string, ...numbers: number[
   ['src/api/operations/transactions.ts', '(# days by default)', PREAUTHORISATION_DAYS],
   ['src/reference/template/introduction.html', 'for # hours after it was last decided', correlationIdHours],
   ['src/reference/template/introduction.html', 'within those # hours', correlationIdHours],
-  ['README.md', 'After # seconds the gateway', acquirerDeadlineMs / 1_000],
-  ['README.md', 'approved after # seconds', simulatorSlowMs / 1_000],
-  ['README.md', `http://${host}:#/v1`, port],
+  ['docs/first-steps.md', 'After # seconds the gateway', acquirerDeadlineMs / 1_000],
+  ['docs/first-steps.md', 'approved after # seconds', simulatorSlowMs / 1_000],
+  ['docs/first-steps.md', `http://${host}:#/v1`, port],
 ];
 
 const WORDS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
