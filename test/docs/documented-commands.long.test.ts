@@ -23,12 +23,12 @@ const BLOCKS = PAGES.flatMap(shellBlocks);
 const NOT_RUN: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'docs/acquirers.md': { 'the host of an acquirer': 2 },
   'docs/api.md': { 'the network, to fetch generators': 1 },
-  'docs/directdebit.md': { 'a returns file of the bank': 1 },
-  'docs/deploying.md': { Docker: 3, systemd: 2, 'a Kubernetes cluster': 1 },
-  'docs/operations.md': {
+  'docs/backups.md': {
     'a database that was restored': 1,
     'a PostgreSQL of your own that was just restored': 1,
   },
+  'docs/directdebit.md': { 'a returns file of the bank': 1 },
+  'docs/deploying.md': { Docker: 3, systemd: 2, 'a Kubernetes cluster': 1 },
   'docs/production.md': {
     root: 17,
     systemd: 2,
@@ -59,7 +59,9 @@ const ONE_AFTER_ANOTHER = [
   'README.md',
   'docs/first-steps.md',
   'docs/api.md',
+  'docs/commands.md',
   'docs/operations.md',
+  'docs/backups.md',
   'docs/console.md',
 ];
 
@@ -71,6 +73,8 @@ const BEFORE: Readonly<Record<string, string>> = {
   'docs/first-steps.md': 'npm start',
   'docs/api.md': 'npm start',
   'docs/console.md': 'npm start',
+  'docs/backups.md': 'npm start',
+  'docs/commands.md': 'npm start',
   'docs/operations.md': 'npm start; npx tollgate user add shop --merchant 1',
 };
 

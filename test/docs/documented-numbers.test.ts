@@ -175,14 +175,14 @@ const SAID: readonly (readonly [page: string, words: string, ...numbers: number[
   ['docs/decisions.md', 'answered after # seconds', simulatorSlowMs / 1_000],
   ['docs/operations.md', 'A burst of # seconds', seconds('src/payments/pipeline/room.ts', 'BURST_MS')],
   ['docs/operations.md', 'It uses up to # connections for each process', SESSIONS],
-  ['docs/operations.md', 'moves them by # itself', constantIn(REGISTRY_FILE, 'AHEAD')],
+  ['docs/backups.md', 'moves them by # itself', constantIn(REGISTRY_FILE, 'AHEAD')],
   [
-    'docs/operations.md',
+    'docs/logs.md',
     'longer than # MB of log',
     constantIn('src/gateway/observability/log-output.ts', 'MOST_WAITING_BYTES') / 1024 ** 2,
   ],
   [
-    'docs/operations.md',
+    'docs/commands.md',
     "# seconds after the acquirer's deadline",
     seconds('src/payments/requests/operator-requests.ts', 'FURTHER_PATIENCE_MS'),
   ],
@@ -192,7 +192,7 @@ const SAID: readonly (readonly [page: string, words: string, ...numbers: number[
     seconds('src/gateway/stopping.ts', 'AFTER_THE_DEADLINE_MS'),
   ],
   [
-    'docs/operations.md',
+    'docs/commands.md',
     'known to every process within # seconds',
     seconds('src/organisations/users/callers.ts', 'STALE_MS'),
   ],
