@@ -4,7 +4,7 @@ import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
 import { ROUTES } from '../organisations/routing/route-tasks.js';
 import { SURCHARGES } from '../organisations/surcharges.js';
-import { USERS } from '../organisations/users/users.js';
+import { USERS } from '../organisations/users/user-tasks.js';
 import { PROGRAM_VERSION } from '../values/program.js';
 import { WEBHOOKS } from '../webhooks/webhook-tasks.js';
 import { explain } from './errors.js';

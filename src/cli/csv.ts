@@ -14,7 +14,12 @@ export async function writeCsv(
     let written = 0;
     await append(csvLine(names));
     for await (const page of pages) {
-      await append(csvLines(names, page.map((row) => outward(row) as Record<string, unknown>)));
+      await append(
+        csvLines(
+          names,
+          page.map((row) => outward(row) as Record<string, unknown>),
+        ),
+      );
       written += page.length;
     }
     return written;

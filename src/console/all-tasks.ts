@@ -5,7 +5,7 @@ import { ORGANISATIONS } from '../organisations/organisations.js';
 import { ROUTES } from '../organisations/routing/route-tasks.js';
 import { SURCHARGES } from '../organisations/surcharges.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
-import { type DemoFollowing, USERS } from '../organisations/users/users.js';
+import { type DemoFollowing, USERS } from '../organisations/users/user-tasks.js';
 import type { RequestMeans } from '../payments/requests/operator-requests.js';
 import type { Fields, Given, Permission, Task } from '../tasks/task.js';
 import type { Outward } from '../values/snake-case.js';
