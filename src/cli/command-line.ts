@@ -1,5 +1,6 @@
 // The command line: every command, and how one is run and its errors are printed.
 import { Command, CommanderError } from 'commander';
+import { ACQUIRERS } from '../acquirers/acquirer-tasks.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
 import { ROUTES } from '../organisations/routing/route-tasks.js';
@@ -22,7 +23,6 @@ import { addProbeCommand } from './installation/probe.js';
 import { addRestoredCommands } from './installation/restored.js';
 import { addServeCommand } from './installation/serve.js';
 import { wantsJson } from './output.js';
-import { addAcquirerCommands } from './payments/acquirer.js';
 import { addArchiveCommand } from './payments/archive.js';
 import { addCardCommands } from './payments/cards.js';
 import { addDirectDebitCommands } from './payments/directdebit.js';
@@ -82,7 +82,7 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addTasks(program, ORGANISATIONS);
   addTasks(program, MERCHANTS);
   addTasks(program, USERS);
-  addAcquirerCommands(program);
+  addTasks(program, ACQUIRERS);
   addTasks(program, ROUTES);
   addTransactionCommands(program);
   addApprovalCommands(program);

@@ -1,4 +1,5 @@
 // Everything that operators can do: a subject has its tasks where it is, and a line here.
+import { ACQUIRERS } from '../acquirers/acquirer-tasks.js';
 import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
@@ -29,7 +30,15 @@ export interface Means extends DemoFollowing {
 }
 
 /** In the order in which `tollgate --help` lists them. */
-export const TASK_GROUPS = [ORGANISATIONS, MERCHANTS, USERS, ROUTES, SURCHARGES, WEBHOOKS] as const;
+export const TASK_GROUPS = [
+  ORGANISATIONS,
+  MERCHANTS,
+  USERS,
+  ACQUIRERS,
+  ROUTES,
+  SURCHARGES,
+  WEBHOOKS,
+] as const;
 
 export const TASKS: readonly Task<Means>[] = TASK_GROUPS.flatMap(
   ({ tasks }): readonly Task<Means>[] => tasks,

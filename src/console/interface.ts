@@ -1,6 +1,5 @@
 // What the page and the gateway say to each other: the answer and the body of each route, as types. The page imports this file and
 // nothing else of src/. Paths are below `/console/api`.
-import type { AcquirerDetails, ListedAcquirer } from '../acquirers/acquirer-tasks.js';
 import type { DirectEntryView } from '../directdebit/direct-entry-tasks.js';
 import type { DirectDebitStatus } from '../directdebit/directdebit-tasks.js';
 import type { LiveFigures } from '../figures/live.js';
@@ -154,8 +153,6 @@ export interface ReadRoutes extends TaskRoutes {
   /** Its payments are `GET /transactions` with `organisation` and `customer_id`. */
   'GET /customers/:organisation/:id': { query: Record<string, never>; answer: CustomerAnswer };
   'GET /tokens': { query: { virtual_pan: string; organisation?: number }; answer: Outward<FoundToken>[] };
-  'GET /acquirers': { query: Record<string, never>; answer: Outward<ListedAcquirer>[] };
-  'GET /acquirers/:name': { query: Record<string, never>; answer: Outward<AcquirerDetails> };
   'GET /keys': { query: Record<string, never>; answer: Outward<KeyStatus>[] };
   'GET /journal': {
     query: {

@@ -28,15 +28,6 @@ const OTHERS = {
   'restored done': can('operator', 'installation'),
   archive: can('administrator', 'installation'),
 
-  // Links are shared by the merchants of all organisations.
-  'acquirer add': can('administrator', 'installation'),
-  'acquirer set': can('administrator', 'installation'),
-  'acquirer remove': can('administrator', 'installation'),
-  'acquirer test': can('operator', 'installation'),
-  'acquirer unseen': can('viewer', 'installation'),
-  'acquirer show': can('viewer', 'installation'),
-  'acquirer list': can('viewer', 'installation'),
-
   'transaction show': can('viewer', 'organisation'),
   'transaction list': can('viewer', 'organisation'),
   'transaction in-doubt': can('viewer', 'organisation'),

@@ -1,5 +1,4 @@
 // Routes that list what is set up, and what the installation knows of itself: each answers with what the command of its task prints.
-import { listAcquirers, showAcquirer } from '../../acquirers/acquirer-tasks.js';
 import { showDirectDebitStatus } from '../../directdebit/directdebit-tasks.js';
 import { showKeys } from '../../installation/keys.js';
 import { readJournal } from '../../journal/journal-tasks.js';
@@ -15,14 +14,6 @@ import { type Call, type Route, route } from '../route.js';
 const MOST_ENTRIES = 1_000;
 
 export const LISTING_ROUTES: readonly Route[] = [
-  route({ method: 'GET', path: '/acquirers', task: 'acquirer list' }, async ({ database }) =>
-    (await listAcquirers(database)).map(outward),
-  ),
-  route(
-    { method: 'GET', path: '/acquirers/:name', task: 'acquirer show' },
-    async ({ database, actor, parts, params }) =>
-      outward(await showAcquirer(database, actor, parts.provider, params.name)),
-  ),
   route({ method: 'GET', path: '/keys', task: 'keys status' }, async ({ database }) =>
     (await showKeys(database)).map(outward),
   ),

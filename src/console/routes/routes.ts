@@ -2,7 +2,6 @@
 import { TASKS } from '../all-tasks.js';
 import type { Route } from '../route.js';
 import { routesOf } from '../task-routes.js';
-import { ACQUIRER_ROUTES } from './acquirer-routes.js';
 import { CUSTOMER_ROUTES } from './customers-routes.js';
 import { DIFFERENCE_ROUTES } from './difference-routes.js';
 import { DIRECT_DEBIT_ROUTES } from './directdebit-routes.js';
@@ -23,7 +22,6 @@ export const ROUTES: readonly Route[] = [
   ...SIGN_IN_ROUTES,
   ...MONEY_ROUTES,
   ...VAULT_ROUTES,
-  ...ACQUIRER_ROUTES,
   ...OPERATOR_ROUTES,
   ...DIRECT_DEBIT_ROUTES,
   ...DIFFERENCE_ROUTES,
