@@ -1,6 +1,7 @@
 // The command line: every command, and how one is run and its errors are printed.
 import { Command, CommanderError } from 'commander';
 import { ACQUIRERS } from '../acquirers/acquirer-tasks.js';
+import { OPERATORS } from '../operators/operators.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
 import { ROUTES } from '../organisations/routing/route-tasks.js';
@@ -18,7 +19,6 @@ import { addEventCommands } from './installation/event.js';
 import { addJournalCommand } from './installation/journal.js';
 import { addKeyCommands } from './installation/keys.js';
 import { addMigrateCommand } from './installation/migrate.js';
-import { addOperatorCommands } from './installation/operators.js';
 import { addProbeCommand } from './installation/probe.js';
 import { addRestoredCommands } from './installation/restored.js';
 import { addServeCommand } from './installation/serve.js';
@@ -95,7 +95,7 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addTasks(program, WEBHOOKS);
   addKeyCommands(program);
   addCardCommands(program);
-  addOperatorCommands(program);
+  addTasks(program, OPERATORS);
   addJournalCommand(program);
   addEventCommands(program);
   addFigureCommands(program);

@@ -1,6 +1,7 @@
 // Everything that operators can do: a subject has its tasks where it is, and a line here.
 import { ACQUIRERS } from '../acquirers/acquirer-tasks.js';
 import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.js';
+import { OPERATORS } from '../operators/operators.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
 import { ROUTES } from '../organisations/routing/route-tasks.js';
@@ -38,6 +39,7 @@ export const TASK_GROUPS = [
   ROUTES,
   SURCHARGES,
   WEBHOOKS,
+  OPERATORS,
 ] as const;
 
 export const TASKS: readonly Task<Means>[] = TASK_GROUPS.flatMap(

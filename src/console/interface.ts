@@ -7,8 +7,6 @@ import type { Today } from '../figures/today.js';
 import type { KeyStatus } from '../installation/keys.js';
 import type { JournalView } from '../journal/journal-tasks.js';
 import type { SessionStage, SignInMethod } from '../operators/operator.js';
-import type { OperatorView } from '../operators/operators.js';
-import type { SessionView } from '../operators/sessions.js';
 import type {
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,
@@ -167,7 +165,6 @@ export interface ReadRoutes extends TaskRoutes {
     };
     answer: Outward<JournalView>[];
   };
-  'GET /operators': { query: Record<string, never>; answer: Outward<OperatorView>[] };
   'GET /directdebit': { query: { merchant?: number }; answer: Outward<DirectDebitStatus>[] };
   'GET /directdebit/:merchant/settings': { query: Record<string, never>; answer: Outward<DirectEntryView> };
   'GET /settlement': { query: { date: string; merchant?: number }; answer: Outward<SettlementReport> };
@@ -175,10 +172,6 @@ export interface ReadRoutes extends TaskRoutes {
   'GET /settlement/differences': {
     query: { date?: string; acquirer?: string; all?: string };
     answer: { differences: Outward<DifferenceView>[]; days: Outward<OpenDay>[]; acquirers: string[] };
-  };
-  'GET /operators/:name/sessions': {
-    query: Record<string, never>;
-    answer: Omit<Outward<SessionView>, 'current'>[];
   };
   'GET /clock': { query: Record<string, never>; answer: { now: string; advanced_ms: number } };
   'GET /cards': { query: { merchant?: number }; answer: Outward<CardStatus> };

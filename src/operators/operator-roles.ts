@@ -81,15 +81,6 @@ const OTHERS = {
   'cards review': can('operator', 'organisation'),
   'cards status': can('viewer', 'organisation'),
 
-  'operator add': can('administrator', 'organisation'),
-  'operator link': can('administrator', 'organisation'),
-  'operator remove': can('administrator', 'organisation'),
-  // May lift the limit to one organisation.
-  'operator set': can('administrator', 'installation'),
-  'operator sessions': can('administrator', 'organisation'),
-  'operator sign-out': can('administrator', 'organisation'),
-  'operator list': can('viewer', 'installation'),
-
   'journal checkpoint': can('operator', 'installation'),
   'journal export': can('operator', 'organisation'),
   'journal verify': can('viewer', 'installation'),
@@ -189,7 +180,8 @@ function check(
     refuse('operator_of_another_organisation', { name, organisationId });
 }
 
-async function organisationsOf(
+/** Null for what belongs to the whole installation, or is not there. */
+export async function organisationsOf(
   database: Queryable,
   { organisations, merchants, users, endpoints, operators }: NamedThings,
 ): Promise<(OrganisationId | null)[]> {

@@ -2,7 +2,6 @@
 import { showDirectDebitStatus } from '../../directdebit/directdebit-tasks.js';
 import { showKeys } from '../../installation/keys.js';
 import { readJournal } from '../../journal/journal-tasks.js';
-import { listOperators } from '../../operators/operators.js';
 import { listMerchants } from '../../organisations/merchants.js';
 import { showSettlement } from '../../settlement/settlement-tasks.js';
 import { outward } from '../../values/snake-case.js';
@@ -16,9 +15,6 @@ const MOST_ENTRIES = 1_000;
 export const LISTING_ROUTES: readonly Route[] = [
   route({ method: 'GET', path: '/keys', task: 'keys status' }, async ({ database }) =>
     (await showKeys(database)).map(outward),
-  ),
-  route({ method: 'GET', path: '/operators', task: 'operator list' }, async ({ database, parts }) =>
-    (await listOperators(database, parts.key)).map(outward),
   ),
   route({ method: 'GET', path: '/journal', task: 'journal list' }, async (call) => {
     const { database, query } = call;

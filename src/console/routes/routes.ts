@@ -9,7 +9,6 @@ import { ENROLMENT_ROUTES } from './enrolment-routes.js';
 import { INSTALLATION_ROUTES } from './installation-routes.js';
 import { LISTING_ROUTES } from './listing-routes.js';
 import { MONEY_ROUTES } from './money-routes.js';
-import { OPERATOR_ROUTES } from './operator-routes.js';
 import { PROVIDER_ROUTES } from './provider-routes.js';
 import { SESSION_ROUTES } from './session-routes.js';
 import { SIGN_IN_ROUTES } from './sign-in-routes.js';
@@ -22,7 +21,6 @@ export const ROUTES: readonly Route[] = [
   ...SIGN_IN_ROUTES,
   ...MONEY_ROUTES,
   ...VAULT_ROUTES,
-  ...OPERATOR_ROUTES,
   ...DIRECT_DEBIT_ROUTES,
   ...DIFFERENCE_ROUTES,
   ...INSTALLATION_ROUTES,
