@@ -1,5 +1,10 @@
 // Everything that operators can do: a subject has its tasks where it is, and a line here.
 import { ACQUIRERS } from '../acquirers/acquirer-tasks.js';
+import { CLOCK } from '../clock/clock-tasks.js';
+import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
+import { EVENTS } from '../events/feed.js';
+import { FIGURES } from '../figures/figures-check.js';
+import { JOURNAL } from '../journal/journal-tasks.js';
 import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.js';
 import { OPERATORS } from '../operators/operators.js';
 import { MERCHANTS } from '../organisations/merchants.js';
@@ -9,7 +14,8 @@ import { SURCHARGES } from '../organisations/surcharges.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
 import { type DemoFollowing, USERS } from '../organisations/users/user-tasks.js';
 import type { RequestMeans } from '../payments/requests/operator-requests.js';
-import type { Fields, Given, Permission, Task } from '../tasks/task.js';
+import { SETTLEMENT } from '../settlement/settlement-tasks.js';
+import type { Asked, Fields, Permission, Task } from '../tasks/task.js';
 import type { Outward } from '../values/snake-case.js';
 import type { KeyProvider } from '../vault/keys/key-provider.js';
 import { WEBHOOKS, type WebhookMeans } from '../webhooks/webhook-tasks.js';
@@ -37,9 +43,15 @@ export const TASK_GROUPS = [
   USERS,
   ACQUIRERS,
   ROUTES,
+  CLOCK,
   SURCHARGES,
+  DIRECT_DEBIT,
+  SETTLEMENT,
   WEBHOOKS,
   OPERATORS,
+  JOURNAL,
+  EVENTS,
+  FIGURES,
 ] as const;
 
 export const TASKS: readonly Task<Means>[] = TASK_GROUPS.flatMap(
@@ -49,6 +61,11 @@ export const TASKS: readonly Task<Means>[] = TASK_GROUPS.flatMap(
 export const PERMISSIONS: readonly Permission[] = [...OTHER_PERMISSIONS, ...TASKS];
 
 type AnyTask = (typeof TASK_GROUPS)[number]['tasks'][number];
+
+/** Who may do the same by its command, for routes that are more than a task. */
+export function taskNamed(name: AnyTask['name']): Permission {
+  return TASKS.find((task) => task.name === name) as Permission;
+}
 
 /** The words of commands. */
 export type TaskName = OtherTask | AnyTask['name'];
@@ -64,7 +81,7 @@ type AnswerOf<One> = One extends { readonly run: (...given: never) => Promise<in
   : never;
 
 type InputOf<One> = One extends { readonly input: infer Input extends Fields }
-  ? Outward<Given<Input>>
+  ? Outward<Asked<Input>>
   : never;
 
 /** What the page sends and is answered, for each route of a task. */

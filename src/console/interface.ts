@@ -1,11 +1,8 @@
 // What the page and the gateway say to each other: the answer and the body of each route, as types. The page imports this file and
 // nothing else of src/. Paths are below `/console/api`.
-import type { DirectEntryView } from '../directdebit/direct-entry-tasks.js';
-import type { DirectDebitStatus } from '../directdebit/directdebit-tasks.js';
 import type { LiveFigures } from '../figures/live.js';
 import type { Today } from '../figures/today.js';
 import type { KeyStatus } from '../installation/keys.js';
-import type { JournalView } from '../journal/journal-tasks.js';
 import type { SessionStage, SignInMethod } from '../operators/operator.js';
 import type {
   PublicKeyCredentialCreationOptionsJSON,
@@ -16,9 +13,9 @@ import type { Doubt } from '../payments/doubt/doubts.js';
 import type { TransactionLife } from '../payments/finding/transaction-life.js';
 import type { TransactionFilter, TransactionPage } from '../payments/finding/transaction-search.js';
 import type { OperatorRequest } from '../payments/requests/operator-request.js';
-import type { DifferenceView, OpenDay } from '../settlement/difference-tasks.js';
+import type { DifferenceView, OpenDay } from '../settlement/differences.js';
 import type { SettlementReport } from '../settlement/report.js';
-import type { shownReconciliation } from '../settlement/settlement-tasks.js';
+import type { ShownReconciliation } from '../settlement/settlement-tasks.js';
 import type { OperatorRole } from '../tasks/task.js';
 import type { Mode } from '../values/mode.js';
 import type { Outward } from '../values/snake-case.js';
@@ -116,7 +113,7 @@ export type LiveEvent = Outward<LiveFigures>;
 /** Of a void, refund or completion, and of what waits for a second operator. */
 export type OperatorRequestAnswer = Outward<OperatorRequest>;
 /** `POST /settlement/reconcile`. */
-export type ReconciliationAnswer = Outward<ReturnType<typeof shownReconciliation>>;
+export type ReconciliationAnswer = Outward<ShownReconciliation>;
 export type DoubtLine = Outward<Doubt>;
 export type CustomersAnswer = Paged<CustomerPage>;
 export type CustomerAnswer = Outward<CustomerDetails>;
@@ -152,28 +149,12 @@ export interface ReadRoutes extends TaskRoutes {
   'GET /customers/:organisation/:id': { query: Record<string, never>; answer: CustomerAnswer };
   'GET /tokens': { query: { virtual_pan: string; organisation?: number }; answer: Outward<FoundToken>[] };
   'GET /keys': { query: Record<string, never>; answer: Outward<KeyStatus>[] };
-  'GET /journal': {
-    query: {
-      organisation?: number;
-      merchant?: number;
-      token?: number;
-      user?: string;
-      action?: string;
-      from?: string;
-      until?: string;
-      limit?: number;
-    };
-    answer: Outward<JournalView>[];
-  };
-  'GET /directdebit': { query: { merchant?: number }; answer: Outward<DirectDebitStatus>[] };
-  'GET /directdebit/:merchant/settings': { query: Record<string, never>; answer: Outward<DirectEntryView> };
   'GET /settlement': { query: { date: string; merchant?: number }; answer: Outward<SettlementReport> };
   /** Those that are open, unless `all` is `true`; `days` has every day on which something is. */
   'GET /settlement/differences': {
     query: { date?: string; acquirer?: string; all?: string };
     answer: { differences: Outward<DifferenceView>[]; days: Outward<OpenDay>[]; acquirers: string[] };
   };
-  'GET /clock': { query: Record<string, never>; answer: { now: string; advanced_ms: number } };
   'GET /cards': { query: { merchant?: number }; answer: Outward<CardStatus> };
 }
 

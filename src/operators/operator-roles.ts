@@ -53,25 +53,6 @@ const OTHERS = {
   'approval approve': can('operator', 'organisation'),
   'approval refuse': can('operator', 'organisation'),
 
-  'clock advance': can('administrator', 'installation'),
-  'clock reset': can('administrator', 'installation'),
-  'clock show': can('viewer', 'nobody'),
-
-  // Says to which account of the merchant the money goes.
-  'directdebit set': can('administrator', 'organisation'),
-  'directdebit export': can('operator', 'organisation'),
-  // A file may name items of several merchants.
-  'directdebit import-returns': can('operator', 'installation'),
-  'directdebit status': can('viewer', 'organisation'),
-  'directdebit files': can('viewer', 'organisation'),
-  'directdebit show': can('viewer', 'organisation'),
-
-  'settlement show': can('viewer', 'organisation'),
-  'settlement reconcile': can('operator', 'installation'),
-  // The files of acquirers are of all organisations.
-  'settlement differences': can('viewer', 'installation'),
-  'settlement looked-at': can('operator', 'installation'),
-
   'keys rotate': can('administrator', 'organisation'),
   'keys destroy': can('administrator', 'organisation'),
   'keys move': can('administrator', 'installation'),
@@ -80,18 +61,6 @@ const OTHERS = {
 
   'cards review': can('operator', 'organisation'),
   'cards status': can('viewer', 'organisation'),
-
-  'journal checkpoint': can('operator', 'installation'),
-  'journal export': can('operator', 'organisation'),
-  'journal verify': can('viewer', 'installation'),
-  'journal list': can('viewer', 'organisation'),
-  'journal key': can('viewer', 'nobody'),
-
-  'event status': can('viewer', 'nobody'),
-
-  // Reads, and counts what is not counted yet: every gateway does so by itself.
-  'figures check': can('viewer', 'installation'),
-  'figures rebuild': can('operator', 'installation'),
 
   'demo fill': can('administrator', 'installation'),
 } as const satisfies Record<string, Rights>;

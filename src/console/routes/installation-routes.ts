@@ -1,16 +1,13 @@
-// Routes for what the whole installation has once: keys, cards, the clock and the journal.
+// Routes for what the whole installation has once: keys and cards.
 import { Type } from '../../api/typebox.js';
-import { advanceClock, type ClockView, resetClock, showClock } from '../../clock/clock-tasks.js';
 import type { KeyRotation } from '../../installation/key-rotation.js';
 import { destroyKey, rewrapKeys } from '../../installation/keys.js';
 import { verifySeals } from '../../installation/seals.js';
-import { verifyJournal } from '../../journal/journal-tasks.js';
 import { checkMerchant } from '../../organisations/merchants.js';
 import { reviewCards, showCards } from '../../payments/cards/card-tasks.js';
 import { type Outward, outward } from '../../values/snake-case.js';
-import { parseDuration, sydneyTimestamp } from '../../values/time.js';
 import { numberIn } from '../fence.js';
-import { ID, TEXT } from '../fields.js';
+import { ID } from '../fields.js';
 import { ConsoleProblem } from '../problems.js';
 import { type Call, type Route, route } from '../route.js';
 
@@ -82,32 +79,4 @@ const CARDS: readonly Route[] = [
   }),
 ];
 
-const CLOCK: readonly Route[] = [
-  route({ method: 'GET', path: '/clock', role: 'viewer', scope: 'organisation' }, async ({ database }) =>
-    shown(await showClock(database)),
-  ),
-  route(
-    { method: 'POST', path: '/clock/advance', task: 'clock advance', body: Type.Object({ duration: TEXT }) },
-    async ({ database, actor, body }) => {
-      const byMs = parseDuration(body.duration);
-      if (byMs === undefined) throw new ConsoleProblem('field_format', ['body', 'duration']);
-      return shown(await advanceClock(database, actor, byMs));
-    },
-  ),
-  route({ method: 'POST', path: '/clock/reset', task: 'clock reset' }, async ({ database, actor }) =>
-    shown(await resetClock(database, actor)),
-  ),
-];
-
-export const INSTALLATION_ROUTES: readonly Route[] = [
-  ...KEYS,
-  ...CARDS,
-  ...CLOCK,
-  route({ method: 'POST', path: '/journal/verify', task: 'journal verify' }, async ({ database, parts }) =>
-    outward(await verifyJournal(database, parts.journalKey)),
-  ),
-];
-
-function shown({ nowMs, advancedMs }: ClockView) {
-  return { now: sydneyTimestamp(nowMs), advanced_ms: advancedMs };
-}
+export const INSTALLATION_ROUTES: readonly Route[] = [...KEYS, ...CARDS];
