@@ -5,6 +5,7 @@ import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
 import { SETTLEMENT } from '../settlement/settlement-tasks.js';
 import { PROGRAM_VERSION } from '../values/program.js';
+import { CUSTOMERS, TOKENS } from '../vault/vault-tasks.js';
 import { WEBHOOKS } from '../webhooks/webhook-tasks.js';
 import { explain } from './errors.js';
 import { addBackupCommands } from './installation/backup.js';
@@ -30,7 +31,6 @@ import { addFigureCommands } from './payments/figures.js';
 import { addRouteCommands } from './payments/route.js';
 import { addTransactionCommands } from './payments/transaction.js';
 import { addApprovalCommands } from './payments/transaction-operations.js';
-import { addVaultCommands } from './payments/vault.js';
 import { addVaultMovingCommands } from './payments/vault-moving.js';
 import { addTasks } from './task-commands.js';
 
@@ -86,7 +86,8 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addRouteCommands(program);
   addTransactionCommands(program);
   addApprovalCommands(program);
-  addVaultCommands(program);
+  addTasks(program, CUSTOMERS);
+  addTasks(program, TOKENS);
   addVaultMovingCommands(program);
   addClockCommands(program);
   addSurchargeCommands(program);

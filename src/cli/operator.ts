@@ -10,6 +10,7 @@ import { givePen, JournalPen } from '../journal/pen.js';
 import { permit } from '../operators/operator-roles.js';
 import { findActingOperator, hasOperators } from '../operators/operators.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
+import { destroyCardsOfCustomer } from '../payments/cards/card-destruction.js';
 import { type RequestMeans, requestMeans } from '../payments/requests/operator-requests.js';
 import { type Database, isUndefined, type Queryable } from '../postgres/database.js';
 import { namedIn, type Permission, type Task } from '../tasks/task.js';
@@ -63,6 +64,7 @@ function meansOf(database: Database, provider: () => Promise<KeyProvider>): Mean
       const { webhookNetworks, webhookTimeoutMs: timeoutMs } = settings;
       return { provider: await provider(), networks: readNetworks(webhookNetworks), timeoutMs };
     },
+    destroyCards: destroyCardsOfCustomer,
     acquirerDeadlineMs: settings.acquirerDeadlineMs,
     consoleUrl: consoleUrlOf(settings),
   };

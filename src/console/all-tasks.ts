@@ -8,7 +8,9 @@ import type { RequestMeans } from '../payments/requests/operator-requests.js';
 import { SETTLEMENT } from '../settlement/settlement-tasks.js';
 import type { Asked, Fields, Permission, Task } from '../tasks/task.js';
 import type { Outward } from '../values/snake-case.js';
+import type { DestroyCards } from '../vault/customers.js';
 import type { KeyProvider } from '../vault/keys/key-provider.js';
+import { CUSTOMERS, TOKENS } from '../vault/vault-tasks.js';
 import { WEBHOOKS, type WebhookMeans } from '../webhooks/webhook-tasks.js';
 
 /** What tasks are done with, beside the database. */
@@ -21,6 +23,8 @@ export interface Means {
   /** For voids, refunds and completions. */
   requests(): Promise<RequestMeans>;
   webhooks(): Promise<WebhookMeans>;
+  /** Of a customer who is deleted. */
+  readonly destroyCards: DestroyCards;
   /** How long a link is waited for. */
   readonly acquirerDeadlineMs: number;
   /** Where operators find the console, without a slash at its end. */
@@ -28,7 +32,15 @@ export interface Means {
 }
 
 /** In the order in which `tollgate --help` lists them. */
-export const TASK_GROUPS = [ORGANISATIONS, MERCHANTS, DIRECT_DEBIT, SETTLEMENT, WEBHOOKS] as const;
+export const TASK_GROUPS = [
+  ORGANISATIONS,
+  MERCHANTS,
+  CUSTOMERS,
+  TOKENS,
+  DIRECT_DEBIT,
+  SETTLEMENT,
+  WEBHOOKS,
+] as const;
 
 export const TASKS: readonly Task<Means>[] = TASK_GROUPS.flatMap(
   ({ tasks }): readonly Task<Means>[] => tasks,

@@ -1,5 +1,6 @@
 // Routes of the console that follow from tasks: what their path, query and body hold is read by the fields of the task.
 import type { TSchema } from '../api/typebox.js';
+import { destroyCardsOfCustomer } from '../payments/cards/card-destruction.js';
 import { type Field, namedIn, type Task } from '../tasks/task.js';
 import { outward, snakeCase } from '../values/snake-case.js';
 import type { Means } from './all-tasks.js';
@@ -83,6 +84,7 @@ function meansOf({ parts, origin }: Call): Means {
     journalKey: async () => journalKey,
     requests: async () => requests,
     webhooks: async () => ({ provider, ...webhooks }),
+    destroyCards: destroyCardsOfCustomer,
     acquirerDeadlineMs,
     consoleUrl: origin,
   };

@@ -61,13 +61,6 @@ const OTHERS = {
   'transaction complete': can('operator', 'organisation'),
   'transaction ask': can('operator', 'organisation'),
 
-  'customer list': can('viewer', 'organisation'),
-  'customer show': can('viewer', 'organisation'),
-  'customer delete': can('operator', 'organisation'),
-  'token deactivate': can('operator', 'organisation'),
-  'token activate': can('operator', 'organisation'),
-  'token delete': can('operator', 'organisation'),
-  'token find': can('viewer', 'organisation'),
   // Whoever has the key can open every card in the file.
   'vault export': can('administrator', 'organisation'),
   'vault import': can('operator', 'organisation'),

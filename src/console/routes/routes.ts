@@ -17,13 +17,11 @@ import { SIGN_IN_ROUTES } from './sign-in-routes.js';
 import { TODAY_ROUTES } from './today-routes.js';
 import { TRANSACTION_ROUTES } from './transactions-routes.js';
 import { USER_ROUTES } from './user-routes.js';
-import { VAULT_ROUTES } from './vault-routes.js';
 
 export const ROUTES: readonly Route[] = [
   ...SESSION_ROUTES,
   ...SIGN_IN_ROUTES,
   ...MONEY_ROUTES,
-  ...VAULT_ROUTES,
   ...MERCHANT_ROUTES,
   ...USER_ROUTES,
   ...ACQUIRER_ROUTES,
