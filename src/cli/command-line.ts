@@ -1,8 +1,10 @@
 // The command line: every command, and how one is run and its errors are printed.
 import { Command, CommanderError } from 'commander';
+import { TRANSACTIONS } from '../console/all-tasks.js';
 import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
+import { APPROVALS } from '../payments/requests/approvals.js';
 import { SETTLEMENT } from '../settlement/settlement-tasks.js';
 import { PROGRAM_VERSION } from '../values/program.js';
 import { CUSTOMERS, TOKENS } from '../vault/vault-tasks.js';
@@ -29,8 +31,6 @@ import { addArchiveCommand } from './payments/archive.js';
 import { addCardCommands } from './payments/cards.js';
 import { addFigureCommands } from './payments/figures.js';
 import { addRouteCommands } from './payments/route.js';
-import { addTransactionCommands } from './payments/transaction.js';
-import { addApprovalCommands } from './payments/transaction-operations.js';
 import { addVaultMovingCommands } from './payments/vault-moving.js';
 import { addTasks } from './task-commands.js';
 
@@ -84,8 +84,8 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addUserCommands(program);
   addAcquirerCommands(program);
   addRouteCommands(program);
-  addTransactionCommands(program);
-  addApprovalCommands(program);
+  addTasks(program, TRANSACTIONS);
+  addTasks(program, APPROVALS);
   addTasks(program, CUSTOMERS);
   addTasks(program, TOKENS);
   addVaultMovingCommands(program);

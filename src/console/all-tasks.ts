@@ -1,10 +1,13 @@
 // Everything that operators can do: a subject has its tasks where it is, and a line here.
 import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
+import { FIGURES_OF_DAY } from '../figures/today.js';
 import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
+import { APPROVALS } from '../payments/requests/approvals.js';
 import type { RequestMeans } from '../payments/requests/operator-requests.js';
+import { TRANSACTIONS_CHANGED, TRANSACTIONS_SEEN } from '../payments/transaction-tasks.js';
 import { SETTLEMENT } from '../settlement/settlement-tasks.js';
 import type { Asked, Fields, Permission, Task } from '../tasks/task.js';
 import type { Outward } from '../values/snake-case.js';
@@ -31,10 +34,19 @@ export interface Means {
   readonly consoleUrl: string;
 }
 
+/** Of the room of payments, and of figures. */
+export const TRANSACTIONS = {
+  name: 'transaction',
+  help: 'transactions, and what is in doubt',
+  tasks: [...TRANSACTIONS_SEEN, FIGURES_OF_DAY, ...TRANSACTIONS_CHANGED],
+} as const;
+
 /** In the order in which `tollgate --help` lists them. */
 export const TASK_GROUPS = [
   ORGANISATIONS,
   MERCHANTS,
+  TRANSACTIONS,
+  APPROVALS,
   CUSTOMERS,
   TOKENS,
   DIRECT_DEBIT,

@@ -44,7 +44,9 @@ function schemaOf(fields: readonly (readonly [string, Field])[]): TSchema {
       return [snakeCase(name), isNullable ? { anyOf: [schema, { type: 'null' }] } : schema] as const;
     },
   );
-  const required = fields.filter(([, field]) => !field.optional).map(([name]) => snakeCase(name));
+  const required = fields
+    .filter(([, field]) => !field.optional || field.neededByPage)
+    .map(([name]) => snakeCase(name));
   return { type: 'object', properties: Object.fromEntries(properties), required };
 }
 

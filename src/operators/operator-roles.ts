@@ -51,23 +51,9 @@ const OTHERS = {
   'route off': can('operator', 'installation'),
   'route show': can('viewer', 'organisation'),
 
-  'transaction show': can('viewer', 'organisation'),
-  'transaction list': can('viewer', 'organisation'),
-  'transaction in-doubt': can('viewer', 'organisation'),
-  'transaction find': can('viewer', 'organisation'),
-  'transaction figures': can('viewer', 'organisation'),
-  'transaction void': can('operator', 'organisation'),
-  'transaction refund': can('operator', 'organisation'),
-  'transaction complete': can('operator', 'organisation'),
-  'transaction ask': can('operator', 'organisation'),
-
   // Whoever has the key can open every card in the file.
   'vault export': can('administrator', 'organisation'),
   'vault import': can('operator', 'organisation'),
-
-  'approval list': can('viewer', 'organisation'),
-  'approval approve': can('operator', 'organisation'),
-  'approval refuse': can('operator', 'organisation'),
 
   'clock advance': can('administrator', 'installation'),
   'clock reset': can('administrator', 'installation'),

@@ -8,7 +8,6 @@ import { ENROLMENT_ROUTES } from './enrolment-routes.js';
 import { INSTALLATION_ROUTES } from './installation-routes.js';
 import { LISTING_ROUTES } from './listing-routes.js';
 import { MERCHANT_ROUTES } from './merchant-routes.js';
-import { MONEY_ROUTES } from './money-routes.js';
 import { OPERATOR_ROUTES } from './operator-routes.js';
 import { PROVIDER_ROUTES } from './provider-routes.js';
 import { SESSION_ROUTES } from './session-routes.js';
@@ -21,7 +20,6 @@ import { USER_ROUTES } from './user-routes.js';
 export const ROUTES: readonly Route[] = [
   ...SESSION_ROUTES,
   ...SIGN_IN_ROUTES,
-  ...MONEY_ROUTES,
   ...MERCHANT_ROUTES,
   ...USER_ROUTES,
   ...ACQUIRER_ROUTES,
