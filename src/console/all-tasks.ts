@@ -5,6 +5,7 @@ import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.j
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
+import { CARDS } from '../payments/cards/card-tasks.js';
 import { APPROVALS } from '../payments/requests/approvals.js';
 import type { RequestMeans } from '../payments/requests/operator-requests.js';
 import { TRANSACTIONS_CHANGED, TRANSACTIONS_SEEN } from '../payments/transaction-tasks.js';
@@ -13,6 +14,7 @@ import type { Asked, Fields, Permission, Task } from '../tasks/task.js';
 import type { Outward } from '../values/snake-case.js';
 import type { DestroyCards } from '../vault/customers.js';
 import type { KeyProvider } from '../vault/keys/key-provider.js';
+import { VAULT } from '../vault/moving/vault-moving-tasks.js';
 import { CUSTOMERS, TOKENS } from '../vault/vault-tasks.js';
 import { WEBHOOKS, type WebhookMeans } from '../webhooks/webhook-tasks.js';
 
@@ -49,9 +51,11 @@ export const TASK_GROUPS = [
   APPROVALS,
   CUSTOMERS,
   TOKENS,
+  VAULT,
   DIRECT_DEBIT,
   SETTLEMENT,
   WEBHOOKS,
+  CARDS,
 ] as const;
 
 export const TASKS: readonly Task<Means>[] = TASK_GROUPS.flatMap(

@@ -15,7 +15,6 @@ import type {
 import type { RouteView } from '../organisations/routing/route-tasks.js';
 import type { SurchargeView } from '../organisations/surcharges.js';
 import type { UserView } from '../organisations/users/users.js';
-import type { CardStatus } from '../payments/cards/card-tasks.js';
 import type { Doubt } from '../payments/doubt/doubts.js';
 import type { TransactionLife } from '../payments/finding/transaction-life.js';
 import type { TransactionFilter, TransactionPage } from '../payments/finding/transaction-search.js';
@@ -186,7 +185,6 @@ export interface ReadRoutes extends TaskRoutes {
     answer: Omit<Outward<SessionView>, 'current'>[];
   };
   'GET /clock': { query: Record<string, never>; answer: { now: string; advanced_ms: number } };
-  'GET /cards': { query: { merchant?: number }; answer: Outward<CardStatus> };
 }
 
 export type Answer<Route extends keyof ReadRoutes> = ReadRoutes[Route] extends { answer: infer Given }

@@ -51,10 +51,6 @@ const OTHERS = {
   'route off': can('operator', 'installation'),
   'route show': can('viewer', 'organisation'),
 
-  // Whoever has the key can open every card in the file.
-  'vault export': can('administrator', 'organisation'),
-  'vault import': can('operator', 'organisation'),
-
   'clock advance': can('administrator', 'installation'),
   'clock reset': can('administrator', 'installation'),
   'clock show': can('viewer', 'nobody'),
@@ -68,9 +64,6 @@ const OTHERS = {
   'keys move': can('administrator', 'installation'),
   'keys verify': can('operator', 'organisation'),
   'keys status': can('viewer', 'installation'),
-
-  'cards review': can('operator', 'organisation'),
-  'cards status': can('viewer', 'organisation'),
 
   'operator add': can('administrator', 'organisation'),
   'operator link': can('administrator', 'organisation'),

@@ -7,6 +7,7 @@ import { count, ID, TEXT } from '../tasks/kinds.js';
 import { type Doing, needed, optional, task } from '../tasks/task.js';
 import { Fault } from '../values/faults.js';
 import type { CustomerId, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
+import type { Mode } from '../values/mode.js';
 import { refuse } from '../values/refusal.js';
 import { lines, table } from '../values/text-table.js';
 import { findCustomers, showCustomer } from './customer-search.js';
@@ -36,6 +37,13 @@ interface TokenOfBefore {
   readonly virtualPan: string;
   readonly active: boolean;
   readonly deleted: boolean;
+}
+
+export interface VaultOwner {
+  readonly organisationId: OrganisationId;
+  readonly merchantId: MerchantId;
+  readonly mode: Mode;
+  readonly suspended: boolean;
 }
 
 interface Named {
@@ -198,6 +206,15 @@ async function onToken(
     throw error;
   });
   return { organisation, merchant, customer, token, ...changed };
+}
+
+/** Of a merchant that has the vault product. */
+export async function vaultOf(database: Database, merchant: number): Promise<VaultOwner> {
+  const { rows } = await database.query<VaultOwner & { vault: boolean }>(VAULT_OF_MERCHANT, [merchant]);
+  const [owner] = rows;
+  if (owner === undefined) return refuse('merchant_not_found', { merchant });
+  if (!owner.vault) refuse('vault_not_enabled', { merchant });
+  return owner;
 }
 
 /** As which an operator works in a vault. */

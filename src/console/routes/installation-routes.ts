@@ -1,4 +1,4 @@
-// Routes for what the whole installation has once: keys, cards, the clock and the journal.
+// Routes for what the whole installation has once: keys, the clock and the journal.
 import { Type } from '../../api/typebox.js';
 import { advanceClock, type ClockView, resetClock, showClock } from '../../clock/clock-tasks.js';
 import type { KeyRotation } from '../../installation/key-rotation.js';
@@ -6,10 +6,8 @@ import { destroyKey, rewrapKeys } from '../../installation/keys.js';
 import { verifySeals } from '../../installation/seals.js';
 import { verifyJournal } from '../../journal/journal-tasks.js';
 import { checkMerchant } from '../../organisations/merchants.js';
-import { reviewCards, showCards } from '../../payments/cards/card-tasks.js';
 import { type Outward, outward } from '../../values/snake-case.js';
 import { parseDuration, sydneyTimestamp } from '../../values/time.js';
-import { numberIn } from '../fence.js';
 import { ID, TEXT } from '../fields.js';
 import { ConsoleProblem } from '../problems.js';
 import { type Call, type Route, route } from '../route.js';
@@ -20,11 +18,6 @@ const OF_MERCHANT = Type.Object({ merchant: Type.Optional(ID) });
 function merchantOf({ fence }: Pick<Call, 'fence'>, merchant: number | undefined): number | undefined {
   if (fence !== undefined && merchant === undefined) throw new ConsoleProblem('organisation_not_permitted');
   return merchant;
-}
-
-function merchantIn(call: Pick<Call, 'fence' | 'query'>): number | undefined {
-  const { query } = call;
-  return merchantOf(call, query.has('merchant') ? numberIn(query.get('merchant')) : undefined);
 }
 
 /** Whoever is of one organisation is not told whose keys somebody else rotates. */
@@ -72,16 +65,6 @@ const KEYS: readonly Route[] = [
   ),
 ];
 
-const CARDS: readonly Route[] = [
-  route({ method: 'GET', path: '/cards', task: 'cards status' }, async (call) =>
-    outward(await showCards(call.database, { merchant: merchantIn(call) })),
-  ),
-  route({ method: 'POST', path: '/cards/review', task: 'cards review', body: OF_MERCHANT }, async (call) => {
-    const { database, actor, body } = call;
-    return { merchants: await reviewCards(database, actor, merchantOf(call, body.merchant)) };
-  }),
-];
-
 const CLOCK: readonly Route[] = [
   route({ method: 'GET', path: '/clock', role: 'viewer', scope: 'organisation' }, async ({ database }) =>
     shown(await showClock(database)),
@@ -101,7 +84,6 @@ const CLOCK: readonly Route[] = [
 
 export const INSTALLATION_ROUTES: readonly Route[] = [
   ...KEYS,
-  ...CARDS,
   ...CLOCK,
   route({ method: 'POST', path: '/journal/verify', task: 'journal verify' }, async ({ database, parts }) =>
     outward(await verifyJournal(database, parts.journalKey)),
