@@ -1,10 +1,17 @@
 // Everything that operators can do: a subject has its tasks where it is, and a line here.
+import { CLOCK } from '../clock/clock-tasks.js';
 import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
+import { EVENTS } from '../events/feed.js';
+import { FIGURES } from '../figures/figures-check.js';
 import { FIGURES_OF_DAY } from '../figures/today.js';
+import { JOURNAL } from '../journal/journal-tasks.js';
 import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
+import { ROUTES } from '../organisations/routing/route-tasks.js';
+import { SURCHARGES } from '../organisations/surcharges.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
+import { type DemoFollowing, USERS } from '../organisations/users/users.js';
 import { CARDS } from '../payments/cards/card-tasks.js';
 import { APPROVALS } from '../payments/requests/approvals.js';
 import type { RequestMeans } from '../payments/requests/operator-requests.js';
@@ -19,7 +26,7 @@ import { CUSTOMERS, TOKENS } from '../vault/vault-tasks.js';
 import { WEBHOOKS, type WebhookMeans } from '../webhooks/webhook-tasks.js';
 
 /** What tasks are done with, beside the database. */
-export interface Means {
+export interface Means extends DemoFollowing {
   /** With the key-encryption key of this database. */
   provider(): Promise<KeyProvider>;
   /** Users and operators are sealed under it. */
@@ -47,15 +54,22 @@ export const TRANSACTIONS = {
 export const TASK_GROUPS = [
   ORGANISATIONS,
   MERCHANTS,
+  USERS,
+  ROUTES,
   TRANSACTIONS,
   APPROVALS,
   CUSTOMERS,
   TOKENS,
   VAULT,
+  CLOCK,
+  SURCHARGES,
   DIRECT_DEBIT,
   SETTLEMENT,
   WEBHOOKS,
   CARDS,
+  JOURNAL,
+  EVENTS,
+  FIGURES,
 ] as const;
 
 export const TASKS: readonly Task<Means>[] = TASK_GROUPS.flatMap(

@@ -4,7 +4,6 @@ import type { AcquirerDetails, ListedAcquirer } from '../acquirers/acquirer-task
 import type { LiveFigures } from '../figures/live.js';
 import type { Today } from '../figures/today.js';
 import type { KeyStatus } from '../installation/keys.js';
-import type { JournalView } from '../journal/journal-tasks.js';
 import type { SessionStage, SignInMethod } from '../operators/operator.js';
 import type { OperatorView } from '../operators/operators.js';
 import type { SessionView } from '../operators/sessions.js';
@@ -12,9 +11,6 @@ import type {
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,
 } from '../operators/sign-in/passkeys.js';
-import type { RouteView } from '../organisations/routing/route-tasks.js';
-import type { SurchargeView } from '../organisations/surcharges.js';
-import type { UserView } from '../organisations/users/users.js';
 import type { Doubt } from '../payments/doubt/doubts.js';
 import type { TransactionLife } from '../payments/finding/transaction-life.js';
 import type { TransactionFilter, TransactionPage } from '../payments/finding/transaction-search.js';
@@ -154,25 +150,9 @@ export interface ReadRoutes extends TaskRoutes {
   /** Its payments are `GET /transactions` with `organisation` and `customer_id`. */
   'GET /customers/:organisation/:id': { query: Record<string, never>; answer: CustomerAnswer };
   'GET /tokens': { query: { virtual_pan: string; organisation?: number }; answer: Outward<FoundToken>[] };
-  'GET /users': { query: { organisation?: number }; answer: Outward<UserView>[] };
-  'GET /routes': { query: { merchant: number }; answer: Outward<RouteView>[] };
   'GET /acquirers': { query: Record<string, never>; answer: Outward<ListedAcquirer>[] };
   'GET /acquirers/:name': { query: Record<string, never>; answer: Outward<AcquirerDetails> };
-  'GET /surcharges': { query: { merchant: number }; answer: Outward<SurchargeView>[] };
   'GET /keys': { query: Record<string, never>; answer: Outward<KeyStatus>[] };
-  'GET /journal': {
-    query: {
-      organisation?: number;
-      merchant?: number;
-      token?: number;
-      user?: string;
-      action?: string;
-      from?: string;
-      until?: string;
-      limit?: number;
-    };
-    answer: Outward<JournalView>[];
-  };
   'GET /operators': { query: Record<string, never>; answer: Outward<OperatorView>[] };
   'GET /settlement': { query: { date: string; merchant?: number }; answer: Outward<SettlementReport> };
   /** Those that are open, unless `all` is `true`; `days` has every day on which something is. */
@@ -184,7 +164,6 @@ export interface ReadRoutes extends TaskRoutes {
     query: Record<string, never>;
     answer: Omit<Outward<SessionView>, 'current'>[];
   };
-  'GET /clock': { query: Record<string, never>; answer: { now: string; advanced_ms: number } };
 }
 
 export type Answer<Route extends keyof ReadRoutes> = ReadRoutes[Route] extends { answer: infer Given }

@@ -1,5 +1,5 @@
-// The demo's history: days of trade that have never been, stored as if they had, so that a newcomer's console has something to show.
-// Transactions, events, settlement, direct debits, vault and the simulated acquirer's ledger agree about it.
+// The demo's history: days of trade that never happened, so that a newcomer's console has something to show. Transactions,
+// events, settlement, direct debits, vault and the simulated acquirer's ledger agree about it.
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { type LedgerEntry, SimulatorLedger } from '../acquirers/simulator/ledger.js';
 import { gatewayTime } from '../clock/gateway-clock.js';
@@ -33,12 +33,12 @@ export interface HistoryWish {
   readonly ledger: string;
   /** How many days back. */
   readonly days: number;
-  /** Whether some are in doubt at the end, and some wait for the bank. */
+  /** Whether to leave some in doubt at the end, and some waiting for the bank. */
   readonly unfinished: boolean;
 }
 
 export interface FilledHistory {
-  /** Settlement days of which something was filled. */
+  /** Settlement days that were filled, wholly or in part. */
   readonly days: number;
   readonly transactions: number;
   readonly events: number;
@@ -46,10 +46,10 @@ export interface FilledHistory {
   readonly inDoubt: number;
 }
 
-/** How much is done before others get their turn. */
+/** How many to generate before yielding to other work. */
 const AT_ONCE = 100;
 
-/** What is there already stays as it is: it can be done again, and killed. */
+/** Existing transactions stay as they are: it can be repeated, and killed. */
 export async function fillHistory(
   database: Database,
   operator: string,
@@ -73,14 +73,15 @@ export async function fillHistory(
       const open = windows.at(-1);
       if (wish.unfinished && !inDoubt && open !== undefined) made.push(...underWay(open, nowMs));
       const drafts = made.filter(({ shop }) => owner.merchants.has(shop.kind));
-      // Apart from the transaction: should it fail, nobody gets these audits again, under which the acquirer may know something.
+      // Outside the database transaction: if that fails, these audits are never used again, since the acquirer may know some of
+      // them.
       const first = drafts.length === 0 ? 0 : await reserveAudits(database, organisationId, drafts.length);
       const audits = new Map(drafts.map((draft, index) => [draft, (first + index) as Audit]));
       const parts: RowParts = { owner, keys, tokenOf, audits };
       const traded = [];
       for (const [index, draft] of drafts.entries()) {
         traded.push({ draft, row: await rowOf(draft, parts) });
-        // A payment that comes meanwhile does not wait for all of them.
+        // A payment that arrives meanwhile does not wait for all of them.
         if (index % AT_ONCE === 0) await yieldToOthers();
       }
       const told = traded.flatMap(({ draft, row }) =>
@@ -106,7 +107,7 @@ export async function fillHistory(
       const detail = `${drafts.length} transactions on ${windows.length} days`;
       if (drafts.length > 0)
         await journal(connection, { actor: operator, action: 'demo.filled', organisationId, detail });
-      // Last: should the commit fail, the ledger knows more than the gateway, under references that are never used.
+      // Last: if the commit fails, the ledger only has extra references that are never used.
       await append(
         ledger,
         drafts.flatMap((draft) =>

@@ -28,14 +28,6 @@ const OTHERS = {
   'restored done': can('operator', 'installation'),
   archive: can('administrator', 'installation'),
 
-  'user add': can('administrator', 'organisation'),
-  'user set': can('administrator', 'organisation'),
-  'user grant': can('administrator', 'organisation'),
-  'user ungrant': can('administrator', 'organisation'),
-  'user rotate': can('administrator', 'organisation'),
-  'user revoke': can('administrator', 'organisation'),
-  'user list': can('viewer', 'organisation'),
-
   // Links are shared by the merchants of all organisations.
   'acquirer add': can('administrator', 'installation'),
   'acquirer set': can('administrator', 'installation'),
@@ -44,20 +36,6 @@ const OTHERS = {
   'acquirer unseen': can('viewer', 'installation'),
   'acquirer show': can('viewer', 'installation'),
   'acquirer list': can('viewer', 'installation'),
-
-  // So are the terminals of merchants at them.
-  // guard(acquirers: an operator of one organisation sets no routes): installation ⇒ organisation
-  'route set': can('operator', 'installation'),
-  'route off': can('operator', 'installation'),
-  'route show': can('viewer', 'organisation'),
-
-  'clock advance': can('administrator', 'installation'),
-  'clock reset': can('administrator', 'installation'),
-  'clock show': can('viewer', 'nobody'),
-
-  'surcharge set': can('administrator', 'organisation'),
-  'surcharge off': can('administrator', 'organisation'),
-  'surcharge show': can('viewer', 'organisation'),
 
   'keys rotate': can('administrator', 'organisation'),
   'keys destroy': can('administrator', 'organisation'),
@@ -73,18 +51,6 @@ const OTHERS = {
   'operator sessions': can('administrator', 'organisation'),
   'operator sign-out': can('administrator', 'organisation'),
   'operator list': can('viewer', 'installation'),
-
-  'journal checkpoint': can('operator', 'installation'),
-  'journal export': can('operator', 'organisation'),
-  'journal verify': can('viewer', 'installation'),
-  'journal list': can('viewer', 'organisation'),
-  'journal key': can('viewer', 'nobody'),
-
-  'event status': can('viewer', 'nobody'),
-
-  // Reads, and counts what is not counted yet: every gateway does so by itself.
-  'figures check': can('viewer', 'installation'),
-  'figures rebuild': can('operator', 'installation'),
 
   'demo fill': can('administrator', 'installation'),
 } as const satisfies Record<string, Rights>;

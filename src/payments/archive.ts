@@ -1,5 +1,5 @@
-// The archive: what is old and finished, for a file that an operator keeps; and then taken out of the database, as far as the interface
-// can do without. Audits stay, since they are the lasting identifier, and correlation IDs stay won.
+// The archive: old, finished transactions are written to a file that an operator keeps, and then removed from the database as
+// far as the API can do without them. Audits stay, because they are the permanent identifier. Correlation IDs stay taken.
 import { MOST_DAYS_KEPT } from '../events/feed.js';
 import { JOURNAL_BEFORE } from '../journal/archive.sql.js';
 import { journal } from '../journal/journal.js';
@@ -14,7 +14,7 @@ export interface ArchivedTransaction {
 
 const PAGE = 500;
 const DAY_MS = 86_400_000;
-/** Events of a transaction are told from its row, and those that are replayed may be as old as any that is kept. */
+/** An event is built from its transaction's row, and any event that is still kept can be replayed. */
 const LEAST_DAYS = MOST_DAYS_KEPT + 1;
 
 export function checkArchiveEnd(beforeMs: number): void {
@@ -39,7 +39,7 @@ export async function* finishedTransactions(
 }
 
 interface FinishedPage {
-  /** Of those that were looked at; null where there were none. */
+  /** The last audit that was examined; null when there were none. */
   readonly lastAudit: number | null;
   readonly transactions: readonly ArchivedTransaction[];
 }
@@ -54,7 +54,7 @@ async function finishedPage(
   return (await database.query<FinishedPage>(FINISHED_TRANSACTIONS, values)).rows[0] as FinishedPage;
 }
 
-/** The journal stays as it is: it is only ever appended to, and payments ask it what became of tokens and keys. */
+/** The journal itself stays complete: it is append-only, and payments read the history of tokens and keys from it. */
 export async function* journalBefore(
   database: Queryable,
   beforeMs: number,
@@ -67,7 +67,7 @@ export async function* journalBefore(
   }
 }
 
-/** In pieces, each its own commit: nobody who pays waits for long, and after a kill it goes on where it was. */
+/** In small commits: payments never wait for long, and a killed run resumes where it stopped. */
 export async function stripArchived(
   database: Queryable,
   archived: readonly ArchivedTransaction[],

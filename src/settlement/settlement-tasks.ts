@@ -2,7 +2,7 @@
 import { gatewayTime } from '../clock/gateway-clock.js';
 import { journal } from '../journal/journal.js';
 import { acquirerReferences } from '../payments/transaction.js';
-import { ONE_MOMENT, type Queryable } from '../postgres/database.js';
+import { type Queryable, REPEATABLE_READ } from '../postgres/database.js';
 import { choice, count, DAY, FLAG, ID, TEXT } from '../tasks/kinds.js';
 import { needed, optional, task } from '../tasks/task.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
@@ -66,7 +66,7 @@ export async function showSettlement(
     });
   // Of an open day, both have to tell of the same moment.
   return database.transaction(async (connection) => {
-    await connection.query(ONE_MOMENT);
+    await connection.query(REPEATABLE_READ);
     const report = await settlementOfDay(connection, date, { merchant, mode });
     if (csv !== undefined) await writeCsv(connection, { date, merchant, mode }, installation, csv);
     return report;

@@ -140,6 +140,12 @@ type ValueOf<One> = One extends { readonly kind: Kind<infer Value> }
     : Value
   : never;
 
+/** What tasks need of the settings of the installation. */
+export interface TaskSettings {
+  /** For how many days events are kept. */
+  readonly eventDays: number;
+}
+
 /** With what a task is done. */
 export interface Doing<Means = unknown> {
   readonly database: Database;
@@ -149,6 +155,7 @@ export interface Doing<Means = unknown> {
   readonly fence: OrganisationId | undefined;
   /** What few tasks need. A command opens it when it is asked for. */
   readonly means: Means;
+  readonly settings: TaskSettings;
   /** For whoever waits at a terminal: how far the task has come. */
   readonly progress: (what: string, unit?: string) => Progress;
   /** Aborted when nobody waits for the result any more. */
@@ -183,6 +190,8 @@ interface Declared<
   /** Whether the command of its group does it where no other is named. */
   readonly isDefault?: boolean;
   readonly input: Input;
+  /** What the command says of fields that do not fit each other; undefined where they do. */
+  readonly misfit?: (given: Given<Input>) => string | undefined;
   readonly run: (doing: Doing<Means>, given: Given<Input>) => Promise<Result>;
   /** What the command says to a person; a list is shown as a table where it says nothing. */
   readonly says?: (result: Result, given: Given<Input>) => string | undefined;
@@ -211,6 +220,7 @@ export interface Task<Means> extends Permission {
   readonly fenced?: boolean;
   readonly isDefault?: boolean;
   readonly input: Fields;
+  misfit?(given: object): string | undefined;
   run(doing: Doing<Means>, given: object): Promise<object>;
   says?(result: object, given: object): string | undefined;
   fails?(result: object): boolean;

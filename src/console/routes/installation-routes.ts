@@ -1,14 +1,11 @@
-// Routes for what the whole installation has once: keys, the clock and the journal.
+// Routes for the keys of the installation.
 import { Type } from '../../api/typebox.js';
-import { advanceClock, type ClockView, resetClock, showClock } from '../../clock/clock-tasks.js';
 import type { KeyRotation } from '../../installation/key-rotation.js';
 import { destroyKey, rewrapKeys } from '../../installation/keys.js';
 import { verifySeals } from '../../installation/seals.js';
-import { verifyJournal } from '../../journal/journal-tasks.js';
 import { checkMerchant } from '../../organisations/merchants.js';
 import { type Outward, outward } from '../../values/snake-case.js';
-import { parseDuration, sydneyTimestamp } from '../../values/time.js';
-import { ID, TEXT } from '../fields.js';
+import { ID } from '../fields.js';
 import { ConsoleProblem } from '../problems.js';
 import { type Call, type Route, route } from '../route.js';
 
@@ -29,7 +26,7 @@ function shownRotation(
   return outward(isShown ? state : { running: state.running });
 }
 
-const KEYS: readonly Route[] = [
+export const INSTALLATION_ROUTES: readonly Route[] = [
   route(
     { method: 'POST', path: '/keys/rotate', task: 'keys rotate', recent: true, body: OF_MERCHANT },
     async (call) => {
@@ -64,32 +61,3 @@ const KEYS: readonly Route[] = [
     },
   ),
 ];
-
-const CLOCK: readonly Route[] = [
-  route({ method: 'GET', path: '/clock', role: 'viewer', scope: 'organisation' }, async ({ database }) =>
-    shown(await showClock(database)),
-  ),
-  route(
-    { method: 'POST', path: '/clock/advance', task: 'clock advance', body: Type.Object({ duration: TEXT }) },
-    async ({ database, actor, body }) => {
-      const byMs = parseDuration(body.duration);
-      if (byMs === undefined) throw new ConsoleProblem('field_format', ['body', 'duration']);
-      return shown(await advanceClock(database, actor, byMs));
-    },
-  ),
-  route({ method: 'POST', path: '/clock/reset', task: 'clock reset' }, async ({ database, actor }) =>
-    shown(await resetClock(database, actor)),
-  ),
-];
-
-export const INSTALLATION_ROUTES: readonly Route[] = [
-  ...KEYS,
-  ...CLOCK,
-  route({ method: 'POST', path: '/journal/verify', task: 'journal verify' }, async ({ database, parts }) =>
-    outward(await verifyJournal(database, parts.journalKey)),
-  ),
-];
-
-function shown({ nowMs, advancedMs }: ClockView) {
-  return { now: sydneyTimestamp(nowMs), advanced_ms: advancedMs };
-}

@@ -1,29 +1,11 @@
 // Routes that list what is set up, and what the installation knows of itself: each answers with what the command of its task prints.
 import { listAcquirers, showAcquirer } from '../../acquirers/acquirer-tasks.js';
 import { showKeys } from '../../installation/keys.js';
-import { readJournal } from '../../journal/journal-tasks.js';
 import { listOperators } from '../../operators/operators.js';
-import { showRoutes } from '../../organisations/routing/route-tasks.js';
-import { showSurcharges } from '../../organisations/surcharges.js';
-import { listUsers } from '../../organisations/users/users.js';
 import { outward } from '../../values/snake-case.js';
-import { periodEnd, periodStart } from '../../values/time.js';
-import { numberIn } from '../fence.js';
-import { ConsoleProblem } from '../problems.js';
-import { type Call, type Route, route } from '../route.js';
-
-const MOST_ENTRIES = 1_000;
+import { type Route, route } from '../route.js';
 
 export const LISTING_ROUTES: readonly Route[] = [
-  route({ method: 'GET', path: '/users', task: 'user list' }, async (call) =>
-    (await listUsers(call.database, call.parts.key, call.fence ?? given(call, 'organisation'))).map(outward),
-  ),
-  route({ method: 'GET', path: '/routes', task: 'route show' }, async ({ database, query }) =>
-    (await showRoutes(database, numberIn(query.get('merchant')))).map(outward),
-  ),
-  route({ method: 'GET', path: '/surcharges', task: 'surcharge show' }, async ({ database, query }) =>
-    (await showSurcharges(database, numberIn(query.get('merchant')))).map(outward),
-  ),
   route({ method: 'GET', path: '/acquirers', task: 'acquirer list' }, async ({ database }) =>
     (await listAcquirers(database)).map(outward),
   ),
@@ -38,46 +20,4 @@ export const LISTING_ROUTES: readonly Route[] = [
   route({ method: 'GET', path: '/operators', task: 'operator list' }, async ({ database, parts }) =>
     (await listOperators(database, parts.key)).map(outward),
   ),
-  route({ method: 'GET', path: '/journal', task: 'journal list' }, async (call) => {
-    const { database, query } = call;
-    const entries = await readJournal(database, {
-      merchant: ownMerchant(call),
-      token: given(call, 'token'),
-      user: query.get('user') || undefined,
-      action: query.get('action') || undefined,
-      fromMs: momentIn(query, 'from', periodStart),
-      toMs: momentIn(query, 'until', periodEnd),
-      limit: limitIn(call, MOST_ENTRIES),
-    });
-    return entries.map(outward);
-  }),
 ];
-
-function given({ query }: Pick<Call, 'query'>, name: string): number | undefined {
-  const value = query.get(name);
-  return value === null || value === '' ? undefined : numberIn(value);
-}
-
-function limitIn(call: Pick<Call, 'query'>, most: number): number {
-  return Math.min(given(call, 'limit') ?? most, most);
-}
-
-/** Whoever is of one organisation names a merchant of it. */
-function ownMerchant(call: Pick<Call, 'query' | 'fence'>): number | undefined {
-  const merchant = given(call, 'merchant');
-  if (call.fence !== undefined && merchant === undefined)
-    throw new ConsoleProblem('organisation_not_permitted');
-  return merchant;
-}
-
-/** A day, or an instant. */
-function momentIn(
-  query: URLSearchParams,
-  name: string,
-  read: (text: string) => number | undefined,
-): number | undefined {
-  const text = query.get(name) ?? '';
-  const momentMs = text === '' ? undefined : read(text);
-  if (text !== '' && momentMs === undefined) throw new ConsoleProblem('field_format', ['query', name]);
-  return momentMs;
-}

@@ -3,7 +3,7 @@
 import { gatewayTime } from '../../clock/gateway-clock.js';
 import { journal } from '../../journal/journal.js';
 import type { Queryable } from '../../postgres/database.js';
-import { eachBriefly } from '../../postgres/short-timeout.js';
+import { withShortTimeouts } from '../../postgres/short-timeout.js';
 import { containsCardNumber, isVirtualPan } from '../../values/card.js';
 import { csvLine, csvLines } from '../../values/csv.js';
 import type { CustomerId, MerchantId, OrganisationId, TokenId } from '../../values/ids.js';
@@ -394,7 +394,7 @@ export async function transactionFile(
   signal?: AbortSignal,
 ): Promise<AsyncGenerator<string>> {
   // What is refused is refused before a file is begun.
-  const pages = everyTransaction(eachBriefly(database), scope, filter);
+  const pages = everyTransaction(withShortTimeouts(database), scope, filter);
   const first = await pages.next();
   await journal(database, {
     actor,
