@@ -6,6 +6,3 @@ export const ID = Type.Integer({ minimum: 1, maximum: MAX_INTEGER });
 /** What is in it is checked where it is used. */
 export const TEXT = Type.String({ maxLength: 256 });
 export const LONG_TEXT = Type.String({ maxLength: 32_768 });
-export const TEXTS = Type.Array(TEXT, { maxItems: 1_000 });
-export const DAY = Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' });
-export const NOTHING = Type.Object({});
