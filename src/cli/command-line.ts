@@ -2,15 +2,19 @@
 import { Command, CommanderError } from 'commander';
 import { CLOCK } from '../clock/clock-tasks.js';
 import { TRANSACTIONS } from '../console/all-tasks.js';
+import { DEMO } from '../demo/history.js';
 import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
 import { EVENTS } from '../events/feed.js';
 import { FIGURES } from '../figures/figures-check.js';
+import { KEYS } from '../installation/keys.js';
+import { RESTORED } from '../installation/restored.js';
 import { JOURNAL } from '../journal/journal-tasks.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
 import { ROUTES } from '../organisations/routing/route-tasks.js';
 import { SURCHARGES } from '../organisations/surcharges.js';
 import { USERS } from '../organisations/users/users.js';
+import { ARCHIVE } from '../payments/archive.js';
 import { CARDS } from '../payments/cards/card-tasks.js';
 import { APPROVALS } from '../payments/requests/approvals.js';
 import { SETTLEMENT } from '../settlement/settlement-tasks.js';
@@ -20,18 +24,14 @@ import { CUSTOMERS, TOKENS } from '../vault/vault-tasks.js';
 import { WEBHOOKS } from '../webhooks/webhook-tasks.js';
 import { explain } from './errors.js';
 import { addBackupCommands } from './installation/backup.js';
-import { addDemoCommands } from './installation/demo.js';
 import { addDistributeCommand } from './installation/distribute.js';
 import { addDoctorCommand } from './installation/doctor.js';
-import { addKeyCommands } from './installation/keys.js';
 import { addMigrateCommand } from './installation/migrate.js';
 import { addOperatorCommands } from './installation/operators.js';
 import { addProbeCommand } from './installation/probe.js';
-import { addRestoredCommands } from './installation/restored.js';
 import { addServeCommand } from './installation/serve.js';
 import { wantsJson } from './output.js';
 import { addAcquirerCommands } from './payments/acquirer.js';
-import { addArchiveCommand } from './payments/archive.js';
 import { addTasks } from './task-commands.js';
 
 /** Runs one command, and returns the exit code with which it failed or printed only help; undefined if it has done its work. */
@@ -77,8 +77,8 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addMigrateCommand(program);
   addDistributeCommand(program);
   addBackupCommands(program, PROGRAM_VERSION);
-  addRestoredCommands(program);
-  addArchiveCommand(program);
+  addTasks(program, RESTORED);
+  addTasks(program, ARCHIVE);
   addTasks(program, ORGANISATIONS);
   addTasks(program, MERCHANTS);
   addTasks(program, USERS);
@@ -94,12 +94,12 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addTasks(program, DIRECT_DEBIT);
   addTasks(program, SETTLEMENT);
   addTasks(program, WEBHOOKS);
-  addKeyCommands(program);
+  addTasks(program, KEYS);
   addTasks(program, CARDS);
   addOperatorCommands(program);
   addTasks(program, JOURNAL);
   addTasks(program, EVENTS);
   addTasks(program, FIGURES);
-  addDemoCommands(program);
+  addTasks(program, DEMO);
   return program;
 }

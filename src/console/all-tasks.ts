@@ -1,9 +1,12 @@
 // Everything that operators can do: a subject has its tasks where it is, and a line here.
 import { CLOCK } from '../clock/clock-tasks.js';
+import { DEMO } from '../demo/history.js';
 import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
 import { EVENTS } from '../events/feed.js';
 import { FIGURES } from '../figures/figures-check.js';
 import { FIGURES_OF_DAY } from '../figures/today.js';
+import { KEYS } from '../installation/keys.js';
+import { RESTORED } from '../installation/restored.js';
 import { JOURNAL } from '../journal/journal-tasks.js';
 import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.js';
 import { MERCHANTS } from '../organisations/merchants.js';
@@ -12,6 +15,7 @@ import { ROUTES } from '../organisations/routing/route-tasks.js';
 import { SURCHARGES } from '../organisations/surcharges.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
 import { type DemoFollowing, USERS } from '../organisations/users/users.js';
+import { ARCHIVE } from '../payments/archive.js';
 import { CARDS } from '../payments/cards/card-tasks.js';
 import { APPROVALS } from '../payments/requests/approvals.js';
 import type { RequestMeans } from '../payments/requests/operator-requests.js';
@@ -52,6 +56,8 @@ export const TRANSACTIONS = {
 
 /** In the order in which `tollgate --help` lists them. */
 export const TASK_GROUPS = [
+  RESTORED,
+  ARCHIVE,
   ORGANISATIONS,
   MERCHANTS,
   USERS,
@@ -66,10 +72,12 @@ export const TASK_GROUPS = [
   DIRECT_DEBIT,
   SETTLEMENT,
   WEBHOOKS,
+  KEYS,
   CARDS,
   JOURNAL,
   EVENTS,
   FIGURES,
+  DEMO,
 ] as const;
 
 export const TASKS: readonly Task<Means>[] = TASK_GROUPS.flatMap(

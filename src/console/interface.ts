@@ -3,7 +3,6 @@
 import type { AcquirerDetails, ListedAcquirer } from '../acquirers/acquirer-tasks.js';
 import type { LiveFigures } from '../figures/live.js';
 import type { Today } from '../figures/today.js';
-import type { KeyStatus } from '../installation/keys.js';
 import type { SessionStage, SignInMethod } from '../operators/operator.js';
 import type { OperatorView } from '../operators/operators.js';
 import type { SessionView } from '../operators/sessions.js';
@@ -152,7 +151,6 @@ export interface ReadRoutes extends TaskRoutes {
   'GET /tokens': { query: { virtual_pan: string; organisation?: number }; answer: Outward<FoundToken>[] };
   'GET /acquirers': { query: Record<string, never>; answer: Outward<ListedAcquirer>[] };
   'GET /acquirers/:name': { query: Record<string, never>; answer: Outward<AcquirerDetails> };
-  'GET /keys': { query: Record<string, never>; answer: Outward<KeyStatus>[] };
   'GET /operators': { query: Record<string, never>; answer: Outward<OperatorView>[] };
   'GET /settlement': { query: { date: string; merchant?: number }; answer: Outward<SettlementReport> };
   /** Those that are open, unless `all` is `true`; `days` has every day on which something is. */

@@ -24,9 +24,6 @@ const OTHERS = {
   restore: INSTALLING,
   backup: can('administrator', 'installation'),
   'counters advance': can('administrator', 'installation'),
-  'restored show': can('viewer', 'nobody'),
-  'restored done': can('operator', 'installation'),
-  archive: can('administrator', 'installation'),
 
   // Links are shared by the merchants of all organisations.
   'acquirer add': can('administrator', 'installation'),
@@ -37,12 +34,6 @@ const OTHERS = {
   'acquirer show': can('viewer', 'installation'),
   'acquirer list': can('viewer', 'installation'),
 
-  'keys rotate': can('administrator', 'organisation'),
-  'keys destroy': can('administrator', 'organisation'),
-  'keys move': can('administrator', 'installation'),
-  'keys verify': can('operator', 'organisation'),
-  'keys status': can('viewer', 'installation'),
-
   'operator add': can('administrator', 'organisation'),
   'operator link': can('administrator', 'organisation'),
   'operator remove': can('administrator', 'organisation'),
@@ -51,8 +42,6 @@ const OTHERS = {
   'operator sessions': can('administrator', 'organisation'),
   'operator sign-out': can('administrator', 'organisation'),
   'operator list': can('viewer', 'installation'),
-
-  'demo fill': can('administrator', 'installation'),
 } as const satisfies Record<string, Rights>;
 
 export type OtherTask = keyof typeof OTHERS;

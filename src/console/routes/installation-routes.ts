@@ -1,10 +1,9 @@
 // Routes for the keys of the installation.
 import { Type } from '../../api/typebox.js';
-import type { KeyRotation } from '../../installation/key-rotation.js';
-import { destroyKey, rewrapKeys } from '../../installation/keys.js';
-import { verifySeals } from '../../installation/seals.js';
+import { type KeyRotation, rewrapKeys } from '../../installation/keys.js';
 import { checkMerchant } from '../../organisations/merchants.js';
 import { type Outward, outward } from '../../values/snake-case.js';
+import { taskNamed } from '../all-tasks.js';
 import { ID } from '../fields.js';
 import { ConsoleProblem } from '../problems.js';
 import { type Call, type Route, route } from '../route.js';
@@ -28,7 +27,13 @@ function shownRotation(
 
 export const INSTALLATION_ROUTES: readonly Route[] = [
   route(
-    { method: 'POST', path: '/keys/rotate', task: 'keys rotate', recent: true, body: OF_MERCHANT },
+    {
+      method: 'POST',
+      path: '/keys/rotate',
+      permission: taskNamed('keys rotate'),
+      recent: true,
+      body: OF_MERCHANT,
+    },
     async (call) => {
       const { database, actor, parts, body } = call;
       const merchant = merchantOf(call, body.merchant);
@@ -40,24 +45,7 @@ export const INSTALLATION_ROUTES: readonly Route[] = [
     shownRotation(call, call.parts.rotations.state),
   ),
   route(
-    { method: 'POST', path: '/keys/rewrap', task: 'keys move', recent: true },
+    { method: 'POST', path: '/keys/rewrap', permission: taskNamed('keys move'), recent: true },
     async ({ database, actor, parts }) => ({ data_keys: await rewrapKeys(database, actor, parts.provider) }),
-  ),
-  route({ method: 'POST', path: '/keys/verify', task: 'keys verify', body: OF_MERCHANT }, async (call) => {
-    const { database, actor, parts, body } = call;
-    return outward(await verifySeals(database, actor, parts.provider, merchantOf(call, body.merchant)));
-  }),
-  route(
-    {
-      method: 'POST',
-      path: '/keys/destroy',
-      task: 'keys destroy',
-      recent: true,
-      body: Type.Object({ merchant: ID, version: ID }),
-    },
-    async ({ database, actor, parts, body }) => {
-      await destroyKey(database, actor, parts.provider, body);
-      return { ...body, destroyed: true };
-    },
   ),
 ];

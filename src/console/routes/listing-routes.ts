@@ -1,6 +1,5 @@
 // Routes that list what is set up, and what the installation knows of itself: each answers with what the command of its task prints.
 import { listAcquirers, showAcquirer } from '../../acquirers/acquirer-tasks.js';
-import { showKeys } from '../../installation/keys.js';
 import { listOperators } from '../../operators/operators.js';
 import { outward } from '../../values/snake-case.js';
 import { type Route, route } from '../route.js';
@@ -13,9 +12,6 @@ export const LISTING_ROUTES: readonly Route[] = [
     { method: 'GET', path: '/acquirers/:name', task: 'acquirer show' },
     async ({ database, actor, parts, params }) =>
       outward(await showAcquirer(database, actor, parts.provider, params.name)),
-  ),
-  route({ method: 'GET', path: '/keys', task: 'keys status' }, async ({ database }) =>
-    (await showKeys(database)).map(outward),
   ),
   route({ method: 'GET', path: '/operators', task: 'operator list' }, async ({ database, parts }) =>
     (await listOperators(database, parts.key)).map(outward),
