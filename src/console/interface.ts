@@ -7,7 +7,6 @@ import type {
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,
 } from '../operators/sign-in/passkeys.js';
-import type { CardStatus } from '../payments/cards/card-tasks.js';
 import type { Doubt } from '../payments/doubt/doubts.js';
 import type { TransactionLife } from '../payments/finding/transaction-life.js';
 import type { TransactionFilter, TransactionPage } from '../payments/finding/transaction-search.js';
@@ -153,7 +152,6 @@ export interface ReadRoutes extends TaskRoutes {
     query: { date?: string; acquirer?: string; all?: string };
     answer: { differences: Outward<DifferenceView>[]; days: Outward<OpenDay>[]; acquirers: string[] };
   };
-  'GET /cards': { query: { merchant?: number }; answer: Outward<CardStatus> };
 }
 
 export type Answer<Route extends keyof ReadRoutes> = ReadRoutes[Route] extends { answer: infer Given }
