@@ -41,7 +41,7 @@ function follower(provider = keysOf(1)) {
     vital: database,
     others: database,
     provider,
-    onNews: () => {},
+    onConnectionEvent: () => {},
     onAlarm: () => {},
     onApprovedAfterReversal: () => {},
     onUnmade: (link, reason) => told.push(`${link}: ${(reason as Error).message}`),
