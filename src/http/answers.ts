@@ -10,7 +10,7 @@ import {
   traceOf,
 } from '../api/operation.js';
 import { type ProblemCode, type RefusedRequest, refused } from '../api/problems.js';
-import { refusalOf, refusalResponse, saidTo } from '../api/refusals.js';
+import { refusalForMethod, refusalOf, refusalResponse } from '../api/refusals.js';
 import { DURATIONS, Histogram } from '../values/histogram.js';
 import { isoNow } from '../values/time.js';
 import type { Trace } from '../values/trace.js';
@@ -63,7 +63,7 @@ export function refuse(
 ): FastifyReply {
   const { log, failedAnswers, draining } = services;
   if (request.context === undefined) receive(request, reply, services);
-  const refusal = saidTo(request.method, refusalOfRequest(error));
+  const refusal = refusalForMethod(request.method, refusalOfRequest(error));
   if (refusal.code === 'internal_error') logInternal(log, request, error);
   const { status, headers, body } = refusalResponse(refusal);
   const isCutShort = refusal.code === 'body_too_large' && !request.raw.complete;

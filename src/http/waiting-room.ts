@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from '../api/limits.js';
 import { CORRELATION_HEADER, returnable } from '../api/operation.js';
 import { refused } from '../api/problems.js';
-import { saidTo } from '../api/refusals.js';
+import { refusalForMethod } from '../api/refusals.js';
 import { JSON_TYPE, overwrite } from './answers.js';
 import type { Refusal } from './one-at-a-time.js';
 import { rawRefusal, withCorrelationId } from './refused-connections.js';
@@ -61,7 +61,7 @@ function answering(reason: string): RequestListener {
   const notProcessed = refused('not_processed');
   return (request: IncomingMessage, response: ServerResponse) => {
     const { method = '', url = '' } = request;
-    const { status, headers, text } = pages[url] ?? rawRefusal(saidTo(method, notProcessed));
+    const { status, headers, text } = pages[url] ?? rawRefusal(refusalForMethod(method, notProcessed));
     const id = returnable(request.headers[CORRELATION_HEADER]);
     // There may be a card number in it.
     request.on('data', overwrite);
