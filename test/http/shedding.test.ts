@@ -88,10 +88,10 @@ test('more than their share of the time → the rest waits for it, in turns over
 test('another tenant is there → less time for who is shed than for a tenant that is alone', async () => {
   const answeredWithin = async (ms: number, others: readonly number[]) => {
     const { answered, take, shedding } = shed();
-    for (const tenant of [1, ...others]) shedding.see(tenant);
+    for (const tenant of [1, ...others]) shedding.noteRequest(tenant);
     // Long enough for nobody else to be there any more.
     vi.advanceTimersByTime(5_000);
-    for (const tenant of [...others, 1]) shedding.see(tenant);
+    for (const tenant of [...others, 1]) shedding.noteRequest(tenant);
     for (let one = 1; one <= MANY; one += 1) take(1, `a${one}`);
     const atOnce = answered.length;
     await pass(ms);
