@@ -2,7 +2,7 @@
 // was sealed.
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
-import { Tally } from '../http/observability/tally.js';
+import { LogThrottle } from '../http/observability/log-throttle.js';
 import { ChainKey } from '../journal/blocks.js';
 import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { Callers } from '../organisations/users/callers.js';
@@ -25,7 +25,7 @@ export function openCallers(
   log: Logger,
   onBroken: () => void,
 ): Callers {
-  const broken = new Tally<{ readonly username: string; readonly how: string }>(
+  const broken = new LogThrottle<{ readonly username: string; readonly how: string }>(
     MOST_TOLD,
     ({ username, how }, count) =>
       log.error({ username, how, count }, 'a user is not as it was sealed: refused'),

@@ -15,7 +15,7 @@ import { DURATIONS, Histogram } from '../values/histogram.js';
 import { isoNow } from '../values/time.js';
 import type { Trace } from '../values/trace.js';
 import type { ClientAddresses } from './authentication.js';
-import { Tally } from './observability/tally.js';
+import { LogThrottle } from './observability/log-throttle.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -202,10 +202,10 @@ interface FirstOfKind {
  * Each request still has its own log line.
  */
 export class FailedAnswers {
-  readonly #tally: Tally<FirstOfKind>;
+  readonly #throttle: LogThrottle<FirstOfKind>;
 
   constructor(log: Logger) {
-    this.#tally = new Tally(MOST_KINDS, (first, count) => {
+    this.#throttle = new LogThrottle(MOST_KINDS, (first, count) => {
       const { status, outcome, route, correlation_id, trace_id, audit } = first;
       log.warn({ status, outcome, route, correlation_id, trace_id, audit, count }, 'failed answers');
     });
@@ -213,7 +213,7 @@ export class FailedAnswers {
 
   note({ routeOptions, context }: FastifyRequest, status: number, outcome: string, audit?: number): void {
     if (status < 502 || status > 504) return;
-    this.#tally.add(`${status} ${outcome}`, {
+    this.#throttle.add(`${status} ${outcome}`, {
       status,
       outcome,
       route: routeOptions.url ?? 'unknown',

@@ -16,7 +16,7 @@ import {
 import { containsCardNumber } from '../values/card.js';
 import type { Networks } from '../values/network.js';
 import { isRestricted } from '../values/text.js';
-import { Tally } from './observability/tally.js';
+import { LogThrottle } from './observability/log-throttle.js';
 import { clientCertificate } from './tls.js';
 
 export interface AuthenticationServices {
@@ -237,8 +237,8 @@ interface FailedLogIn {
 export class FailedLogIns {
   readonly #byUser: RateLimit;
   readonly #byAddress: RateLimit;
-  readonly #failed: Tally<FailedLogIn>;
-  readonly #elsewhere: Tally<Pick<FailedLogIn, 'username' | 'address'>>;
+  readonly #failed: LogThrottle<FailedLogIn>;
+  readonly #elsewhere: LogThrottle<Pick<FailedLogIn, 'username' | 'address'>>;
   #count = 0;
   /** Since the last log line. */
   #held = 0;
@@ -254,13 +254,13 @@ export class FailedLogIns {
   ) {
     this.#byUser = new RateLimit(perSecond);
     this.#byAddress = new RateLimit(perSecond);
-    this.#failed = new Tally<FailedLogIn>(
+    this.#failed = new LogThrottle<FailedLogIn>(
       MOST_LOGGED,
       ({ username, address, certificate }, count) =>
         log.warn({ username, address, certificate, count }, 'failed log-in'),
       (count) => log.warn({ count }, 'further failed log-ins'),
     );
-    this.#elsewhere = new Tally(
+    this.#elsewhere = new LogThrottle(
       MOST_LOGGED,
       ({ username, address }, count) =>
         log.warn({ username, address, count }, 'a user called from an address that it may not call from'),

@@ -6,7 +6,7 @@ import type { RefusedRequest } from '../api/problems.js';
 import { refusalResponse } from '../api/refusals.js';
 import { JSON_TYPE, type RequestFigures, type RequestLog, refusalOfConnection } from './answers.js';
 import type { ClientAddresses } from './authentication.js';
-import type { Handlers, Refusal } from './one-at-a-time.js';
+import type { Handlers, Refusal } from './connection-queue.js';
 
 export function refusing(
   requestLog: RequestLog,

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { createSecureContext, type TLSSocket, type TlsOptions } from 'node:tls';
 import type { Logger } from 'pino';
 import { REQUEST_TIMEOUT_MS } from '../api/limits.js';
-import { Tally } from './observability/tally.js';
+import { LogThrottle } from './observability/log-throttle.js';
 
 /** Only forward secrecy and authenticated encryption. The first three are for TLS 1.3. */
 const CIPHERS = [
@@ -152,11 +152,11 @@ interface FailedHandshake {
 
 /** One log line for each reason, address and second, however many fail. */
 export class FailedHandshakes {
-  readonly #tally: Tally<FailedHandshake>;
+  readonly #throttle: LogThrottle<FailedHandshake>;
   total = 0;
 
   constructor(log: Logger) {
-    this.#tally = new Tally<FailedHandshake>(
+    this.#throttle = new LogThrottle<FailedHandshake>(
       MOST_KINDS,
       ({ reason, address }, count) => log.warn({ reason, address, count }, 'failed TLS handshakes'),
       (count) => log.warn({ count }, 'further failed TLS handshakes'),
@@ -168,6 +168,6 @@ export class FailedHandshakes {
     this.total += 1;
     // The accepted socket knows its address even after it is closed.
     const address = acceptedSocket(socket).remoteAddress ?? 'unknown';
-    this.#tally.add(`${code} ${address}`, { reason: code, address });
+    this.#throttle.add(`${code} ${address}`, { reason: code, address });
   }
 }

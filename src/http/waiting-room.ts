@@ -7,7 +7,7 @@ import { CORRELATION_HEADER, returnable } from '../api/operation.js';
 import { refused } from '../api/problems.js';
 import { refusalForMethod } from '../api/refusals.js';
 import { JSON_TYPE, overwrite } from './answers.js';
-import type { Refusal } from './one-at-a-time.js';
+import type { Refusal } from './connection-queue.js';
 import { rawRefusal, withCorrelationId } from './refused-connections.js';
 import { type CertificatePair, serverOptions } from './tls.js';
 

@@ -16,7 +16,7 @@ test('every file that the page names is there', () => {
 test('the way of a purchase → at most twenty files, each once, from the socket to the links', () => {
   const [, section = ''] = /### The files of a purchase, in order\n([\s\S]*?)\n### /.exec(PAGE) ?? [];
   const files = [...section.matchAll(/^\d+\. `([^`]+)`/gm)].map(([, path]) => path as string);
-  expect(files[0]).toBe('src/http/one-at-a-time.ts');
+  expect(files[0]).toBe('src/http/connection-queue.ts');
   expect(files.at(-1)).toBe('src/api/operations/hal.ts');
   expect(files.length).toBeLessThanOrEqual(MOST_FILES);
   expect(new Set(files).size).toBe(files.length);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { RequestListener, ServerResponse } from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { makeServer, type Unreadable } from '../../src/http/one-at-a-time.js';
+import { makeServer, type Unreadable } from '../../src/http/connection-queue.js';
 
 interface Scene {
   /** Responses that were begun, in their order. */
