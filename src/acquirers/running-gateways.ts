@@ -52,7 +52,7 @@ export function gatewaysOf(link: LinkVersion, gateways: readonly RunningGateway[
   });
 }
 
-const UNMADE = 'the gateway has not made it; its log says why';
+const UNMADE = 'the gateway could not create it; its log says why';
 
 /** The condition of a link over all gateways. */
 export interface LinkCondition {

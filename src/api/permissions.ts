@@ -42,6 +42,6 @@ export function shownSubjects(permissions: number): SubjectKind[] {
 /** The permission bit that the caller needs. */
 export function bitFor(operationId: string): number {
   const permission = PERMISSION_OF_OPERATION[operationId];
-  if (permission === undefined) throw new Error(`no permission is named for the operation ${operationId}`);
+  if (permission === undefined) throw new Error(`the operation ${operationId} has no permission`);
   return bitOf(permission);
 }

@@ -123,7 +123,7 @@ export function problem(
 
 /** One refusal for all problems of a request. */
 export function refusedFor([first, ...rest]: readonly Problem[]): RefusedRequest {
-  if (first === undefined) throw new Error('a request is refused for nothing');
+  if (first === undefined) throw new Error('a refusal needs at least one problem');
   return new RefusedRequest([first, ...rest]);
 }
 

@@ -209,7 +209,7 @@ export interface EventStatus {
 
 export async function eventStatus(database: Queryable): Promise<EventStatus> {
   const { rows } = await database.query<EventStatus>(EVENT_STATUS);
-  if (rows[0] === undefined) throw new Error('the row of the sequencer is not there');
+  if (rows[0] === undefined) throw new Error('the row of the sequencer is missing');
   return rows[0];
 }
 

@@ -263,8 +263,8 @@ export class FailedLogIns {
     this.#elsewhere = new LogThrottle(
       MOST_LOGGED,
       ({ username, address }, count) =>
-        log.warn({ username, address, count }, 'a user called from an address that it may not call from'),
-      (count) => log.warn({ count }, 'further calls from addresses that users may not call from'),
+        log.warn({ username, address, count }, 'a user called from a forbidden address'),
+      (count) => log.warn({ count }, 'further calls from forbidden addresses'),
     );
   }
 

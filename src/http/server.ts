@@ -236,7 +236,7 @@ async function logIn(
 }
 
 function authenticatedContext({ context }: FastifyRequest): AuthenticatedRequest {
-  if (context.stage !== 'authenticated') throw new Error('a request is handled before its caller is known');
+  if (context.stage !== 'authenticated') throw new Error('a request is handled before it is authenticated');
   return context;
 }
 

@@ -54,7 +54,7 @@ ${markdown(sectionOf(read(page), section), linksOf(page))}</section>`;
 function sectionOf(text: string, section: string | undefined): string {
   const heading = section === undefined ? /^# .*$/m : new RegExp(`^## ${section}$`, 'm');
   const start = heading.exec(text);
-  if (start === null) throw new Error(`docs/ have no section "${section}" any more`);
+  if (start === null) throw new Error(`docs/ has no section "${section}"`);
   const below = text.slice(start.index + start[0].length);
   // The sections of a whole page become parts of the guide.
   if (section === undefined) return below.replaceAll(/^## /gm, '### ');

@@ -54,7 +54,7 @@ export function filled(template: Html, part: (name: string) => Part | undefined)
   return new Html(
     template.text.replaceAll(PLACEHOLDER, (_, name: string) => {
       const value = part(name);
-      if (value === undefined) throw new Error(`a template leaves open what nobody fills in: ${name}`);
+      if (value === undefined) throw new Error(`a placeholder of the template is not filled: ${name}`);
       return escaped(value);
     }),
   );

@@ -47,7 +47,7 @@ describe('bytes that are no request', () => {
       400,
       'malformed_request',
     ],
-    ['a length that is no number', `${HEAD}Content-Length: five\r\n\r\n`, 400, 'malformed_request'],
+    ['a length that is not a number', `${HEAD}Content-Length: five\r\n\r\n`, 400, 'malformed_request'],
     ['a negative length', `${HEAD}Content-Length: -1\r\n\r\n`, 400, 'malformed_request'],
     [
       'two different lengths',

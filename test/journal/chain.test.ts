@@ -86,7 +86,7 @@ describe('whoever writes to the database', () => {
     const expected = [
       { entry: 4, problem: 'inserted: a copy of another entry' },
       { entry: 5, problem: 'inserted or changed: its MAC is wrong' },
-      { entry: 6, problem: 'inserted: nobody of ours wrote it' },
+      { entry: 6, problem: 'inserted: Tollgate did not write it' },
     ];
     const sorted = async () =>
       [...(await problems())].sort((one, other) => (one.entry ?? 0) - (other.entry ?? 0));
@@ -129,7 +129,7 @@ describe('whoever writes to the database', () => {
   test('removes, changes or makes blocks → found', async () => {
     await own.filled(9);
     await own.intruder.query(`UPDATE journal_block SET made_ms = made_ms + 1 WHERE number = 2`);
-    expect(await problems()).toEqual([{ block: 2, problem: 'changed: it is not what was bound' }]);
+    expect(await problems()).toEqual([{ block: 2, problem: 'changed: it does not match its hash' }]);
     await own.intruder.query(`DELETE FROM journal_block WHERE number = 2`);
     expect(await problems()).toEqual([
       { block: 2, problem: 'removed: blocks 2 to 2 are not there' },
@@ -139,7 +139,7 @@ describe('whoever writes to the database', () => {
       `INSERT INTO journal_block SELECT 2, made_ms, '{4,6}', 4, 6, tags, foreign_ids, hash FROM journal_block WHERE number = 1`,
     );
     expect(await problems()).toEqual([
-      ...[2, 3].map((block) => ({ block, problem: 'changed: it is not what was bound' })),
+      ...[2, 3].map((block) => ({ block, problem: 'changed: it does not match its hash' })),
       ...[4, 5, 6].map((entry) => ({ entry, problem: 'changed' })),
     ]);
   });

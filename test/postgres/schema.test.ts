@@ -136,9 +136,9 @@ describe('a database that is there', () => {
     });
 
   test('of a time before the first release → refused in one line, and nothing is changed', async () => {
-    const before = 'the database has schema version 44 of a time before the first release';
+    const before = 'the database has schema version 44 from before the first release';
     expect(await refused(`${FIRST}; DELETE FROM schema_migration WHERE version = 45`)).toBe(
-      `${before}: only one with version 45 is taken over`,
+      `${before}: only version 45 can be migrated`,
     );
   });
 

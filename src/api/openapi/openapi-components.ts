@@ -81,7 +81,7 @@ export class Components {
   #refer(name: string, schema: unknown): { $ref: string } {
     const known = this.#schemas.get(name);
     if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema))
-      throw new Error(`two schemas are called ${name}`);
+      throw new Error(`two schemas have the name ${name}`);
     this.#schemas.set(name, schema);
     return { $ref: `#/components/schemas/${name}` };
   }

@@ -159,7 +159,8 @@ function commonOf({
   inFlight,
   body,
 }: CheckedRequest<unknown, unknown, AnyBody>) {
-  if (inFlight === undefined) throw new Error('a request that creates a transaction is not announced');
+  if (inFlight === undefined)
+    throw new Error('a request that creates a transaction is not registered in flight');
   const merchant = actingMerchant(caller, body.merchant.id);
   inFlight.merchantId = merchant.id;
   return {

@@ -28,7 +28,7 @@ describe.each([AS2805, ASCII87])('a hostile host, in $name', (dialect: Dialect) 
     const flood = Array.from({ length: 1_000 }, (_, stan) => at.host.bytesOf(ofHost('301', stan)));
     at.host.send(Buffer.concat(flood));
     await soon(() => at.host.sockets.length === 2);
-    expect(at.news[0]).toMatchObject({ kind: 'lost', reason: 'the host does not read what it is answered' });
+    expect(at.news[0]).toMatchObject({ kind: 'lost', reason: 'the host does not read the answers' });
     await soon(() => at.line.status.signedOn === 1);
     expect(await at.exchange(1)).toMatchObject({ kind: 'answered' });
   });
@@ -71,7 +71,7 @@ describe.each([AS2805, ASCII87])('a hostile host, in $name', (dialect: Dialect) 
       );
       return undefined;
     };
-    await expect(at.line.open()).rejects.toThrow('closed while it was opened');
+    await expect(at.line.open()).rejects.toThrow('closed while opening');
     expect(await at.exchange(1)).toEqual({ kind: 'not_sent' });
   });
 

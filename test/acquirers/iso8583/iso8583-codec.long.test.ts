@@ -238,7 +238,7 @@ describe('as2805', () => {
     ['a digit that is none', '0210 0020000000000000 00001a'],
     ['more than an odd number of digits', '0210 0000040000000000 1012'],
     ['a length beyond the field', '0210 4000000000000000 20 12345678901234567890'],
-    ['a length that is no number', '0210 4000000000000000 1a 1234567890123456'],
+    ['a length that is not a number', '0210 4000000000000000 1a 1234567890123456'],
     ['a character that cannot be printed', '0210 0000000002000000 3007'],
     ['a type that is none', '02f0 0000000000000000'],
   ])('%s → unreadable', (_, bytes) => {

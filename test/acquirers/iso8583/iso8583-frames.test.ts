@@ -1,4 +1,4 @@
-// Framing: messages come out whole, however the bytes arrive, and a length that cannot be ends it.
+// Framing: messages come out whole, however the bytes arrive, and an impossible length ends it.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Unreadable } from '../../../src/acquirers/iso8583/wire/codec.js';

@@ -74,7 +74,7 @@ const NOTATION = /^(n|an|b)(?:([1-9]\d*)|\.\.([1-9]\d*) (LL|LLL))$/;
 
 function formOf(notation: string): Form {
   const [, kind, fixed, most, length] = NOTATION.exec(notation) ?? [];
-  if (kind === undefined) throw new Error(`a dialect has a field of the form ${notation}, which is none`);
+  if (kind === undefined) throw new Error(`a dialect has a field of the unknown form ${notation}`);
   const lengthDigits = length === undefined ? 0 : length.length === 2 ? 2 : 3;
   return { kind: kind as Form['kind'], most: Number(fixed ?? most), lengthDigits };
 }
@@ -153,7 +153,7 @@ export class Codec {
       if (text === undefined) continue;
       const form = this.#forms[field];
       if (form === undefined) throw new Unwritable(`the dialect has no field ${field}`);
-      if (mac !== undefined && field === macField) throw new Unwritable('the MAC is not to be given');
+      if (mac !== undefined && field === macField) throw new Unwritable('the MAC field must not be set');
       setBit(bits, field);
       const characters = message.characters(field);
       end =

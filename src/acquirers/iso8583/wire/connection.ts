@@ -103,7 +103,7 @@ export class Connection {
       this.close((error as Error).message);
       throw error;
     }
-    if (this.#state !== 'connecting') throw new Error('closed while it was opened');
+    if (this.#state !== 'connecting') throw new Error('closed while opening');
     this.#state = 'signed on';
     void this.#echoWhenQuiet();
   }
@@ -130,7 +130,7 @@ export class Connection {
       this.#state = 'leaving';
       await this.#network(this.parts.dialect.constants.signOff, SIGN_OFF_MS).catch(() => {});
     }
-    this.close('the gateway has closed it');
+    this.close('the gateway closed the connection');
   }
 
   close(reason: string): void {
@@ -159,8 +159,8 @@ export class Connection {
       socket.on('data', (piece) => this.#hear(piece));
       socket.on('error', (error) => this.#end(reasonOf(error), reject));
       // At the first sign that the host closes: messages not handed over by then were certainly not sent.
-      socket.on('end', () => this.#end('the host has closed it', reject));
-      socket.on('close', () => this.#end('the host has closed it', reject));
+      socket.on('end', () => this.#end('the host closed the connection', reject));
+      socket.on('close', () => this.#end('the host closed the connection', reject));
     });
   }
 
@@ -175,7 +175,7 @@ export class Connection {
       this.#frames.push(piece);
     } catch (error) {
       // After any error, nothing more on this connection can be trusted.
-      const why = error instanceof Unreadable ? error.message : 'it could not be worked off';
+      const why = error instanceof Unreadable ? error.message : 'it could not be processed';
       // guard(ISO 8583: what cannot be read closes the connection): this.close(`an unreadable message: ${why}`) ⇒ void why
       this.close(`an unreadable message: ${why}`);
     }
@@ -218,8 +218,8 @@ export class Connection {
       if (text !== undefined) answer.set(field, text);
     }
     this.send(answer.set(39, known ? '00' : INVALID));
-    // guard(ISO 8583: a host that does not read fills no memory): if (this.#outbox.ofItself > MOST_UNREAD_ANSWERS) this.close('the host does not read what it is answered') ⇒ void MOST_UNREAD_ANSWERS
-    if (this.#outbox.ofItself > MOST_UNREAD_ANSWERS) this.close('the host does not read what it is answered');
+    // guard(ISO 8583: a host that does not read fills no memory): if (this.#outbox.ofItself > MOST_UNREAD_ANSWERS) this.close('the host does not read the answers') ⇒ void MOST_UNREAD_ANSWERS
+    if (this.#outbox.ofItself > MOST_UNREAD_ANSWERS) this.close('the host does not read the answers');
     if (wanted !== constants.signOff || this.#state === 'leaving' || this.#state === 'closed') return;
     this.#state = 'leaving';
     clearTimeout(this.#timer);
@@ -246,7 +246,7 @@ export class Connection {
         clearTimeout(timer);
         reject(reason);
       };
-      this.#networkAnswer?.reject(new Error('another was sent since'));
+      this.#networkAnswer?.reject(new Error('another message was sent since'));
       this.#networkAnswer = { stan, resolve: done, reject: failed };
       if (this.#state === 'closed') failed(new Error('closed'));
       else this.send(message);

@@ -11,7 +11,7 @@ export class Unwritable extends Error {
 
 function digitAt(text: string, at: number): number {
   const digit = text.charCodeAt(at) - ZERO;
-  if (!(digit >= 0 && digit <= 9)) throw new Unwritable('a field of digits holds something else');
+  if (!(digit >= 0 && digit <= 9)) throw new Unwritable('a digit field contains something else');
   return digit;
 }
 
@@ -45,7 +45,7 @@ export function writeAsciiDigits(text: string, count: number, into: Buffer, at: 
 export function writeCharacters(text: string, count: number, into: Buffer, at: number): number {
   for (let place = 0; place < count; place += 1) {
     const code = place < text.length ? text.charCodeAt(place) : SPACE;
-    if (code < SPACE || code > TILDE) throw new Unwritable('a field of characters holds something else');
+    if (code < SPACE || code > TILDE) throw new Unwritable('a character field contains something else');
     into[at + place] = code;
   }
   return at + count;

@@ -59,11 +59,11 @@ export class Frames {
     if (this.dialect.frame === 'two bytes') {
       length = bytes.readUInt16BE(at);
     } else {
-      if (!isAsciiDigits(bytes, at, 4)) throw new Unreadable('a length that is no number');
+      if (!isAsciiDigits(bytes, at, 4)) throw new Unreadable('a length that is not a number');
       length = asciiNumber(bytes, at, 4);
     }
     const { leastBytes, mostBytes } = this.bounds;
-    if (length < leastBytes || length > mostBytes) throw new Unreadable('a length that cannot be');
+    if (length < leastBytes || length > mostBytes) throw new Unreadable('an impossible length');
     return length;
   }
 }

@@ -104,7 +104,7 @@ export class Line {
     const first = this.#connections.map((_, place) => this.#connect(place));
     try {
       await Promise.any(first);
-      if (opened.signal.aborted) throw new Error('closed while it was opened');
+      if (opened.signal.aborted) throw new Error('closed while opening');
     } catch (error) {
       const [reason = error] = error instanceof AggregateError ? (error.errors as Error[]) : [];
       this.#isDown((reason as Error).message);
