@@ -1,4 +1,4 @@
-// Connections and bytes: what is no request, or not a whole one, and how it is refused.
+// Connections and bytes: how invalid and incomplete requests are refused.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CARD } from '../../testkit/client.js';
 import {

@@ -1,4 +1,4 @@
-// The chain of the journal: what was changed, removed or inserted is found, whatever ends on the way.
+// The chain of the journal: finds entries that were changed, removed or inserted, even if processes die.
 import { beforeEach, describe, expect, test } from 'vitest';
 import { journal } from '../../src/journal/journal.js';
 import { verifyJournal } from '../../src/journal/journal-tasks.js';
@@ -26,7 +26,7 @@ test('entries in blocks, and some that are not taken up yet → whole', async ()
   });
 });
 
-describe('whoever writes to the database', () => {
+describe('an intruder who writes to the database', () => {
   test.each([
     `detail = 'nothing of the kind'`,
     `at = at - interval '1 microsecond'`,
@@ -184,7 +184,7 @@ describe('entries that are committed late', () => {
     expect((await own.intruder.query('SELECT FROM journal_gap')).rowCount).toBe(0);
   });
 
-  test('numbers of what was rolled back → are no entries, and are forgotten once nothing can come any more', async () => {
+  test('numbers of rolled-back entries → not reported, and forgotten once they cannot appear any more', async () => {
     const chain = own.chain();
     const undone = own.database.transaction(async (connection) => {
       for (let count = 0; count < 3; count += 1)
@@ -240,7 +240,7 @@ test('a chain that is ended between its block and its commit → as if it had no
 });
 
 // catches(journal: a block counts as known once its commit is confirmed)
-test('a commit that fails → its block is not taken for one that was there, and nobody is said to have cut it off', async () => {
+test('a commit that fails → its block does not count as known, and no cut is reported', async () => {
   const chain = await own.filled(4);
   await own.intruder.query(`
     CREATE FUNCTION refuse_block() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no block'; END $$;

@@ -94,7 +94,7 @@ test('a checkpoint that was changed → refused', async () => {
   );
 });
 
-test('operators → named in the journal from then on; whoever says no name, or a wrong one, is refused', async () => {
+test('operators → named in the journal from then on; commands without a name, or with a wrong one, are refused', async () => {
   const added = await json('operator add ada --role administrator');
   expect(added).toEqual({
     name: 'ada',

@@ -116,7 +116,7 @@ describe.each(['as2805', 'ascii87'])('%s', (name) => {
   });
 
   // catches(ISO 8583: a wrong MAC is unreadable)
-  test('whatever is packed with a MAC → is read back with it, and without the right key not at all', () => {
+  test('any message packed with a MAC → is read back with the key, and unreadable without the right one', () => {
     const other = new RetailMac(Buffer.from('FEDCBA98765432100123456789ABCDEF', 'hex'));
     fc.assert(
       fc.property(anyMessage(dialect), (message) => {
@@ -217,7 +217,7 @@ describe.each(['as2805', 'ascii87'])('%s', (name) => {
     fc.assert(fc.property(decline, expectNoApprovalWhateverByteIsChanged), runs(2));
   });
 
-  test('any bytes at all → unreadable, or a message that packs to the same bytes', () => {
+  test('any bytes → unreadable, or a message that packs to the same bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         const found = readOrRefused(codec, Buffer.from(bytes));
