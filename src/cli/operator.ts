@@ -1,7 +1,8 @@
 // Who runs a command, whether that operator may, and on which database.
 import { hostname, userInfo } from 'node:os';
 import type { Means } from '../console/all-tasks.js';
-import { credentialKey, journalKey } from '../gateway/callers.js';
+import { demoToFollow } from '../demo/demo.js';
+import { credentialKey, journalKey, signerIfAvailable } from '../gateway/callers.js';
 import { withDatabase } from '../gateway/database/connection.js';
 import { consoleUrlOf } from '../gateway/settings/console-url.js';
 import { openKeyProvider } from '../gateway/settings/key-encryption.js';
@@ -12,7 +13,7 @@ import { findActingOperator, hasOperators } from '../operators/operators.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
 import { type RequestMeans, requestMeans } from '../payments/requests/operator-requests.js';
 import { type Database, isUndefined, type Queryable } from '../postgres/database.js';
-import { namedIn, type Permission, type Task } from '../tasks/task.js';
+import { type Doing, type DoingAlone, namedIn, type Permission, type Task } from '../tasks/task.js';
 import { refuse } from '../values/refusal.js';
 import { type KeyProvider, KeyUnavailable } from '../vault/keys/key-provider.js';
 import { readNetworks } from '../webhooks/addresses.js';
@@ -30,29 +31,60 @@ export function operate<Result>(
 }
 
 /** Does a task with what was given for its fields. */
-export function operateTask(task: Task<Means>, given: object): Promise<object> {
-  const asked = { permission: task, named: namedIn(task.input, given) };
-  const bars: ProgressBar[] = [];
+export async function operateTask(task: Task<Means>, given: object): Promise<object> {
+  let bar: ProgressBar | undefined;
   const progress = (what: string, unit?: string) => {
-    const bar = new ProgressBar(what, unit);
-    bars.push(bar);
-    return (done: number, total?: number) => bar.show(done, total);
+    bar?.end();
+    const next = new ProgressBar(what, unit);
+    bar = next;
+    return (done: number, total?: number) => next.show(done, total);
   };
-  const signal = new AbortController().signal;
-  return operateWith(
-    ({ role }) => role !== 'viewer',
-    async (database, actor, provider) => {
-      const means = meansOf(database, provider);
-      const result = await task.run({ database, actor, fence: undefined, means, progress, signal }, given);
-      for (const bar of bars) bar.end();
-      return result;
+  const shared = { fence: undefined, progress, signal: new AbortController().signal };
+  const result = await (task.on === 'nothing'
+    ? task.run(alone(shared) as Doing<Means>, given)
+    : onDatabase(task, given, shared));
+  bar?.end();
+  return result;
+}
+
+const SIGNER: Pick<Means, 'signerIfAvailable'> = {
+  signerIfAvailable: (database, dataDir) => signerIfAvailable({ ...readSettings(), dataDir }, database),
+};
+
+type Shared = Pick<Doing, 'fence' | 'progress' | 'signal'>;
+
+/** The settings are read when they are asked for: the doctor says what is wrong with them. */
+function alone(shared: Shared): DoingAlone<Pick<Means, 'signerIfAvailable'>> {
+  return {
+    ...shared,
+    means: SIGNER,
+    get settings() {
+      return readSettings();
     },
-    asked,
+    get actor() {
+      return unknownOperator(readSettings());
+    },
+  };
+}
+
+function onDatabase(task: Task<Means>, given: object, shared: Shared): Promise<object> {
+  const settings = readSettings();
+  task.checks?.(settings, given);
+  const asked = { permission: task, named: namedIn(task.input, given) };
+  const work: Work<object> = (database, actor, provider) => {
+    const means = meansOf(settings, database, provider);
+    return task.run({ ...shared, database, actor, means, settings }, given);
+  };
+  if (task.on === undefined) return operateWith(({ role }) => role !== 'viewer', work, asked);
+  return withDatabase(
+    settings,
+    async (database) =>
+      work(database, await admitOnAnySchema(settings, database, asked), openedOnce(settings, database)),
+    task.on === 'any schema' ? { onAnySchema: true } : { as: 'migrating' },
   );
 }
 
-function meansOf(database: Database, provider: () => Promise<KeyProvider>): Means {
-  const settings = readSettings();
+function meansOf(settings: Settings, database: Database, provider: () => Promise<KeyProvider>): Means {
   const key = async () => credentialKey(database, await provider());
   return {
     provider,
@@ -64,7 +96,9 @@ function meansOf(database: Database, provider: () => Promise<KeyProvider>): Mean
       return { provider: await provider(), networks: readNetworks(webhookNetworks), timeoutMs };
     },
     acquirerDeadlineMs: settings.acquirerDeadlineMs,
+    ...SIGNER,
     consoleUrl: consoleUrlOf(settings),
+    demoToFollow: async (username) => demoToFollow(database, await key(), settings.dataDir, username),
   };
 }
 
@@ -163,16 +197,19 @@ async function admit(
   return `operator:${name}`;
 }
 
-/** The same on the schema of any release, and with or without the key. The caller sets an entry signer first if the key is available. */
-export async function admitOnAnySchema(settings: Settings, database: Queryable): Promise<string> {
-  return admit(settings, database, () => openKeyProvider(settings, database)).catch((error: unknown) => {
+/** The same on the schema of any release, and with or without the key. Nobody is asked for where a task takes no role. */
+async function admitOnAnySchema(settings: Settings, database: Database, asked: Asked): Promise<string> {
+  if (asked.permission.role === undefined) return unknownOperator(settings);
+  const signer = await signerIfAvailable(settings, database);
+  if (signer !== undefined) setSigner(database, signer);
+  return admit(settings, database, openedOnce(settings, database), asked).catch((error: unknown) => {
     if (error instanceof KeyUnavailable || isUndefined(error)) return unknownOperator(settings);
     throw error;
   });
 }
 
 /** Where there is no database yet, or none that knows operators. */
-export function unknownOperator({ operator }: Settings): string {
+function unknownOperator({ operator }: Settings): string {
   return operator === undefined ? `operator:account:${accountName()}` : `operator:${operator}`;
 }
 

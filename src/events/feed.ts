@@ -2,6 +2,7 @@
 // event and sees none twice.
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import type { Database, Queryable } from '../postgres/database.js';
+import { task } from '../tasks/task.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import {
   beginningOfDay,
@@ -15,6 +16,7 @@ import {
 } from './events.js';
 import {
   CURSOR_KEY,
+  EVENT_STATUS,
   EVENTS_BETWEEN,
   EVENTS_OF_MERCHANT_BETWEEN,
   FEED_ENDS,
@@ -22,7 +24,6 @@ import {
   LAST_OF_MERCHANT_BETWEEN,
   POSITION_OF_EVENT,
 } from './events.sql.js';
-import { EVENT_STATUS } from './feed.sql.js';
 
 interface EventRow {
   readonly position: number;
@@ -195,24 +196,6 @@ export async function eventCursors(database: Queryable): Promise<Cursors> {
   };
 }
 
-/** How far the feed has come, and what may delay it. */
-export interface EventStatus {
-  /** Events without a position, and the age of the oldest in seconds. */
-  readonly waiting: number;
-  readonly oldestWaitingSeconds: number | null;
-  /** Events that can be read, and the time of the oldest. */
-  readonly kept: number;
-  readonly since: Date | null;
-  /** The age of the oldest open transaction that has written something: its events are not visible yet. */
-  readonly longestWritingSeconds: number | null;
-}
-
-export async function eventStatus(database: Queryable): Promise<EventStatus> {
-  const { rows } = await database.query<EventStatus>(EVENT_STATUS);
-  if (rows[0] === undefined) throw new Error('the row of the sequencer is missing');
-  return rows[0];
-}
-
 /** The ring has 64 days: these, today, tomorrow, and a few in which to empty a day before it is needed again. */
 export const MOST_DAYS_KEPT = 60;
 
@@ -229,3 +212,44 @@ export class EventRetention {
     return rows[0]?.emptied ?? 0;
   }
 }
+
+/** How far the feed has come, and what may hold it up. */
+interface EventStatus {
+  /** Events without a position yet, and how long ago the oldest of them was written. */
+  readonly waiting: number;
+  readonly oldestWaitingSeconds: number | null;
+  /** Events that can be read, and when the oldest of them was made. */
+  readonly kept: number;
+  readonly since: Date | null;
+  /** For how long the oldest transaction of the database has been open that has written something: its events are not seen yet. */
+  readonly longestWritingSeconds: number | null;
+}
+
+export const EVENTS = {
+  name: 'event',
+  help: 'the feed of events',
+  tasks: [
+    task({
+      name: 'event status',
+      help: 'show how far the feed has come, and what is not in it yet',
+      role: 'viewer',
+      scope: 'nobody',
+      input: {},
+      run: async ({ database }) => {
+        const [status] = (await database.query<EventStatus>(EVENT_STATUS)).rows;
+        if (status === undefined) throw new Error('the row of the sequencer is not there');
+        return status;
+      },
+      says: ({ waiting, oldestWaitingSeconds, kept, since, longestWritingSeconds }) =>
+        [
+          since === null ? 'No events are kept.' : `${kept} events are kept, since ${since.toISOString()}.`,
+          waiting === 0
+            ? 'None waits for its position.'
+            : `${waiting} have no position yet, the oldest for ${oldestWaitingSeconds} s.`,
+          ...(longestWritingSeconds === null
+            ? []
+            : [`A transaction that has written something has been open for ${longestWritingSeconds} s.`]),
+        ].join(' '),
+    }),
+  ],
+} as const;

@@ -1,5 +1,4 @@
-// Who may call a gateway: users under the key that they are sealed with, and what is said when the database holds one that is not as it
-// was sealed.
+// Who may call a gateway: opens the users' key, and reports users whose row does not match its seal.
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { LogThrottle } from '../http/observability/log-throttle.js';
@@ -15,10 +14,10 @@ import { openKeyProvider } from './settings/key-encryption.js';
 import type { Settings } from './settings/settings.js';
 import type { Vault } from './vault.js';
 
-/** Users that have a line of their own in the log within a second. */
+/** How many broken users are logged one by one within a second. */
 const MOST_TOLD = 10;
 
-/** `onBroken`: told of every user that is not as it was sealed last. */
+/** `onBroken`: called for every user that does not match its seal. */
 export function openCallers(
   { vital }: Databases,
   key: CredentialKey,
@@ -43,7 +42,7 @@ export function openCallers(
   });
 }
 
-/** For a process that serves. */
+/** For a serving process. */
 export async function openCredentialKey({ vital }: Databases, { provider }: Vault): Promise<CredentialKey> {
   return new CredentialKey(await openInstallationKey(vital, provider, 'credentials'));
 }
@@ -56,7 +55,7 @@ export async function openJournal(databases: Databases, { provider }: Vault): Pr
   return new ChainKey(key);
 }
 
-/** For what an operator does with the journal, and for marking what is done. Makes the key where there is none. */
+/** For operators' commands that read or write the journal. Creates the key if there is none. */
 export async function journalKey(database: Queryable, provider: KeyProvider): Promise<Buffer> {
   return makeInstallationKey(database, provider, 'journal');
 }
@@ -78,7 +77,7 @@ export async function signerIfAvailable(
   }
 }
 
-/** For what an operator does with users. Makes the key where there is none. */
+/** For operators' commands on users. Creates the key if there is none. */
 export async function credentialKey(database: Queryable, provider: KeyProvider): Promise<CredentialKey> {
   return new CredentialKey(await makeInstallationKey(database, provider, 'credentials'));
 }

@@ -1,4 +1,4 @@
-// Commit A: the correlation ID is won, the audit given, the intent stored as `unknown`, the target's amount reserved.
+// Commit A: the correlation ID is won, the audit assigned, the intent stored as `unknown`, the target's amount reserved.
 import { openSignerOf } from '../../journal/entry-signer.js';
 import { Batcher } from '../../postgres/batches.js';
 import { type Database, isUniqueViolation, type Statement } from '../../postgres/database.js';
@@ -32,7 +32,7 @@ export interface BatchOptions {
   readonly lanes: number;
 }
 
-/** Clients that repeat what they sent come in crowds: after one of them, claims are ready for the next for so long. */
+/** Repeated requests come in bursts: after the first one, claims allow for more during this time. */
 const READY_FOR_REPEATS_MS = 10_000;
 
 export class Claims {
@@ -55,22 +55,22 @@ export class Claims {
     });
   }
 
-  /** Of each kind. */
+  /** By kind of claim. */
   get batchSizes(): Readonly<Record<string, Histogram>> {
     return { claims: this.#direct.sizes, 'targeted claims': this.#targeted.sizes };
   }
 
   /**
-   * The audit that holds the correlation ID: the claim's own when it has won it, an earlier one otherwise. Nobody when a
-   * client was told that there is no such transaction, and must not be proved wrong.
+   * The audit that holds the correlation ID: the claim's own if it has won, an earlier one otherwise. Undefined if a client was
+   * told that there is no such transaction: that must stay true.
    */
   async direct(claim: DirectClaim): Promise<Audit | undefined> {
     if (await this.#direct.submit(claim)) return claim.audit;
-    // Together, and apart from the claims: clients that repeat what they sent come in crowds.
+    // Batched apart from the claims: repeated requests come in bursts.
     return this.#holders.submit(claim);
   }
 
-  /** The intent, or undefined when the target does not allow it or the correlation ID is taken or said to be absent. */
+  /** The intent; undefined if the target does not allow it, or the correlation ID is taken or was reported absent. */
   targeted(claim: TargetedClaim): Promise<Intent | undefined> {
     return this.#targeted.submit(claim);
   }
@@ -91,7 +91,7 @@ export class Claims {
     return unsorted.map((claim) => won.has(key(claim)));
   }
 
-  /** By the statement that fails where a correlation ID is taken, unless that is to be expected. */
+  /** Uses the statement that fails on a taken correlation ID, unless repeats are to be expected. */
   async #insert(
     quick: Statement,
     untaken: Statement,
@@ -128,7 +128,7 @@ export class Claims {
   }
 
   async #claimTargeted(unsorted: readonly TargetedClaim[]): Promise<readonly (Intent | undefined)[]> {
-    // Likewise with targets: two batches that share them lock them in the same order.
+    // Two batches that share targets lock them in the same order.
     const claims = [...unsorted].sort(
       (one, other) => one.targetAudit - other.targetAudit || one.organisationId - other.organisationId,
     );
@@ -169,7 +169,7 @@ export class Claims {
   }
 }
 
-/** Where no fence is newer than that, no claim has to be looked at. */
+/** If no fence is newer than this, no claim needs checking. */
 function earliestEpoch(claims: readonly (DirectClaim | TargetedClaim)[]): number {
   return Math.min(...claims.map(({ inFlight }) => inFlight.epoch));
 }
