@@ -273,9 +273,7 @@ test('a role that was written into the database → does nothing, since the oper
     name: '',
     text: `UPDATE operator SET role = 'administrator' WHERE name = 'vera'`,
   });
-  expect(await as('vera').refusal('merchant suspend 1')).toMatch(
-    /^the operator vera is not as it was sealed/,
-  );
+  expect(await as('vera').refusal('merchant suspend 1')).toMatch(/^the operator vera has a broken seal/);
   await connection.query({ name: '', text: `UPDATE operator SET role = 'viewer' WHERE name = 'vera'` });
 });
 
