@@ -11,7 +11,7 @@ import { AttemptRetention } from '../webhooks/attempts.js';
 import { Deliverer } from '../webhooks/delivery/deliverer.js';
 import { outcomeOf } from '../webhooks/delivery/outcome.js';
 import { Pace } from '../webhooks/delivery/pace.js';
-import type { Sent } from '../webhooks/delivery/page.js';
+import type { Sent } from '../webhooks/delivery/batch.js';
 import { Sender } from '../webhooks/delivery/sender.js';
 import type { ClosingStack } from './closing-stack.js';
 import type { Databases } from './database/databases.js';

@@ -3,6 +3,7 @@
 import { journal } from '../../journal/journal.js';
 import type { Database, Queryable } from '../../postgres/database.js';
 import { type DisabledBecause, disableEndpoint } from '../endpoints.js';
+import type { BatchResult, Sent } from './batch.js';
 import { type Delivery, isFailing, type LeasedEndpoint, type Postponed } from './delivery.js';
 import {
   ADVANCE_SUBJECTS,
@@ -17,7 +18,6 @@ import {
   REMOVE_DELIVERIES,
 } from './delivery.sql.js';
 import { isDelivered, type LoggedAttempt, outcomeOf } from './outcome.js';
-import type { PageResult, Sent } from './page.js';
 import { pauseAfter, readRetryAfter } from './schedule.js';
 
 /** The lease was taken over, or the endpoint moved or removed: the batch goes unrecorded, and is sent again. */
@@ -51,10 +51,10 @@ const LONGEST_REST_MS = 3_600_000;
 const ACTOR = 'gateway:webhooks';
 
 /** `caughtUp`: nothing after `position` could be sent now. */
-export async function recordPage(
+export async function recordBatch(
   database: Database,
   endpoint: LeasedEndpoint,
-  { sent, left }: PageResult,
+  { sent, left }: BatchResult,
   { position, caughtUp }: { readonly position: number; readonly caughtUp: boolean },
   options: ProgressOptions,
 ): Promise<Progress> {
@@ -106,7 +106,7 @@ interface Settled extends Waiting {
 async function settlePage(
   connection: Queryable,
   endpoint: LeasedEndpoint,
-  { sent, left }: PageResult,
+  { sent, left }: BatchResult,
   { firstPauseMs }: ProgressOptions,
 ): Promise<Settled> {
   const { organisationId, id } = endpoint;
