@@ -84,11 +84,11 @@ const BATCH = 50;
 
 export class Resolver {
   readonly #deadProcesses: DeadProcesses;
-  readonly #due: Due;
+  readonly #due: ResolverQueue;
   readonly #again: ReversalsAgain;
 
   constructor(private readonly parts: ResolverParts) {
-    this.#due = new Due(parts.database);
+    this.#due = new ResolverQueue(parts.database);
     this.#again = new ReversalsAgain(parts);
     this.#deadProcesses = new DeadProcesses(parts.database, parts.process, parts.deadlineMs);
   }
@@ -201,7 +201,7 @@ const FIND_EVERY_MS = 300_000;
  * Takes the transactions that are due. On one server that is one statement. With distributed transactions, only organisations
  * with something in doubt are queried: a run that finds nothing reads one local row.
  */
-class Due {
+class ResolverQueue {
   #findAtMs = 0;
 
   constructor(private readonly database: Database) {}
