@@ -23,7 +23,7 @@ import { members } from './members.js';
 import { checkDemo, historyOwner } from './organisation.js';
 import { type RowParts, rowOf } from './rows.js';
 import { tradeIn } from './trade.js';
-import { underWay } from './under-way.js';
+import { unfinishedTransactions } from './unfinished.js';
 import { windowsOf } from './windows.js';
 
 export interface HistoryWish {
@@ -71,7 +71,8 @@ export async function fillHistory(
       const windows = windowsOf(nowMs, wish.days, { days, newestMs: newestMs ?? undefined });
       const made = await tradeIn({ windows, nowMs });
       const open = windows.at(-1);
-      if (wish.unfinished && !inDoubt && open !== undefined) made.push(...underWay(open, nowMs));
+      if (wish.unfinished && !inDoubt && open !== undefined)
+        made.push(...unfinishedTransactions(open, nowMs));
       const drafts = made.filter(({ shop }) => owner.merchants.has(shop.kind));
       // Outside the database transaction: if that fails, these audits are never used again, since the acquirer may know some of
       // them.

@@ -190,7 +190,7 @@ export class Background {
   }
 
   /** Once at start or when noticed, and once when reconciled. */
-  #tellLostTime(lost: LostTime | undefined): void {
+  #logLostTime(lost: LostTime | undefined): void {
     if (lost?.untilMs === this.#lost?.untilMs) return;
     this.#lost = lost;
     if (lost === undefined) this.parts.log.info('the lost time is reconciled');
@@ -206,7 +206,7 @@ export class Background {
     const reply = await registry.heartbeat(leases, searchFence.epochs);
     watch.heartbeatCommitted();
     this.parts.clocks.see(reply.clocksApartMs);
-    this.#tellLostTime(registry.lost);
+    this.#logLostTime(registry.lost);
     searchFence.advance(reply);
     // Moving the clock makes things due.
     if (clock.advancedBy(reply.advancedMs)) {

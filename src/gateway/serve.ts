@@ -2,11 +2,11 @@
 import cluster from 'node:cluster';
 import { mkdir } from 'node:fs/promises';
 import type { Logger } from 'pino';
-import { demoAt, demoCurl, demoLink, demoWorks, makeDemo } from '../demo/demo.js';
+import { demoCurl, demoLink, demoWorks, makeDemo, updateDemoFile } from '../demo/demo.js';
 import type { Certificate } from '../http/tls.js';
 import { checkEngine } from '../installation/distribution.js';
 import { givePen, JournalPen } from '../journal/pen.js';
-import { journalWhatWaited } from '../payments/processes/lost-time.js';
+import { journalDeferredLostTime } from '../payments/processes/lost-time.js';
 import { Database } from '../postgres/database.js';
 import { migrate } from '../postgres/schema.js';
 import { isLoopback } from '../values/network.js';
@@ -96,7 +96,7 @@ async function runPrimary(primary: Primary): Promise<void> {
   process.exit(0);
 }
 
-interface Around {
+interface Surroundings {
   readonly stack: ClosingStack;
   readonly operators: Operators | undefined;
   readonly watch: CertificateWatch | undefined;
@@ -104,7 +104,10 @@ interface Around {
 }
 
 /** Opens everything that needs the database. Opens nothing if the process is told to stop before it is reached. */
-async function openGateway(primary: Primary, { stack, operators, watch, entrance }: Around): Promise<void> {
+async function openGateway(
+  primary: Primary,
+  { stack, operators, watch, entrance }: Surroundings,
+): Promise<void> {
   const { settings, certificate, isFit, stop } = primary;
   const { log, linesDropped } = primary.log;
   if (!isFit) await checkProduction(settings);
@@ -228,7 +231,7 @@ async function prepareDatabase(settings: Settings, logins: Logins, log: Logger):
     // One process creates the keys, if there are none yet.
     const provider = await openKeyProvider(settings, database);
     givePen(database, new JournalPen(await journalKey(database, provider)));
-    await journalWhatWaited(database);
+    await journalDeferredLostTime(database);
     const key = await credentialKey(database, provider);
     if (settings.demo) await makeDemo(database, key, settings.dataDir);
     return !settings.demo || (await demoWorks(database, key, settings.dataDir));
@@ -260,7 +263,7 @@ async function announce(
     settings.demo && site !== undefined && consoleUrl !== undefined
       ? await demoLink(site.database, site.key, consoleUrl)
       : undefined;
-  const demo = settings.demo ? await demoAt(settings.dataDir, baseUrl, link) : undefined;
+  const demo = settings.demo ? await updateDemoFile(settings.dataDir, baseUrl, link) : undefined;
   log.info({ base_url: baseUrl }, 'listening');
   say(`\nTollgate listens on ${baseUrl} (reference: ${baseUrl.replace(/\/v1$/, '/docs')})`);
   if (!works) log.warn('the secret in demo.json is not valid any more');

@@ -1,7 +1,7 @@
 // `tollgate user`: users are what a merchant's backend server calls the API as.
 import { readFile } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { demoToFollow } from '../../demo/demo.js';
+import { demoFileToUpdate } from '../../demo/demo.js';
 import { readSettings } from '../../gateway/settings/settings.js';
 import {
   readClientCertificate,
@@ -197,7 +197,7 @@ export function addUserCommands(program: Command): void {
       const overlapMs = wish === true ? DEFAULT_OVERLAP_MS : wish;
       const { dataDir } = readSettings();
       return operateUsers(async (database, operator, key) => {
-        const follow = await demoToFollow(database, key, dataDir, username);
+        const follow = await demoFileToUpdate(database, key, dataDir, username);
         const rotated = await rotateSecret(database, operator, key, username, { overlapMs, reseal });
         const file = await follow?.(rotated.password);
         const ends = rotated.previous_secret_until;

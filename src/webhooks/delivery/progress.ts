@@ -87,7 +87,12 @@ export async function recordBatch(
   }
   return database.transaction(async (connection) => {
     const { disabled: before, ...current } = await record(connection);
-    const { givenUp, disabled, ...waiting } = await settlePage(connection, endpoint, { sent, left }, options);
+    const { givenUp, disabled, ...waiting } = await resolveBatch(
+      connection,
+      endpoint,
+      { sent, left },
+      options,
+    );
     if (isBack) {
       await connection.query(HASTEN_DELIVERIES, [endpoint.organisationId, endpoint.id]);
     }
@@ -98,17 +103,17 @@ export async function recordBatch(
 
 type Waiting = Pick<LeasedEndpoint, 'waiting' | 'waitingSubjects'>;
 
-interface Settled extends Waiting {
+interface ResolvedBatch extends Waiting {
   readonly givenUp: Delivery[];
   readonly disabled: DisabledBecause | undefined;
 }
 
-async function settlePage(
+async function resolveBatch(
   connection: Queryable,
   endpoint: LeasedEndpoint,
   { sent, left }: BatchResult,
   { firstPauseMs }: ProgressOptions,
-): Promise<Settled> {
+): Promise<ResolvedBatch> {
   const { organisationId, id } = endpoint;
   const done: Delivery[] = [];
   const givenUp: Delivery[] = [];
