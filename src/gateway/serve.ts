@@ -79,7 +79,7 @@ async function runPrimary(primary: Primary): Promise<void> {
   // The program's entry already keeps Node from opening a debugger.
   process.on('SIGUSR1', () => log.warn('SIGUSR1 ignored; no debugger is opened'));
   for (const { setting, mode } of settings.openSecrets)
-    log.warn({ setting, mode }, 'others can read the file of a secret');
+    log.warn({ setting, mode }, 'a secret file can be read by others');
   await stack.open(async () => {
     const operators = await listenToOperators(settings, certificate, stack);
     const entrance = stack.opened(new Entrance(settings, certificate), (opened) => opened.leave());
@@ -266,7 +266,7 @@ async function announce(
   const demo = settings.demo ? await updateDemoFile(settings.dataDir, baseUrl, link) : undefined;
   log.info({ base_url: baseUrl }, 'listening');
   say(`\nTollgate listens on ${baseUrl} (reference: ${baseUrl.replace(/\/v1$/, '/docs')})`);
-  if (!works) log.warn('the secret in demo.json is not valid any more');
+  if (!works) log.warn('the secret in demo.json is no longer valid');
   else if (demo !== undefined) say(`\nA first purchase:\n\n${demoCurl(demo, settings.dataDir)}\n`);
   if (link !== undefined) say(`The console, by a link that works once, for 15 minutes:\n\n${link}\n`);
 }

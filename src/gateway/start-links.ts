@@ -48,7 +48,7 @@ export async function startLinks(parts: StartLinksParts, stack: ClosingStack): P
       ),
     onOpened: (link) => log.warn({ link }, 'acquirer link open'),
     onFailing: (link) =>
-      log.error({ link }, 'acquirer link fails; payments take another where their routes have one'),
+      log.error({ link }, 'acquirer link is failing; payments with another route take it'),
     onAnswering: (link) => log.warn({ link }, 'acquirer link answers again'),
   });
   stack.opened(links, (all) => all.close());

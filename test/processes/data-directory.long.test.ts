@@ -243,7 +243,7 @@ test('serve, a secret in demo.json that is not valid any more → a line says so
   const stale = await serve();
   expect(stale.output()).not.toContain('A first purchase');
   expect((await stale.stop()).code).toBe(0);
-  expect(stale.output()).toContain('"the secret in demo.json is not valid any more"');
+  expect(stale.output()).toContain('"the secret in demo.json is no longer valid"');
   await writeFile(join(dataDir, 'demo.json'), valid);
 });
 

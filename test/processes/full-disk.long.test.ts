@@ -56,7 +56,7 @@ describe.skipIf(!canMount)(`a full disk${skipped}`, () => {
   }
 
   const FULL = 'the disk of the database is full';
-  const ROOM = 'the disk of the database has room again';
+  const ROOM = 'the disk of the database has space again';
 
   // catches(full disk: not ready) slow, processes
   // catches(full disk: it is looked for while nobody pays) slow, processes

@@ -238,7 +238,7 @@ test('serve, DATABASE_URL from a file → that database is used, and no demo is 
   expect(first.output()).not.toContain('curl');
   // As `writeFile` leaves it.
   expect(first.output()).toMatch(
-    /"setting":"DATABASE_URL_FILE","mode":"6\d4","msg":"others can read the file of a secret"/,
+    /"setting":"DATABASE_URL_FILE","mode":"6\d4","msg":"a secret file can be read by others"/,
   );
   const listed = await run(['user', 'list', '--json'], settings);
   expect(listed.stdout).toBe('[]\n');

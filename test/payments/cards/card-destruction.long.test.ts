@@ -255,7 +255,7 @@ describe('merchants in turns', () => {
     await gateway.advance('121d');
     await reviewed(gateway);
     expect([await hasCard(gateway, stuck), await hasCard(gateway, audit)]).toEqual([true, false]);
-    expect(gateway.logged()).toMatch(/"merchant":2,[^\n]*"cards of a merchant could not be looked at"/);
+    expect(gateway.logged()).toMatch(/"merchant":2,[^\n]*"cards of a merchant could not be reviewed"/);
     await gateway.sql('DROP TRIGGER refuse ON transaction');
     await reviewed(gateway);
     expect(await hasCard(gateway, stuck)).toBe(false);
