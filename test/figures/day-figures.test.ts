@@ -113,7 +113,7 @@ async function beginAnew(): Promise<void> {
 }
 
 // catches(figures: what was approved and is undone is taken out from where it was counted)
-test('trade of two organisations in every status → by minute and by hour what the transactions come to, of each and of all', async () => {
+test('trade of two organisations in every status → the figures by minute and by hour equal the transactions, of each and of all', async () => {
   const [statuses] = await gateway.sql<{ all: string[] }>(
     'SELECT array_agg(DISTINCT status ORDER BY status) AS all FROM transaction',
   );
@@ -163,7 +163,7 @@ test('killed before the commit of every other turn → nothing is counted twice,
 });
 
 // catches(figures: what is undecided is taken out from where it was counted)
-test('what is undecided → is counted as such, and moves when it is decided, also in another turn', async () => {
+test('undecided transactions → are counted as such, and move when they are decided, also in another batch', async () => {
   const { body } = await gateway.api.purchase({ bankAccount: { account_number: '4444444' }, amount: 60 });
   await counted();
   await expectFiguresToBeRight();

@@ -54,7 +54,7 @@ const strip = () =>
   );
 
 // catches(archive: a card that lives keeps its transaction) slow, processes
-test('archive → a file with what is old and finished, nothing secret in it, and nothing is changed', async () => {
+test('archive → a file with old, finished transactions, without secrets; the database is unchanged', async () => {
   const archived = await json(`archive --before ${BEFORE} --to ${file}`);
   expect(archived).toMatchObject({
     file,
@@ -144,7 +144,7 @@ test('archived once → not in the next archive', async () => {
 });
 
 // catches(archive: nothing that events are still told from)
-test('what is younger than events are kept → refused', async () => {
+test('transactions younger than the events that are kept → refused', async () => {
   const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
   expect(await refusal(`archive --before ${yesterday} --to ${file}.new`)).toMatch(
     /^only what is at least 61 days old/,

@@ -74,7 +74,7 @@ test('purchase that is voided → the void is approved and the purchase voided, 
   expect(commits).toEqual([{ commits: 1 }]);
 });
 
-test('void that is declined → nothing is told of its target', async () => {
+test('declined void → no event about its target', async () => {
   const audit = await purchased();
   acquirer.nextAnswers(() => answered('05'));
   const undone = (await gateway.api.void(audit)).body.audit;
@@ -84,7 +84,7 @@ test('void that is declined → nothing is told of its target', async () => {
   ]);
 });
 
-test('refund that is voided → the refund is voided, and nothing is told of the purchase', async () => {
+test('voided refund → the refund is voided, and there is no event about the purchase', async () => {
   const audit = await purchased();
   const refund = (await gateway.api.refund(audit, 40)).body.audit;
   await gateway.api.void(refund);
@@ -107,7 +107,7 @@ test('direct debits as days go by → pending, and approved when they clear, or 
   await expectBooksToAgree(own);
 });
 
-test('every decided transaction → has events numbered from 1, of which the newest says how it stands', async () => {
+test('every decided transaction → its events are numbered from 1, and the newest has its status', async () => {
   await Promise.all(Array.from({ length: 30 }, purchased));
   expect(await gateway.sql(WRONG_EVENTS)).toEqual([]);
   expect(

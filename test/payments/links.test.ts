@@ -99,7 +99,7 @@ describe('a transaction in any state', () => {
     }));
 });
 
-test('lookup of a purchase → what is left to refund, and until when it can be voided', async () => {
+test('lookup of a purchase → shows the amount left to refund, and until when it can be voided', async () => {
   const audit = await purchase();
   const { kvps, status } = (await gateway.api.lookUp(audit)).body;
   expect(kvps).toEqual({
@@ -116,7 +116,7 @@ test('lookup of a purchase → what is left to refund, and until when it can be 
   });
 });
 
-test('lookup of a preauthorisation → what can be completed, and until when: seven days', async () => {
+test('lookup of a preauthorisation → shows the amount to complete, and until when: seven days', async () => {
   const { kvps, gateway_timestamp } = (await gateway.api.lookUp(await preauthorisation())).body;
   expect(kvps[`${KVP}COMPLETABLE_AMOUNT`]).toBe('100');
   const until = kvps[`${KVP}COMPLETABLE_UNTIL`];

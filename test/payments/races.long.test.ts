@@ -115,7 +115,7 @@ test('one correlation ID for two refunds that would both fit → one of them, ev
   expect(results).toEqual({ '201 approved, 409 correlation_id_already_used': ROUNDS });
 });
 
-test('a storm of refunds, voids of them and voids, some without a readable answer → only what fits, and never a 500', async () => {
+test('a storm of refunds, voids of them and voids, some without a readable answer → never more than the amount, and never a 500', async () => {
   let seed = 20_240_422;
   const random = (below: number) => {
     seed = (seed * 48_271) % 2_147_483_647;

@@ -207,7 +207,7 @@ describe('where a backup does not belong', () => {
 });
 
 // catches(restore: no new database where a restore was interrupted) slow, processes
-test('a restore that was killed → no gateway starts there, and the next restore begins anew', async () => {
+test('a restore that was killed → no gateway starts there, and the next restore starts over', async () => {
   const dataDir = await dataDirectory();
   const killed = start(['restore', folder], environmentOf(dataDir));
   await expect

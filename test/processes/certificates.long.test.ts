@@ -188,7 +188,7 @@ describe('two workers', () => {
     expect(certificate).toBe(used);
   });
 
-  test('files that are gone → the old one stays, and the operator is told when they ask', async () => {
+  test('files that are gone → the old one stays, and a reload says so', async () => {
     const said = () =>
       linesOf(gateway, 'certificate not renewed: the one in use stays').filter(({ reason }) =>
         /tls\.crt\S* cannot be read \(ENOENT\)$/.test(reason),

@@ -237,7 +237,7 @@ test('SIGTERM while the gateway starts → it ends with 0, and no PostgreSQL is 
   await expectPostgresGone(pid);
 });
 
-test('serve, a secret in demo.json that is not valid any more → a line says so, and no purchase to paste', async () => {
+test('serve, a secret in demo.json that is no longer valid → a line says so, and no purchase to paste', async () => {
   const valid = await readFile(join(dataDir, 'demo.json'), 'utf8');
   await writeFile(join(dataDir, 'demo.json'), JSON.stringify({ ...demo, password: 'of long ago' }));
   const stale = await serve();

@@ -54,7 +54,7 @@ async function during(wrong: string, right: string): Promise<Report> {
   }
 }
 
-test('an installation that is well → nothing failed, and the only warnings are those of a beginner', async () => {
+test('a healthy installation → nothing failed, and the only warnings are those of a new installation', async () => {
   const report = await doctor();
   const { code, findings } = report;
   expect([code, findings.filter(({ result }) => result === 'failed')]).toEqual([0, []]);

@@ -59,7 +59,7 @@ test.concurrent('the reader has gone for a while → requests are answered, and 
   expect(await stopped(running)).toBe(0);
 });
 
-test.concurrent('nobody reads what fills the pipe → requests are answered, and the gateway ends', async () => {
+test.concurrent('nobody reads the full pipe → requests are answered, and the gateway ends', async () => {
   const { running, reader, api } = await pipedGateway();
   for (let sent = 0; sent < 1_000; sent += 50) {
     const answers = await Promise.all(Array.from({ length: 50 }, () => api.lookUp(1)));

@@ -122,7 +122,7 @@ test('one scrape has the figures of both workers; a worker is killed → no coun
   });
 });
 
-test('a worker is killed → the others go on, it is replaced, and what it had under way is resolved', async () => {
+test('a worker is killed → the others continue, it is replaced, and its transactions in doubt are resolved', async () => {
   const ids = Array.from({ length: 12 }, () => randomUUID());
   const sending = ids.map((correlationId) =>
     purchase({ correlationId, pan: SLOW_CARD }).catch(() => undefined),

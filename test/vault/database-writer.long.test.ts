@@ -198,7 +198,7 @@ describe('keys', () => {
     await fresh.close();
   });
 
-  test('rotate with a broken seal among others → the others are sealed anew, it stays, and the next rotation goes on', async () => {
+  test('rotate with a broken seal among others → the others are resealed, it stays, and the next rotation continues', async () => {
     const [good, bad] = [await vault.newToken(), await vault.newToken()];
     await write(`UPDATE token SET customer_id = customer_id + 1 WHERE id = ${bad.id}`);
     const versionOf = async ({ id }: NewToken) =>

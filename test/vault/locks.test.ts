@@ -37,7 +37,7 @@ test('a token created while its customer is being deleted → 404 once it is, an
 });
 
 // catches(rotation: tokens are locked while they are sealed anew) slow
-test('a card replaced while its token is being sealed anew → the new card is charged, not the old one', async () => {
+test('a card replaced while its token is being resealed → the new card is charged, not the old one', async () => {
   const { customerId, id, virtualPan } = await vault.newToken();
   const operator = await operatorOf(gateway);
   onTestFinished(() => operator.close());

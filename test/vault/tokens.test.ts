@@ -130,7 +130,7 @@ describe('creating', () => {
     },
   );
 
-  test('create with members that nobody knows → they are ignored, and a CVV is not kept', async () => {
+  test('create with unknown members → they are ignored, and a CVV is not kept', async () => {
     const answer = await vault.addToken(customerId, {
       account: { ...cardAccount({ 'CARD.CVV': '9731', 'CARD.TYPE': 'amex' }), nickname: 'x' },
       ...({ id: 1, virtual_pan: '9000000000000001', colour: 'blue' } as object),
@@ -152,7 +152,7 @@ describe('creating', () => {
     expect(new Set(answers.map(({ body }) => body.virtual_pan)).size).toBe(2);
   });
 
-  test('create for a customer whom nobody made → 404', async () => {
+  test('create for an unknown customer → 404', async () => {
     const answer = await vault.addToken(2147483647);
     expect([answer.status, ...answer.errors]).toEqual([404, 'customer_not_found path/customer_id']);
   });
@@ -256,7 +256,7 @@ describe('lists', () => {
     expect([answer.status, ...answer.errors]).toEqual([422, `${code} query/${name}`]);
   });
 
-  test('list the tokens of a customer whom nobody made → 404', async () => {
+  test('list the tokens of an unknown customer → 404', async () => {
     const answer = await vault.listTokens(2147483647);
     expect([answer.status, ...answer.errors]).toEqual([404, 'customer_not_found path/customer_id']);
   });

@@ -139,7 +139,7 @@ test('nothing gets through for ten attempts → disabled: an error in the log, a
 });
 
 // catches(webhooks: what is new waits behind what failed about the same subject)
-test('one event is refused ten times while others get through → given up, and what is behind it goes on; replay sends it again', async () => {
+test('one event is refused ten times while others get through → given up, and later events continue; replay sends it again', async () => {
   const { id, shop } = await webhooks.endpoint();
   const [, , , audit] = (await purchase()).split('_');
   await until(() => shop.received.length === 1);
@@ -257,7 +257,7 @@ test('disabled by the operator → nothing is sent; enabled → everything since
   expect(idsOf(shop).slice(1).sort()).toEqual(meanwhile.sort());
 });
 
-test('removed while webhooks are under way → they end, and nothing is sent any more', async () => {
+test('removed while webhooks are under way → they end, and no more are sent', async () => {
   const shop = await startReceiver();
   onTestFinished(() => shop.close());
   const { id } = await webhooks.add(shop.url);

@@ -98,7 +98,7 @@ test('an endpoint was away and is mended → with the next probe everything foll
   expect((await webhooks.view(id)).state).toBe('enabled');
 });
 
-test('an endpoint was away and gets something new → what waits follows at once', async () => {
+test('an endpoint was away and accepts a new event → waiting events follow at once', async () => {
   const { shop, events } = await awayEndpoint(1);
   shop.behave = () => 204;
   const fresh = await purchase();

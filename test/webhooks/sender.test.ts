@@ -108,7 +108,7 @@ test.each<[string, (socket: Socket) => void]>([
   expect(await post(at(await raw(answer)))).toMatchObject({ kind: 'failed', reason: 'no_answer' });
 });
 
-test('nobody listens → not connected', async () => {
+test('no server listens → not connected', async () => {
   const server = createServer();
   const port = await portOf(server);
   await new Promise((resolve) => server.close(resolve));
@@ -141,7 +141,7 @@ test('several attempts → one connection, and a new one where the server has cl
   expect(sockets.size).toBe(2);
 });
 
-test('a sender that is closed → what is under way ends', async () => {
+test('a sender that is closed → attempts under way end', async () => {
   let asked = 0;
   const port = await raw(() => {
     asked += 1;

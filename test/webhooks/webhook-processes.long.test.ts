@@ -53,7 +53,7 @@ test('two processes → each event once, and never two about one subject at a ti
 });
 
 // catches(webhooks: nobody takes an endpoint that another works for)
-test('whoever had the lease is gone → another process goes on when it has ended, and not before', async () => {
+test('the holder of the lease is gone → another process continues when the lease has ended, and not before', async () => {
   const { id, shop } = await webhooks.endpoint();
   // As a process leaves it that was killed in its turn. Further ahead it would count as written by a wrong clock.
   await first.sql(
@@ -75,7 +75,7 @@ test('whoever had the lease is gone → another process goes on when it has ende
 });
 
 // catches(webhooks: only whoever has the lease records)
-test('a lease that was taken over → whoever had it records nothing, and the events are sent again', async () => {
+test('a lease that was taken over → its former holder records nothing, and the events are sent again', async () => {
   const { id, shop } = await webhooks.endpoint();
   const answers: (() => void)[] = [];
   shop.behave = (_, response) => {

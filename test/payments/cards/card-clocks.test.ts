@@ -21,7 +21,7 @@ async function workedOff(database: Database, destruction: CardDestruction): Prom
 }
 
 // catches(card: not destroyed within ten minutes of its end)
-test('card of a preauthorisation → there until ten minutes after its end, for what a slow clock still allowed', async () => {
+test('card of a preauthorisation → kept until ten minutes after its end, for claims that a slow clock still allowed', async () => {
   const gateway = await testGateway();
   const audit = auditOf(await gateway.api.preauthorise());
   await gateway.advance('1h');
@@ -100,7 +100,7 @@ test('the database’s clock is another one by the time of the turn, as after a 
 });
 
 // catches(card destruction: clocks that differ are told of, though nothing is due)
-test('clocks that differ for a minute → the operator is told, though no card is due, and again after an hour', async () => {
+test('clocks that differ for a minute → logged, though no card is due, and again after an hour', async () => {
   const own = await testDatabase();
   const database = new Database(own.url, { maxConnections: 1 });
   const [wallMs, steadyMs] = [Date.now, performance.now.bind(performance)];

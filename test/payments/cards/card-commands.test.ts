@@ -71,7 +71,7 @@ test('cards status → how many there are, why each lives and until when; nothin
   expect(shown[3]).toMatch(/^merchant +why +cards +oldest +until +overdue$/);
 });
 
-test('merchant set --card-days → the cards of what was paid before go, too; the journal has it', async () => {
+test('merchant set --card-days → the cards of earlier payments are destroyed, too; the journal has it', async () => {
   expect(await json('merchant set 2 --card-days 1')).toMatchObject({ card_days: 1 });
   await gateway.advance('6d');
   await reviewedAtOnce(gateway);

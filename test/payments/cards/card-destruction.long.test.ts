@@ -112,7 +112,7 @@ test('cards of payments → each goes when nothing more can be done with it, and
   expect(await gateway.sql('SELECT audit FROM card_held')).toEqual([]);
 }, 600_000);
 
-test('what should be gone and was kept → goes, however old it is', async () => {
+test('a card that was kept too long → is destroyed, however old it is', async () => {
   const gateway = await testGateway();
   const { api } = gateway;
   const declined = auditOf(await api.purchase({ pan: DECLINED_CARD }));
@@ -134,7 +134,7 @@ test('what should be gone and was kept → goes, however old it is', async () =>
   ]);
 });
 
-test('days of a merchant made fewer, and more → what is left of them counts from then on', async () => {
+test('a merchant’s days lowered, and raised → the remaining days count from then on', async () => {
   const gateway = await testGateway();
   const { api } = gateway;
   const first = auditOf(await api.purchase());
@@ -154,7 +154,7 @@ test('days of a merchant made fewer, and more → what is left of them counts fr
 }, 30_000);
 
 // catches(card destruction: nobody is waited for) slow
-test('a transaction that somebody has locked → is not waited for, and looked at later', async () => {
+test('a locked transaction → is skipped, and reviewed later', async () => {
   const gateway = await testGateway();
   const locked = auditOf(await gateway.api.purchase());
   const free = auditOf(await gateway.api.purchase());

@@ -86,7 +86,7 @@ describe('a customer is deleted', () => {
   });
 
   // catches(card: not destroyed while a refund of its completion begins)
-  test('while a refund of what it paid begins → the refund is decided in the end, with the card or without', async () => {
+  test('while a refund of its payment begins → the refund is decided in the end, with the card or without', async () => {
     // Cannot refund without the card, nor take a refund back.
     class OpensCards extends WantsCards {
       /** How many refunds it has sent. */

@@ -31,7 +31,7 @@ function auditOf(answer: Answer): number {
 const SEVERAL_LOOKS_MS = 1_500;
 
 // catches(dead processes: what the living are doing is left to them) slow
-test('a living process waits for its acquirer → nobody else asks about it', async () => {
+test('a living process waits for its acquirer → no other process asks', async () => {
   const answer = acquirer.holdNextAnswer();
   const settings = { ...EAGER, ACQUIRER_DEADLINE_MS: '30000' };
   const patient = await testGateway({ acquirers: [acquirer], settings, shareWith: gateway });
@@ -50,7 +50,7 @@ test('a living process waits for its acquirer → nobody else asks about it', as
 });
 
 // catches(dead processes: a process does not take its own)
-test('a process that could not report for a while → it does not ask about what it is waiting for itself', async () => {
+test('a process without heartbeats for a while → does not ask about its own transactions', async () => {
   const ours = new ScriptedAcquirer();
   const settings = { ...EAGER, ACQUIRER_DEADLINE_MS: '30000' };
   const alone = await testGateway({ acquirers: [ours], settings });
@@ -108,7 +108,7 @@ test('approval that comes when a reversal is under way → 504, unknown until th
 
 // catches(dead processes: what they left is handed over) slow
 // catches(record: the answer that is given is the one that is stored)
-test('approval that comes after the reversal → 201 with what is true: error with 2', async () => {
+test('approval that comes after the reversal → 201 with the true outcome: error with 2', async () => {
   const { answer, answering, audit, reversal } = await believedDead('late-after-reversal');
   reversal.answer('reversed');
   const decided = await gateway.api.decided(audit);
@@ -131,5 +131,5 @@ test('unreadable answer that comes after the reversal → 502, and nothing is le
   expect(await gateway.sql('SELECT FROM transaction WHERE resolve_at IS NOT NULL')).toEqual([]);
 });
 
-test('whoever was believed dead → the acquirer has the same books', () =>
+test('processes believed dead → gateway and acquirer still agree', () =>
   expectBooksToAgree(gateway, async () => acquirer.entries));

@@ -135,7 +135,7 @@ describe('acquirer', () => {
   // catches(reversal: its beginning is stored) slow
   // catches(reversal: once it is under way a late approval no longer wins) slow
   // catches(reversal: repeated until it is confirmed) slow
-  test('does not confirm the reversal at first → reversed again until it does, and not asked about any more', async () => {
+  test('does not confirm the reversal at first → reversed again until it does, and then left alone', async () => {
     acquirer.nextFindings(() => ({ kind: 'not_seen' }));
     acquirer.nextReversals(
       () => 'no_answer',
@@ -182,7 +182,7 @@ describe('acquirer', () => {
     },
   );
 
-  test('finds or confirms what no contract allows → asked again until it makes sense', async () => {
+  test('answers outside the contract → asked again until the answer is valid', async () => {
     acquirer.nextFindings(...NONSENSE.map((said) => () => said), () => ({ kind: 'not_seen' }));
     acquirer.nextReversals(...NONSENSE.map((said) => () => said));
     const audit = await purchasedInDoubt();

@@ -100,5 +100,5 @@ async function theOvertakenHaveFinished(): Promise<void> {
   await resolvers.one.api.decided(takenByTheOther);
 }
 
-test('whoever was overtaken → the acquirer has the same books', () =>
+test('overtaken attempts → gateway and acquirer still agree', () =>
   expectBooksToAgree(resolvers.one, async () => acquirer.entries));

@@ -61,7 +61,7 @@ test.each([
   },
 );
 
-test('refund in doubt that was not seen → the reversal that is begun, and what came of it, each with line and entry', async () => {
+test('refund in doubt that the acquirer never saw → the start and the result of the reversal each have a log line and a journal entry', async () => {
   const { audit: target } = (await gateway.api.purchase({ amount: 100 })).body;
   acquirer.nextFindings(() => ({ kind: 'not_seen' }));
   acquirer.nextReversals(() => 'no_answer');

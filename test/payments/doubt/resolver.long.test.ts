@@ -117,7 +117,7 @@ test('taken by a resolver that has not committed yet → left to it', async () =
 });
 
 // catches(dead processes: what was handed over once is not taken from its resolver) slow
-test('left by a dead process and taken by a resolver → nobody else takes it while that one asks', async () => {
+test('left by a dead process and taken by a resolver → no other resolver takes it meanwhile', async () => {
   const answer = acquirer.holdNextAnswer();
   const answering = resolvers.one.api.purchase({ correlationId: 'left-behind' });
   const reference = await answer.asked;
@@ -149,7 +149,7 @@ test('left by a dead process and taken by a resolver → nobody else takes it wh
   await resolvers.one.sql(`DELETE FROM process WHERE seen_at < now() - interval '20 seconds'`);
 });
 
-test('left by a dead process and locked by somebody → what else is in doubt is resolved meanwhile, and this afterwards', async () => {
+test('left by a dead process and locked → others are resolved meanwhile, and this one afterwards', async () => {
   const answer = acquirer.holdNextAnswer();
   const answering = resolvers.one.api.purchase({ correlationId: 'left-locked' });
   const reference = await answer.asked;

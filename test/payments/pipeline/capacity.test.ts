@@ -150,7 +150,7 @@ describe('admission by delay', () => {
     expect(entered(capacity, 2, 24)).toBe(24);
   });
 
-  test('nothing is served any more → after a while hardly anybody is taken in', () => {
+  test('nothing is served for a while → hardly any request is accepted', () => {
     const capacity = new Capacity({ maxInFlight: 5_000, maxDelayMs: 200 });
     entered(capacity, 1, 500);
     flow(capacity, 1, 4_500, { answers: 0, wants: 0 });
@@ -170,14 +170,14 @@ describe('room in all', () => {
     expect(entered(capacity, 'newcomer', 50)).toBe(50);
   });
 
-  test('who has left makes room', () => {
+  test('a transaction that ends → frees capacity', () => {
     const capacity = new Capacity({ maxInFlight: 10, maxDelayMs: 200 });
     expect(entered(capacity, 1, 20)).toBe(8);
     capacity.leave(1);
     expect(entered(capacity, 1, 20)).toBe(1);
   });
 
-  test('those that wait for an acquirer → do not count as waiting for us', async () => {
+  test('transactions that wait for an acquirer → do not count as queueing in this process', async () => {
     const capacity = new Capacity({ maxInFlight: 5_000, maxDelayMs: 200 });
     let answer = () => {};
     const answered = new Promise<void>((resolve) => {

@@ -152,7 +152,7 @@ test('two refunds under one correlation ID in one batch → one statement; one o
 });
 
 // catches(target: locked while it decides, so that two batches cannot both have what is left of it)
-test('refund of what another one is just being refunded → waits for it, and finds nothing left', async () => {
+test('refund while another refund of the same target is under way → waits for it, and finds nothing left', async () => {
   const { audit } = (await gateway.api.purchase({ amount: 100 })).body;
   const { query, commit } = await locker(gateway);
   await query('UPDATE transaction SET refunded_cents = 60 WHERE organisation_id = 1 AND audit = $1', [audit]);

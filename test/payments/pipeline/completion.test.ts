@@ -156,7 +156,7 @@ test('completion, anything but a preauthorisation → 422 target_not_completable
   }
 });
 
-test('completion, an audit that nobody has → 404', async () => {
+test('completion, an unknown audit → 404', async () => {
   const { status, errors } = await gateway.api.complete(2_147_483_647, 100);
   expect([status, errors]).toEqual([404, ['transaction_not_found path/audit']]);
 });

@@ -43,7 +43,7 @@ describe('a link that does not answer', () => {
   const BACK = '"link":"silent","msg":"acquirer link answers again"';
 
   // catches(breakers: a link that fails is taken out)
-  test('→ taken out after some failures in a row: the next payments go elsewhere at once; told once, and once when it answers again', async () => {
+  test('→ taken out after some failures in a row: the next payments go elsewhere at once; logged once, and once when it answers again', async () => {
     const [silent, other] = [await shops.host('silent'), await shops.host('other')];
     silent.rules.add(SILENT);
     const routes = [

@@ -152,7 +152,7 @@ describe('a process', () => {
   });
 
   // catches(dead processes: forgotten with their leases only after what they left was handed over)
-  test('dead for more than an hour → what it left is handed over before it is forgotten with its leases', async () => {
+  test('dead for more than an hour → its transactions are handed over before its row and leases are deleted', async () => {
     const dead = await started();
     const [audit] = await taken(dead, 1);
     await query(
@@ -200,7 +200,7 @@ describe('a process', () => {
     expect(await query('SELECT FROM audit_lease')).toEqual([]);
   });
 
-  describe('after a failover that lost what was committed last', () => {
+  describe('after a failover that lost the last commits', () => {
     /** The counter and the leases are as they were before, and the timeline is another. */
     async function goBack(): Promise<void> {
       await query('DELETE FROM audit_lease');
@@ -212,7 +212,7 @@ describe('a process', () => {
 
     // catches(leases: counters that may have gone back are moved past what was handed out)
     // catches(leases: none while the counters may have gone back)
-    test('→ leases nothing until the counters were moved past what was handed out', async () => {
+    test('→ leases nothing until the counters have moved past every audit handed out', async () => {
       const [one, other] = [await started(), await started()];
       const before = await taken(one, 40);
       await goBack();
@@ -224,7 +224,7 @@ describe('a process', () => {
     });
 
     // catches(leases: what is in doubt is leased anew when the database has lost its lease)
-    test('→ what is in doubt is leased anew, and the rest of the block is not handed out', async () => {
+    test('→ audits in doubt are leased again, and the rest of the block is not handed out', async () => {
       const process = await started();
       await process.heartbeat();
       const [inDoubt, decided] = await taken(process, 2);
@@ -257,7 +257,7 @@ describe('a process', () => {
     });
   });
 
-  test('that the database has lost → leases nothing until it has registered anew', async () => {
+  test('that the database has lost → leases nothing until it has registered again', async () => {
     const process = await started();
     await query('DELETE FROM process');
     await expect(process.take()).rejects.toThrow('not_processed');

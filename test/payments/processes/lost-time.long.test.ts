@@ -57,7 +57,7 @@ describe('a gateway on a database that was restored', () => {
 
   // catches(lost time: audits of blocks that were leased at the backup may be lost, too)
   // catches(lost time: what may be lost is not said not to be there)
-  test('look-up of an audit that may have been given out then → 503, of one that cannot → 404', async () => {
+  test('look-up of an audit that may have been assigned in the lost time → 503, of any other → 404', async () => {
     // Among them those of a block that was leased at the backup.
     expect(await answerOf(gateway.api.lookUp(firstLost))).toBe('503 unavailable');
     expect(await answerOf(gateway.api.lookUp(500_000))).toBe('503 unavailable');
@@ -153,7 +153,7 @@ describe('a database that has gone back by itself', () => {
   });
 
   // catches(lost time: a process that misses its own heartbeat notes it)
-  test('without the last heartbeat of a process that goes on → lost from the one that it has', async () => {
+  test('without the last heartbeat of a running process → lost since the last heartbeat that it has', async () => {
     const process = await started();
     await process.heartbeat();
     await newTimeline();
@@ -163,7 +163,7 @@ describe('a database that has gone back by itself', () => {
     expect(await look()).toEqual(['rejected', 'fulfilled']);
   });
 
-  test('another process has noticed first, and knows nothing → the one that misses its heartbeat says so all the same', async () => {
+  test('another process noticed first, without knowing what was lost → the one that misses its heartbeat still reports it', async () => {
     const process = await started();
     await process.heartbeat();
     await newTimeline();

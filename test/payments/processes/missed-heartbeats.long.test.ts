@@ -96,7 +96,7 @@ test('claimed before heartbeats were missed, and not sent yet → never sent: ot
 });
 
 // catches(processes: what a process left is not asked about before the deadline for its answer) slow
-test('a live process whose heartbeats are held up → what it has sent before is decided by its answer, not reversed by the others', async () => {
+test('a live process whose heartbeats are held up → the acquirer’s answer decides what it has sent, and the others do not reverse it', async () => {
   const acquirer = new ScriptedAcquirer();
   const { gateway, hold } = await started(acquirer);
   const other = await testGateway({

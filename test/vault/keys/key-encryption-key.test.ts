@@ -30,7 +30,7 @@ describe('while the gateway serves', () => {
     onTestFinished(() => operator.close());
   });
 
-  test('renew it → data keys are wrapped anew, sealed rows stay as they are, and the gateway goes on serving', async () => {
+  test('renew it → data keys are rewrapped, sealed rows stay as they are, and the gateway keeps serving', async () => {
     const tokens = await tokensOf(gateway, 1, 3);
     await payWith(gateway, tokens);
     const path = join(dataDirOf(gateway), 'key-encryption-key');

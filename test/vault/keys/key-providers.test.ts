@@ -169,7 +169,7 @@ describe('the token for Vault', () => {
   });
 });
 
-test('two providers, while one takes the other’s place → the new one wraps, and each opens what it has wrapped', async () => {
+test('two providers, while one replaces the other → the new one wraps, and each opens what it has wrapped', async () => {
   const { provider: file } = await fileKeys();
   const { provider: vault } = await transitKeys();
   const before = await file.wrap(Buffer.from('before'), 'a');

@@ -40,7 +40,7 @@ describe('rotating', () => {
       return { merchant, version, seals, tokens, transactions };
     });
 
-  test('rotate → every token and transaction is sealed anew under the next version, and holds what it held', async () => {
+  test('rotate → every token and transaction is resealed under the next version, with the same content', async () => {
     const [mine, theirs] = [await tokensOf(gateway, 1, 20), await tokensOf(gateway, 2, 5)];
     const bank = await vaultOf(api).newToken({ account: bankAccount() });
     await payWith(gateway, mine);

@@ -97,7 +97,7 @@ describe('refusals', () => {
     );
   });
 
-  test('a key that does not exist, an error, garbage, and nobody there → one line each', async () => {
+  test('a key that does not exist, an error, garbage, and no server → one line each', async () => {
     const { keys: absent } = await kms({ keyName: 'alias/another' });
     await expect(absent.wrap(randomBytes(32), 'one')).rejects.toThrow(/\(HTTP 400, NotFoundException\)$/);
     const { server, keys } = await kms();

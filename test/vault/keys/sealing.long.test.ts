@@ -87,7 +87,7 @@ test('what was sealed does not open in the same place with the same key under an
 });
 
 // catches(seal: bound to what its row says)
-test('what was sealed does not open where the row says another thing of it', () => {
+test('what was sealed does not open if the row’s other values were changed', () => {
   const [key] = keys as [DataKey, DataKey];
   const sealed = seal(key, PLACE, 'a secret');
   expect(() => open(key, { ...PLACE, says: 'another thing' }, sealed)).toThrow(SealBroken);
