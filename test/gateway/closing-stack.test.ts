@@ -1,4 +1,4 @@
-// The closing stack: what is closed, in which order, and what becomes of errors.
+// The closing stack: what is closed, in which order, and how errors are handled.
 import { expect, test } from 'vitest';
 import { ClosingStack } from '../../src/gateway/closing-stack.js';
 

@@ -1,4 +1,4 @@
-// The links and generated KVPs of a transaction: each is there exactly while its operation is allowed.
+// The links and generated KVPs of a transaction: each is present exactly while its operation is allowed.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectBooksToAgree } from '../../testkit/books-agree.js';
 import { type Answer, TEST_MODE } from '../../testkit/client.js';
@@ -23,7 +23,7 @@ const preauthorisation = () => auditOf(gateway.api.preauthorise({ amount: 100 })
 const completion = async () => auditOf(gateway.api.complete(await preauthorisation(), 80));
 const refund = async () => auditOf(gateway.api.refund(await purchase(), 30));
 
-/** Makes a transaction, does something to it, and gives its audit. */
+/** Creates a transaction, changes it, and returns its audit. */
 function after(make: () => Promise<number>, act: (audit: number) => Promise<unknown>) {
   return async () => {
     const audit = await make();

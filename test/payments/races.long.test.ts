@@ -20,7 +20,7 @@ afterAll(async () => {
 const ROUNDS = 40;
 const AT_ONCE = 40;
 
-/** Plays the rounds, a number of them at once, and gives what each came to and how often. */
+/** Plays the rounds, several at once, and counts their outcomes. */
 async function tally(round: (number: number) => Promise<string>): Promise<Record<string, number>> {
   const results: Record<string, number> = {};
   for (let first = 0; first < ROUNDS; first += AT_ONCE) {
@@ -30,7 +30,7 @@ async function tally(round: (number: number) => Promise<string>): Promise<Record
   return results;
 }
 
-/** Which of the attempts were accepted, and how the others were refused; the order does not matter. */
+/** Which attempts were accepted, and how the others were refused; in any order. */
 async function outcomes(...attempts: Promise<Answer>[]): Promise<string> {
   const answers = await Promise.all(attempts);
   return answers

@@ -1,4 +1,4 @@
-// The log and who reads it: a reader that stops reading, or goes, must neither stop the gateway nor keep it from ending.
+// The log and its reader: a reader that stops or leaves must neither stop the gateway nor keep it from ending.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { open } from 'node:fs/promises';
@@ -69,7 +69,7 @@ test.concurrent('nobody reads the full pipe → requests are answered, and the g
   await reader.close();
 });
 
-/** A program that writes to the log what `script` does, and ends at SIGUSR2. `output` is the log. */
+/** A program that writes to the log as `script` says, and ends at SIGUSR2. `output` is the log. */
 async function pipedLog(script: string) {
   const program = `
     import { LogOutput } from './dist/gateway/observability/log-output.js';

@@ -1,4 +1,4 @@
-// Wrong settings stop the start with one clear line; right ones, also out of files, do what they say.
+// Wrong settings stop the start with one clear line; right ones, also from files, take effect.
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -179,7 +179,7 @@ const WRONG: readonly Wrong[] = [
   },
 ];
 
-/** What is refused as soon as the settings are read needs no process of its own. Anything else would go on in this one. */
+/** A setting that is refused when read needs no process of its own. Anything else would start in this one. */
 function isRefusedWhenRead(environment: Environment): boolean {
   try {
     readSettings(environment);

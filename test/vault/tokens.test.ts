@@ -137,7 +137,7 @@ describe('creating', () => {
     });
     expect(answer.status).toBe(201);
     expect(answer.body.account).toEqual(shownCard());
-    // By chance it may stand in a virtual PAN.
+    // A virtual PAN may contain it by chance.
     expect(answer.text.replaceAll(answer.body.virtual_pan, '')).not.toContain('9731');
   });
 
@@ -172,7 +172,7 @@ describe('names', () => {
   test('twenty creations at once with one name → one 201', async () => {
     for (let round = 0; round < 3; round += 1) {
       const preferred_name = randomUUID();
-      // Others in between, so that the batches in which they travel are spoilt too.
+      // Others in between, so that their batches are affected, too.
       const answers = await Promise.all(
         Array.from({ length: 40 }, (_, index) =>
           vault.addToken(customerId, index % 2 ? {} : { preferred_name }),

@@ -1,4 +1,4 @@
-// `tollgate customer` and `tollgate token`: what an operator does in the vault is seen by payments and by the interface at once.
+// `tollgate customer` and `tollgate token`: an operator's change in the vault takes effect on payments and in the API at once.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Json } from '../../testkit/client.js';
 import { runHere } from '../../testkit/command-here.js';

@@ -1,4 +1,4 @@
-// One attempt, against servers that are slow, endless, rude or disguised: how long it may take, and how much of it is kept.
+// One attempt, against slow, endless, rude or disguised servers: how long it may take, and how much of the answer is kept.
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import {
@@ -183,7 +183,7 @@ test('https → the name is in the certificate and in the header, and the addres
   expect(await post(url, trusted)).toMatchObject({ httpStatus: 200 });
   expect(seen).toEqual([[`receiver.example:${port}`, 'receiver.example']]);
   expect(await post(`https://127.0.0.7:${port}/`, trusted)).toMatchObject({ httpStatus: 200 });
-  // A name that the certificate is not for, and a certificate that nobody trusts.
+  // A name that the certificate is not for, and an untrusted certificate.
   expect(await post(`https://other.example:${port}/`, trusted)).toMatchObject({
     reason: 'certificate_refused',
   });

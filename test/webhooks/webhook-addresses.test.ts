@@ -1,4 +1,4 @@
-// Where a webhook may not go, whatever its address looks like: real servers on loopback, which must not be reached.
+// Where a webhook may not go, whatever its address looks like: real servers on loopback must not be reached.
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -34,7 +34,7 @@ async function listen(server: Server, host?: string, port = 0): Promise<Receiver
 
 let everywhere: Receiver;
 let names: NameServer;
-/** What the name server says of a name, at its first and at further questions. */
+/** The name server's answers for a name, first and later. */
 const zone = new Map<string, readonly (readonly string[])[]>();
 
 beforeAll(async () => {

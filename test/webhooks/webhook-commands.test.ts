@@ -1,4 +1,4 @@
-// `tollgate webhook …` as an operator or a script runs it: what it prints, how it refuses, and what the journal keeps.
+// `tollgate webhook …` as an operator or a script runs it: its output, its refusals, and its journal entries.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { commands, wordsOf } from '../../testkit/commands.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';

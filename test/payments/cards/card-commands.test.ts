@@ -1,4 +1,4 @@
-// `tollgate cards`: what an operator sees of the sealed cards, and can prove.
+// `tollgate cards`: the operators' view of the sealed cards.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { reviewedAtOnce } from '../../../testkit/card-reviews.js';
 import { runHere } from '../../../testkit/command-here.js';
@@ -88,7 +88,7 @@ test('a card that should be gone → counted as overdue, exit code 1; cards revi
   const { audit } = (await gateway.api.purchase({ merchant: 3, pan: DECLINED_CARD })).body;
   await gateway.advance('2h');
   await reviewedAtOnce(gateway);
-  // As if a gateway of an earlier version had written it, under a clock that was far behind.
+  // As written by an earlier version under a clock that was far behind.
   await gateway.sql(
     `UPDATE transaction SET payment_details_sealed = '\\x01', payment_details_key_version = 1 WHERE audit = $1`,
     [audit],

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-/** What the journal says of a transaction, oldest first. */
+/** The journal entries of a transaction, oldest first. */
 const entriesAbout = (audit: number) =>
   gateway.sql(`SELECT merchant_id, actor, action, detail FROM journal WHERE audit = $1 ORDER BY id`, [audit]);
 
@@ -108,7 +108,7 @@ test('a purchase that was never in doubt → neither', async () => {
   expect(linesAbout(audit)).toEqual([]);
 });
 
-// The last one: it leaves findings behind.
+// Last, because it leaves findings behind.
 test('an answer that comes late and decides → a line and an entry of its own', async () => {
   acquirer.nextFindings(...Array.from({ length: 50 }, () => () => NO_ANSWER));
   const held = acquirer.holdNextAnswer();

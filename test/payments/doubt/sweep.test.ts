@@ -1,4 +1,4 @@
-// The sweep: transactions in doubt that nobody looks after are found, and only those.
+// The sweep finds transactions in doubt that nobody looks after, and only those.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Sweep } from '../../../src/payments/doubt/sweep.js';
 import { AuditLeases, ProcessRegistry } from '../../../src/payments/processes/process-registry.js';
@@ -21,7 +21,7 @@ test('left in doubt by a failover that lost its lease → found and resolved', a
   await gateway.sql('DELETE FROM audit_lease');
   await gateway.sql('UPDATE gateway SET sweep_at = now()');
   const { status } = await gateway.api.decided(audit + 1);
-  // The acquirer has never heard of it.
+  // The acquirer never saw it.
   expect(status).toMatchObject({ gateway_status_code: 2, transaction_status_code: 'error' });
   expect(gateway.logged()).toContain('transactions in doubt without a lease');
 });

@@ -1,4 +1,4 @@
-// Purchases, preauthorisations and standalone refunds: what is answered, stored and found again.
+// How many of these are accepted.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { luhnDigit } from '../../../src/values/card.js';
 import { expectBooksToAgree } from '../../../testkit/books-agree.js';

@@ -1,4 +1,4 @@
-// Leases of audits: by them the others find what a process left in doubt, so none may go too early.
+// Audit leases: they show the others what a process left in doubt, so none may end too early.
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { DeadProcesses } from '../../../src/payments/doubt/resolver.js';
 import { AuditLeases, ProcessRegistry } from '../../../src/payments/processes/process-registry.js';
@@ -28,7 +28,7 @@ test('purchase without an answer, when all other audits of its block are decided
   for (let next = audit; next <= (block?.last ?? 0); ) next = (await dying.api.purchase()).body.audit;
   for (let heartbeat = 0; heartbeat < 2; heartbeat += 1) await heartbeatOf();
 
-  // It is silent from now on, as far as the other can see.
+  // From now on it seems silent to the other.
   acquirer.nextFindings(() => answered('00'));
   await vi.waitUntil(
     async () => {
@@ -71,7 +71,7 @@ describe('a process', () => {
       audit,
     ]);
 
-  /** As a gateway has it when it starts, before its first heartbeat. */
+  /** As in a starting gateway, before its first heartbeat. */
   async function started() {
     const registry = await ProcessRegistry.register(database, processTimes(5_000));
     const leases = new AuditLeases(database, registry);
@@ -201,7 +201,7 @@ describe('a process', () => {
   });
 
   describe('after a failover that lost the last commits', () => {
-    /** The counter and the leases are as they were before, and the timeline is another. */
+    /** The counter and the leases are as before, and the timeline is another. */
     async function goBack(): Promise<void> {
       await query('DELETE FROM audit_lease');
       await query('UPDATE organisation SET next_audit = 1');

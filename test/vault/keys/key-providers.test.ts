@@ -26,7 +26,7 @@ async function transitKeys() {
   return { server, provider: new TransitKeys({ address, token, keyName: 'tollgate', mount: 'transit' }) };
 }
 
-/** What every provider must keep, whoever holds the key. */
+/** The contract of every provider. */
 describe.each<[string, () => Promise<KeyProvider>]>([
   ['file', async () => (await fileKeys()).provider],
   ['environment', async () => new EnvironmentKeys(randomBytes(32).toString('base64'))],
