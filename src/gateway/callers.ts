@@ -27,8 +27,8 @@ export function openCallers(
   const broken = new LogThrottle<{ readonly username: string; readonly how: string }>(
     MOST_TOLD,
     ({ username, how }, count) =>
-      log.error({ username, how, count }, 'a user is not as it was sealed: refused'),
-    (count) => log.error({ count }, 'further users are not as they were sealed'),
+      log.error({ username, how, count }, 'the seal of a user is broken: refused'),
+    (count) => log.error({ count }, 'the seals of more users are broken'),
   );
   return new Callers(vital, key, {
     onBrokenSeal: (username, how) => {
@@ -37,7 +37,7 @@ export function openCallers(
     },
     onPutBack: (username) => {
       onBroken();
-      log.error({ username }, 'a user is as it was before a change');
+      log.error({ username }, 'a user was set back to an earlier state');
     },
   });
 }

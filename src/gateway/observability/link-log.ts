@@ -27,7 +27,7 @@ export function linkLog(log: Logger): Told {
       }
       if (alarm.kind === 'unexplained approvals') {
         const { count } = alarm;
-        log.warn({ link, count }, 'acquirer sent approvals that nobody waits for');
+        log.warn({ link, count }, 'acquirer sent approvals that nothing was waiting for');
         return;
       }
       const { reference, responseCode: response_code } = alarm;
