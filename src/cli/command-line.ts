@@ -1,33 +1,32 @@
 // The command line: every command, and how one is run and its errors are printed.
 import { Command, CommanderError } from 'commander';
+import { CLOCK } from '../clock/clock-tasks.js';
+import { DEMO } from '../demo/history.js';
+import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
+import { EVENTS } from '../events/feed.js';
+import { FIGURES } from '../figures/figures-check.js';
+import { GATEWAY_GROUPS } from '../gateway/gateway-tasks.js';
+import { readSettings } from '../gateway/settings/settings.js';
+import { BACKUP, COUNTERS, RESTORE } from '../installation/backup.js';
+import { DISTRIBUTE } from '../installation/distribution.js';
+import { KEYS } from '../installation/keys.js';
+import { RESTORED } from '../installation/restored.js';
+import { JOURNAL } from '../journal/journal-tasks.js';
+import { MERCHANTS } from '../organisations/merchants.js';
+import { ORGANISATIONS } from '../organisations/organisations.js';
+import { ROUTES } from '../organisations/routing/route-tasks.js';
+import { SURCHARGES } from '../organisations/surcharges.js';
+import { USERS } from '../organisations/users/users.js';
+import { ARCHIVE } from '../payments/archive.js';
+import { SETTLEMENT } from '../settlement/settlement-tasks.js';
 import { PROGRAM_VERSION } from '../values/program.js';
 import { WEBHOOKS } from '../webhooks/webhook-tasks.js';
+import { outputMayBreak } from './broken-output.js';
 import { explain } from './errors.js';
-import { addBackupCommands } from './installation/backup.js';
-import { addClockCommands } from './installation/clock.js';
-import { addDemoCommands } from './installation/demo.js';
-import { addDistributeCommand } from './installation/distribute.js';
-import { addDoctorCommand } from './installation/doctor.js';
-import { addEventCommands } from './installation/event.js';
-import { addJournalCommand } from './installation/journal.js';
-import { addKeyCommands } from './installation/keys.js';
-import { addMigrateCommand } from './installation/migrate.js';
 import { addOperatorCommands } from './installation/operators.js';
-import { addProbeCommand } from './installation/probe.js';
-import { addRestoredCommands } from './installation/restored.js';
-import { addServeCommand } from './installation/serve.js';
-import { addMerchantCommands } from './organisations/merchant.js';
-import { addOrganisationCommands } from './organisations/organisation.js';
-import { addSurchargeCommands } from './organisations/surcharge.js';
-import { addUserCommands } from './organisations/user.js';
-import { wantsJson } from './output.js';
+import { jsonOption, wantsJson } from './output.js';
 import { addAcquirerCommands } from './payments/acquirer.js';
-import { addArchiveCommand } from './payments/archive.js';
 import { addCardCommands } from './payments/cards.js';
-import { addDirectDebitCommands } from './payments/directdebit.js';
-import { addFigureCommands } from './payments/figures.js';
-import { addRouteCommands } from './payments/route.js';
-import { addSettlementCommands } from './payments/settlement.js';
 import { addTransactionCommands } from './payments/transaction.js';
 import { addApprovalCommands } from './payments/transaction-operations.js';
 import { addVaultCommands } from './payments/vault.js';
@@ -71,34 +70,48 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
     );
 
   // In the order in which `--help` lists them.
-  addServeCommand(program);
-  addProbeCommand(program);
-  addDoctorCommand(program);
-  addMigrateCommand(program);
-  addDistributeCommand(program);
-  addBackupCommands(program, PROGRAM_VERSION);
-  addRestoredCommands(program);
-  addArchiveCommand(program);
-  addOrganisationCommands(program);
-  addMerchantCommands(program);
-  addUserCommands(program);
+  addServe(program);
+  for (const group of GATEWAY_GROUPS) addTasks(program, group);
+  addTasks(program, DISTRIBUTE);
+  addTasks(program, BACKUP);
+  addTasks(program, RESTORE);
+  addTasks(program, COUNTERS);
+  addTasks(program, RESTORED);
+  addTasks(program, ARCHIVE);
+  addTasks(program, ORGANISATIONS);
+  addTasks(program, MERCHANTS);
+  addTasks(program, USERS);
   addAcquirerCommands(program);
-  addRouteCommands(program);
+  addTasks(program, ROUTES);
   addTransactionCommands(program);
   addApprovalCommands(program);
   addVaultCommands(program);
   addVaultMovingCommands(program);
-  addClockCommands(program);
-  addSurchargeCommands(program);
-  addDirectDebitCommands(program);
-  addSettlementCommands(program);
+  addTasks(program, CLOCK);
+  addTasks(program, SURCHARGES);
+  addTasks(program, DIRECT_DEBIT);
+  addTasks(program, SETTLEMENT);
   addTasks(program, WEBHOOKS);
-  addKeyCommands(program);
+  addTasks(program, KEYS);
   addCardCommands(program);
   addOperatorCommands(program);
-  addJournalCommand(program);
-  addEventCommands(program);
-  addFigureCommands(program);
-  addDemoCommands(program);
+  addTasks(program, JOURNAL);
+  addTasks(program, EVENTS);
+  addTasks(program, FIGURES);
+  addTasks(program, DEMO);
   return program;
+}
+
+function addServe(program: Command): void {
+  program
+    .command('serve')
+    .description('run the gateway')
+    .addOption(jsonOption())
+    .action(async (options) => {
+      const settings = readSettings();
+      // Loaded only here: the other commands need neither the HTTP server nor the calendar, and start in half the time.
+      const { serve } = await import('../gateway/serve.js');
+      outputMayBreak();
+      await serve(settings, options);
+    });
 }

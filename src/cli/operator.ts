@@ -1,25 +1,28 @@
 // Who runs a command, whether that operator may, and on which database.
 import { hostname, userInfo } from 'node:os';
 import type { Means } from '../console/all-tasks.js';
-import { credentialKey, journalKey } from '../gateway/callers.js';
+import { demoToFollow } from '../demo/demo.js';
+import { credentialKey, journalKey, signerIfAvailable } from '../gateway/callers.js';
 import { withDatabase } from '../gateway/database/connection.js';
+import { consoleUrlOf } from '../gateway/settings/console-url.js';
 import { openKeyProvider } from '../gateway/settings/key-encryption.js';
 import { readSettings, type Settings } from '../gateway/settings/settings.js';
-import { givePen, JournalPen } from '../journal/pen.js';
+import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { permit } from '../operators/operator-roles.js';
 import { findActingOperator, hasOperators } from '../operators/operators.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
 import { type RequestMeans, requestMeans } from '../payments/requests/operator-requests.js';
 import { type Database, isUndefined, type Queryable } from '../postgres/database.js';
-import { namedIn, type Permission, type Task } from '../tasks/task.js';
+import { type Doing, type DoingAlone, namedIn, type Permission, type Task } from '../tasks/task.js';
 import { refuse } from '../values/refusal.js';
 import { type KeyProvider, KeyUnavailable } from '../vault/keys/key-provider.js';
 import { readNetworks } from '../webhooks/addresses.js';
+import { ProgressBar } from './progress-bar.js';
 import { type Asked, runningTask } from './running-command.js';
 
 /**
- * Does an operator's work on the database that the settings name. `operator` is the name for the journal. What is journalled is marked:
- * whoever only reads is asked for the key-encryption key only then.
+ * Does an operator's work on the database that the settings name. `operator` is the name for the journal. Journal entries are signed;
+ * commands that only read open the key-encryption key on demand.
  */
 export function operate<Result>(
   work: (database: Database, operator: string) => Promise<Result>,
@@ -28,22 +31,74 @@ export function operate<Result>(
 }
 
 /** Does a task with what was given for its fields. */
-export function operateTask(task: Task<Means>, given: object): Promise<object> {
+export async function operateTask(task: Task<Means>, given: object): Promise<object> {
+  let bar: ProgressBar | undefined;
+  const progress = (what: string, unit?: string) => {
+    bar?.end();
+    const next = new ProgressBar(what, unit);
+    bar = next;
+    return (done: number, total?: number) => next.show(done, total);
+  };
+  const shared = { fence: undefined, progress, signal: new AbortController().signal };
+  const result = await (task.on === 'nothing'
+    ? task.run(alone(shared) as Doing<Means>, given)
+    : onDatabase(task, given, shared));
+  bar?.end();
+  return result;
+}
+
+const SIGNER: Pick<Means, 'signerIfAvailable'> = {
+  signerIfAvailable: (database, dataDir) => signerIfAvailable({ ...readSettings(), dataDir }, database),
+};
+
+type Shared = Pick<Doing, 'fence' | 'progress' | 'signal'>;
+
+/** The settings are read when they are asked for: the doctor says what is wrong with them. */
+function alone(shared: Shared): DoingAlone<Pick<Means, 'signerIfAvailable'>> {
+  return {
+    ...shared,
+    means: SIGNER,
+    get settings() {
+      return readSettings();
+    },
+    get actor() {
+      return unknownOperator(readSettings());
+    },
+  };
+}
+
+function onDatabase(task: Task<Means>, given: object, shared: Shared): Promise<object> {
+  const settings = readSettings();
+  task.checks?.(settings, given);
   const asked = { permission: task, named: namedIn(task.input, given) };
-  return operateWith(
-    ({ role }) => role !== 'viewer',
-    (database, actor, provider) =>
-      task.run({ database, actor, fence: undefined, means: meansOf(provider) }, given),
-    asked,
+  const work: Work<object> = (database, actor, provider) => {
+    const means = meansOf(settings, database, provider);
+    return task.run({ ...shared, database, actor, means, settings }, given);
+  };
+  if (task.on === undefined) return operateWith(({ role }) => role !== 'viewer', work, asked);
+  return withDatabase(
+    settings,
+    async (database) =>
+      work(database, await admitOnAnySchema(settings, database, asked), openedOnce(settings, database)),
+    task.on === 'any schema' ? { onAnySchema: true } : { as: 'migrating' },
   );
 }
 
-function meansOf(provider: () => Promise<KeyProvider>): Means {
+function meansOf(settings: Settings, database: Database, provider: () => Promise<KeyProvider>): Means {
+  const key = async () => credentialKey(database, await provider());
   return {
+    provider,
+    key,
+    journalKey: async () => journalKey(database, await provider()),
+    requests: async () => requestMeans(await key(), settings),
     webhooks: async () => {
-      const { webhookNetworks, webhookTimeoutMs: timeoutMs } = readSettings();
+      const { webhookNetworks, webhookTimeoutMs: timeoutMs } = settings;
       return { provider: await provider(), networks: readNetworks(webhookNetworks), timeoutMs };
     },
+    acquirerDeadlineMs: settings.acquirerDeadlineMs,
+    ...SIGNER,
+    consoleUrl: consoleUrlOf(settings),
+    demoToFollow: async (username) => demoToFollow(database, await key(), settings.dataDir, username),
   };
 }
 
@@ -91,18 +146,18 @@ type Work<Result> = (
 ) => Promise<Result>;
 
 function operateWith<Result>(
-  needsPen: (permission: Permission) => boolean,
+  needsSigner: (permission: Permission) => boolean,
   work: Work<Result>,
   asked: Asked = runningTask(),
 ): Promise<Result> {
   const settings = readSettings();
   return withDatabase(settings, async (database) => {
     const provider = openedOnce(settings, database);
-    const open = async () => penFor(database, await provider());
-    givePen(database, open);
+    const open = async () => signerFor(database, await provider());
+    setSigner(database, open);
     const operator = await admit(settings, database, provider, asked);
     // Opened before the work begins: within its transaction the key would be proven by another one, which may have to wait for it.
-    if (needsPen(asked.permission)) givePen(database, await open());
+    if (needsSigner(asked.permission)) setSigner(database, await open());
     return work(database, operator, provider);
   });
 }
@@ -116,8 +171,8 @@ function openedOnce(settings: Settings, database: Database): () => Promise<KeyPr
   };
 }
 
-async function penFor(database: Database, provider: KeyProvider): Promise<JournalPen> {
-  return new JournalPen(await journalKey(database, provider), hostname());
+async function signerFor(database: Database, provider: KeyProvider): Promise<EntrySigner> {
+  return new EntrySigner(await journalKey(database, provider), hostname());
 }
 
 /**
@@ -142,16 +197,19 @@ async function admit(
   return `operator:${name}`;
 }
 
-/** The same on the schema of any release, and with or without the key. A pen is given before, if the key is at hand. */
-export async function admitOnAnySchema(settings: Settings, database: Queryable): Promise<string> {
-  return admit(settings, database, () => openKeyProvider(settings, database)).catch((error: unknown) => {
+/** The same on the schema of any release, and with or without the key. Nobody is asked for where a task takes no role. */
+async function admitOnAnySchema(settings: Settings, database: Database, asked: Asked): Promise<string> {
+  if (asked.permission.role === undefined) return unknownOperator(settings);
+  const signer = await signerIfAvailable(settings, database);
+  if (signer !== undefined) setSigner(database, signer);
+  return admit(settings, database, openedOnce(settings, database), asked).catch((error: unknown) => {
     if (error instanceof KeyUnavailable || isUndefined(error)) return unknownOperator(settings);
     throw error;
   });
 }
 
 /** Where there is no database yet, or none that knows operators. */
-export function unknownOperator({ operator }: Settings): string {
+function unknownOperator({ operator }: Settings): string {
   return operator === undefined ? `operator:account:${accountName()}` : `operator:${operator}`;
 }
 

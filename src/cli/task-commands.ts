@@ -1,28 +1,41 @@
 // Commands that follow from tasks: their arguments, options and help, and what they print.
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { readFile } from 'node:fs/promises';
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { Means } from '../console/all-tasks.js';
-import type { Field, Kind, Task, TaskGroup } from '../tasks/task.js';
-import { duration, id, wholeNumber } from './arguments.js';
+import type { Field, Task, TaskGroup } from '../tasks/task.js';
+import { unreadable } from '../values/whole-file.js';
+import { repeatable } from './contradictions.js';
 import { operateTask } from './operator.js';
 import { printing } from './output.js';
 
-export function addTasks(program: Command, { name, help, tasks }: TaskGroup<Means>): void {
+export function addTasks(program: Command, { name, help = '', tasks }: TaskGroup<Means>): void {
+  const [only] = tasks;
+  if (only?.name === name) {
+    describe(program.command(name), only);
+    return;
+  }
   const group = program.command(name).description(help);
-  for (const task of tasks) addTask(group, task);
+  for (const task of tasks)
+    describe(group.command(task.name.slice(name.length + 1), { isDefault: task.isDefault ?? false }), task);
 }
 
-function addTask(group: Command, task: Task<Means>): void {
-  const fields = Object.entries(task.input);
-  const command = group.command(task.name.slice(group.name().length + 1)).description(task.help);
+function describe(command: Command, task: Task<Means>): void {
+  const fields = Object.entries(task.input).filter(([, { only }]) => only !== 'console');
+  command.description(task.help);
   for (const [, field] of fields)
-    if (isArgument(field)) command.argument(field.flag, field.help, readerOf(field));
-    else command.addOption(optionOf(field));
+    if (isArgument(field)) command.addArgument(argumentOf(field));
+    else for (const option of optionsOf(field)) command.addOption(option);
   printing(command, async () => {
-    const given = Object.fromEntries(fields.map(([name, field]) => [name, valueIn(command, field)]));
+    const given = Object.fromEntries(
+      await Promise.all(fields.map(async ([name, field]) => [name, await valueIn(command, field)] as const)),
+    );
+    const misfit = task.misfit?.(given);
+    if (misfit !== undefined) throw new InvalidArgumentError(misfit);
     const result = await operateTask(task, given);
     if (task.fails?.(result)) process.exitCode = 1;
-    if (task.says === undefined) return { rows: result as readonly object[] };
-    return { value: result, sentence: task.says(result, given) };
+    const sentence = task.says?.(result, given);
+    if (sentence === undefined) return { rows: result as readonly object[] };
+    return { value: result, sentence, toStderr: task.toStderr?.(given) ?? false };
   });
 }
 
@@ -30,34 +43,53 @@ function isArgument({ flag }: Field): boolean {
   return !flag.startsWith('-');
 }
 
-function optionOf(field: Field): Option {
-  const option = new Option(field.flag, field.help).argParser(readerOf(field));
+function argumentOf(field: Field): Argument {
+  const { kind } = field;
+  const argument = new Argument(field.flag, field.help).default(field.default);
+  return kind.choices === undefined ? argument.argParser(readerOf(field)) : argument.choices(kind.choices);
+}
+
+/** The second one, if there is one, takes away what the first one sets. */
+function optionsOf(field: Field): Option[] {
+  const { kind, without } = field;
+  const option = new Option(field.flag, field.help);
+  if (kind.repeats) repeatable(option);
+  if (kind.choices !== undefined) option.choices(kind.choices);
+  else if (!kind.isFlag) option.argParser(readerOf(field));
+  if (field.excludes !== undefined) option.conflicts(new Option(field.excludes).attributeName());
   if (field.default !== undefined) option.default(field.default, field.defaultText);
-  return option.makeOptionMandatory(!field.optional);
+  option.makeOptionMandatory(!field.optional);
+  return without === undefined ? [option] : [option, new Option(...without)];
 }
 
-function valueIn(command: Command, field: Field): unknown {
-  if (!isArgument(field)) return command.opts()[optionOf(field).attributeName()];
-  const place = command.registeredArguments.findIndex((argument) => field.flag.includes(argument.name()));
-  return command.processedArgs[place];
+async function valueIn(command: Command, field: Field): Promise<unknown> {
+  const value = isArgument(field) ? argumentIn(command, field) : optionIn(command, field);
+  if (!field.kind.inFile || typeof value !== 'string') return value;
+  return readFile(value, 'utf8').catch(unreadable(value));
 }
 
-const READERS: Readonly<Record<Kind, (text: string, most: number) => unknown>> = {
-  id,
-  count: wholeNumber,
-  duration: (text, most) => {
-    const ms = duration(text);
-    if (ms > most) throw new InvalidArgumentError(`It must be ${most / 86_400_000}d at most.`);
-    return ms;
-  },
-  text: (text) => text,
-  texts: (text) =>
-    text
-      .split(',')
-      .map((part) => part.trim())
-      .filter((part) => part !== ''),
-};
+function argumentIn(command: Command, { flag }: Field): unknown {
+  return command.processedArgs[
+    command.registeredArguments.findIndex((argument) => flag.includes(argument.name()))
+  ];
+}
 
-function readerOf({ kind, most = Number.POSITIVE_INFINITY }: Field): (text: string) => unknown {
-  return (text) => READERS[kind](text, most);
+function optionIn(command: Command, field: Field): unknown {
+  const [value, taken] = optionsOf(field).map((option) => givenFor(command, option.attributeName()));
+  if (value === true && field.preset !== undefined) return field.kind.read(field.preset);
+  return field.isNullable && (value === false || taken === false) ? null : value;
+}
+
+/** Commander says true where an option has a `--no-…` and neither was given. */
+function givenFor(command: Command, name: string): unknown {
+  return command.getOptionValueSource(name) === undefined ? undefined : command.opts()[name];
+}
+
+function readerOf({ kind }: Field): (text: string, earlier?: unknown) => unknown {
+  return (text, earlier) => {
+    const before = kind.repeats && Array.isArray(earlier) ? earlier : undefined;
+    const value = kind.read(text, before);
+    if (value !== undefined) return value;
+    throw new InvalidArgumentError(typeof kind.mustBe === 'string' ? kind.mustBe : kind.mustBe(text, before));
+  };
 }

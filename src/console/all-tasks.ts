@@ -1,21 +1,85 @@
 // Everything that operators can do: a subject has its tasks where it is, and a line here.
+import { CLOCK } from '../clock/clock-tasks.js';
+import { DEMO } from '../demo/history.js';
+import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
+import { EVENTS } from '../events/feed.js';
+import { FIGURES } from '../figures/figures-check.js';
+import { BACKUP, COUNTERS, RESTORE } from '../installation/backup.js';
+import { DISTRIBUTE } from '../installation/distribution.js';
+import { KEYS } from '../installation/keys.js';
+import { RESTORED } from '../installation/restored.js';
+import type { EntrySigner } from '../journal/entry-signer.js';
+import { JOURNAL } from '../journal/journal-tasks.js';
 import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.js';
-import type { Fields, Given, Permission } from '../tasks/task.js';
+import { MERCHANTS } from '../organisations/merchants.js';
+import { ORGANISATIONS } from '../organisations/organisations.js';
+import { ROUTES } from '../organisations/routing/route-tasks.js';
+import { SURCHARGES } from '../organisations/surcharges.js';
+import type { CredentialKey } from '../organisations/users/credentials.js';
+import { type DemoFollowing, USERS } from '../organisations/users/users.js';
+import { ARCHIVE } from '../payments/archive.js';
+import type { RequestMeans } from '../payments/requests/operator-requests.js';
+import type { Queryable } from '../postgres/database.js';
+import { SETTLEMENT } from '../settlement/settlement-tasks.js';
+import type { Asked, Fields, Permission, Task } from '../tasks/task.js';
 import type { Outward } from '../values/snake-case.js';
+import type { KeyProvider } from '../vault/keys/key-provider.js';
 import { WEBHOOKS, type WebhookMeans } from '../webhooks/webhook-tasks.js';
 
 /** What tasks are done with, beside the database. */
-export interface Means {
+export interface Means extends DemoFollowing {
+  /** With the key-encryption key of this database. */
+  provider(): Promise<KeyProvider>;
+  /** Users and operators are sealed under it. */
+  key(): Promise<CredentialKey>;
+  journalKey(): Promise<Buffer>;
+  /** For voids, refunds and completions. */
+  requests(): Promise<RequestMeans>;
   webhooks(): Promise<WebhookMeans>;
+  /** How long a link is waited for. */
+  readonly acquirerDeadlineMs: number;
+  /** Signs the journal of a database that was restored into this folder. Undefined where the key is not at hand. */
+  readonly signerIfAvailable: (database: Queryable, dataDir: string) => Promise<EntrySigner | undefined>;
+  /** Where operators find the console, without a slash at its end. */
+  readonly consoleUrl: string;
 }
 
-export const TASK_GROUPS = [WEBHOOKS] as const;
+/** In the order in which `tollgate --help` lists them. */
+export const TASK_GROUPS = [
+  DISTRIBUTE,
+  BACKUP,
+  RESTORE,
+  COUNTERS,
+  RESTORED,
+  ARCHIVE,
+  ORGANISATIONS,
+  MERCHANTS,
+  USERS,
+  ROUTES,
+  CLOCK,
+  SURCHARGES,
+  DIRECT_DEBIT,
+  SETTLEMENT,
+  WEBHOOKS,
+  KEYS,
+  JOURNAL,
+  EVENTS,
+  FIGURES,
+  DEMO,
+] as const;
 
-export const TASKS = TASK_GROUPS.flatMap(({ tasks }) => tasks);
+export const TASKS: readonly Task<Means>[] = TASK_GROUPS.flatMap(
+  ({ tasks }): readonly Task<Means>[] => tasks,
+);
 
 export const PERMISSIONS: readonly Permission[] = [...OTHER_PERMISSIONS, ...TASKS];
 
-type AnyTask = (typeof TASKS)[number];
+type AnyTask = (typeof TASK_GROUPS)[number]['tasks'][number];
+
+/** Who may do the same by its command, for routes that are more than a task. */
+export function taskNamed(name: AnyTask['name']): Permission {
+  return TASKS.find((task) => task.name === name) as Permission;
+}
 
 /** The words of commands. */
 export type TaskName = OtherTask | AnyTask['name'];
@@ -30,7 +94,9 @@ type AnswerOf<One> = One extends { readonly run: (...given: never) => Promise<in
   ? Outward<Result>
   : never;
 
-type InputOf<One> = One extends { readonly input: infer Input extends Fields } ? Given<Input> : never;
+type InputOf<One> = One extends { readonly input: infer Input extends Fields }
+  ? Outward<Asked<Input>>
+  : never;
 
 /** What the page sends and is answered, for each route of a task. */
 export type TaskRoutes = {

@@ -1,66 +1,93 @@
 // Routes of the console that follow from tasks: what their path, query and body hold is read by the fields of the task.
-import { MAX_INTEGER } from '../api/limits.js';
-import { type TSchema, Type } from '../api/typebox.js';
+import type { TSchema } from '../api/typebox.js';
+import type { Kind } from '../tasks/kinds.js';
 import { type Field, namedIn, type Task } from '../tasks/task.js';
-import { outward } from '../values/snake-case.js';
+import { outward, snakeCase } from '../values/snake-case.js';
 import type { Means } from './all-tasks.js';
 import { numberIn } from './fence.js';
-import { ID, TEXTS } from './fields.js';
 import { checkNamed } from './named.js';
-import type { ConsoleParts } from './parts.js';
+import { ConsoleProblem } from './problems.js';
 import { type Call, type Route, route } from './route.js';
-
-const MOST_CHARACTERS = 256;
 
 /** None where the task has no place on the console. */
 export function routesOf(task: Task<Means>): Route[] {
   if (task.route === undefined) return [];
   const [method, path] = task.route.split(' ') as ['GET' | 'POST', string];
-  const fields = Object.entries(task.input);
-  const others = fields.filter(([name]) => !path.split('/').includes(`:${name}`));
-  const body = Type.Object(Object.fromEntries(others.map(([name, field]) => [name, schemaOf(field)])));
+  const fields = Object.entries(task.input).filter(([, { only }]) => only !== 'command');
+  const inBody = fields.filter(([name]) => !path.split('/').includes(`:${name}`));
   const options = {
     method,
     path,
     permission: task,
     recent: task.fresh ?? false,
-    ...(method === 'POST' && others.length > 0 && { body }),
+    ...(method === 'POST' && inBody.length > 0 && { body: schemaOf(inBody) }),
   };
   return [
     route(options, async (call) => {
       const given = Object.fromEntries(fields.map(([name, field]) => [name, valueIn(call, name, field)]));
-      const named = namedIn(task.input, given);
-      // Whoever names nothing is shown what lies inside the fence.
-      if (Object.keys(named).length > 0) await checkNamed(call, task, named);
-      const result = await task.run({ ...call, means: meansOf(call.parts) }, given);
+      await checkInside(call, task, given);
+      const { settings } = call.parts;
+      const doing = { ...call, means: meansOf(call), settings, progress: () => () => {} };
+      const result = await task.run(doing, given);
       return Array.isArray(result) ? result.map(outward) : outward(result);
     }),
   ];
 }
 
-function schemaOf({ kind, most, optional }: Field): TSchema {
-  const schema = {
-    id: ID,
-    count: Type.Integer({ minimum: 1, maximum: most ?? MAX_INTEGER }),
-    duration: Type.Integer({ minimum: 0, maximum: most ?? MAX_INTEGER }),
-    text: Type.String({ maxLength: most ?? MOST_CHARACTERS }),
-    texts: TEXTS,
-  }[kind];
-  return optional ? Type.Optional(schema) : schema;
+function schemaOf(fields: readonly (readonly [string, Field])[]): TSchema {
+  const properties = fields.map(([name, { kind, isNullable }]) => [
+    snakeCase(name),
+    isNullable ? { anyOf: [kind.schema, { type: 'null' }] } : kind.schema,
+  ]);
+  const required = fields.filter(([, field]) => !field.optional).map(([name]) => snakeCase(name));
+  return { type: 'object', properties: Object.fromEntries(properties), required };
 }
 
 /** In the path, the query or the body; the body was checked. */
 function valueIn({ params, query, body }: Call, name: string, field: Field): unknown {
-  const text = (params as Readonly<Record<string, string>>)[name] ?? query.get(name);
-  const inBody = (body as Readonly<Record<string, unknown>> | undefined)?.[name];
   const { kind, onPage } = field;
-  if (kind === 'count' && onPage !== undefined)
-    return Math.min(text === null || text === '' ? onPage : numberIn(text), onPage);
-  if (inBody !== undefined) return inBody;
-  if (text === null || text === '') return field.default;
-  return kind === 'id' ? numberIn(text) : text;
+  const spelt = snakeCase(name);
+  const inBody = (body as Readonly<Record<string, unknown>> | undefined)?.[spelt];
+  if (inBody !== undefined)
+    return typeof inBody === 'string' ? readAs(kind.fromJson ?? kind.read, inBody, ['body', spelt]) : inBody;
+  const text = (params as Readonly<Record<string, string>>)[name] ?? query.get(spelt);
+  if (text === null || text === '') {
+    if (field.optional) return onPage ?? field.default;
+    // What the page has to name and does not is not there, as if it had named what does not exist.
+    if (kind.finds) throw new ConsoleProblem('not_found');
+    throw new ConsoleProblem('field_missing', ['query', spelt]);
+  }
+  if (kind.finds) return numberIn(text);
+  if (onPage !== undefined) return Math.min(numberIn(text), onPage);
+  return readAs(kind.read, text, ['query', spelt]);
 }
 
-function meansOf({ provider, webhooks }: ConsoleParts): Means {
-  return { webhooks: async () => ({ provider, ...webhooks }) };
+function readAs(read: Kind<unknown>['read'], text: string, location: readonly string[]): unknown {
+  const value = read(text);
+  if (value === undefined) throw new ConsoleProblem('field_format', location);
+  return value;
+}
+
+/** Whoever is of one organisation names something of it, unless the task keeps within it by itself. */
+async function checkInside(call: Call, task: Task<Means>, given: object): Promise<void> {
+  const named = namedIn(task.input, given);
+  if (Object.keys(named).length > 0) return checkNamed(call, task, named);
+  if (call.fence !== undefined && task.scope === 'organisation' && !task.fenced)
+    throw new ConsoleProblem('organisation_not_permitted');
+}
+
+function meansOf({ parts, origin }: Call): Means {
+  const { provider, key, journalKey, requests, webhooks, acquirerDeadlineMs } = parts;
+  return {
+    provider: async () => provider,
+    key: async () => key,
+    journalKey: async () => journalKey,
+    requests: async () => requests,
+    webhooks: async () => ({ provider, ...webhooks }),
+    acquirerDeadlineMs,
+    // No page restores a backup.
+    signerIfAvailable: async () => undefined,
+    consoleUrl: origin,
+    demoToFollow: async () => undefined,
+  };
 }

@@ -1,6 +1,8 @@
 // Merchants, for whom payments are: added, changed and listed by the operator. This room owns their table.
 import { type JournalAction, journal } from '../journal/journal.js';
 import { isCheckViolation, type Queryable, type Statement } from '../postgres/database.js';
+import { count, FLAG, ID, TEXT, TEXTS } from '../tasks/kinds.js';
+import { needed, nullable, optional, task } from '../tasks/task.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
 import { Refusal, refuse } from '../values/refusal.js';
@@ -228,3 +230,119 @@ function refusalOfLive(error: unknown): Refusal | undefined {
   }
   return undefined;
 }
+
+const MERCHANT = needed(ID, '<id>', 'the merchant', { names: 'merchants' });
+const PREAUTHORISATION_DAYS = [
+  '--preauthorisation-days <days>',
+  'how long a preauthorisation can be completed',
+] as const;
+const CARD_DAYS = [
+  '--card-days <days>',
+  'how long card payments can be refunded; then their cards are destroyed',
+] as const;
+const ACCEPTOR = {
+  acceptorId: optional(TEXT, '--acceptor-id <id>', 'what its acquirer knows it by: up to 15 characters'),
+  terminals: optional(
+    TEXTS,
+    '--terminals <list>',
+    'its terminals at its acquirer, up to 8 characters each, with commas between; payments go over them in turns',
+  ),
+  categoryCode: optional(TEXT, '--category-code <mcc>', 'its merchant category code: four digits'),
+};
+
+export const MERCHANTS = {
+  name: 'merchant',
+  help: 'merchants are who payments are for',
+  tasks: [
+    task({
+      name: 'merchant add',
+      help: 'add a merchant',
+      role: 'administrator',
+      scope: 'organisation',
+      route: 'POST /merchants',
+      input: {
+        name: needed(TEXT, '<name>', 'what it is called'),
+        organisation: needed(ID, '--organisation <id>', 'the organisation that owns it', {
+          names: 'organisations',
+        }),
+        vault: optional(FLAG, '--vault', 'with the vault product'),
+        live: optional(
+          FLAG,
+          '--live',
+          'for real payments, by live links only; without it the merchant is test, and stays so',
+        ),
+        preauthorisationDays: optional(count(365), ...PREAUTHORISATION_DAYS, { default: 7 }),
+        cardDays: optional(count(3_650), ...CARD_DAYS, { default: 120 }),
+        acquirer: nullable(
+          TEXT,
+          '--acquirer <name>',
+          'the link over which its cards are paid (default: simulator for a test merchant, none for a live one)',
+        ),
+        ...ACCEPTOR,
+      },
+      run: ({ database, actor }, { organisation, name, ...wish }) =>
+        addMerchant(database, actor, organisation, name, wish),
+      says: ({ id, name, mode }) => `Merchant ${id} (${name}) added, ${mode}.`,
+    }),
+    task({
+      name: 'merchant list',
+      help: 'list the merchants',
+      role: 'viewer',
+      scope: 'organisation',
+      route: 'GET /merchants',
+      fenced: true,
+      input: {
+        organisation: optional(ID, '--organisation <id>', 'only of this organisation', {
+          names: 'organisations',
+        }),
+      },
+      run: ({ database, fence }, { organisation }) => listMerchants(database, fence ?? organisation),
+    }),
+    task({
+      name: 'merchant set',
+      help: 'change a merchant',
+      role: 'administrator',
+      scope: 'organisation',
+      route: 'POST /merchants/:merchant',
+      input: {
+        merchant: MERCHANT,
+        vault: optional(FLAG, '--vault', 'give it the vault product', {
+          without: ['--no-vault', 'take the vault product away'],
+        }),
+        name: optional(TEXT, '--name <name>', 'rename it'),
+        preauthorisationDays: optional(count(365), ...PREAUTHORISATION_DAYS),
+        cardDays: optional(count(3_650), ...CARD_DAYS),
+        acquirer: nullable(TEXT, '--acquirer <name>', 'the link over which its cards are paid from now on', {
+          without: ['--no-acquirer', 'take no cards any more'],
+        }),
+        ...ACCEPTOR,
+      },
+      run: ({ database, actor }, { merchant, ...change }) => setMerchant(database, actor, merchant, change),
+      says: ({ id, name, vault, acquirer }, given) => {
+        const sentence = `Merchant ${id} (${name}) ${vault ? 'has' : 'does not have'} the vault.`;
+        if (given.acquirer === undefined) return sentence;
+        return `${sentence} It ${acquirer === null ? 'has no acquirer' : `pays over ${acquirer}`}.`;
+      },
+    }),
+    task({
+      name: 'merchant suspend',
+      help: 'create and change nothing for a merchant, within two seconds; it can be looked up',
+      role: 'administrator',
+      scope: 'organisation',
+      route: 'POST /merchants/:merchant/suspend',
+      input: { merchant: MERCHANT },
+      run: ({ database, actor }, { merchant }) => suspendMerchant(database, actor, merchant),
+      says: ({ id, name }) => `Merchant ${id} (${name}) is suspended.`,
+    }),
+    task({
+      name: 'merchant resume',
+      help: 'end the suspension of a merchant, within two seconds',
+      role: 'administrator',
+      scope: 'organisation',
+      route: 'POST /merchants/:merchant/resume',
+      input: { merchant: MERCHANT },
+      run: ({ database, actor }, { merchant }) => resumeMerchant(database, actor, merchant),
+      says: ({ id, name }) => `Merchant ${id} (${name}) is not suspended.`,
+    }),
+  ],
+} as const;

@@ -1,9 +1,10 @@
-// Webhooks as the operator sets them up and looks at them: endpoints, their secrets, what was sent, and sending it again.
+// Webhooks as operators see them: endpoints, secrets, attempts, and sending events again.
 import { EVENT_TYPES, parseEventId } from '../events/events.js';
 import { EventFeed } from '../events/feed.js';
 import { type JournalAction, journal } from '../journal/journal.js';
 import { checkMerchant, listMerchants } from '../organisations/merchants.js';
 import type { Database, Queryable } from '../postgres/database.js';
+import { count, duration, ID, TEXT, TEXTS, text } from '../tasks/kinds.js';
 import { type Doing, needed, optional, task } from '../tasks/task.js';
 import type { MerchantId, OrganisationId, WebhookEndpointId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
@@ -63,7 +64,7 @@ export interface WebhookTest {
   readonly response: string | null;
 }
 
-/** What commands that seal, or send, need beside the database. */
+/** What tasks need beside the database to seal or to send. */
 export interface WebhookMeans {
   readonly provider: KeyProvider;
   readonly networks: readonly Network[];
@@ -71,11 +72,11 @@ export interface WebhookMeans {
   readonly timeoutMs: number;
 }
 
-/** How long the old secret goes on signing beside a new one, unless told otherwise; and how long at most. */
+/** How long the old secret also signs by default, and at most. */
 export const OVERLAP_MS = 24 * 3_600_000;
 const MOST_OVERLAP_MS = 30 * 86_400_000;
 
-/** Told of what happens from now on. */
+/** The endpoint receives events from now on. */
 export function addWebhook(
   database: Database,
   operator: string,
@@ -84,7 +85,7 @@ export function addWebhook(
 ): Promise<WebhookSecret> {
   checkTypes(wish.types);
   return database.transaction(async (connection) => {
-    // All on one session: whoever holds one and waits for another may wait for somebody who does the same.
+    // On one session: two callers that each hold one session and wait for another could wait for each other.
     const keys = new DataKeys(connection, provider);
     const position = await new EventFeed(connection).newestPosition();
     const added = await addEndpoint(connection, keys, wish, { networks, position });
@@ -93,7 +94,7 @@ export function addWebhook(
   });
 }
 
-/** Of every merchant, or of one; of the organisation, if there is one. */
+/** The webhooks of every merchant, or of one; of the organisation, if given. */
 export async function listWebhooks(
   database: Queryable,
   merchant?: number,
@@ -106,7 +107,7 @@ export async function listWebhooks(
   return listed.filter((endpoint) => own.has(endpoint.merchant));
 }
 
-/** Both secrets sign for as long as `overlapMs`. */
+/** Both secrets sign for `overlapMs`. */
 export function rotateWebhook(
   database: Database,
   operator: string,
@@ -123,14 +124,14 @@ export function rotateWebhook(
   });
 }
 
-/** Idempotent. Nothing is lost: it goes on where it was once it is enabled. */
+/** Idempotent. Nothing is lost: once enabled, the endpoint continues where it stopped. */
 export function disableWebhook(database: Queryable, operator: string, id: number): Promise<WebhookView> {
   return change(database, operator, 'webhook.disabled', id, (connection, endpoint) =>
     disableEndpoint(connection, endpoint, 'operator'),
   );
 }
 
-/** Also for one that is failing: what waits is tried at once. */
+/** Also for a failing endpoint: waiting deliveries are due at once. */
 export function enableWebhook(database: Queryable, operator: string, id: number): Promise<WebhookView> {
   return change(database, operator, 'webhook.enabled', id, enableEndpoint);
 }
@@ -145,7 +146,7 @@ export function removeWebhook(database: Queryable, operator: string, id: number)
   });
 }
 
-/** Sends a message that tells of nothing, enabled or not, and says what came back. */
+/** Sends a test message, enabled or not, and returns the result. */
 export async function testWebhook(
   database: Database,
   operator: string,
@@ -168,7 +169,7 @@ export async function testWebhook(
   return { id: endpoint.id, event: sent.id, result, httpStatus, durationMs, response };
 }
 
-/** An event and everything after it, once more. */
+/** Sends an event and everything after it again. */
 export function replayWebhook(
   database: Database,
   operator: string,
@@ -186,7 +187,7 @@ export function replayWebhook(
   });
 }
 
-/** One event alone, once more. */
+/** Sends one event again. */
 export function resendWebhook(
   database: Database,
   operator: string,
@@ -206,7 +207,7 @@ export function resendWebhook(
   });
 }
 
-/** The attempts for an endpoint, the newest first. */
+/** The attempts for an endpoint, newest first. */
 export async function listDeliveries(database: Queryable, id: number, limit: number): Promise<AttemptView[]> {
   return readAttempts(database, await findEndpoint(database, id), limit);
 }
@@ -243,7 +244,7 @@ function shownOnce({ endpoint: { id, url }, secret }: EndpointWithSecret): Webho
   return { id, url, secret };
 }
 
-/** Without the path: it may hold a secret of the receiver's. */
+/** Without the path, which may hold a secret of the receiver's. */
 function journalEndpoint(
   connection: Queryable,
   actor: string,
@@ -261,7 +262,9 @@ function checkTypes(types: readonly string[] | undefined): void {
   if (unknown.length > 0) refuse('webhook_types_unknown', { unknown, known: EVENT_TYPES });
 }
 
-const ENDPOINT = needed('id', '<id>', 'the endpoint', { names: 'endpoints' });
+const ENDPOINT = needed(ID, '<id>', 'the endpoint', { names: 'endpoints' });
+/** None rather than one without a name: an empty list is refused. */
+const TYPES = { ...TEXTS, read: (types: string) => TEXTS.read(types)?.filter((type) => type !== '') };
 const EVENT = 'the event’s id, such as evt_1_transaction_17_1';
 
 type ByEndpoint = Doing<{ webhooks(): Promise<WebhookMeans> }>;
@@ -280,11 +283,9 @@ export const WEBHOOKS = {
       route: 'POST /webhooks',
       fresh: true,
       input: {
-        url: needed('text', '<url>', 'where to send them, such as https://example.com/webhooks', {
-          most: 4_096,
-        }),
-        merchant: needed('id', '--merchant <id>', 'the merchant', { names: 'merchants' }),
-        types: optional('texts', '--types <list>', 'only of these types, with commas between'),
+        url: needed(text(4_096), '<url>', 'where to send them, such as https://example.com/webhooks'),
+        merchant: needed(ID, '--merchant <id>', 'the merchant', { names: 'merchants' }),
+        types: optional(TYPES, '--types <list>', 'only of these types, with commas between'),
       },
       run: async ({ database, actor, means }: ByEndpoint, wish) =>
         addWebhook(database, actor, await means.webhooks(), wish),
@@ -299,14 +300,13 @@ export const WEBHOOKS = {
       fresh: true,
       input: {
         id: ENDPOINT,
-        overlap_ms: optional('duration', '--overlap <duration>', 'for how long, such as 12h', {
-          most: MOST_OVERLAP_MS,
+        overlapMs: optional(duration(MOST_OVERLAP_MS), '--overlap <duration>', 'for how long, such as 12h', {
           default: OVERLAP_MS,
           defaultText: '24h',
         }),
       },
-      run: async ({ database, actor, means }: ByEndpoint, { id, overlap_ms }) =>
-        rotateWebhook(database, actor, await means.webhooks(), id, overlap_ms),
+      run: async ({ database, actor, means }: ByEndpoint, { id, overlapMs }) =>
+        rotateWebhook(database, actor, await means.webhooks(), id, overlapMs),
       says: ({ id, secret }) => `The secret of endpoint ${id} is shown only now: ${secret}`,
     }),
     task({
@@ -345,7 +345,7 @@ export const WEBHOOKS = {
       role: 'operator',
       scope: 'organisation',
       route: 'POST /webhooks/:id/replay',
-      input: { id: ENDPOINT, from: needed('text', '--from <event>', EVENT) },
+      input: { id: ENDPOINT, from: needed(TEXT, '--from <event>', EVENT) },
       run: ({ database, actor }, { id, from }) => replayWebhook(database, actor, id, from),
       says: ({ id }, { from }) => `Webhook endpoint ${id} gets ${from} again, and everything after it.`,
     }),
@@ -355,7 +355,7 @@ export const WEBHOOKS = {
       role: 'operator',
       scope: 'organisation',
       route: 'POST /webhooks/:id/resend',
-      input: { id: ENDPOINT, event: needed('text', '<event>', EVENT) },
+      input: { id: ENDPOINT, event: needed(TEXT, '<event>', EVENT) },
       run: ({ database, actor }, { id, event }) => resendWebhook(database, actor, id, event),
       says: ({ id }, { event }) => `Webhook endpoint ${id} gets ${event} again.`,
     }),
@@ -365,7 +365,8 @@ export const WEBHOOKS = {
       role: 'viewer',
       scope: 'organisation',
       route: 'GET /webhooks',
-      input: { merchant: optional('id', '--merchant <id>', 'only of this merchant', { names: 'merchants' }) },
+      input: { merchant: optional(ID, '--merchant <id>', 'only of this merchant', { names: 'merchants' }) },
+      fenced: true,
       run: ({ database, fence }, { merchant }) => listWebhooks(database, merchant, fence),
     }),
     task({
@@ -389,13 +390,12 @@ export const WEBHOOKS = {
       route: 'GET /webhooks/:id/deliveries',
       input: {
         id: ENDPOINT,
-        limit: optional('count', '--limit <count>', 'how many at most', {
-          most: 1_000,
+        limit: optional(count(1_000), '--limit <count>', 'how many at most', {
           default: 50,
           onPage: 200,
         }),
       },
-      run: ({ database }, { id, limit = 50 }) => listDeliveries(database, id, limit),
+      run: ({ database }, { id, limit }) => listDeliveries(database, id, limit),
     }),
   ],
 } as const;

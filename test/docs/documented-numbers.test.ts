@@ -148,7 +148,7 @@ const SAID: readonly (readonly [page: string, words: string, ...numbers: number[
   [
     'docs/decisions.md',
     'more than # seconds, only so many are taken in',
-    seconds('src/payments/pipeline/room.ts', 'BURST_MS'),
+    seconds('src/payments/pipeline/capacity.ts', 'BURST_MS'),
   ],
   ['docs/decisions.md', 'has to come whole within # seconds', REQUEST_TIMEOUT_MS / 1_000],
   ['docs/api.md', 'at up to # transactions, and once it has looked at # only', LOOKS_AT_MOST, LOOKS_AT_LEAST],
@@ -173,7 +173,7 @@ const SAID: readonly (readonly [page: string, words: string, ...numbers: number[
     seconds('src/organisations/users/callers.ts', 'STALE_MS'),
   ],
   ['docs/decisions.md', 'answered after # seconds', simulatorSlowMs / 1_000],
-  ['docs/operations.md', 'A burst of # seconds', seconds('src/payments/pipeline/room.ts', 'BURST_MS')],
+  ['docs/operations.md', 'A burst of # seconds', seconds('src/payments/pipeline/capacity.ts', 'BURST_MS')],
   ['docs/operations.md', 'It uses up to # connections for each process', SESSIONS],
   ['docs/backups.md', 'moves them by # itself', constantIn(REGISTRY_FILE, 'AHEAD')],
   [
