@@ -1,5 +1,6 @@
 // The command line: every command, and how one is run and its errors are printed.
 import { Command, CommanderError } from 'commander';
+import { ACQUIRERS } from '../acquirers/acquirer-tasks.js';
 import { CLOCK } from '../clock/clock-tasks.js';
 import { DEMO } from '../demo/history.js';
 import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
@@ -12,20 +13,19 @@ import { DISTRIBUTE } from '../installation/distribution.js';
 import { KEYS } from '../installation/keys.js';
 import { RESTORED } from '../installation/restored.js';
 import { JOURNAL } from '../journal/journal-tasks.js';
+import { OPERATORS } from '../operators/operators.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
 import { ROUTES } from '../organisations/routing/route-tasks.js';
 import { SURCHARGES } from '../organisations/surcharges.js';
-import { USERS } from '../organisations/users/users.js';
+import { USERS } from '../organisations/users/user-tasks.js';
 import { ARCHIVE } from '../payments/archive.js';
 import { SETTLEMENT } from '../settlement/settlement-tasks.js';
 import { PROGRAM_VERSION } from '../values/program.js';
 import { WEBHOOKS } from '../webhooks/webhook-tasks.js';
 import { outputMayBreak } from './broken-output.js';
 import { explain } from './errors.js';
-import { addOperatorCommands } from './installation/operators.js';
 import { jsonOption, wantsJson } from './output.js';
-import { addAcquirerCommands } from './payments/acquirer.js';
 import { addCardCommands } from './payments/cards.js';
 import { addTransactionCommands } from './payments/transaction.js';
 import { addApprovalCommands } from './payments/transaction-operations.js';
@@ -81,7 +81,7 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addTasks(program, ORGANISATIONS);
   addTasks(program, MERCHANTS);
   addTasks(program, USERS);
-  addAcquirerCommands(program);
+  addTasks(program, ACQUIRERS);
   addTasks(program, ROUTES);
   addTransactionCommands(program);
   addApprovalCommands(program);
@@ -94,7 +94,7 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addTasks(program, WEBHOOKS);
   addTasks(program, KEYS);
   addCardCommands(program);
-  addOperatorCommands(program);
+  addTasks(program, OPERATORS);
   addTasks(program, JOURNAL);
   addTasks(program, EVENTS);
   addTasks(program, FIGURES);
