@@ -1,21 +1,25 @@
-// The console on the operators' listener: each request goes the same way, whatever its route. Where was it made, who makes it, may they,
-// what do they send; only then is the route called.
+// The console on the operators' listener: Fastify behind it, and the same way for each request. Where was it made, who makes it, may
+// they, what do they send; only then is the route called.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { TLSSocket } from 'node:tls';
+import cookies from '@fastify/cookie';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { type Check, checker } from '../api/validation.js';
+import { NO_SCHEMAS } from '../http/no-schemas.js';
 import { journal } from '../journal/journal.js';
 import { givePen, JournalPen } from '../journal/pen.js';
 import { isAtLeast } from '../operators/operator-roles.js';
 import { findSession, type Session, seeSession } from '../operators/sessions.js';
 import type { Database } from '../postgres/database.js';
-import { readJson, withFile } from './body.js';
-import { deviceIn, keptIn, sessionCookie, tokenIn } from './cookies.js';
+import { withBody } from './body.js';
+import { cookiesOf } from './cookies.js';
 import { checkFence } from './fence.js';
-import { type Match, RouteTable } from './matching.js';
+import { HEADERS, STAY_WITH_TLS } from './headers.js';
 import { checkOrigin, isSafe, originOf } from './origin.js';
-import type { PageFiles } from './page-files.js';
+import { addPageFiles } from './page-files.js';
 import type { ConsoleParts } from './parts.js';
-import { ConsoleProblem, type ErrorAnswer, errorAnswer, INTERNAL_ERROR } from './problems.js';
-import { sendDownload, sendError, sendJson, sendOnward, sendRedirect } from './responses.js';
+import { ConsoleProblem, errorAnswer, INTERNAL_ERROR } from './problems.js';
 import {
   type Call,
   Download,
@@ -30,38 +34,55 @@ import {
 import { Streams } from './streams.js';
 
 /** What the page asks for lies here. */
-export const API_PATH = '/console/api';
+const API_PATH = '/console/api';
 /** With it the page says that nobody has touched anything: the session is not kept alive by it. */
-const OVERREACHING: readonly string[] = ['role_not_sufficient', 'organisation_not_permitted'];
 const BACKGROUND_HEADER = 'tollgate-background';
+const OVERREACHING: readonly string[] = ['role_not_sufficient', 'organisation_not_permitted'];
+const JSON_TYPE = 'application/json; charset=utf-8';
 
 export class ConsoleSite {
-  readonly #table: RouteTable;
-  readonly #checks = new Map<Route, Check>();
+  readonly #app: FastifyInstance;
   readonly #streams = new Streams();
 
-  constructor(
+  private constructor(
     private readonly parts: ConsoleParts,
-    private readonly files: PageFiles,
-    readonly routes: readonly Route[],
+    routes: readonly Route[],
   ) {
-    this.#table = new RouteTable(routes);
-    for (const route of routes) this.#checks.set(route, checker('body', route.options.body));
+    this.#app = Fastify({
+      exposeHeadRoutes: false,
+      schemaController: NO_SCHEMAS,
+      routerOptions: { maxParamLength: 16_384 },
+      rewriteUrl: addressOf,
+    });
+    // A route reads its body itself, when it is clear who sends it.
+    for (const method of this.#app.supportedMethods)
+      this.#app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+    this.#app.addHook('onRequest', (request, reply, done) => {
+      const isFile = !request.is404 && !request.url.startsWith(API_PATH);
+      const stayWithTls = !isFile && request.socket instanceof TLSSocket && STAY_WITH_TLS;
+      // On the response itself: downloads and streams are written to it.
+      for (const [name, value] of Object.entries({ ...HEADERS, ...stayWithTls }))
+        reply.raw.setHeader(name, value);
+      done();
+    });
+    this.#app.register(cookies);
+    this.#app.register(addPageFiles);
+    this.#app.register(async (api) => this.#addRoutes(api, routes), { prefix: API_PATH });
+    this.#app.setNotFoundHandler(() => {
+      throw new ConsoleProblem('route_not_found');
+    });
+    this.#app.setErrorHandler((error, request, reply) => this.#fail(error, request, reply));
+  }
+
+  static async open(parts: ConsoleParts, routes: readonly Route[]): Promise<ConsoleSite> {
+    const site = new ConsoleSite(parts, routes);
+    await site.#app.ready();
+    return site;
   }
 
   /** Always answers, and never throws. */
-  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const method = request.method ?? '';
-    const url = request.url ?? '/';
-    const path = url.split('?', 1)[0] as string;
-    try {
-      if (path === API_PATH || path.startsWith(`${API_PATH}/`))
-        await this.#answerApi(method, path.slice(API_PATH.length), request, response);
-      else if (method === 'GET' || method === 'HEAD') this.files.answer(path, request, response);
-      else throw new ConsoleProblem('route_not_found');
-    } catch (error) {
-      this.#fail(error, request, response);
-    }
+  answer(request: IncomingMessage, response: ServerResponse): void {
+    this.#app.routing(request, response);
   }
 
   /** Pages that watch are told to come back. */
@@ -69,45 +90,63 @@ export class ConsoleSite {
     this.#streams.close();
   }
 
-  async #answerApi(
-    method: string,
-    path: string,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): Promise<void> {
-    const origin = originOf(request, this.parts);
-    if (!isSafe(origin)) throw new ConsoleProblem('connection_not_safe');
-    const match = this.#table.find(method, path);
-    if (!('fromElsewhere' in match.route.options && match.route.options.fromElsewhere))
-      checkOrigin(request, origin);
-    const address = this.parts.clientAddresses.of(request);
+  #addRoutes(api: FastifyInstance, routes: readonly Route[]): void {
+    const paths = routes.map(({ options }) => options.path.replaceAll(/:[a-z]+/gi, '[^/]+'));
+    const known = new RegExp(`^${API_PATH}(?:${paths.join('|')})$`);
+    api.addHook('onRequest', async (request) => {
+      if (!isSafe(originOf(request.raw, this.parts))) throw new ConsoleProblem('connection_not_safe');
+      // Fastify would also find a route by a word with escaped letters, or by nothing in the place of a name.
+      if (!known.test(pathOf(request.url))) throw new ConsoleProblem('route_not_found');
+      if (request.is404) throw new ConsoleProblem('method_not_allowed');
+    });
+    // What leads nowhere goes through the hook above as well.
+    api.setNotFoundHandler(() => {});
+    for (const route of routes) {
+      const { method, path, body } = route.options;
+      const check = checker('body', body);
+      api.route({
+        method,
+        url: path,
+        handler: (request, reply) =>
+          this.#answer(route, check, request, reply).catch((error) => this.#fail(error, request, reply)),
+      });
+    }
+  }
+
+  async #answer(route: Route, check: Check, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const origin = originOf(request.raw, this.parts);
+    if (!('fromElsewhere' in route.options && route.options.fromElsewhere)) checkOrigin(request.raw, origin);
+    const address = this.parts.clientAddresses.of(request.raw);
     const database = this.#databaseFor(address);
-    const session = await this.#sessionOf(request, origin, database);
-    const operator = await admitted(match.route, session, database);
+    const { token, ...cookies } = cookiesOf(request, reply, origin);
+    const find = async () => (token === undefined ? undefined : findSession(database, this.parts.key, token));
+    const session = await find();
+    const operator = await admitted(route, session, database);
     const gone = new AbortController();
-    response.once('close', () => gone.abort());
-    const call: OpenCall = {
-      params: match.params,
+    reply.raw.once('close', () => gone.abort());
+    const call = {
+      params: request.params as object,
       query: queryOf(request),
-      body: undefined,
       database,
       parts: this.parts,
       address,
       agent: request.headers['user-agent'] ?? '',
-      device: deviceIn(request, origin),
-      kept: keptIn(request, origin),
+      ...cookies,
       origin,
-      cookie: sessionCookie(request, response, origin),
       signal: gone.signal,
       session,
     };
     const isByItself =
       request.headers[BACKGROUND_HEADER] !== undefined ||
-      ('background' in match.route.options && match.route.options.background === true);
+      ('background' in route.options && route.options.background === true);
     if (session !== undefined && !session.seenLately && !isByItself) await seeSession(database, session);
-    await this.#withBody(match, request, async (body) => {
-      const result = await run(match.route, { ...call, body }, operator);
-      await this.#send(result, call, request, response);
+    await withBody(route, check, request.raw, async (body) => {
+      const result = await run(route, { ...call, body }, operator);
+      if (!(result instanceof EventStream)) return send(result, reply);
+      await this.#streams.send(reply.raw, result, {
+        session: (session as Session).tag.toString('hex'),
+        goesOn: async () => (await find()) !== undefined,
+      });
     });
   }
 
@@ -118,57 +157,64 @@ export class ConsoleSite {
     return database;
   }
 
-  async #sessionOf(
-    request: IncomingMessage,
-    origin: string,
-    database: Database,
-  ): Promise<Session | undefined> {
-    const token = tokenIn(request, origin);
-    return token === undefined ? undefined : findSession(database, this.parts.key, token);
-  }
-
-  async #withBody(
-    { route }: Match,
-    request: IncomingMessage,
-    work: (body: unknown) => Promise<void>,
-  ): Promise<void> {
-    const { options } = route;
-    if (options.method === 'GET') return work(undefined);
-    if ('fileBytes' in options && options.fileBytes !== undefined)
-      return withFile(request, options.fileBytes, work);
-    return work(await readJson(request, this.#checks.get(route) as Check));
-  }
-
-  async #send(
-    result: unknown,
-    call: OpenCall,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): Promise<void> {
-    if (result instanceof Download) return sendDownload(response, result);
-    if (result instanceof Redirect) return sendRedirect(response, result);
-    if (result instanceof Onward) return sendOnward(response, result);
-    if (!(result instanceof EventStream)) return sendJson(request, response, 200, result);
-    const token = tokenIn(request, call.origin) as string;
-    await this.#streams.send(response, result, {
-      session: (call.session as Session).tag.toString('hex'),
-      goesOn: async () => (await findSession(call.database, this.parts.key, token)) !== undefined,
-    });
-  }
-
-  #fail(error: unknown, request: IncomingMessage, response: ServerResponse): void {
-    const { method = '' } = request;
-    let said: ErrorAnswer | undefined = errorAnswer(error, method);
-    if (said === undefined && !request.destroyed && !response.destroyed) {
-      this.parts.log.error(
-        { err: error, path: request.url?.split('?', 1)[0] },
-        'a request of the console failed',
-      );
+  #fail(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const { raw } = request;
+    const said = errorAnswer(error, request.method);
+    if (said === undefined && !raw.destroyed && !reply.raw.destroyed)
+      this.parts.log.error({ err: error, path: pathOf(request.url) }, 'a request of the console failed');
+    if (reply.raw.headersSent) {
+      // What was begun cannot be unsaid: the browser sees that it was cut short.
+      reply.raw.destroy();
+      return;
     }
-    said ??= INTERNAL_ERROR;
-    const retryAfter = error instanceof ConsoleProblem ? error.retryAfter : undefined;
-    sendError(request, response, said, retryAfter);
+    const { status, body } = said ?? INTERNAL_ERROR;
+    if (error instanceof ConsoleProblem && error.retryAfter !== undefined)
+      reply.header('retry-after', String(error.retryAfter));
+    // What was not read of the body is not waited for.
+    if (!raw.complete) reply.header('connection', 'close');
+    reply.code(status).header('content-type', JSON_TYPE).send(JSON.stringify(body));
+    if (!raw.complete) raw.resume();
   }
+}
+
+/** What is no file and not the interface is a place on the page, which the page itself finds. What is no text leads nowhere. */
+function addressOf({ url = '/' }: IncomingMessage): string {
+  const path = pathOf(url);
+  if (path === API_PATH || path.startsWith(`${API_PATH}/`)) return isText(path) ? url : API_PATH;
+  if (!path.startsWith('/assets/')) return '/';
+  return /^\/assets\/[\w.-]+$/.test(path) ? path : '/assets/';
+}
+
+function pathOf(url: string): string {
+  return url.split('?', 1)[0] as string;
+}
+
+function isText(path: string): boolean {
+  try {
+    return !decodeURIComponent(path).includes('\0');
+  } catch {
+    return false;
+  }
+}
+
+/** A path of ours, which holds nothing that would have to be escaped. */
+function pageTo(path: string): string {
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=${path}"><title>Tollgate</title><a href="${path}">Go on</a></html>\n`;
+}
+
+async function send(result: unknown, reply: FastifyReply): Promise<void> {
+  if (result instanceof Download) {
+    const { name, type, content } = result;
+    const response = reply.raw.writeHead(200, {
+      'content-type': type,
+      'content-disposition': `attachment; filename="${name.replaceAll(/[^\w.-]/g, '_')}"`,
+    });
+    await pipeline(content, response);
+  } else if (result instanceof Redirect) reply.redirect(result.url);
+  else if (result instanceof Onward)
+    reply.header('content-type', 'text/html; charset=utf-8').send(pageTo(result.path));
+  else if (result === undefined) reply.code(204).send();
+  else reply.header('content-type', JSON_TYPE).send(JSON.stringify(result));
 }
 
 /** What a role or an organisation does not allow is journalled, as it is for commands. */
@@ -218,7 +264,7 @@ async function run(route: Route, call: OpenCall, operator: Operator | undefined)
   return route.handle(closed);
 }
 
-function queryOf({ url = '' }: IncomingMessage): URLSearchParams {
+function queryOf({ url }: FastifyRequest): URLSearchParams {
   const query = new URLSearchParams(url.includes('?') ? url.slice(url.indexOf('?')) : '');
   for (const [name, value] of query)
     if (`${name}${value}`.includes('\0')) throw new ConsoleProblem('field_charset', ['query']);
