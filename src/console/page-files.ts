@@ -24,14 +24,21 @@ interface PageFile {
   readonly contents: ReadonlyMap<string, Buffer>;
 }
 
-/** `/` is the page itself. The names of the files in `assets/` carry a hash of their content. */
-export async function addPageFiles(app: FastifyInstance): Promise<void> {
+export interface PageFiles {
+  readonly index: PageFile | undefined;
+  /** By their names in `assets/`, which carry a hash of their content. */
+  readonly assets: ReadonlyMap<string, PageFile>;
+}
+
+export async function readPageFiles(): Promise<PageFiles> {
   const folder = new URL('assets/', FOLDER);
   const names = (await readdir(folder).catch(() => [])).filter((name) => extname(name) in TYPES);
   const index = await readPageFile(new URL('index.html', FOLDER)).catch(() => undefined);
-  const assets = new Map(
-    await Promise.all(names.map(async (name) => [name, await readPageFile(new URL(name, folder))] as const)),
-  );
+  const assets = names.map(async (name) => [name, await readPageFile(new URL(name, folder))] as const);
+  return { index, assets: new Map(await Promise.all(assets)) };
+}
+
+export function addPageFiles(app: FastifyInstance, { index, assets }: PageFiles): void {
   const method = ['GET', 'HEAD'];
   app.route({ method, url: '/', handler: (request, reply) => send(request, reply, index, 'no-cache') });
   app.route<{ Params: { '*': string } }>({

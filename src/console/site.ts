@@ -17,7 +17,7 @@ import { cookiesOf } from './cookies.js';
 import { checkFence } from './fence.js';
 import { HEADERS, STAY_WITH_TLS } from './headers.js';
 import { checkOrigin, isSafe, originOf } from './origin.js';
-import { addPageFiles } from './page-files.js';
+import { addPageFiles, type PageFiles } from './page-files.js';
 import type { ConsoleParts } from './parts.js';
 import { ConsoleProblem, errorAnswer, INTERNAL_ERROR } from './problems.js';
 import {
@@ -44,8 +44,9 @@ export class ConsoleSite {
   readonly #app: FastifyInstance;
   readonly #streams = new Streams();
 
-  private constructor(
+  constructor(
     private readonly parts: ConsoleParts,
+    files: PageFiles,
     routes: readonly Route[],
   ) {
     this.#app = Fastify({
@@ -66,7 +67,7 @@ export class ConsoleSite {
       done();
     });
     this.#app.register(cookies);
-    this.#app.register(addPageFiles);
+    this.#app.register(async (app) => addPageFiles(app, files));
     this.#app.register(async (api) => this.#addRoutes(api, routes), { prefix: API_PATH });
     this.#app.setNotFoundHandler(() => {
       throw new ConsoleProblem('route_not_found');
@@ -74,15 +75,9 @@ export class ConsoleSite {
     this.#app.setErrorHandler((error, request, reply) => this.#fail(error, request, reply));
   }
 
-  static async open(parts: ConsoleParts, routes: readonly Route[]): Promise<ConsoleSite> {
-    const site = new ConsoleSite(parts, routes);
-    await site.#app.ready();
-    return site;
-  }
-
-  /** Always answers, and never throws. */
+  /** Always answers, and never throws. Fastify takes the routes when the first request comes: the gateway starts without that work. */
   answer(request: IncomingMessage, response: ServerResponse): void {
-    this.#app.routing(request, response);
+    void this.#app.ready().then(() => this.#app.routing(request, response));
   }
 
   /** Pages that watch are told to come back. */

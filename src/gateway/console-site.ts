@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import { Latency } from '../console/latency.js';
 import { Live } from '../console/live.js';
+import { readPageFiles } from '../console/page-files.js';
 import { ROUTES } from '../console/routes/routes.js';
 import { ConsoleSite } from '../console/site.js';
 import { ClientAddresses } from '../http/authentication.js';
@@ -90,7 +91,7 @@ export async function openConsole({
       }),
       log,
     };
-    const site = await ConsoleSite.open(parts, ROUTES);
+    const site = new ConsoleSite(parts, await readPageFiles(), ROUTES);
     return {
       site,
       database,
