@@ -68,17 +68,18 @@ function send(
   reply: FastifyReply,
   file: PageFile | undefined,
   caching: string,
-): FastifyReply {
-  if (file === undefined)
-    return reply
-      .code(404)
-      .header('content-type', 'text/plain; charset=utf-8')
-      .send('The console’s page is not built: run `npm run build`.\n');
+): void {
+  if (file === undefined) {
+    const response = reply.raw.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' });
+    response.end('The console’s page is not built: run `npm run build`.\n');
+    return;
+  }
   const { type, tag, contents } = file;
   const accepted = String(headers['accept-encoding'] ?? '');
   const isAccepted = (encoding: string) => new RegExp(`\\b${encoding}\\b`).test(accepted);
   const encoding = [...contents.keys()].find(isAccepted) ?? 'identity';
   reply.headers({ 'content-type': type, 'cache-control': caching, etag: tag, vary: 'accept-encoding' });
   if (encoding !== 'identity') reply.header('content-encoding', encoding);
-  return headers['if-none-match'] === tag ? reply.code(304).send() : reply.send(contents.get(encoding));
+  if (headers['if-none-match'] === tag) reply.code(304).send();
+  else reply.send(contents.get(encoding));
 }

@@ -205,7 +205,7 @@ async function send(result: unknown, reply: FastifyReply): Promise<void> {
       'content-disposition': `attachment; filename="${name.replaceAll(/[^\w.-]/g, '_')}"`,
     });
     await pipeline(content, response);
-  } else if (result instanceof Redirect) reply.redirect(result.url);
+  } else if (result instanceof Redirect) reply.raw.writeHead(302, { location: result.url }).end();
   else if (result instanceof Onward)
     reply.header('content-type', 'text/html; charset=utf-8').send(pageTo(result.path));
   else if (result === undefined) reply.code(204).send();
