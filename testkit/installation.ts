@@ -1,8 +1,5 @@
-// A whole installation to attack: a data directory of its own, a database, the simulated acquirer's ledger, gateway processes
-// on both, and somebody to call them as.
-import { readFileSync, rmSync } from 'node:fs';
-import { mkdtemp, readFile, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+// A whole installation to attack: a data directory, a database, the ledger of the simulated acquirer, gateway processes, and a client.
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -21,6 +18,7 @@ import {
 } from './gateway-process.js';
 import { KillableDatabase } from './killable-database.js';
 import { asEnvironment } from './project.js';
+import { temporaryFolder } from './temporary-folder.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -101,8 +99,7 @@ export class Installation<Database extends InstalledDatabase = AttackedDatabase>
     { killable = false, openDatabase }: OpenOptions<Database>,
     settings: Settings = {},
   ): Promise<Installation<Database>> {
-    const directory = await mkdtemp(join(tmpdir(), 'tollgate-proof-'));
-    process.once('exit', () => leaveNothing(directory));
+    const directory = temporaryFolder('proof');
     for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
     const database = await openDatabase(directory);
     return new Installation(directory, settings, database, killable ? database.lastingUrl : database.url);
@@ -258,15 +255,4 @@ export class Installation<Database extends InstalledDatabase = AttackedDatabase>
     for (const gateway of this.#running) gateway.kill('SIGKILL');
     await this.database.stop();
   }
-}
-
-/** At the end of the program, which waits for nothing. Its processes are ended by whoever started them. */
-export function leaveNothing(directory: string): void {
-  try {
-    const file = readFileSync(join(directory, 'postgres', 'postmaster.pid'), 'utf8');
-    process.kill(Number.parseInt(file, 10), 'SIGQUIT');
-  } catch {
-    // It is not running.
-  }
-  rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
 }

@@ -1,8 +1,8 @@
 // Files of comma-separated values, for spreadsheets and for programs. None replaces another, and nobody but the operator reads them.
 import { type FileHandle, open } from 'node:fs/promises';
 import { csvLine, csvLines } from '../values/csv.js';
+import { outward } from '../values/snake-case.js';
 import { onDisk, writeWhole } from '../values/whole-file.js';
-import { outward } from './output.js';
 
 /** Writes rows as they come, with a line of names first. The file appears when it is whole. */
 export async function writeCsv(
@@ -14,7 +14,12 @@ export async function writeCsv(
     let written = 0;
     await append(csvLine(names));
     for await (const page of pages) {
-      await append(csvLines(names, page.map(outward)));
+      await append(
+        csvLines(
+          names,
+          page.map((row) => outward(row) as Record<string, unknown>),
+        ),
+      );
       written += page.length;
     }
     return written;

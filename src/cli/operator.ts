@@ -1,12 +1,13 @@
 // Who runs a command, whether that operator may, and on which database.
 import { hostname, userInfo } from 'node:os';
 import type { Means } from '../console/all-tasks.js';
+import { demoToFollow } from '../demo/demo.js';
 import { credentialKey, journalKey } from '../gateway/callers.js';
 import { withDatabase } from '../gateway/database/connection.js';
 import { consoleUrlOf } from '../gateway/settings/console-url.js';
 import { openKeyProvider } from '../gateway/settings/key-encryption.js';
 import { readSettings, type Settings } from '../gateway/settings/settings.js';
-import { givePen, JournalPen } from '../journal/pen.js';
+import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { permit } from '../operators/operator-roles.js';
 import { findActingOperator, hasOperators } from '../operators/operators.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
@@ -20,8 +21,8 @@ import { ProgressBar } from './progress-bar.js';
 import { type Asked, runningTask } from './running-command.js';
 
 /**
- * Does an operator's work on the database that the settings name. `operator` is the name for the journal. What is journalled is marked:
- * whoever only reads is asked for the key-encryption key only then.
+ * Does an operator's work on the database that the settings name. `operator` is the name for the journal. Journal entries are signed;
+ * commands that only read open the key-encryption key on demand.
  */
 export function operate<Result>(
   work: (database: Database, operator: string) => Promise<Result>,
@@ -32,27 +33,30 @@ export function operate<Result>(
 /** Does a task with what was given for its fields. */
 export function operateTask(task: Task<Means>, given: object): Promise<object> {
   const asked = { permission: task, named: namedIn(task.input, given) };
-  const bars: ProgressBar[] = [];
+  let bar: ProgressBar | undefined;
   const progress = (what: string, unit?: string) => {
-    const bar = new ProgressBar(what, unit);
-    bars.push(bar);
-    return (done: number, total?: number) => bar.show(done, total);
+    bar?.end();
+    const next = new ProgressBar(what, unit);
+    bar = next;
+    return (done: number, total?: number) => next.show(done, total);
   };
   const signal = new AbortController().signal;
+  const settings = readSettings();
+  task.checks?.(settings, given);
   return operateWith(
     ({ role }) => role !== 'viewer',
     async (database, actor, provider) => {
-      const means = meansOf(database, provider);
-      const result = await task.run({ database, actor, fence: undefined, means, progress, signal }, given);
-      for (const bar of bars) bar.end();
+      const means = meansOf(settings, database, provider);
+      const doing = { database, actor, fence: undefined, means, settings, progress, signal };
+      const result = await task.run(doing, given);
+      bar?.end();
       return result;
     },
     asked,
   );
 }
 
-function meansOf(database: Database, provider: () => Promise<KeyProvider>): Means {
-  const settings = readSettings();
+function meansOf(settings: Settings, database: Database, provider: () => Promise<KeyProvider>): Means {
   const key = async () => credentialKey(database, await provider());
   return {
     provider,
@@ -65,6 +69,7 @@ function meansOf(database: Database, provider: () => Promise<KeyProvider>): Mean
     },
     acquirerDeadlineMs: settings.acquirerDeadlineMs,
     consoleUrl: consoleUrlOf(settings),
+    demoToFollow: async (username) => demoToFollow(database, await key(), settings.dataDir, username),
   };
 }
 
@@ -112,18 +117,18 @@ type Work<Result> = (
 ) => Promise<Result>;
 
 function operateWith<Result>(
-  needsPen: (permission: Permission) => boolean,
+  needsSigner: (permission: Permission) => boolean,
   work: Work<Result>,
   asked: Asked = runningTask(),
 ): Promise<Result> {
   const settings = readSettings();
   return withDatabase(settings, async (database) => {
     const provider = openedOnce(settings, database);
-    const open = async () => penFor(database, await provider());
-    givePen(database, open);
+    const open = async () => signerFor(database, await provider());
+    setSigner(database, open);
     const operator = await admit(settings, database, provider, asked);
     // Opened before the work begins: within its transaction the key would be proven by another one, which may have to wait for it.
-    if (needsPen(asked.permission)) givePen(database, await open());
+    if (needsSigner(asked.permission)) setSigner(database, await open());
     return work(database, operator, provider);
   });
 }
@@ -137,8 +142,8 @@ function openedOnce(settings: Settings, database: Database): () => Promise<KeyPr
   };
 }
 
-async function penFor(database: Database, provider: KeyProvider): Promise<JournalPen> {
-  return new JournalPen(await journalKey(database, provider), hostname());
+async function signerFor(database: Database, provider: KeyProvider): Promise<EntrySigner> {
+  return new EntrySigner(await journalKey(database, provider), hostname());
 }
 
 /**
@@ -163,7 +168,7 @@ async function admit(
   return `operator:${name}`;
 }
 
-/** The same on the schema of any release, and with or without the key. A pen is given before, if the key is at hand. */
+/** The same on the schema of any release, and with or without the key. The caller sets an entry signer first if the key is available. */
 export async function admitOnAnySchema(settings: Settings, database: Queryable): Promise<string> {
   return admit(settings, database, () => openKeyProvider(settings, database)).catch((error: unknown) => {
     if (error instanceof KeyUnavailable || isUndefined(error)) return unknownOperator(settings);

@@ -8,7 +8,7 @@ import { repeatable } from './contradictions.js';
 import { operateTask } from './operator.js';
 import { printing } from './output.js';
 
-export function addTasks(program: Command, { name, help, tasks }: TaskGroup<Means>): void {
+export function addTasks(program: Command, { name, help = '', tasks }: TaskGroup<Means>): void {
   const [only] = tasks;
   if (only?.name === name) {
     describe(program.command(name), only);
@@ -29,6 +29,8 @@ function describe(command: Command, task: Task<Means>): void {
     const given = Object.fromEntries(
       await Promise.all(fields.map(async ([name, field]) => [name, await valueIn(command, field)] as const)),
     );
+    const misfit = task.misfit?.(given);
+    if (misfit !== undefined) throw new InvalidArgumentError(misfit);
     const result = await operateTask(task, given);
     if (task.fails?.(result)) process.exitCode = 1;
     const sentence = task.says?.(result, given);
@@ -48,7 +50,6 @@ function optionsOf(field: Field): Option[] {
   if (kind.repeats) repeatable(option);
   if (kind.choices !== undefined) option.choices(kind.choices);
   else if (!kind.isFlag) option.argParser(readerOf(field));
-  if (field.preset !== undefined) option.preset(field.preset);
   if (field.excludes !== undefined) option.conflicts(new Option(field.excludes).attributeName());
   if (field.default !== undefined) option.default(field.default, field.defaultText);
   option.makeOptionMandatory(!field.optional);
@@ -69,6 +70,7 @@ function argumentIn(command: Command, { flag }: Field): unknown {
 
 function optionIn(command: Command, field: Field): unknown {
   const [value, taken] = optionsOf(field).map((option) => givenFor(command, option.attributeName()));
+  if (value === true && field.preset !== undefined) return field.kind.read(field.preset);
   return field.isNullable && (value === false || taken === false) ? null : value;
 }
 

@@ -1,16 +1,29 @@
 // Everything that operators can do: a subject has its tasks where it is, and a line here.
+import { CLOCK } from '../clock/clock-tasks.js';
+import { DEMO } from '../demo/history.js';
+import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
+import { EVENTS } from '../events/feed.js';
+import { FIGURES } from '../figures/figures-check.js';
+import { KEYS } from '../installation/keys.js';
+import { RESTORED } from '../installation/restored.js';
+import { JOURNAL } from '../journal/journal-tasks.js';
 import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
+import { ROUTES } from '../organisations/routing/route-tasks.js';
+import { SURCHARGES } from '../organisations/surcharges.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
+import { type DemoFollowing, USERS } from '../organisations/users/users.js';
+import { ARCHIVE } from '../payments/archive.js';
 import type { RequestMeans } from '../payments/requests/operator-requests.js';
-import type { Fields, Given, Permission, Task } from '../tasks/task.js';
+import { SETTLEMENT } from '../settlement/settlement-tasks.js';
+import type { Asked, Fields, Permission, Task } from '../tasks/task.js';
 import type { Outward } from '../values/snake-case.js';
 import type { KeyProvider } from '../vault/keys/key-provider.js';
 import { WEBHOOKS, type WebhookMeans } from '../webhooks/webhook-tasks.js';
 
 /** What tasks are done with, beside the database. */
-export interface Means {
+export interface Means extends DemoFollowing {
   /** With the key-encryption key of this database. */
   provider(): Promise<KeyProvider>;
   /** Users and operators are sealed under it. */
@@ -26,7 +39,24 @@ export interface Means {
 }
 
 /** In the order in which `tollgate --help` lists them. */
-export const TASK_GROUPS = [ORGANISATIONS, MERCHANTS, WEBHOOKS] as const;
+export const TASK_GROUPS = [
+  RESTORED,
+  ARCHIVE,
+  ORGANISATIONS,
+  MERCHANTS,
+  USERS,
+  ROUTES,
+  CLOCK,
+  SURCHARGES,
+  DIRECT_DEBIT,
+  SETTLEMENT,
+  WEBHOOKS,
+  KEYS,
+  JOURNAL,
+  EVENTS,
+  FIGURES,
+  DEMO,
+] as const;
 
 export const TASKS: readonly Task<Means>[] = TASK_GROUPS.flatMap(
   ({ tasks }): readonly Task<Means>[] => tasks,
@@ -35,6 +65,11 @@ export const TASKS: readonly Task<Means>[] = TASK_GROUPS.flatMap(
 export const PERMISSIONS: readonly Permission[] = [...OTHER_PERMISSIONS, ...TASKS];
 
 type AnyTask = (typeof TASK_GROUPS)[number]['tasks'][number];
+
+/** Who may do the same by its command, for routes that are more than a task. */
+export function taskNamed(name: AnyTask['name']): Permission {
+  return TASKS.find((task) => task.name === name) as Permission;
+}
 
 /** The words of commands. */
 export type TaskName = OtherTask | AnyTask['name'];
@@ -50,7 +85,7 @@ type AnswerOf<One> = One extends { readonly run: (...given: never) => Promise<in
   : never;
 
 type InputOf<One> = One extends { readonly input: infer Input extends Fields }
-  ? Outward<Given<Input>>
+  ? Outward<Asked<Input>>
   : never;
 
 /** What the page sends and is answered, for each route of a task. */

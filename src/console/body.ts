@@ -1,4 +1,4 @@
-// What a request brings along: JSON or a file, never more than its route takes, and read only after it is clear who sends it.
+// The body of a request: JSON or a file, never more than the route takes, and read only once the sender is known.
 import { createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
@@ -11,14 +11,14 @@ import { parseJson } from '../values/json.js';
 import { ConsoleProblem } from './problems.js';
 import type { Route, UploadedFile } from './route.js';
 
-/** Nothing that is typed into a form is longer. */
+/** No form of the page sends more. */
 const JSON_BYTES = 64 * 1024;
 
-/** Forms of other pages can send neither of these types without asking first. */
+/** A form on another site cannot send these types without a preflight request. */
 const JSON_TYPE = /^application\/json *(; *charset=utf-8 *)?$/i;
 const FILE_TYPE = /^application\/octet-stream$/i;
 
-/** Calls `work` with what a route takes: nothing, JSON, or a file. */
+/** Calls `work` with the body that the route takes: none, JSON, or a file. */
 export async function withBody(
   { options }: Route,
   check: Check,

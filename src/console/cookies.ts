@@ -1,9 +1,9 @@
-// The cookies of the console: for this host alone, over TLS alone, out of reach of scripts, and sent by nobody else's page.
+// The cookies of the console: for this host alone, over TLS alone, hidden from scripts, and not sent with requests of other sites.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { OpenCall } from './route.js';
 
 const NAME = '__Host-tollgate';
-/** For a browser that takes no such cookie over HTTP, not even from its own machine. */
+/** For a browser that refuses such a cookie over HTTP even on its own machine. */
 const PLAIN_NAME = 'tollgate';
 const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict';
 
@@ -32,7 +32,7 @@ export function cookiesOf(
     cookie: {
       set: (token) => set(`${name}=${token}; ${attributes}`),
       setDevice: (device) => set(`${name}-device=${device}; ${attributes}; Max-Age=15552000`),
-      // Sent along when another site leads here, as the session is not.
+      // Unlike the session, it is sent when another site links here.
       keep: (kept) => set(`${name}-kept=${kept}; ${lax}; Max-Age=600`),
       clearKept: () => set(`${name}-kept=; ${lax}; Max-Age=0`),
       clear: () => set(`${name}=; ${attributes}; Max-Age=0`),

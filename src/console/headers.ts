@@ -1,4 +1,4 @@
-// The headers of every answer of the console: browsers run nothing but its own files, show it in no frame, and tell nobody.
+// The headers of every answer of the console: browsers run only its own files, show it in no frame, and send no referrer.
 
 /** Mantine sets styles on elements by script, which needs no leave here; an attribute or an element of style would. */
 const CONTENT_SECURITY_POLICY = [
@@ -26,5 +26,5 @@ export const HEADERS = {
   'cache-control': 'no-store',
 };
 
-/** Browsers that were told keep to TLS for a year. */
+/** Browsers use only TLS for a year. */
 export const STAY_WITH_TLS = { 'strict-transport-security': 'max-age=31536000' };

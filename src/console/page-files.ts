@@ -1,5 +1,5 @@
-// The files of the operators' page, as `npm ci` has built them into dist/console. They are read once and served from memory: a build
-// that replaces them does not change the page of a gateway that runs.
+// The files of the operators' page, which the build puts into dist/console. They are read at the start and served from memory, so that
+// a running gateway keeps its page while another build replaces the files.
 import { hash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
@@ -14,7 +14,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
 };
 
-/** The names of encodings in `Accept-Encoding`, the smallest first, and the endings of their files. */
+/** Encodings in order of preference, with the endings of their files. */
 const ENCODINGS = { br: '.br', gzip: '.gz' };
 
 interface PageFile {

@@ -1,5 +1,5 @@
-// The console on the operators' listener: Fastify behind it, and the same way for each request. Where was it made, who makes it, may
-// they, what do they send; only then is the route called.
+// The console on the operators' listener, on Fastify. Each request passes the same checks in the same order: origin, session, role,
+// body, fence. Only then is the route called.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { TLSSocket } from 'node:tls';
@@ -7,8 +7,8 @@ import cookies from '@fastify/cookie';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { type Check, checker } from '../api/validation.js';
 import { NO_SCHEMAS } from '../http/no-schemas.js';
+import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { journal } from '../journal/journal.js';
-import { givePen, JournalPen } from '../journal/pen.js';
 import { isAtLeast } from '../operators/operator-roles.js';
 import { findSession, type Session, seeSession } from '../operators/sessions.js';
 import type { Database } from '../postgres/database.js';
@@ -33,9 +33,9 @@ import {
 } from './route.js';
 import { Streams } from './streams.js';
 
-/** What the page asks for lies here. */
+/** The page calls the interface below this path. */
 const API_PATH = '/console/api';
-/** With it the page says that nobody has touched anything: the session is not kept alive by it. */
+/** The page sends it with requests that no operator has caused. They do not keep the session alive. */
 const BACKGROUND_HEADER = 'tollgate-background';
 const OVERREACHING: readonly string[] = ['role_not_sufficient', 'organisation_not_permitted'];
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -55,13 +55,13 @@ export class ConsoleSite {
       routerOptions: { maxParamLength: 16_384 },
       rewriteUrl: addressOf,
     });
-    // A route reads its body itself, when it is clear who sends it.
+    // Fastify reads no body: the route does, as soon as the sender is known.
     for (const method of this.#app.supportedMethods)
       this.#app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
     this.#app.addHook('onRequest', (request, reply, done) => {
       const isFile = !request.is404 && !request.url.startsWith(API_PATH);
       const stayWithTls = !isFile && request.socket instanceof TLSSocket && STAY_WITH_TLS;
-      // On the response itself: downloads and streams are written to it.
+      // Set on Node's response, because downloads and streams are written to it directly.
       for (const [name, value] of Object.entries({ ...HEADERS, ...stayWithTls }))
         reply.raw.setHeader(name, value);
       done();
@@ -75,12 +75,12 @@ export class ConsoleSite {
     this.#app.setErrorHandler((error, request, reply) => this.#fail(error, request, reply));
   }
 
-  /** Always answers, and never throws. Fastify takes the routes when the first request comes: the gateway starts without that work. */
+  /** Always answers, and never throws. Fastify adds the routes at the first request: this would make the gateway start later. */
   answer(request: IncomingMessage, response: ServerResponse): void {
     void this.#app.ready().then(() => this.#app.routing(request, response));
   }
 
-  /** Pages that watch are told to come back. */
+  /** Ends all event streams. The pages connect again. */
   close(): void {
     this.#streams.close();
   }
@@ -90,11 +90,11 @@ export class ConsoleSite {
     const known = new RegExp(`^${API_PATH}(?:${paths.join('|')})$`);
     api.addHook('onRequest', async (request) => {
       if (!isSafe(originOf(request.raw, this.parts))) throw new ConsoleProblem('connection_not_safe');
-      // Fastify would also find a route by a word with escaped letters, or by nothing in the place of a name.
+      // Fastify would also accept escaped letters in a word of the path, and an empty parameter.
       if (!known.test(pathOf(request.url))) throw new ConsoleProblem('route_not_found');
       if (request.is404) throw new ConsoleProblem('method_not_allowed');
     });
-    // What leads nowhere goes through the hook above as well.
+    // With a handler of its own, the hook above also runs for unknown paths.
     api.setNotFoundHandler(() => {});
     for (const route of routes) {
       const { method, path, body } = route.options;
@@ -145,10 +145,10 @@ export class ConsoleSite {
     });
   }
 
-  /** What is done through it is journalled with the address. */
+  /** Journal entries made through it have the address of the request. */
   #databaseFor(address: string): Database {
-    const database = this.parts.database.apart();
-    givePen(database, new JournalPen(this.parts.journalKey, address));
+    const database = this.parts.database.withOwnOrigin();
+    setSigner(database, new EntrySigner(this.parts.journalKey, address));
     return database;
   }
 
@@ -158,21 +158,21 @@ export class ConsoleSite {
     if (said === undefined && !raw.destroyed && !reply.raw.destroyed)
       this.parts.log.error({ err: error, path: pathOf(request.url) }, 'a request of the console failed');
     if (reply.raw.headersSent) {
-      // What was begun cannot be unsaid: the browser sees that it was cut short.
+      // The status is out already: a cut connection tells the browser that the answer is incomplete.
       reply.raw.destroy();
       return;
     }
     const { status, body } = said ?? INTERNAL_ERROR;
     if (error instanceof ConsoleProblem && error.retryAfter !== undefined)
       reply.header('retry-after', String(error.retryAfter));
-    // What was not read of the body is not waited for.
+    // The rest of the body is not waited for.
     if (!raw.complete) reply.header('connection', 'close');
     reply.code(status).header('content-type', JSON_TYPE).send(JSON.stringify(body));
     if (!raw.complete) raw.resume();
   }
 }
 
-/** What is no file and not the interface is a place on the page, which the page itself finds. What is no text leads nowhere. */
+/** Every path outside the interface and the files shows the page, which has its own routes. Undecodable paths lead nowhere. */
 function addressOf({ url = '/' }: IncomingMessage): string {
   const path = pathOf(url);
   if (path === API_PATH || path.startsWith(`${API_PATH}/`)) return isText(path) ? url : API_PATH;
@@ -192,7 +192,7 @@ function isText(path: string): boolean {
   }
 }
 
-/** A path of ours, which holds nothing that would have to be escaped. */
+/** `path` is one of ours, and needs no escaping. */
 function pageTo(path: string): string {
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=${path}"><title>Tollgate</title><a href="${path}">Go on</a></html>\n`;
 }
@@ -212,7 +212,7 @@ async function send(result: unknown, reply: FastifyReply): Promise<void> {
   else reply.header('content-type', JSON_TYPE).send(JSON.stringify(result));
 }
 
-/** What a role or an organisation does not allow is journalled, as it is for commands. */
+/** Refusals because of the role or the organisation are journalled, as they are for commands. */
 async function admitted(
   route: Route,
   session: Session | undefined,
@@ -232,7 +232,7 @@ async function admitted(
   }
 }
 
-/** Throws unless whoever has this session may call the route at all. */
+/** Throws unless the operator with this session may call the route. */
 function admit({ kind, options }: Route, session: Session | undefined): Operator | undefined {
   if (kind === 'open') {
     if (options.for === 'enrolling' && session?.stage !== 'enrolling')

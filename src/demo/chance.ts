@@ -1,16 +1,16 @@
-// Chance with a seed: the same day of the demo's history is the same wherever it is made.
+// Seeded randomness: a day of the demo's history is the same wherever it is generated.
 
 export class Chance {
   #state: number;
 
   constructor(seed: string) {
-    // FNV-1a, so that seeds that differ in one letter have nothing in common.
+    // FNV-1a, so that seeds differing in one letter give unrelated sequences.
     let hash = 0x811c9dc5;
     for (const character of seed) hash = Math.imul(hash ^ character.charCodeAt(0), 0x01000193);
     this.#state = hash >>> 0;
   }
 
-  /** From 0 up to, and not with, 1. */
+  /** At least 0, less than 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
@@ -31,7 +31,7 @@ export class Chance {
     return items[this.between(0, items.length - 1)] as Item;
   }
 
-  /** One of those with weights. */
+  /** Picks an item by weight. */
   weighted<Item>(items: readonly (readonly [Item, number])[]): Item {
     let left = this.next() * items.reduce((sum, [, weight]) => sum + weight, 0);
     for (const [item, weight] of items) {
@@ -41,7 +41,7 @@ export class Chance {
     return (items.at(-1) as readonly [Item, number])[0];
   }
 
-  /** How often something happens that happens so often on average. */
+  /** A random count with this average. */
   count(average: number): number {
     const limit = Math.exp(-average);
     let product = this.next();
@@ -53,7 +53,7 @@ export class Chance {
     return count;
   }
 
-  /** Many small ones and few large ones, around the middle. */
+  /** Many small and few large amounts, around the middle. */
   amount(middleCents: number, spread: number): number {
     const normal = Math.sqrt(-2 * Math.log(1 - this.next())) * Math.cos(2 * Math.PI * this.next());
     return Math.max(100, Math.round(middleCents * Math.exp(normal * spread)));

@@ -1,4 +1,4 @@
-// Direct debits of the demo's history: fees of members, collected through the simulated bank, which returns some.
+// Direct debits in the demo's history: members' fees, collected through the simulated bank, which returns some.
 import { DEFAULT_CLEARING_DAYS } from '../directdebit/direct-entry.js';
 import { RETURN_MEANINGS } from '../directdebit/returns.js';
 import { CLEARED } from '../payments/transaction.js';
@@ -28,7 +28,7 @@ export function* collectFees(shop: Shop, window: Window, wanted: Wanted): Genera
   }
 }
 
-/** One fee, as it was taken in; the code is what the bank is going to return it with. */
+/** One fee at its start; `code` is the bank's future return code. */
 export function feeAt(
   chance: Chance,
   shop: Shop,
@@ -50,7 +50,7 @@ export function feeAt(
   return { draft, code };
 }
 
-/** False where what happens to it lies in a time that stays as it is, or has not come yet. */
+/** False if any of its events would fall outside the part being filled, or in the future. */
 function goThroughBank(draft: Draft, day: string, code: number | undefined, wanted: Wanted): boolean {
   draft.settlementDate = day;
   const days = code === undefined ? DEFAULT_CLEARING_DAYS : RETURNED_AFTER_DAYS;

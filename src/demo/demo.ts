@@ -1,4 +1,4 @@
-// The demo: an organisation with three merchants and a user, so that a newcomer can pay within a minute.
+// The demo: an organisation with three merchants and a user, so that a newcomer can make a payment within a minute.
 
 import { readFile, rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
@@ -26,11 +26,11 @@ export interface Demo {
 }
 
 /**
- * Makes the demo unless it is there. Its secret waits beside `demo.json`, which `demoAt` writes: whoever finds that
- * file finds a gateway that listens.
+ * Creates the demo unless it exists. Its secret waits beside `demo.json`, which `demoAt` writes: when that file exists, the
+ * gateway is listening.
  */
 export async function makeDemo(database: Database, key: CredentialKey, dataDir: string): Promise<void> {
-  // Two gateways that start at the same time make it once.
+  // Two gateways that start at the same time create it once.
   await database.transaction(async (connection) => {
     await connection.query(LOCK_DEMO);
     const users = await listUsers(connection, key);
@@ -45,7 +45,7 @@ export async function makeDemo(database: Database, key: CredentialKey, dataDir: 
       { scope: 'card:amex', thousandths: 2_900 },
     ]);
     const third = await add('Demo without vault', false);
-    // The file first: a secret that nobody can read would be of no use, one that is not valid yet does no harm.
+    // The file first: a secret that is not valid yet does no harm, while a lost one would be useless.
     const password = makeSecret();
     const merchants = [first.id, second.id, third.id];
     await writeDemo(waitingFile(dataDir), { base_url: '', username: DEMO_USERNAME, password, merchants });
@@ -54,7 +54,7 @@ export async function makeDemo(database: Database, key: CredentialKey, dataDir: 
   });
 }
 
-/** A link that opens the console. Undefined where the demo's operator was removed, or is somebody's own. */
+/** A link that opens the console. Undefined if the demo's operator was removed, or belongs to somebody. */
 export async function demoLink(
   database: Database,
   key: CredentialKey,
@@ -79,7 +79,7 @@ export async function demoLink(
   }
 }
 
-/** Brings the addresses in the file up to date, and returns what is in it. */
+/** Updates the addresses in the file, and returns its content. */
 export async function demoAt(
   dataDir: string,
   baseUrl: string,
@@ -98,15 +98,15 @@ export async function demoAt(
   return current;
 }
 
-/** Whether the secret in the file is its user's. It is not after the user was revoked, or got another secret elsewhere. */
+/** Whether the user's secret is the one in the file. It differs after the user was revoked or rotated elsewhere. */
 export async function demoWorks(database: Queryable, key: CredentialKey, dataDir: string): Promise<boolean> {
   const demo = (await readDemo(waitingFile(dataDir))) ?? (await readDemo(demoFile(dataDir)));
   return demo === undefined || isSecretOf(database, key, demo.username, demo.password);
 }
 
 /**
- * Before a user gets another secret: whether the demo's file has the one that is valid now. Then it is to follow. Not every file does:
- * the data directory may be that of another database, whose user has the same name.
+ * Before a user's rotation: whether the demo's file holds the current secret, and so must be updated. The data directory may
+ * belong to another database, whose user has the same name.
  */
 export async function demoToFollow(
   database: Queryable,
@@ -124,7 +124,7 @@ export async function demoToFollow(
   };
 }
 
-/** A first purchase to paste into a terminal. The secret is read from the file, so that it stands in no log. */
+/** A first purchase to paste into a terminal. The command reads the secret from the file, so that no log has it. */
 export function demoCurl({ base_url, username, merchants }: Demo, dataDir: string): string {
   const nearby = relative(process.cwd(), demoFile(dataDir));
   const file = nearby.startsWith('..') ? demoFile(dataDir) : nearby;
@@ -145,7 +145,7 @@ export function demoCurl({ base_url, username, merchants }: Demo, dataDir: strin
   ].join('\n');
 }
 
-/** As a text of JavaScript, between the apostrophes of a shell. */
+/** A JavaScript string, between the apostrophes of a shell. */
 function inShell(text: string): string {
   return JSON.stringify(text).replaceAll("'", "'\\''");
 }

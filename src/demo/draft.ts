@@ -1,4 +1,4 @@
-// A transaction of the demo's history while it is made up: what it will have come to, and when.
+// A transaction of the demo's history while it is generated: its final state, and when it got there.
 import type { BankAccount } from '../values/bank-account.js';
 import type { Chance } from './chance.js';
 import type { DemoCard } from './people.js';
@@ -10,13 +10,13 @@ export type DraftMethod =
 
 export type DraftStatus = 'unknown' | 'approved' | 'declined' | 'pending' | 'error' | 'voided';
 
-/** What becomes of a direct debit. */
+/** The fate of a direct debit. */
 export interface DraftItem {
   /** The business day of its file. */
   readonly day: string;
   readonly state: 'waiting' | 'filed' | 'cleared' | 'returned';
   readonly returnCode?: number;
-  /** When the next thing happens to it by itself. */
+  /** When its next step is due. */
   readonly nextMs?: number;
 }
 
@@ -80,7 +80,7 @@ export function begin(chance: Chance, begun: Begun): Draft {
   };
 }
 
-/** Sets the status, and tells of it. */
+/** Sets the status, and adds the event. */
 export function become(
   draft: Draft,
   status: DraftStatus,

@@ -1,12 +1,12 @@
 import type { Statement } from '../postgres/database.js';
 
-/** Until the end of the transaction: one history is made at a time. */
+/** Until the end of the database transaction: one history is generated at a time. */
 export const LOCK_HISTORY: Statement = {
   name: '',
   text: `SELECT pg_advisory_xact_lock(hashtext('tollgate demo history'))`,
 };
 
-/** Whether this is the installation of a demo, and nothing else. */
+/** Whether this installation is a demo, and nothing else. */
 export const DEMO_AT_ALL: Statement = {
   name: '',
   text: `
@@ -22,7 +22,7 @@ export const HISTORY_USER: Statement = {
 
 export const HISTORY_INSTALLATION: Statement = { name: '', text: `SELECT installation FROM gateway` };
 
-/** The tokens of a merchant's customers that can be paid with. */
+/** The usable tokens of a merchant's customers. */
 export const TOKENS_OF_MEMBERS: Statement = {
   name: '',
   text: `

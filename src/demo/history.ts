@@ -1,5 +1,5 @@
-// The demo's history: days of trade that have never been, stored as if they had, so that a newcomer's console has something to show.
-// Transactions, events, settlement, direct debits, vault and the simulated acquirer's ledger agree about it.
+// The demo's history: days of trade that never happened, so that a newcomer's console has something to show. Transactions,
+// events, settlement, direct debits, vault and the simulated acquirer's ledger agree about it.
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { type LedgerEntry, SimulatorLedger } from '../acquirers/simulator/ledger.js';
 import { gatewayTime } from '../clock/gateway-clock.js';
@@ -12,7 +12,10 @@ import { addTraded, reserveAudits, tradedSoFar } from '../payments/traded.js';
 import type { Settled, Told } from '../payments/traded-transaction.js';
 import { acquirerReferences } from '../payments/transaction.js';
 import type { Database } from '../postgres/database.js';
+import { count } from '../tasks/kinds.js';
+import { type Doing, optional, task } from '../tasks/task.js';
 import type { Audit } from '../values/ids.js';
+import { refuse } from '../values/refusal.js';
 import { settlementCutOff } from '../values/time.js';
 import type { KeyProvider } from '../vault/keys/key-provider.js';
 import { DataKeys } from '../vault/keys/keys.js';
@@ -26,19 +29,19 @@ import { tradeIn } from './trade.js';
 import { underWay } from './under-way.js';
 import { windowsOf } from './windows.js';
 
-export interface HistoryWish {
+interface HistoryWish {
   readonly provider: KeyProvider;
   readonly key: CredentialKey;
   /** The simulated acquirer's file. */
   readonly ledger: string;
   /** How many days back. */
   readonly days: number;
-  /** Whether some are in doubt at the end, and some wait for the bank. */
+  /** Whether to leave some in doubt at the end, and some waiting for the bank. */
   readonly unfinished: boolean;
 }
 
-export interface FilledHistory {
-  /** Settlement days of which something was filled. */
+interface FilledHistory {
+  /** Settlement days that were filled, wholly or in part. */
   readonly days: number;
   readonly transactions: number;
   readonly events: number;
@@ -46,10 +49,10 @@ export interface FilledHistory {
   readonly inDoubt: number;
 }
 
-/** How much is done before others get their turn. */
+/** How many to generate before yielding to other work. */
 const AT_ONCE = 100;
 
-/** What is there already stays as it is: it can be done again, and killed. */
+/** Existing transactions stay as they are: it can be repeated, and killed. */
 export async function fillHistory(
   database: Database,
   operator: string,
@@ -73,14 +76,15 @@ export async function fillHistory(
       const open = windows.at(-1);
       if (wish.unfinished && !inDoubt && open !== undefined) made.push(...underWay(open, nowMs));
       const drafts = made.filter(({ shop }) => owner.merchants.has(shop.kind));
-      // Apart from the transaction: should it fail, nobody gets these audits again, under which the acquirer may know something.
+      // Outside the database transaction: if that fails, these audits are never used again, since the acquirer may know some of
+      // them.
       const first = drafts.length === 0 ? 0 : await reserveAudits(database, organisationId, drafts.length);
       const audits = new Map(drafts.map((draft, index) => [draft, (first + index) as Audit]));
       const parts: RowParts = { owner, keys, tokenOf, audits };
       const traded = [];
       for (const [index, draft] of drafts.entries()) {
         traded.push({ draft, row: await rowOf(draft, parts) });
-        // A payment that comes meanwhile does not wait for all of them.
+        // A payment that arrives meanwhile does not wait for all of them.
         if (index % AT_ONCE === 0) await yieldToOthers();
       }
       const told = traded.flatMap(({ draft, row }) =>
@@ -106,7 +110,7 @@ export async function fillHistory(
       const detail = `${drafts.length} transactions on ${windows.length} days`;
       if (drafts.length > 0)
         await journal(connection, { actor: operator, action: 'demo.filled', organisationId, detail });
-      // Last: should the commit fail, the ledger knows more than the gateway, under references that are never used.
+      // Last: if the commit fails, the ledger only has extra references that are never used.
       await append(
         ledger,
         drafts.flatMap((draft) =>
@@ -153,3 +157,44 @@ async function append(ledger: SimulatorLedger, entries: readonly LedgerEntry[]):
   for (let from = 0; from < entries.length; from += AT_ONCE)
     await Promise.all(entries.slice(from, from + AT_ONCE).map((entry) => ledger.append(entry)));
 }
+
+/** As far back as events, and so figures, are kept by default. */
+const DEFAULT_DAYS = 30;
+const MOST_DAYS = 120;
+
+interface DemoMeans {
+  provider(): Promise<KeyProvider>;
+  key(): Promise<CredentialKey>;
+}
+
+export const DEMO = {
+  name: 'demo',
+  help: 'the demo that `serve` makes where there is no DATABASE_URL',
+  tasks: [
+    task({
+      name: 'demo fill',
+      help: 'give the demo’s merchants of the organisation Harbour Group a history, for the console to show; what is there stays as it is',
+      role: 'administrator',
+      scope: 'installation',
+      input: {
+        days: optional(count(MOST_DAYS), '--days <days>', `how many days back, up to ${MOST_DAYS}`, {
+          default: DEFAULT_DAYS,
+        }),
+      },
+      run: async ({ database, actor, means, settings }: Doing<DemoMeans>, { days = DEFAULT_DAYS }) => {
+        if (!settings.demo || settings.environment === 'production') refuse('demo_absent');
+        return fillHistory(database, actor, {
+          provider: await means.provider(),
+          key: await means.key(),
+          ledger: settings.simulatorLedger,
+          days,
+          unfinished: true,
+        });
+      },
+      says: ({ days, transactions, events, customers, inDoubt }) =>
+        transactions === 0
+          ? 'There was nothing to fill: these days have their trade.'
+          : `${transactions} transactions on ${days} days, with ${events} events and ${customers} new customers; ${inDoubt} are in doubt.`,
+    }),
+  ],
+} as const;

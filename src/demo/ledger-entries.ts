@@ -1,4 +1,4 @@
-// What the simulated acquirer and the simulated bank know of the demo's history.
+// The records of the simulated acquirer and the simulated bank for the demo's history.
 import type { LedgerEntry } from '../acquirers/simulator/ledger.js';
 import { settlementCutOff } from '../values/time.js';
 import type { Draft } from './draft.js';
@@ -11,7 +11,7 @@ function ofCard(draft: Draft, referenceOf: (draft: Draft) => string): LedgerEntr
   const { type, createdMs, amountCents, target, responseCode, authorisationCode, gatewayStatusCode, method } =
     draft;
   const reference = referenceOf(draft);
-  // What the acquirer could not confirm was reversed there.
+  // A transaction that the acquirer could not confirm was reversed there.
   if (gatewayStatusCode === 2) return [{ atMs: createdMs + 11_000, reference, operation: 'reversal' }];
   if (responseCode === undefined) return [];
   return [

@@ -1,4 +1,4 @@
-// The customers of the demo's history, with a card and, in the gym, a bank account in the vault each.
+// The customers of the demo's history, each with a card and, in the gym, a bank account in the vault.
 import type { Database } from '../postgres/database.js';
 import { FairConnections } from '../postgres/fair-connections.js';
 import type { MerchantId, TokenId } from '../values/ids.js';
@@ -13,10 +13,10 @@ import { HISTORY_USERNAME } from './organisation.js';
 import { type Person, personOf } from './people.js';
 import { SHOPS, type Shop } from './shops.js';
 
-/** The token of a member, by shop, number and kind of account. */
+/** A member's token, by shop, number and kind of account. */
 export type MemberTokens = (shop: Shop, member: number, kind: 'card' | 'bank_account') => TokenId | undefined;
 
-/** Adds those that are missing, and says how many. */
+/** Adds missing members, and returns how many. */
 export async function members(
   database: Database,
   keys: DataKeys,

@@ -1,4 +1,4 @@
-// Whose history the demo has: an organisation beside the one that newcomers try things on, so that theirs begins with audit 1.
+// The organisation of the demo's history. Newcomers get another one, so that theirs begins with audit 1.
 import { addMerchant, listMerchants } from '../organisations/merchants.js';
 import { addOrganisation } from '../organisations/organisations.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
@@ -13,7 +13,7 @@ import { SHOPS, type Shop, type ShopKind } from './shops.js';
 export const DEMO_USERNAME = 'demo';
 export const DEMO_ORGANISATION = 'Demo';
 
-/** Its secret is nobody's: `user rotate` makes one. */
+/** Nobody knows its secret: `user rotate` creates one. */
 export const HISTORY_USERNAME = 'harbour';
 const HISTORY_ORGANISATION = 'Harbour Group';
 
@@ -23,7 +23,7 @@ export interface HistoryOwner {
   readonly merchants: ReadonlyMap<ShopKind, MerchantId>;
 }
 
-/** Only where everything is play: in a demo, and without a live merchant anywhere. */
+/** Only in a demo without any live merchant. */
 export async function checkDemo(database: Queryable): Promise<void> {
   const { rows } = await database.query<{ made: boolean; live: boolean }>(DEMO_AT_ALL, [
     DEMO_USERNAME,
@@ -33,7 +33,7 @@ export async function checkDemo(database: Queryable): Promise<void> {
   if (rows[0].live) refuse('demo_has_live_merchants');
 }
 
-/** Made unless it is there. */
+/** Created unless it exists. */
 export async function historyOwner(
   database: Database,
   operator: string,
@@ -67,7 +67,7 @@ async function find(connection: Queryable): Promise<User | undefined> {
   return (await connection.query<User>(HISTORY_USER, [HISTORY_USERNAME])).rows[0];
 }
 
-/** Those that are as they were made. A shop that somebody has renamed, suspended or given another link trades no more. */
+/** Shops that are unchanged. A shop that was renamed, suspended or given another link stops trading. */
 async function shopsOf(connection: Queryable, { organisationId }: User): Promise<Map<ShopKind, MerchantId>> {
   const merchants = await listMerchants(connection, organisationId);
   const idOf = (shop: Shop) =>

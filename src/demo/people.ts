@@ -1,4 +1,4 @@
-// Who pays in the demo's history: names, cards and accounts that nobody has.
+// The payers of the demo's history: names, cards and accounts that belong to nobody.
 import { BankAccount } from '../values/bank-account.js';
 import { CardNumber, type Expiry, luhnDigit } from '../values/card.js';
 import { Chance } from './chance.js';
@@ -88,7 +88,7 @@ function makeUp(shop: string, number: number): Person {
   };
 }
 
-/** None of the prefixes is one that the simulated acquirer takes for a test card. */
+/** The simulated acquirer takes none of these prefixes for a test card. */
 const PREFIXES: readonly (readonly [string, number])[] = [
   ['4564', 30],
   ['4902', 22],

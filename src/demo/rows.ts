@@ -1,4 +1,4 @@
-// From a transaction of the demo's history to the row that it is stored as, with its card or account sealed where it would still be.
+// Turns a generated transaction into its row, with the card or account sealed if it would still be there.
 import type { Traded } from '../payments/traded-transaction.js';
 import { attestedWords, paymentDetailsPlace } from '../payments/transaction.js';
 import type { Audit, MerchantId } from '../values/ids.js';
@@ -73,7 +73,7 @@ type Known = Pick<
   'organisationId' | 'merchantId' | 'audit' | 'transactionType' | 'amountCents' | 'currency'
 >;
 
-/** A void names no amount. */
+/** A void has no amount. */
 function asked(
   { amountCents, currency, ...known }: Known,
   targetAudit: Audit,
@@ -92,7 +92,7 @@ function said({ type, responseCode, responseMessage, authorisationCode }: Draft)
   };
 }
 
-/** Of payments only, and of none that was declined, has failed or was voided. */
+/** Only payments, unless declined, failed or voided. */
 async function sealedOf(
   { target, status, method }: Draft,
   known: Known,

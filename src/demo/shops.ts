@@ -6,19 +6,19 @@ export interface Shop {
   readonly kind: ShopKind;
   readonly name: string;
   readonly vault: boolean;
-  /** What its references begin with. */
+  /** The prefix of its references. */
   readonly prefix: string;
   /** How many of its customers have a card or an account in the vault. */
   readonly customers: number;
-  /** Payments in each hour of a day in Sydney, on average, on an ordinary weekday. */
+  /** Average payments in each hour of an ordinary weekday in Sydney. */
   readonly hours: readonly number[];
-  /** From Monday to Sunday, how that differs. */
+  /** Factors from Monday to Sunday. */
   readonly weekdays: readonly number[];
   readonly middleCents: number;
   readonly spread: number;
-  /** How many payments are made with a stored card. */
+  /** The share of payments with a stored card. */
   readonly stored: number;
-  /** How many are preauthorisations. */
+  /** The share of preauthorisations. */
   readonly held: number;
 }
 
@@ -64,7 +64,7 @@ export const SHOPS: readonly Shop[] = [
   },
 ];
 
-/** Fees of members that the gym collects from bank accounts, at nine in the morning, on some days of the week (Monday is 0). */
+/** Members' fees that the gym collects from bank accounts, at nine in the morning on some weekdays (Monday is 0). */
 export const FEES = {
   kind: 'gym',
   weekdays: [0, 3],
@@ -73,7 +73,7 @@ export const FEES = {
   amounts: [1_495, 1_995, 2_495],
 } as const;
 
-/** What acquirers decline with, and how often. */
+/** Acquirers' decline codes, and how often each occurs. */
 export const DECLINES: readonly (readonly [string, number])[] = [
   ['51', 44],
   ['05', 24],
@@ -85,7 +85,7 @@ export const DECLINES: readonly (readonly [string, number])[] = [
   ['43', 2],
   ['59', 1],
 ];
-/** What banks return with, and how often. */
+/** Banks' return codes, and how often each occurs. */
 export const RETURNS: readonly (readonly [number, number])[] = [
   [6, 60],
   [5, 18],

@@ -1,5 +1,5 @@
-// The trade of the demo's history: believable days of three merchants, made up from seeds. What it makes follows the rules of the
-// gateway: what settles when, what a void undoes, how a direct debit goes.
+// The trade of the demo's history: plausible days of three merchants, generated from seeds. It follows the gateway's rules:
+// when amounts settle, what a void undoes, how a direct debit proceeds.
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { responseMessage } from '../acquirers/simulator/simulator.js';
 import { Chance } from './chance.js';
@@ -22,13 +22,13 @@ import { BEFORE_CLOSE_MS, dayAt, hourIn, isOpen, type Wanted, type Window } from
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** In the order in which they were made. */
+/** In the order of creation. */
 export async function tradeIn(wanted: Wanted): Promise<Draft[]> {
   const drafts: Draft[] = [];
   for (const window of wanted.windows) {
     for (const shop of SHOPS)
       drafts.push(...dayOf(shop, window, wanted), ...collectFees(shop, window, wanted));
-    // A payment that comes meanwhile does not wait for all of them.
+    // A payment that arrives meanwhile does not wait for all of them.
     await yieldToOthers();
   }
   return drafts.sort((one, other) => one.createdMs - other.createdMs);
@@ -41,7 +41,7 @@ function* dayOf(shop: Shop, window: Window, wanted: Wanted): Generator<Draft> {
     const average = (shop.hours[hour] ?? 0) * (shop.weekdays[weekday] ?? 1) * (0.75 + chance.next() * 0.5);
     for (let left = chance.count(average); left > 0; left -= 1) {
       const atMs = Math.floor(hourMs + chance.next() * HOUR_MS);
-      // Made up whether it is wanted or not: the next ones do not depend on from when on the day is filled.
+      // Generated even if unwanted: later ones must not depend on where the filling starts.
       const story = [
         ...payment(new Chance(`${shop.kind}/${window.day}/${chance.next()}`), shop, atMs, wanted),
       ];
@@ -70,7 +70,7 @@ export function methodOf(chance: Chance, shop: Shop): DraftMethod {
   return { kind: 'card', card: personOf(shop.kind, member).card, member };
 }
 
-/** What the acquirer said, and how long it took. */
+/** The acquirer's answer, and how long it took. */
 function answer(chance: Chance, draft: Draft, wanted: Wanted): void {
   const atMs = draft.createdMs + chance.between(90, 900);
   if (chance.happens(NOT_SENT)) {
@@ -117,7 +117,7 @@ function approve(chance: Chance, draft: Draft, atMs: number, wanted: Wanted): vo
     draft.settles.push({ day, type, cents: -amountCents });
 }
 
-/** An operation on an earlier one, if it can happen then. */
+/** An operation on an earlier transaction, if it can happen then. */
 function follow(
   chance: Chance,
   wanted: Wanted,
@@ -163,7 +163,7 @@ function* voided(chance: Chance, draft: Draft, wanted: Wanted, atMs: number): Ge
   yield undoing;
 }
 
-/** A guest who leaves pays; one who does not come is let off. */
+/** A departing guest pays; the hold of a guest who never came is voided. */
 function* afterHold(chance: Chance, hold: Draft, wanted: Wanted): Generator<Draft> {
   const atMs = hold.createdMs + chance.between(14, 80) * HOUR_MS;
   if (chance.happens(0.09)) return yield* voided(chance, hold, wanted, atMs);

@@ -1,5 +1,5 @@
-// What is under way at the end of the demo's history: payments in doubt, and direct debits that wait for the bank. The gateway goes on
-// with them as with any other.
+// Unfinished transactions at the end of the demo's history: payments in doubt, and direct debits that wait for the bank. The
+// gateway continues them like any others.
 import { settlementCutOff } from '../values/time.js';
 import { Chance } from './chance.js';
 import { feeAt } from './debits.js';
@@ -11,11 +11,11 @@ import type { Window } from './windows.js';
 const MINUTE_MS = 60_000;
 const DOUBTS_MINUTES_AGO = [47, 12];
 const DEBITS = 18;
-/** Long enough to be looked at, unless an operator has it asked now. */
+/** Long enough to look at, unless an operator has the acquirer asked. */
 const NEXT_ATTEMPT_MS = 6 * 60 * MINUTE_MS;
 const ATTEMPTS = 4;
 
-/** In the settlement day that is open. */
+/** In the open settlement day. */
 export function underWay({ day, opensMs }: Window, nowMs: number): Draft[] {
   const chance = new Chance(`under way/${nowMs}`);
   const ago = (minutes: number) => Math.max(opensMs + 1, nowMs - minutes * MINUTE_MS);
@@ -34,7 +34,7 @@ export function underWay({ day, opensMs }: Window, nowMs: number): Draft[] {
   return [...doubts, ...debits].sort((one, other) => one.createdMs - other.createdMs);
 }
 
-/** One that the acquirer knows has been approved there. The other it never saw. */
+/** If known, the acquirer has approved it; otherwise the acquirer never saw it. */
 function doubt(chance: Chance, shop: Shop, createdMs: number, nowMs: number, known: boolean): Draft {
   const amountCents = chance.amount(shop.middleCents, shop.spread);
   const draft = begin(chance, {

@@ -1,12 +1,12 @@
-// Which parts of the past the demo's history fills. A settlement day that is closed and has anything in it stays as it is; the
-// open one is filled up to now, from where it was filled before.
+// Which parts of the past the demo's history fills. A closed settlement day with any entries stays as it is; the open day is
+// filled up to now, from where it was filled before.
 import { previousBusinessDay, settlementCutOff, settlementDay, sydneyTimestamp } from '../values/time.js';
 
 const DAY_MS = 86_400_000;
-/** A payment so close to the close of a day could be decided after it. */
+/** A payment this close to the close of a day could be decided after it. */
 export const BEFORE_CLOSE_MS = 20_000;
 
-/** A settlement day, or the part of it that is to be filled. */
+/** A settlement day, or the part of it to fill. */
 export interface Window {
   readonly day: string;
   /** The close of the day before, and its own. */
@@ -22,15 +22,15 @@ export interface Wanted {
   readonly nowMs: number;
 }
 
-/** What is there already. */
+/** What exists already. */
 export interface Filled {
-  /** Settlement days with anything in them. */
+  /** Settlement days with entries. */
   readonly days: readonly string[];
-  /** When the newest transaction was made. */
+  /** When the newest transaction was created. */
   readonly newestMs: number | undefined;
 }
 
-/** The oldest first. */
+/** Oldest first. */
 export function windowsOf(nowMs: number, days: number, { days: filled, newestMs }: Filled): Window[] {
   const windows: Window[] = [];
   const today = settlementDay(nowMs);
@@ -45,14 +45,14 @@ export function windowsOf(nowMs: number, days: number, { days: filled, newestMs 
   }
 }
 
-/** The settlement day of something that happens within one that is being filled. To ask the calendar each time would take long. */
+/** The settlement day at a time within the windows. Asking the calendar each time would take long. */
 export function dayAt({ windows }: Wanted, atMs: number): Pick<Window, 'day' | 'closesMs'> {
   const window = windows.find(({ opensMs, closesMs }) => atMs >= opensMs && atMs < closesMs);
   if (window === undefined) throw new Error('nothing happens outside of the days that are filled');
   return window;
 }
 
-/** Whether something can happen then: within a part that is being filled. What is there already stays as it is. */
+/** Whether something can happen then: only within the part being filled. */
 export function isOpen({ windows }: Wanted, atMs: number): boolean {
   return windows.some(({ fromMs, untilMs }) => atMs >= fromMs && atMs < untilMs - BEFORE_CLOSE_MS);
 }

@@ -1,12 +1,12 @@
 import type { Statement } from '../postgres/database.js';
 
-/** Whether there are events that were not counted. */
+/** Whether any events are still uncounted. */
 export const ANYTHING_TO_COUNT: Statement = {
   name: 'anything-to-count',
   text: `SELECT s.position > f.position AS any FROM event_sequencer s CROSS JOIN figures_progress f`,
 };
 
-/** One process at a time; until the transaction ends. */
+/** One process at a time, until the database transaction ends. */
 export const LOCK_FIGURES: Statement = {
   name: 'lock-figures',
   // guard(figures: one at a time counts): pg_try_advisory_xact_lock(hashtext('tollgate figures')) ⇒ true
@@ -20,13 +20,13 @@ export const FIGURES_PROGRESS: Statement = {
     FROM figures_progress f CROSS JOIN event_sequencer s`,
 };
 
-/** What the acquirer had said by then: see `past.ts`. */
+/** The acquirer's code at that time: see `past.ts`. */
 const CODE_OF_NEW = `CASE WHEN status IN ('unknown', 'pending') THEN '' WHEN status = 'approved' AND status_now = 'declined' THEN '00'
         ELSE code_now END`;
 const CODE_OF_EARLIER = `CASE WHEN earlier IN ('unknown', 'pending') THEN '' WHEN earlier = 'approved' AND status_now = 'declined' THEN '00'
         ELSE code_now END`;
 
-/** Of the transactions that events are about. Behind it where they are read from, and which. */
+/** The transactions of the events. Their source and a condition follow. */
 const MADE_AS = `
       SELECT t.merchant_id, date_bin('1 minute', t.created_at, 'epoch') AS minute, t.created_at, t.currency, t.transaction_type,
         t.acquirer, t.amount_cents, t.status AS status_now,
@@ -36,12 +36,12 @@ const MADE_AS = `
 
 const TOLD_OF = `t WHERE t.organisation_id = told.organisation_id AND t.audit = told.audit`;
 
-/** Row by row (`OFFSET 0`): a plan for many would read all that are stored. */
+/** Row by row (`OFFSET 0`): a plan for many would read every stored transaction. */
 const MADE = `${MADE_AS} transaction ${TOLD_OF} OFFSET 0`;
 
 const MADE_OF_STORED = `${MADE_AS} stored ${TOLD_OF}`;
 
-/** Where organisations are spread over servers: those that the events are about, read beforehand. */
+/** For distributed organisations: the transactions of the events, read beforehand. */
 const STORED = `stored AS MATERIALIZED (
       SELECT t.* FROM (
         SELECT array_agg(organisation_id) AS organisations, array_agg(audit) AS audits FROM taken
@@ -49,7 +49,7 @@ const STORED = `stored AS MATERIALIZED (
         transactions_at(asked.organisations, asked.audits) t
     ), `;
 
-/** A first event that decides: there is nothing before it, and what comes after it says so by its type. */
+/** A first event that decides: nothing precedes it, and later events show it by their type. */
 const DECIDES_AT_ONCE = `version = 1 AND type IN ('transaction.approved', 'transaction.declined', 'transaction.error')`;
 
 const TAKE_EVENTS = `
@@ -58,7 +58,7 @@ const TAKE_EVENTS = `
       WHERE slot = ANY ($1::smallint[]) AND position > $2::bigint AND position <= $3::bigint ORDER BY position LIMIT $4
     ), `;
 
-/** All of an organisation at one go: their audits follow one another, and so do their entries in the index. */
+/** One organisation at a time: its audits are consecutive, and so are their index entries. */
 const DECIDED_AT_ONCE = `
         SELECT asked.organisation_id, asked.status, made.*
         FROM (
@@ -147,10 +147,10 @@ const ADD_UP = `) made
     FROM page RETURNING page.all_taken AS "allTaken"`;
 
 /**
- * Counts the events of days $1, after position $2 and up to $3, so many at most ($4), and says how far it came. An event takes its
- * transaction out from under the status that it was counted under, if it was, and puts it under the new one. What has undone an
- * approval says so by its type; what else comes before another status is in `figures_undecided`. Nearly all are decided at once:
- * those are added up before anything else is done with them.
+ * Counts the events of days $1 after position $2 and up to $3, at most $4, and returns how far it got. An event removes its
+ * transaction from the status it was counted under, if any, and adds it to the new one. An event that undoes an approval shows
+ * it by its type; all other earlier statuses are in `figures_undecided`. Nearly all transactions are decided at once: those are
+ * summed first.
  */
 export const COUNT_EVENTS: Statement = {
   name: 'count-events',
@@ -158,7 +158,10 @@ export const COUNT_EVENTS: Statement = {
   spread: `${TAKE_EVENTS}${STORED}${COUNT_AT_ONCE}${DECIDED_AT_ONCE_OF_STORED}${COUNT_CHANGED}${MADE_OF_STORED}${ADD_UP}`,
 };
 
-/** From when on figures are kept: whole days of the server's clock. It never goes back: what is gone is not counted anew. */
+/**
+ * The start of the figures that are kept: whole days by the server's clock. It never moves back, because deleted figures cannot
+ * be counted again.
+ */
 export const MOVE_FIGURES_ENDS: Statement = {
   name: 'move-figures-ends',
   text: `

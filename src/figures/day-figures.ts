@@ -1,5 +1,5 @@
-// Counts transactions by minute and hour from the feed of events, for operators to look at. Payments do nothing for it. Any number of processes
-// may run it: one at a time counts, and what it has counted and how far it came are one commit.
+// Counts transactions by minute and hour from the event feed, for operators. Payments do no work for it. Any number of
+// processes may run it: one at a time counts, and the counts and the position are one commit.
 import { slotsBetween } from '../events/events.js';
 import type { Database } from '../postgres/database.js';
 import {
@@ -15,9 +15,9 @@ import {
 
 /** In one commit. */
 export const EVENTS_AT_ONCE = 5_000;
-/** One after the other, before others get their turn. */
+/** In a row, before other work runs. */
 const TURNS_AT_MOST = 40;
-/** Today, the same day of the week before, and the days that a clock or an operator in another zone may be off by. */
+/** Today, the same weekday a week before, and the days by which a clock or an operator's time zone may be off. */
 const MINUTES_KEPT_DAYS = 9;
 const FORGOTTEN_AT_ONCE = 5_000;
 
@@ -29,7 +29,7 @@ export class DayFigures {
     private readonly eventsAtOnce: number = EVENTS_AT_ONCE,
   ) {}
 
-  /** Counts what has happened since. */
+  /** Counts the events since the last run. */
   async run(): Promise<void> {
     for (let turn = 0; turn < TURNS_AT_MOST; turn += 1) {
       const { rows } = await this.database.query<{ any: boolean }>(ANYTHING_TO_COUNT);
@@ -37,7 +37,7 @@ export class DayFigures {
     }
   }
 
-  /** True where nothing is left, or another process is at it. */
+  /** True when nothing is left, or another process is counting. */
   #turn(): Promise<boolean> {
     return this.database.transaction(async (connection) => {
       const { rows: tried } = await connection.query<{ locked: boolean }>(LOCK_FIGURES);
@@ -50,7 +50,7 @@ export class DayFigures {
     });
   }
 
-  /** Up to which position events are counted, of those that are kept. */
+  /** The position up to which the kept events are counted. */
   async progress(): Promise<{ first: number; position: number; newest: number }> {
     const { rows } = await this.database.query<{ first: number; position: number; newest: number }>(
       FIGURES_PROGRESS,
@@ -58,7 +58,7 @@ export class DayFigures {
     return rows[0] as { first: number; position: number; newest: number };
   }
 
-  /** Removes what is old, a little at a time. */
+  /** Deletes old figures, a few at a time. */
   async forget(): Promise<void> {
     const minutes = Math.min(MINUTES_KEPT_DAYS, this.keptDays);
     await this.database.query(MOVE_FIGURES_ENDS, [minutes, this.keptDays]);

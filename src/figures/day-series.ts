@@ -1,20 +1,20 @@
-// A day as a series: one number for each of its minutes or hours, however long the day is.
+// A day as a series: one number for each minute or hour, however long the day is.
 import { sydneyTimestamp } from '../values/time.js';
 
-/** One number for each minute or hour of a day in Sydney, from its beginning. What is ahead is not there yet. */
+/** One number for each minute or hour of a day in Sydney. Future steps are absent. */
 export interface DaySeries {
-  /** The instant at which it begins, and how long a step is. */
+  /** The start of the day, and the length of a step. */
   readonly from: string;
   readonly stepSeconds: number;
   readonly approved: readonly number[];
   readonly declined: readonly number[];
   readonly inDoubt: readonly number[];
   readonly error: readonly number[];
-  /** By currency: cents of what was approved and takes money from a customer. */
+  /** By currency: approved cents taken from customers. */
   readonly volume: readonly { readonly currency: string; readonly cents: readonly number[] }[];
 }
 
-/** Of a minute or an hour: how many, and what was taken from customers. */
+/** Of a minute or an hour: the count, and the cents taken from customers. */
 export interface MinuteRow {
   readonly atMs: number;
   readonly status: string;
@@ -23,7 +23,7 @@ export interface MinuteRow {
   readonly takenCents: number;
 }
 
-/** As many steps as the day has: on two days of a year Sydney has an hour less or more. */
+/** As many steps as the day has: two days a year, Sydney's day is an hour shorter or longer. */
 export function daySeries(
   rows: readonly MinuteRow[],
   { fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number },

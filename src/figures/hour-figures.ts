@@ -1,9 +1,9 @@
-// Figures made of what was counted by the hour: by status, volume, acquirer, kind of card and response code, each with the filter that
-// lists its transactions.
+// Figures from the hourly counts: by status, volume, acquirer, card type and response code, each with the filter that lists its
+// transactions.
 import type { TransactionFilter } from '../payments/finding/transaction-search.js';
 import type { MinuteRow } from './day-series.js';
 
-/** A number, and which transactions it counts. */
+/** A number, and the transactions that it counts. */
 export interface CountedTransactions {
   readonly count: number;
   readonly filter: TransactionFilter;
@@ -11,7 +11,7 @@ export interface CountedTransactions {
 
 export interface StatusFigure extends CountedTransactions {
   readonly status: string;
-  /** The same part of the same day, a week before. Null where nobody counted then. */
+  /** The same part of the same weekday, a week before. Null if nothing was counted then. */
   readonly weekBefore: number | null;
 }
 
@@ -23,12 +23,12 @@ export interface VolumeFigure extends CountedTransactions {
 }
 
 export interface Rate {
-  /** Of the acquirer's link, or of the card; `bankaccount` for direct debits, empty for a card of an unknown scheme. */
+  /** The acquirer link, or the card type: `bankaccount` for direct debits, empty for an unknown card scheme. */
   readonly name: string;
   readonly approved: CountedTransactions;
   readonly declined: CountedTransactions;
   readonly others: number;
-  /** Of approved and declined ones, how many were approved: 0 to 1. Null where there were neither. */
+  /** The share of approved among approved and declined: 0 to 1. Null if there were neither. */
   readonly rate: number | null;
   readonly rateWeekBefore: number | null;
 }
@@ -78,7 +78,7 @@ export function statusesOf(
   });
 }
 
-/** What was approved, by type and currency. */
+/** Approved amounts by type and currency. */
 export function volumesOf(
   hours: readonly HourRow[],
   before: readonly HourRow[] | undefined,

@@ -1,30 +1,30 @@
-// The figures that consoles are told each second: read once for all of them, whatever each may see.
+// The figures that consoles receive each second: read once for all of them, whatever each may see.
 import { runningGateways } from '../acquirers/running-gateways.js';
 import type { Queryable } from '../postgres/database.js';
-import { briefly } from '../postgres/short-timeout.js';
+import { withShortTimeout } from '../postgres/short-timeout.js';
 import type { Mode } from '../values/mode.js';
 import { sydneyDate, sydneyInstant, sydneyTimestamp } from '../values/time.js';
 import { FIGURES_STATE, LINKS_OF_ORGANISATION, LIVE_DOUBTS, LIVE_FIGURES } from './today.sql.js';
 
-/** What a console is told each second. */
+/** The message to a console each second. */
 export interface LiveFigures {
   readonly now: string;
-  /** Of today, until now. */
+  /** Today so far. */
   readonly approved: number;
   readonly declined: number;
   readonly error: number;
   readonly inDoubt: number;
-  /** Of this minute and of the one before. */
+  /** This minute and the one before. */
   readonly thisMinute: number;
   readonly lastMinute: number;
   readonly feedSeconds: number | null;
   readonly linksSignedOn: number;
   readonly links: number;
-  /** Changes whenever anything has happened to a transaction, customer or token: then lists are worth reading again. */
+  /** Changes whenever a transaction, customer or token changes: lists are then worth reading again. */
   readonly changed: number;
 }
 
-/** Whose figures: of an organisation, or of all; of a mode, or of both. */
+/** Whose figures: one organisation's or all; of one mode or both. */
 export interface LiveScope {
   readonly organisation?: number | undefined;
   readonly mode?: Mode | undefined;
@@ -47,18 +47,18 @@ interface DoubtRow {
 }
 
 const MINUTE_MS = 60_000;
-/** So many in doubt are counted. */
+/** At most this many in doubt are counted. */
 const DOUBTS_AT_MOST = 10_000;
 
-/** Without what says whether anything has changed: whoever reads again and again knows that. */
+/** Without `changed`: a caller that polls knows that itself. */
 export type Moment = Omit<LiveFigures, 'changed'> & {
-  /** Differs whenever anything of the figures does. */
+  /** Differs whenever any of the figures does. */
   readonly mark: string;
 };
 
-/** In the order in which they are asked for. */
+/** In the order of the scopes. */
 export function readLive(database: Queryable, scopes: readonly LiveScope[]): Promise<Moment[]> {
-  return briefly(database, async (connection) => {
+  return withShortTimeout(database, async (connection) => {
     const { rows: states } = await connection.query<{ nowMs: number; countedUntilMs: number }>(FIGURES_STATE);
     const { nowMs, countedUntilMs } = states[0] as { nowMs: number; countedUntilMs: number };
     const minuteMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
@@ -104,7 +104,7 @@ export function readLive(database: Queryable, scopes: readonly LiveScope[]): Pro
   });
 }
 
-/** The links that an organisation uses, of those that keep connections. */
+/** The links that an organisation uses, among those with connections. */
 async function namesOf(
   connection: Queryable,
   organisation: number | undefined,

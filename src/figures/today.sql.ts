@@ -1,6 +1,6 @@
 import type { Statement } from '../postgres/database.js';
 
-/** Where counting is, by the gateway's clock. Where nothing is left to count, it is up to date now. */
+/** How far the counting is, by the gateway's clock. If nothing is left to count, the figures are current. */
 export const FIGURES_STATE: Statement = {
   name: '',
   text: `
@@ -12,7 +12,7 @@ export const FIGURES_STATE: Statement = {
     FROM figures_progress f CROSS JOIN event_sequencer s`,
 };
 
-/** Of an organisation, or of all (0), in a period; of a mode and a type of transactions, where they are named. */
+/** One organisation or all (0), in a period; of one mode and transaction type, if named. */
 const WANTED = `organisation_id = $1`;
 const OF_KIND = `($4::text IS NULL OR mode = $4) AND ($5::text IS NULL OR transaction_type = $5)`;
 
@@ -43,7 +43,7 @@ export const LINKS_OF_ORGANISATION: Statement = {
     UNION SELECT acquirer FROM route WHERE organisation_id = $1`,
 };
 
-/** Of an organisation or of all; of what waits, so much is looked at. */
+/** One organisation or all; a bounded number of waiting rows is examined. */
 export const FEED_AND_WEBHOOK_LAGS: Statement = {
   name: '',
   text: `
@@ -60,8 +60,8 @@ export const FEED_AND_WEBHOOK_LAGS: Statement = {
 };
 
 /**
- * What consoles are told each second: of each of these organisations (0: of all) and of each mode the figures since `$2`, and of the
- * minutes from `$3` and from `$4` on.
+ * The message to consoles each second: for each of these organisations (0: all) and each mode, the figures since `$2` and of
+ * the minutes from `$3` and `$4`.
  */
 export const LIVE_FIGURES: Statement = {
   name: 'live-figures',
@@ -75,7 +75,7 @@ export const LIVE_FIGURES: Statement = {
     GROUP BY wanted, f.mode, f.status`,
 };
 
-/** What the resolver has, by the index of what is to be resolved: so many at most. */
+/** Transactions that the resolver holds, by the partial index, up to a limit. */
 export const LIVE_DOUBTS: Statement = {
   name: 'live-doubts',
   text: `

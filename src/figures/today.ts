@@ -1,4 +1,4 @@
-// A day in figures, from what background work has counted: by minute and hour against the same day of the week before, rates, latency,
+// A day in figures, from the background counts: by minute and hour against the same weekday a week before, rates, latency,
 // links and lags. Each figure comes with the filter that lists its transactions.
 import { readAcquirers } from '../acquirers/configured.js';
 import {
@@ -10,7 +10,7 @@ import {
 import type { TransactionFilter } from '../payments/finding/transaction-search.js';
 import { lostTime } from '../payments/processes/lost-time.js';
 import type { Queryable } from '../postgres/database.js';
-import { briefly } from '../postgres/short-timeout.js';
+import { withShortTimeout } from '../postgres/short-timeout.js';
 import type { Mode } from '../values/mode.js';
 import { addDays, sydneyDate, sydneyInstant, sydneyTimestamp } from '../values/time.js';
 import { type DaySeries, daySeries, emptyAfter, type MinuteRow } from './day-series.js';
@@ -36,7 +36,7 @@ import {
 } from './today.sql.js';
 
 export interface LatencyFigure {
-  /** Of an acquirer's link. */
+  /** The acquirer link. */
   readonly name: string;
   readonly count: number;
   readonly p50Ms: number | null;
@@ -48,13 +48,13 @@ export interface LinkFigure extends LinkCondition {
   readonly name: string;
   readonly signedOn: number;
   readonly connections: number;
-  /** Running gateways that have the link, and those that have it taken out for somebody. */
+  /** Running gateways with this link, and those that have taken it out for some organisation. */
   readonly gateways: number;
   readonly failing: number;
 }
 
 export interface Lags {
-  /** Events that have no place in the feed yet, or are not counted here yet. */
+  /** Events without a place in the feed, or not counted yet. */
   readonly feedSeconds: number | null;
   readonly webhooksWaiting: number;
   readonly webhooksFailing: number;
@@ -64,29 +64,29 @@ export interface Lags {
 export interface Today {
   readonly date: string;
   readonly now: string;
-  /** Everything up to here is in the figures. */
+  /** The figures include everything up to here. */
   readonly countedUntil: string;
   readonly organisation: number | null;
   readonly mode: Mode | null;
-  /** Null where figures of that day are not kept. Minutes are kept for a good week, hours as long as events. */
+  /** Null if that day's figures are not kept. Minutes are kept for a good week, hours as long as events. */
   readonly minutes: { readonly day: DaySeries | null; readonly weekBefore: DaySeries | null };
   readonly hours: { readonly day: DaySeries | null; readonly weekBefore: DaySeries | null };
-  /** A point of a series lists as one of these with `from` and `until` of its step. */
+  /** A point of a series is listed by one of these filters, with `from` and `until` of its step. */
   readonly statuses: readonly StatusFigure[];
   readonly volumes: readonly VolumeFigure[];
   readonly acquirers: readonly Rate[];
   readonly cardTypes: readonly Rate[];
   readonly responseCodes: readonly ResponseCodeFigure[];
-  /** Of the last minutes, as far as somebody has looked. */
+  /** The last minutes, as far as they were scraped. */
   readonly latency: readonly LatencyFigure[];
   readonly links: readonly LinkFigure[];
   readonly lags: Lags;
-  /** What the database has lost and nobody has reconciled. */
+  /** Lost time that nobody has reconciled. */
   readonly lostTime: { readonly from: string; readonly until: string } | null;
 }
 
 export interface TodayWish {
-  /** A day in Sydney; today where it is absent. */
+  /** A day in Sydney; today if absent. */
   readonly date?: string | undefined;
   readonly organisation?: number | undefined;
   readonly mode?: Mode | undefined;
@@ -100,7 +100,7 @@ interface State {
   readonly hoursFromMs: number;
 }
 
-/** A day, or the part of it that has been, and what is stored of it. */
+/** A day, or its part so far, and the stored figures. */
 interface Day {
   readonly date: string;
   readonly fromMs: number;
@@ -110,18 +110,18 @@ interface Day {
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
-/** `latency` comes from whoever counts it: the gateways, and not the database. */
+/** `latency` comes from the gateways, not the database. */
 export function showToday(
   database: Queryable,
   wish: TodayWish,
   latency: readonly LatencyFigure[] = [],
 ): Promise<Today> {
-  return briefly(database, async (connection) => {
+  return withShortTimeout(database, async (connection) => {
     const state = (await connection.query<State>(FIGURES_STATE)).rows[0] as State;
     const date = wish.date ?? sydneyDate(state.nowMs);
     const day = dayOf(date);
     const before = dayOf(addDays(date, -7));
-    // Of a day that goes on, the same part of the other day is what it is held against.
+    // An unfinished day is compared with the same part of the other day.
     const goneMs = Math.min(Math.max(state.nowMs - day.fromMs, 0), day.untilMs - day.fromMs);
     const soFar = { ...before, untilMs: before.fromMs + Math.ceil(goneMs / MINUTE_MS) * MINUTE_MS };
     const read = new Reading(connection, wish);
@@ -153,7 +153,7 @@ export function showToday(
           ? daySeries((await read.hours(before)).map(asMinute), before, HOUR_MS)
           : null,
       },
-      // Minutes are kept for less long; of a day that is over, whole hours say the same.
+      // Minutes are kept for a shorter time; for a finished day, whole hours give the same.
       statuses: statusesOf(
         hours,
         keptBefore.minutes
@@ -204,7 +204,7 @@ function dayOf(date: string): Day {
   return { date, fromMs: sydneyInstant(date, '00:00'), untilMs: sydneyInstant(addDays(date, 1), '00:00') };
 }
 
-/** Lists the transactions of the whole day: what is counted is counted where it was made. */
+/** Lists the transactions of the whole day: each is counted at its creation time. */
 function filterOf({ organisation, mode, transactionType }: TodayWish, date: string): TransactionFilter {
   return { organisation, mode, transactionType, from: date, until: date };
 }
@@ -218,7 +218,7 @@ interface Links {
   shown(name: string): boolean;
 }
 
-/** An operator of one organisation sees the links that it uses. */
+/** An operator of one organisation sees only the links that it uses. */
 async function linksFor(
   connection: Queryable,
   organisation: number | undefined,
@@ -266,5 +266,5 @@ async function lagsOf(
   return { feedSeconds: Math.max(unplacedSeconds ?? 0, behindSeconds), ...webhooks };
 }
 
-/** Rows at most, of whatever waits. */
+/** The most waiting rows that are examined. */
 const LAGS_LOOK_AT = 10_000;

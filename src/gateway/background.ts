@@ -1,6 +1,5 @@
-// The background loops of a gateway: heartbeats, the resolver, the sweep, the clearing of direct debits, the close of settlement
-// days, the destruction of cards, the renewal of keys, the figures of the day, what operators ask for, the end of old events and the
-// overwriting of memory.
+// The background loops of a gateway: heartbeats, resolver, sweep, clearing of direct debits, close of settlement days,
+// destruction of cards, renewal of keys, daily figures, operators' requests, expiry of old events, and wiping of memory.
 import type { Logger } from 'pino';
 import type { Clock } from '../clock/clock.js';
 import type { Clearing } from '../directdebit/clearing.js';
@@ -20,14 +19,14 @@ import type { RequestRunner } from '../payments/requests/request-runner.js';
 import { DayClosing } from '../settlement/closing.js';
 import type { KeyRenewal } from '../vault/keys/renewal.js';
 import type { Databases } from './database/databases.js';
-import { keepGarbageYoung, overwriteGarbage } from './garbage.js';
 import { Loop } from './loop.js';
 import type { ClockWatch } from './observability/clock-watch.js';
 import type { DatabaseWatch } from './observability/database-watch.js';
 import type { Settings } from './settings/settings.js';
 import type { Vault } from './vault.js';
+import { keepSecretsInYoungHeap, wipeYoungHeap } from './wipe-young-heap.js';
 
-/** Somebody waits for each of them. */
+/** An operator is waiting. */
 const TAKE_REQUESTS_EVERY_MS = 250;
 const CLEARING_EVERY_MS = 1_000;
 const SWEEP_EVERY_MS = 1_000;
@@ -124,12 +123,12 @@ export class Background {
     );
     this.#overwriting = new Loop(
       async () => {
-        await overwriteGarbage();
+        await wipeYoungHeap();
         await this.#readBuffer.overwrite();
       },
       OVERWRITE_EVERY_MS,
       failed('overwriting of memory'),
-      // No request has left anything behind yet, and whoever starts has better things to do.
+      // No request has left secrets in memory yet, and a starting process is busy.
       { pausesFirst: true },
     );
     const chain = new JournalChain(databases.background, parts.chainKey, {
@@ -152,20 +151,20 @@ export class Background {
   }
 
   start(): void {
-    keepGarbageYoung();
+    keepSecretsInYoungHeap();
     for (const loop of this.#all) loop.start();
   }
 
   async stop(): Promise<void> {
     this.parts.renewal.stop();
-    // What is in hand takes as long as the acquirer does: the other loops run meanwhile, heartbeats above all.
+    // A request in hand lasts as long as its acquirer takes: the other loops run meanwhile, heartbeats above all.
     await this.#requests.stop();
     await this.parts.requests.finish();
     await Promise.all(this.#all.map((loop) => loop.stop()));
     this.#readBuffer.close();
   }
 
-  /** Something has fallen into doubt. */
+  /** A transaction has come into doubt. */
   resolveNow(): void {
     this.#resolving.wake();
   }
@@ -190,7 +189,7 @@ export class Background {
     ];
   }
 
-  /** Once when it starts, or when it is noticed, and once when it is reconciled. */
+  /** Once at start or when noticed, and once when reconciled. */
   #tellLostTime(lost: LostTime | undefined): void {
     if (lost?.untilMs === this.#lost?.untilMs) return;
     this.#lost = lost;
@@ -209,7 +208,7 @@ export class Background {
     this.parts.clocks.see(reply.clocksApartMs);
     this.#tellLostTime(registry.lost);
     searchFence.advance(reply);
-    // A clock that was moved makes things due.
+    // Moving the clock makes things due.
     if (clock.advancedBy(reply.advancedMs)) {
       this.#clearing.wake();
       this.#closing.wake();

@@ -1,10 +1,9 @@
-// Who may call a gateway: users under the key that they are sealed with, and what is said when the database holds one that is not as it
-// was sealed.
+// Who may call a gateway: opens the users' key, and reports users whose row does not match its seal.
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { Tally } from '../http/observability/tally.js';
 import { ChainKey } from '../journal/blocks.js';
-import { givePen, JournalPen } from '../journal/pen.js';
+import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { Callers } from '../organisations/users/callers.js';
 import { CredentialKey } from '../organisations/users/credentials.js';
 import { isUndefined, type Queryable } from '../postgres/database.js';
@@ -15,10 +14,10 @@ import { openKeyProvider } from './settings/key-encryption.js';
 import type { Settings } from './settings/settings.js';
 import type { Vault } from './vault.js';
 
-/** Users that have a line of their own in the log within a second. */
+/** How many broken users are logged one by one within a second. */
 const MOST_TOLD = 10;
 
-/** `onBroken`: told of every user that is not as it was sealed last. */
+/** `onBroken`: called for every user that does not match its seal. */
 export function openCallers(
   { vital }: Databases,
   key: CredentialKey,
@@ -43,39 +42,42 @@ export function openCallers(
   });
 }
 
-/** For a process that serves. */
+/** For a serving process. */
 export async function openCredentialKey({ vital }: Databases, { provider }: Vault): Promise<CredentialKey> {
   return new CredentialKey(await openInstallationKey(vital, provider, 'credentials'));
 }
 
-/** The key of the journal, for a process that serves: whatever it writes is marked, and it takes its turn at the chain. */
+/** The key of the journal, for a process that serves: the process signs its entries and takes turns at extending the chain. */
 export async function openJournal(databases: Databases, { provider }: Vault): Promise<ChainKey> {
   const key = await openInstallationKey(databases.others, provider, 'journal');
-  const pen = new JournalPen(key);
-  for (const database of databases.all) givePen(database, pen);
+  const signer = new EntrySigner(key);
+  for (const database of databases.all) setSigner(database, signer);
   return new ChainKey(key);
 }
 
-/** For what an operator does with the journal, and for marking what is done. Makes the key where there is none. */
+/** For operators' commands that read or write the journal. Creates the key if there is none. */
 export async function journalKey(database: Queryable, provider: KeyProvider): Promise<Buffer> {
   return makeInstallationKey(database, provider, 'journal');
 }
 
 /**
- * For a command that may have to do without the key, or works on the schema of an earlier release. What it writes then has no mark, and
- * is found by whoever holds the journal against its chain.
+ * For a command that may have to do without the key, or works on the schema of an earlier release. Its entries then have no MAC, and
+ * `journal verify` reports them.
  */
-export async function penIfAtHand(settings: Settings, database: Queryable): Promise<JournalPen | undefined> {
+export async function signerIfAvailable(
+  settings: Settings,
+  database: Queryable,
+): Promise<EntrySigner | undefined> {
   try {
     const provider = await openKeyProvider(settings, database);
-    return new JournalPen(await journalKey(database, provider), hostname());
+    return new EntrySigner(await journalKey(database, provider), hostname());
   } catch (error) {
     if (error instanceof KeyUnavailable || isUndefined(error)) return undefined;
     throw error;
   }
 }
 
-/** For what an operator does with users. Makes the key where there is none. */
+/** For operators' commands on users. Creates the key if there is none. */
 export async function credentialKey(database: Queryable, provider: KeyProvider): Promise<CredentialKey> {
   return new CredentialKey(await makeInstallationKey(database, provider, 'credentials'));
 }

@@ -1,5 +1,5 @@
-// The certificate of the listener: read at start, and again when its files change or an operator asks for it (SIGHUP). A pair
-// that cannot be used never takes the place of one that can. One process does this for all of its workers.
+// The listener's certificate: read at start, and again when its files change or on SIGHUP. An unusable pair never replaces a
+// usable one. One process does this for all of its workers.
 import { readFile, stat } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import {
@@ -13,11 +13,11 @@ import { Loop } from './loop.js';
 import { type Settings, SettingsError, type TlsSettings } from './settings/settings.js';
 import type { Source } from './settings/variables.js';
 
-/** Where files are: on any file system, and by any way to replace them. To be told of changes is neither. */
+/** Polling works on any file system and with any way to replace files. File notifications do not. */
 const LOOK_EVERY_MS = 1_000;
 const ANYBODY_READS = 0o004;
 
-/** At start: what cannot be used stops it. */
+/** At start an unusable certificate stops the gateway. */
 export async function readCertificate({ tls }: Settings): Promise<Certificate | undefined> {
   if (tls === undefined) return undefined;
   try {
@@ -29,7 +29,7 @@ export async function readCertificate({ tls }: Settings): Promise<Certificate | 
 
 export interface CertificateWatchParts {
   readonly tls: TlsSettings;
-  /** What was read at start. */
+  /** The certificate read at start. */
   readonly certificate: Certificate;
   readonly log: Logger;
 }
@@ -39,9 +39,9 @@ export class CertificateWatch {
   readonly #loop: Loop;
   #used: Certificate;
   #use: ((certificate: Certificate) => void) | undefined;
-  /** Of the files that the one in use came from. */
+  /** Identifies the files that the current certificate came from. */
   #stamp: string | undefined;
-  /** Files that could not be used a moment ago, and those of which that was said. */
+  /** Files that were unusable a moment ago, and files already reported. */
   #doubted: string | undefined;
   #told: string | undefined;
   #toldDays: number | undefined;
@@ -57,17 +57,17 @@ export class CertificateWatch {
     );
   }
 
-  /** `use` gets each certificate that takes the place of the one before it. */
+  /** `use` gets each new certificate. */
   start(use: (certificate: Certificate) => void): void {
     this.#use = use;
     this.#sayUsed();
     this.#loop.start();
   }
 
-  /** Looks at once, and says what came of it. */
+  /** Looks at once, and logs the result. */
   reload(): void {
     this.#asked = true;
-    // Otherwise it looks as soon as there is somebody to use it.
+    // Otherwise it looks as soon as it is started.
     if (this.#use !== undefined) this.#loop.wake();
   }
 
@@ -78,7 +78,7 @@ export class CertificateWatch {
   async #look(): Promise<void> {
     const asked = this.#asked;
     this.#asked = false;
-    // Before they are read: what is changed meanwhile is seen the next time.
+    // Before the files are read: a change meanwhile is seen the next time.
     const stamp = await stampOf(this.#parts.tls);
     if (asked || stamp !== this.#stamp) await this.#renew(stamp, asked);
     this.#sayExpiry();
@@ -93,7 +93,7 @@ export class CertificateWatch {
         throw new UnusableCertificate('the certificate has expired, or is not valid yet');
       }
     } catch (error) {
-      // Two files are not replaced in one moment: what is wrong now may be right in the next.
+      // Two files are not replaced at the same moment: a mismatch now may be gone a second later.
       const settled = asked || this.#doubted === stamp;
       this.#doubted = stamp;
       if (!settled || (this.#told === stamp && !asked)) return;
@@ -127,7 +127,7 @@ export class CertificateWatch {
     log.warn({ reason }, 'certificate not renewed: the one in use stays');
   }
 
-  /** Once for each step nearer to its end. */
+  /** Once for each step closer to expiry. */
   #sayExpiry(): void {
     const { log } = this.#parts;
     const days = daysToExpiry(this.#used, Date.now());
@@ -160,7 +160,7 @@ async function textOf(source: Source): Promise<string> {
   }
 }
 
-/** Another one where a file was written, replaced or led elsewhere by a link. */
+/** Changes whenever a file is written, replaced, or reached through another link. */
 async function stampOf({ certificate, key }: TlsSettings): Promise<string> {
   const stamps = [certificate, key].map(async (source) => {
     if ('text' in source) return '';

@@ -1,4 +1,4 @@
-// The console of a gateway: its own few sessions on the database, with the rights of operators' commands, and what it works with.
+// The console of a gateway: a few database sessions of its own, with the rights of operators' commands.
 import type { Logger } from 'pino';
 import { Latency } from '../console/latency.js';
 import { Live } from '../console/live.js';
@@ -7,8 +7,8 @@ import { ROUTES } from '../console/routes/routes.js';
 import { ConsoleSite } from '../console/site.js';
 import { ClientAddresses } from '../http/authentication.js';
 import type { Figures } from '../http/observability/metrics.js';
-import { KeyRotations } from '../installation/key-rotation.js';
-import { givePen, JournalPen } from '../journal/pen.js';
+import { KeyRotations } from '../installation/keys.js';
+import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { Challenges } from '../operators/sign-in/challenges.js';
 import { Passwords } from '../operators/sign-in/password.js';
 import type { IdentityProvider } from '../operators/sign-in/provider.js';
@@ -25,7 +25,7 @@ import { openKeyProvider } from './settings/key-encryption.js';
 import type { Settings } from './settings/settings.js';
 import type { ConsoleSettings } from './settings/watching-settings.js';
 
-/** Operators wait in turns rather than take sessions from payments. */
+/** Operators wait for each other rather than take sessions from payments. */
 const SESSIONS = 4;
 
 export interface OpenConsole {
@@ -41,11 +41,11 @@ export interface ConsoleStart {
   /** The login of operators' commands. */
   readonly operatingUrl: string;
   readonly log: Logger;
-  /** What the gateways have counted. */
+  /** The gateways' metrics. */
   readonly figures: () => Promise<readonly Figures[]>;
 }
 
-/** Undefined where the settings want none. */
+/** Undefined if the settings want no console. */
 export async function openConsole({
   settings,
   operatingUrl,
@@ -62,7 +62,7 @@ export async function openConsole({
   try {
     const provider = await openKeyProvider(settings, database);
     const ofJournal = await journalKey(database, provider);
-    givePen(database, new JournalPen(ofJournal));
+    setSigner(database, new EntrySigner(ofJournal));
     const key = await credentialKey(database, provider);
     const parts = {
       database,
@@ -71,6 +71,7 @@ export async function openConsole({
       provider,
       requests: requestMeans(key, settings),
       acquirerDeadlineMs: settings.acquirerDeadlineMs,
+      settings,
       webhooks: { networks: readNetworks(settings.webhookNetworks), timeoutMs: settings.webhookTimeoutMs },
       rotations: new KeyRotations((error) =>
         log.error({ reason: reasonOf(error) }, 'a rotation of keys that an operator has begun failed'),
@@ -107,7 +108,7 @@ export async function openConsole({
   }
 }
 
-/** Loaded only where it is wanted. */
+/** Loaded only on use. */
 async function providerOf(
   { identityProvider }: ConsoleSettings,
   key: CredentialKey,

@@ -1,7 +1,7 @@
-// The demo's history, made while the gateway serves already: a newcomer's first purchase waits for none of it.
+// Generates the demo's history while the gateway is already serving: a newcomer's first purchase does not wait for it.
 import type { Logger } from 'pino';
 import { fillHistory } from '../demo/history.js';
-import { givePen, JournalPen } from '../journal/pen.js';
+import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { Database } from '../postgres/database.js';
 import { Refusal } from '../values/refusal.js';
 import { credentialKey, journalKey } from './callers.js';
@@ -10,16 +10,16 @@ import type { Settings } from './settings/settings.js';
 
 const ACTOR = 'operator:demo';
 
-/** Ends when it is made, or could not be. That is no reason not to serve. */
+/** Ends when the history is complete or has failed. A failure does not stop the gateway. */
 export async function makeHistory(settings: Settings, url: string, log: Logger): Promise<void> {
   const { demo, demoDays: days, simulatorLedger: ledger } = settings;
   if (!demo || days === 0) return;
   const database = new Database(url, { maxConnections: 2, applicationName: 'tollgate-demo', patient: true });
   try {
     const provider = await openKeyProvider(settings, database);
-    givePen(database, new JournalPen(await journalKey(database, provider)));
+    setSigner(database, new EntrySigner(await journalKey(database, provider)));
     const key = await credentialKey(database, provider);
-    // Nothing that goes on by itself: whoever moves the demo's clock can move it back.
+    // Nothing that changes by itself: the demo's clock can be moved back.
     const filled = await fillHistory(database, ACTOR, { provider, key, ledger, days, unfinished: false });
     const { transactions, customers } = filled;
     if (transactions > 0) log.info({ transactions, customers }, 'demo filled with made-up trade');

@@ -1,4 +1,4 @@
-// The merchants' port while there is no gateway on it yet, because the database is away.
+// The merchants' port while the gateway is not up yet, because the database is lost.
 import type { Certificate } from '../http/tls.js';
 import { openWaitingRoom, type WaitingRoom } from '../http/waiting-room.js';
 import { DATABASE_AWAY } from './database/connection.js';
@@ -13,7 +13,7 @@ export class Entrance {
     private readonly certificate: Certificate | undefined,
   ) {}
 
-  /** Somebody answers there from now on. Not on any free port: nobody would know which. */
+  /** Answers on the port from now on. Not on port 0: nobody would know which port it is. */
   async wait(): Promise<void> {
     const { host, port, maxConnections } = this.settings;
     if (port === 0) return;

@@ -1,4 +1,4 @@
-// The events of a gateway: the watcher of its process, and the sessions that readers share.
+// The events of a gateway: the process's watcher, and the sessions that readers share.
 import { EventWatcher } from '../events/watcher.js';
 import { FairConnections } from '../postgres/fair-connections.js';
 import type { ClosingStack } from './closing-stack.js';
@@ -22,7 +22,7 @@ export function startEvents({ settings, databases, log, watch }: EventParts, sta
     ...WAITING,
     onError: (error) => watch.jobFailed('event feed', error),
     onLate: ({ seconds, events }) => {
-      // Nothing stays open for so long: it is made-up trade of the demo, which is dated back.
+      // No transaction stays open for that long: this is the demo's backdated trade.
       if (!settings.demo || seconds < MADE_UP_FROM_SECONDS)
         log.warn({ seconds, events }, 'events came late into the feed');
     },

@@ -1,4 +1,4 @@
-// Puts a gateway together: databases, acquirers, vault, pipeline, background loops, HTTP server; and takes it apart again.
+// Assembles a gateway: databases, acquirers, vault, pipeline, background loops, HTTP server; and closes it again.
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { type AcquirerLink, withinDeadline } from '../acquirers/contract.js';
@@ -26,9 +26,7 @@ import { ClosingStack } from './closing-stack.js';
 import { DATABASE_AWAY } from './database/connection.js';
 import { Databases } from './database/databases.js';
 import { type Events, startEvents } from './events.js';
-import { openLinks } from './links.js';
 import { Loop } from './loop.js';
-import { type Membership, register } from './membership.js';
 import { CLOCKS_APART, ClockWatch } from './observability/clock-watch.js';
 import { DatabaseWatch } from './observability/database-watch.js';
 import { DiskWatch } from './observability/disk-watch.js';
@@ -37,30 +35,32 @@ import { gatherFigures } from './observability/figures.js';
 import { SpanExport } from './observability/span-export.js';
 import { StoredFigures } from './observability/stored-figures.js';
 import { assemblePipeline, type Pipeline } from './pipeline.js';
+import { type ProcessRegistration, register } from './process-registration.js';
 import { type Settings, SettingsError } from './settings/settings.js';
+import { startLinks } from './start-links.js';
 import { openVault, type Vault } from './vault.js';
 import { startWebhooks } from './webhooks.js';
 
 /** A gateway that is one process. */
 export interface OneGateway extends Gateway {
-  /** `stored`: also what is counted in the database, which is the same for every process on it. */
+  /** `stored`: includes the metrics from the database, which are the same for every process on it. */
   ownFigures(wish: { readonly stored: boolean }): Promise<Figures>;
 }
 
 export interface Gateway {
   /** For example `http://127.0.0.1:8080/v1`, with TLS `https://…`. */
   readonly baseUrl: string;
-  /** Clients that connect from now on are shown this one. Connections that there are go on. */
+  /** New connections get this certificate. Existing connections continue. */
   useCertificate(certificate: Certificate): void;
-  /** The one that clients are shown; undefined without TLS. */
+  /** The certificate that clients get; undefined without TLS. */
   certificate(): Certificate | undefined;
-  /** What it has counted; of several processes, those of each. */
+  /** Its metrics; of several processes, those of each. */
   figures(): Promise<readonly Figures[]>;
-  /** Refuses what is new, finishes what was begun, and lets go of everything. */
+  /** Refuses new requests, finishes those in flight, and releases everything. */
   close(): Promise<void>;
 }
 
-/** Connections that come in a burst wait here; with less room some would be answered only after seconds. */
+/** Connections that arrive in a burst wait here; with a shorter queue some would be answered only after seconds. */
 const BACKLOG = 4_096;
 const READINESS_LIMIT_MS = 2_000;
 const LOOK_AT_DISK_EVERY_MS = 1_000;
@@ -70,11 +70,11 @@ export interface GatewayStart {
   readonly settings: Settings;
   /** Of a database whose schema is current. */
   readonly databaseUrl: string;
-  /** Where the settings ask for TLS. */
+  /** If the settings ask for TLS. */
   readonly certificate?: Certificate | undefined;
   readonly log: Logger;
   readonly logLinesDropped?: () => number;
-  /** Those of a test, beside the registry's or in their place. */
+  /** A test's links, which add to or replace the registry's. */
   readonly furtherLinks?: readonly AcquirerLink[];
 }
 
@@ -101,17 +101,17 @@ export function startGateway({
     const ledger = stack.opened(await openLedger(settings), (file) => file.close());
     const vault = await openVault(settings, databases, log);
     stack.opened(vault.brokenSeals, (seals) => seals.written());
-    // What was sealed last is counted if the database is there.
+    // Counts the last seals, if the database is there.
     stack.opened(vault.keys, (keys) => keys.recordSeals().catch(() => {}));
     const chainKey = await openJournal(databases, vault);
     const credentialKey = await openCredentialKey(databases, vault);
     let resolveNow = () => {};
     const onApprovedAfterReversal = () => resolveNow();
-    const links = await openLinks(
+    const links = await startLinks(
       { settings, ledger, databases, vault, watch, log, furtherLinks, onApprovedAfterReversal },
       stack,
     );
-    const membership = await register(
+    const registration = await register(
       { processTimeoutMs: settings.processTimeoutMs, databases, links, watch, backlog: BACKLOG },
       stack,
     );
@@ -125,7 +125,7 @@ export function startGateway({
       ledger,
       links,
       vault,
-      membership,
+      registration,
       figures,
       chainKey,
       credentialKey,
@@ -133,8 +133,8 @@ export function startGateway({
     const pipeline = assemblePipeline(parts);
     resolveNow = () => pipeline.background.resolveNow();
     stack.opened(pipeline.finisher, (finisher) => finisher.close());
-    // The calendar is read now, so that the first purchase need not wait for it.
-    settlementDay(membership.clock.now());
+    // Loads the calendar now, so that the first purchase need not wait for it.
+    settlementDay(registration.clock.now());
     const brokenSeals = { users: 0 };
     const callers = openCallers(databases, credentialKey, log, () => {
       brokenSeals.users += 1;
@@ -142,7 +142,7 @@ export function startGateway({
     pipeline.background.start();
     stack.opened(pipeline.background, (background) => background.stop());
     const events = startEvents(parts, stack);
-    const webhooks = startWebhooks({ ...parts, room: pipeline.room, watcher: events.watcher }, stack);
+    const webhooks = startWebhooks({ ...parts, capacity: pipeline.capacity, watcher: events.watcher }, stack);
     const looking = new Loop(
       // guard(full disk: it is looked for while nobody pays): () => disk.look(databases.others) ⇒ async () => {}
       () => disk.look(databases.others),
@@ -199,7 +199,7 @@ interface ServerParts {
   readonly clocks: ClockWatch;
   readonly links: AcquirerLinks;
   readonly vault: Vault;
-  readonly membership: Membership;
+  readonly registration: ProcessRegistration;
   readonly pipeline: Pipeline;
   readonly events: Events;
   readonly certificate: Certificate | undefined;
@@ -216,7 +216,7 @@ interface OpenServer extends Pick<HttpServer, 'useCertificate' | 'figures'> {
 
 /** Listens. */
 async function openServer(parts: ServerParts, stack: ClosingStack): Promise<OpenServer> {
-  const { settings, log, databases, disk, links, vault, membership, pipeline, events, certificate } = parts;
+  const { settings, log, databases, disk, links, vault, registration, pipeline, events, certificate } = parts;
   const documents = await referenceDocuments();
   let draining = false;
   const {
@@ -226,14 +226,14 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<Open
   } = buildServer({
     certificate: certificate?.pair,
     documents,
-    room: pipeline.room,
+    capacity: pipeline.capacity,
     maxConnections: settings.maxConnections,
     creation: pipeline.creation,
     lookup: pipeline.lookup,
     history: new History(databases.searches),
     settlements: new SettlementReports(databases.searches),
-    searchFence: membership.searchFence,
-    clock: membership.clock,
+    searchFence: registration.searchFence,
+    clock: registration.clock,
     log,
     customers: vault.customers,
     tokens: vault.tokens,
@@ -249,11 +249,11 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<Open
     rateLimit: new RateLimit(settings.userRequestsPerSecond),
     draining: () => draining,
     links: () => links.reports,
-    lostTime: () => membership.registry.lost,
-    // A database that hangs is not there either, and whoever asks does not want to hang with it.
+    lostTime: () => registration.registry.lost,
+    // A hanging database counts as lost, and the caller must not hang with it.
     notReady: () =>
       withinDeadline<string | undefined>(
-        () => notReady(databases.commits, membership.registry, disk, parts.clocks),
+        () => notReady(databases.commits, registration.registry, disk, parts.clocks),
         READINESS_LIMIT_MS,
         DATABASE_AWAY,
       ),
@@ -270,7 +270,7 @@ async function openServer(parts: ServerParts, stack: ClosingStack): Promise<Open
   return { baseUrl: `${scheme}://${host}:${port}${BASE_PATH}`, useCertificate, figures };
 }
 
-/** Asked of a session for claims: where none can be had, no payment is taken. */
+/** Asked on a session for claims: if there is none, no payment is accepted. */
 async function notReady(
   commits: Database,
   registry: ProcessRegistry,

@@ -1,7 +1,7 @@
-// A background loop: one run after the other, with a pause between, woken early when there is something to do.
+// A background loop: one run after the other, with a pause between, woken early when there is work.
 
 export interface LoopOptions {
-  /** The first run is one pause away from the start. */
+  /** The first run is one pause after the start. */
   readonly pausesFirst?: boolean;
 }
 
@@ -24,7 +24,7 @@ export class Loop {
     return this;
   }
 
-  /** Runs now, or once more after the run that is under way. */
+  /** Runs now, or once more after the current run. */
   wake(): void {
     if (this.#stopped) return;
     if (this.#running !== undefined) {

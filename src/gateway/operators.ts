@@ -1,4 +1,4 @@
-// The operators' listener of a gateway: what is served on it, from before the gateway starts until after it has stopped.
+// The operators' listener of a gateway, open from before the gateway starts until after it has stopped.
 import type { Figures } from '../http/observability/metrics.js';
 import { metricsPage } from '../http/observability/metrics-page.js';
 import { listenForOperators, type OperatorsListener, type Site } from '../http/operators-listener.js';
@@ -8,15 +8,15 @@ import type { Gateway } from './gateway.js';
 import type { Settings } from './settings/settings.js';
 
 export interface Operators extends Pick<OperatorsListener, 'url' | 'close'> {
-  /** Whose figures are shown from now on. */
+  /** Shows this gateway's metrics from now on. */
   show(gateway: Pick<Gateway, 'figures' | 'certificate'>): void;
-  /** The console, from now on. */
+  /** Serves the console from now on. */
   serve(site: Site): void;
-  /** Where it speaks TLS, from the next handshake on. */
+  /** With TLS, from the next handshake on. */
   useCertificate(certificate: Certificate): void;
 }
 
-/** Nothing where the settings want none. Outside loopback it shows the gateway's certificate, where there is one. */
+/** Nothing if the settings want none. Outside loopback it uses the gateway's certificate, if there is one. */
 export async function openOperators(
   { console: wanted }: Pick<Settings, 'console'>,
   certificate: Certificate | undefined,
@@ -48,7 +48,7 @@ export async function openOperators(
   };
 }
 
-/** The first process has it, however many workers show it. */
+/** The first process has it, however many workers use it. */
 function certificateFigures(certificate: Certificate | undefined): Figures {
   if (certificate === undefined) return {};
   return {

@@ -1,4 +1,4 @@
-// The pipeline of a gateway: what a transaction passes on its way, and what looks after it in the background.
+// Assembles the pipeline of a gateway: the steps of a transaction, and the background work that looks after it.
 import type { Logger } from 'pino';
 import type { AcquirerLinks } from '../acquirers/links.js';
 import { SimulatedBank } from '../acquirers/simulator/bank.js';
@@ -18,24 +18,24 @@ import { LateAnswers } from '../payments/doubt/late-answers.js';
 import { Resolver } from '../payments/doubt/resolver.js';
 import { Lookup } from '../payments/finding/lookup.js';
 import { Asking, Banks, LinkChoice, Orders, Rerouting } from '../payments/pipeline/ask-acquirer.js';
+import { Capacity } from '../payments/pipeline/capacity.js';
 import { type BatchOptions, Claims } from '../payments/pipeline/claim.js';
 import { Creation, type Point } from '../payments/pipeline/create.js';
 import { Finisher, Records } from '../payments/pipeline/record.js';
-import { Room } from '../payments/pipeline/room.js';
 import { RequestRunner } from '../payments/requests/request-runner.js';
 import type { TransactionFigures } from '../payments/transaction-figures.js';
 import { KeyRenewal } from '../vault/keys/renewal.js';
 import { Background } from './background.js';
 import type { Databases } from './database/databases.js';
-import type { Membership } from './membership.js';
 import type { ClockWatch } from './observability/clock-watch.js';
 import type { DatabaseWatch } from './observability/database-watch.js';
 import { resolverLog } from './observability/resolver-log.js';
+import type { ProcessRegistration } from './process-registration.js';
 import type { Settings } from './settings/settings.js';
 import type { Vault } from './vault.js';
 
 const HOUR_MS = 3_600_000;
-/** Beyond the acquirer's own time: after that, another process goes on with what an operator has asked for. */
+/** Beyond the acquirer's own time: afterwards another process takes over an operator's request. */
 const FURTHER_LEASE_MS = 5_000;
 
 export interface PipelineParts {
@@ -44,7 +44,7 @@ export interface PipelineParts {
   readonly databases: Databases;
   readonly links: AcquirerLinks;
   readonly vault: Vault;
-  readonly membership: Membership;
+  readonly registration: ProcessRegistration;
   readonly figures: TransactionFigures;
   readonly watch: DatabaseWatch;
   readonly clocks: ClockWatch;
@@ -53,13 +53,13 @@ export interface PipelineParts {
   readonly credentialKey: CredentialKey;
 }
 
-/** What a transaction passes on its way. */
+/** The steps of a transaction. */
 interface Payments {
   readonly claims: Claims;
   readonly records: Records;
   readonly lookup: Lookup;
   readonly orders: Orders;
-  readonly room: Room;
+  readonly capacity: Capacity;
   readonly creation: Creation;
   readonly finisher: Finisher;
 }
@@ -73,7 +73,7 @@ export function assemblePipeline(parts: PipelineParts): Pipeline {
   const payments = assemblePayments(parts, () => background.resolveNow());
   const background = new Background({
     ...parts,
-    ...parts.membership,
+    ...parts.registration,
     resolver: makeResolver(parts, payments.records, payments.orders),
     clearing: makeClearing(parts),
     renewal: makeRenewal(parts),
@@ -82,10 +82,10 @@ export function assemblePipeline(parts: PipelineParts): Pipeline {
   return { ...payments, background };
 }
 
-/** `onDoubt`: told when something was handed to the resolver. */
+/** `onDoubt`: called when a transaction is handed to the resolver. */
 function assemblePayments(parts: PipelineParts, onDoubt: () => void): Payments {
-  const { settings, databases, links, vault, membership } = parts;
-  const { registry, leases, referenceOf, clock } = membership;
+  const { settings, databases, links, vault, registration } = parts;
+  const { registry, leases, referenceOf, clock } = registration;
   const batches = { maxBatch: settings.maxBatch, lanes: settings.maxBatch === 1 ? 8 : 1 };
   const lookup = new Lookup(databases.lookUps, settings.correlationIdHours * HOUR_MS, batches);
   const intake = {
@@ -105,7 +105,7 @@ function assemblePayments(parts: PipelineParts, onDoubt: () => void): Payments {
     figures: parts.figures,
     onDoubt,
   });
-  const room = new Room({ maxInFlight: settings.maxInFlight, maxDelayMs: settings.maxDelayMs });
+  const capacity = new Capacity({ maxInFlight: settings.maxInFlight, maxDelayMs: settings.maxDelayMs });
   const creation = new Creation({
     clock,
     leases,
@@ -116,27 +116,27 @@ function assemblePayments(parts: PipelineParts, onDoubt: () => void): Payments {
     finisher,
     lookup,
     links,
-    ...makeAsking(parts, records, room, batches),
+    ...makeAsking(parts, records, capacity, batches),
     orders,
-    room,
+    capacity,
     ...(settings.crashAt !== undefined && { passing: crashing(settings.crashAt) }),
   });
-  return { claims, records, lookup, orders, room, creation, finisher };
+  return { claims, records, lookup, orders, capacity, creation, finisher };
 }
 
-/** What chooses links, and asks them. */
+/** The parts that choose links, and ask them. */
 function makeAsking(
-  { settings, log, databases, links, membership, figures }: PipelineParts,
+  { settings, log, databases, links, registration, figures }: PipelineParts,
   records: Records,
-  room: Room,
+  capacity: Capacity,
   batches: BatchOptions,
 ): { readonly choice: LinkChoice; readonly asking: Asking } {
-  const { registry, clock } = membership;
+  const { registry, clock } = registration;
   const deadlineMs = settings.acquirerDeadlineMs;
   const { breakers } = links;
   const routes = new Routes(databases.vital);
   const banks = new Banks(databases.lookUps, batches);
-  const choice = new LinkChoice({ links, banks, routes, room, breakers, deadlineMs });
+  const choice = new LinkChoice({ links, banks, routes, capacity, breakers, deadlineMs });
   const rerouting = new Rerouting(databases.commits, batches);
   const { onResolved } = resolverLog(log, figures);
   const lateAnswers = new LateAnswers({
@@ -151,7 +151,7 @@ function makeAsking(
     choice,
     breakers,
     rerouting,
-    room,
+    capacity,
     lateAnswers,
     process: registry,
     figures,
@@ -161,11 +161,11 @@ function makeAsking(
 }
 
 function makeResolver(
-  { settings, log, databases, links, membership, figures }: PipelineParts,
+  { settings, log, databases, links, registration, figures }: PipelineParts,
   records: Records,
   orders: Orders,
 ): Resolver {
-  const { registry, clock } = membership;
+  const { registry, clock } = registration;
   return new Resolver({
     database: databases.background,
     process: registry,
@@ -180,8 +180,8 @@ function makeResolver(
   });
 }
 
-function makeClearing({ databases, ledger, vault, membership }: PipelineParts): Clearing {
-  const { clock, referenceOf } = membership;
+function makeClearing({ databases, ledger, vault, registration }: PipelineParts): Clearing {
+  const { clock, referenceOf } = registration;
   return new Clearing({
     database: databases.background,
     files: new DirectDebitFiles(databases.background, vault.keys),
@@ -191,12 +191,12 @@ function makeClearing({ databases, ledger, vault, membership }: PipelineParts): 
   });
 }
 
-/** What operators ask for goes the way of a request, from its arrival to its answer. */
+/** An operator's request takes the same path as a client's, from arrival to answer. */
 function makeRunner(
-  { settings, log, watch, databases, membership, credentialKey }: PipelineParts,
+  { settings, log, watch, databases, registration, credentialKey }: PipelineParts,
   creation: Creation,
 ): RequestRunner {
-  const { searchFence } = membership;
+  const { searchFence } = registration;
   return new RequestRunner({
     database: databases.others,
     key: credentialKey,

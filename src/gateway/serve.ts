@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { demoAt, demoCurl, demoLink, demoWorks, makeDemo } from '../demo/demo.js';
 import type { Certificate } from '../http/tls.js';
 import { checkEngine } from '../installation/distribution.js';
-import { givePen, JournalPen } from '../journal/pen.js';
+import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { journalWhatWaited } from '../payments/processes/lost-time.js';
 import { Database } from '../postgres/database.js';
 import { migrate } from '../postgres/schema.js';
@@ -42,11 +42,11 @@ import { startWorkers } from './workers.js';
 const say: Progress = (line) => process.stderr.write(`${line}\n`);
 
 export async function serve(settings: Settings, options: { json?: boolean } = {}): Promise<void> {
-  // From the first moment on: stopped while it starts, it starts and then stops, and leaves nothing behind.
+  // From the first moment on: a gateway stopped during its start completes the start, then stops, and leaves nothing behind.
   const stop = stopSignal();
   const log = () => makeLog(settings.logLevel, { shared: settings.workers > 1, ...options });
   if (cluster.isWorker) return runWorker(log(), stop);
-  // Before the database is touched: it may be in use by the very gateway that has the port.
+  // Before the database is touched: the gateway that has the port may be using it.
   const isFit = await checkProduction(settings).then(() => true, unlessAway);
   const certificate = await readCertificate(settings);
   await checkPortsAreFree(settings);
@@ -54,7 +54,7 @@ export async function serve(settings: Settings, options: { json?: boolean } = {}
   return runPrimary({ settings, certificate, isFit, log: log(), stop });
 }
 
-/** What could not be asked is asked again when the database is there. */
+/** A check that failed because the database is lost is repeated once it is back. */
 function unlessAway(error: unknown): boolean {
   if (!isAway(error)) throw error;
   return false;
@@ -63,7 +63,7 @@ function unlessAway(error: unknown): boolean {
 interface Primary {
   readonly settings: Settings;
   readonly certificate: Certificate | undefined;
-  /** It was seen already that the database may be used in production. */
+  /** The database has already passed the checks for production. */
   readonly isFit: boolean;
   readonly log: Log;
   readonly stop: Promise<NodeJS.Signals>;
@@ -76,7 +76,7 @@ async function runPrimary(primary: Primary): Promise<void> {
   const stack = new ClosingStack();
   const watch = watchCertificate(settings, certificate, log);
   warnWithoutTls(settings, log);
-  // That no debugger is opened is seen to where the program begins.
+  // The program's entry already keeps Node from opening a debugger.
   process.on('SIGUSR1', () => log.warn('SIGUSR1 ignored; no debugger is opened'));
   for (const { setting, mode } of settings.openSecrets)
     log.warn({ setting, mode }, 'others can read the file of a secret');
@@ -103,7 +103,7 @@ interface Around {
   readonly entrance: Entrance;
 }
 
-/** Everything that needs the database. Nothing is opened where the process is told to stop before it is reached. */
+/** Opens everything that needs the database. Opens nothing if the process is told to stop before it is reached. */
 async function openGateway(primary: Primary, { stack, operators, watch, entrance }: Around): Promise<void> {
   const { settings, certificate, isFit, stop } = primary;
   const { log, linesDropped } = primary.log;
@@ -128,7 +128,7 @@ async function openGateway(primary: Primary, { stack, operators, watch, entrance
   const gateway = await start(starting).catch((error) => {
     throw listenError(error, merchantsAddress(settings)) ?? error;
   });
-  // The console is open until the gateway is closed, and a gateway is closed whose console cannot be opened.
+  // The console stays open until the gateway is closed; if the console cannot be opened, the gateway is closed.
   let site: OpenConsole | undefined;
   stack.opened(gateway, () => site?.close());
   stack.opened(gateway, async () => {
@@ -150,13 +150,15 @@ async function openGateway(primary: Primary, { stack, operators, watch, entrance
   stack.opened(makeHistory(settings, connection.logins.operating, log), (history) => history);
 }
 
-/** Undefined where the process is told to stop meanwhile. A server of somebody else's was only asked by then, and nothing is left behind. */
+/**
+ * Undefined if the process is told to stop meanwhile. Until then an external server was only asked, and nothing is left behind.
+ */
 function reach(settings: Settings, stop: Promise<unknown>): Promise<Connection | undefined> {
   const reaching = connect(settings, 'serving', process.stderr.isTTY ? say : SILENT);
   return settings.databaseUrl === undefined ? reaching : Promise.race([reaching, stop.then(() => undefined)]);
 }
 
-/** Open until everything else is closed: what goes on meanwhile can be seen. */
+/** Open until everything else is closed, so that operators can watch. */
 async function listenToOperators(
   settings: Settings,
   certificate: Certificate | undefined,
@@ -169,7 +171,7 @@ async function listenToOperators(
   return operators && stack.opened(operators, (listener) => listener.close());
 }
 
-/** From then on it is on the operators' listener. */
+/** Serves the console on the operators' listener. */
 async function serveConsole(
   settings: Settings,
   { operating }: Logins,
@@ -194,7 +196,7 @@ function watchCertificate(
 ): CertificateWatch | undefined {
   if (tls === undefined || certificate === undefined) return undefined;
   const watch = new CertificateWatch({ tls, certificate, log });
-  // From now on: a signal that nobody listens for ends the process.
+  // From now on: an unhandled SIGHUP would end the process.
   process.on('SIGHUP', () => watch.reload());
   return watch;
 }
@@ -212,7 +214,9 @@ WARNING: clients reach ${host} without TLS. Card numbers and secrets can be read
          Set TOLLGATE_TLS_CERTIFICATE_FILE and TOLLGATE_TLS_KEY_FILE, or listen on 127.0.0.1.`);
 }
 
-/** What has to be done once, however many processes start on this database. Returns whether the demo's file lets somebody in. */
+/**
+ * Work to be done once, however many processes start on this database. Returns whether the demo's file holds a valid secret.
+ */
 async function prepareDatabase(settings: Settings, logins: Logins, log: Logger): Promise<boolean> {
   await within(logins.migrating, async (database) => {
     await checkKey(settings, database);
@@ -221,9 +225,9 @@ async function prepareDatabase(settings: Settings, logins: Logins, log: Logger):
     if (applied.length > 0) log.info({ version, applied }, 'schema ready');
   });
   return within(logins.operating, async (database) => {
-    // One process makes the keys, if there are none yet.
+    // One process creates the keys, if there are none yet.
     const provider = await openKeyProvider(settings, database);
-    givePen(database, new JournalPen(await journalKey(database, provider)));
+    setSigner(database, new EntrySigner(await journalKey(database, provider)));
     await journalWhatWaited(database);
     const key = await credentialKey(database, provider);
     if (settings.demo) await makeDemo(database, key, settings.dataDir);

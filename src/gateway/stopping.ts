@@ -1,11 +1,11 @@
-// How a process is stopped: by a signal, and within a bounded time.
+// How a process stops: on a signal, and within a bounded time.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gateway } from './gateway.js';
 import type { Settings } from './settings/settings.js';
 
-/** Twice within this time is one Ctrl-C: npm passes on what the terminal has sent to the gateway already. */
+/** Two signals within this time are one Ctrl-C: npm forwards what the terminal has already sent to the gateway. */
 const SAME_SIGNAL_MS = 1_000;
-/** What is begun may wait for an acquirer until its deadline; the rest of a stop takes no longer than this. */
+/** A request in flight may wait for an acquirer until its deadline; the rest of a stop takes no longer than this. */
 const AFTER_THE_DEADLINE_MS = 5_000;
 
 /** SIGTERM or SIGINT, whichever comes first. A second one ends the process at once. */
@@ -21,12 +21,12 @@ export function stopSignal(): Promise<NodeJS.Signals> {
   });
 }
 
-/** Whoever ends the process by force has to wait for longer than this. */
+/** A supervisor must wait longer than this before it kills the process. */
 export function longestStopMs({ acquirerDeadlineMs }: Pick<Settings, 'acquirerDeadlineMs'>): number {
   return acquirerDeadlineMs + AFTER_THE_DEADLINE_MS;
 }
 
-/** Closes the gateway, and does not wait for it for ever. Returns whether it was in time. */
+/** Closes the gateway within a bounded time. Returns whether that was enough. */
 export async function closeInTime(
   gateway: Gateway,
   settings: Pick<Settings, 'acquirerDeadlineMs'>,

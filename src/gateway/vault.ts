@@ -1,4 +1,4 @@
-// The vault of a gateway: its data keys, tokens and customers, and how many sessions each organisation may take up.
+// Assembles the vault of a gateway: its data keys, tokens and customers, and each organisation's share of sessions.
 import type { Logger } from 'pino';
 import { destroyCardsOfCustomer } from '../payments/cards/card-destruction.js';
 import { FairConnections } from '../postgres/fair-connections.js';

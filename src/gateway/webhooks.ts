@@ -1,9 +1,9 @@
-// The webhooks of a gateway: what delivers them, and how often it looks.
+// Assembles the webhooks of a gateway: the deliverer, and how often it polls.
 import type { Logger } from 'pino';
 import { eventBodies } from '../api/operations/event-bodies.js';
 import { EventFeed } from '../events/feed.js';
 import type { EventWatcher } from '../events/watcher.js';
-import type { Room } from '../payments/pipeline/room.js';
+import type { Capacity } from '../payments/pipeline/capacity.js';
 import { Histogram } from '../values/histogram.js';
 import { Shares } from '../values/shares.js';
 import { readNetworks } from '../webhooks/addresses.js';
@@ -16,8 +16,8 @@ import { Sender } from '../webhooks/delivery/sender.js';
 import type { ClosingStack } from './closing-stack.js';
 import type { Databases } from './database/databases.js';
 import { Loop } from './loop.js';
-import type { Membership } from './membership.js';
 import type { DatabaseWatch } from './observability/database-watch.js';
+import type { ProcessRegistration } from './process-registration.js';
 import type { Settings } from './settings/settings.js';
 import type { Vault } from './vault.js';
 
@@ -25,10 +25,10 @@ const LOOK_EVERY_MS = 250;
 const FORGET_EVERY_MS = 3_600_000;
 /** Attempts under way at once. */
 const SHARES = { inAll: 512, perOrganisation: 32 };
-/** While payments keep the process busy. What this leaves undelivered is delivered afterwards. */
+/** While payments keep the process busy. The rest is delivered afterwards. */
 const PER_SECOND_WHILE_BUSY = 40;
 
-/** Counted in fields, and read when somebody looks. */
+/** Kept in fields, and read on demand. */
 export interface WebhookFigures {
   readonly attempts: ReadonlyMap<string, number>;
   readonly lag: Histogram;
@@ -44,13 +44,13 @@ export interface WebhookParts {
   readonly watch: DatabaseWatch;
   readonly databases: Databases;
   readonly vault: Vault;
-  readonly membership: Pick<Membership, 'clock'>;
+  readonly registration: Pick<ProcessRegistration, 'clock'>;
   readonly watcher: EventWatcher;
-  readonly room: Pick<Room, 'waiting'>;
+  readonly capacity: Pick<Capacity, 'waiting'>;
 }
 
 export function startWebhooks(parts: WebhookParts, stack: ClosingStack): WebhookFigures {
-  const { settings, log, watch, databases, vault, watcher, room, membership } = parts;
+  const { settings, log, watch, databases, vault, watcher, capacity, registration } = parts;
   const { webhookTimeoutMs: timeoutMs, webhookFirstPauseMs: firstPauseMs } = settings;
   const onError = (error: unknown) => watch.jobFailed('webhooks', error);
   const sender = new Sender({ networks: readNetworks(settings.webhookNetworks), timeoutMs });
@@ -60,7 +60,7 @@ export function startWebhooks(parts: WebhookParts, stack: ClosingStack): Webhook
     const { result } = outcomeOf(attempt);
     attempts.set(result, (attempts.get(result) ?? 0) + 1);
     if (result === 'delivered')
-      lag.observe(Math.max(0, membership.clock.now() - delivery.event.createdMs) / 1_000);
+      lag.observe(Math.max(0, registration.clock.now() - delivery.event.createdMs) / 1_000);
   };
   const deliverer = new Deliverer({
     database: databases.webhooks,
@@ -70,7 +70,7 @@ export function startWebhooks(parts: WebhookParts, stack: ClosingStack): Webhook
     bodies: (events) => eventBodies(databases.webhooks, events),
     sender,
     shares: new Shares(SHARES),
-    pace: new Pace({ perSecondWhileBusy: PER_SECOND_WHILE_BUSY, paymentsWait: () => room.waiting > 0 }),
+    pace: new Pace({ perSecondWhileBusy: PER_SECOND_WHILE_BUSY, paymentsWait: () => capacity.waiting > 0 }),
     onAttempt,
     log,
     timeoutMs,

@@ -7,33 +7,33 @@ import type { FiguresAnswer, FiguresQuestion } from './observability/worker-figu
 import type { Settings } from './settings/settings.js';
 import { closeInTime } from './stopping.js';
 
-/** What the first process sends to a worker that is ready. */
+/** The first process's message to a worker that is ready. */
 export interface WorkerStart {
   readonly settings: Settings;
   readonly databaseUrl: string;
   readonly certificate: Certificate | undefined;
 }
 
-/** What it sends later: the certificate that clients are shown from now on. */
+/** A later message: the new certificate. */
 export interface WorkerCertificate {
   readonly certificate: Certificate;
 }
 
-/** What a worker sends: that it can be started, and then where it listens, or why it does not; later its figures. */
+/** A worker's messages: that it is ready, then where it listens or why it does not; later its metrics. */
 export type WorkerMessage = 'ready' | { readonly baseUrl: string } | WorkerFailure | FiguresAnswer;
 interface WorkerFailure extends Pick<NodeJS.ErrnoException, 'code' | 'syscall'> {
   readonly error: string;
-  /** It is only that the database is not there now. */
+  /** The only reason is that the database is lost now. */
   readonly away: boolean;
 }
 
-/** Ends when `stopSignal` comes, or the first process has gone. */
+/** Ends on `stopSignal`, or when the first process has gone. */
 export async function runWorker({ log, linesDropped }: Log, stopSignal: Promise<unknown>): Promise<void> {
   const send = (message: WorkerMessage) => new Promise((resolve) => process.send?.(message, resolve));
   const start = new Promise<WorkerStart>((resolve) => process.once('message', resolve));
   await send('ready');
   const { settings, databaseUrl, certificate } = await start;
-  // The first process reads it anew, and sends it to all.
+  // The first process reads it again, and sends it to all.
   if (certificate !== undefined) process.on('SIGHUP', () => {});
   let gateway: OneGateway | undefined;
   let renewed: Certificate | undefined;
@@ -62,7 +62,7 @@ export async function runWorker({ log, linesDropped }: Log, stopSignal: Promise<
   process.exit(0);
 }
 
-/** As the first process would say it, had it failed itself. */
+/** The same message as if the first process itself had failed. */
 function inWords(error: unknown): string {
   const { message, stack = message } = error as Error;
   return lineForOperator(error) ?? stack;

@@ -1,5 +1,5 @@
-// The first process of several: starts the workers behind one address, replaces those that end, and stops them. The database
-// keeps them apart as it does gateways on several machines.
+// The first process of several: starts the workers behind one address, replaces workers that end, and stops them. The database
+// keeps them apart like gateways on several machines.
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseAway } from './database/connection.js';
@@ -8,10 +8,10 @@ import { WorkerFigures } from './observability/worker-figures.js';
 import { SettingsError } from './settings/settings.js';
 import type { WorkerCertificate, WorkerMessage, WorkerStart } from './worker.js';
 
-/** One that ends by itself is replaced, but not in a frenzy. */
+/** A worker that ends by itself is replaced, but not in a tight loop. */
 const REPLACED_AFTER_MS = 1_000;
 
-/** Starts the workers. They listen on the same port, and the kernel hands each new connection to one of them. */
+/** Starts the workers. They listen on the same port, and the kernel gives each new connection to one of them. */
 export async function startWorkers({
   settings,
   databaseUrl,
@@ -21,7 +21,7 @@ export async function startWorkers({
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   let stopping = false;
   let used = certificate;
-  /** Those that were told how to start, and with which certificate. */
+  /** Workers that have received their start message, with its certificate. */
   const started = new Set<Worker>();
   const figures = new WorkerFigures();
   const fork = () =>
@@ -58,7 +58,7 @@ export async function startWorkers({
       useCertificate(renewed) {
         used = renewed;
         const message: WorkerCertificate = { certificate: renewed };
-        // One that is about to end needs none.
+        // A worker that is about to end needs none.
         // guard(certificates: every worker gets the new one): isConnected() ⇒ id === 1
         for (const worker of started) if (worker.isConnected()) worker.send(message, () => {});
       },
@@ -67,7 +67,7 @@ export async function startWorkers({
     };
   } catch (error) {
     await close();
-    // A start that is tried again has one of its own.
+    // A retried start adds its own listener.
     cluster.off('exit', onExit);
     throw error;
   }
@@ -78,7 +78,7 @@ function startWorker(figures: WorkerFigures, start: (worker: Worker) => WorkerSt
   return new Promise((resolve, reject) => {
     worker.once('exit', (code) => reject(new Error(`a worker ended with ${code} before it listened`)));
     worker.on('message', (message: WorkerMessage) => {
-      // What is sent before it listens for it is lost.
+      // A message sent before the worker listens is lost.
       if (message === 'ready') worker.send(start(worker));
       else if ('figures' in message) figures.answered(message);
       else if ('baseUrl' in message) resolve(message.baseUrl);

@@ -7,7 +7,7 @@ import { CORRELATION_HEADER, returnable } from '../api/operation.js';
 import { refused } from '../api/problems.js';
 import type { Callers } from '../organisations/users/callers.js';
 import type { Moment } from '../payments/finding/search-fence.js';
-import type { Room, Tenant } from '../payments/pipeline/room.js';
+import type { Capacity, Tenant } from '../payments/pipeline/capacity.js';
 import { type ClientAddresses, credentialsOf } from './authentication.js';
 import { type Connections, TenantLines } from './connections.js';
 import { rawRefusal, withCorrelationId } from './refused-connections.js';
@@ -20,26 +20,26 @@ interface DoorServices {
   readonly connections: Connections;
   readonly callers: Callers;
   readonly clientAddresses: ClientAddresses;
-  readonly room: Room;
+  readonly capacity: Capacity;
   readonly turns: Turns;
   readonly shedding: Shedding;
 }
 
 export function door(handle: RequestListener, services: DoorServices): RequestListener {
-  const { connections, room, turns, shedding } = services;
+  const { connections, capacity, turns, shedding } = services;
   return (request, response) => {
     const { socket } = request;
     const tenant = tenantOf(request, services);
     if (tenant !== WATCHER) shedding.see(tenant);
     const creates = createsTransaction(request);
-    const sheds = creates && room.refuses(tenant);
+    const sheds = creates && capacity.refuses(tenant);
     const enters = creates && !sheds;
-    if (enters) room.enter(tenant);
+    if (enters) capacity.enter(tenant);
     connections.begin(socket, request, response);
     // One listener for everything that ends with the answer: each costs something at every request.
     response.once('close', () => {
       connections.end(socket);
-      if (enters) room.leave(tenant);
+      if (enters) capacity.leave(tenant);
     });
     if (sheds) shedding.take(tenant, request, response);
     else turns.take(tenant, request, response, handle);

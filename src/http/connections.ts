@@ -5,7 +5,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { REQUEST_TIMEOUT_MS } from '../api/limits.js';
-import type { Tenant } from '../payments/pipeline/room.js';
+import type { Tenant } from '../payments/pipeline/capacity.js';
 
 /** How long a client may take to read an answer. */
 const READING_MS = 10_000;

@@ -13,7 +13,7 @@ import { type RefusedRequest, refused } from '../api/problems.js';
 import { merchantIn, refusalOfOperation } from '../api/refusals.js';
 import type { Caller } from '../organisations/users/callers.js';
 import type { InFlightRequest, SearchFence } from '../payments/finding/search-fence.js';
-import type { Room } from '../payments/pipeline/room.js';
+import type { Capacity } from '../payments/pipeline/capacity.js';
 import { parseJson } from '../values/json.js';
 import { door, Shedding, Turns, whenReceived } from './admission.js';
 import { type AnswerServices, JSON_TYPE, receive, refuse, send } from './answers.js';
@@ -26,7 +26,7 @@ import { refusing } from './refused-connections.js';
 import { acceptedSocket, type CertificatePair, contextOptions, FailedHandshakes } from './tls.js';
 
 interface ServerServices extends RouteServices, PageServices {
-  readonly room: Room;
+  readonly capacity: Capacity;
   readonly maxConnections: number;
   /** With one the server speaks TLS, and nothing else. */
   readonly certificate: CertificatePair | undefined;

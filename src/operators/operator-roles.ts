@@ -24,17 +24,6 @@ const OTHERS = {
   restore: INSTALLING,
   backup: can('administrator', 'installation'),
   'counters advance': can('administrator', 'installation'),
-  'restored show': can('viewer', 'nobody'),
-  'restored done': can('operator', 'installation'),
-  archive: can('administrator', 'installation'),
-
-  'user add': can('administrator', 'organisation'),
-  'user set': can('administrator', 'organisation'),
-  'user grant': can('administrator', 'organisation'),
-  'user ungrant': can('administrator', 'organisation'),
-  'user rotate': can('administrator', 'organisation'),
-  'user revoke': can('administrator', 'organisation'),
-  'user list': can('viewer', 'organisation'),
 
   // Links are shared by the merchants of all organisations.
   'acquirer add': can('administrator', 'installation'),
@@ -44,12 +33,6 @@ const OTHERS = {
   'acquirer unseen': can('viewer', 'installation'),
   'acquirer show': can('viewer', 'installation'),
   'acquirer list': can('viewer', 'installation'),
-
-  // So are the terminals of merchants at them.
-  // guard(acquirers: an operator of one organisation sets no routes): installation ⇒ organisation
-  'route set': can('operator', 'installation'),
-  'route off': can('operator', 'installation'),
-  'route show': can('viewer', 'organisation'),
 
   'transaction show': can('viewer', 'organisation'),
   'transaction list': can('viewer', 'organisation'),
@@ -76,35 +59,6 @@ const OTHERS = {
   'approval approve': can('operator', 'organisation'),
   'approval refuse': can('operator', 'organisation'),
 
-  'clock advance': can('administrator', 'installation'),
-  'clock reset': can('administrator', 'installation'),
-  'clock show': can('viewer', 'nobody'),
-
-  'surcharge set': can('administrator', 'organisation'),
-  'surcharge off': can('administrator', 'organisation'),
-  'surcharge show': can('viewer', 'organisation'),
-
-  // Says to which account of the merchant the money goes.
-  'directdebit set': can('administrator', 'organisation'),
-  'directdebit export': can('operator', 'organisation'),
-  // A file may name items of several merchants.
-  'directdebit import-returns': can('operator', 'installation'),
-  'directdebit status': can('viewer', 'organisation'),
-  'directdebit files': can('viewer', 'organisation'),
-  'directdebit show': can('viewer', 'organisation'),
-
-  'settlement show': can('viewer', 'organisation'),
-  'settlement reconcile': can('operator', 'installation'),
-  // The files of acquirers are of all organisations.
-  'settlement differences': can('viewer', 'installation'),
-  'settlement looked-at': can('operator', 'installation'),
-
-  'keys rotate': can('administrator', 'organisation'),
-  'keys destroy': can('administrator', 'organisation'),
-  'keys move': can('administrator', 'installation'),
-  'keys verify': can('operator', 'organisation'),
-  'keys status': can('viewer', 'installation'),
-
   'cards review': can('operator', 'organisation'),
   'cards status': can('viewer', 'organisation'),
 
@@ -116,20 +70,6 @@ const OTHERS = {
   'operator sessions': can('administrator', 'organisation'),
   'operator sign-out': can('administrator', 'organisation'),
   'operator list': can('viewer', 'installation'),
-
-  'journal checkpoint': can('operator', 'installation'),
-  'journal export': can('operator', 'organisation'),
-  'journal verify': can('viewer', 'installation'),
-  'journal list': can('viewer', 'organisation'),
-  'journal key': can('viewer', 'nobody'),
-
-  'event status': can('viewer', 'nobody'),
-
-  // Reads, and counts what is not counted yet: every gateway does so by itself.
-  'figures check': can('viewer', 'installation'),
-  'figures rebuild': can('operator', 'installation'),
-
-  'demo fill': can('administrator', 'installation'),
 } as const satisfies Record<string, Rights>;
 
 export type OtherTask = keyof typeof OTHERS;

@@ -1,8 +1,8 @@
 import type { Statement } from '../postgres/database.js';
 
 /**
- * Nothing can be done with it any more: it is decided and settled, its card and that of its target are destroyed, and neither can be
- * completed or voided. `t` is the transaction, `target` what it was done to, if anything.
+ * Finished: decided, settled, its card and its target's card destroyed, and neither can be completed or voided. `t` is the
+ * transaction, `target` the transaction that it acts on, if any.
  */
 // guard(archive: a card that lives keeps its transaction): AND t.payment_details_sealed IS NULL AND target.payment_details_sealed IS NULL ⇒
 const FINISHED = `t.archived_at IS NULL AND t.status IN ('approved', 'declined', 'error', 'voided') AND t.resolve_at IS NULL
@@ -18,7 +18,7 @@ export const ORGANISATIONS_TO_ARCHIVE: Statement = {
   text: `SELECT id, (next_audit - 1)::float8 AS "lastAudit" FROM organisation ORDER BY id`,
 };
 
-/** A page of an organisation ($1), by audit after $2, of what was made before $3; at most $4. Nothing of it is secret. */
+/** At most $4 finished transactions of an organisation ($1) with audits after $2, created before $3. None of it is secret. */
 export const FINISHED_TRANSACTIONS: Statement = {
   name: '',
   text: `
@@ -35,7 +35,10 @@ export const FINISHED_TRANSACTIONS: Statement = {
       WHERE t.created_at < to_timestamp($3::float8 / 1000) AND ${FINISHED}) AS transactions`,
 };
 
-/** Of those that an archive has, what only the archive keeps from now on. What has changed since then is left as it is. */
+/**
+ * Removes the columns that only the archive keeps from now on. A transaction that has changed since it was archived stays as it
+ * is.
+ */
 export const STRIP_ARCHIVED: Statement = {
   name: '',
   text: `

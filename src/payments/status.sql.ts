@@ -12,49 +12,52 @@ import {
 } from '../postgres/batches.js';
 import type { InDoubt, Recording, Resolution } from './transaction.js';
 
-// The one home of the status of transactions: nothing else sets it. Each fragment changes it, and writes the events about the
-// change and what it settles, in a statement of which it is a part; what it reads, and what it is called there, its comment says.
+// The one home of a transaction's status: nothing else sets it. Each fragment changes the status, writes the events of the
+// change, and settles amounts, as part of a larger statement. Its comment names the rows that it reads.
 
 /**
- * The day that is open for settlement, by the database: of those that are the first two parameters ($1, $2), with their closes, of
- * every statement in which something is settled. Asked only where something is.
+ * The open settlement day, by the database. The first two parameters ($1, $2) of every settling statement are the candidate
+ * days with their closes. Evaluated only if something settles.
  */
 const OPENED = `
     opened AS MATERIALIZED (SELECT open_settlement_day($1::date[], $2::timestamptz[]) AS day)`;
 const OPEN_DAY = `(SELECT day FROM opened)`;
 
-/** What `gateway_now()` says, planned with the statement: a call of the function would be a query of its own each time. */
+/** The value of `gateway_now()`, planned with the statement: calling the function would run a query of its own each time. */
 const NOW = `(SELECT now() + advanced_ms * interval '1 millisecond' FROM gateway)`;
 
-/** What a new status brings along. */
+/** The columns that every new status sets. */
 const DECIDED_NOW = `version = t.version + 1, decided_at = ${NOW}`;
 
-/** What was reversed by messages may have to be reversed again, and a reversal names the card: it lives a day longer (`LIFE`). */
+/**
+ * A transaction reversed by messages may have to be reversed again, and a reversal names the card: the card lives a day longer
+ * (`LIFE`).
+ */
 // guard(card: kept for a day of what was reversed by messages): OR (answer.status = 'error' AND t.reversing AND t.prepared IS NOT NULL) ⇒
 // guard(card: kept of what was approved): NOT IN ('declined', 'error') ⇒ = 'none'
 // guard(card: not kept of what was declined or has failed): NOT IN ('declined', 'error') ⇒ <> 'none'
 const CARD_IS_NEEDED = `answer.status NOT IN ('declined', 'error') OR (answer.status = 'error' AND t.reversing AND t.prepared IS NOT NULL)`;
 
-/** The card of what was declined, or has failed, is destroyed. */
+/** Destroys the card of a declined or failed transaction. */
 const CARD_OF_DECIDED = `
         payment_details_sealed = CASE WHEN ${CARD_IS_NEEDED} THEN t.payment_details_sealed END,
         payment_details_key_version = CASE WHEN ${CARD_IS_NEEDED} THEN t.payment_details_key_version END`;
 
-/** The card of what was voided is destroyed. */
+/** Destroys the card of a voided transaction. */
 // guard(card: kept where a void was declined): NOT merged.voided ⇒ false
 // guard(card: not kept of what was voided): NOT merged.voided ⇒ true
 const CARD_OF_VOIDED = `
         payment_details_sealed = CASE WHEN NOT merged.voided THEN t.payment_details_sealed END,
         payment_details_key_version = CASE WHEN NOT merged.voided THEN t.payment_details_key_version END`;
 
-/** What an event has to know. */
+/** The columns that an event needs. */
 const SUBJECT = `t.organisation_id, t.merchant_id, t.audit, t.version, t.status, t.user_id`;
 const FOR_EVENTS = `${SUBJECT}, t.decided_at AS told_at`;
 
 const EVENT = `${INTO_EVENTS}
     SELECT organisation_id, merchant_id, audit, version, 'transaction.' || status, told_at, user_id`;
 
-/** Reads `decided`. A batch is mostly of few merchants. */
+/** Reads `decided`. A batch usually has few merchants. */
 const EVENTS_OF_DECIDED = `${INTO_EVENTS_TOGETHER}
     SELECT organisation_id, merchant_id, 0, 0, array_agg(audit), array_agg(version), 'transaction.' || status, told_at, user_id
     FROM decided GROUP BY organisation_id, merchant_id, status, told_at, user_id`;
@@ -77,30 +80,30 @@ export const ANSWERS = columns<Recording>(
   { after: 2 },
 );
 
-/** What an entry of the settlement has to know. */
+/** The columns that a settlement entry needs. */
 const FOR_SETTLEMENT = `t.transaction_type, t.target_audit, t.amount_cents, t.currency, t.acquirer, t.card_type,
         t.bank_account IS NOT NULL AS direct_debit, t.settlement_date`;
 
-/** Followed by rows. Entries are never changed: what is undone later is another entry. */
+/** Rows follow. Entries never change: undoing one is another entry. */
 export const INTO_SETTLEMENT = `
       INSERT INTO settlement_entry (organisation_id, merchant_id, audit, target_audit, settlement_date, transaction_type,
         payment_method, card_type, currency, acquirer, amount_cents)`;
 
-/** What such a row tells of itself, beside its date, its type and its amount. */
+/** The columns that describe a settlement entry, beside its date, type and amount. */
 const METHOD = `CASE WHEN direct_debit THEN 'bankaccount' ELSE 'creditcard' END, coalesce(card_type, ''), currency, acquirer`;
 
-/** What the merchant gets, or what is taken from it. */
+/** The amount that the merchant receives; negative if it is taken back. */
 const GOT = `CASE WHEN transaction_type IN ('refund', 'standalone_refund') THEN -amount_cents ELSE amount_cents END`;
 
-/** Reads `decided`. A hold settles nothing, nor does what is pending. */
+/** Reads `decided`. Preauthorisations and pending transactions settle nothing. */
 const SETTLE_DECIDED = `${INTO_SETTLEMENT}
       SELECT organisation_id, merchant_id, audit, target_audit, settlement_date, transaction_type, ${METHOD}, ${GOT}
       FROM decided
       WHERE status = 'approved' AND transaction_type IN ('purchase', 'completion', 'refund', 'standalone_refund')`;
 
 /**
- * The outcomes of transactions in doubt. Once the resolver has taken a transaction (its attempts count up), only that attempt may
- * decide it: an answer that comes late changes nothing. Whatever day the answer names, a day that is closed is not settled on.
+ * The outcomes of transactions in doubt. Once the resolver has taken a transaction (its attempts increase), only the newest
+ * attempt may decide it: a late answer changes nothing. Nothing settles on a closed day, whatever day the answer names.
  */
 // guard(settlement: nothing is dated on a closed day, whatever the answer says): greatest ⇒ coalesce
 // guard(record: what is decided stays decided): status = 'unknown' AND t. ⇒
@@ -119,11 +122,11 @@ const DECIDE = `
       WHERE t.organisation_id = answer.organisation_id AND t.audit = answer.audit
         AND t.status = 'unknown' AND t.resolve_attempts = answer.resolve_attempts`;
 
-/** Whether what is stored is what the answer says: its day may have closed meanwhile. */
+/** Whether the stored outcome equals the answer: its day may have closed meanwhile. */
 // guard(settlement: the client is told the day that is stored): t.settlement_date IS NOT DISTINCT FROM answer.settlement_date ⇒ true
 const AS_ANSWERED = `t.settlement_date IS NOT DISTINCT FROM answer.settlement_date AS as_answered`;
 
-/** Makes `decided` of the answers: those that were, with what it takes to begin the way of a direct debit. */
+/** Turns the answers into `decided`: the transactions that were decided, with the columns to enter a direct debit. */
 export const DECIDE_DIRECT = `${OPENED},
     decided AS (${DECIDE}
       RETURNING ${FOR_EVENTS}, ${FOR_SETTLEMENT}, t.voidable_until, ${AS_ANSWERED}
@@ -132,8 +135,8 @@ export const DECIDE_DIRECT = `${OPENED},
     )`;
 
 /**
- * The same for operations on an earlier transaction: what did not happen gives its reservation back; a void that did makes its
- * target voided, and gives a voided completion's or refund's amount back to that one's own target.
+ * The same for operations on an earlier transaction. A failed operation gives its reservation back. A successful void makes its
+ * target voided, and gives the amount of a voided completion or refund back to the target's own target.
  */
 // guard(settlement: a void of a hold settles nothing): AND undone.transaction_type <> 'preauthorisation' ⇒
 // guard(settlement: a void takes back what has settled): 'approved' AND ⇒ 'declined' AND
@@ -150,7 +153,7 @@ export const DECIDE_TARGETED = `${OPENED},
       RETURNING ${FOR_EVENTS}, ${FOR_SETTLEMENT}, t.voidable_until, ${AS_ANSWERED},
         t.status IN ('approved', 'pending') AS happened
     ), undone AS MATERIALIZED (
-      -- As it was before it is changed below, which a later part would see where organisations are spread over servers.
+      -- Read before the change below, which a later part would see if organisations are distributed.
       SELECT t.organisation_id, t.audit, t.target_audit, t.transaction_type, t.status, t.amount_cents
       FROM decided JOIN transaction t ON t.organisation_id = decided.organisation_id AND t.audit = decided.target_audit
       WHERE decided.happened AND decided.transaction_type = 'void'
@@ -193,7 +196,7 @@ export const DECIDE_TARGETED = `${OPENED},
         SELECT organisation_id, merchant_id, audit, version, status, told_at, voider_id FROM applied WHERE voided) changed
     ), settled AS (${SETTLE_DECIDED}
     ), unsettled AS (${INTO_SETTLEMENT}
-      -- On the day of the void, which is a later one if the target's has closed meanwhile. What has settled nothing is left out.
+      -- On the day of the void, or a later one if that day has closed meanwhile. Transactions that settled nothing are skipped.
       SELECT organisation_id, merchant_id, audit, target_audit, settlement_date, 'void', ${METHOD}, -${GOT}
       FROM (
         SELECT decided.organisation_id, decided.merchant_id, decided.audit, decided.target_audit, decided.settlement_date,
@@ -203,19 +206,19 @@ export const DECIDE_TARGETED = `${OPENED},
         WHERE decided.status = 'approved' AND undone.status = 'approved' AND undone.transaction_type <> 'preauthorisation') undoing
     )`;
 
-/** What is said of each answer about a transaction that was in doubt. Behind the answers. */
+/** The journal text for each answer about a transaction that was in doubt. After the columns of the answers. */
 export const RESOLUTIONS = columns<Resolution>(
   'resolution',
   {
     organisation_id: integer(({ organisationId }) => organisationId),
     audit: integer(({ intent }) => intent.audit),
     detail: text(({ detail }) => detail),
-    mark: optionalBytes(({ mark }) => mark),
+    mark: optionalBytes(({ mac }) => mac),
   },
   { after: ANSWERS.last },
 );
 
-/** Reads `decided`. Whatever was decided about a transaction in doubt is in the journal with the same commit. */
+/** Reads `decided`. Every decision about a transaction in doubt is journalled in the same commit. */
 export const JOURNAL_RESOLUTIONS = `
     journalled AS (${INTO_JOURNAL_OF_TRANSACTIONS}
       SELECT decided.organisation_id, decided.merchant_id, 'gateway:resolver', 'transaction.resolved', decided.audit,
@@ -229,7 +232,7 @@ export const DOUBTS = columns<InDoubt>('doubt', {
   audit: integer(({ audit }) => audit),
 });
 
-/** Reads `doubt`: the transactions that the resolver takes over. Behind it when, and then another condition fits. */
+/** Reads `doubt`: the transactions that the resolver takes over. The time follows, then an optional condition. */
 const DOUBTED_AT = `
     doubted AS (
       UPDATE transaction t SET version = t.version + 1, resolve_at =`;
@@ -245,22 +248,22 @@ const DOUBT_AND_EVENTS = ` t.organisation_id = doubt.organisation_id AND t.audit
       FROM (SELECT *, ${NOW} AS told_at FROM doubted) told
     )`;
 
-/** No readable answer: at once. */
+/** No readable answer: due at once. */
 export const IN_DOUBT = `${DOUBTED_AT} now()${OF_DOUBT}${DOUBT_AND_EVENTS}`;
 
 /**
- * What a process left that may be alive all the same: when the deadline for the acquirer's answer ($5, in milliseconds) is over. Until
- * then the answer still decides, if there is anybody to record it.
+ * Left by a process that may still be alive: due after the deadline for the acquirer's answer ($5, in milliseconds). Until then
+ * the answer still decides, if anybody can record it.
  */
 // guard(processes: what a process left is not asked about before the deadline for its answer): + $ ⇒ + 0 * $
 const LEFT_IN_DOUBT = `${DOUBTED_AT}
         greatest(now(), least(now(), t.created_at - (gateway_now() - now())) + $5 * interval '1 millisecond')${OF_DOUBT}`;
 export const LEFT_BEHIND = `${LEFT_IN_DOUBT}${DOUBT_AND_EVENTS}`;
 
-/** The same for what is all of one organisation ($2). */
+/** The same within one organisation ($2). */
 export const LEFT_BEHIND_BY_ONE = `${LEFT_IN_DOUBT} t.organisation_id = $2 AND${DOUBT_AND_EVENTS}`;
 
-/** Reads `lodged`: direct debits, and the day of the file for the bank that they are in from now on. */
+/** Reads `lodged`: direct debits, and the day of the bank file that holds them from now on. */
 // guard(file: says that its items cannot be voided any more): voidable_until = NULL, ⇒
 export const SETTLE_LODGED = `
     settled AS (
@@ -269,7 +272,7 @@ export const SETTLE_LODGED = `
     )`;
 
 /**
- * Reads `cleared`: direct debits that nobody has returned in time, and what to say of them. Makes `approved` of them; they settle
+ * Reads `cleared`: direct debits that were not returned in time, with their messages. Turns them into `approved`; they settle
  * now.
  */
 export const APPROVE_CLEARED = `${OPENED},
@@ -301,9 +304,9 @@ const DECLINE_BEFORE = `${OPENED},
     )`;
 
 /**
- * Reads `returned`: direct debits that the bank has returned, with its code and what that means. Makes `declined` of them. Rows
- * are locked in the order of the audits, and then read as they are by now, since the clearing may have approved them a moment ago.
- * What had settled is taken back today; its own day stays as it is.
+ * Reads `returned`: direct debits that the bank returned, with its code and the code's meaning. Turns them into `declined`.
+ * Rows are locked by audit and then read again, since the clearing may just have approved them. A settled amount is taken back
+ * today; its own day stays as it is.
  */
 // guard(return: once): WHERE t.status IN ('pending', 'approved') ⇒
 export const DECLINE_RETURNED = `
@@ -314,7 +317,7 @@ export const DECLINE_RETURNED = `
       ORDER BY t.organisation_id, t.audit FOR UPDATE OF t
     ), ${DECLINE_BEFORE}`;
 
-/** The same where organisations are spread over servers, for what is all of one ($3): rows are locked there, and joined here. */
+/** The same for distributed organisations, within one ($3): rows are locked on their server, and joined here. */
 export const DECLINE_RETURNED_ELSEWHERE = `
     decided_before AS MATERIALIZED (
       SELECT organisation_id, audit, status FROM transaction
@@ -326,7 +329,7 @@ export const DECLINE_RETURNED_ELSEWHERE = `
       FROM decided_before t JOIN returned ON returned.organisation_id = t.organisation_id AND returned.audit = t.audit
     ), ${DECLINE_BEFORE}`;
 
-/** Reads `declined`: refunds of which nothing became. Their amounts can be refunded again. */
+/** Reads `declined`: failed refunds. Their amounts can be refunded again. */
 // guard(return of a refund: gives its amount back): - back.cents ⇒
 export const RELEASE_DECLINED = `
     released AS (

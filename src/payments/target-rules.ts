@@ -1,23 +1,26 @@
-// What may be done with a transaction next. Each rule is written once and read twice: as the SQL by which the target's row decides
-// in commit A, and as the predicate for links, look-ups and refusals. They cannot disagree.
+// The operations that a transaction allows next. Each rule is written once and used twice: as the SQL by which the target's row
+// decides in commit A, and as the predicate for links, look-ups and refusals. So the two cannot disagree.
 import type { Transaction } from './transaction.js';
 
 const DAY_MS = 86_400_000;
 
-/** A column of the target's row, and where the same value stands in a transaction. */
+/** A column of the target's row, and the same value in a transaction. */
 interface Column<Value> {
   readonly name: string;
   readonly of: (target: Transaction) => Value | undefined;
 }
 
-/** What the merchant of a target has to do with it. */
+/** The merchant's settings that the rules depend on. */
 export interface Terms {
-  /** For how many days what was paid by card can be refunded. */
+  /** For how many days a card payment can be refunded. */
   readonly cardDays: number;
 }
 
 export interface Rule {
-  /** About the row `target`, at the time `asked.created_at`, with refunds of what is newer than `asked.refundable_from`. */
+  /**
+   * About the row `target`, at the time `asked.created_at`; card payments older than `asked.refundable_from` cannot be
+   * refunded.
+   */
   readonly sql: string;
   readonly allows: (target: Transaction, nowMs: number, terms: Terms) => boolean;
 }
@@ -71,7 +74,7 @@ function isAhead({ name, of }: Column<number>): Rule {
   };
 }
 
-/** As long after it was made as a card payment can be refunded. */
+/** Within the refund period of a card payment. */
 const IN_CARD_DAYS: Rule = {
   sql: 'target.created_at > asked.refundable_from',
   allows: (target, nowMs, terms) => target.createdMs > refundableFromMs(nowMs, terms),
@@ -91,7 +94,7 @@ function any(...rules: readonly Rule[]): Rule {
   };
 }
 
-/** What is left of the first without the others. */
+/** The first amount minus the others. */
 function rest(whole: Column<number>, ...parts: readonly Column<number>[]): Limit {
   return {
     sql: [whole, ...parts].map(({ name }) => `target.${name}`).join(' - '),
@@ -106,7 +109,7 @@ export const REFUNDABLE = all(
   is(STATUS, 'approved'),
   // guard(target: no void of it under way): isEmpty(VOIDED_BY), ⇒
   isEmpty(VOIDED_BY),
-  // After that the card is destroyed, and an acquirer could not be told where to.
+  // Afterwards the card is destroyed, and an acquirer could not be told where to send the money.
   // guard(refund: no longer than the card is kept): any(isSet(BANK_ACCOUNT), IN_CARD_DAYS), ⇒
   any(isSet(BANK_ACCOUNT), IN_CARD_DAYS),
 );
@@ -140,25 +143,25 @@ export const VOIDABLE = all(
     // guard(void: not after the settlement cut-off): all(is(STATUS, 'approved'), isAhead(VOIDABLE_UNTIL) ⇒ is(STATUS, 'approved'
     // guard(target: approved): is(STATUS, 'approved'), isAhead(VOIDABLE_UNTIL ⇒ isEmpty(VOIDED_BY
     all(is(STATUS, 'approved'), isAhead(VOIDABLE_UNTIL)),
-    // A direct debit: until it is in a file for the bank, which empties the column, however late that file is made.
+    // A direct debit can be voided until a bank file includes it, however late: that empties the column.
     // guard(void of a direct debit: not once it is in a file): all(is(STATUS, 'pending'), isSet(VOIDABLE_UNTIL) ⇒ is(STATUS, 'pending'
     all(is(STATUS, 'pending'), isSet(VOIDABLE_UNTIL)),
   ),
 );
 
-/** What was paid by card before this can be refunded no more. */
+/** Card payments made before this can no longer be refunded. */
 export function refundableFromMs(nowMs: number, { cardDays }: Terms): number {
   return nowMs - cardDays * DAY_MS;
 }
 
-/** What is left to complete of a preauthorisation; undefined when a completion would be refused. */
+/** The amount left to complete; undefined if a completion would be refused. */
 export function completableCents(target: Transaction, nowMs: number, terms: Terms): number | undefined {
   if (!COMPLETABLE.allows(target, nowMs, terms)) return undefined;
-  // Without the surcharge, which a completion brings along itself.
+  // Without the surcharge, which the completion adds itself.
   return target.pricing?.originalCents ?? MOST_COMPLETABLE.cents(target);
 }
 
-/** What is left to refund; undefined when every refund would be refused. */
+/** The amount left to refund; undefined if any refund would be refused. */
 export function refundableCents(target: Transaction, nowMs: number, terms: Terms): number | undefined {
   const left = MOST_REFUNDABLE.cents(target);
   return left > 0 && REFUNDABLE.allows(target, nowMs, terms) ? left : undefined;

@@ -1,4 +1,4 @@
-// A transaction of the past, as the demo makes it up: the row, its events and what it settled.
+// A past transaction, as the demo makes it up: the row, its events and its settlement entries.
 import type { Audit, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
 import type { Transaction } from './transaction.js';
 
@@ -26,7 +26,7 @@ export interface Told {
   readonly userId: number;
 }
 
-/** An entry of the settlement. */
+/** A settlement entry. */
 export interface Settled {
   readonly traded: Traded;
   readonly day: string;

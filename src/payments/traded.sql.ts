@@ -15,7 +15,7 @@ import type { Statement } from '../postgres/database.js';
 import { INTO_SETTLEMENT } from './status.sql.js';
 import type { Settled, Told, Traded } from './traded-transaction.js';
 
-/** Nobody else gives out these audits. */
+/** Nobody else assigns these audits. */
 export const RESERVE_AUDITS: Statement = {
   name: '',
   text: `
@@ -23,13 +23,13 @@ export const RESERVE_AUDITS: Statement = {
     RETURNING (next_audit - $2)::integer AS first`,
 };
 
-/** Until the end of the transaction no settlement day closes. */
+/** No settlement day closes until the end of the database transaction. */
 export const HOLD_SETTLEMENT_DAYS: Statement = {
   name: '',
   text: `SELECT pg_advisory_xact_lock_shared(hashtext('tollgate settlement'))`,
 };
 
-/** Which settlement days of an organisation have anything in them, and when its newest transaction was made. */
+/** The settlement days of an organisation that have entries, and the time of its newest transaction. */
 export const TRADED_SO_FAR: Statement = {
   name: '',
   text: `
@@ -104,7 +104,7 @@ export const TOLD = columns<Told>('told', {
   user_id: integer(({ userId }) => userId),
 });
 
-/** In the order in which it happened, which is the order of the feed. */
+/** In the order of events, which is the order of the feed. */
 export const TELL_TRADED: Statement = {
   name: '',
   text: `${INTO_EVENTS}

@@ -1,5 +1,5 @@
-// Transactions of the past, for the demo alone: stored as they have ended, with their events and what they settled. Nothing of it goes to
-// an acquirer. Whoever calls this keeps to days on which nothing has settled, or to the open one.
+// Past transactions, for the demo alone: stored as already ended, with events and settlement entries. Nothing of it goes to an
+// acquirer. Callers use only days on which nothing has settled, or the open day.
 import type { Queryable } from '../postgres/database.js';
 import type { OrganisationId } from '../values/ids.js';
 import {
@@ -23,7 +23,7 @@ export interface TradedSoFar {
 
 const BATCH = 500;
 
-/** Keeps settlement days open until the end of the transaction, and says what there is. */
+/** Keeps settlement days open until the end of the database transaction, and returns what exists. */
 export async function tradedSoFar(
   connection: Queryable,
   organisationId: OrganisationId,
@@ -33,7 +33,7 @@ export async function tradedSoFar(
   return rows[0] as TradedSoFar;
 }
 
-/** The first of so many audits in a row. */
+/** The first of a run of audits. */
 export async function reserveAudits(
   connection: Queryable,
   organisationId: OrganisationId,
@@ -50,7 +50,7 @@ export async function addTraded(
   settled: readonly Settled[],
 ): Promise<void> {
   for (const batch of batches(traded)) await connection.query(ADD_TRADED, TRADED.encode(batch));
-  // Numbers are given as they come: what happened first is to have the lower one, across batches, too.
+  // Event numbers are assigned in order: an earlier event must get a lower number, across batches as well.
   const inOrder = [...told].sort(
     (one, other) => one.atMs - other.atMs || one.audit - other.audit || one.version - other.version,
   );

@@ -1,10 +1,10 @@
-// Transactions by what became of them, and how long acquirers took: counted in fields, and read when somebody looks. Whatever a client or
-// an acquirer sends, there are only so many kinds.
+// Metrics of transactions: counts by outcome, and how long acquirers took. They are kept in fields and read on demand. The
+// number of labels is bounded, whatever clients or acquirers send.
 import { DURATIONS, Histogram } from '../values/histogram.js';
 import type { Resolved } from './doubt/resolution.js';
 import type { Intent, Outcome } from './transaction.js';
 
-/** What was asked of whom with which card, and how often it came to what. */
+/** A combination of labels and its count. */
 export interface OutcomeCount {
   readonly operation: string;
   readonly acquirer: string;
@@ -24,7 +24,7 @@ export interface ResolutionCount {
 type Counted = Pick<Intent, 'transactionType' | 'acquirer' | 'cardType'>;
 type CountedOutcome = Pick<Outcome, 'status' | 'responseCode'>;
 
-/** More kinds than there are links, card types and codes in any installation; beyond it codes are not told apart. */
+/** More combinations than any installation has of links, card types and codes; beyond this, codes are counted together. */
 const MOST_KINDS = 5_000;
 const OTHER_CODE = 'other';
 const NO_CODE = 'none';
@@ -33,13 +33,13 @@ const NO_CARD = 'none';
 type Nested<Leaf> = Map<string, Leaf>;
 
 export class TransactionFigures {
-  /** By link, operation, card type, status and code: each step is a look into a small map, and makes no text. */
+  /** By link, operation, card type, status and code: nested small maps, which build no key strings. */
   readonly #tree: Nested<Nested<Nested<Nested<Nested<OutcomeCount>>>>> = new Map();
   readonly #outcomes: OutcomeCount[] = [];
   readonly #resolutions = new Map<string, ResolutionCount>();
   readonly #durations = new Map<string, Histogram>();
 
-  /** Codes that are not among these are counted together. */
+  /** Codes outside this set are counted together. */
   constructor(private readonly knownCodes: ReadonlySet<string>) {}
 
   get outcomes(): readonly OutcomeCount[] {
@@ -55,7 +55,7 @@ export class TransactionFigures {
     return this.#durations;
   }
 
-  /** What the client is told. */
+  /** Counts the outcome that the client receives. */
   note({ acquirer, transactionType, cardType = NO_CARD }: Counted, outcome: CountedOutcome): void {
     const byOperation = within(this.#tree, acquirer);
     const byCardType = within(byOperation, transactionType);

@@ -1,5 +1,5 @@
-// What a transaction is, before and after its two commits: what an acquirer's answer makes of it, what it is called towards its
-// acquirer, and what its seals say.
+// What a transaction is, before and after its two commits: the outcome of an acquirer's answer, the reference towards the
+// acquirer, and the content of its seals.
 import type { AcquirerResponse, Answer, Decision, MoneyOperation, Prepared } from '../acquirers/contract.js';
 import type { Pricing } from '../plugins/contract.js';
 import { type DirectDebitMode, directDebitMode, type ShownBankAccount } from '../values/bank-account.js';
@@ -31,7 +31,7 @@ export const TRANSACTION_STATUSES = [
 export type TransactionStatus = (typeof TRANSACTION_STATUSES)[number];
 export type Kvps = Readonly<Record<string, string>>;
 
-/** `gateway_status_code`, and the message that goes with it. */
+/** `gateway_status_code`, with its message. */
 export const GATEWAY_STATUS = {
   processed: 0,
   notSent: 1,
@@ -41,7 +41,7 @@ export const GATEWAY_STATUS = {
 } as const;
 export type GatewayStatusCode = (typeof GATEWAY_STATUS)[keyof typeof GATEWAY_STATUS];
 
-/** What the acquirer said, or what became clear without it. */
+/** The acquirer's answer, or what was found out without it. */
 export interface Outcome {
   readonly status: TransactionStatus;
   readonly gatewayStatusCode: GatewayStatusCode;
@@ -53,7 +53,7 @@ export interface Outcome {
   readonly voidableUntilMs?: number;
 }
 
-/** What commit A makes durable. */
+/** The record that commit A makes durable. */
 export interface Intent {
   readonly organisationId: OrganisationId;
   readonly audit: Audit;
@@ -71,20 +71,20 @@ export interface Intent {
   readonly bankAccount?: ShownBankAccount;
   /** Keys without the gateway's prefix. */
   readonly kvps: Kvps;
-  /** Where a plugin has decided something. */
+  /** Present if a plugin has changed the price. */
   readonly pricing?: Pricing;
   readonly acquirer: string;
-  /** What its link wants to have at hand for inquiries and reversals. */
+  /** The link's own data for inquiries and reversals. */
   readonly prepared?: Prepared;
   readonly completableUntilMs?: number;
 }
 
 /** An intent with a payment method of its own, as commit A stores it. */
 export interface DirectClaim extends Intent {
-  /** The payment details, of a card or of a bank account. */
+  /** The payment details, of a card or a bank account. */
   readonly sealed: Buffer;
   readonly keyVersion: number;
-  /** The token that was opened for it, by whom and from where: for the journal. */
+  /** The token that was opened, by whom and from where: for the journal. */
   readonly tokenId?: TokenId;
   readonly username: string;
   readonly address: string;
@@ -92,13 +92,13 @@ export interface DirectClaim extends Intent {
   readonly inFlight: InFlightRequest;
 }
 
-/** A token that was opened for a claim, as the journal tells of it. */
+/** A token that was opened for a claim, as the journal records it. */
 export interface OpenedToken {
   readonly claim: DirectClaim;
-  readonly mark: Buffer | undefined;
+  readonly mac: Buffer | undefined;
 }
 
-/** A claim on a target. What it leaves out (a void has no amount), and the payment method, come from the target. */
+/** A claim on a target. Members left out (a void has no amount) and the payment method come from the target. */
 export interface TargetedClaim {
   readonly organisationId: OrganisationId;
   readonly audit: Audit;
@@ -106,7 +106,7 @@ export interface TargetedClaim {
   readonly transactionType: 'completion' | 'refund' | 'void';
   readonly correlationId: string;
   readonly createdMs: number;
-  /** What was paid by card before that is not refunded any more. */
+  /** Card payments made before this can no longer be refunded. */
   readonly refundableFromMs: number;
   readonly reference: string;
   readonly targetAudit: Audit;
@@ -115,62 +115,62 @@ export interface TargetedClaim {
   readonly kvps: Kvps;
   readonly pricing?: Pricing;
   readonly prepared?: Prepared;
-  /** Of what it asks. */
+  /** The attestation of the request. */
   readonly attestation: Buffer;
   readonly userId: number;
   readonly inFlight: InFlightRequest;
-  /** Where no user has asked for it. */
+  /** Present if an operator asked, and no user. */
   readonly byOperator?: AskedByOperator;
 }
 
-/** What an operator has asked for, as the journal tells of it. */
+/** An operator's request, as the journal records it. */
 export interface AskedByOperator {
   readonly actor: string;
   readonly address: string | undefined;
-  /** Of which transaction, how much, and why. */
+  /** The transaction, the amount and the reason. */
   readonly detail: string;
-  /** By the database's clock: afterwards it is not claimed any more. */
+  /** By the database's clock; not claimed after this. */
   readonly untilMs: number;
 }
 
 export interface OperatorsClaim extends AskedByOperator {
   readonly claim: TargetedClaim;
-  readonly mark: Buffer | undefined;
+  readonly mac: Buffer | undefined;
 }
 
-/** A payment that goes over another link than the one that it was claimed for. */
+/** A payment that is rerouted to another link. */
 export interface Move {
   readonly organisationId: OrganisationId;
   readonly audit: Audit;
-  /** The link that it was certainly not sent over. */
+  /** The link that has certainly sent nothing. */
   readonly before: string;
   readonly acquirer: string;
   readonly prepared: Prepared;
 }
 
-/** The same, as the journal tells of it. */
+/** The same, as the journal records it. */
 export interface JournalledMove extends Move {
   readonly detail: string;
-  readonly mark: Buffer | undefined;
+  readonly mac: Buffer | undefined;
 }
 
-/** What names a transaction in doubt, and its target. */
+/** Identifies a transaction in doubt, and its target. */
 export type InDoubt = Pick<Intent, 'organisationId' | 'audit' | 'targetAudit'>;
 
-/** What commit B stores. */
+/** The record that commit B stores. */
 export interface Recording {
   readonly organisationId: OrganisationId;
   readonly intent: InDoubt;
   readonly outcome: Outcome;
-  /** 0 for the answer to the request itself, the resolver's attempt otherwise. */
+  /** 0 for the answer to the request itself, otherwise the resolver's attempt. */
   readonly attempt: number;
 }
 
-/** What commit B stores of a transaction that was in doubt. */
+/** The record that commit B stores for a transaction that was in doubt. */
 export interface Resolution extends Recording {
   /** What was found, how, and how long it took: for the journal. */
   readonly detail: string;
-  readonly mark?: Buffer | undefined;
+  readonly mac?: Buffer | undefined;
 }
 
 export interface Transaction extends Intent, Outcome {
@@ -185,20 +185,20 @@ export function storedKvps(kvps: Kvps): Kvps | undefined {
   return undefined;
 }
 
-/** What the plugins and the link have decided: one column of a batch for both, since most transactions have neither. */
+/** The plugins' pricing and the link's prepared data share one batch column, since most transactions have neither. */
 export function storedDecisions({ pricing, prepared }: Pick<Intent, 'pricing' | 'prepared'>): unknown {
   return pricing === undefined && prepared === undefined ? undefined : { pricing, prepared };
 }
 
-/** Which way the money of a direct debit goes. A void moves none. */
+/** The direction of a direct debit's money. A void moves none. */
 export function directdebitMode({ bankAccount, transactionType }: Transaction): DirectDebitMode | undefined {
   if (bankAccount === undefined || transactionType === 'void') return undefined;
   return directDebitMode(transactionType);
 }
 
 /**
- * Until when a voidable transaction can be voided. A direct debit whose file was not made in time goes with the next
- * one, and can be voided until then.
+ * Until when the transaction can be voided. A direct debit whose bank file is late goes with the next one, and can be voided
+ * until then.
  */
 export function voidableUntilMs({ voidableUntilMs: untilMs = 0 }: Transaction, nowMs: number): number {
   return untilMs > nowMs ? untilMs : settlementCutOff(settlementDay(nowMs));
@@ -206,7 +206,7 @@ export function voidableUntilMs({ voidableUntilMs: untilMs = 0 }: Transaction, n
 
 type Decided = Exclude<Answer, { kind: 'unknown' }>;
 
-/** Until when it can be voided is decided here, for claims, links and refusals alike: they look at what is stored. */
+/** Decides until when a transaction can be voided, for claims, links and refusals alike: they read the stored time. */
 export function outcomeOf(
   answer: Decided,
   nowMs: number,
@@ -219,14 +219,14 @@ export function outcomeOf(
       return {
         status: 'approved',
         gatewayStatusCode: GATEWAY_STATUS.processed,
-        // A hold can be released for as long as it can be completed; nothing of it settles.
+        // A preauthorisation can be voided as long as it can be completed; it settles nothing.
         voidableUntilMs: completableUntilMs ?? settlementCutOff(settlementDate),
         ...response,
         settlementDate,
       };
     }
     case 'pending': {
-      // The day's file is made when the day closes: until then it can be voided.
+      // The day's bank file is made when the day closes: until then it can be voided.
       const voidableUntilMs = settlementCutOff(settlementDay(nowMs));
       return { status: 'pending', gatewayStatusCode: GATEWAY_STATUS.processed, voidableUntilMs };
     }
@@ -239,7 +239,7 @@ export function outcomeOf(
   }
 }
 
-/** Undefined where nothing can be made of the answer: the money may have moved, and somebody has to find out. */
+/** Undefined if the answer is unreadable: the money may have moved, and the resolver has to find out. */
 export function readableOutcome(...answered: Parameters<typeof outcomeOf>): Outcome | undefined {
   try {
     return outcomeOf(...answered);
@@ -251,7 +251,7 @@ export function readableOutcome(...answered: Parameters<typeof outcomeOf>): Outc
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
 const CONTROL = /[\u0000-\u001f\u007f]/g;
 
-/** The acquirer's words without a settlement date that is not in the calendar. */
+/** The acquirer's response, without a settlement date that is not in the calendar. */
 function responseOf(decision: Decision): AcquirerResponse {
   const { authorisationCode, preauthorisationCode, settlementDate } = decision;
   return {
@@ -263,7 +263,7 @@ function responseOf(decision: Decision): AcquirerResponse {
   };
 }
 
-/** Without control characters, since columns of texts are told apart by one. */
+/** Without control characters: one of them separates the texts of a batch column. */
 function printable(text: string): string {
   return text.replace(CONTROL, '');
 }
@@ -273,24 +273,27 @@ function isDate(text: string): boolean {
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().slice(0, 10) === text;
 }
 
-/** What is said of a direct debit that nobody has returned in time. */
+/** The response of a direct debit that was not returned in time. */
 export const CLEARED = { responseCode: '00', responseMessage: 'Cleared' } as const;
 
 /** Nothing has left the gateway. */
 export const NOT_SENT: Outcome = { status: 'error', gatewayStatusCode: GATEWAY_STATUS.notSent };
 
-/** The acquirer could not confirm it, and has undone whatever it may have done. */
+/** The acquirer could not confirm the transaction, and has undone anything that it did. */
 export const REVERSED: Outcome = { status: 'error', gatewayStatusCode: GATEWAY_STATUS.reversed };
 
-/** What a transaction is called towards its acquirer. Unique across installations, and derived: never stored, so never lost. */
+/**
+ * The transaction's reference towards its acquirer. Unique across installations, and derived, so it is never stored and never
+ * lost.
+ */
 export type AcquirerReference = (organisationId: OrganisationId, audit: Audit) => string;
 
-/** The audit of the transaction that is called so. */
+/** The audit of the transaction with this reference. */
 export function auditOf(reference: string): Audit {
   return Number(reference.slice(reference.lastIndexOf('-') + 1)) as Audit;
 }
 
-/** The installation is that of the database in which the process is registered. */
+/** The installation is that of the database where the process is registered. */
 export function acquirerReferences(registry: { readonly installation: string }): AcquirerReference {
   return (organisationId, audit) => `${registry.installation}-${organisationId}-${audit}`;
 }
@@ -301,8 +304,8 @@ type Attested = Pick<
 > & { readonly transactionType: string };
 
 /**
- * What is asked of an earlier transaction, in the words that are attested when it is asked. Whoever acts on it later, by what is stored,
- * holds the row against it: which target, how much, in which currency.
+ * The text that is attested when an operation on an earlier transaction is requested: target, amount and currency. Later
+ * readers of the stored row check it against the attestation.
  */
 export function attestedWords(asked: Attested): string {
   const { organisationId, merchantId, audit, transactionType, targetAudit, amountCents, currency } = asked;
@@ -310,7 +313,7 @@ export function attestedWords(asked: Attested): string {
   return `transaction/${organisationId}/${merchantId}/${audit}/${what}`;
 }
 
-/** What the seal of payment details is bound to: what was asked for with them. */
+/** The values that the seal of payment details is bound to. */
 export interface PaymentSeal {
   readonly audit: Audit;
   readonly transactionType: string;
@@ -320,8 +323,8 @@ export interface PaymentSeal {
 }
 
 /**
- * The field is called as it was when only cards were sealed. Every ciphertext is bound to these words: with another, nothing that
- * is stored would open.
+ * The field name dates from when only cards were sealed. Every ciphertext is bound to these words: with others, nothing stored
+ * would open.
  */
 export function paymentDetailsPlace({ organisationId, merchantId }: SealOwner, payment: PaymentSeal): Place {
   const { audit, transactionType, amountCents, currency, paymentMethod } = payment;

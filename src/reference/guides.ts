@@ -25,7 +25,7 @@ export const GUIDES: readonly Guide[] = [
   { id: 'surcharges', title: 'Surcharges', page: 'docs/api.md', section: 'Surcharges' },
   { id: 'events', title: 'Events', page: 'docs/api.md', section: 'Events' },
   { id: 'webhooks', title: 'Webhooks', page: 'docs/webhooks.md', section: 'For the developer' },
-  { id: 'test-cards', title: 'Test cards', page: 'README.md', section: 'Test cards' },
+  { id: 'test-cards', title: 'Test cards', page: 'docs/first-steps.md', section: 'Test cards' },
   { id: 'moving', title: 'Moving from Stripe or Adyen', page: 'docs/moving.md' },
   { id: 'going-live', title: 'Before you go live', page: 'docs/api.md', section: 'Before you go live' },
 ];

@@ -1,21 +1,21 @@
-// What an operator can be refused: every code, what it names, and one plain sentence. The sentences know neither the
-// command line nor a page; whoever shows one may add what to do there, by its code.
+// Every refusal an operator can get: its code, its details and one plain sentence. The sentences name neither the command line nor the
+// console; each of these may add advice by code.
 import { moneyText } from './money.js';
 
-/** A field that was given wrongly, and what it takes. */
+/** A field with a wrong value, and the rule for it. */
 export interface FieldProblem {
   readonly field: string;
   readonly rule: string;
 }
 
-/** A line of a returns file that says something else than we know. */
+/** A line of a returns file that contradicts our records. */
 export interface DifferingLine {
   readonly line: number;
   readonly lodgementReference: string;
   readonly reason: string;
 }
 
-/** A settlement day over one link that is not reconciled, or of which payments are missing. */
+/** A settlement day of one link that is not reconciled, or that lacks payments. */
 interface OpenDay {
   readonly acquirer: string;
   readonly date: string;
@@ -23,7 +23,7 @@ interface OpenDay {
   readonly missingHere: number;
 }
 
-/** Why an address is none that a webhook may be sent to. The address stands in none of them: it may hold a secret. */
+/** Why a URL is not allowed for a webhook. No sentence quotes the URL, which may hold a secret. */
 const WEBHOOK_URL_PROBLEMS = {
   unreadable: 'a webhook’s URL must be one such as https://example.com/webhooks',
   too_long: 'a webhook’s URL takes at most 2048 characters',
@@ -43,12 +43,12 @@ function inWords({ problems }: { readonly problems: readonly FieldProblem[] }): 
   return problems.map(({ field, rule }) => `${field} ${rule}`).join('; ');
 }
 
-/** An empty name would not be seen. */
+/** Quotes an empty name, which would be invisible. */
 export function named(acquirer: string): string {
   return acquirer === '' ? "''" : acquirer;
 }
 
-/** A sentence with the details that it names in braces, or what makes one of them. */
+/** A sentence with details in braces, or a function that builds one. */
 const REFUSALS = {
   organisation_not_found: 'there is no organisation {organisation}',
   merchant_not_found: 'there is no merchant {merchant}',
@@ -95,13 +95,14 @@ const REFUSALS = {
     'the operator {name} may act only for organisation {organisationId}; “{task}” concerns the whole installation',
   operator_must_name_organisation:
     'the operator {name} may act only for organisation {organisationId}: name it, or a merchant of it',
-  // The same whether what was named belongs to another, or is not there at all.
+  // The same answer for a thing of another organisation and for one that does not exist.
   operator_of_another_organisation:
     'the operator {name} may act only for organisation {organisationId}, and not for everything that was named',
   first_operator_not_administrator:
     'the first operator must be an administrator of the whole installation: nobody could add another',
   last_administrator:
     'the operator {name} is the last administrator of the whole installation: add another first, or remove the other operators',
+  previous_key_provider_unset: 'no key provider is named that is to be left',
   checkpoint_unreadable: '{path} is no checkpoint of a journal',
   checkpoint_of_another: 'the checkpoint in {path} was not signed by this installation',
   user_seal_broken:
@@ -115,7 +116,7 @@ const REFUSALS = {
   too_many_client_certificates: 'a user can be bound to {most} certificates at most',
   client_certificate_unreadable: '{path} is neither a certificate in PEM or DER nor a SHA-256 fingerprint',
   client_certificate_expired: 'the certificate in {path} has expired ({expired})',
-  // What was given stands in neither: it may hold a card number.
+  // These do not quote the name, which may hold a card number.
   name_not_allowed: 'a name takes 1 to 60 characters of plain ASCII, and no card number',
   username_not_allowed: 'a user name takes 1 to 64 letters, digits, and . _ @ -',
 
@@ -212,7 +213,7 @@ const REFUSALS = {
   code_refused: 'the code is wrong, or was used before',
   session_not_found: 'there is no session {id}',
 
-  // What operators ask for and approve.
+  // Operators' requests and approvals.
   reason_not_allowed:
     'a reason is needed: 1 to 200 characters without control characters, and no card number',
   request_key_not_allowed: 'a key takes 16 to 64 letters, digits, and - _',
@@ -242,7 +243,7 @@ const REFUSALS = {
     `no difference of ${date} is open for the acquirer ${named(acquirer)}`,
   differences_changed: '{open} differences are open now, not {expected}: look at them again',
 
-  // The vault, and moving it.
+  // The vault, its exports and imports.
   customer_not_found: 'there is no customer {customer}',
   token_not_found: 'there is no token {token}, or it was deleted',
   former_id_not_found: 'no token of merchant {merchant} was imported as {formerId}',
@@ -298,14 +299,14 @@ type InBraces<Sentence> = Sentence extends `${string}{${infer Name}}${infer Rest
   : never;
 type Shown = string | number | readonly (string | number)[];
 
-/** What a refusal of this code names; undefined where that is nothing. */
+/** The details of a refusal with this code; undefined if there are none. */
 type RefusalDetails<Code extends RefusalCode> = Refusals[Code] extends (details: infer Details) => string
   ? Details
   : [InBraces<Refusals[Code]>] extends [never]
     ? undefined
     : { readonly [Name in InBraces<Refusals[Code]>]: Shown };
 
-/** What the operator asked for cannot be done. */
+/** The operator's command cannot be carried out. */
 export class Refusal<Code extends RefusalCode = RefusalCode> extends Error {
   override readonly name = 'Refusal';
 

@@ -1,4 +1,5 @@
-// What a token stores: card or bank account details. What is secret is sealed, what responses show is kept beside it.
+// The account behind a token: card or bank account details. Secret details are sealed; the parts that responses show are stored
+// beside them.
 
 import { BankAccount } from '../values/bank-account.js';
 import { type CardDetails, CardNumber, type Expiry } from '../values/card.js';
@@ -14,7 +15,7 @@ export type Account =
     }
   | { readonly type: 'general_bankaccount'; readonly bankAccount: BankAccount };
 
-/** Shown in responses as it is. */
+/** Shown in responses as stored. */
 export type ShownAccount = Readonly<Record<string, string>>;
 
 export function shownAccount(account: Account): ShownAccount {
@@ -30,7 +31,7 @@ export function shownAccount(account: Account): ShownAccount {
   return { 'BANK.BSB': bsb, 'BANK.ACCOUNT_NUMBER': accountNumber, 'BANK.ACCOUNT_NAME': accountName };
 }
 
-/** What is sealed: a text, or bytes that can be overwritten. */
+/** The secret details to seal: a text, or bytes that can be overwritten. */
 export function secretsOf(account: Account): string | Buffer {
   return account.type === 'general_creditcard' ? cardSecrets(account) : bankSecrets(account.bankAccount);
 }
@@ -50,7 +51,7 @@ export function cardSecrets({
   return secrets.subarray(0, end);
 }
 
-/** Whoever brought the account in the open does not need it any more. */
+/** Erases the plain account once it is no longer needed. */
 export function eraseSecrets(account: Account | undefined): void {
   if (account?.type === 'general_creditcard') account.number.erase();
 }

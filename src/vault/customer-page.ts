@@ -1,4 +1,4 @@
-// The statement for a page of customers: one for each ordering and each set of filters, so that each has its own plan.
+// The statements for pages of customers: one for each ordering and set of filters, so that each has its own plan.
 import type { Statement } from '../postgres/database.js';
 import {
   CUSTOMERS_FOUND,
@@ -16,8 +16,8 @@ interface Order {
   readonly after: string;
 }
 
-// Ties are in the order of their identifiers, so that the order is the same each time. Where a page goes on from a
-// customer, it is found by that customer's place and not by counting.
+// Ties are ordered by ID, so that the order is always the same. A page continues after a given customer, found by index and not
+// by counting.
 const ORDERS: Readonly<Record<Ordering, Order>> = {
   name: { places: PLACES_BY_NAME, by: 'name_key, id', after: '(name_key, id) > ($7, $8)' },
   reference: {
@@ -29,14 +29,14 @@ const ORDERS: Readonly<Record<Ordering, Order>> = {
 };
 
 /**
- * Every page is planned as one of full length. PostgreSQL takes a text that nobody has for that of one in ten thousand; for a shorter page
- * it would rather go through all customers in their order until it has met one of them than ask the index of parts.
+ * Every page is planned at full length. PostgreSQL estimates that an unknown text matches one in ten thousand rows; for a
+ * shorter page it would rather walk all customers in order than use the trigram index.
  */
 const PLANNED_FOR = 101;
 
 const pages = new Map<string, Statement>();
 
-/** By all of a reference, or by a part that finds few while all of it (`$9`) decides. */
+/** By the whole reference, or by a selective part while the whole (`$9`) decides. */
 export type ByReference = boolean | 'part';
 
 export function customerPage(
@@ -58,10 +58,10 @@ function page(
   byReference: ByReference,
 ): string {
   const conditions = [
-    // Parameters that are not used still need a type.
+    // Unused parameters still need a type.
     byName ? 'name_key LIKE $3' : '$3::text IS NULL',
     byReference ? 'reference_key LIKE $4' : '$4::text IS NULL',
-    // An expression, since the index would be asked for all of it as well.
+    // An expression, or the trigram index would be searched for the whole reference as well.
     byReference === 'part' ? `reference_key || '' LIKE $9` : '$9::text IS NULL',
     goesOn ? after : '$7::text IS NULL AND $8::integer IS NULL',
   ];

@@ -3,7 +3,7 @@ import type { Statement } from '../postgres/database.js';
 const CUSTOMER = `
       c.organisation_id AS organisation, c.merchant_id AS merchant, m.mode, c.id, c.name, c.reference, c.name_key AS place`;
 
-/** Merchants whose customers are looked for: of an organisation ($2) and a mode ($3), or one ($1). */
+/** The merchants to search: of an organisation ($2) and a mode ($3), or one ($1). */
 export const MERCHANTS_TO_SEARCH: Statement = {
   name: '',
   text: `
@@ -13,7 +13,7 @@ export const MERCHANTS_TO_SEARCH: Statement = {
     ORDER BY organisation_id, id`,
 };
 
-/** In the order of their names; from the place of one on (`$4`, `$5`, `$6`). Merchants `$2` of organisations `$1`, one by one. */
+/** Ordered by name, after a given customer (`$4`, `$5`, `$6`). Merchants `$2` of organisations `$1`, one by one. */
 export const LIST_CUSTOMERS: Statement = {
   name: '',
   text: `
@@ -27,7 +27,7 @@ export const LIST_CUSTOMERS: Statement = {
     ORDER BY c.name_key, c.organisation_id, c.id LIMIT $3`,
 };
 
-/** Those whose name or reference has `$7` in it. */
+/** Customers whose name or reference contains `$7`. */
 export const CUSTOMERS_LIKE: Statement = {
   name: '',
   text: `
@@ -53,7 +53,7 @@ const TOKEN = `
       t.virtual_pan AS "virtualPan", t.preferred_name AS "preferredName", t.active, t.deleted_at IS NOT NULL AS deleted,
       t.account_type AS "accountType", t.shown`;
 
-/** Those that are gone, too. */
+/** Deleted tokens, too. */
 export const TOKENS_BY_VIRTUAL_PAN: Statement = {
   name: '',
   text: `
@@ -63,7 +63,7 @@ export const TOKENS_BY_VIRTUAL_PAN: Statement = {
     WHERE t.merchant_id = ANY ($2::integer[]) ORDER BY t.organisation_id`,
 };
 
-/** The newest first, so many at most. */
+/** Newest first, up to a limit. */
 export const TOKENS_OF_CUSTOMER_SHOWN: Statement = {
   name: '',
   text: `

@@ -1,4 +1,4 @@
-// Customers and their tokens as operators find them: masked, as merchants see them, and never a card number.
+// Finds customers and tokens for operators: masked as merchants see them, and never a card number.
 import type { JournalView } from '../journal/journal-tasks.js';
 import { JOURNAL_OF_CUSTOMER } from '../journal/journal-tasks.sql.js';
 import type { Queryable } from '../postgres/database.js';
@@ -26,7 +26,7 @@ export interface FoundCustomer {
   readonly reference: string;
 }
 
-/** Where a page ended; identifiers are numbers within an organisation. */
+/** Where a page ended; IDs are numbers within an organisation. */
 export interface CustomerPageEnd extends PageEnd {
   readonly organisation: number;
 }
@@ -45,16 +45,16 @@ export interface FoundToken {
   readonly preferredName: string | null;
   readonly active: boolean;
   readonly deleted: boolean;
-  /** `creditcard` or `bankaccount`, and what of it may be seen, such as `411111******1111`. */
+  /** `creditcard` or `bankaccount`, and its visible part, such as `411111******1111`. */
   readonly accountType: string;
   readonly account: string | null;
   readonly accountName: string | null;
 }
 
 export interface CustomerDetails extends FoundCustomer {
-  /** Those that are gone too: what was paid with them stays. */
+  /** Deleted tokens, too: payments made with them remain. */
   readonly tokens: readonly FoundToken[];
-  /** What was done to it and its tokens, the newest first. */
+  /** The changes to the customer and its tokens, newest first. */
   readonly journal: readonly JournalView[];
 }
 
@@ -72,11 +72,11 @@ interface TokenRow extends Omit<FoundToken, 'account' | 'accountName'> {
   readonly shown: ShownAccount | null;
 }
 
-/** Of a customer; one with more has the newest of them shown. */
+/** If a customer has more, the newest are shown. */
 const TOKENS_AT_MOST = 100;
 const ENTRIES_AT_MOST = 100;
 
-/** All of them by name, those with a text in their name or reference, or the one with a number in each organisation. */
+/** All customers by name, those with a text in their name or reference, or the one with a given number in each organisation. */
 export async function findCustomers(
   database: Queryable,
   scope: Scope,
@@ -92,7 +92,7 @@ export async function findCustomers(
   const like = wanted === undefined ? [] : [containing(wanted)];
   const { rows } = await database.query<CustomerRow>(
     wanted === undefined ? LIST_CUSTOMERS : CUSTOMERS_LIKE,
-    // One more than asked for tells whether there is a next page.
+    // One extra row shows whether there is a next page.
     [
       organisations,
       merchants,
@@ -121,7 +121,7 @@ export async function showCustomer(
   return { ...customer, tokens: tokens.rows.map(shownToken), journal: entries.rows };
 }
 
-/** Where a virtual PAN is known; each organisation gives out its own. */
+/** Tokens with this virtual PAN; each organisation assigns its own. */
 export async function findTokens(
   database: Queryable,
   virtualPan: string,
@@ -141,7 +141,7 @@ export async function tokensByVirtualPan(
   return findTokens(database, virtualPan, [...new Set(organisations)], merchants);
 }
 
-/** One beside the other. */
+/** At the same time. */
 async function merchantsIn(
   database: Queryable,
   { merchant, organisation, mode }: Scope,
@@ -158,7 +158,7 @@ function shownCustomer({ place: _place, ...customer }: CustomerRow): FoundCustom
   return customer;
 }
 
-/** What is shown of an account is masked where it is stored. */
+/** The visible part of an account is stored masked. */
 function shownToken({ shown, ...token }: TokenRow): FoundToken {
   const account = shown?.['CARD.PAN'] ?? shown?.['BANK.ACCOUNT_NUMBER'] ?? null;
   return { ...token, account, accountName: shown?.['CARD.NAME'] ?? shown?.['BANK.ACCOUNT_NAME'] ?? null };

@@ -3,7 +3,9 @@ import { columns, integer, text } from '../postgres/batches.js';
 import type { Statement } from '../postgres/database.js';
 import type { CustomerId } from '../values/ids.js';
 
-/** Writes the event about a change. Reads `changed`: the customer, as it is or was, what is `told` of it, and whose change it is. */
+/**
+ * Writes the events of a change. Reads `changed`: the customer as it is or was, what is `told` of it, and whose change it is.
+ */
 const EVENTS = `
     events AS (${INTO_EVENTS_WITH_DATA}
       SELECT organisation_id, merchant_id, id, version, told, (SELECT gateway_now()),
@@ -43,7 +45,7 @@ export const NEW_CUSTOMERS = columns<{
   { after: 3 },
 );
 
-/** Several at once, of one merchant. One whose reference somebody else has, or is just taking, is left out. */
+/** Several customers of one merchant. A customer whose reference is taken, or is just being taken, is skipped. */
 export const ADD_CUSTOMERS: Statement = {
   name: 'add-customers',
   text: `
@@ -69,7 +71,7 @@ export const CUSTOMER_BY_REFERENCE: Statement = {
   text: `SELECT id, name, reference FROM customer WHERE organisation_id = $1 AND merchant_id = $2 AND reference = $3`,
 };
 
-/** The references `$4` places after one and before it, in the order of all; none where the list has ended before. */
+/** The references `$4` places after and before a given one, in order; none if the list ends earlier. */
 export const REFERENCES_NEAR: Statement = {
   name: 'references-near',
   text: `
@@ -98,7 +100,7 @@ export const CHANGE_CUSTOMER: Statement = {
     SELECT id, name, reference FROM changed`,
 };
 
-/** Locks the customer, so that no token can be added to it meanwhile. */
+/** Locks the customer, so that no token can be added meanwhile. */
 export const DELETE_CUSTOMER: Statement = {
   name: 'delete-customer',
   // guard(customer: deleted, cards and all, only by its merchant): merchant_id = $2 ⇒ $2::integer > 0
@@ -113,7 +115,10 @@ export const DELETE_CUSTOMER: Statement = {
     SELECT id FROM changed`,
 };
 
-/** The customers of a vault with the place that each has in an order. Only what the index holds, so that pages far down are found in it alone. */
+/**
+ * The customers of a vault with their positions in an order. Only indexed columns, so that distant pages are found in the index
+ * alone.
+ */
 export const PLACES_BY_NAME = `
     SELECT id, name_key AS place FROM customer WHERE organisation_id = $1 AND merchant_id = $2`;
 
@@ -123,7 +128,7 @@ export const PLACES_BY_REFERENCE = `
 export const PLACES_BY_ID = `
     SELECT id, '' AS place FROM customer WHERE organisation_id = $1 AND merchant_id = $2`;
 
-/** Those at the places that are put in between. Rows leave `found` in its order, and no more are looked for than are taken from it. */
+/** The customers at the given positions. Rows leave `found` in its order, and no more are read than needed. */
 export const FOUND = `
     WITH found AS MATERIALIZED (`;
 

@@ -1,4 +1,4 @@
-// Customers: whom tokens belong to. Each merchant with the vault product has its own.
+// Customers, the owners of tokens. Each merchant with the vault product has its own.
 import { journal, journalAll } from '../journal/journal.js';
 import {
   type Database,
@@ -35,10 +35,10 @@ export interface VaultAccess {
   readonly merchantId: MerchantId;
   readonly username: string;
   readonly userId: number;
-  /** Where the request came from. */
+  /** The client's address. */
   readonly address: string;
   readonly correlationId: string;
-  /** For the journal, where it is no user. */
+  /** For the journal, if it is not a user. */
   readonly actor?: string;
 }
 
@@ -48,21 +48,21 @@ export interface CustomerSearch {
   readonly reference?: string | undefined;
   readonly limit: number;
   readonly offset: number;
-  /** Where the previous page ended; then `offset` does not count. */
+  /** Where the previous page ended; replaces `offset`. */
   readonly after?: PageEnd | undefined;
 }
 
-/** Destroys what else is stored of a deleted customer's cards, in the same transaction, and returns how many there were. */
+/** Destroys the other stored cards of a deleted customer in the same database transaction, and returns how many there were. */
 export type DestroyCards = (
   connection: Queryable,
   deleted: Pick<VaultAccess, 'organisationId' | 'merchantId'> & { readonly customerId: CustomerId },
 ) => Promise<number>;
 
 export interface CustomerConnections {
-  /** For leases of identifiers. */
+  /** For leases of IDs. */
   readonly leases: Database;
   readonly vault: Pick<FairConnections, 'of'>;
-  /** Whose statements have little time: what a search has to read depends on how much an organisation has stored. */
+  /** Statements with a short timeout: the cost of a search depends on how much the organisation has stored. */
   readonly searches: Pick<FairConnections, 'of'>;
 }
 
@@ -92,7 +92,7 @@ export class Customers {
         access.merchantId,
         name === undefined ? null : containing(name),
         reference === undefined ? null : containing(part ?? reference),
-        // One more than asked for tells whether there is a next page.
+        // One extra row shows whether there is a next page.
         limit + 1,
         after === undefined ? offset : 0,
         after?.place ?? null,
@@ -108,7 +108,7 @@ export class Customers {
     return { items, end: last && { place: last.place, id: last.id } };
   }
 
-  /** The customer with this reference, and whether it was made now. An existing one keeps its name. */
+  /** The customer with this reference, and whether it was created now. An existing customer keeps its name. */
   async findOrCreate(
     access: VaultAccess,
     reference: string,
@@ -130,7 +130,7 @@ export class Customers {
           await journal(connection, { ...entryOf(access), action: 'customer.created', customerId: id });
         return rows[0];
       });
-      // Somebody else made it at the same moment (or it was made and deleted): look again.
+      // Another request created it at the same moment, or it was created and deleted: look again.
       if (added !== undefined) return { customer: added, created: true };
     }
   }
@@ -167,7 +167,7 @@ export class Customers {
     });
   }
 
-  /** Its tokens go too, and their card data with them; so do the cards in its finished transactions. */
+  /** Also deletes its tokens with their card data, and the cards in its finished transactions. */
   async delete(access: VaultAccess, id: CustomerId): Promise<void> {
     await this.#vaultOf(access).transaction(async (connection) => {
       const values = [access.organisationId, access.merchantId, id, access.userId];
@@ -202,7 +202,7 @@ export function entryOf(access: VaultAccess) {
   return { organisationId, merchantId, actor, correlationId, address };
 }
 
-/** For LIKE: the characters that mean something there are meant as themselves. */
+/** For LIKE: wildcard characters are escaped. */
 export function containing(text: string): string {
   return `%${text.toLowerCase().replaceAll(/[\\%_]/g, '\\$&')}%`;
 }

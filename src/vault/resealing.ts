@@ -1,4 +1,4 @@
-// A new account for a token that is there: sealed under a number of its own, past every one that the token had.
+// Gives an existing token a new account, sealed under a seal version that the token never had.
 import type { Queryable } from '../postgres/database.js';
 import type { CustomerId, TokenId } from '../values/ids.js';
 import { type Account, secretsOf } from './account.js';
@@ -19,7 +19,7 @@ export interface Resealing {
   readonly key: DataKey;
 }
 
-/** Locks the token; undefined where there is none. */
+/** Locks the token; undefined if there is none. */
 export async function reseal(
   connection: Queryable,
   owner: SealOwner,
@@ -30,7 +30,7 @@ export async function reseal(
   const [before] = rows;
   if (before === undefined) return undefined;
   const { virtualPan, version } = before;
-  // One that was changed before seals had numbers has a higher version than seal.
+  // A token changed before seals had versions has a higher version than seal version.
   const sealVersion = Math.max(before.sealVersion, version) + 1;
   const place = tokenPlace(owner, { id, customerId, virtualPan, accountType: account.type, sealVersion });
   return { sealed: seal(key, place, secretsOf(account)), sealVersion };

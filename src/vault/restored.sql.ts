@@ -1,6 +1,6 @@
 import type { Statement } from '../postgres/database.js';
 
-/** Events are known by the versions of what they are about: those that were told after the backup must not come again with another content. */
+/** Events are identified by their subject's version: an event sent after the backup must not come again with other content. */
 export const MOVE_CUSTOMER_VERSIONS: Statement = {
   name: '',
   text: `UPDATE customer SET version = version + $1`,

@@ -6,7 +6,10 @@ import type { CustomerId, MerchantId, OrganisationId, TokenId } from '../values/
 import type { AccountType, ShownAccount } from './account.js';
 import { FORGET_CARDS } from './moving/former-ids.sql.js';
 
-/** Writes the events about a change. Reads `changed`: the tokens, as they are or were, and what is `told` of them; not what they stand for. */
+/**
+ * Writes the events of a change. Reads `changed`: the tokens as they are or were, and what is `told` of them, without their
+ * accounts.
+ */
 const EVENTS = `
     events AS (${INTO_EVENTS_WITH_DATA}
       SELECT organisation_id, merchant_id, id, version, told, (SELECT gateway_now()),
@@ -42,7 +45,7 @@ export const NEW_TOKENS = columns<{
     readonly actor?: string;
   };
   /** For the journal. */
-  readonly mark: Buffer | undefined;
+  readonly mac: Buffer | undefined;
 }>('asked', {
   organisation_id: integer(({ organisationId }) => organisationId),
   merchant_id: integer(({ access }) => access.merchantId),
@@ -59,13 +62,12 @@ export const NEW_TOKENS = columns<{
   correlation_id: text(({ access }) => access.correlationId),
   address: text(({ access }) => access.address),
   user_id: integer(({ access }) => access.userId),
-  mark: optionalBytes(({ mark }) => mark),
+  mark: optionalBytes(({ mac }) => mac),
 });
 
 /**
- * Adds tokens to customers that are there, and tells the journal. The customers are locked against deletion for as long
- * as that takes. Says of each what became of it: one whose name or virtual PAN somebody else is just taking is left out,
- * and so is each of several with one name but the first.
+ * Adds tokens to existing customers, and journals them. The customers are locked against deletion meanwhile. Returns the result
+ * for each: a token whose name or virtual PAN is just being taken is skipped, and of several with one name all but the first.
  */
 export const ADD_TOKENS: Statement = {
   name: 'add-tokens',
@@ -128,7 +130,7 @@ export const TOKENS_OF_CUSTOMER: Statement = {
     ORDER BY id LIMIT $4 OFFSET $5`,
 };
 
-/** What a new account of the token is sealed for. Locks it. */
+/** The values that a new account of the token is sealed for. Locks the token. */
 export const LOCK_TOKEN: Statement = {
   name: 'lock-token',
   text: `
@@ -153,7 +155,7 @@ export const CHANGE_TOKEN: Statement = {
     SELECT ${SHOWN} FROM changed`,
 };
 
-/** Empties tokens. Reads `last`: their rows as they were, since an emptied one says no more what it was called. */
+/** Empties tokens. Reads `last`: their rows as they were, since an emptied row no longer has its name. */
 // guard(deleted token: gone for payments): false, deleted_at = now(), sealed = NULL, key_version = NULL, ⏎ shown = NULL, preferred_name = NULL ⇒ t.active
 const EMPTY = `
     changed AS (
@@ -196,7 +198,7 @@ export const VIRTUAL_PANS = columns<{
   virtual_pan: text(({ virtualPan }) => virtualPan),
 });
 
-/** What payments with virtual PANs need; several at once. */
+/** The columns for payments with virtual PANs; several at once. */
 export const USABLE_TOKENS: Statement = {
   name: 'usable-tokens',
   // guard(payment by virtual PAN: only of active tokens): active AND t. ⇒
@@ -209,7 +211,7 @@ export const USABLE_TOKENS: Statement = {
     WHERE t.merchant_id = asked.merchant_id AND t.active AND t.deleted_at IS NULL`,
 };
 
-/** Those that are gone too: what was paid with them stays. */
+/** Deleted tokens, too: payments made with them remain. */
 export const TOKENS_EVER_OF_CUSTOMER: Statement = {
   name: 'tokens-ever-of-customer',
   text: `

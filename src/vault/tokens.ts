@@ -1,6 +1,6 @@
 // Tokens: stored payment methods. Their secrets are sealed, and no operation ever returns them.
+import { openSignerOf } from '../journal/entry-signer.js';
 import { journal } from '../journal/journal.js';
-import { openPenOf } from '../journal/pen.js';
 import { Batcher, type EntryOf } from '../postgres/batches.js';
 import { type Database, isUniqueViolation, type Queryable } from '../postgres/database.js';
 import type { FairConnections } from '../postgres/fair-connections.js';
@@ -46,7 +46,7 @@ export interface OpenedToken {
 
 type NewToken = EntryOf<typeof NEW_TOKENS>;
 
-/** What became of a token that was to be added. A conflict is with one that was added at the same moment. */
+/** The result of adding a token. A conflict is with a token added at the same moment. */
 type Ending = 'added' | 'no customer' | 'name in use' | 'conflict';
 
 interface UsableRow {
@@ -57,7 +57,7 @@ interface UsableRow {
   readonly sealVersion: number;
   readonly keyVersion: number;
   readonly sealed: Buffer;
-  /** The seal that the journal has heard of last, if it has of any; -1 where the token is gone. */
+  /** The newest seal version in the journal, if any; -1 if the token is deleted. */
   readonly journalled: number | null;
 }
 
@@ -67,12 +67,12 @@ const ATTEMPTS = 10;
 const FIRST_SEAL = 1;
 
 export interface TokenConnections {
-  /** For leases of identifiers. */
+  /** For leases of IDs. */
   readonly leases: Database;
   readonly vault: FairConnections;
   /** For batches of new tokens. */
   readonly additions: Database;
-  /** For tokens to pay with. */
+  /** For tokens used in payments. */
   readonly lookUps: Database;
 }
 
@@ -90,7 +90,7 @@ export class Tokens {
     this.#opening = new Batcher((asked) => this.#usable(asked), BATCHES);
   }
 
-  /** Of each kind. */
+  /** By kind. */
   get batchSizes(): Readonly<Record<string, Histogram>> {
     return { 'new tokens': this.#adding.sizes, 'opened tokens': this.#opening.sizes };
   }
@@ -118,7 +118,7 @@ export class Tokens {
         organisationId,
         access,
         customerId,
-        mark: openPenOf(this.connections.additions)?.mark({
+        mac: openSignerOf(this.connections.additions)?.macOf({
           ...entryOf(access),
           action: 'token.created',
           customerId,
@@ -161,7 +161,7 @@ export class Tokens {
     return rows[0] ?? (await this.#notFound(access, customerId));
   }
 
-  /** New payment details replace the old ones; the token keeps its identifier and its virtual PAN. */
+  /** New payment details replace the old ones; the token keeps its ID and its virtual PAN. */
   async update(
     access: VaultAccess,
     customerId: CustomerId,
@@ -197,7 +197,7 @@ export class Tokens {
           (name) => change[name as keyof typeof change] !== undefined,
         );
         if (rows[0] !== undefined) {
-          // The seal is what the journal is asked for when the token is to be paid with.
+          // A payment with the token checks its seal version against the journal.
           const seals = resealed === undefined ? [] : [`seal ${resealed.sealVersion}`];
           const detail = [...changed, ...seals].join(', ');
           await journal(connection, {
@@ -227,7 +227,7 @@ export class Tokens {
     if (!deleted) await this.#notFound(access, customerId);
   }
 
-  /** Opens the token behind a virtual PAN, or undefined if it cannot be used for a payment of this merchant. */
+  /** Opens the token behind a virtual PAN; undefined if it cannot be used for a payment of this merchant. */
   async openForPayment(
     organisationId: OrganisationId,
     merchantId: MerchantId,
@@ -238,13 +238,13 @@ export class Tokens {
     const { keyVersion, sealed, sealVersion, journalled } = row;
     const place = tokenPlace({ organisationId, merchantId }, { ...row, virtualPan });
     try {
-      // Set back to an earlier account of its own, or brought back after it was deleted.
+      // Set back to one of its earlier accounts, or restored after its deletion.
       // guard(payment by virtual PAN: not with a seal that the journal knows to be replaced, or a token that it knows to be gone): !== null ⇒ === sealVersion
       if (journalled !== null && journalled !== sealVersion) throw this.keys.broken(place);
       const secrets = await this.keys.open(place, keyVersion, sealed);
       return { tokenId: row.id, accountType: row.accountType, secrets };
     } catch (error) {
-      // Whoever has changed it in the database, it is not paid with.
+      // A token changed directly in the database cannot be used for payments.
       if (error instanceof SealBroken) return undefined;
       throw error;
     }

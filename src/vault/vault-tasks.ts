@@ -1,6 +1,6 @@
 // What operators do in the vault: switch tokens off and on, and delete tokens and customers. Never a card number.
 import { randomUUID } from 'node:crypto';
-import { penOf } from '../journal/pen.js';
+import { signerOf } from '../journal/entry-signer.js';
 import type { Database } from '../postgres/database.js';
 import { FairConnections } from '../postgres/fair-connections.js';
 import { Fault } from '../values/faults.js';
@@ -156,7 +156,7 @@ export async function accessOf(
     merchantId,
     username,
     userId: -(rows[0]?.id ?? 0),
-    address: (await penOf(database))?.address ?? '',
+    address: (await signerOf(database))?.address ?? '',
     correlationId: `operator-${randomUUID()}`,
     actor: operator,
   };

@@ -1,6 +1,6 @@
 import type { Statement } from '../postgres/database.js';
 
-/** Followed by the rows. The day and the number come by themselves. */
+/** Rows follow. The day and the number are filled in by default. */
 export const INTO_ATTEMPTS = `
     INSERT INTO webhook_attempt (organisation_id, endpoint_id, at, version, attempt, http_status, duration_ms, event_id, type,
       result, response)`;

@@ -1,10 +1,10 @@
-// The log of attempts: every webhook that was sent, and what came of it. Kept for some days.
+// The log of attempts: every webhook that was sent, and its result. Kept for some days.
 import type { Database, Queryable } from '../postgres/database.js';
 import type { OrganisationId, WebhookEndpointId } from '../values/ids.js';
 import { FORGET_ATTEMPTS, LOG_ATTEMPT, READ_ATTEMPTS } from './attempts.sql.js';
 import type { AttemptResult, LoggedAttempt } from './delivery/outcome.js';
 
-/** The ring has 32 days: these, today, tomorrow, and one in which to empty a day before it is needed again. */
+/** The ring has 32 days: these, today, tomorrow, and one in which to empty a day before it is reused. */
 export const MOST_LOG_DAYS = 28;
 
 export interface AttemptView {
@@ -24,7 +24,7 @@ interface EndpointKey {
   readonly id: WebhookEndpointId;
 }
 
-/** Those of the gateway are logged with what they change. */
+/** For attempts outside the gateway's deliveries, which log theirs along with the progress. */
 export async function logAttempt(
   connection: Queryable,
   { organisationId, id }: EndpointKey,
@@ -35,7 +35,7 @@ export async function logAttempt(
   await connection.query(LOG_ATTEMPT, [organisationId, id, atMs, version, attempt, ...outcome]);
 }
 
-/** The newest first. */
+/** Newest first. */
 export async function readAttempts(
   database: Queryable,
   { organisationId, id }: EndpointKey,
@@ -50,7 +50,7 @@ export class AttemptRetention {
     private readonly keptDays: number,
   ) {}
 
-  /** Any number of processes may do it, as often as they like. Returns how many days were emptied. */
+  /** Empties old days; any number of processes may do so, at any time. Returns how many days were emptied. */
   async run(): Promise<number> {
     const { rows } = await this.database.query<{ emptied: number }>(FORGET_ATTEMPTS, [this.keptDays]);
     return rows[0]?.emptied ?? 0;

@@ -1,4 +1,4 @@
-// Where a webhook goes: an address as somebody has typed it, read once and by one parser, so that what is checked is what is
+// Where a webhook goes: the address that an operator typed, read once and by one parser, so that the checked address is the one
 // called.
 import { isIP } from 'node:net';
 import type { WebhookUrlProblem } from '../values/refusal.js';
@@ -19,10 +19,10 @@ export interface Destination {
 
 export const URL_MAX_LENGTH = 2_048;
 
-/** A name is judged by its addresses, at each attempt; an address by itself, here, and `localhost` is known to be one. */
+/** An address is judged here, and so is `localhost`; a name is judged by its addresses at each attempt. */
 export function readDestination(text: string, networks: readonly Network[]): Destination | WebhookUrlProblem {
   if (text.length > URL_MAX_LENGTH) return 'too_long';
-  // The parser would drop these without a word.
+  // The parser would silently drop these.
   if (/[\s\\\p{Cc}]/u.test(text) || !URL.canParse(text)) return 'unreadable';
   const url = new URL(text);
   const secure = url.protocol === 'https:';

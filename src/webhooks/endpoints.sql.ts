@@ -1,6 +1,6 @@
 import type { Statement } from '../postgres/database.js';
 
-/** Of an endpoint `e` and its merchant `m`. */
+/** Columns of an endpoint `e` and its merchant `m`. */
 const ENDPOINT = `e.id, e.organisation_id AS "organisationId", e.merchant_id AS "merchantId", m.mode, e.url, e.types,
   e.created_at AS "createdAt", e.key_version AS "keyVersion", e.sealed, e.overlap_until > now() AS overlapping,
   e.disabled_at AS "disabledAt", e.disabled_because AS "disabledBecause",
@@ -8,7 +8,7 @@ const ENDPOINT = `e.id, e.organisation_id AS "organisationId", e.merchant_id AS 
 
 const OF_MERCHANT = `JOIN merchant m ON m.organisation_id = e.organisation_id AND m.id = e.merchant_id`;
 
-/** Locks the merchant, so that two that are added at once are counted one after the other. */
+/** Locks the merchant, so that endpoints added at once are counted one after the other. */
 export const MERCHANT_OF_WEBHOOK: Statement = {
   name: '',
   // guard(webhooks: two that are added at once are counted): FOR NO KEY UPDATE ⇒
@@ -16,7 +16,7 @@ export const MERCHANT_OF_WEBHOOK: Statement = {
     SELECT organisation_id AS "organisationId", id AS "merchantId" FROM merchant WHERE id = $1 FOR NO KEY UPDATE`,
 };
 
-/** A statement of its own: it sees what whoever had the lock before has added. */
+/** A statement of its own: it sees endpoints that the previous holder of the lock added. */
 export const COUNT_ENDPOINTS: Statement = {
   name: '',
   text: `
@@ -61,7 +61,7 @@ export const SET_SECRETS: Statement = {
     WHERE organisation_id = $1 AND id = $2`,
 };
 
-/** One that is disabled already stays disabled for the reason that it is. */
+/** An endpoint that is already disabled keeps its reason. */
 export const DISABLE_ENDPOINT: Statement = {
   name: 'disable-webhook-endpoint',
   text: `
@@ -77,7 +77,7 @@ export const ENABLE_ENDPOINT: Statement = {
     WHERE organisation_id = $1 AND id = $2`,
 };
 
-/** What waits is tried at once, and has all its attempts before it. */
+/** Waiting deliveries are due at once, with all their attempts ahead. */
 export const RETRY_DELIVERIES: Statement = {
   name: '',
   text: `
@@ -90,15 +90,16 @@ export const REMOVE_ENDPOINT: Statement = {
   text: `DELETE FROM webhook_endpoint WHERE organisation_id = $1 AND id = $2`,
 };
 
-/** What waits there is read from the feed again, in its order. */
+/** Waiting deliveries after this position are read from the feed again, in order. */
 export const REMOVE_DELIVERIES_AFTER: Statement = {
   name: '',
   text: `DELETE FROM webhook_delivery WHERE organisation_id = $1 AND endpoint_id = $2 AND position > $3`,
 };
 
 /**
- * Of those about one subject that wait, the first alone has a time of its own: a later one goes behind this one, and this one behind an
- * earlier one. One that waits itself has all its attempts before it. What the endpoint has not come to yet is sent anyway.
+ * Of the waiting deliveries of one subject, only the first has a retry time: a later one queues behind this event, and this one
+ * behind an earlier one. If this event waits already, it gets all its attempts again. An event that the endpoint has not
+ * reached is sent anyway.
  */
 export const RESEND: Statement = {
   name: '',
@@ -113,7 +114,7 @@ export const RESEND: Statement = {
     ON CONFLICT (organisation_id, endpoint_id, subject, version) DO UPDATE SET attempts = 0, next_at = excluded.next_at`,
 };
 
-/** Whoever works for it just now may no longer record how far it is. */
+/** A process that is serving the endpoint may no longer record its position. */
 export const MOVE_BACK: Statement = {
   name: '',
   text: `

@@ -1,4 +1,4 @@
-// The endpoints: who is told of a merchant's events, and with which secret. Added, changed and removed by the operator.
+// The endpoints: which receivers get a merchant's events, and with which secret. Operators add, change and remove them.
 import type { Queryable } from '../postgres/database.js';
 import type { MerchantId, OrganisationId, WebhookEndpointId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
@@ -38,11 +38,11 @@ export interface Endpoint extends SealedSecrets {
   /** Null: every type. */
   readonly types: readonly string[] | null;
   readonly createdAt: Date;
-  /** Whether the secret before the newest one still signs too. */
+  /** Whether the previous secret still signs, too. */
   readonly overlapping: boolean | null;
   readonly disabledAt: Date | null;
   readonly disabledBecause: DisabledBecause | null;
-  /** Attempts without a success among them, and since when. */
+  /** Failed attempts since the last success, and since when. */
   readonly failures: number;
   readonly failingSince: Date | null;
   readonly deliveredAt: Date | null;
@@ -50,7 +50,7 @@ export interface Endpoint extends SealedSecrets {
 }
 
 export interface ListedEndpoint extends Endpoint {
-  /** How many events wait to be tried again, or behind one that does. */
+  /** How many events wait for a retry, or behind one that does. */
   readonly waiting: number;
 }
 
@@ -68,7 +68,7 @@ export interface EndpointWithSecret {
 /** Each event is sent to every one of them. */
 export const MOST_ENDPOINTS_OF_MERCHANT = 16;
 
-/** Adds one that is told of what happens from `position` of the feed on. */
+/** Adds an endpoint that receives events from `position` of the feed on. */
 export async function addEndpoint(
   connection: Queryable,
   keys: DataKeys,
@@ -105,13 +105,13 @@ export async function findEndpoint(connection: Queryable, endpoint: number): Pro
   return rows[0] ?? refuse('webhook_not_found', { endpoint });
 }
 
-/** For a transaction that changes it. */
+/** For a database transaction that changes it. */
 export async function lockEndpoint(connection: Queryable, endpoint: number): Promise<Endpoint> {
   const { rows } = await connection.query<Endpoint>(LOCK_ENDPOINT, [endpoint]);
   return rows[0] ?? refuse('webhook_not_found', { endpoint });
 }
 
-/** All of them, those of a merchant, or one. */
+/** All endpoints, those of a merchant, or one. */
 export async function listEndpoints(
   database: Queryable,
   {
@@ -122,7 +122,7 @@ export async function listEndpoints(
   return (await database.query<ListedEndpoint>(LIST_ENDPOINTS, [merchant ?? null, endpoint ?? null])).rows;
 }
 
-/** A new secret. The old one goes on signing beside it for a while, so that receivers can change over. */
+/** Creates a new secret. The old one also signs for a while, so that receivers can change over. */
 export async function rotateSecret(
   connection: Queryable,
   keys: DataKeys,
@@ -137,7 +137,7 @@ export async function rotateSecret(
   return secret;
 }
 
-/** Those to sign with now, the newest first. */
+/** The secrets to sign with now, newest first. */
 export async function signingSecrets(
   keys: DataKeys,
   endpoint: Pick<
@@ -149,7 +149,7 @@ export async function signingSecrets(
   return endpoint.overlapping ? secrets : secrets.slice(0, 1);
 }
 
-/** Nothing is lost by it: it goes on where it was when it is enabled again. False where it was disabled already. */
+/** Nothing is lost: once enabled again, the endpoint continues where it stopped. False if it was disabled already. */
 export async function disableEndpoint(
   connection: Queryable,
   { organisationId, id }: Pick<Endpoint, 'organisationId' | 'id'>,
@@ -158,7 +158,7 @@ export async function disableEndpoint(
   return (await connection.query(DISABLE_ENDPOINT, [organisationId, id, because])).count > 0;
 }
 
-/** Goes on, and tries what waits at once. */
+/** Continues, with waiting deliveries due at once. */
 export async function enableEndpoint(
   connection: Queryable,
   { organisationId, id }: Pick<Endpoint, 'organisationId' | 'id'>,
@@ -167,7 +167,7 @@ export async function enableEndpoint(
   await connection.query(RETRY_DELIVERIES, [organisationId, id]);
 }
 
-/** With everything that waits for it. */
+/** With all its waiting deliveries. */
 export async function removeEndpoint(
   connection: Queryable,
   { organisationId, id }: Pick<Endpoint, 'organisationId' | 'id'>,
@@ -175,14 +175,14 @@ export async function removeEndpoint(
   await connection.query(REMOVE_ENDPOINT, [organisationId, id]);
 }
 
-/** One event is delivered again, and nothing else. */
+/** Delivers one event again, and nothing else. */
 export async function resendEvent(
   connection: Queryable,
   { organisationId, id, position }: Pick<Endpoint, 'organisationId' | 'id' | 'position'>,
   event: { readonly subject: string; readonly version: number; readonly position: number },
 ): Promise<void> {
   await connection.query(RESEND, [organisationId, id, event.subject, event.version, event.position]);
-  // It stays where it is, and is looked after at once.
+  // It keeps its position, and is served at once.
   await connection.query(MOVE_BACK, [organisationId, id, position]);
 }
 

@@ -1,4 +1,4 @@
-// The secrets that webhooks are signed with: sealed where they are stored, and opened only to sign.
+// The secrets that sign webhooks: stored sealed, and opened only to sign.
 import type { WebhookEndpointId } from '../values/ids.js';
 import { type DataKeys, type Place, seal } from '../vault/keys/keys.js';
 import type { SealedRow, SealedRows, SealOwner } from '../vault/keys/sealed-rows.js';
@@ -37,7 +37,7 @@ export const SEALED_WEBHOOK_SECRETS: SealedRows = {
   inOrder: true,
 };
 
-/** The newest first. */
+/** Newest first. */
 export async function sealSecrets(
   keys: DataKeys,
   owner: SecretsOwner,

@@ -1,26 +1,26 @@
-// Signatures as Standard Webhooks 1.0.0 asks: who has the secret can tell that a webhook is ours, whole, and recent.
+// Signatures by Standard Webhooks 1.0.0: a receiver with the secret can tell that a webhook is ours, complete and recent.
 import { createHmac, randomBytes } from 'node:crypto';
 import { USER_AGENT } from '../values/program.js';
 
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
-/** In the form in which receivers' libraries take it. */
+/** In the form that receivers' libraries take. */
 export function makeSigningSecret(): string {
   return PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 }
 
-/** What every webhook has, beside its signature. */
+/** The headers of every webhook, beside its signature. */
 export const MESSAGE_HEADERS = { 'content-type': 'application/json', 'user-agent': USER_AGENT } as const;
 
 export interface SignedMessage {
-  /** The same at each attempt: receivers know a repeated one by it. */
+  /** The same at each attempt: receivers recognise a repeat by it. */
   readonly id: string;
   readonly timestampSeconds: number;
   readonly body: string;
 }
 
-/** With every secret, the newest first: while one is being rotated, receivers may know either. */
+/** With every secret, newest first: during a rotation, receivers may know either. */
 export function signatureHeaders(secrets: readonly string[], message: SignedMessage): Record<string, string> {
   const { id, timestampSeconds, body } = message;
   const signed = `${id}.${timestampSeconds}.${body}`;

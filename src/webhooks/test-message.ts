@@ -1,4 +1,4 @@
-// A webhook that tells of nothing, sent to see whether an endpoint gets it. It is no event: no feed has it.
+// A test webhook, to see whether an endpoint receives it. It is not an event, and not in the feed.
 import { randomBytes } from 'node:crypto';
 import { sydneyTimestamp } from '../values/time.js';
 import type { DataKeys } from '../vault/keys/keys.js';

@@ -1,4 +1,4 @@
-// Webhooks as the operator sets them up and looks at them: endpoints, their secrets, what was sent, and sending it again.
+// Webhooks as operators see them: endpoints, secrets, attempts, and sending events again.
 import { EVENT_TYPES, parseEventId } from '../events/events.js';
 import { EventFeed } from '../events/feed.js';
 import { type JournalAction, journal } from '../journal/journal.js';
@@ -64,7 +64,7 @@ export interface WebhookTest {
   readonly response: string | null;
 }
 
-/** What commands that seal, or send, need beside the database. */
+/** What tasks need beside the database to seal or to send. */
 export interface WebhookMeans {
   readonly provider: KeyProvider;
   readonly networks: readonly Network[];
@@ -72,11 +72,11 @@ export interface WebhookMeans {
   readonly timeoutMs: number;
 }
 
-/** How long the old secret goes on signing beside a new one, unless told otherwise; and how long at most. */
+/** How long the old secret also signs by default, and at most. */
 export const OVERLAP_MS = 24 * 3_600_000;
 const MOST_OVERLAP_MS = 30 * 86_400_000;
 
-/** Told of what happens from now on. */
+/** The endpoint receives events from now on. */
 export function addWebhook(
   database: Database,
   operator: string,
@@ -85,7 +85,7 @@ export function addWebhook(
 ): Promise<WebhookSecret> {
   checkTypes(wish.types);
   return database.transaction(async (connection) => {
-    // All on one session: whoever holds one and waits for another may wait for somebody who does the same.
+    // On one session: two callers that each hold one session and wait for another could wait for each other.
     const keys = new DataKeys(connection, provider);
     const position = await new EventFeed(connection).newestPosition();
     const added = await addEndpoint(connection, keys, wish, { networks, position });
@@ -94,7 +94,7 @@ export function addWebhook(
   });
 }
 
-/** Of every merchant, or of one; of the organisation, if there is one. */
+/** The webhooks of every merchant, or of one; of the organisation, if given. */
 export async function listWebhooks(
   database: Queryable,
   merchant?: number,
@@ -107,7 +107,7 @@ export async function listWebhooks(
   return listed.filter((endpoint) => own.has(endpoint.merchant));
 }
 
-/** Both secrets sign for as long as `overlapMs`. */
+/** Both secrets sign for `overlapMs`. */
 export function rotateWebhook(
   database: Database,
   operator: string,
@@ -124,14 +124,14 @@ export function rotateWebhook(
   });
 }
 
-/** Idempotent. Nothing is lost: it goes on where it was once it is enabled. */
+/** Idempotent. Nothing is lost: once enabled, the endpoint continues where it stopped. */
 export function disableWebhook(database: Queryable, operator: string, id: number): Promise<WebhookView> {
   return change(database, operator, 'webhook.disabled', id, (connection, endpoint) =>
     disableEndpoint(connection, endpoint, 'operator'),
   );
 }
 
-/** Also for one that is failing: what waits is tried at once. */
+/** Also for a failing endpoint: waiting deliveries are due at once. */
 export function enableWebhook(database: Queryable, operator: string, id: number): Promise<WebhookView> {
   return change(database, operator, 'webhook.enabled', id, enableEndpoint);
 }
@@ -146,7 +146,7 @@ export function removeWebhook(database: Queryable, operator: string, id: number)
   });
 }
 
-/** Sends a message that tells of nothing, enabled or not, and says what came back. */
+/** Sends a test message, enabled or not, and returns the result. */
 export async function testWebhook(
   database: Database,
   operator: string,
@@ -169,7 +169,7 @@ export async function testWebhook(
   return { id: endpoint.id, event: sent.id, result, httpStatus, durationMs, response };
 }
 
-/** An event and everything after it, once more. */
+/** Sends an event and everything after it again. */
 export function replayWebhook(
   database: Database,
   operator: string,
@@ -187,7 +187,7 @@ export function replayWebhook(
   });
 }
 
-/** One event alone, once more. */
+/** Sends one event again. */
 export function resendWebhook(
   database: Database,
   operator: string,
@@ -207,7 +207,7 @@ export function resendWebhook(
   });
 }
 
-/** The attempts for an endpoint, the newest first. */
+/** The attempts for an endpoint, newest first. */
 export async function listDeliveries(database: Queryable, id: number, limit: number): Promise<AttemptView[]> {
   return readAttempts(database, await findEndpoint(database, id), limit);
 }
@@ -244,7 +244,7 @@ function shownOnce({ endpoint: { id, url }, secret }: EndpointWithSecret): Webho
   return { id, url, secret };
 }
 
-/** Without the path: it may hold a secret of the receiver's. */
+/** Without the path, which may hold a secret of the receiver's. */
 function journalEndpoint(
   connection: Queryable,
   actor: string,
@@ -395,7 +395,7 @@ export const WEBHOOKS = {
           onPage: 200,
         }),
       },
-      run: ({ database }, { id, limit = 50 }) => listDeliveries(database, id, limit),
+      run: ({ database }, { id, limit }) => listDeliveries(database, id, limit),
     }),
   ],
 } as const;

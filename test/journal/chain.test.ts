@@ -57,10 +57,10 @@ describe('whoever writes to the database', () => {
     `correlation_id = ''`,
     'address = NULL',
     // catches(journal: the mark of an entry is for what it says)
-  ])('changes one that is not taken up yet: %s → found by its mark', async (change) => {
+  ])('changes one that is not taken up yet: %s → found by its MAC', async (change) => {
     await own.filled(7);
     await own.intruder.query(`UPDATE journal SET ${change} WHERE id = 7`);
-    expect(await problems()).toEqual([{ entry: 7, problem: 'inserted or changed: its mark is not ours' }]);
+    expect(await problems()).toEqual([{ entry: 7, problem: 'inserted or changed: its MAC is wrong' }]);
   });
 
   // catches(journal: an entry that was removed is found)
@@ -73,7 +73,7 @@ describe('whoever writes to the database', () => {
   // catches(journal: a process says that entries are not ours)
   // catches(journal: a copy of an entry is found)
   // catches(journal: an entry with another’s mark is found)
-  test('inserts entries: with another’s mark, with zeros, with none → found, before and after they are taken up', async () => {
+  test('inserts entries: with another’s MAC, with zeros, without one → found, before and after they are taken up', async () => {
     const chain = await own.filled(3);
     const insert = (mark: string) =>
       own.intruder.query(
@@ -85,7 +85,7 @@ describe('whoever writes to the database', () => {
     await insert('NULL');
     const expected = [
       { entry: 4, problem: 'inserted: a copy of another entry' },
-      { entry: 5, problem: 'inserted or changed: its mark is not ours' },
+      { entry: 5, problem: 'inserted or changed: its MAC is wrong' },
       { entry: 6, problem: 'inserted: nobody of ours wrote it' },
     ];
     const sorted = async () =>

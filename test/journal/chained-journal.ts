@@ -4,8 +4,8 @@ import pg from 'pg';
 import { onTestFinished } from 'vitest';
 import { ChainKey } from '../../src/journal/blocks.js';
 import { JournalChain } from '../../src/journal/chain.js';
+import { EntrySigner, setSigner } from '../../src/journal/entry-signer.js';
 import { journal } from '../../src/journal/journal.js';
-import { givePen, JournalPen } from '../../src/journal/pen.js';
 import { Database } from '../../src/postgres/database.js';
 import { testDatabase } from '../../testkit/gateway.js';
 
@@ -26,7 +26,7 @@ export class ChainedJournal {
     const own = await testDatabase();
     const key = randomBytes(32);
     const database = new Database(own.url, { maxConnections: 3 });
-    givePen(database, new JournalPen(key, 'here'));
+    setSigner(database, new EntrySigner(key, 'here'));
     const intruder = new pg.Client(own.url);
     await intruder.connect();
     await intruder.query('SET session_replication_role = replica');
@@ -41,7 +41,7 @@ export class ChainedJournal {
   /** Another process that writes to the same journal. */
   anotherWriter(name: string): Database {
     const writer = new Database(this.database.url, { maxConnections: 3 });
-    givePen(writer, new JournalPen(this.key, name));
+    setSigner(writer, new EntrySigner(this.key, name));
     onTestFinished(() => writer.close());
     return writer;
   }

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CheckResult } from '../../src/gateway/doctor/check-result.js';
 import { examine } from '../../src/gateway/doctor/doctor.js';
-import type { Finding } from '../../src/gateway/doctor/finding.js';
 import type { Json } from '../../testkit/client.js';
 import { runHere } from '../../testkit/command-here.js';
 import { type TestDatabase, testDatabase } from '../../testkit/gateway.js';
@@ -30,7 +30,7 @@ const settings = () => ({ DATA_DIR: gateway.dataDir, PORT: String(gateway.port) 
 
 interface Report {
   readonly code: 0 | 1;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly CheckResult[];
 }
 
 /** In this process, which is quicker than in one of its own. */
@@ -40,7 +40,7 @@ async function doctor(more: Record<string, string> = {}): Promise<Report> {
 }
 
 /** What it found, by check. */
-function byCheck({ findings }: Report): Record<string, Finding> {
+function byCheck({ findings }: Report): Record<string, CheckResult> {
   return Object.fromEntries(findings.map((finding) => [finding.check, finding]));
 }
 

@@ -184,7 +184,7 @@ async function waitForEvents(waiter: Waiter, { after, read, limitMs, gone }: Wai
       from = page.position;
       const leftMs = untilMs - performance.now();
       if (page.events.length > 0 || page.skipped || leftMs <= 0 || waiter.ended || gone?.aborted) return page;
-      await waiter.news(leftMs, gone);
+      await waiter.wait(leftMs, gone);
     }
   } finally {
     waiter.leave();

@@ -13,9 +13,10 @@ import {
   unseenOrders,
 } from '../../acquirers/acquirer-tasks.js';
 import { DEFAULT_DIALECT, DIALECT_NAMES } from '../../acquirers/iso8583/dialects/dialects.js';
+import { lines, table } from '../../values/text-table.js';
 import { unreadable } from '../../values/whole-file.js';
 import { operate, operateWithKey } from '../operator.js';
-import { lines, outward, printing, table } from '../output.js';
+import { printing } from '../output.js';
 
 /** What `add` and `set` take alike. */
 interface Given {
@@ -189,7 +190,7 @@ function addLooking(acquirer: Command): void {
 /** The gateways as a table below the rest. */
 function inWords({ gateways, ...link }: AcquirerDetails): string {
   if (gateways.length === 0) return `${lines(link)}\n\nNo gateway runs.`;
-  return `${lines(link)}\n\n${table(gateways.map(outward))}`;
+  return `${lines(link)}\n\n${table(gateways)}`;
 }
 
 async function changeOf(options: Given): Promise<AcquirerChange> {

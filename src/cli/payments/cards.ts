@@ -1,9 +1,10 @@
 // `tollgate cards`: which sealed cards there are and why, and a second look at all of them.
 import type { Command } from 'commander';
 import { type CardStatus, reviewCards, showCards } from '../../payments/cards/card-tasks.js';
+import { table } from '../../values/text-table.js';
 import { id } from '../arguments.js';
 import { operate } from '../operator.js';
-import { outward, printing, table } from '../output.js';
+import { printing } from '../output.js';
 import { ProgressBar } from '../progress-bar.js';
 
 export function addCardCommands(program: Command): void {
@@ -44,6 +45,6 @@ function sentencesOn({ cards, overdue, oldest, bankAccounts, destroyed, merchant
     `${cards} sealed cards${oldest === null ? '' : `; the oldest transaction with one is of ${oldest.toISOString()}`}.`,
     overdue === 0 ? 'None of them should be gone.' : `${overdue} of them should be gone, and are not.`,
     `${bankAccounts} sealed bank accounts of direct debits. ${destroyed} cards have been destroyed.`,
-    table(merchants.map(outward)),
+    table(merchants),
   ].join('\n');
 }

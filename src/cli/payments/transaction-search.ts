@@ -2,9 +2,10 @@
 import type { Command } from 'commander';
 import { showToday } from '../../figures/today.js';
 import { searchTransactions, type TransactionPage } from '../../payments/finding/transaction-search.js';
+import { table } from '../../values/text-table.js';
 import { day, id } from '../arguments.js';
 import { operate } from '../operator.js';
-import { outward, printing, table } from '../output.js';
+import { printing } from '../output.js';
 
 export function addTransactionSearch(transaction: Command): void {
   printing(
@@ -30,7 +31,7 @@ export function addTransactionSearch(transaction: Command): void {
     async ({ date, organisation }: { date?: string; organisation?: number }) => {
       const value = await operate((database) => showToday(database, { date, organisation }));
       const rows = value.statuses.map(({ status, count, weekBefore }) => ({ status, count, weekBefore }));
-      return { value, sentence: `${value.date}, until ${value.now}\n\n${table(rows.map(outward))}` };
+      return { value, sentence: `${value.date}, until ${value.now}\n\n${table(rows)}` };
     },
   );
 }
@@ -41,5 +42,5 @@ function sentenceOf({ results, understood }: TransactionPage): string {
   const meanings = understood.map(
     ({ as, found, more }) => `${found}${more ? ' or more' : ''} as ${as.replaceAll('_', ' ')}`,
   );
-  return [...meanings, '', table(results.map(outward))].join('\n').trimStart();
+  return [...meanings, '', table(results)].join('\n').trimStart();
 }

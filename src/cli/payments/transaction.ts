@@ -11,10 +11,11 @@ import {
 import { TRANSACTION_STATUSES, TRANSACTION_TYPES } from '../../payments/transaction.js';
 import { CARD_TYPES } from '../../values/card.js';
 import { refuse } from '../../values/refusal.js';
+import { lines } from '../../values/text-table.js';
 import { amount, day, from, id, lastFour, until } from '../arguments.js';
 import { writeCsv } from '../csv.js';
 import { operate } from '../operator.js';
-import { lines, type Output, printing } from '../output.js';
+import { type Output, printing } from '../output.js';
 import { addTransactionOperations } from './transaction-operations.js';
 import { addTransactionSearch } from './transaction-search.js';
 

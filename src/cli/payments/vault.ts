@@ -1,6 +1,7 @@
 // `tollgate customer` and `tollgate token`: what operators do in the vault.
 import type { Command } from 'commander';
 import { destroyCardsOfCustomer } from '../../payments/cards/card-destruction.js';
+import { lines, table } from '../../values/text-table.js';
 import { findCustomers, showCustomer } from '../../vault/customer-search.js';
 import {
   type ChangedToken,
@@ -11,7 +12,7 @@ import {
 } from '../../vault/vault-tasks.js';
 import { id } from '../arguments.js';
 import { operate, operateWithKey } from '../operator.js';
-import { lines, type Output, outward, printing, table } from '../output.js';
+import { type Output, printing } from '../output.js';
 
 const LISTED = 50;
 
@@ -98,7 +99,7 @@ function addLooking(customer: Command): void {
       const { tokens, journal, ...about } = await operate((database) =>
         showCustomer(database, organisation, number),
       );
-      const parts = [lines(about), table(tokens.map(outward)), table(journal.map(outward))];
+      const parts = [lines(about), table(tokens), table(journal)];
       return { value: { ...about, tokens, journal }, sentence: parts.join('\n\n') };
     },
   );

@@ -2,7 +2,7 @@
 import { MAX_INTEGER } from '../../api/limits.js';
 import { Limit } from '../../api/pages.js';
 import { Type } from '../../api/typebox.js';
-import { briefly } from '../../postgres/short-timeout.js';
+import { withShortTimeout } from '../../postgres/short-timeout.js';
 import { containsCardNumber, isVirtualPan } from '../../values/card.js';
 import { outward } from '../../values/snake-case.js';
 import {
@@ -39,7 +39,7 @@ export const CUSTOMER_ROUTES: readonly Route[] = [
       const scope = { organisation: fence ?? organisation, merchant, mode };
       const wish = { limit, after: decodedEnd<CustomerPageEnd>(after, 'organisation') };
       const wanted = wantedIn(q);
-      return briefly(database, async (connection) => {
+      return withShortTimeout(database, async (connection) => {
         if (wanted?.kind !== 'virtual PAN')
           return answerOf(await findCustomers(connection, scope, wanted?.value, wish));
         const tokens = await tokensByVirtualPan(connection, scope, wanted.value);
@@ -56,7 +56,9 @@ export const CUSTOMER_ROUTES: readonly Route[] = [
     { method: 'GET', path: '/customers/:organisation/:id', task: 'customer show' },
     async ({ params, database }): Promise<CustomerAnswer> => {
       const [organisation, id] = [numberIn(params.organisation), numberIn(params.id)];
-      return outward(await briefly(database, (connection) => showCustomer(connection, organisation, id)));
+      return outward(
+        await withShortTimeout(database, (connection) => showCustomer(connection, organisation, id)),
+      );
     },
   ),
   route(
@@ -64,7 +66,7 @@ export const CUSTOMER_ROUTES: readonly Route[] = [
     async ({ query, database, fence }): Promise<Answer<'GET /tokens'>> => {
       const { virtual_pan: virtualPan, organisation, merchant, mode } = readTokens(query);
       const scope = { organisation: fence ?? organisation, merchant, mode };
-      return briefly(database, async (connection) =>
+      return withShortTimeout(database, async (connection) =>
         (await tokensByVirtualPan(connection, scope, virtualPan)).map(outward),
       );
     },

@@ -10,7 +10,7 @@ import {
   searchTransactions,
   type TransactionPage,
 } from '../../payments/finding/transaction-search.js';
-import { briefly } from '../../postgres/short-timeout.js';
+import { withShortTimeout } from '../../postgres/short-timeout.js';
 import type { PageEnd } from '../../values/page.js';
 import { outward } from '../../values/snake-case.js';
 import { numberIn } from '../fence.js';
@@ -42,7 +42,7 @@ export const TRANSACTION_ROUTES: readonly Route[] = [
       const scope = scopeOf(asked, fence);
       const text = asked.q?.trim() ?? '';
       const wish = { limit: asked.limit ?? PAGE_LIMIT, after: decodedEnd<PageEnd>(asked.after) };
-      const found = await briefly(database, (connection) =>
+      const found = await withShortTimeout(database, (connection) =>
         text === ''
           ? findTransactions(connection, scope, historyFilterOf(asked), wish)
           : searchTransactions(connection, scope, text),
@@ -69,7 +69,7 @@ export const TRANSACTION_ROUTES: readonly Route[] = [
     async ({ query, database, fence }): Promise<DoubtLine[]> => {
       const { organisation, merchant, mode, limit = PAGE_LIMIT } = readDoubts(query);
       const wish = { organisation: fence ?? organisation, merchant, mode, limit };
-      return (await briefly(database, (connection) => listDoubts(connection, wish))).map(outward);
+      return (await withShortTimeout(database, (connection) => listDoubts(connection, wish))).map(outward);
     },
   ),
 ];

@@ -8,11 +8,11 @@ import { restoreCluster } from '../../embedded-postgres/backup/restore.js';
 import { exists, findBinaries } from '../../embedded-postgres/binaries.js';
 import { BackupError } from '../../embedded-postgres/error.js';
 import { type Guarded, guardRestored, type Restored } from '../../installation/restored.js';
+import { setSigner } from '../../journal/entry-signer.js';
 import { journalOnAnySchema } from '../../journal/journal.js';
-import { givePen } from '../../journal/pen.js';
 import { Database } from '../../postgres/database.js';
 import { migrate } from '../../postgres/schema.js';
-import { penIfAtHand } from '../callers.js';
+import { signerIfAvailable } from '../callers.js';
 import { type Settings, SettingsError } from '../settings/settings.js';
 import { BACKED_UP_STATE } from './backup.sql.js';
 import { type Logins, type Progress, SILENT, withDatabase } from './connection.js';
@@ -42,8 +42,8 @@ export async function backUp(settings: Settings, request: BackupRequest): Promis
     throw new SettingsError('there is no key file: the key-encryption key comes from elsewhere');
   }
   const work = async (database: Database) => {
-    const pen = await penIfAtHand(settings, database);
-    if (pen !== undefined) givePen(database, pen);
+    const signer = await signerIfAvailable(settings, database);
+    if (signer !== undefined) setSigner(database, signer);
     const operator = await admit(database);
     const { rows } = await database.query<Pick<Manifest, 'schema' | 'keyEncryptionKey'>>(BACKED_UP_STATE);
     const state = rows[0] as Pick<Manifest, 'schema' | 'keyEncryptionKey'>;
@@ -99,8 +99,8 @@ export async function restore(settings: Settings, request: RestoreRequest): Prom
         // The key may come along.
         const own = withKey ? { ...settings, dataDir } : settings;
         await migrate(database);
-        const pen = await penIfAtHand(own, database);
-        if (pen !== undefined) givePen(database, pen);
+        const signer = await signerIfAvailable(own, database);
+        if (signer !== undefined) setSigner(database, signer);
         return guardRestored(database, operator, { takenMs: Date.parse(taken), times, ahead, isAlone: true });
       });
       return { ...guarded, times, isCounted };
@@ -119,8 +119,8 @@ export function advanceCounters(
   return withDatabase(
     settings,
     async (database) => {
-      const pen = await penIfAtHand(settings, database);
-      if (pen !== undefined) givePen(database, pen);
+      const signer = await signerIfAvailable(settings, database);
+      if (signer !== undefined) setSigner(database, signer);
       const operator = await admit(database);
       return guardRestored(database, operator, { ...restored, times: 1, isAlone: false });
     },

@@ -8,7 +8,7 @@ export const SERVER_SETTINGS: Statement = {
       current_setting('synchronous_standby_names') AS "synchronousStandbys"`,
 };
 
-/** Made by a migration, where the owner of the database may make roles. */
+/** Created by a migration, if the database's owner may create roles. */
 export const APPLICATION_ROLE: Statement = {
   name: '',
   text: `

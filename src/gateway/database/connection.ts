@@ -1,4 +1,4 @@
-// The database that the settings name: somebody's PostgreSQL, or the one that comes with the gateway.
+// The database that the settings name: an external PostgreSQL, or the one that comes with the gateway.
 
 import {
   EmbeddedPostgresError,
@@ -16,14 +16,14 @@ import { KeyUnavailable } from '../../vault/keys/key-provider.js';
 import { type Settings, SettingsError } from '../settings/settings.js';
 import { SERVER_SETTINGS } from './connection.sql.js';
 
-/** Addresses of the database, by what they are used for. Somebody else's server may have one for all of it. */
+/** The database's addresses by use. An external server may have one for all. */
 export type { Logins };
 
 export interface Connection {
   readonly logins: Logins;
-  /** What the operator should know about this server. */
+  /** Warnings for the operator about this server. */
   readonly warnings: readonly string[];
-  /** The PostgreSQL that comes with the gateway is started again from now on, should it end. Somebody else's is theirs to start. */
+  /** From now on restarts the PostgreSQL that comes with the gateway if it ends. An external one is not ours to start. */
   keepRunning(told: KeeperReports): void;
   /** Stops the PostgreSQL that comes with the gateway, unless another process uses it. */
   close(): Promise<void>;
@@ -38,15 +38,15 @@ const OLDEST_VERSION = 150_000;
 /** Why a gateway is not ready. */
 export const DATABASE_AWAY = 'the database cannot be reached';
 
-/** The database that the settings name is not there now. A gateway waits for it, whoever else asks is told why. */
+/** The database is unreachable now. A gateway waits for it; commands report why. */
 export class DatabaseAway extends SettingsError {}
 
-/** Whether it failed only because the database is not there now. */
+/** Whether the only reason is that the database is unreachable now. */
 export function isAway(error: unknown): boolean {
-  return error instanceof DatabaseAway || (error instanceof DatabaseUnavailable && error.passing);
+  return error instanceof DatabaseAway || (error instanceof DatabaseUnavailable && error.transient);
 }
 
-/** `use`: what it is wanted for. Whether the server is fit is asked under that login. */
+/** `use`: what for. The server is checked under that login. */
 export async function connect(
   settings: Settings,
   use: keyof Logins = 'serving',
@@ -75,13 +75,15 @@ async function find(settings: Settings, progress: Progress): Promise<Omit<Connec
 }
 
 /**
- * Runs an operator's command on the database. The gateway may be running meanwhile or not. Nothing is made: in the wrong folder, or
+ * Runs an operator's command on the database, whether or not a gateway is running. Nothing is created: in the wrong folder, or
  * without DATABASE_URL, a command would answer from an empty database.
  */
 export async function withDatabase<Result>(
   settings: Settings,
   work: (database: Database, logins: Logins) => Promise<Result>,
-  /** What does not depend on the schema can be done before an upgrade, too. Few commands need other rights than an operator's. */
+  /**
+   * Work that does not depend on the schema can run before an upgrade, too. Few commands need other rights than an operator's.
+   */
   { onAnySchema = false, as = 'operating' }: { onAnySchema?: boolean; as?: keyof Logins } = {},
 ): Promise<Result> {
   // guard(commands: none but serve and migrate makes a database): )) ⇒ )) && settings.workers === 0
@@ -97,7 +99,7 @@ export async function withDatabase<Result>(
     patient: true,
   });
   try {
-    // On the session that the command uses: most take less time than it takes to open another.
+    // On the command's own session: most commands take less time than opening another.
     if (settings.databaseUrl !== undefined) await checkServer(database);
     if (!onAnySchema && !(await hasCurrentSchema(database))) {
       throw new MigrationError('the schema of this database is not current; run `tollgate migrate` first');
@@ -118,7 +120,7 @@ async function hasCurrentSchema(database: Database): Promise<boolean> {
   }
 }
 
-/** In production; a line for each server that card data and secrets would be sent to in clear. */
+/** In production; a line for each server that would receive card data and secrets unencrypted. */
 export function problemsOfEncryption(settings: Settings): string[] {
   const { environment, databaseUrl } = settings;
   if (environment !== 'production' || databaseUrl === undefined) return [];
@@ -129,7 +131,7 @@ export function problemsOfEncryption(settings: Settings): string[] {
   );
 }
 
-/** An address that names a certificate which cannot be read fails when it is connected to, and says so. */
+/** An address with an unreadable certificate fails on connection, and says so. */
 export function unsafeDatabases(databaseUrl: string): string[] {
   try {
     return unsafeServers(databaseUrl);
@@ -138,7 +140,10 @@ export function unsafeDatabases(databaseUrl: string): string[] {
   }
 }
 
-/** One that is not named is another's: who may migrate may operate, and who serves may do everything where there is no other. */
+/**
+ * A missing login falls back to another: the migrating login may operate, and the serving login may do everything if it is the
+ * only one.
+ */
 export function loginsOf(
   { migratingUrl, operatingUrl }: Pick<Settings, 'migratingUrl' | 'operatingUrl'>,
   serving: string,
@@ -161,7 +166,7 @@ interface ServerSettings {
 export const UNSAFE_STANDBYS =
   'the database has standbys and synchronous_standby_names is empty: a failover may lose acknowledged payments';
 
-/** What every session has to be is checked when it is opened. Returns what is worth a warning. */
+/** Each session checks its own requirements when it opens. Returns warnings. */
 async function checkServer(database: Database): Promise<string[]> {
   try {
     const { rows } = await database.query<ServerSettings>(SERVER_SETTINGS);
@@ -191,13 +196,13 @@ export function unusable(error: unknown): SettingsError {
   });
 }
 
-/** Why a database is not available, in one line. A name with several addresses fails with a code and no message. */
+/** Why a database is unavailable, in one line. A name with several addresses fails with a code and no message. */
 export function reasonOf(error: unknown): string {
   const { message, code } = ((error as Error).cause ?? error) as Error & { code?: string };
   return message || code || 'no reason given';
 }
 
-/** One line for what an operator can put right; undefined for what is ours. */
+/** One line for an error that an operator can fix; undefined for our own errors. */
 export function lineForOperator(error: unknown): string | undefined {
   if (FOR_OPERATORS.some((kind) => error instanceof kind)) return (error as Error).message;
   if (error instanceof DatabaseUnavailable) return `${error.message} (${reasonOf(error)})`;

@@ -1,9 +1,9 @@
-// A start whose database is away: it is tried again until the database is there, and the log says what is waited for.
+// Starting while the database is lost: retries until the database is back, and logs the reason.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { isAway, reasonOf } from './connection.js';
 
-/** As soon as that it is tried again. */
+/** The pause before a retry. */
 const PAUSE_MS = 500;
 const TELL_EVERY_MS = 10_000;
 
@@ -11,11 +11,11 @@ export interface DatabaseWait {
   readonly log: Logger;
   /** Ends the wait. */
   readonly stop: Promise<unknown>;
-  /** Called whenever it is found to be away. */
+  /** Called whenever the database is found to be lost. */
   onAway(): Promise<void>;
 }
 
-/** Opens what needs the database: again and again while that is away. Whatever else is wrong is thrown. */
+/** Opens things that need the database, and retries while the database is lost. Other errors are thrown. */
 export async function whenDatabaseIsThere(
   open: () => Promise<void>,
   { log, stop, onAway }: DatabaseWait,

@@ -1,4 +1,4 @@
-// The gateway's pools of sessions. Each kind of work has its own: a flood of look-ups cannot keep a claim waiting for a session.
+// The gateway's pools of database sessions. Each kind of work has its own: a flood of look-ups cannot delay a claim.
 import { Database, type DatabaseOptions } from '../../postgres/database.js';
 import { FairConnections } from '../../postgres/fair-connections.js';
 import type { PoolFigures } from '../../postgres/pool.js';
@@ -9,13 +9,13 @@ import { APPLICATION_ROLE } from './connection.sql.js';
 export const VAULT_SESSIONS = 4;
 const SEARCH_SESSIONS = 3;
 const SEARCHES = { connections: SEARCH_SESSIONS, perOrganisation: 2, maxWaiting: 100, maxWaitMs: 5_000 };
-/** For readers of events, but for one, which is the watcher's. */
+/** For readers of events, except one for the watcher. */
 export const EVENT_SESSIONS = 4;
 
 export class Databases {
   readonly #all = new Map<string, Database>();
 
-  /** Each of those below. */
+  /** Every pool below. */
   get all(): Iterable<Database> {
     return this.#all.values();
   }
@@ -23,16 +23,16 @@ export class Databases {
   /** Claims and records. */
   readonly commits: Database;
   readonly lookUps: Database;
-  /** Log-ins, heartbeats and leases: without these nothing else goes on. */
+  /** Log-ins, heartbeats and leases: everything else depends on these. */
   readonly vital: Database;
   readonly vault: Database;
   readonly newTokens: Database;
-  /** Searches for customers, lists of transactions and reports, whose statements have little time. */
+  /** Customer searches, transaction lists and reports, with a short statement timeout. */
   readonly searches: FairConnections;
   readonly events: Database;
-  /** Nobody waits for what happens in the background, and it may take its time. */
+  /** For background work, which nobody waits for. */
   readonly background: Database;
-  /** What webhooks are sent, and how far they are. */
+  /** For webhooks and their progress. */
   readonly webhooks: Database;
   /** Everything else. */
   readonly others: Database;
@@ -43,7 +43,7 @@ export class Databases {
     pool: Pick<DatabaseOptions, 'onError' | 'onDiskFull' | 'role'>,
   ) {
     const prompt = { answerLimitMs: databaseTimeoutMs, ...pool };
-    // Without these nothing is paid.
+    // Payments depend on these.
     const lasting = { keepsSessions: true, ...prompt };
     this.commits = this.#add('commits', { maxConnections: 7, planOnce: true, ...lasting });
     this.lookUps = this.#add('look-ups', { maxConnections: 5, planOnce: true, ...lasting });
@@ -63,7 +63,7 @@ export class Databases {
     this.others = this.#add('others', { maxConnections: 4, ...prompt });
   }
 
-  /** `onError` is called when a session broke that nobody was using. */
+  /** `onError` is called when an idle session breaks. */
   static async open(
     url: string,
     settings: Settings,
@@ -76,7 +76,7 @@ export class Databases {
     await Promise.all([...this.#all.values()].map((database) => database.close()));
   }
 
-  /** By the names of the pools. */
+  /** By pool name. */
   get figures(): (PoolFigures & { readonly name: string })[] {
     return [...this.#all].map(([name, database]) => ({ name, ...database.figures }));
   }
@@ -88,7 +88,7 @@ export class Databases {
   }
 }
 
-/** The role with only the rights that a gateway needs, where the database has it. */
+/** The role with only the rights that a gateway needs, if the database has it. */
 async function applicationRole(url: string): Promise<string | undefined> {
   const database = new Database(url, { maxConnections: 1 });
   try {

@@ -1,4 +1,4 @@
-// What the database tells of everything that gateways do in it, and may be late with.
+// Checks on everything that gateways do in the database and may be late with.
 import { type ListedAcquirer, listAcquirers } from '../../acquirers/acquirer-tasks.js';
 import { verifyEndOfJournal } from '../../journal/journal-tasks.js';
 import type { Database } from '../../postgres/database.js';
@@ -7,10 +7,10 @@ import { openInstallationKey } from '../../vault/keys/installation-keys.js';
 import type { KeyProvider } from '../../vault/keys/key-provider.js';
 import { checkKey } from '../settings/key-encryption.js';
 import type { Settings } from '../settings/settings.js';
+import { byAge, type CheckResult, failure, inWords, notChecked, ok, warning } from './check-result.js';
 import { STATE_OF_GATEWAY } from './doctor.sql.js';
 import { examineServer, read } from './doctor-of-server.js';
 import { examineWork, type GatewayState } from './doctor-of-work.js';
-import { byAge, type Finding, failure, inWords, notChecked, ok, warning } from './finding.js';
 
 const HOUR = 3_600;
 const DAY = 86_400;
@@ -18,7 +18,7 @@ const LAST_ID = 2_147_483_647;
 const CHAIN = 'journal’s chain';
 const CHAIN_ENTRIES = 10_000;
 
-export async function examineDatabase(database: Database, settings: Settings): Promise<Finding[]> {
+export async function examineDatabase(database: Database, settings: Settings): Promise<CheckResult[]> {
   const about = await examineServer(database);
   const missing = await missingMigrations(database).catch((error: Error) => error.message);
   if (typeof missing === 'string' || missing.length > 0) {
@@ -41,8 +41,8 @@ export async function examineDatabase(database: Database, settings: Settings): P
   ];
 }
 
-/** What takes the key-encryption key. */
-async function examineSealed(database: Database, settings: Settings): Promise<Finding[]> {
+/** Checks that need the key-encryption key. */
+async function examineSealed(database: Database, settings: Settings): Promise<CheckResult[]> {
   try {
     const provider = await checkKey(settings, database);
     return [
@@ -58,8 +58,8 @@ async function examineSealed(database: Database, settings: Settings): Promise<Fi
   }
 }
 
-/** As much of it as can be looked at at once, from the end: whoever hides something hides what was done lately. */
-async function examineChain(database: Database, provider: KeyProvider): Promise<Finding> {
+/** As much as can be checked at once, from the end: tampering is most likely to hide recent entries. */
+async function examineChain(database: Database, provider: KeyProvider): Promise<CheckResult> {
   const key = await openInstallationKey(database, provider, 'journal');
   const { entries, unchained, problems, problemCount } = await verifyEndOfJournal(
     database,
@@ -85,7 +85,7 @@ async function examineChain(database: Database, provider: KeyProvider): Promise<
 function examineGateways(
   { processes, lostFrom, lostUntil, seenAheadSeconds, advancedMs, highestId }: GatewayState,
   settings: Settings,
-): Finding[] {
+): CheckResult[] {
   const left = LAST_ID - (highestId ?? 0);
   return [
     processes === 0
@@ -122,11 +122,11 @@ function examineGateways(
   ];
 }
 
-async function examineLinks(database: Database): Promise<Finding[]> {
+async function examineLinks(database: Database): Promise<CheckResult[]> {
   return (await listAcquirers(database)).map(examineLink);
 }
 
-function examineLink(link: ListedAcquirer): Finding {
+function examineLink(link: ListedAcquirer): CheckResult {
   const { name, gateways, gatewaysSignedOn, condition, since, reason } = link;
   const check = `link ${name}`;
   const line = `signed on from ${gatewaysSignedOn} of ${gateways} gateways`;
@@ -156,7 +156,7 @@ function examineLink(link: ListedAcquirer): Finding {
   }
 }
 
-function examineKeeping(state: GatewayState, { databaseUrl }: Settings): Finding[] {
+function examineKeeping(state: GatewayState, { databaseUrl }: Settings): CheckResult[] {
   return [
     byAge(
       'data keys',

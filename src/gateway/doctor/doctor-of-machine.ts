@@ -1,4 +1,4 @@
-// What a machine tells of an installation without its database: files and their rights, the disk, certificates and keys.
+// Checks on the machine, without the database: files and their permissions, the disk, certificates and keys.
 import { type Stats, statfsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,20 +7,21 @@ import { daysToExpiry } from '../../http/tls.js';
 import { isLoopback } from '../../values/network.js';
 import { readCertificate } from '../certificate-watch.js';
 import type { Settings } from '../settings/settings.js';
-import { byAge, type Finding, failure, inWords, notChecked, ok, warning } from './finding.js';
+import { byAge, type CheckResult, failure, inWords, notChecked, ok, warning } from './check-result.js';
 
 const MEGABYTE = 1024 ** 2;
 const GIGABYTE = 1024 ** 3;
 /**
- * How much must be free. PostgreSQL writes its log in files of 16 MB, and takes several at once. A volume that is meant to be small is well
- * while half of it is free; of a very large one a small share is plenty. Beside a database elsewhere the directory has a few small files.
+ * How much space must be free. PostgreSQL writes its log in files of 16 MB, several at once. A small volume is fine while half
+ * of it is free; of a very large one a small share is plenty. If the database is elsewhere, the directory holds only a few
+ * small files.
  */
 const ROOM_FOR_DATABASE = { failBelow: 64 * MEGABYTE, warnBelow: GIGABYTE };
 const ROOM_FOR_FILES = { failBelow: MEGABYTE, warnBelow: 16 * MEGABYTE };
 const KEY_DAYS = 365;
 const DAY_SECONDS = 86_400;
 
-export async function examineMachine(settings: Settings): Promise<Finding[]> {
+export async function examineMachine(settings: Settings): Promise<CheckResult[]> {
   return [
     ...examineSecrets(settings),
     await examineDataDirectory(settings),
@@ -30,7 +31,7 @@ export async function examineMachine(settings: Settings): Promise<Finding[]> {
   ];
 }
 
-function examineSecrets({ openSecrets }: Settings): Finding[] {
+function examineSecrets({ openSecrets }: Settings): CheckResult[] {
   return openSecrets.map(({ setting, mode }) =>
     warning(
       'secrets',
@@ -40,7 +41,7 @@ function examineSecrets({ openSecrets }: Settings): Finding[] {
   );
 }
 
-async function examineDataDirectory({ dataDir }: Settings): Promise<Finding> {
+async function examineDataDirectory({ dataDir }: Settings): Promise<CheckResult> {
   const found = await statOf(dataDir);
   if (found === undefined)
     return warning('data directory', `${dataDir} is not there`, 'the gateway makes it at its start');
@@ -58,8 +59,8 @@ async function examineDataDirectory({ dataDir }: Settings): Promise<Finding> {
     : ok('data directory', `${dataDir} is closed to others`);
 }
 
-/** Of the data directory. Where the database is elsewhere its disk cannot be seen from here. */
-function examineDisk({ dataDir, databaseUrl }: Settings): Finding[] {
+/** The disk of the data directory. An external database's disk cannot be seen from here. */
+function examineDisk({ dataDir, databaseUrl }: Settings): CheckResult[] {
   let disk: ReturnType<typeof statfsSync>;
   try {
     disk = statfsSync(dataDir);
@@ -85,7 +86,7 @@ function examineDisk({ dataDir, databaseUrl }: Settings): Finding[] {
     databaseUrl === undefined
       ? []
       : [notChecked('disk of the database', 'it is on a server of its own: watch it there')];
-  // Some file systems have as many as there is room for, and say 0.
+  // Some file systems have no limit, and report 0.
   if (disk.files === 0) return [space, ...elsewhere];
   const left = `${disk.ffree} of ${disk.files} inodes are free`;
   const inodes =
@@ -97,7 +98,7 @@ function examineDisk({ dataDir, databaseUrl }: Settings): Finding[] {
   return [space, inodes, ...elsewhere];
 }
 
-async function examineCertificate(settings: Settings): Promise<Finding> {
+async function examineCertificate(settings: Settings): Promise<CheckResult> {
   if (settings.tls === undefined) {
     return isLoopback(settings.host)
       ? ok('certificate', 'none; the gateway listens on this machine only')
@@ -121,7 +122,7 @@ async function examineCertificate(settings: Settings): Promise<Finding> {
   }
 }
 
-async function examineKeyFile({ keyEncryption, dataDir, databaseUrl }: Settings): Promise<Finding> {
+async function examineKeyFile({ keyEncryption, dataDir, databaseUrl }: Settings): Promise<CheckResult> {
   if (keyEncryption.provider !== 'file')
     return ok('key-encryption key', `comes from ${keyEncryption.provider}`);
   const path = join(dataDir, 'key-encryption-key');

@@ -1,9 +1,9 @@
-// What a PostgreSQL server tells of itself: whether it keeps what it has committed, who follows it, its clock and its health.
+// Checks on a PostgreSQL server: whether commits are durable, its standbys, its clock and its health.
 import { CLOCKS_AGREE_WITHIN_MS, clocksApart } from '../../clock/clock.js';
 import type { Queryable, Statement } from '../../postgres/database.js';
 import { UNSAFE_STANDBYS } from '../database/connection.js';
+import { byAge, type CheckResult, failure, inWords, ok, warning } from './check-result.js';
 import { READ_ONLY, RIGHTS_OF_LOGIN, STATE_OF_SERVER } from './doctor.sql.js';
-import { byAge, type Finding, failure, inWords, ok, warning } from './finding.js';
 
 const MINUTE = 60;
 const OLDEST_VERSION = 150_000;
@@ -31,13 +31,13 @@ interface ServerState {
   readonly checksumFailures: number;
 }
 
-export async function examineServer(database: Queryable): Promise<Finding[]> {
+export async function examineServer(database: Queryable): Promise<CheckResult[]> {
   const askedMs = Date.now();
   const server = await read<ServerState>(database, STATE_OF_SERVER);
   return [...judge(server), examineClock(clocksApart(server.nowMs, askedMs) / 1_000)];
 }
 
-/** In a transaction that could not change anything. */
+/** In a read-only database transaction. */
 export async function read<State>(
   database: Queryable,
   statement: Statement,
@@ -49,7 +49,7 @@ export async function read<State>(
   });
 }
 
-function judge(server: ServerState): Finding[] {
+function judge(server: ServerState): CheckResult[] {
   const { version, number, fsync, fullPageWrites, synchronousCommit } = server;
   const unsafe = [
     ...(number < OLDEST_VERSION ? [`it is PostgreSQL ${version}, and 15 or later is needed`] : []),
@@ -105,7 +105,7 @@ function examineReplication({
   synchronousStandbys,
   synchronous,
   lagSeconds,
-}: ServerState): Finding {
+}: ServerState): CheckResult {
   if (standbys === 0 && synchronousStandbys === '') return ok('replication', 'there are no standbys');
   if (synchronousStandbys === '') {
     return warning('replication', UNSAFE_STANDBYS, 'set synchronous_standby_names');
@@ -129,8 +129,8 @@ function examineReplication({
   );
 }
 
-/** Where both are one machine's, they always agree. */
-function examineClock(apartSeconds: number): Finding {
+/** On one machine the two clocks always agree. */
+function examineClock(apartSeconds: number): CheckResult {
   const seconds = Math.abs(apartSeconds);
   return byAge(
     'clock',
@@ -153,8 +153,8 @@ interface Rights {
   readonly mayServe: boolean;
 }
 
-/** Of the login under which gateways serve. */
-export async function examineRole(database: Queryable): Promise<Finding> {
+/** The login under which gateways serve. */
+export async function examineRole(database: Queryable): Promise<CheckResult> {
   const { login, superuser, mayServe } = await read<Rights>(database, RIGHTS_OF_LOGIN);
   if (superuser) {
     return warning(

@@ -1,19 +1,19 @@
-// What gateways do by themselves, and may be late with: payments in doubt, the feed, webhooks, settlement, cards, files for banks.
+// Checks on the gateways' background work: payments in doubt, the feed, webhooks, settlement, cards, bank files.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../postgres/database.js';
 import { lastClosedDay } from '../../values/time.js';
+import { byAge, type CheckResult, failure, notChecked, ok, warning } from './check-result.js';
 import { EVENT_WAITS, TRADED_UP_TO } from './doctor.sql.js';
 import { read } from './doctor-of-server.js';
-import { byAge, type Finding, failure, notChecked, ok, warning } from './finding.js';
 
 const MINUTE = 60;
 const HOUR = 3_600;
 const DAY = 86_400;
-/** What only seems to be late is gone by then. */
+/** Anything that only seemed late has gone by then. */
 const STAYS_MS = 10_000;
 const LOOK_EVERY_MS = 500;
 
-/** As the database has it. */
+/** From the database. */
 export interface GatewayState {
   readonly advancedMs: number;
   readonly closedDay: string | null;
@@ -37,7 +37,7 @@ export interface GatewayState {
   readonly journalGuards: number;
 }
 
-export async function examineWork(database: Database, state: GatewayState): Promise<Finding[]> {
+export async function examineWork(database: Database, state: GatewayState): Promise<CheckResult[]> {
   return [
     ...examineDoubt(state),
     await examineFeed(database, state),
@@ -46,17 +46,17 @@ export async function examineWork(database: Database, state: GatewayState): Prom
   ];
 }
 
-/** What gateways do by themselves. Where none runs that is said once, and everything goes on when one is started. */
-function goesOn(check: string): Finding {
+/** Background work. If no gateway runs, that is reported once, and the work resumes when one starts. */
+function goesOn(check: string): CheckResult {
   return notChecked(check, 'no gateway is running; it goes on when one is started');
 }
 
-async function examineFeed(database: Database, state: GatewayState): Promise<Finding> {
+async function examineFeed(database: Database, state: GatewayState): Promise<CheckResult> {
   const { feedSeconds, oldestEvent, processes } = state;
   const check = 'feed of events';
   if (feedSeconds === null || oldestEvent === null) return ok(check, 'is up to date');
   if (processes === 0) return goesOn(check);
-  // An event may be dated back, as the demo's are, or the clock be ahead: it is late only if it stays.
+  // An event may be backdated, as the demo's are, or the clock be ahead: it is late only if it stays.
   for (let waitedMs = 0; feedSeconds > MINUTE && waitedMs < STAYS_MS; waitedMs += LOOK_EVERY_MS) {
     await sleep(LOOK_EVERY_MS);
     const { waits } = await read<{ waits: boolean }>(database, EVENT_WAITS, [oldestEvent]);
@@ -74,7 +74,7 @@ async function examineFeed(database: Database, state: GatewayState): Promise<Fin
   );
 }
 
-async function examineSettlement(database: Database, state: GatewayState): Promise<Finding> {
+async function examineSettlement(database: Database, state: GatewayState): Promise<CheckResult> {
   const { closedDay, processes } = state;
   const due = lastClosedDay(Date.now() + state.advancedMs - 5 * MINUTE * 1_000);
   if (closedDay !== null && closedDay >= due) return ok('settlement', `is closed up to ${closedDay}`);
@@ -90,7 +90,7 @@ async function examineSettlement(database: Database, state: GatewayState): Promi
   );
 }
 
-function examineDoubt(state: GatewayState): Finding[] {
+function examineDoubt(state: GatewayState): CheckResult[] {
   return [
     byAge(
       'in doubt',
@@ -115,7 +115,7 @@ function examineDoubt(state: GatewayState): Finding[] {
   ];
 }
 
-function examineLags(state: GatewayState): Finding[] {
+function examineLags(state: GatewayState): CheckResult[] {
   return [
     state.disabledEndpoints > 0
       ? warning(

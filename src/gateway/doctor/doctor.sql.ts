@@ -1,9 +1,9 @@
 import type { Statement } from '../../postgres/database.js';
 
-/** Whatever is asked: nothing can be changed. */
+/** Nothing can be changed. */
 export const READ_ONLY = `SET TRANSACTION READ ONLY`;
 
-/** What any PostgreSQL tells of itself, whatever is in it. */
+/** The state of any PostgreSQL, whatever its schema. */
 export const STATE_OF_SERVER: Statement = {
   name: '',
   text: `
@@ -24,7 +24,7 @@ export const STATE_OF_SERVER: Statement = {
       (SELECT coalesce(sum(checksum_failures), 0)::integer FROM pg_stat_database) AS "checksumFailures"`,
 };
 
-/** Of the login that asks. */
+/** The login that asks. */
 export const RIGHTS_OF_LOGIN: Statement = {
   name: '',
   text: `
@@ -34,7 +34,7 @@ export const RIGHTS_OF_LOGIN: Statement = {
     FROM pg_roles WHERE rolname = session_user`,
 };
 
-/** What the gateways have written, where the schema is current. */
+/** What the gateways have written, if the schema is current. */
 export const STATE_OF_GATEWAY: Statement = {
   name: '',
   text: `
@@ -72,7 +72,7 @@ export const EVENT_WAITS: Statement = {
   text: `SELECT EXISTS (SELECT FROM event WHERE id = $1::bigint) AS waits`,
 };
 
-/** Whether anything was traded up to a day. */
+/** Whether there was any trade up to a day. */
 export const TRADED_UP_TO: Statement = {
   name: '',
   text: `SELECT EXISTS (SELECT FROM settlement_entry WHERE settlement_date <= $1::date) AS traded`,

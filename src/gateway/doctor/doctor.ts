@@ -1,5 +1,5 @@
-// Looks at everything that an operator would check, and changes nothing: it makes no file, no database, and starts nothing. What cannot
-// be reached is said, and the rest is looked at all the same.
+// The doctor: checks everything that an operator would check, and changes nothing. It creates no file or database, and starts
+// nothing. It reports what cannot be reached, and checks the rest all the same.
 import { hasDatabase, runningServer } from '../../embedded-postgres/server.js';
 import { probe } from '../../http/probe.js';
 import { Database } from '../../postgres/database.js';
@@ -8,14 +8,14 @@ import { CLOCKS_APART } from '../observability/clock-watch.js';
 import { problemsOfSettings } from '../settings/production.js';
 import { readSettings, type Settings, SettingsError } from '../settings/settings.js';
 import type { Environment } from '../settings/variables.js';
+import { type CheckResult, failure, notChecked, ok } from './check-result.js';
 import { examineDatabase } from './doctor-of-database.js';
 import { examineMachine } from './doctor-of-machine.js';
 import { examineRole, SET_CLOCK } from './doctor-of-server.js';
-import { type Finding, failure, notChecked, ok } from './finding.js';
 
 const ANSWER_WITHIN_MS = 10_000;
 
-export async function examine(environment: Environment = process.env): Promise<Finding[]> {
+export async function examine(environment: Environment = process.env): Promise<CheckResult[]> {
   const settings = settingsOf(environment);
   if (Array.isArray(settings)) {
     return [...settings, notChecked('everything else', 'it takes settings that can be read')];
@@ -28,7 +28,7 @@ export async function examine(environment: Environment = process.env): Promise<F
   ];
 }
 
-function settingsOf(environment: Environment): Settings | Finding[] {
+function settingsOf(environment: Environment): Settings | CheckResult[] {
   try {
     return readSettings(environment);
   } catch (error) {
@@ -39,14 +39,14 @@ function settingsOf(environment: Environment): Settings | Finding[] {
   }
 }
 
-function examineSettings(settings: Settings): Finding[] {
+function examineSettings(settings: Settings): CheckResult[] {
   if (settings.environment !== 'production') return [ok('settings', 'can be read; this is not production')];
   const problems = [...problemsOfSettings(settings, process.getuid?.()), ...problemsOfEncryption(settings)];
   if (problems.length === 0) return [ok('settings', 'can be read, and are fit for production')];
   return problems.map((line) => failure('settings', line, 'correct it: the gateway does not start'));
 }
 
-async function examineGateway(settings: Settings): Promise<Finding> {
+async function examineGateway(settings: Settings): Promise<CheckResult> {
   if (settings.port === 0)
     return notChecked('gateway', 'TOLLGATE_PORT is 0, any free port: nobody knows which to ask');
   const reason = await probe(settings, 'ready', 0);
@@ -59,7 +59,7 @@ async function examineGateway(settings: Settings): Promise<Finding> {
       );
 }
 
-async function examineReachable(settings: Settings): Promise<Finding[]> {
+async function examineReachable(settings: Settings): Promise<CheckResult[]> {
   const addresses = await addressesOf(settings);
   if ('check' in addresses) {
     return [addresses, notChecked('everything in the database', 'it cannot be reached')];
@@ -91,13 +91,13 @@ async function asked<Result>(url: string, work: (database: Database) => Promise<
   return work(database).finally(() => database.close());
 }
 
-/** Under which login to look at everything, and under which gateways serve. */
+/** The login for the checks, and the login under which gateways serve. */
 interface Addresses {
   readonly looking: string;
   readonly serving: string;
 }
 
-async function addressesOf(settings: Settings): Promise<Addresses | Finding> {
+async function addressesOf(settings: Settings): Promise<Addresses | CheckResult> {
   const { databaseUrl, dataDir } = settings;
   if (databaseUrl !== undefined) {
     const { operating: looking, serving } = loginsOf(settings, databaseUrl);

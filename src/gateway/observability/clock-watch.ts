@@ -1,5 +1,5 @@
-// Whether the clock of this machine and the database's agree, by every heartbeat. The operator is told once that they do not and once
-// that they do. Where both are one machine's they always agree, however wrong.
+// Checks at every heartbeat whether this machine's clock and the database's agree. The log says once that they differ and once
+// that they agree again. On one machine they always agree, however wrong.
 import type { Logger } from 'pino';
 import { CLOCKS_AGREE_WITHIN_MS } from '../../clock/clock.js';
 
@@ -12,7 +12,7 @@ export class ClockWatch {
 
   constructor(private readonly log: Logger) {}
 
-  /** By how much they differ, whichever is ahead. */
+  /** The absolute difference. */
   get differenceMs(): number {
     return Math.abs(this.#apartMs);
   }
@@ -21,7 +21,7 @@ export class ClockWatch {
     return this.differenceMs > CLOCKS_AGREE_WITHIN_MS;
   }
 
-  /** The database's is ahead by so much, or behind. */
+  /** Positive if the database's clock is ahead. */
   see(apartMs: number): void {
     this.#apartMs = apartMs;
     if (this.apart === this.#told) return;

@@ -1,18 +1,18 @@
-// Tells the operator once that the database is lost and once that it is back, however many sessions and statements fail meanwhile.
+// Logs once that the database is lost and once that it is back, however many sessions and statements fail meanwhile.
 import type { Logger } from 'pino';
 import { DatabaseUnavailable } from '../../postgres/database.js';
 import { reasonOf } from '../database/connection.js';
 
-/** So soon it is tried again while the database is away. */
+/** The pause between retries while the database is lost. */
 const TRY_AGAIN_MS = 200;
 
 export class DatabaseWatch {
   #suspectedMs: number | undefined;
   #lost: { readonly sinceMs: number; readonly cause: string } | undefined;
   #heartbeat: () => void = () => {};
-  /** How often each background job has failed, other than because the database was lost or its disk full: that has figures of its own. */
+  /** Failures of each background job, except for a lost database or a full disk, which have metrics of their own. */
   readonly failures = new Map<string, number>();
-  /** Jobs that got no answer from the database, until the heartbeat says whether it is lost. */
+  /** Jobs without an answer from the database, until the heartbeat shows whether it is lost. */
   #unanswered: string[] = [];
 
   constructor(private readonly log: Logger) {}
@@ -21,12 +21,12 @@ export class DatabaseWatch {
     return this.#lost !== undefined;
   }
 
-  /** The heartbeat decides: it commits, and so tells a database that can be paid with from one that can only be read. */
+  /** The heartbeat decides: it commits, so it can tell a writable database from a read-only one. */
   goBy(heartbeat: () => void): void {
     this.#heartbeat = heartbeat;
   }
 
-  /** Something failed, and the heartbeat shall find out what it means. */
+  /** Something failed, and the heartbeat shall find out why. */
   suspect(): void {
     if (this.#lost !== undefined) return;
     this.#suspectedMs ??= performance.now();
@@ -55,10 +55,10 @@ export class DatabaseWatch {
     this.log.warn({ cause, seconds }, 'database back');
   }
 
-  /** Something in the background failed. Whether the database is lost is for the heartbeat to say. */
+  /** A background job failed. The heartbeat decides whether the database is lost. */
   jobFailed(job: string, error: unknown): void {
     if (error instanceof DatabaseUnavailable) {
-      // A full disk is told of once, by who looks after it.
+      // The disk watch reports a full disk once.
       if (error.diskFull) return;
       if (error.serverGone) {
         if (!this.lost) this.#unanswered.push(job);

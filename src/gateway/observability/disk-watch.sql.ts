@@ -1,8 +1,9 @@
 import type { Statement } from '../../postgres/database.js';
 
 /**
- * A quarter of a megabyte that does not fit into the memory that it is given: the server writes it to a temporary file on its disk, and
- * forgets it. No row, no lock, nothing to clean up. Sent at once, both statements are one transaction, with which the setting ends.
+ * A quarter of a megabyte that exceeds its working memory: the server writes it to a temporary file on its disk, and deletes
+ * it. No row, no lock, nothing to clean up. Sent together, both statements are one database transaction, with which the setting
+ * ends.
  */
 export const WRITE_TO_DISK: Statement = {
   name: '',

@@ -1,10 +1,10 @@
-// Whether the database has room on its disk. A heartbeat cannot tell, since it changes a row that is there; a payment needs new
-// pages. So it is tried once a second, payments or none, and the operator is told once that the disk is full and once that it is not.
+// Whether the database's disk has space. A heartbeat cannot tell, since it updates an existing row, while a payment needs new
+// disk pages. So a write is tried once a second, and the log says once that the disk is full and once that it is not.
 import type { Logger } from 'pino';
 import { DatabaseUnavailable, type Queryable } from '../../postgres/database.js';
 import { WRITE_TO_DISK } from './disk-watch.sql.js';
 
-/** A statement that found no room is believed for so long, although there seems to be room elsewhere. */
+/** After a statement found the disk full, the disk counts as full for this long, even if the test write succeeds. */
 const BELIEVED_MS = 5_000;
 
 export class DiskWatch {
@@ -17,7 +17,7 @@ export class DiskWatch {
     return this.#fullSinceMs !== undefined;
   }
 
-  /** A statement found no room. The pools tell of every one. */
+  /** A statement found the disk full. The pools report every one. */
   refused(): void {
     this.#refusedAtMs = performance.now();
     if (this.#fullSinceMs !== undefined) return;
@@ -29,7 +29,7 @@ export class DiskWatch {
     try {
       await database.query(WRITE_TO_DISK);
     } catch (error) {
-      // Its pool has told it.
+      // Its pool has reported it.
       if (error instanceof DatabaseUnavailable && error.diskFull) return;
       throw error;
     }

@@ -1,7 +1,7 @@
 // How late the event loop of this process is, and how busy.
 import { type IntervalHistogram, monitorEventLoopDelay, performance } from 'node:perf_hooks';
 
-/** Who looks sees the last whole stretch of this length: whoever looks how often takes nothing from the others. */
+/** Readers see the last whole interval of this length, so that frequent readers take nothing from the others. */
 const STRETCH_MS = 10_000;
 const RESOLUTION_MS = 20;
 const NANOSECONDS = 1e9;
@@ -36,7 +36,7 @@ export class EventLoop {
     this.#delays.reset();
   }
 
-  /** What is counted is the time between two looks, of which the pause is none of the delay. */
+  /** The histogram holds the time between two ticks; the planned pause is not part of the delay. */
   #read(): number[] {
     if (this.#delays.count === 0) return PERCENTILES.map(() => 0);
     return PERCENTILES.map((percentile) =>

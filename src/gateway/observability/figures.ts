@@ -1,4 +1,4 @@
-// What this process has to say at a scrape: gathered from its parts, each of which counts for itself.
+// Gathers this process's metrics for a scrape from its parts, which each keep their own.
 import type { AcquirerLinks } from '../../acquirers/links.js';
 import type { FeedFigures } from '../../events/watcher.js';
 import type { RequestFigures } from '../../http/answers.js';
@@ -9,8 +9,8 @@ import type { TransactionFigures } from '../../payments/transaction-figures.js';
 import type { Histogram } from '../../values/histogram.js';
 import { PROGRAM_VERSION } from '../../values/program.js';
 import type { Databases } from '../database/databases.js';
-import type { Membership } from '../membership.js';
 import type { Pipeline } from '../pipeline.js';
+import type { ProcessRegistration } from '../process-registration.js';
 import type { Settings } from '../settings/settings.js';
 import type { Vault } from '../vault.js';
 import type { WebhookFigures } from '../webhooks.js';
@@ -28,7 +28,7 @@ export interface FigureParts {
   readonly disk: DiskWatch;
   readonly clocks: ClockWatch;
   readonly links: AcquirerLinks;
-  readonly membership: Pick<Membership, 'registry'>;
+  readonly registration: Pick<ProcessRegistration, 'registry'>;
   readonly vault: Vault;
   readonly pipeline: Pipeline;
   readonly feed: { readonly figures: FeedFigures };
@@ -39,13 +39,13 @@ export interface FigureParts {
   readonly server: { figures(): ServerFigures };
   readonly eventLoop: EventLoop;
   readonly stored: StoredFigures;
-  /** Where spans are sent anywhere. */
+  /** If spans are exported. */
   readonly spans: SpanExport | undefined;
   readonly logLinesDropped: () => number;
   readonly brokenSeals: { readonly users: number };
 }
 
-/** `stored`: also what is counted in the database, which is the same for all processes. */
+/** `stored`: includes the metrics from the database, which are the same for all processes. */
 export async function gatherFigures(parts: FigureParts, wish: { stored: boolean }): Promise<Figures> {
   return {
     ...requestFigures(parts),
@@ -79,7 +79,7 @@ function requestFigures({ requests, failedLogIns, server, brokenSeals, vault }: 
   };
 }
 
-function transactionFigures({ transactions, pipeline: { room }, settings }: FigureParts): Figures {
+function transactionFigures({ transactions, pipeline: { capacity }, settings }: FigureParts): Figures {
   return {
     transactions: transactions.outcomes.map(
       ({ operation, acquirer, cardType, status, responseCode, count }) => [
@@ -95,9 +95,9 @@ function transactionFigures({ transactions, pipeline: { room }, settings }: Figu
       [acquirer, found, by],
       count,
     ]),
-    transactionsInFlight: one(room.inFlight),
+    transactionsInFlight: one(capacity.inFlight),
     transactionsInFlightMax: one(settings.maxInFlight),
-    transactionsWaiting: one(room.waiting),
+    transactionsWaiting: one(capacity.waiting),
   };
 }
 
@@ -116,9 +116,9 @@ function databaseFigures({
   clocks,
   pipeline,
   vault,
-  membership,
+  registration,
 }: FigureParts): Figures {
-  const { lost } = membership.registry;
+  const { lost } = registration.registry;
   const pools = databases.figures;
   const batches = {
     ...pipeline.claims.batchSizes,
@@ -173,7 +173,7 @@ function one(value: number): readonly Series[] {
   return [[[], value]];
 }
 
-/** As they are now: they go on counting. */
+/** A copy: the histogram goes on counting. */
 function buckets({ bounds, counts, sum }: Histogram): Series[1] {
   return { bounds, counts: [...counts], sum };
 }

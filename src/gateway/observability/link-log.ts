@@ -1,4 +1,4 @@
-// The lines of the log about links that operators have added: their connections, what their hosts answer, and each message in a trace.
+// Logs operators' links: their connections, their hosts' answers, and each message in a trace.
 import type { Logger } from 'pino';
 import type { ConfiguredParts } from '../../acquirers/configured.js';
 import { reasonOf } from '../database/connection.js';

@@ -1,33 +1,33 @@
-// Standard output for a log: in blocks, never waited for, and given up when nobody is there to read it.
+// Writes the log to standard output: in blocks, without waiting, and given up when nobody reads.
 //
-// Why not sonic-boom. Version 4, which pino brings, never returns from `flushSync` when the reader has gone, and loses the block that
-// waits for room in a full pipe; test/processes/log-output.long.test.ts shows both. Version 5 does neither, but each line costs it
-// several times as much: 8 µs against 2, measured with 300,000 lines of requests and a reader that kept up.
+// Why not sonic-boom: version 4, which pino brings, never returns from `flushSync` when the reader has gone, and loses the block that
+// waits for a full pipe; test/processes/log-output.long.test.ts shows both. Version 5 does neither, but a line costs 8 µs instead of 2
+// (measured with 300,000 request lines and a reader that kept up).
 import { write, writeSync } from 'node:fs';
 
 const STANDARD_OUTPUT = 1;
-/** A line is on its way at the latest after this. */
+/** A line is written at the latest after this. */
 const LATEST_MS = 200;
-/** A pipe or a disk that is full is tried again after this. */
+/** A full pipe or disk is retried after this. */
 const PAUSE_MS = 50;
 /** How often the end of the process pauses for it. */
 const LAST_PAUSES = 20;
-/** Of what nobody takes, no more than this is kept in memory. */
+/** If nobody reads, no more than this is kept in memory. */
 const MOST_WAITING_BYTES = 8 * 1024 * 1024;
 
 export class LogOutput {
-  /** Whole lines each. The first is being written, as far as it has not been yet. */
+  /** Whole lines each. The first may be partly written. */
   readonly #blocks: Buffer[] = [];
   #filling = '';
   #waitingBytes = 0;
   #underWay = false;
   #dropped = 0;
-  /** Lines that nobody has taken in time, since the start. */
+  /** Lines that were dropped because nobody read them in time. */
   totalDropped = 0;
   #timer: NodeJS.Timeout | undefined;
   #gone = false;
 
-  /** No more than `blockBytes` at once: what is longer can be torn apart by what others write to the same pipe. */
+  /** No more than `blockBytes` at once: other writers to the same pipe can interleave with a longer block. */
   constructor(private readonly blockBytes: number) {}
 
   write(line: string): void {
@@ -45,10 +45,10 @@ export class LogOutput {
     this.#timer ??= setTimeout(() => this.#closeBlock(), LATEST_MS).unref();
   }
 
-  /** The rest, before the process ends. Who is gone or does not read must not keep it alive. */
+  /** Writes the rest before the process ends. A reader that is gone or slow must not keep the process alive. */
   flushSync(): void {
     const [first, ...others] = this.#blocks;
-    // What the system has been given already is not given again.
+    // A block already handed to the system is not written again.
     const rest = first === undefined || this.#underWay ? others : [first, ...others];
     let pauses = 0;
     for (let left of [...rest, Buffer.from(this.#filling)]) {
@@ -90,8 +90,8 @@ export class LogOutput {
   }
 
   /**
-   * Where there was no room, tries again later. Not in another thread: a pipe that is full returns at once, and should the process
-   * end meanwhile, it is known what was written.
+   * If there was no space, tries again later. Not in another thread: a write to a full pipe returns at once, and if the process
+   * ends meanwhile, it is known what was written.
    */
   #failed(block: Buffer, error: unknown): void {
     if (isGone(error)) this.#giveUp();

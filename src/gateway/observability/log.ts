@@ -4,13 +4,13 @@ import { isoNow } from '../../values/time.js';
 import { LogOutput } from './log-output.js';
 import { readableLine } from './readable-line.js';
 
-/** What is longer could be torn apart in a pipe by what another process writes to it. */
+/** Another process's writes to the same pipe could interleave with anything longer. */
 const WHOLE_IN_A_PIPE_BYTES = 4_096;
 const LARGE_BLOCK_BYTES = 32_768;
 
 export interface Log {
   readonly log: Logger;
-  /** Lines that nobody has taken in time. */
+  /** Lines that were dropped because nobody read them in time. */
   readonly linesDropped: () => number;
 }
 

@@ -1,4 +1,4 @@
-// The lines of the log about the PostgreSQL that comes with the gateway: that it has ended, and that it runs again.
+// Logs the PostgreSQL that comes with the gateway: that it has ended, and that it runs again.
 import type { Logger } from 'pino';
 import type { KeeperReports } from '../../embedded-postgres/server.js';
 

@@ -1,7 +1,7 @@
-// A line of the log for a person at a terminal.
+// Formats a log line for a person at a terminal.
 //
-// Why not pino-pretty: it brings 17 further packages into every installation for what is these few lines, and prints control
-// characters of a message as they are, so that whoever gets one into it moves the operator's cursor.
+// Why not pino-pretty: it brings 17 more packages into every installation for these few lines. It also prints control characters
+// unescaped, so that a crafted message could move the operator's cursor.
 
 const COLOURS: Readonly<Record<string, string>> = { info: '32', warn: '33', error: '31' };
 const OTHER_COLOUR = '36';
@@ -22,7 +22,7 @@ function shown(value: unknown): string {
   return plain ? String(value) : escaped(value);
 }
 
-/** JSON leaves the control characters above ASCII as they are. */
+/** JSON does not escape the control characters above ASCII. */
 function escaped(value: unknown): string {
   return JSON.stringify(value).replace(
     /[\u007f-\u009f]/g,

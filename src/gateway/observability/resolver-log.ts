@@ -1,4 +1,4 @@
-// The lines of the log about transactions in doubt: what was decided about each, and that an acquirer gives no answer.
+// Logs transactions in doubt: what was decided about each, and that an acquirer does not answer.
 import type { Logger } from 'pino';
 import type { ResolverParts } from '../../payments/doubt/resolver.js';
 import type { TransactionFigures } from '../../payments/transaction-figures.js';

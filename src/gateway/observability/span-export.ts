@@ -1,17 +1,17 @@
-// Sends spans to a collector by OTLP, as JSON over HTTP. No payment waits for it: spans wait in a short line, what finds no room there is
-// dropped, and so is what the collector does not take in time.
+// Exports spans to a collector by OTLP, as JSON over HTTP. No payment waits for it: spans wait in a short queue. Spans that do
+// not fit are dropped, and so are spans that the collector does not take in time.
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Spans, TracedRequest } from '../../http/answers.js';
 import { PROGRAM_VERSION, USER_AGENT } from '../../values/program.js';
 
 export interface OtlpSettings {
-  /** Where spans are posted to. */
+  /** The collector's URL. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** All that may wait, and so all that a second can send: whoever wants everything traced takes no more of the process than this. */
+/** The most that may wait, and so the most sent in a second: tracing everything costs the process no more than this. */
 const MOST_WAITING = 1_024;
 const SEND_EVERY_MS = 1_000;
 const TAKEN_WITHIN_MS = 5_000;
@@ -75,7 +75,7 @@ export class SpanExport implements Spans {
       this.#timer ??= setTimeout(() => this.#begin(TAKEN_WITHIN_MS), SEND_EVERY_MS).unref();
   }
 
-  /** The last ones have a moment. */
+  /** The last spans get a moment. */
   async close(): Promise<void> {
     await this.#sending;
     await this.#begin(LAST_WITHIN_MS);
@@ -126,7 +126,7 @@ function reasonOf(error: unknown): string {
   return cause?.code ?? message;
 }
 
-/** Of the request, and of each step that it took. */
+/** A span for the request, and for each of its steps. */
 function spansOf({ trace, method, route, status, failed, startedMs, endedMs }: TracedRequest): Span[] {
   // The clock may have been set since the process started.
   const epochMs = Date.now() - performance.now();
@@ -167,7 +167,7 @@ function newSpanId(): string {
   return randomBytes(8).toString('hex');
 }
 
-/** More than a number holds exactly; microseconds are exact enough. */
+/** Nanoseconds exceed a number's exact range; microseconds are exact enough. */
 function nanoseconds(ms: number): string {
   return String(BigInt(Math.round(ms * 1_000)) * 1_000n);
 }

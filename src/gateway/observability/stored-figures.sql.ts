@@ -1,12 +1,12 @@
 import type { Statement } from '../../postgres/database.js';
 
-/** Of the transaction: whoever looks on must not hold up anything. */
+/** For this database transaction: metrics must not hold up anything. */
 export const LITTLE_TIME: Statement = {
   name: '',
   text: `SELECT set_config('statement_timeout', '1s', true)`,
 };
 
-/** What the resolver has: by a partial index, and no more of it than `$1`. */
+/** Transactions that the resolver holds, by a partial index, at most `$1`. */
 export const IN_DOUBT_FIGURES: Statement = {
   name: '',
   text: `
@@ -36,7 +36,7 @@ export const WEBHOOK_FIGURES: Statement = {
     FROM (SELECT disabled_at, failing_since FROM webhook_endpoint LIMIT $1) endpoints`,
 };
 
-/** Of each merchant the newest seals. */
+/** Each merchant's newest key. */
 export const KEY_FIGURES: Statement = {
   name: '',
   text: `

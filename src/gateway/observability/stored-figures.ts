@@ -1,5 +1,5 @@
-// What is counted in the database for `/metrics`: seldom, by index, with a bound on everything, and given up soon. A database that is away
-// keeps no scrape waiting.
+// Metrics from the database for `/metrics`: read seldom, by index, with limits and a short timeout. A lost database delays no
+// scrape.
 import { withinDeadline } from '../../acquirers/contract.js';
 import type { AcquirerLinks } from '../../acquirers/links.js';
 import type { Figures } from '../../http/observability/metrics.js';
@@ -30,9 +30,9 @@ const MOST_ROWS = 10_000;
 const MOST_KEYS = 100_000;
 /** A scrape waits no longer for the database. */
 const PATIENCE_MS = 1_500;
-/** However often somebody looks. */
+/** However often they are scraped. */
 const FRESH_MS = 2_000;
-/** Keys grow old by days. */
+/** Keys age by days. */
 const KEYS_FRESH_MS = 60_000;
 
 export class StoredFigures {
@@ -56,7 +56,7 @@ export class StoredFigures {
     );
   }
 
-  /** Where they cannot be had, that is said, and they are not there: nobody is shown what is not true any more. */
+  /** If the query fails, these metrics are omitted, and a metric says so: stale values are never shown. */
   async read(): Promise<Figures> {
     const [payments, keys] = await Promise.all([this.#payments.figures(), this.#keys.figures()]);
     const up = payments !== undefined && keys !== undefined;
@@ -64,7 +64,7 @@ export class StoredFigures {
   }
 }
 
-/** Read once for all who look within a time. */
+/** Read once for all scrapes within a time. */
 class Kept {
   #figures: Figures | undefined;
   #readAtMs = Number.NEGATIVE_INFINITY;
@@ -78,7 +78,7 @@ class Kept {
   async figures(): Promise<Figures | undefined> {
     if (this.#figures !== undefined && performance.now() - this.#readAtMs < this.freshMs)
       return this.#figures;
-    // One at a time, also where one hangs.
+    // One at a time, even if one hangs.
     this.#reading ??= this.#readAnew();
     return withinDeadline<Figures | undefined>(
       () => this.#reading as Promise<Figures>,
@@ -101,7 +101,7 @@ class Kept {
   }
 }
 
-/** No statement may take long. */
+/** With a short statement timeout. */
 function soon(database: Queryable, read: (connection: Queryable) => Promise<Figures>): Promise<Figures> {
   return database.transaction(async (connection) => {
     await connection.query(LITTLE_TIME);
@@ -109,7 +109,7 @@ function soon(database: Queryable, read: (connection: Queryable) => Promise<Figu
   });
 }
 
-/** A link of which nothing is in doubt says so. */
+/** A link with nothing in doubt reports zero. */
 function inDoubtFigures(rows: readonly InDoubtRow[], links: readonly string[]): Figures {
   const byLink = new Map(rows.map((row) => [row.acquirer, row]));
   const names = [...new Set([...links, ...byLink.keys()])].sort();

@@ -1,13 +1,13 @@
-// The figures of several workers: each is asked, and what those have counted that ended or do not answer is not lost. Otherwise a sum would
-// go back, and Prometheus would take that for a restart.
+// Gathers the metrics of several workers. The counts of workers that ended or do not answer are kept: otherwise a sum would go
+// back, and Prometheus would take that for a restart.
 import type { Worker } from 'node:cluster';
 import { lasting, merged } from '../../http/observability/exposition.js';
 import type { Figures } from '../../http/observability/metrics.js';
 
-/** What the first process asks a worker. */
+/** The first process's question to a worker. */
 export interface FiguresQuestion {
   readonly question: number;
-  /** Also what is counted in the database: one of them is enough. */
+  /** Includes the metrics from the database: one worker is enough. */
   readonly stored: boolean;
 }
 
@@ -16,22 +16,22 @@ export interface FiguresAnswer {
   readonly figures: Figures;
 }
 
-/** One that is busy or stands still does not keep the others' figures waiting. */
+/** A busy or stopped worker does not delay the others' metrics. */
 const PATIENCE_MS = 2_000;
 
 export class WorkerFigures {
   readonly #waiting = new Map<number, (figures: Figures) => void>();
-  /** What each has counted, as it was last heard. */
+  /** Each worker's last counts. */
   readonly #counted = new Map<Worker, Figures>();
-  /** Those that did not answer the last time. */
+  /** Workers that did not answer the last time. */
   #silent: ReadonlySet<Worker> = new Set();
-  /** What those have counted that have ended. */
+  /** The counts of workers that have ended. */
   #past: Figures = {};
   #question = 0;
 
   async ask(workers: Iterable<Worker>): Promise<readonly Figures[]> {
     const all = [...workers].filter((worker) => worker.isConnected());
-    // One that did not answer the last time may not do so now.
+    // Prefers a worker that answered the last time.
     const teller = all.find((worker) => !this.#silent.has(worker)) ?? all[0];
     const heard = await Promise.all(all.map((worker) => this.#askOne(worker, worker === teller)));
     const silent = all.filter((_, place) => heard[place] === undefined);
@@ -40,7 +40,7 @@ export class WorkerFigures {
       this.#past,
       { processesSilent: [[[], silent.length]] },
       ...silent.map((worker) => this.#counted.get(worker) ?? {}),
-      // What one has counted that has ended since is among the past.
+      // The counts of a worker that has ended meanwhile are in the past.
       ...heard.flatMap((figures, place) =>
         figures !== undefined && this.#counted.has(all[place] as Worker) ? [figures] : [],
       ),

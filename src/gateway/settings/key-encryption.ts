@@ -1,4 +1,4 @@
-// Which key-encryption key the settings name, and the proof that it is the right one for this database.
+// The key-encryption key that the settings name, and the proof that it is the right one for this database.
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Database, Queryable } from '../../postgres/database.js';
@@ -10,11 +10,11 @@ import { TransitKeys } from '../../vault/keys/transit-keys.js';
 import type { KeyEncryption } from './key-settings.js';
 import type { Settings } from './settings.js';
 
-/** The provider, after it has shown that it opens what this database holds. */
+/** The provider, once it has opened what this database holds. */
 export async function openKeyProvider(settings: Settings, database: Queryable): Promise<KeyProvider> {
   await refuseOpenKeyFile(settings);
   const provider = await providerOf(settings);
-  // A key that takes another's place is made before anything is to be wrapped under it.
+  // A replacing key is created before anything is wrapped under it.
   if (settings.previousKeyEncryption !== undefined) await provider.prepare?.();
   await proveKey(database, provider);
   return provider;
@@ -29,8 +29,8 @@ export async function checkKey(settings: Settings, database: Database): Promise<
 }
 
 /**
- * Whoever can read the key file can read every card in a copy of the database. Asked when a process or a command begins: one that is
- * serving goes on.
+ * A reader of the key file can read every card in a copy of the database. Checked when a process or a command starts: a serving
+ * process continues.
  */
 async function refuseOpenKeyFile({ keyEncryption, dataDir }: Settings): Promise<void> {
   if (keyEncryption.provider !== 'file' || process.platform === 'win32') return;

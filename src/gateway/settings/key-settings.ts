@@ -1,10 +1,10 @@
-// The settings that say where the key-encryption key is, and how to get there.
+// The settings for the key-encryption key: where it is, and how to get there.
 import { isLoopback } from '../../values/network.js';
 import type { KmsOptions } from '../../vault/keys/kms-keys.js';
 import type { TransitOptions } from '../../vault/keys/transit-keys.js';
 import { SettingsError, type Variables } from './variables.js';
 
-/** Who wraps the data keys. */
+/** The provider that wraps the data keys. */
 export type KeyEncryption =
   | { readonly provider: 'file' }
   | { readonly provider: 'environment'; readonly keys: string }
@@ -18,7 +18,7 @@ const AWS_CREDENTIALS = ['ACCESS_KEY_ID', 'SECRET_ACCESS_KEY', 'SESSION_TOKEN'].
   (name) => `TOLLGATE_AWS_${name}`,
 );
 
-/** Looked at only where the key provider is the one that they are for. */
+/** Read only if they belong to the chosen key provider. */
 const OF_PROVIDERS = [
   'TOLLGATE_KEY_ENCRYPTION_KEY',
   ...['ADDRESS', 'TOKEN', 'KEY', 'MOUNT', 'NAMESPACE'].map((name) => `TOLLGATE_VAULT_${name}`),
@@ -29,7 +29,7 @@ const OF_PROVIDERS = [
 export function readKeyEncryption(variables: Variables): KeyEncryption {
   variables.alsoKnown(...OF_PROVIDERS);
   const named = variables.isSet('TOLLGATE_KEY_PROVIDER');
-  // Whoever has set up HashiCorp Vault, or AWS KMS, must not find out later that a key file was used.
+  // An operator who has set up HashiCorp Vault or AWS KMS must not find out later that a key file was used.
   for (const [setting, provider] of [
     ['TOLLGATE_VAULT_ADDRESS', 'vault-transit'],
     ['TOLLGATE_KMS_KEY', 'aws-kms'],
@@ -44,7 +44,7 @@ export function readKeyEncryption(variables: Variables): KeyEncryption {
   return optionsOf(variables, variables.choice('TOLLGATE_KEY_PROVIDER', PROVIDERS, otherwise));
 }
 
-/** Nobody, unless one provider takes another's place. */
+/** Undefined, unless one provider replaces another. */
 export function readPreviousKeyEncryption(variables: Variables): KeyEncryption | undefined {
   const name = 'TOLLGATE_PREVIOUS_KEY_PROVIDER';
   if (!variables.isSet(name)) {
@@ -99,7 +99,7 @@ function optionsOf(variables: Variables, provider: Provider): KeyEncryption {
   }
 }
 
-/** Whoever reads along would have every data key. */
+/** An eavesdropper would have every data key. */
 function readAddress(variables: Variables, name: string, port: string): string | undefined {
   const text = variables.text(name);
   if (text === undefined) return undefined;

@@ -1,4 +1,4 @@
-// The addresses that a gateway listens on: free before anything is started, and in the operator's words where they are not.
+// The addresses that a gateway listens on: checked to be free before anything starts, with a clear message if not.
 import { createServer, type Server } from 'node:net';
 import { type Settings, SettingsError } from './settings.js';
 
@@ -8,7 +8,7 @@ interface Address {
   /** The settings that name it. */
   readonly hostSetting: string;
   readonly portSetting: string;
-  /** What to do where it is taken. */
+  /** What to do if it is taken. */
   readonly advice: string;
 }
 

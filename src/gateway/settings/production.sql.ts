@@ -1,12 +1,12 @@
 import type { Statement } from '../../postgres/database.js';
 
-/** The role that logged in, whichever it works as afterwards. */
+/** The role that logged in, whichever role the session uses later. */
 export const LOGIN: Statement = {
   name: '',
   text: `SELECT rolname AS login, rolsuper AS superuser FROM pg_roles WHERE rolname = session_user`,
 };
 
-/** Whether the demo's user can still log in: its secret lies in a file. */
+/** Whether the demo's user can still log in: its secret is in a file. */
 export const DEMO_USER: Statement = {
   name: '',
   text: `

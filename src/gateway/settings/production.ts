@@ -1,4 +1,4 @@
-// What a gateway for real payments must not be started with. Every problem at once, each in a line that says what to do.
+// The checks that a gateway for real payments must pass. Reports every problem at once, each in a line that says what to do.
 import { url as debuggerAddress } from 'node:inspector';
 import { DEMO_ORGANISATION, DEMO_USERNAME } from '../../demo/organisation.js';
 import { Database } from '../../postgres/database.js';
@@ -7,16 +7,16 @@ import { loginsOf, problemsOfEncryption, unusable } from '../database/connection
 import { DEMO_USER, LOGIN } from './production.sql.js';
 import { type Settings, SettingsError } from './settings.js';
 
-/** The database is empty yet. */
+/** The database is still empty. */
 const NO_SUCH_TABLE = '42P01';
 
-/** Nothing is made or changed before this has been asked. */
+/** Runs before anything is created or changed. */
 export async function checkProduction(settings: Settings, userId = process.getuid?.()): Promise<void> {
   if (settings.environment !== 'production') return;
   const unencrypted = problemsOfEncryption(settings);
   const problems = [...problemsOfSettings(settings, userId), ...unencrypted];
   try {
-    // A password is not sent to where it can be read on its way.
+    // A password is never sent over an unencrypted connection.
     if (unencrypted.length === 0) problems.push(...(await problemsOfDatabase(settings)));
   } catch (error) {
     const unusableBecause = unusable(error);
@@ -26,7 +26,7 @@ export async function checkProduction(settings: Settings, userId = process.getui
   if (problems.length > 0) throw new SettingsError(problems.join('\n'));
 }
 
-/** Whatever the database says. */
+/** Independent of the database. */
 export function problemsOfSettings(
   { demo, databaseUrl, keyEncryption, host, console: operators, tls, crashAt }: Settings,
   userId: number | undefined,
@@ -60,7 +60,7 @@ export function problemsOfSettings(
   return rules.filter(([wrong]) => wrong).map(([, line]) => line);
 }
 
-/** Of every login that there is, the one that serves first. */
+/** For every login, the serving one first. */
 async function problemsOfDatabase(settings: Settings): Promise<string[]> {
   const { databaseUrl } = settings;
   if (databaseUrl === undefined) return [];

@@ -1,4 +1,4 @@
-// The settings: environment variables, each checked before anything is started. A wrong one stops the start.
+// The settings: environment variables, each validated before anything starts. A wrong one stops the start.
 import { resolve } from 'node:path';
 import { MOST_DAYS_KEPT } from '../../events/feed.js';
 import { POINTS, type Point, REROUTED } from '../../payments/pipeline/create.js';
@@ -15,31 +15,31 @@ import { type ConsoleSettings, readConsole, readOtlp } from './watching-settings
 export { SettingsError };
 
 export interface Settings {
-  /** Production refuses to start with what real payments must not have. */
+  /** Production refuses to start with anything unsafe for real payments. */
   readonly environment: 'development' | 'production';
   /** Undefined: the PostgreSQL that comes with the gateway, in the data directory. */
   readonly databaseUrl: string | undefined;
-  /** Where somebody else's server has other logins for changing the schema, and for operators' commands. */
+  /** If an external server has separate logins for migrations and for operators' commands. */
   readonly migratingUrl: string | undefined;
   readonly operatingUrl: string | undefined;
   readonly dataDir: string;
   readonly host: string;
   readonly port: number;
-  /** Where operators look. Undefined: nowhere. */
+  /** The operators' listener. Undefined: none. */
   readonly console: ConsoleSettings | undefined;
   /** Undefined: the gateway speaks plain HTTP. */
   readonly tls: TlsSettings | undefined;
-  /** Whose word counts on where a request comes from: networks, with commas between. */
+  /** Proxies whose word counts for a client's address: networks, separated by commas. */
   readonly trustedProxies: string | undefined;
-  /** Where spans are sent. Undefined: nowhere. */
+  /** Where spans are exported. Undefined: nowhere. */
   readonly otlp: OtlpSettings | undefined;
   readonly demo: boolean;
-  /** How many days of made-up trade the demo has from the beginning. */
+  /** How many days of generated trade the demo starts with. */
   readonly demoDays: number;
   readonly logLevel: string;
-  /** Who runs a command, by name. */
+  /** The name of the operator who runs a command. */
   readonly operator: string | undefined;
-  /** What operators ask for above so many cents needs a second person. Undefined: nothing does. */
+  /** Operators' requests above this many cents need a second person. Undefined: none do. */
   readonly fourEyesAboveCents: number | undefined;
   readonly acquirerDeadlineMs: number;
   readonly resolverIntervalMs: number;
@@ -48,12 +48,12 @@ export interface Settings {
   readonly processTimeoutMs: number;
   readonly correlationIdHours: number;
   readonly eventDays: number;
-  /** Where webhooks may go although it is not public. */
+  /** Networks that webhooks may reach although they are not public. */
   readonly webhookNetworks: readonly string[];
   readonly webhookTimeoutMs: number;
   readonly webhookFirstPauseMs: number;
   readonly webhookLogDays: number;
-  /** After so long a database that does not answer is given up. */
+  /** After this long, an unanswered database statement is given up. */
   readonly databaseTimeoutMs: number;
   readonly workers: number;
   readonly maxInFlight: number;
@@ -66,12 +66,12 @@ export interface Settings {
   readonly simulatorLedger: string;
   readonly simulatorSlowMs: number;
   readonly keyEncryption: KeyEncryption;
-  /** While another provider takes its place: who has wrapped what is there. */
+  /** While one provider replaces another: the previous one. */
   readonly previousKeyEncryption: KeyEncryption | undefined;
   readonly dataKeyLimits: KeyLimits;
-  /** Files of secrets that others than their owner and its group can read. */
+  /** Secret files that others than their owner and its group can read. */
   readonly openSecrets: readonly OpenSecret[];
-  /** For crash tests: the process ends itself with SIGKILL when it passes this point for the nth time. */
+  /** For crash tests: the process kills itself with SIGKILL when it passes this point for the nth time. */
   readonly crashAt: { readonly point: Point; readonly time: number } | undefined;
 }
 
@@ -201,7 +201,7 @@ function readNetworks(variables: Variables): string[] {
   return named;
 }
 
-/** 0: whatever it amounts to. */
+/** 0: whatever the amount. */
 function readFourEyes(variables: Variables): number | undefined {
   const text = variables.text('TOLLGATE_FOUR_EYES_ABOVE');
   if (text === undefined) return undefined;

@@ -1,5 +1,5 @@
-// The environment variables that settings are read from: each by its name, or from the file that `…_FILE` names. One that begins
-// as a setting does, and that nobody has asked for, was misspelt.
+// The environment variables that settings are read from: each by its name, or from the file that `…_FILE` names. A variable
+// with a setting's prefix that nothing has read was misspelt.
 import { readFileSync, statSync } from 'node:fs';
 import { nearest } from '../../values/nearest.js';
 
@@ -7,25 +7,25 @@ export class SettingsError extends Error {}
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A file that others can read, although there is a secret in it. */
+/** A secret's file that others can read. */
 export interface OpenSecret {
-  /** Which names the file. */
+  /** The setting that names the file. */
   readonly setting: string;
   /** In octal digits. */
   readonly mode: string;
 }
 
-/** A text as it is, or where it stands, and may be replaced while the gateway runs. */
+/** The text itself, or its file, which may be replaced while the gateway runs. */
 export type Source = { readonly text: string } | { readonly path: string };
 
 const OTHERS_CAN_READ = 0o004;
 const PREFIX = 'TOLLGATE_';
 const IN_A_FILE = '_FILE';
-/** Of the tests: how they are run, and the one that the embedded PostgreSQL looks at. */
+/** For tests: how they run, and the variable that the embedded PostgreSQL reads. */
 const OF_TESTS = /^TOLLGATE_(TEST_.+|POSTGRES_AS)$/;
-/** Of the clients, which may run in the same shell: where and as whom they call. */
+/** For clients, which may run in the same shell: where and as whom they call. */
 const OF_CLIENTS = /^TOLLGATE_CLIENT_.+$/;
-/** What Kubernetes tells every container about a Service whose name begins with "tollgate". */
+/** Variables that Kubernetes sets in every container for a Service whose name begins with "tollgate". */
 const OF_KUBERNETES =
   /^TOLLGATE_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;
 const ADDRESS_OF_KUBERNETES = /^(tcp|udp|sctp):\/\//;
@@ -36,7 +36,7 @@ export class Variables {
 
   constructor(private readonly values: Environment) {}
 
-  /** The variable itself, or the content of the file that `…_FILE` names; an empty one is as good as none. */
+  /** The variable itself, or the content of the file that `…_FILE` names; an empty one counts as absent. */
   text(name: string): string | undefined {
     const source = this.source(name);
     if (source === undefined || 'text' in source) return source?.text;
@@ -49,7 +49,7 @@ export class Variables {
     }
   }
 
-  /** The same for whoever reads the file later, again and again. */
+  /** The same for a caller that reads the file repeatedly later. */
   source(name: string): Source | undefined {
     this.#asked.add(name);
     const text = this.values[name];
@@ -59,7 +59,7 @@ export class Variables {
     return text ? { text } : undefined;
   }
 
-  /** The same of something that nobody else should know. A file that others can read is kept in mind. */
+  /** The same for a secret. Remembers a file that others can read. */
   secret(name: string): string | undefined {
     const text = this.text(name);
     const setting = name + IN_A_FILE;
@@ -74,7 +74,7 @@ export class Variables {
     return Boolean(this.values[name] || this.values[name + IN_A_FILE]);
   }
 
-  /** `besides`: what else it may be, for the words of a refusal. */
+  /** `besides`: another permitted value, for the error message. */
   integer(name: string, otherwise: number, least: number, most: number, besides?: string): number {
     const text = this.text(name);
     if (text === undefined) return otherwise;
@@ -100,12 +100,12 @@ export class Variables {
     return chosen;
   }
 
-  /** These are settings too, although nothing has asked for them this time. */
+  /** Settings, too, although nothing has read them this time. */
   alsoKnown(...names: readonly string[]): void {
     for (const name of names) this.#asked.add(name);
   }
 
-  /** Once everything has been read. */
+  /** Call after everything has been read. */
   refuseMisspelt(): void {
     const lines = Object.keys(this.values)
       .filter((name) => this.#isMisspelt(name))
@@ -115,7 +115,7 @@ export class Variables {
 
   #isMisspelt(name: string): boolean {
     if (!name.toUpperCase().startsWith(PREFIX)) return false;
-    // Windows finds a variable whatever the case of its letters.
+    // On Windows, names of variables are case-insensitive.
     const found = process.platform === 'win32' ? name.toUpperCase() : name;
     if (this.#asked.has(found) || this.#asked.has(found.replace(/_FILE$/, ''))) return false;
     if ([OF_TESTS, OF_CLIENTS, OF_KUBERNETES].some((pattern) => pattern.test(found))) return false;

@@ -1,4 +1,4 @@
-// The settings of what operators see: where their listener is, and where spans are sent.
+// The settings of the operators' listener and of tracing.
 
 import type { ProviderSettings } from '../../operators/sign-in/provider.js';
 import { isLoopback } from '../../values/network.js';
@@ -8,17 +8,17 @@ import { SettingsError, type Variables } from './variables.js';
 export interface ConsoleSettings {
   readonly host: string;
   readonly port: number;
-  /** Who scrapes has to show it. */
+  /** Required to scrape metrics. */
   readonly metricsToken: string | undefined;
-  /** Where browsers find the console, without a slash at its end. Undefined: where it listens. */
+  /** Where browsers find the console, without a trailing slash. Undefined: where it listens. */
   readonly publicUrl: string | undefined;
-  /** Who says who operators are, besides the console itself. */
+  /** The identity provider for operators, beside the console's own sign-in. */
   readonly identityProvider: ProviderSettings | undefined;
 }
 
 export const DEFAULT_CONSOLE_PORT = 8081;
 
-/** Outside loopback everybody who reaches the machine could read along, and learn how much is paid over which acquirer. */
+/** Outside loopback everybody who reaches the machine could eavesdrop, and learn how much is paid over which acquirer. */
 export function readConsole(variables: Variables): ConsoleSettings | undefined {
   const isOff = variables.text('TOLLGATE_CONSOLE_PORT') === 'off';
   const host = variables.text('TOLLGATE_CONSOLE_HOST') ?? '127.0.0.1';
@@ -80,7 +80,7 @@ function readProvider(variables: Variables): ProviderSettings | undefined {
   return { issuer, clientId, clientSecret, claim };
 }
 
-/** What a trace tells of payments goes over no network in clear. */
+/** Traces reveal payments, so they are never sent unencrypted over a network. */
 export function readOtlp(variables: Variables): OtlpSettings | undefined {
   const text = variables.text('TOLLGATE_OTLP_ENDPOINT');
   const headers = variables.secret('TOLLGATE_OTLP_HEADERS');

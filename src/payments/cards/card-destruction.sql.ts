@@ -4,25 +4,25 @@ import { HAS_CARD } from './card-life.sql.js';
 
 const A_WHILE_AGO = `(SELECT gateway_now() - ${A_WHILE})`;
 
-/** Whoever has this lock destroys cards, and nobody else does. */
+/** Only the holder of this lock destroys cards. */
 export const CARD_DESTRUCTION_LOCK = `hashtext('tollgate card destruction')`;
 
-/** What time it is, by the database. */
+/** The database's clock. */
 const DATABASE_MS = `(extract(epoch FROM gateway_now()) * 1000)::bigint AS "nowMs"`;
 
-/** Whether it is somebody's turn. Mostly it is nobody's, and that is all that is asked. */
+/** Whether any merchant is due. Usually none is, and then this is the only query. */
 export const LOOK_FOR_CARD_REVIEW: Statement = {
   name: 'look-for-card-review',
   text: `SELECT EXISTS (SELECT FROM card_review WHERE next_at <= (SELECT gateway_now())) AS due, ${DATABASE_MS}`,
 };
 
-/** Only one process at a time: the others' payments come first. The time again, since this may be another server. */
+/** One process at a time, so that the others' payments are not slowed. The time is read again: this may be another server. */
 export const LOCK_CARD_DESTRUCTION: Statement = {
   name: 'lock-card-destruction',
   text: `SELECT pg_try_advisory_xact_lock(${CARD_DESTRUCTION_LOCK}) AS locked, ${DATABASE_MS}`,
 };
 
-/** Merchants that were added since. */
+/** Adds merchants created since the last look. */
 export const ADD_CARD_REVIEWS: Statement = {
   name: 'add-card-reviews',
   text: `
@@ -32,13 +32,13 @@ export const ADD_CARD_REVIEWS: Statement = {
     ON CONFLICT DO NOTHING`,
 };
 
-/** Further ahead than a turn is ever put: it comes from a clock that was set back since. */
+/** A review this far ahead was scheduled by a clock that has since been set back. */
 export const MEND_CARD_REVIEWS: Statement = {
   name: 'mend-card-reviews',
   text: `UPDATE card_review SET next_at = gateway_now() WHERE next_at > (SELECT gateway_now() + interval '1 hour')`,
 };
 
-/** Merchants take turns: however much one of them has, the others come in between. */
+/** Merchants take turns, so a merchant with many cards does not delay the others. */
 export const NEXT_CARD_REVIEW: Statement = {
   name: 'next-card-review',
   // guard(card destruction: merchants in turns): next_at LIMIT ⇒ organisation_id, merchant_id LIMIT
@@ -47,16 +47,16 @@ export const NEXT_CARD_REVIEW: Statement = {
     WHERE next_at <= (SELECT gateway_now()) ORDER BY next_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
 };
 
-/** Of a page: which transactions to judge because of it. */
+/** The transactions of `page` whose cards must be judged. */
 const CARDS = `ARRAY(SELECT DISTINCT card FROM page WHERE card IS NOT NULL) AS cards`;
 
-/** Whether there may be more to look at than a page of so many ($3). */
+/** Whether there may be more rows than this page of $3. */
 const SEEN = `SELECT (SELECT count(*) FROM page) = $3 AS more, ${CARDS}`;
 
-/** Its end. */
+/** The last row of `page`. */
 const FURTHEST = `(SELECT created_at, audit FROM page ORDER BY created_at DESC, audit DESC LIMIT 1) furthest`;
 
-/** Of a row `t`: which card to judge because of it. Behind it what that says of its target. */
+/** Of a row `t`: the transaction whose card must be judged. The condition on its target follows. */
 // guard(card: the first look finds what was paid while the customer was deleted): AND NOT EXISTS (SELECT 1 FROM token ⏎ WHERE token.organisation_id = $1 AND token.id = t.token_id AND token.deleted_at IS NOT NULL OFFSET 0) ⇒
 const CARD_TO_JUDGE = `
         CASE
@@ -68,7 +68,7 @@ const CARD_TO_JUDGE = `
 const OR_OF_REFUND = `WHEN t.transaction_type = 'refund' THEN t.target_audit
         END AS card`;
 
-/** The page behind `place`, as `t` and `target`, up to what stands between the two. */
+/** The page after `place`, as `t` and `target`; the conditions between the two follow. */
 const FIRST_PAGE_UP_TO = `
       FROM place CROSS JOIN LATERAL (
         SELECT created_at, audit, transaction_type, status, voided_by, refunded_cents, amount_cents, token_id, target_audit,
@@ -88,9 +88,9 @@ const FIRST_MOVED = `moved AS (
     ${SEEN}`;
 
 /**
- * The first look at every transaction, of the merchant ($1, $2), a page ($3) further. Judged is what may end before it can be refunded
- * no more. Nearly all are approved purchases, of which there is nothing to judge yet; what was refunded in full, or paid with a token
- * that is gone (asked row by row: `OFFSET 0`), is no such one. Operations lead to the payment that they go back to.
+ * The first review of every transaction of a merchant ($1, $2), one page ($3) at a time. It judges cards that may end before
+ * their refund period does. Nearly all rows are approved purchases, which need no judgement yet, unless they were fully
+ * refunded or paid with a deleted token (tested row by row: `OFFSET 0`). Later operations lead to the original payment.
  */
 export const FIRST_LOOK_AT_CARDS: Statement = {
   name: 'first-look-at-cards',
@@ -115,7 +115,10 @@ export const FIRST_LOOK_AT_CARDS: Statement = {
     ), ${FIRST_MOVED}`,
 };
 
-/** The last look, when what was paid then can be refunded no more. A completion leads to its preauthorisation, which has the card. */
+/**
+ * The last review, once the payment can no longer be refunded. A completion leads to its preauthorisation, which holds the
+ * card.
+ */
 export const LAST_LOOK_AT_CARDS: Statement = {
   name: 'last-look-at-cards',
   // guard(card: a completion leads to the card at the last look): WHEN t.transaction_type = 'completion' THEN t.target_audit ⇒
@@ -141,7 +144,7 @@ export const LAST_LOOK_AT_CARDS: Statement = {
     ${SEEN}`,
 };
 
-/** What was held up at one of those looks, and whose time has come; or lies further ahead than it is ever put. */
+/** Cards that an earlier review held back and that are due now, or scheduled implausibly far ahead. */
 export const LOOK_AT_HELD_CARDS: Statement = {
   name: 'look-at-held-cards',
   text: `
@@ -155,7 +158,7 @@ export const LOOK_AT_HELD_CARDS: Statement = {
     SELECT (SELECT count(*) FROM page) >= $3 AS more, ${CARDS}`,
 };
 
-/** What was paid with a token of a deleted customer, a page further. */
+/** Payments with a token of a deleted customer, one page at a time. */
 export const LOOK_AT_CARDS_OF_DELETED_CUSTOMERS: Statement = {
   name: 'look-at-cards-of-deleted-customers',
   text: `
@@ -183,7 +186,7 @@ export const LOOK_AT_CARDS_OF_DELETED_CUSTOMERS: Statement = {
     SELECT EXISTS (SELECT 1 FROM place) AS more, ${CARDS}`,
 };
 
-/** What was paid with the tokens of a customer ($3) that was just deleted: the newest of each, and so many ($4) at most. */
+/** Payments with the tokens of a customer ($3) that was just deleted: the newest of each token, $4 at most. */
 export const CARDS_OF_DELETED_CUSTOMER: Statement = {
   name: 'cards-of-deleted-customer',
   text: `
@@ -200,7 +203,7 @@ export const CARDS_OF_DELETED_CUSTOMER: Statement = {
     SELECT (SELECT count(*) FROM page) = $4 AS more, ${CARDS}`,
 };
 
-/** There may be more: they are looked at in the background. */
+/** There may be more: the background run reviews them. */
 export const LEAVE_CARDS_OF_DELETED_CUSTOMER: Statement = {
   name: 'leave-cards-of-deleted-customer',
   text: `
@@ -216,7 +219,7 @@ export const LEAVE_CARDS_OF_DELETED_CUSTOMER: Statement = {
     ON CONFLICT DO NOTHING`,
 };
 
-/** The merchant's turn is over: it comes again at once where there was more to look at ($3), later otherwise. */
+/** Ends the merchant's review. The next is due at once if there is more to look at ($3), later otherwise. */
 export const CARDS_REVIEWED: Statement = {
   name: 'cards-reviewed',
   text: `
@@ -225,14 +228,14 @@ export const CARDS_REVIEWED: Statement = {
     WHERE organisation_id = $1 AND merchant_id = $2`,
 };
 
-/** A turn that failed must not keep the others waiting. */
+/** A failed review must not delay the other merchants. */
 export const POSTPONE_CARD_REVIEW: Statement = {
   name: 'postpone-card-review',
   text: `
     UPDATE card_review SET next_at = gateway_now() + interval '1 minute' WHERE organisation_id = $1 AND merchant_id = $2`,
 };
 
-/** From the beginning, of every merchant or of one. */
+/** Starts the reviews of every merchant, or of one, from the beginning. */
 export const REVIEW_CARDS_AGAIN: Statement = {
   name: '',
   text: `

@@ -1,5 +1,5 @@
-// Destroys the sealed cards of transactions with which nothing can be done any more, in the background: in small pieces, merchants in
-// turns, one process at a time. What is declined, has failed or was voided has lost its card by then (status.sql.ts).
+// Destroys sealed cards that no operation can need any more. It runs in the background in small steps, one process at a time,
+// and merchants take turns. Declined, failed and voided transactions have lost their cards before (status.sql.ts).
 import { CLOCKS_AGREE_WITHIN_MS, type Clock } from '../../clock/clock.js';
 import {
   type Database,
@@ -25,17 +25,17 @@ import {
 } from './card-destruction.sql.js';
 import { DESTROY_ENDED_CARDS, LOCK_CARDS } from './card-ends.sql.js';
 
-/** How many rows each look of a turn sees: some milliseconds of PostgreSQL's time. */
+/** Rows that one query of a review reads: a few milliseconds of PostgreSQL's time. */
 const PAGE = 1_000;
-/** How long a run goes on while there is more: a quarter of the time, since it runs once a second. */
+/** How long a run continues while there is work: a quarter of the time, since it runs once a second. */
 const RUN_MS = 250;
-/** How often merchants that were added since are looked for. */
+/** How often new merchants are looked for. */
 const ADD_EVERY_MS = 60_000;
-/** Behind for that long, the operator is told. */
+/** After this long behind, the operator is warned. */
 const BEHIND_MS = 3_600_000;
-/** A clock that was moved is known to every process by then. */
+/** By then every process has learnt of a clock that was moved. */
 const CLOCKS_AGREE_AFTER_MS = 60_000;
-/** Where the machine's clock has jumped, somebody has this long to set it right. */
+/** After the machine's clock jumps, somebody has this long to correct it. */
 const STEADY_AFTER_MS = 86_400_000;
 const LOOKS = [
   FIRST_LOOK_AT_CARDS,
@@ -50,20 +50,19 @@ export interface CardOwner {
 }
 
 interface Seen {
-  /** There may be more to look at. */
   readonly more: boolean;
-  /** The transactions to be judged. */
+  /** The transactions whose cards must be judged. */
   readonly cards: readonly number[];
 }
 
 export interface CardDestructionEvents {
-  /** The turn of a merchant failed. The others go on. */
+  /** The review of one merchant failed. The others continue. */
   readonly onFailed: (owner: CardOwner, error: unknown) => void;
-  /** There has been more to do than could be done, for this long. */
+  /** Work has been left over for this long. */
   readonly onBehind: (hours: number) => void;
-  /** The clock of the database is ahead of this process's by so much, or behind it: nothing is destroyed. */
+  /** The database's clock and this process's differ by this much: nothing is destroyed. */
   readonly onClocksApart: (seconds: number) => void;
-  /** The machine's clock was set so much forward, or back: nothing is destroyed for a day. */
+  /** The machine's clock jumped by this much, forward or back: nothing is destroyed for a day. */
   readonly onClockJumped: (seconds: number) => void;
 }
 
@@ -73,7 +72,7 @@ export class CardDestruction {
   #doneMs = performance.now();
   #toldMs = Number.NEGATIVE_INFINITY;
   #clocksApartMs: number | undefined;
-  /** By how much the machine's clock was ahead of the one that nobody can set. */
+  /** How far the machine's clock was ahead of the monotonic clock. */
   #aheadMs = Date.now() - performance.now();
   #steadyFromMs = Number.NEGATIVE_INFINITY;
 
@@ -104,7 +103,7 @@ export class CardDestruction {
     this.events.onBehind(Math.round(behindMs / BEHIND_MS));
   }
 
-  /** Takes the turn of a merchant. True where it is nobody's, or another process is at it. */
+  /** Reviews one merchant. True when none is due, or another process is reviewing. */
   async #nothingLeft(): Promise<boolean> {
     const { rows: looks } = await this.database.query<{ due: boolean; nowMs: number }>(LOOK_FOR_CARD_REVIEW);
     const [look] = looks;
@@ -131,7 +130,7 @@ export class CardDestruction {
     }
   }
 
-  /** Where database and gateway have the same clock, nothing else shows that it was set wrong. */
+  /** Where the database and the gateway share a clock, only a jump shows that the clock is wrong. */
   #jumped(nowMs: number): boolean {
     const aheadMs = Date.now() - nowMs;
     const byMs = aheadMs - this.#aheadMs;
@@ -143,7 +142,7 @@ export class CardDestruction {
     return nowMs < this.#steadyFromMs;
   }
 
-  /** A clock that is wrong would destroy cards that are needed. */
+  /** A wrong clock would destroy cards that are still needed. */
   #clocksApart(databaseMs: number): boolean {
     const apartMs = databaseMs - this.clock.now();
     // guard(card destruction: not while the clocks differ): Math.abs(apartMs) < CLOCKS_AGREE_WITHIN_MS ⇒ Number.isFinite(apartMs)
@@ -170,14 +169,14 @@ async function takeTurn(connection: Queryable, owner: CardOwner): Promise<void> 
     for (const card of seen.cards) cards.add(card);
     more ||= seen.more;
   }
-  // All at once: two that hold cards in several statements could wait for each other.
+  // In one statement: two runs that locked cards in several statements could deadlock.
   const destroyed = await destroyEnded(connection, owner, [...cards]);
   await connection.query(CARDS_REVIEWED, [organisationId, merchantId, more, destroyed]);
 }
 
 /**
- * A customer was deleted: the cards in its transactions are not kept for refunds any more. Returns how many were destroyed. The rest, if
- * there are very many, and those that can still be completed or voided, follow in the background.
+ * Destroys the cards in the transactions of a deleted customer: they are no longer kept for refunds. Returns how many. The
+ * background run destroys the rest if there are very many, and those that can still be completed or voided.
  */
 export async function destroyCardsOfCustomer(
   connection: Queryable,
@@ -203,7 +202,7 @@ async function destroyEnded(
   if (cards.length === 0) return 0;
   const values = [organisationId, merchantId, cards];
   const { rows: locked } = await connection.query<Pick<Seen, 'cards'>>(LOCK_CARDS, values);
-  // A statement of its own: it sees what was claimed until everything was locked.
+  // A statement of its own, so that it sees every claim made before the locks were taken.
   const { rows } = await connection.query<{ destroyed: number }>(DESTROY_ENDED_CARDS, [
     ...values,
     locked[0]?.cards ?? [],

@@ -2,8 +2,8 @@ import type { Statement } from '../../postgres/database.js';
 import { ENDS_AT, FOR_LIFE, HAS_CARD, LIFE, LIFE_ELSEWHERE } from './card-life.sql.js';
 
 /**
- * Everything is looked at as it was a while ago: by then a claim that was still allowed is committed, also one of a process whose
- * clock is a little behind.
+ * Cards are judged as of a while ago: by then every claim that was still allowed has committed, even from a process whose clock
+ * is slightly behind.
  */
 // guard(card: not destroyed within ten minutes of its end): 10 minutes ⇒ 0
 export const A_WHILE = `interval '10 minutes'`;
@@ -23,9 +23,9 @@ const OF_THOSE = `SKIP LOCKED
     WHERE card.completed_by IS NULL OR card.completed_by IN (SELECT audit FROM completion)`;
 
 /**
- * Locks those of the transactions ($3) of a merchant ($1, $2) that have a card, with their completions: what is refunded on either from
- * now on finds no card, and what was begun before is seen by the statement that judges them. Nobody is waited for, and so
- * nobody waits for this one for long: returned are those that nobody else has locked.
+ * Locks those of a merchant's ($1, $2) transactions ($3) that have a card, with their completions. Refunds that start after
+ * this find no card; the judging statement sees refunds that started before. Rows that somebody else has locked are skipped, so
+ * that this lock is never held for long. Returns the rows that were locked.
  */
 export const LOCK_CARDS: Statement = {
   name: 'lock-cards',
@@ -61,7 +61,7 @@ const DESTROY_JUDGED = `    ), destroyed AS (
           ELSE least(judged.ends_at + ${A_WHILE}, moment.present + interval '1 day') END AS look_at
       FROM moment, judged LEFT JOIN card_review review ON review.organisation_id = $1 AND review.merchant_id = $2
       WHERE judged.ends_at > moment.past
-        -- As long as it can be refunded, the last look is still to come: unless it has been there, with other days.
+        -- The last review of a refundable card is still to come, unless it has run under a different number of days.
         AND (judged.refundable_until IS NULL OR judged.refundable_until <= moment.past
           OR judged.refundable_until - judged.card_days <= review.last_at)
       UNION ALL
@@ -73,7 +73,7 @@ const DESTROY_JUDGED = `    ), destroyed AS (
 const HOLD_THE_REST = `AND t.payment_details_sealed IS NOT NULL AND t.card_mask IS NOT NULL)
     ), held AS (
       INSERT INTO card_held (organisation_id, merchant_id, audit, look_at) SELECT $1, $2, audit, look_at FROM to_hold
-      -- Everybody in the same order, so that two of these cannot wait for each other.
+      -- A fixed order, so that two of these statements cannot deadlock.
       ORDER BY audit
       ON CONFLICT (organisation_id, audit) DO UPDATE SET look_at = excluded.look_at
     ), let_go AS (
@@ -84,8 +84,8 @@ const HOLD_THE_REST = `AND t.payment_details_sealed IS NOT NULL AND t.card_mask 
     SELECT (SELECT count(*) FROM destroyed)::integer AS destroyed`;
 
 /**
- * Judges the transactions ($3) of a merchant ($1, $2), of which some ($4) were locked for it, and destroys the cards with which nothing
- * can be done any more. What cannot be destroyed yet, and would not be looked at again, is held; so is what somebody else had locked.
+ * Judges a merchant's ($1, $2) transactions ($3), of which $4 are locked, and destroys the cards that no operation can need any
+ * more. A card that must stay for now and would not be reviewed again is held; so is a card that somebody else had locked.
  */
 export const DESTROY_ENDED_CARDS: Statement = {
   name: 'destroy-ended-cards',

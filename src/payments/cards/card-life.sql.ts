@@ -1,20 +1,20 @@
 import { COMPLETABLE, MOST_REFUNDABLE, REFUNDABLE, VOIDABLE } from '../target-rules.js';
 
-// How long a sealed card lives: as long as something can still be done with its transaction, or with a completion or refund of it,
-// by the very rules that claims go by.
+// How long a sealed card lives: as long as its transaction, or a completion or refund of it, allows any operation. The rules
+// are the same that claims use.
 
-/** Of a row of `transaction`: whether there is a sealed card in it, or a bank account that no file for a bank can have any more. */
+/** Of a row of `transaction`: whether it holds a sealed card, or a bank account that no bank file can need any more. */
 export const HAS_CARD = `payment_details_sealed IS NOT NULL AND (card_mask IS NOT NULL OR status IN ('error', 'voided'))`;
 
-/** What the life of a card depends on. */
+/** The columns that decide how long a card lives. */
 export const FOR_LIFE = `organisation_id, merchant_id, audit, token_id, transaction_type, status, created_at, amount_cents,
         refunded_cents, completed_by, voided_by, completable_until, voidable_until, bank_account, reversing, decided_at`;
 
-/** What the rules ask of a target. */
+/** The columns of a target that the rules read. */
 const TARGET = `transaction_type, status, created_at, amount_cents, refunded_cents, completed_by, voided_by, completable_until,
           voidable_until, bank_account, reversing, decided_at`;
 
-/** The card itself, its completion, and the refunds of either. A void is seen by what it voids. */
+/** The card's transaction, its completion, and the refunds of both. A void shows in the transaction that it voids. */
 // guard(card: kept while the refund of a completion can be voided): refund.target_audit = card.completed_by AND refund.transaction_type = 'refund' ⇒ false
 // guard(card: kept while a refund can be voided): card.refunded_cents > 0 ⇒ false
 // guard(card: kept for the refunds of a completion): = card.completed_by ⇒ = -1
@@ -33,7 +33,7 @@ const WITH_OPERATIONS = `
         WHERE refund.organisation_id = card.organisation_id AND refund.merchant_id = card.merchant_id
           AND refund.target_audit = card.completed_by AND refund.transaction_type = 'refund'`;
 
-/** The same where transactions are on other servers: by functions, each of which asks one of them. */
+/** The same for distributed transactions: through functions that each query one server. */
 const WITH_OPERATIONS_ELSEWHERE = `
         SELECT card.transaction_type, card.status, card.created_at, card.amount_cents, card.refunded_cents, card.completed_by,
           card.voided_by, card.completable_until, card.voidable_until, card.bank_account, card.reversing, card.decided_at
@@ -47,8 +47,8 @@ const WITH_OPERATIONS_ELSEWHERE = `
         WHERE transaction_type = 'refund'`;
 
 /**
- * The customer has asked to be forgotten. What can only be refunded is not kept for that. Asked row by row (`OFFSET 0`): to read all
- * the tokens of an organisation first would take longer.
+ * The customer asked to be forgotten, so the card is not kept for refunds alone. Tested row by row (`OFFSET 0`): reading all
+ * tokens of an organisation first would take longer.
  */
 const CUSTOMER_DELETED = `EXISTS (
         SELECT 1 FROM token
@@ -74,8 +74,8 @@ const UNTIL_WHEN = `
         LATERAL (`;
 
 /**
- * Joined to `card` (rows with `FOR_LIFE`) and `merchant`, its own: whether anything is undecided, and until when anything can be done
- * with it. The rules are asked at the beginning of time: what they would allow then they allow until the time of theirs.
+ * Joined to `card` (rows with `FOR_LIFE`) and its `merchant`: whether anything is in doubt, and until when any operation is
+ * allowed. The rules are evaluated at the beginning of time: they allow everything that they allow until its time limit.
  */
 export const LIFE = `${UNTIL_WHEN}${WITH_OPERATIONS}) target
     ) life`;
@@ -83,6 +83,6 @@ export const LIFE = `${UNTIL_WHEN}${WITH_OPERATIONS}) target
 export const LIFE_ELSEWHERE = `${UNTIL_WHEN}${WITH_OPERATIONS_ELSEWHERE}) target
     ) life`;
 
-/** Of `life`. */
+/** When a card ends, from `life`. */
 export const ENDS_AT = `CASE WHEN life.undecided THEN 'infinity'::timestamptz ELSE
         coalesce(greatest(life.completable_until, life.voidable_until, life.refundable_until, life.reversed_until), '-infinity') END`;

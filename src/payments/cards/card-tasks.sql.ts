@@ -33,7 +33,7 @@ const BY_REASON = `    )
         AND judged.created_at < moment.present - interval '1 hour') AS overdue
     FROM judged, moment GROUP BY judged.merchant_id, judged.why`;
 
-/** A page of an organisation ($1): its audits from one ($2) to another ($3), of every merchant or of one ($4). */
+/** One page of an organisation ($1): its audits from $2 to $3, of every merchant or of one ($4). */
 export const SEALED_CARDS_OF_TRANSACTIONS: Statement = {
   name: '',
   text: `${CARDS_OF_PAGE}${LIFE}
@@ -42,7 +42,7 @@ ${BY_REASON}`,
 ${BY_REASON}`,
 };
 
-/** The same for tokens, by their identifiers. */
+/** The same for tokens, by token ID. */
 export const SEALED_CARDS_OF_TOKENS: Statement = {
   name: '',
   text: `

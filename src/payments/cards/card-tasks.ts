@@ -1,4 +1,4 @@
-// The sealed cards, as the operator looks at them: how many there are, why each still lives, and whether any should be gone.
+// The sealed cards as operators see them: how many there are, why each is kept, and whether any is overdue for destruction.
 import { journal } from '../../journal/journal.js';
 import type { Database, Queryable, Statement } from '../../postgres/database.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
@@ -12,38 +12,38 @@ import {
   SEALED_CARDS_OF_TRANSACTIONS,
 } from './card-tasks.sql.js';
 
-/** Rows that are read at once: short statements, so that nothing has to wait for a long look at everything. */
+/** Rows in one query: short statements, so that nothing waits for a long scan. */
 const PAGE = 20_000;
 
 export interface LivingCards {
   readonly merchant: MerchantId;
-  /** What a card is kept for. Nothing is done with `ended` ones any more: they are about to be destroyed. */
+  /** What a card is kept for. An `ended` card is about to be destroyed. */
   readonly why: 'token' | 'undecided' | 'completable' | 'refundable' | 'voidable' | 'ended' | 'direct debit';
   readonly cards: number;
-  /** When the oldest of their transactions, or tokens, was made. */
+  /** When the oldest of their transactions or tokens was created. */
   readonly oldest: Date;
-  /** When the last of them ends, by what is known now. */
+  /** When the last of them ends, as far as is known now. */
   readonly until: Date | null;
   /** Ended more than an hour ago. */
   readonly overdue: number;
 }
 
 export interface CardStatus {
-  /** Sealed card numbers in all. */
+  /** All sealed card numbers. */
   readonly cards: number;
-  /** Of those, how many should be gone and are not. */
+  /** How many of them should have been destroyed already. */
   readonly overdue: number;
-  /** When the oldest transaction with a sealed card was made. */
+  /** When the oldest transaction with a sealed card was created. */
   readonly oldest: Date | null;
   /** Sealed bank accounts of direct debits. */
   readonly bankAccounts: number;
-  /** Cards that have been destroyed because their time had come. */
+  /** Cards destroyed because they had ended. */
   readonly destroyed: number;
   readonly merchants: readonly LivingCards[];
 }
 
 export interface CardStatusWish {
-  /** Only this merchant's cards; absent, everybody's. */
+  /** Only this merchant's cards; all merchants' if absent. */
   readonly merchant?: number | undefined;
   readonly progress?: (done: number, total: number) => void;
 }
@@ -54,7 +54,7 @@ interface Counted {
   readonly lastToken: number;
 }
 
-/** Looks at every sealed card: nothing is taken from what the destruction has written down of itself. */
+/** Examines every sealed card, and trusts nothing that the destruction has recorded about itself. */
 export async function showCards(
   database: Queryable,
   { merchant, progress = () => {} }: CardStatusWish = {},
@@ -119,7 +119,7 @@ function summary(merchants: readonly LivingCards[], destroyed: number): CardStat
   };
 }
 
-/** Has every card looked at once more from the beginning, in the background. Returns of how many merchants. */
+/** Has the background run review every card from the beginning. Returns the number of merchants. */
 export function reviewCards(database: Database, operator: string, merchant?: number): Promise<number> {
   return database.transaction(async (connection) => {
     const { rows } = await connection.query<CardOwner>(REVIEW_CARDS_AGAIN, [merchant ?? null]);

@@ -1,4 +1,4 @@
-// How the rotation of keys goes through the payment details that are sealed with transactions.
+// How key rotation re-encrypts the payment details stored with transactions.
 import type { SealedRow, SealedRows } from '../../vault/keys/sealed-rows.js';
 import { type PaymentSeal, paymentDetailsPlace } from '../transaction.js';
 import {

@@ -1,4 +1,5 @@
-// What is in doubt, as the operator sees it: since when, what was tried, what comes next; and asking now.
+// Transactions in doubt, as operators see them: since when, what was tried, what comes next. Operators can also have the
+// acquirer asked at once.
 import { journal } from '../../journal/journal.js';
 import { checkMerchant } from '../../organisations/merchants.js';
 import type { Queryable } from '../../postgres/database.js';
@@ -19,32 +20,31 @@ export interface Doubt {
   readonly organisation: number;
   readonly merchant: number;
   readonly audit: number;
-  /** When it was made: since then nobody knows. */
+  /** When the transaction was created. */
   readonly since: string;
   readonly transactionType: string;
   readonly amountCents: number;
   readonly currency: string;
   readonly acquirer: string;
   readonly reference: string;
-  /** Of what is under way, the process is asking; of the rest, the resolver. */
+  /** `under way`: its own process is asking. Otherwise the resolver is in charge. */
   readonly state: 'under way' | 'waiting' | 'inquiring' | 'reversing';
   readonly attempts: number;
   readonly nextAttempt: string | null;
   readonly process: number | null;
 }
 
-/** What an operator who asks now is told. */
 export interface AskedNow {
   readonly organisation: number;
   readonly merchant: number;
   readonly audit: number;
-  /** Whether the next attempt was made due. If not, it is being asked about, or will be within a few deadlines. */
+  /** Whether the next attempt was made due. If not, one is under way or will be within a few deadlines. */
   readonly asked: boolean;
   readonly attempts: number;
   readonly nextAttempt: string | null;
 }
 
-/** The resolver of a gateway asks at its next look. Nothing else changes. */
+/** The resolver of a gateway asks at its next run. Nothing else changes. */
 export async function askNow(
   database: Queryable,
   operator: string,
@@ -75,7 +75,7 @@ export async function askNow(
   });
 }
 
-/** The oldest first. */
+/** Oldest first. */
 export async function listDoubts(
   database: Queryable,
   {

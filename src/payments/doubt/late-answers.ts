@@ -1,4 +1,4 @@
-// Answers that come after the deadline. Each still decides, unless a reversal has begun by then.
+// Answers that arrive after the deadline. A late answer still decides, unless a reversal has begun.
 import type { Answer } from '../../acquirers/contract.js';
 import type { Clock } from '../../clock/clock.js';
 import type { Database } from '../../postgres/database.js';
@@ -12,14 +12,14 @@ export interface LateAnswersParts {
   readonly records: Records;
   readonly clock: Clock;
   readonly deadlineMs: number;
-  /** Called with each decision, once it is stored. */
+  /** Called with each decision once it is stored. */
   readonly onResolved: (resolved: Resolved) => void;
 }
 
 export class LateAnswers {
   constructor(private readonly parts: LateAnswersParts) {}
 
-  /** Takes the transaction from its resolver, as a further attempt. Whatever fails here is left to the resolver. */
+  /** Takes the transaction from the resolver, as a further attempt. If anything fails here, the resolver carries on. */
   async record(intent: Intent, answer: Answer): Promise<void> {
     if (answer.kind === 'unknown' || answer.kind === 'not_sent') return;
     const { database, records, clock, deadlineMs, onResolved } = this.parts;

@@ -23,25 +23,25 @@ const TAKEN = `t.organisation_id AS "organisationId", t.audit, t.merchant_id AS 
       round(extract(epoch FROM t.created_at) * 1000)::bigint AS "createdMs",
       round(extract(epoch FROM t.completable_until) * 1000)::bigint AS "completableUntilMs"`;
 
-/** What has to be reversed again ($1, $2), whatever became of it. */
+/** The transaction ($1, $2) that must be reversed again, whatever its status. */
 export const REVERSED_BEFORE: Statement = {
   name: 'reversed-before',
   text: `SELECT ${TAKEN} FROM transaction t WHERE t.organisation_id = $1 AND t.audit = $2`,
 };
 
 /**
- * Takes what is due, for as long as the given lease. Each taking is a new attempt, and only the newest attempt may
- * decide: a resolver that was slow, or believed dead, changes nothing any more.
+ * Takes due transactions for the given lease. Each taking is a new attempt, and only the newest attempt may decide: a slow
+ * resolver, or one believed dead, can no longer change anything.
  */
 export const TAKE_DUE: Statement = { name: 'take-due', text: `${TAKE}${DUE}${UNDECIDED} ${TAKEN}` };
 
-/** Those of which something may be in doubt, where they are spread over servers: only theirs are asked. */
+/** For distributed transactions: organisations that may have some in doubt. Only their servers are queried. */
 export const ORGANISATIONS_IN_DOUBT: Statement = {
   name: 'organisations-in-doubt',
   text: `SELECT organisation_id AS "organisationId" FROM organisation_in_doubt ORDER BY organisation_id`,
 };
 
-/** The same as `TAKE_DUE`, of one organisation ($3). */
+/** `TAKE_DUE` for one organisation ($3). */
 export const TAKE_DUE_OF: Statement = {
   name: 'take-due-of',
   text: `
@@ -51,7 +51,7 @@ export const TAKE_DUE_OF: Statement = {
     SELECT ${TAKEN} FROM t`,
 };
 
-/** Whoever puts something of it in doubt meanwhile waits until this transaction ends. */
+/** A concurrent statement that puts a transaction in doubt waits until this database transaction ends. */
 export const FORGET_DOUBTS_OF: Statement = {
   name: 'forget-doubts-of',
   text: `DELETE FROM organisation_in_doubt WHERE organisation_id = $1`,
@@ -67,7 +67,7 @@ export const HAS_DOUBTS: Statement = {
   text: `SELECT audit FROM transaction WHERE organisation_id = $1 AND resolve_at IS NOT NULL LIMIT 1`,
 };
 
-/** By all servers; now and then, so that none is forgotten whatever happened to the list. */
+/** Searches all servers now and then, so that no organisation is missed if the list is wrong. */
 export const FIND_DOUBTS: Statement = {
   name: 'find-doubts',
   text: `
@@ -91,7 +91,7 @@ export const BEGIN_REVERSAL: Statement = {
     SELECT audit FROM begun`,
 };
 
-/** Due at once, unless it is so soon already that a resolver may be asking. */
+/** Due at once, unless it is due so soon that a resolver may be asking already. */
 export const MAKE_DUE: Statement = {
   name: '',
   text: `
@@ -108,7 +108,7 @@ export const POSTPONE: Statement = {
     WHERE organisation_id = $1 AND audit = $2 AND status = 'unknown' AND resolve_attempts = $3`,
 };
 
-/** A late answer is an attempt like those of resolvers, but none once a reversal has begun. */
+/** A late answer is an attempt like a resolver's, but it is refused once a reversal has begun. */
 export const TAKE_UNLESS_REVERSING: Statement = {
   name: 'take-unless-reversing',
   // guard(late answer: not once a reversal has begun): AND NOT reversing ⇒
@@ -118,11 +118,11 @@ export const TAKE_UNLESS_REVERSING: Statement = {
     RETURNING resolve_attempts AS attempt`,
 };
 
-/** By the timeout that each has registered itself with: it goes by the same one. */
+/** By the timeout that each process registered itself: the process observes the same one. */
 // guard(dead processes: what the living are doing is left to them): seen_at < now() - p.timeout_ms * interval '1 millisecond' ⇒ timeout_ms > 0
 const SILENT = `p.seen_at < now() - p.timeout_ms * interval '1 millisecond'`;
 
-/** Presumably dead ones; never the one that asks. Those unseen for an hour will not claim under their leases again. */
+/** Processes presumed dead, never the one that asks. A process unseen for an hour cannot claim under its leases again. */
 export const DEAD_PROCESSES: Statement = {
   name: 'dead-processes',
   // guard(dead processes: a process does not take its own): p.id <> $1 ⇒ $1 > 0
@@ -140,7 +140,7 @@ export const LEASES_OF_PROCESS: Statement = {
 
 const PRESUMED_DEAD = `SELECT id FROM process p WHERE p.id = $1 AND ${SILENT}`;
 
-/** Behind it the question whether the process is dead, and `UNLOCKED`. */
+/** The test whether the process is dead follows, then `UNLOCKED`. */
 // guard(dead processes: what was handed over once is not taken from its resolver): AND resolve_at IS NULL ⇒
 const LEFT = `doubt AS (
       SELECT organisation_id, audit FROM transaction
@@ -152,9 +152,9 @@ const UNLOCKED = `
     )`;
 
 /**
- * What a presumably dead process left in doubt under one lease is handed to the resolver. One lease at a time, named by
- * constants: joined with the leases, a plan might read every transaction there is. What somebody has locked is left to
- * the next look, so that nobody can keep the resolver waiting.
+ * Hands the transactions that a dead process left in doubt under one lease to the resolver. One lease at a time, named by
+ * constants: joined with the leases, a plan might read every transaction. Locked rows are left to the next run, so that nobody
+ * can block the resolver.
  */
 export const HAND_OVER_IN_DOUBT: Statement = {
   name: 'hand-over-in-doubt',
@@ -166,7 +166,7 @@ export const HAND_OVER_IN_DOUBT: Statement = {
     SELECT audit FROM doubted`,
 };
 
-/** With its leases: what it left has been handed over. */
+/** With its leases: everything it left in doubt has been handed over. */
 export const FORGET_DEAD_PROCESS: Statement = {
   name: 'forget-dead-process',
   text: `DELETE FROM process WHERE id = $1 AND seen_at < now() - interval '1 hour'`,

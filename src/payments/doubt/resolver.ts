@@ -1,5 +1,5 @@
-// Finds out what became of every transaction in doubt, and never gives up. Any number of processes may run it. It also takes over what
-// dead processes left in doubt, and reverses again what an acquirer approved after its reversal.
+// The resolver: finds out the outcome of every transaction in doubt, and never gives up. Any number of processes may run it. It
+// also takes over the transactions of dead processes, and repeats a reversal when the acquirer approves after it.
 import {
   inquireUnderDeadline,
   type MoneyOperation,
@@ -13,8 +13,8 @@ import {
 } from '../../acquirers/iso8583/reversals.js';
 import type { AcquirerLinks } from '../../acquirers/links.js';
 import type { Clock } from '../../clock/clock.js';
+import { openSignerOf } from '../../journal/entry-signer.js';
 import { journal } from '../../journal/journal.js';
-import { openPenOf } from '../../journal/pen.js';
 import type { Database, Queryable } from '../../postgres/database.js';
 import type { Audit, OrganisationId } from '../../values/ids.js';
 import type { Ordered, Orders } from '../pipeline/ask-acquirer.js';
@@ -47,12 +47,11 @@ export interface ResolverParts {
   readonly deadlineMs: number;
   readonly firstPauseMs: number;
   readonly longestPauseMs: number;
-  /** Called with each decision, once it is stored. */
+  /** Called with each decision once it is stored. */
   readonly onResolved: (resolved: Resolved) => void;
-  /** This process. */
   readonly process: { readonly id: number };
   readonly records: Records;
-  /** Called after a look at what is due, with how many got no answer from each link. */
+  /** Called after each run with the number of transactions that each link did not answer. */
   readonly onNoAnswer: (unanswered: ReadonlyMap<string, number>) => void;
 }
 
@@ -80,7 +79,7 @@ type DueRow = Omit<Doubt, 'targetAudit' | 'completableUntilMs'> & {
   readonly completableUntilMs: number | null;
 };
 
-/** How many are asked about at the same time. */
+/** How many transactions are asked about at the same time. */
 const BATCH = 50;
 
 export class Resolver {
@@ -94,9 +93,9 @@ export class Resolver {
     this.#deadProcesses = new DeadProcesses(parts.database, parts.process, parts.deadlineMs);
   }
 
-  /** Looks after everything due, then after what dead processes left. Returns how many were looked at. */
+  /** Resolves everything due, then takes over from dead processes. Returns how many transactions were due. */
   async run(): Promise<number> {
-    // What is due comes first: nothing that goes wrong with what the dead left can keep it waiting.
+    // Due transactions come first: no trouble with dead processes can delay them.
     const due = await this.#resolveDue();
     await this.#again.run();
     // guard(dead processes: what they left is handed over): await this.#deadProcesses.handOver() ⇒ 0
@@ -109,7 +108,7 @@ export class Resolver {
     let total = 0;
     const unanswered = new Map<string, number>();
     for (;;) {
-      // An inquiry and a reversal fit into these; after that another resolver may try.
+      // Long enough for an inquiry and a reversal; after that another resolver may try.
       const leaseMs = DEADLINES_OF_AN_ATTEMPT * deadlineMs;
       const rows = await this.#due.take(BATCH, leaseMs);
       await Promise.all(
@@ -131,13 +130,13 @@ export class Resolver {
     return total;
   }
 
-  /** `later`: there was no answer, or none that anything could be made of. */
+  /** `later`: the acquirer gave no answer, or no readable one. */
   async #resolve(doubt: Doubt): Promise<'done' | 'later'> {
     const { links, orders, clock, deadlineMs } = this.parts;
     const link = links.opened(doubt.acquirer);
     if (link === undefined) return 'later';
     const prepared = doubt.prepared ?? undefined;
-    // What was to be prepared and was not has not been asked either.
+    // The link prepares every order, and this one was not prepared: it was never sent.
     // guard(prepared: what was not prepared was not sent): undefined) ⇒ null)
     if (link.prepare !== undefined && prepared === undefined)
       return this.#decide(doubt, NOT_SENT, NOT_SENT.status, 'nothing was prepared');
@@ -152,7 +151,7 @@ export class Resolver {
         if (outcome === undefined) return 'later';
         return this.#decide(doubt, outcome, outcome.status, 'inquiry');
       }
-      // The order may still be on its way. The reversal makes sure that it is refused when it arrives.
+      // The order may still be on its way. The reversal makes sure that the acquirer refuses it on arrival.
       // guard(reversal: not begun by an attempt that may not): if (!(await this.#beginReversal(doubt))) return 'done' ⇒ await this.#beginReversal(doubt)
       if (!(await this.#beginReversal(doubt))) return 'done';
     }
@@ -162,7 +161,7 @@ export class Resolver {
     return this.#decide(doubt, REVERSED, 'reversed', 'reversal');
   }
 
-  /** Stored with its journal entry, unless another attempt has taken over. */
+  /** Stores the outcome and its journal entry, unless another attempt has taken over. */
   async #decide(doubt: Doubt, outcome: Outcome, found: Resolved['found'], by: FoundBy): Promise<'done'> {
     const { records, clock, onResolved } = this.parts;
     const decision = resolved(doubt, found, by, doubt.attempt, clock.now());
@@ -182,7 +181,7 @@ export class Resolver {
       audit,
       detail,
     };
-    const values = [organisationId, audit, attempt, detail, openPenOf(database)?.mark(entry) ?? null];
+    const values = [organisationId, audit, attempt, detail, openSignerOf(database)?.macOf(entry) ?? null];
     const { rows } = await database.query(BEGIN_REVERSAL, values);
     if (rows.length === 1) onResolved(decision);
     return rows.length === 1;
@@ -195,12 +194,12 @@ export class Resolver {
   }
 }
 
-/** So often all servers are asked, whatever the list says. */
+/** How often all servers are searched, whatever the list says. */
 const FIND_EVERY_MS = 300_000;
 
 /**
- * Takes what the resolver has to look at. On one server that is one statement. Where organisations are spread over servers, only those are
- * asked of which something is in doubt: a look that finds nothing costs one row here, and visits nobody.
+ * Takes the transactions that are due. On one server that is one statement. With distributed transactions, only organisations
+ * with something in doubt are queried: a run that finds nothing reads one local row.
  */
 class Due {
   #findAtMs = 0;
@@ -223,7 +222,7 @@ class Due {
         const due = await this.#takeOf(organisationId, most - taken.length, leaseMs);
         for (const row of due) taken.push(row);
       } catch (error) {
-        // Its server may be away, which the others do not suffer for.
+        // One server's outage must not affect the organisations on others.
         failure = error;
       }
     }
@@ -244,7 +243,7 @@ class Due {
     return (await database.query(HAS_DOUBTS, [organisationId])).rows.length > 0;
   }
 
-  /** Unless something came in between. */
+  /** Keeps the organisation if a new transaction came into doubt meanwhile. */
   #forget(organisationId: OrganisationId): Promise<void> {
     return this.database.transaction(async (connection) => {
       await connection.query(FORGET_DOUBTS_OF, [organisationId]);
@@ -257,7 +256,7 @@ class Due {
 interface DeadProcess {
   readonly id: number;
   readonly seenAt: string;
-  /** It will not come back, and can be forgotten. */
+  /** The process cannot come back, and its row can be deleted. */
   readonly forGood: boolean;
 }
 
@@ -276,21 +275,25 @@ interface Look {
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 300_000;
 
-/** Hands over what dead processes left in doubt: the dead first, then their leases, then the rows of each lease. */
+/**
+ * Hands over transactions that dead processes left in doubt: processes first, then their leases, then the rows of each lease.
+ */
 export class DeadProcesses {
-  /** When the leases of each were looked at. Nearly all is found at the first look; a straggling statement comes later. */
+  /**
+   * When each process's leases were last examined. The first look finds nearly everything; a straggling statement may commit
+   * later.
+   */
   #looks = new Map<number, Look>();
 
   constructor(
     private readonly database: Database,
     private readonly self: { readonly id: number },
-    /** How long an acquirer may take. */
     private readonly deadlineMs: number,
   ) {}
 
   /**
-   * Returns how many transactions were handed over. Never those of this process: after the database was away it may not
-   * have sent a heartbeat yet, and still knows best what it has sent and what not.
+   * Returns how many transactions were handed over. A process never hands over its own: after an outage its heartbeat may be
+   * late, and it still knows best what it has sent.
    */
   async handOver(): Promise<number> {
     const { rows: dead } = await this.database.query<DeadProcess>(DEAD_PROCESSES, [this.self.id]);
@@ -298,7 +301,7 @@ export class DeadProcesses {
     let total = 0;
     for (const process of dead) {
       const look = this.#looks.get(process.id);
-      // One that was seen since may have claimed something since.
+      // A process seen since then may have claimed more.
       const known = look?.seenAt === process.seenAt ? look : undefined;
       if (known !== undefined && performance.now() < known.againAtMs && !process.forGood) {
         looks.set(process.id, known);
@@ -332,7 +335,10 @@ type Reversed = Ordered &
     readonly prepared: Prepared;
   };
 
-/** Reverses again what an acquirer approved after its reversal. The transaction stays decided: nothing was charged, and this sees to it. */
+/**
+ * Repeats a reversal when the acquirer approves after it. The transaction stays decided: nothing was charged, and this makes it
+ * true.
+ */
 class ReversalsAgain {
   constructor(private readonly parts: ResolverParts) {}
 
@@ -384,10 +390,10 @@ class ReversalsAgain {
   }
 }
 
-/** A resolver that has taken it has so many deadlines: until then nobody else asks. */
+/** An attempt lasts at most this many deadlines; until then no other resolver asks. */
 const DEADLINES_OF_AN_ATTEMPT = 3;
 
-/** Whether it was made due: not where it is not in doubt, under way, or being asked about just now. */
+/** False if the transaction is not in doubt, is under way, or is being asked about. */
 export async function makeDue(
   database: Queryable,
   organisationId: OrganisationId,

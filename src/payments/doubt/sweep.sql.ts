@@ -1,6 +1,6 @@
 import type { Statement } from '../../postgres/database.js';
 
-/** A process that starts may follow one that left a mess. */
+/** A starting process may follow one that left transactions unattended. */
 export const ASK_FOR_A_SWEEP: Statement = {
   name: '',
   text: `UPDATE gateway SET sweep_at = now() WHERE sweep_at > now()`,
@@ -15,7 +15,7 @@ export const BEGIN_SWEEP: Statement = {
     ON CONFLICT (organisation_id) DO UPDATE SET up_to = excluded.up_to`,
 };
 
-/** Organisations take turns. One that another process is sweeping is left to it. */
+/** Organisations take turns. An organisation that another process is sweeping is skipped. */
 export const NEXT_TO_SWEEP: Statement = {
   name: 'next-to-sweep',
   text: `
@@ -23,7 +23,7 @@ export const NEXT_TO_SWEEP: Statement = {
     ORDER BY swept_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
 };
 
-/** Behind it what is in doubt of an organisation ($1), as `t`, and `UNDER_NO_LEASE`. */
+/** The transactions in doubt of an organisation ($1) follow, as `t`, then `UNDER_NO_LEASE`. */
 const YOUNG_OR_OLD = `
     SELECT t.audit, t.created_at < now() + gateway.advanced_ms * interval '1 millisecond' - $4 * interval '1 millisecond' AS old
     FROM`;
@@ -36,8 +36,8 @@ const UNDER_NO_LEASE = `NOT EXISTS (SELECT FROM audit_lease l
     ORDER BY t.audit`;
 
 /**
- * In doubt, not the resolver's, and under no lease. A lease goes after the outcome was stored, so that no transaction on
- * its ordinary way is ever among them. One that is young may be that of a process that is about to renew its leases.
+ * Transactions in doubt, not yet the resolver's, and under no lease. A lease ends only after the outcome is stored, so a
+ * transaction on its ordinary way is never among them. A young one may belong to a process that is about to renew its leases.
  */
 export const UNLEASED: Statement = {
   name: 'unleased',

@@ -1,14 +1,14 @@
-// Finds transactions in doubt that nobody looks after: under no lease, and not the resolver's. A failover that lost a lease can
-// leave such a one. Slowly and in small pieces, at each start, after each failover, and once a day.
+// The sweep: finds transactions in doubt that nobody looks after, under no lease and not the resolver's. A failover that lost a
+// lease can leave them. It runs slowly and in small steps: at each start, after each failover, and once a day.
 import type { Database, Queryable } from '../../postgres/database.js';
 import type { Audit, OrganisationId } from '../../values/ids.js';
 import { HAND_TO_RESOLVER } from '../pipeline/record.sql.js';
 import { DOUBTS } from '../status.sql.js';
 import { ASK_FOR_A_SWEEP, BEGIN_SWEEP, NEXT_TO_SWEEP, SWEPT, UNLEASED, WHOLLY_SWEPT } from './sweep.sql.js';
 
-/** How many audits one run looks at: some milliseconds of PostgreSQL's time. */
+/** How many audits one run examines: a few milliseconds of PostgreSQL's time. */
 const AUDITS = 2_500;
-/** What an organisation costs, in audits, however few it has. */
+/** The fixed cost of an organisation, in audits. */
 const ORGANISATION = 100;
 /** A process renews its leases with the first heartbeat after a failover. */
 const RENEWED_WITHIN_MS = 60_000;
@@ -29,9 +29,8 @@ export class Sweep {
 
   constructor(
     private readonly database: Database,
-    /** How long an acquirer may take. */
     private readonly deadlineMs: number,
-    /** Called with what was handed to the resolver. */
+    /** Called with the transactions handed to the resolver. */
     private readonly onFound: (found: Found) => void = () => {},
   ) {}
 
@@ -66,7 +65,7 @@ export class Sweep {
       const doubts = audits.map((audit) => ({ organisationId, audit }));
       await connection.query(HAND_TO_RESOLVER, DOUBTS.encode(doubts));
     }
-    // The sweep waits at what is too young.
+    // The sweep stops at a transaction that is too young.
     const young = unleased.findLast(({ old }) => !old);
     const left = young?.audit ?? from - 1;
     await (left > 0

@@ -1,7 +1,7 @@
 // Transactions as a file of comma-separated values: exactly those of a filter, a page at a time, however many there are.
 import { journal } from '../../journal/journal.js';
 import type { Queryable } from '../../postgres/database.js';
-import { eachBriefly } from '../../postgres/short-timeout.js';
+import { withShortTimeouts } from '../../postgres/short-timeout.js';
 import { csvLine, csvLines } from '../../values/csv.js';
 import type { OrganisationId } from '../../values/ids.js';
 import { outward } from '../../values/snake-case.js';
@@ -40,7 +40,7 @@ export async function transactionFile(
   signal?: AbortSignal,
 ): Promise<AsyncGenerator<string>> {
   // What is refused is refused before a file is begun.
-  const pages = everyTransaction(eachBriefly(database), scope, filter);
+  const pages = everyTransaction(withShortTimeouts(database), scope, filter);
   const first = await pages.next();
   await journal(database, {
     actor,

@@ -14,7 +14,7 @@ export const STORED_TARGET: Statement = {
     FROM transaction WHERE organisation_id = $1 AND audit = $2`,
 };
 
-/** A void goes back to a refund, that to a completion, and that to the preauthorisation, in whose row the card is. */
+/** A void leads back to a refund, a refund to a completion, a completion to the preauthorisation whose row holds the card. */
 export const SEALED_CARD: Statement = {
   name: 'sealed-card',
   text: `
@@ -40,7 +40,7 @@ export const ASKED = columns<{
   merchant_id: integer(({ merchantId }) => merchantId),
 });
 
-/** A live merchant has no bank before the operator says which. */
+/** A live merchant has no bank until the operator names one. */
 export const BANKS: Statement = {
   name: 'banks',
   text: `
@@ -57,12 +57,12 @@ export const MOVES = columns<JournalledMove>('moving', {
   acquirer: text(({ acquirer }) => acquirer),
   prepared: json(({ prepared }) => prepared),
   detail: text(({ detail }) => detail),
-  mark: optionalBytes(({ mark }) => mark),
+  mark: optionalBytes(({ mac }) => mac),
 });
 
 /**
- * Only what is in doubt and in the hands of its own process: whoever has taken it over asks the link that it was stored with. Who is
- * returned is moved.
+ * Only a transaction in doubt that its own process still holds: a process that took it over asks the link that is stored.
+ * Returns the transactions that were moved.
  */
 export const REROUTE: Statement = {
   name: 'reroute',

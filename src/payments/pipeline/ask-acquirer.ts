@@ -1,5 +1,5 @@
-// Asks the acquirer for what was claimed, once: by which link, with which order, and over another link only where the one before has
-// certainly sent nothing. Here, and nowhere else, test and live are kept apart.
+// Asks the acquirer once for a claimed transaction: chooses the link, builds the order, and tries another link only if the
+// previous one has certainly sent nothing. Test and live are kept apart here and nowhere else.
 import {
   type AcquirerLink,
   type Answer,
@@ -20,7 +20,7 @@ import {
   type Void,
 } from '../../acquirers/contract.js';
 import type { AcquirerLinks, Breakers, Ending } from '../../acquirers/links.js';
-import { openPenOf } from '../../journal/pen.js';
+import { openSignerOf } from '../../journal/entry-signer.js';
 import type { Routes } from '../../organisations/routing/routes.js';
 import type { Merchant } from '../../organisations/users/callers.js';
 import { Batcher, type BatcherOptions, type EntryOf } from '../../postgres/batches.js';
@@ -41,19 +41,19 @@ import {
 } from '../transaction.js';
 import type { TransactionFigures } from '../transaction-figures.js';
 import { ASKED, BANKS, MOVES, REROUTE, SEALED_CARD, STORED_TARGET } from './ask-acquirer.sql.js';
+import type { Capacity, LinkPlace } from './capacity.js';
 import type { BatchOptions } from './claim.js';
 import type { DirectCommand, PaymentMethod } from './command.js';
-import type { LinkPlace, Room } from './room.js';
 
-/** What was claimed, and what its acquirer is to be asked. */
+/** A claimed transaction, and the order for its acquirer. */
 export interface Claimed {
   readonly intent: Intent;
   readonly merchant: Merchant;
   readonly order: Order;
   readonly prepared: Prepared;
-  /** Of this process, when it was claimed. */
+  /** The process's term when it was claimed. */
   readonly term: number;
-  /** Where routes lead to more than one link. */
+  /** Present where routes lead to more than one link. */
   readonly others?: OtherLinks;
 }
 
@@ -62,12 +62,10 @@ interface AskingParts {
   readonly choice: LinkChoice;
   readonly breakers: Breakers;
   readonly rerouting: Rerouting;
-  readonly room: Room;
+  readonly capacity: Capacity;
   readonly lateAnswers: LateAnswers;
-  /** This process in the registry. */
   readonly process: { maySend(term: number): boolean };
   readonly figures: TransactionFigures;
-  /** How long an acquirer is waited for. */
   readonly deadlineMs: number;
 }
 
@@ -84,7 +82,7 @@ export class Asking {
     };
   }
 
-  /** What cannot be prepared has left no trace. */
+  /** An order that cannot be prepared has left no trace. */
   async prepare(link: AcquirerLink, order: Order): Promise<Prepared> {
     try {
       return await prepareUnderDeadline(link, order, this.parts.deadlineMs);
@@ -94,12 +92,12 @@ export class Asking {
   }
 
   async ask(claimed: Claimed): Promise<Answer> {
-    const { links, room, breakers, figures } = this.parts;
+    const { links, capacity, breakers, figures } = this.parts;
     const { intent, merchant, prepared } = claimed;
     const { organisationId, acquirer } = intent;
     const link = linkToAsk(acquirer, merchant, links);
-    // This process has no such link, or it is not open, or not for this merchant; or nothing is stored to reverse the order
-    // by. To throw would leave behind an intent that nobody looks after.
+    // This process has no such link, the link is closed or not for this merchant, or nothing is stored to reverse the order by.
+    // Throwing would abandon the intent.
     if (link === undefined) {
       breakers.end(acquirer, organisationId, endingOf(NOT_SENT, intent), undefined);
       return NOT_SENT;
@@ -110,7 +108,7 @@ export class Asking {
       : breakers.begin(acquirer, organisationId, this.#hasAnotherWay(claimed));
     if (attempt === 'refused') return NOT_SENT;
     const fromMs = performance.now();
-    const answer = await room.asking(organisationId, () =>
+    const answer = await capacity.asking(organisationId, () =>
       askUnderDeadline(link, claimed, this.#underDeadline),
     );
     figures.noteDuration(acquirer, performance.now() - fromMs);
@@ -124,8 +122,8 @@ export class Asking {
   }
 
   /**
-   * Stored for the next of the other links, which may be asked then. Undefined where there is none, or another process may have
-   * taken the payment over: then it stays what it is, not sent.
+   * Stores the next link, which may be asked afterwards. Undefined if there is none, or another process may have taken the
+   * payment over: the payment then stays not sent.
    */
   async reroute(claimed: Claimed, others: OtherLinks, place: LinkPlace): Promise<Claimed | undefined> {
     const { links, choice, rerouting, process } = this.parts;
@@ -150,13 +148,13 @@ export class Asking {
         ...(chosen.others && { others: chosen.others }),
       };
     } catch {
-      // No room, or nothing could be prepared: nothing was sent.
+      // No capacity, or nothing could be prepared: nothing was sent.
       return undefined;
     }
   }
 }
 
-/** An operation on a target may not be sent for want of the target's card or of the database. */
+/** An operation on a target may be unsendable because the target's card or the database is missing. */
 function endingOf({ kind }: Answer, { targetAudit }: Intent): Ending {
   if (kind === 'unknown') return 'failed';
   // guard(breakers: a decline is an answer): return ' ⇒ return kind === 'declined' ? 'failed' : '
@@ -179,16 +177,16 @@ function usable(link: AcquirerLink | undefined, { mode }: Pick<Merchant, 'mode'>
   return link !== undefined && serves(link, mode) ? link : undefined;
 }
 
-/** The link that a payment goes over, and those that may be tried should it certainly not be sent. */
+/** The link for a payment, and the links to try if it is certain that nothing was sent. */
 interface ChosenLink {
   readonly acquirer: string;
   readonly others?: OtherLinks;
 }
 
 export interface OtherLinks {
-  /** In the order in which they are tried. Never empty. */
+  /** In order of preference. Never empty. */
   readonly names: readonly string[];
-  /** After this none is tried: the client waits. */
+  /** No link is tried after this: the client is waiting. */
   readonly untilMs: number;
 }
 
@@ -196,16 +194,16 @@ interface LinkChoiceParts {
   readonly links: AcquirerLinks;
   readonly banks: Banks;
   readonly routes: Routes;
-  readonly room: Room;
+  readonly capacity: Capacity;
   readonly breakers: Breakers;
   readonly deadlineMs: number;
 }
 
-/** The choice among the links that a merchant may use. */
+/** Chooses among the links that a merchant may use. */
 export class LinkChoice {
   constructor(private readonly parts: LinkChoiceParts) {}
 
-  /** The merchant's own. A payment method without a link is refused before anything is stored. That it is closed just now is no reason. */
+  /** The merchant's own link, open or not. A payment method without a link is refused before anything is stored. */
   async own({ caller, merchant }: DirectCommand, { kind }: PaymentMethod): Promise<AcquirerLink> {
     const { links, banks } = this.parts;
     const { organisationId } = caller;
@@ -216,7 +214,9 @@ export class LinkChoice {
     return link;
   }
 
-  /** Of a merchant that has routes, for a card. Refuses where none of them, nor the merchant's own link, can take it. */
+  /**
+   * The link for a card by the merchant's routes. Refuses if neither a route nor the merchant's own link can take the payment.
+   */
   async byRoutes(
     { caller, merchant, currency }: DirectCommand,
     { number }: CardDetails,
@@ -231,7 +231,7 @@ export class LinkChoice {
     return chosen;
   }
 
-  /** The next of those that are left. */
+  /** The next of the remaining links. */
   next(
     { names, untilMs }: OtherLinks,
     merchant: Merchant,
@@ -241,19 +241,19 @@ export class LinkChoice {
     return this.#first(names, merchant, organisationId, untilMs);
   }
 
-  /** The first that works and has room; where none does, the first that has room; else the first. */
+  /** The first link that works and has capacity; else the first with capacity; else the first. */
   #first(
     names: readonly string[],
     merchant: Merchant,
     organisationId: OrganisationId,
     untilMs: number,
   ): ChosenLink | undefined {
-    const { links, room, breakers } = this.parts;
+    const { links, capacity, breakers } = this.parts;
     // guard(routes: no route leads from test to live): usable(links.known(name), merchant ⇒ links.known(name
     const able = names.filter((name) => usable(links.known(name), merchant) !== undefined);
-    const roomy = able.filter((name) => room.hasRoom(organisationId, name));
+    const withCapacity = able.filter((name) => capacity.hasCapacity(organisationId, name));
     const acquirer =
-      roomy.find((name) => breakers.isWorthTrying(name, organisationId)) ?? roomy[0] ?? able[0];
+      withCapacity.find((name) => breakers.isWorthTrying(name, organisationId)) ?? withCapacity[0] ?? able[0];
     if (acquirer === undefined) return undefined;
     const rest = able.filter((name) => name !== acquirer);
     return rest.length === 0 ? { acquirer } : { acquirer, others: { names: rest, untilMs } };
@@ -263,7 +263,7 @@ export class LinkChoice {
 type Direct = Payment | StandaloneRefund;
 type OnTarget = Completion | Refund | Void;
 
-/** What an order takes from a transaction. */
+/** The parts of a transaction that an order needs. */
 export type Ordered = Pick<
   Intent,
   'organisationId' | 'audit' | 'merchantId' | 'amountCents' | 'currency' | 'createdMs'
@@ -283,7 +283,7 @@ interface OrdersParts {
   readonly referenceOf: AcquirerReference;
 }
 
-/** What an acquirer is asked for a transaction, made from the intent or from what is stored of it. */
+/** Builds the order for an acquirer, from the intent or from the stored transaction. */
 export class Orders {
   constructor(private readonly parts: OrdersParts) {}
 
@@ -319,7 +319,7 @@ export class Orders {
     };
   }
 
-  /** Of a transaction that was claimed before, perhaps by a process that is gone. */
+  /** The order of a transaction that was claimed before, perhaps by a process that is gone. */
   stored(operation: MoneyOperation, ordered: Ordered & Pick<Intent, 'targetAudit'>): StoredOrder {
     const {
       organisationId,
@@ -354,7 +354,7 @@ export class Orders {
     const { rows } = await this.parts.database.query<TargetRow>(STORED_TARGET, [organisationId, audit]);
     const [row] = rows;
     if (row === undefined) throw new Error('there is no such target');
-    // An empty column is an absent member.
+    // An empty column becomes an absent member.
     return Object.fromEntries(
       Object.entries(row).filter(([, value]) => value !== null),
     ) as unknown as StoredTarget;
@@ -365,7 +365,7 @@ export class Orders {
     return (await this.parts.database.query(SEALED_CARD, [organisationId, audit])).rows.length > 0;
   }
 
-  /** Of this transaction or, going back from target to target, of the payment that everything began with. */
+  /** The card of this transaction or, from target to target, of the original payment. */
   async #openCard(organisationId: OrganisationId, audit: Audit): Promise<CardDetails> {
     const { database, keys } = this.parts;
     const { rows } = await database.query<SealedCard>(SEALED_CARD, [organisationId, audit]);
@@ -380,8 +380,8 @@ export class Orders {
 type Asked = EntryOf<typeof ASKED>;
 
 /**
- * Which bank takes in the direct debits of a merchant: asked of the database for each of them. An item stays with the bank that took it
- * in, for good, so what a process remembers of the merchant, a second old, must not decide it.
+ * Which bank takes a merchant's direct debits, read from the database for each of them. A direct debit stays with its bank for
+ * good, so a cached merchant, a second old, must not decide this.
  */
 export class Banks {
   readonly #reading: Batcher<Asked, string | null>;
@@ -393,7 +393,7 @@ export class Banks {
     this.#reading = new Batcher((asked) => this.#read(asked), options);
   }
 
-  /** The name of the link to it; null where it has none. */
+  /** The name of the bank's link; null if the merchant has no bank. */
   of(merchant: Asked): Promise<string | null> {
     return this.#reading.submit(merchant);
   }
@@ -409,8 +409,8 @@ export class Banks {
 }
 
 /**
- * A payment that was certainly not sent goes over another link. That is stored before the other link is asked: whoever resolves it, in
- * whatever process and after whatever crash, asks the link that it may have been sent over.
+ * Moves a payment that was certainly not sent to another link. The move is stored before the other link is asked: after any
+ * crash, the resolver of any process asks the link that may have sent the payment.
  */
 export class Rerouting {
   readonly #moves: Batcher<Move, boolean>;
@@ -423,7 +423,9 @@ export class Rerouting {
     this.#moves = new Batcher((moves) => this.#store(moves), options);
   }
 
-  /** False where it is not this process's to decide any more, or nobody knows whether it was stored: the other link is not asked then. */
+  /**
+   * False if this process no longer decides, or if it is unknown whether the move was stored: the other link is then not asked.
+   */
   async move(move: Move): Promise<boolean> {
     // guard(routes: a link that could not be stored is not asked): false ⇒ true
     return this.#moves.submit(move).catch(() => false);
@@ -433,7 +435,7 @@ export class Rerouting {
     const { organisationId, audit, before, acquirer } = move;
     const detail = `not sent over ${before}, moved to ${acquirer}`;
     const entry = { actor: 'gateway:routes', action: 'transaction.rerouted', organisationId, audit, detail };
-    return { ...move, detail, mark: openPenOf(this.database)?.mark(entry) };
+    return { ...move, detail, mac: openSignerOf(this.database)?.macOf(entry) };
   }
 
   async #store(moves: readonly Move[]): Promise<readonly boolean[]> {

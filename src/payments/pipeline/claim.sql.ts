@@ -22,7 +22,7 @@ import {
   type TargetedClaim,
 } from '../transaction.js';
 
-/** After the process that asks ($1), and the earliest epoch of them all ($2). */
+/** After the asking process ($1) and the earliest epoch of the batch ($2). */
 export const ASKED = columns<DirectClaim>(
   'asked',
   {
@@ -52,7 +52,7 @@ export const ASKED = columns<DirectClaim>(
   { after: 2 },
 );
 
-/** Where tokens were opened, by whom and from where. Behind all the others. */
+/** The tokens that were opened, by whom and from where. After all other columns. */
 export const OPENED = columns<OpenedToken>(
   'opened',
   {
@@ -60,14 +60,14 @@ export const OPENED = columns<OpenedToken>(
     audit: integer(({ claim }) => claim.audit),
     actor: text(({ claim }) => `user:${claim.username}`),
     address: text(({ claim }) => claim.address),
-    mark: optionalBytes(({ mark }) => mark),
+    mark: optionalBytes(({ mac }) => mac),
   },
   { after: ASKED.last },
 );
 
 /**
- * A claim passes the fences up to its epoch, and those of this process if its searches could see the request. No process has
- * the number 0. Where no fence is newer than the earliest epoch, no claim has to be looked at.
+ * A claim passes the search fences up to its epoch, and this process's own fences if its searches could see the request. No
+ * process has the number 0. If no fence is newer than the earliest epoch, no claim needs checking.
  */
 const PAST_EVERY_FENCE = `
     (SELECT no_absence_after($2)) OR NOT absent_after(organisation_id, merchant_id, correlation_id, epoch,
@@ -86,7 +86,7 @@ const INSERT_DIRECT = `
     FROM ${ASKED.rows}
     WHERE ${PAST_EVERY_FENCE}`;
 
-/** Those whose correlation ID is taken are left out. */
+/** Skips claims whose correlation ID is taken. */
 // guard(correlation ID: a payment that lost it is not inserted, and told so): ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING ⇒
 // guard(correlation ID: unique by constraint): (organisation_id, merchant_id, correlation_id) ⇒
 const INSERT_UNTAKEN = `${INSERT_DIRECT}
@@ -96,16 +96,16 @@ const CLAIMED = `
     RETURNING organisation_id AS "organisationId", audit`;
 
 /**
- * Commit A of payments with a method of their own. Those whose correlation ID was said to be absent are left out: who is returned
- * has won. Where one is taken, all of it fails. That is rare, and to be ready for it costs each claim a look and a second entry
- * in the log.
+ * Commit A of payments with a payment method of their own. Claims whose correlation ID was reported absent are skipped; the
+ * returned claims have won. If any correlation ID is taken the whole batch fails: that is rare, and allowing for it would cost
+ * each claim a read and a second WAL record.
  */
 export const CLAIM_DIRECT: Statement = { name: 'claim-direct', text: `${INSERT_DIRECT}${CLAIMED}` };
 
-/** The same, where correlation IDs are repeated: those that are taken are left out as well. */
+/** The same when clients repeat correlation IDs: claims whose correlation ID is taken are skipped as well. */
 export const CLAIM_UNTAKEN: Statement = { name: 'claim-untaken', text: `${INSERT_UNTAKEN}${CLAIMED}` };
 
-/** Behind the insertion: the journal is told which token was opened for which audit. */
+/** After the insertion: journals which token was opened for which audit. */
 const CLAIMED_WITH_TOKENS = `
       RETURNING organisation_id, audit, merchant_id, token_id, correlation_id
     ), journalled AS (${INTO_JOURNAL}
@@ -116,7 +116,7 @@ const CLAIMED_WITH_TOKENS = `
     )
     SELECT organisation_id AS "organisationId", audit FROM inserted`;
 
-/** Both again, where some pay with tokens. */
+/** Both again, for batches with tokens. */
 export const CLAIM_DIRECT_WITH_TOKENS: Statement = {
   name: 'claim-direct-with-tokens',
   text: `
@@ -136,7 +136,7 @@ export const TAKEN = columns<DirectClaim>('asked', {
   correlation_id: text(({ correlationId }) => correlationId),
 });
 
-/** Which audits hold the correlation IDs that were asked for. */
+/** The audits that hold the requested correlation IDs. */
 export const HOLDERS_OF_CORRELATION_IDS: Statement = {
   name: 'holders-of-correlation-ids',
   text: `
@@ -146,7 +146,7 @@ export const HOLDERS_OF_CORRELATION_IDS: Statement = {
       AND t.correlation_id = asked.correlation_id`,
 };
 
-/** After the process that asks ($1), and the earliest epoch of them all ($2). */
+/** After the asking process ($1) and the earliest epoch of the batch ($2). */
 export const ASKED_OF_TARGETS = columns<TargetedClaim>(
   'asked',
   {
@@ -171,7 +171,7 @@ export const ASKED_OF_TARGETS = columns<TargetedClaim>(
   { after: 2 },
 );
 
-/** Where operators have asked for them. Behind all the others. */
+/** The operators' own columns. After all other columns. */
 export const ASKED_BY_OPERATORS = columns<OperatorsClaim>(
   'ordered',
   {
@@ -181,7 +181,7 @@ export const ASKED_BY_OPERATORS = columns<OperatorsClaim>(
     address: optionalText(({ address }) => address),
     detail: text(({ detail }) => detail),
     until_ms: float(({ untilMs }) => untilMs),
-    mark: optionalBytes(({ mark }) => mark),
+    mark: optionalBytes(({ mac }) => mac),
   },
   { after: ASKED_OF_TARGETS.last },
 );
@@ -194,7 +194,7 @@ const ASKED_PAST_FENCES = `asked AS (
       WHERE ${PAST_EVERY_FENCE}
     )`;
 
-/** Reads `asked`; behind it the rows of targets, and `ALLOWED`. */
+/** Reads `asked`; the rows of targets and `ALLOWED` follow. */
 const ASKED_AND_TARGETS = `
       SELECT asked.*, target.amount_cents AS target_amount_cents, target.currency AS target_currency,
         target.acquirer, target.card_mask, target.card_type, target.bank_account, target.token_id
@@ -219,7 +219,7 @@ const ALLOWED = `target
           WHEN asked.transaction_type = 'void' THEN ${VOIDABLE.sql}
         END`;
 
-/** Behind `ALLOWED`: what an operator has asked for is not claimed after its time, however late a gateway comes to it. */
+/** After `ALLOWED`: an operator's request is not claimed after its expiry, however late a gateway gets to it. */
 // guard(operator: what was taken is not claimed after its time): now( ⇒ to_timestamp(0
 const IN_TIME = `AND NOT EXISTS (
         SELECT FROM ${ASKED_BY_OPERATORS.rows}
@@ -235,7 +235,7 @@ const LOCK_ALLOWED = `${ASKED_PAST_FENCES}, allowed AS (${ASKED_AND_TARGETS} tra
 
 const LOCK_ALLOWED_IN_TIME = `${ASKED_PAST_FENCES}, allowed AS (${ASKED_AND_TARGETS} transaction ${ALLOWED} ${IN_TIME}${LOCKED}`;
 
-/** Where organisations are spread over servers: rows are locked there, and joined with what is asked here. */
+/** For distributed organisations: rows are locked on their servers, and joined with `asked` here. */
 const LOCK_ELSEWHERE = `${ASKED_PAST_FENCES}, locked AS (
       SELECT organisation_id, audit, merchant_id, transaction_type, status, amount_cents, refunded_cents, completed_cents, currency,
         acquirer, card_mask, card_type, bank_account, token_id, completed_by, voided_by, completable_until, voidable_until, created_at
@@ -260,7 +260,7 @@ const INSERT_ALLOWED = `inserted AS (
         transaction_type, correlation_id, reference, coalesce(currency, target_currency), acquirer, card_mask, card_type,
         bank_account, token_id, kvps::json, decisions -> 'pricing', (decisions -> 'prepared')::jsonb, attestation, user_id
       FROM allowed
-      -- As direct claims are: batches that share correlation IDs win them in the same order.
+      -- The same order as direct claims: batches that share correlation IDs win them in the same order.
       ORDER BY correlation_id COLLATE "C", merchant_id
       ON CONFLICT (organisation_id, merchant_id, correlation_id) DO NOTHING
       RETURNING organisation_id, audit, merchant_id, target_audit, transaction_type, correlation_id, amount_cents, currency,
@@ -281,9 +281,9 @@ const RESERVE_ON_TARGETS = `
       inserted.bank_account AS "bankAccount"`;
 
 /**
- * Commit A of operations on an earlier transaction. The target's row is locked, and then decides whether it allows the
- * operation; what it allows is inserted, unless somebody else has won the correlation ID; what was inserted, and only
- * that, is reserved on the target. Nothing that a client sends makes the statement fail.
+ * Commit A of operations on an earlier transaction. The target's row is locked and decides whether the operation is allowed. An
+ * allowed operation is inserted, unless its correlation ID is taken. Only an inserted operation reserves its amount on the
+ * target. Nothing that a client sends can make the statement fail.
  */
 export const CLAIM_TARGETED: Statement = {
   name: 'claim-targeted',
@@ -301,7 +301,7 @@ const JOURNAL_ORDERED = `journalled AS (${INTO_JOURNAL_OF_OPERATORS}
         ON ordered.organisation_id = inserted.organisation_id AND ordered.audit = inserted.audit
     )`;
 
-/** The same in time, and the journal is told which operator has asked for what, and why. */
+/** The same with expiry, and with a journal entry saying which operator asked for what, and why. */
 export const CLAIM_TARGETED_BY_OPERATORS: Statement = {
   name: 'claim-targeted-by-operators',
   text: `

@@ -1,6 +1,5 @@
-// Commit A: the correlation ID is won, the audit given, the intent stored as `unknown`, the target's amount reserved.
-
-import { openPenOf } from '../../journal/pen.js';
+// Commit A: the correlation ID is won, the audit assigned, the intent stored as `unknown`, the target's amount reserved.
+import { openSignerOf } from '../../journal/entry-signer.js';
 import { Batcher } from '../../postgres/batches.js';
 import { type Database, isUniqueViolation, type Statement } from '../../postgres/database.js';
 import type { ShownBankAccount } from '../../values/bank-account.js';
@@ -33,7 +32,7 @@ export interface BatchOptions {
   readonly lanes: number;
 }
 
-/** Clients that repeat what they sent come in crowds: after one of them, claims are ready for the next for so long. */
+/** Repeated requests come in bursts: after the first one, claims allow for more during this time. */
 const READY_FOR_REPEATS_MS = 10_000;
 
 export class Claims {
@@ -56,22 +55,22 @@ export class Claims {
     });
   }
 
-  /** Of each kind. */
+  /** By kind of claim. */
   get batchSizes(): Readonly<Record<string, Histogram>> {
     return { claims: this.#direct.sizes, 'targeted claims': this.#targeted.sizes };
   }
 
   /**
-   * The audit that holds the correlation ID: the claim's own when it has won it, an earlier one otherwise. Nobody when a
-   * client was told that there is no such transaction, and must not be proved wrong.
+   * The audit that holds the correlation ID: the claim's own if it has won, an earlier one otherwise. Undefined if a client was
+   * told that there is no such transaction: that must stay true.
    */
   async direct(claim: DirectClaim): Promise<Audit | undefined> {
     if (await this.#direct.submit(claim)) return claim.audit;
-    // Together, and apart from the claims: clients that repeat what they sent come in crowds.
+    // Batched apart from the claims: repeated requests come in bursts.
     return this.#holders.submit(claim);
   }
 
-  /** The intent, or undefined when the target does not allow it or the correlation ID is taken or said to be absent. */
+  /** The intent; undefined if the target does not allow it, or the correlation ID is taken or was reported absent. */
   targeted(claim: TargetedClaim): Promise<Intent | undefined> {
     return this.#targeted.submit(claim);
   }
@@ -85,14 +84,14 @@ export class Claims {
       ? this.#insert(CLAIM_DIRECT, CLAIM_UNTAKEN, values)
       : this.#insert(CLAIM_DIRECT_WITH_TOKENS, CLAIM_UNTAKEN_WITH_TOKENS, [
           ...values,
-          ...OPENED.encode(this.#marked(openers)),
+          ...OPENED.encode(this.#signed(openers)),
         ]));
     if (rows.length === claims.length) return unsorted.map(() => true);
     const won = new Set(rows.map(key));
     return unsorted.map((claim) => won.has(key(claim)));
   }
 
-  /** By the statement that fails where a correlation ID is taken, unless that is to be expected. */
+  /** Uses the statement that fails on a taken correlation ID, unless repeats are to be expected. */
   async #insert(
     quick: Statement,
     untaken: Statement,
@@ -110,12 +109,12 @@ export class Claims {
     }
   }
 
-  #marked(openers: readonly DirectClaim[]): OpenedToken[] {
-    const pen = openPenOf(this.database);
+  #signed(openers: readonly DirectClaim[]): OpenedToken[] {
+    const signer = openSignerOf(this.database);
     return openers.map((claim) => {
       const { organisationId, audit, username, tokenId, correlationId, address } = claim;
       const entry = { organisationId, audit, tokenId, correlationId, address };
-      return { claim, mark: pen?.mark({ actor: `user:${username}`, action: 'token.opened', ...entry }) };
+      return { claim, mac: signer?.macOf({ actor: `user:${username}`, action: 'token.opened', ...entry }) };
     });
   }
 
@@ -129,7 +128,7 @@ export class Claims {
   }
 
   async #claimTargeted(unsorted: readonly TargetedClaim[]): Promise<readonly (Intent | undefined)[]> {
-    // Likewise with targets: two batches that share them lock them in the same order.
+    // Two batches that share targets lock them in the same order.
     const claims = [...unsorted].sort(
       (one, other) => one.targetAudit - other.targetAudit || one.organisationId - other.organisationId,
     );
@@ -139,7 +138,7 @@ export class Claims {
       ? this.database.query<FromTarget>(CLAIM_TARGETED, values)
       : this.database.query<FromTarget>(CLAIM_TARGETED_BY_OPERATORS, [
           ...values,
-          ...ASKED_BY_OPERATORS.encode(byOperators.flatMap((claim) => this.#markedByOperator(claim))),
+          ...ASKED_BY_OPERATORS.encode(byOperators.flatMap((claim) => this.#signedByOperator(claim))),
         ]));
     const reserved = new Map(rows.map((row) => [key(row), row]));
     return unsorted.map((claim) => {
@@ -155,7 +154,7 @@ export class Claims {
     });
   }
 
-  #markedByOperator(claim: TargetedClaim): OperatorsClaim[] {
+  #signedByOperator(claim: TargetedClaim): OperatorsClaim[] {
     const { byOperator, organisationId, audit, correlationId, transactionType } = claim;
     if (byOperator === undefined) return [];
     const { untilMs: _, ...told } = byOperator;
@@ -166,11 +165,11 @@ export class Claims {
       audit,
       correlationId,
     };
-    return [{ claim, mark: openPenOf(this.database)?.mark(entry), ...byOperator }];
+    return [{ claim, mac: openSignerOf(this.database)?.macOf(entry), ...byOperator }];
   }
 }
 
-/** Where no fence is newer than that, no claim has to be looked at. */
+/** If no fence is newer than this, no claim needs checking. */
 function earliestEpoch(claims: readonly (DirectClaim | TargetedClaim)[]): number {
   return Math.min(...claims.map(({ inFlight }) => inFlight.epoch));
 }

@@ -1,4 +1,4 @@
-// A checked request to create a transaction, in the gateway's own terms.
+// A validated request to create a transaction, in the gateway's own terms.
 
 import type { PaymentMethod as Method } from '../../acquirers/contract.js';
 import type { Caller, Merchant } from '../../organisations/users/callers.js';
@@ -11,7 +11,7 @@ import type { AskedByOperator, Kvps } from '../transaction.js';
 
 interface Common {
   readonly caller: Caller;
-  /** Where the request came from. */
+  /** The client's address. */
   readonly address: string;
   readonly merchant: Merchant;
   readonly correlationId: string;
@@ -25,13 +25,13 @@ export interface Amount {
   readonly currency: string;
 }
 
-/** What the request names to pay with. */
+/** The payment method as the request names it. */
 export type NamedMethod =
   | { readonly kind: 'card'; readonly card: CardDetails }
   | { readonly kind: 'bank_account'; readonly bankAccount: BankAccount }
   | { readonly kind: 'virtual_pan'; readonly virtualPan: string };
 
-/** What can be charged: a card or a bank account, and the token that was opened for it. */
+/** A payment method that can be charged: a card or bank account, with the token that was opened for it. */
 export type PaymentMethod = Method & { readonly tokenId?: TokenId };
 
 /** A payment or refund with a payment method of its own. */
@@ -60,7 +60,7 @@ export interface VoidCommand extends OnTarget {
 /** An operation on an earlier transaction. */
 export type TargetedCommand = CompletionCommand | RefundCommand | VoidCommand;
 
-/** The same before it is in flight. */
+/** A targeted command before it is in flight. */
 export type TargetedWish = TargetedCommand extends infer Kind
   ? Kind extends TargetedCommand
     ? Omit<Kind, 'inFlight'>

@@ -1,4 +1,4 @@
-// The way of a transaction: one short function, and the steps that it takes.
+// The path of a transaction: one short function and the steps that it takes.
 import type { Answer, Prepared } from '../../acquirers/contract.js';
 import type { AcquirerLinks } from '../../acquirers/links.js';
 import type { Clock } from '../../clock/clock.js';
@@ -31,17 +31,16 @@ import {
   type Transaction,
 } from '../transaction.js';
 import type { Asking, Claimed, LinkChoice, Orders, OtherLinks } from './ask-acquirer.js';
+import { type Capacity, LinkPlace } from './capacity.js';
 import type { Claims } from './claim.js';
 import type { Command, DirectCommand, PaymentMethod, TargetedCommand } from './command.js';
 import type { Finisher } from './record.js';
-import { LinkPlace, type Room } from './room.js';
 
 const DAY_MS = 86_400_000;
 
 interface CreationParts {
   readonly clock: Clock;
   readonly leases: AuditLeases;
-  /** This process in the registry. */
   readonly process: { readonly term: number };
   readonly tokens: Tokens;
   readonly keys: DataKeys;
@@ -52,14 +51,14 @@ interface CreationParts {
   readonly choice: LinkChoice;
   readonly asking: Asking;
   readonly orders: Orders;
-  readonly room: Room;
-  /** Called at each named point of the way: where a test kills the process. */
+  readonly capacity: Capacity;
+  /** Called at each named point of the path, where a test can kill the process. */
   readonly passing?: (point: Point) => void;
 }
 
-/** The points at which a crash leaves something different behind. */
+/** The points at which a crash leaves different traces. */
 export const POINTS = ['received', 'claimed', 'answered', 'recorded'] as const;
-/** Only a payment passes it that goes over another link than the one that it was claimed for. */
+/** Passed only by a payment that is rerouted to another link. */
 export const REROUTED = 'rerouted';
 export type Point = (typeof POINTS)[number] | typeof REROUTED;
 
@@ -70,12 +69,12 @@ export class Creation {
     this.#parts = parts;
   }
 
-  /** One direction, no way back; each step takes the previous step's value and may refuse. */
+  /** One direction; each step takes the previous step's value and may refuse. */
   async create(command: Command): Promise<Transaction> {
-    const { passing, asking, finisher, room } = this.#parts;
+    const { passing, asking, finisher, capacity } = this.#parts;
     const { trace } = command.inFlight;
     passing?.('received');
-    const place = new LinkPlace(room, command.caller.organisationId);
+    const place = new LinkPlace(capacity, command.caller.organisationId);
     try {
       let opened: Opened | undefined;
       let claimed: Claimed;
@@ -89,7 +88,7 @@ export class Creation {
         passing?.('claimed');
         trace?.enter('acquirer', claimed.intent.acquirer);
         // guard(commit order: nothing is sent before commit A): asking.ask(claimed ⇒ (claimed.order.asked?.() ?? asking.ask(claimed)
-        answer = await asking.ask(claimed); // once, and no database connection is held
+        answer = await asking.ask(claimed); // once, and without a database connection
         // guard(routes: another link only where nothing was sent): answer.kind === 'not_sent' ⇒ (answer.kind === 'not_sent' || answer.kind === 'unknown')
         while (answer.kind === 'not_sent' && claimed.others !== undefined) {
           const rerouted = await asking.reroute(claimed, claimed.others, place); // stored before the other link is asked
@@ -100,7 +99,7 @@ export class Creation {
           answer = await asking.ask(claimed);
         }
       } finally {
-        // From here on the card is needed sealed only. Whoever still has the order, because its time is up, sends nothing for it.
+        // From here on only the sealed card is needed. An order that has timed out can no longer be sent.
         // guard(card number and CVV: erased once the acquirer was asked): eraseCard(opened ?? command); ⇒
         eraseCard(opened ?? command);
       }
@@ -133,7 +132,7 @@ export class Creation {
     return { atMs, cardType, paymentMethod, acquirer, ...command, method };
   }
 
-  /** The claim reads what it needs of the target itself. A price, and a link that prepares, need to know it before. */
+  /** The claim itself reads the target. Pricing, and a link that prepares orders, need the target earlier. */
   async #openTargeted(command: TargetedCommand): Promise<OpenedTargeted> {
     const { clock, links, lookup } = this.#parts;
     const atMs = clock.now();
@@ -146,7 +145,7 @@ export class Creation {
   async #claim(priced: Opened): Promise<Claimed> {
     const { leases, finisher, process } = this.#parts;
     const { organisationId } = priced.caller;
-    // Before anything is claimed: should the others presume this process dead from now on, nothing of it is sent.
+    // Read before the claim: if other processes presume this one dead later, nothing of the claim is sent.
     const { term } = process;
     const audit = await leases.take(organisationId);
     let held = false;
@@ -157,7 +156,7 @@ export class Creation {
       held = true;
       return claimed;
     } catch (error) {
-      // A failover has given the audit to another as well. Nothing of this one is stored.
+      // A failover has given the same audit to another transaction. Nothing of this one is stored.
       if (isUniqueViolation(error, 'transaction_pkey')) throw fault('not_processed');
       if (!(error instanceof DatabaseUnavailable)) throw error;
       held = true;
@@ -246,15 +245,15 @@ export class Creation {
       }
       const refusal = await this.#refusal(priced);
       if (refusal !== undefined) throw refusal;
-      // The target refused, and would accept by now: another operation on it was just taken back. Once more. Or a
-      // client was told that there is no such transaction: then never.
+      // The target refused but would accept now, because another operation on it was just undone: try again. Or a client was
+      // told that there is no such transaction: then no attempt can succeed.
       if (attempt === 10) throw fault('not_processed');
     }
   }
 
   /**
-   * As an order on the target that was found, by the link that it went by. A target in doubt may still go by another: where it is
-   * decided before the claim, nothing is prepared, and nothing is sent.
+   * Prepares an order on the target, for the link that the target used. A target in doubt may still be rerouted: if it is
+   * decided before the claim, nothing is prepared and nothing sent.
    */
   async #prepareTargeted(audit: Audit, priced: OpenedTargeted): Promise<Prepared> {
     const { links, asking, orders } = this.#parts;
@@ -272,11 +271,11 @@ export class Creation {
     return asking.prepare(link, orders.onTarget(operation, ordered, targetAudit));
   }
 
-  /** A taken correlation ID first: its request may have been this very one. */
+  /** A taken correlation ID comes first: it may belong to an earlier copy of this request. */
   async #refusal(command: OpenedTargeted): Promise<Fault | undefined> {
     const taken = await this.#correlationIdTaken(command);
     if (taken !== undefined) return taken;
-    // A server that was left behind must not refuse by what it knew of the target.
+    // A former primary must not refuse by an outdated target.
     const { caller, merchant, targetAudit } = command;
     const target = await this.#parts.lookup.provenByAudit(caller, targetAudit, [merchant.id]);
     return refusalByTarget(command, target, command.atMs);
@@ -287,14 +286,14 @@ export class Creation {
   }
 }
 
-/** Whether it acts on an earlier transaction; for a command, and for what the pipeline has made of one. */
+/** Whether the operation acts on an earlier transaction; works for a command and for each later form of it. */
 function isTargeted<Any extends { readonly operation: Command['operation'] }>(
   command: Any,
 ): command is Extract<Any, Pick<TargetedCommand, 'operation'>> {
   return command.operation === 'completion' || command.operation === 'refund' || command.operation === 'void';
 }
 
-/** Where it waits for room. That of a target is known where it has to be read before the claim. */
+/** The link whose capacity the transaction needs. A target's link is known only if the target was read before the claim. */
 function linkOf(opened: Opened): string {
   if (!isTargeted(opened)) return opened.acquirer;
   return opened.target?.acquirer ?? opened.merchant.acquirer ?? 'none';
@@ -304,7 +303,7 @@ function eraseCard(paid: Command | Opened): void {
   if (isTargeted(paid) || paid.method.kind !== 'card') return;
   const { number, cvv } = paid.method.card;
   number.erase();
-  // The link has done that when it was sent.
+  // The link erased the CVV when it sent the order.
   cvv?.erase();
 }
 
@@ -312,7 +311,7 @@ function secretsOf(method: PaymentMethod): string | Buffer {
   return method.kind === 'card' ? cardSecrets(method.card) : bankSecrets(method.bankAccount);
 }
 
-/** The part of the payment method that lookups show. */
+/** The part of the payment method that look-ups show. */
 function shownMethod(method: PaymentMethod): Pick<Intent, 'cardMask' | 'cardType' | 'bankAccount'> {
   if (method.kind === 'bank_account') return { bankAccount: method.bankAccount.shown };
   const { mask, type } = method.card.number;
@@ -328,13 +327,13 @@ function targetOf(priced: Opened): { targetAudit?: Audit } {
   return isTargeted(priced) ? { targetAudit: priced.targetAudit } : {};
 }
 
-/** What a request names becomes what can be charged. */
+/** Opens the payment method that a request names. */
 async function openPaymentMethod(command: DirectCommand, tokens: Tokens): Promise<PaymentMethod> {
   const { method, caller, merchant, operation } = command;
   if (method.kind !== 'virtual_pan') return method;
   const opened = await openToken(method.virtualPan, caller.organisationId, merchant, tokens);
   const usable = opened && methodOf(opened);
-  // Nothing can be held on a bank account.
+  // A bank account cannot be preauthorised.
   // guard(payment by virtual PAN: no preauthorisation of a bank account): (usable.kind === 'bank_account' && operation === 'preauthorisation') ⇒ false
   if (usable === undefined || (usable.kind === 'bank_account' && operation === 'preauthorisation')) {
     throw fault('token_not_usable', 'card number');
@@ -359,7 +358,7 @@ function methodOf({ accountType, secrets, tokenId }: OpenedToken): PaymentMethod
   return lodgeable(bankAccount) ? { kind: 'bank_account', bankAccount, tokenId } : undefined;
 }
 
-/** A payment whose method is in the open and whose link is known. Its amount and KVPs are still those of the request. */
+/** A payment with its method opened and its link known. Amount and KVPs are still the request's. */
 type OpenedDirect = Omit<DirectCommand, 'method'> &
   Payment & {
     readonly method: PaymentMethod;
@@ -367,7 +366,7 @@ type OpenedDirect = Omit<DirectCommand, 'method'> &
     readonly others?: OtherLinks;
   };
 
-/** An operation on an earlier transaction, which is there if it has to be known before the claim. */
+/** An operation on an earlier transaction; the target is present if it had to be read before the claim. */
 type OpenedTargeted = TargetedCommand & {
   readonly atMs: number;
   readonly target?: Transaction;
@@ -376,13 +375,13 @@ type OpenedTargeted = TargetedCommand & {
 
 type Opened = OpenedDirect | OpenedTargeted;
 
-/** The plugins change the amount and add KVPs, before anything is stored. */
+/** Plugins change the amount and add KVPs before anything is stored. */
 function price(opened: Opened): Opened {
   if (!isTargeted(opened)) return priceDirect(opened);
   return opened.operation === 'completion' ? priceCompletion(opened) : opened;
 }
 
-/** What a bank would refuse is refused here; with the surcharge in it, since that is what the bank would see. */
+/** Refuses amounts that a bank would refuse, surcharge included, since the bank sees the total. */
 function priceDirect(opened: OpenedDirect): OpenedDirect {
   const refund = opened.operation === 'standalone_refund';
   const priced = refund ? opened : applyPlugins(opened, opened.merchant.plugins, PLUGINS);
@@ -391,7 +390,7 @@ function priceDirect(opened: OpenedDirect): OpenedDirect {
   return priced;
 }
 
-/** Its price depends on what was agreed for the preauthorisation. Where there is none, the claim will say so. */
+/** The price depends on the pricing agreed for the preauthorisation. If there is none, the claim refuses. */
 function priceCompletion(opened: Extract<OpenedTargeted, { operation: 'completion' }>): OpenedTargeted {
   const { target, merchant } = opened;
   if (target === undefined) return opened;
@@ -403,7 +402,9 @@ function priceCompletion(opened: Extract<OpenedTargeted, { operation: 'completio
   );
 }
 
-/** Why a claim was not granted, in the order in which a client needs to know. Undefined when the target would allow it now: it changed since. */
+/**
+ * Why the claim was refused, in the order that helps a client most. Undefined if the target has changed and would allow it now.
+ */
 function refusalByTarget(
   command: TargetedCommand,
   target: Transaction | undefined,
@@ -422,7 +423,7 @@ function refusalByTarget(
     case 'refund': {
       const left = refundableCents(target, nowMs, merchant);
       if (left === undefined) {
-        // Refunded in full is still a matter of the amount.
+        // A fully refunded target is still reported as a matter of the amount.
         const usedUp = target.status === 'approved' && MOST_REFUNDABLE.cents(target) === 0;
         return usedUp ? fault('refund_exceeds_original', 'amount') : fault('target_not_refundable', 'target');
       }

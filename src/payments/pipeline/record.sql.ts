@@ -1,11 +1,11 @@
 import type { Statement } from '../../postgres/database.js';
 import { DECIDE_DIRECT, DECIDE_TARGETED, DOUBTS, IN_DOUBT } from '../status.sql.js';
 
-/** Returned is what was decided, and whether as answered. */
+/** Returns what was decided, and whether it was stored as answered. */
 export const RECORDED = `
     SELECT organisation_id AS "organisationId", audit, as_answered AS "asAnswered" FROM decided`;
 
-/** Commit B of payments with a method of their own. */
+/** Commit B of payments with a payment method of their own. */
 export const RECORD_DIRECT: Statement = {
   name: 'record-direct',
   text: `WITH ${DECIDE_DIRECT} ${RECORDED}`,

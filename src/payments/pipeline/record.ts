@@ -1,9 +1,9 @@
-// Commit B: from the acquirer's answer to a durable outcome, also when the database is away just then. The outcome is stored, and the
-// reservation on the target settled or released.
+// Commit B: stores the outcome of the acquirer's answer durably, and settles or releases the reservation on the target. If the
+// database is lost at that moment, the outcome is stored later.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer } from '../../acquirers/contract.js';
 import type { Clock } from '../../clock/clock.js';
-import { openPenOf } from '../../journal/pen.js';
+import { openSignerOf } from '../../journal/entry-signer.js';
 import { Batcher } from '../../postgres/batches.js';
 import { type Database, DatabaseUnavailable, type Statement } from '../../postgres/database.js';
 import { fault } from '../../values/faults.js';
@@ -25,11 +25,11 @@ import type { TransactionFigures } from '../transaction-figures.js';
 import type { BatchOptions } from './claim.js';
 import { HAND_TO_RESOLVER, RECORD_DIRECT, RECORD_TARGETED } from './record.sql.js';
 
-/** The statements of commit B where some of the outcomes are pending: they also begin the way of a direct debit. */
+/** Commit B for batches with pending outcomes: these statements also enter direct debits. */
 interface IntakeStatements {
   readonly direct: Statement;
   readonly targeted: Statement;
-  /** Of whatever was in doubt. */
+  /** For transactions that were in doubt. */
   readonly resolutions: Statement;
 }
 
@@ -39,7 +39,7 @@ interface RecordsParts {
   readonly intake: IntakeStatements;
 }
 
-/** What was decided, and whether as answered: the settlement day may have closed meanwhile. */
+/** What was decided, and whether it was stored as answered: the settlement day may have closed meanwhile. */
 interface Recorded extends Pick<Intent, 'organisationId' | 'audit'> {
   readonly asAnswered: boolean;
 }
@@ -60,7 +60,7 @@ export class Records {
       (recordings) => this.#record(anyPending(recordings) ? intake.direct : RECORD_DIRECT, recordings),
       options,
     );
-    // One lane: an effect on a shared target never waits for another batch of this process.
+    // One lane: an operation on a shared target never waits for another batch of this process.
     this.#targeted = new Batcher(
       (recordings) => this.#record(anyPending(recordings) ? intake.targeted : RECORD_TARGETED, recordings),
       { ...options, lanes: 1 },
@@ -72,7 +72,7 @@ export class Records {
     this.#doubts = new Batcher((doubts) => this.#handOver(doubts), options);
   }
 
-  /** Of each kind. */
+  /** By kind of record. */
   get batchSizes(): Readonly<Record<string, Histogram>> {
     return {
       records: this.#direct.sizes,
@@ -82,15 +82,15 @@ export class Records {
   }
 
   /**
-   * Stores the outcome. False when what is stored may be something else: the transaction was decided meanwhile, the resolver
-   * has taken it, or it settles on a later day than was answered.
+   * Stores the outcome. False if something else may be stored: another decision, the resolver's attempt, or a later settlement
+   * day.
    */
   record(intent: InDoubt, outcome: Outcome): Promise<boolean> {
     const batches = intent.targetAudit === undefined ? this.#direct : this.#targeted;
     return batches.submit({ organisationId: intent.organisationId, intent, outcome, attempt: 0 });
   }
 
-  /** Stores what became of a transaction in doubt, and the journal entry. False when another attempt has decided, or will. */
+  /** Stores the outcome of a transaction in doubt, with its journal entry. False if another attempt has decided, or will. */
   resolve(intent: InDoubt, outcome: Outcome, attempt: number, detail: string): Promise<boolean> {
     const { organisationId } = intent;
     const entry = {
@@ -99,8 +99,8 @@ export class Records {
       organisationId,
       audit: intent.audit,
     };
-    const mark = openPenOf(this.parts.database)?.mark({ ...entry, detail });
-    return this.#resolutions.submit({ organisationId, intent, outcome, attempt, detail, mark });
+    const mac = openSignerOf(this.parts.database)?.macOf({ ...entry, detail });
+    return this.#resolutions.submit({ organisationId, intent, outcome, attempt, detail, mac });
   }
 
   async handToResolver(intent: InDoubt): Promise<void> {
@@ -135,7 +135,7 @@ export class Records {
   }
 }
 
-/** Which of the entries these rows are about. */
+/** Which of the entries these rows belong to. */
 function among(rows: readonly Recorded[], entries: readonly Recording[]): boolean[] {
   const keys = new Set(rows.map(({ organisationId, audit }) => `${organisationId}/${audit}`));
   return entries.map(({ intent }) => keys.has(`${intent.organisationId}/${intent.audit}`));
@@ -147,13 +147,13 @@ function anyPending(recordings: readonly Recording[]): boolean {
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
-/** How long a client waits for a database that went away between the acquirer's answer and commit B. */
+/** How long a client waits if the database is lost between the acquirer's answer and commit B. */
 const PATIENCE_MS = 2_000;
-/** A statement whose client has gone ends within the server's statement timeout, here with a margin. */
+/** A statement whose client has gone ends within the server's statement timeout; this adds a margin. */
 const STRAGGLING_STATEMENT_MS = 30_000;
 
 const IN_DOUBT = 'in doubt';
-/** What a client is told meanwhile. */
+/** The client's answer meanwhile. */
 const UNKNOWN = { status: 'unknown' } as const;
 type Ending = Outcome | typeof IN_DOUBT;
 
@@ -161,22 +161,21 @@ interface FinisherParts {
   readonly records: Records;
   readonly lookup: Lookup;
   readonly leases: AuditLeases;
-  /** This process in the registry. */
   readonly process: { readonly heartbeatMs: number };
   readonly clock: Clock;
   readonly figures: TransactionFigures;
-  /** Called when a transaction was handed to the resolver. */
+  /** Called when a transaction is handed to the resolver. */
   readonly onDoubt: () => void;
 }
 
-/** What the answer means, and what is done where it cannot be stored yet. */
+/** Turns an answer into an outcome, and retries if the outcome cannot be stored yet. */
 export class Finisher {
   readonly #late = new Set<Promise<void>>();
   #stopping = false;
 
   constructor(private readonly parts: FinisherParts) {}
 
-  /** Commit B, and the transaction as it then stands. */
+  /** Commit B, and the transaction as it stands afterwards. */
   async finish(intent: Intent, answer: Answer): Promise<Transaction> {
     if (answer.kind === 'unknown') {
       await this.#commitB(intent, IN_DOUBT);
@@ -188,12 +187,12 @@ export class Finisher {
     try {
       outcome = outcomeOf(answer, this.parts.clock.now(), intent);
     } catch {
-      // Nothing could be made of it. The money may have moved, and somebody has to find out.
+      // An unreadable answer: the money may have moved, so the resolver has to find out.
       // guard(doubt: an answer that nothing can be made of is no decline): unknown', reason: 'unreadable ⇒ not_sent
       return this.finish(intent, { kind: 'unknown', reason: 'unreadable' });
     }
-    // Here and wherever a payment passes, named members stand before what is spread: V8 gives an object that begins
-    // with a spread and then grows a new shape each time, which cost more than all the rest of a purchase.
+    // Named members stand before spreads, here and everywhere on a payment's path: V8 gives an object that starts with a spread
+    // a new shape each time, which cost more than the rest of a purchase.
     // guard(commit order: nothing is answered before commit B): this.#commitB(intent, outcome ⇒ Promise.race([this.#commitB(intent, outcome), sleep(150, 'as answered' as const)]
     const stored = await this.#commitB(intent, outcome);
     if (stored === 'as answered') {
@@ -207,26 +206,28 @@ export class Finisher {
   }
 
   /**
-   * For a claim of which nobody knows whether it was committed. Nothing was sent, and nothing will be: should the row
-   * be there, or turn up while the server still works off what it had received, it will say so.
+   * For a claim that may or may not have committed. Nothing was sent, and nothing will be: if the row exists, or appears while
+   * the server finishes its backlog, it is recorded as not sent.
    */
   closeAsNotSent(intent: InDoubt): void {
     void this.#keep(this.#untilClosedAsNotSent(intent));
   }
 
-  /** Gives the last answers a moment. What cannot be stored stays leased, for another process to find and resolve. */
+  /**
+   * Allows a moment for the last answers. A transaction that cannot be stored stays leased, and another process resolves it.
+   */
   async close(): Promise<void> {
     const patience = sleep(PATIENCE_MS, undefined, { ref: false });
     await Promise.race([Promise.allSettled(this.#late), patience]);
     this.#stopping = true;
   }
 
-  /** Whether this is what is stored now, or it may be something else, or nothing is known while the database is away. */
+  /** Whether the outcome is stored, something else may be, or the database is lost and nothing is known. */
   async #commitB(intent: Intent, ending: Ending): Promise<'as answered' | 'perhaps' | 'later'> {
     try {
       return (await this.#store(intent, ending)) ? 'as answered' : 'perhaps';
     } catch (error) {
-      // What cannot be stored for any other reason than the database being away is left to the resolver.
+      // If storing fails for any reason but a lost database, the resolver takes over.
       const away = error instanceof DatabaseUnavailable;
       // guard(an answer that could not be stored: kept until it can): this.#keep(this.#untilStored(intent, away ? ending : IN_DOUBT) ⇒ Promise.resolve(
       const stored = this.#keep(this.#untilStored(intent, away ? ending : IN_DOUBT));
@@ -253,7 +254,7 @@ export class Finisher {
 
   async #untilStored(intent: InDoubt, ending: Ending): Promise<void> {
     for await (const _ of this.#pauses()) {
-      // A failure means that the database is still away.
+      // A failure means that the database is still lost.
       const stored = await this.#store(intent, ending).then(
         () => true,
         () => false,
@@ -268,8 +269,8 @@ export class Finisher {
     let firstHeardMs = Number.POSITIVE_INFINITY;
     for await (const _ of this.#pauses()) {
       const recorded = await this.parts.records.record(intent, outcome).catch(() => undefined);
-      // To find no row costs no commit. While the standby is away, the claim may be waiting for it and not be seen: only
-      // after a commit of ours has come through would it have, too.
+      // Finding no row needs no commit. While the standby is away, the claim may be waiting for it, unseen. Only after a commit
+      // of ours has gone through would the claim have, too.
       if (recorded !== undefined && this.parts.process.heartbeatMs > beganMs)
         firstHeardMs = Math.min(firstHeardMs, performance.now());
       if (recorded === true || performance.now() - firstHeardMs > STRAGGLING_STATEMENT_MS) {
@@ -294,7 +295,7 @@ export class Finisher {
 
   /** Undefined while it is in doubt. */
   async #asStored(intent: Intent): Promise<Transaction | undefined> {
-    // What was there already may have been committed without its standby: it is proven before it is told.
+    // A stored outcome may have been committed without the standby: it is proven durable before the client sees it.
     const stored = await this.parts.lookup
       .provenByAudit(intent, intent.audit, [intent.merchantId])
       .catch(() => undefined);

@@ -1,6 +1,6 @@
 import type { Statement } from '../../postgres/database.js';
 
-/** In which way transactions are spread over servers; empty on one. */
+/** How transactions are distributed over servers; empty on a single server. */
 export const DISTRIBUTION: Statement = {
   name: '',
   text: `SELECT distribution FROM gateway`,

@@ -1,7 +1,8 @@
-// The lost time: a database that has gone back, to a backup or to a standby that lacked commits, does not know what was processed since.
-// It is noted in the database, and nobody is told that a transaction is not there until an operator has reconciled that time.
+// Lost time: a database that has gone back, to a backup or to a standby that lacked commits, is missing recent payments. The
+// loss is noted in the database. Until an operator has reconciled that time, no client is told that a transaction does not
+// exist.
+import { signerOf } from '../../journal/entry-signer.js';
 import { journal } from '../../journal/journal.js';
-import { penOf } from '../../journal/pen.js';
 import type { Queryable } from '../../postgres/database.js';
 import {
   FORGET_LOST_TIME,
@@ -32,14 +33,17 @@ export async function noteLostTime(
   return lost;
 }
 
-/** After a restore the key may come later than the database: an entry without its mark would pass for a forged one, so it waits. */
+/**
+ * After a restore the key may arrive later than the database. An entry without a MAC would pass for a forged one, so the entry
+ * waits.
+ */
 export async function journalLostTime(connection: Queryable, actor: string, lost: LostTime): Promise<void> {
   // guard(lost time: an entry of the journal waits for its key): undefined ⇒ null
-  if ((await penOf(connection)) === undefined) await connection.query(LOST_TIME_UNJOURNALLED, [actor]);
+  if ((await signerOf(connection)) === undefined) await connection.query(LOST_TIME_UNJOURNALLED, [actor]);
   else await journal(connection, { actor, action: 'gateway.restored', detail: inWords(lost) });
 }
 
-/** What waited for the key. Any number of processes may do it. */
+/** Journals the entries that waited for the key. Any number of processes may do it. */
 export function journalWhatWaited(database: Queryable): Promise<void> {
   return database.transaction(async (connection) => {
     const { rows } = await connection.query<LostTime & { notedBy: string }>(TAKE_UNJOURNALLED);
@@ -50,7 +54,7 @@ export function journalWhatWaited(database: Queryable): Promise<void> {
   });
 }
 
-/** From now on "there is none" is answered again. False where nothing was lost. */
+/** From now on "no such transaction" is answered again. False if nothing was lost. */
 export async function forgetLostTime(connection: Queryable): Promise<boolean> {
   return (await connection.query(FORGET_LOST_TIME)).rows.length > 0;
 }

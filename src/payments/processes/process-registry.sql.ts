@@ -20,7 +20,7 @@ export const FINISHED = columns<{ readonly organisationId: OrganisationId; reado
   { after: 5 },
 );
 
-/** Also drops the finished leases of this process. $5 is when the last heartbeat was that the database has confirmed. */
+/** Also drops this process's finished leases. $5 is the time of the last heartbeat that the database confirmed. */
 export const HEARTBEAT: Statement = {
   name: 'heartbeat',
   text: `
@@ -42,8 +42,8 @@ export const HEARTBEAT: Statement = {
 };
 
 /**
- * A new lineage: what was committed last may be lost, while clients, acquirers and other processes know of it. All counters
- * move past whatever they can have reached. The first process to notice does it, and asks for a sweep.
+ * A new lineage: the last commits may be lost, although clients, acquirers and other processes know of them. All counters move
+ * past any value they can have reached. The first process to notice does this, and asks for a sweep.
  */
 export const MOVE_AHEAD: Statement = {
   name: '',
@@ -57,8 +57,8 @@ export const MOVE_AHEAD: Statement = {
 };
 
 /**
- * For a process that knows nothing of the time before: when somebody else was last at work on this database, and whether its server
- * was up then. A standby that was promoted was; one that was restored to an earlier moment was started after it. $1 is the process.
+ * For a process ($1) that has just started: when another process last used this database, and whether the server was up then. A
+ * promoted standby was up; a restored server was started later.
  */
 export const LAST_TRACE: Statement = {
   name: '',
@@ -73,15 +73,15 @@ export const LAST_TRACE: Statement = {
     FROM process WHERE id <> $1`,
 };
 
-/** For a process that leaves nothing in doubt; one that does is found by the others. */
+/** For a process that leaves nothing in doubt; the others find the rest. */
 export const DEREGISTER_PROCESS: Statement = {
   name: '',
   text: `DELETE FROM process WHERE id = $1`,
 };
 
 /**
- * One statement: the block is this process's from the moment that the counter has moved. None for a process that the database
- * does not know, nor while the counters may have gone back.
+ * One statement: the block belongs to this process as soon as the counter has moved. Returns none for an unknown process, or
+ * while the counters may have gone back.
  */
 export const LEASE_AUDITS: Statement = {
   name: 'lease-audits',
@@ -112,7 +112,7 @@ export const HELD = columns<{
   { after: 1 },
 );
 
-/** Those that the database has lost, or dropped with a process that was presumed dead. */
+/** Leases that the database has lost, or dropped with a process presumed dead. */
 export const RENEW_LEASES: Statement = {
   name: '',
   text: `
@@ -122,7 +122,7 @@ export const RENEW_LEASES: Statement = {
     ON CONFLICT (organisation_id, first_audit) DO NOTHING`,
 };
 
-/** Gives back the audits at the end of a block if nobody has leased a later one. */
+/** Gives back the unused audits at the end of a block, unless a later block has been leased. */
 export const RETURN_AUDITS: Statement = {
   name: '',
   // guard(leases: audits given back only if nobody leased later ones): next_audit = $3 ⇒ $3::bigint > 0

@@ -1,5 +1,5 @@
-// The process registry: each running process has a row in it and keeps it alive with a heartbeat, and leases audits in blocks. The others
-// presume a process without heartbeats dead, and look after what it left in doubt.
+// The process registry: each running process keeps a row alive with heartbeats, and leases audits in blocks. Other processes
+// presume a process without heartbeats dead, and resolve what it left in doubt.
 import { hostname } from 'node:os';
 import type { LinkReport } from '../../acquirers/links.js';
 import { clocksApart } from '../../clock/clock.js';
@@ -22,27 +22,25 @@ import {
 } from './process-registry.sql.js';
 import type { ProcessTimes } from './process-times.js';
 
-/** What a heartbeat brings back. */
 interface HeartbeatReply extends SharedEpochs {
-  /** How far the clock is advanced. */
+  /** How far the gateway's clock is advanced. */
   readonly advancedMs: number;
-  /** By how much the database's clock is ahead of this machine's, or behind. */
+  /** How far the database's clock is ahead of this machine's; negative if behind. */
   readonly clocksApartMs: number;
 }
 
 interface HeartbeatRow extends Omit<HeartbeatReply, 'clocksApartMs'> {
-  /** The time that the database shows. */
   readonly databaseMs: number;
-  /** By the database's clock: of this heartbeat, and of the one before it as the database has it. */
+  /** By the database's clock: this heartbeat, and the one before as the database has it. */
   readonly seenAt: string;
   readonly lastSeenAt: string;
-  /** The heartbeat before this one was confirmed, and the database does not have it. */
+  /** The previous heartbeat was confirmed, but the database does not have it. */
   readonly lostHeartbeat: boolean | null;
   readonly lostFromMs: number | null;
   readonly lostUntilMs: number | null;
   /** The history that the database follows. */
   readonly lineage: string;
-  /** It is another than that under which audits were handed out until now. */
+  /** The lineage differs from the one under which audits were handed out so far. */
   readonly goneBack: boolean;
 }
 
@@ -56,21 +54,21 @@ interface Registered {
   readonly installation: string;
 }
 
-/** More than can have been handed out and lost in a failover. */
+/** More audits than can have been handed out and lost in a failover. */
 const AHEAD = 100_000;
 
 export class ProcessRegistry {
   #id = 0;
   #installation = '';
-  /** The lineage of the database in which it is certain that the leases are there. */
+  /** The lineage of the database in which the leases certainly exist. */
   #renewedIn: string | undefined;
   #heartbeatAtMs = 0;
-  /** The same by the clock of the wall: the other one stands still while a machine sleeps. */
+  /** The same by the wall clock: the monotonic clock stops while a machine sleeps. */
   #heartbeatOnMs = 0;
   #term = 0;
-  /** The last heartbeat that the database has confirmed: when, by its clock, and in which lineage. */
+  /** The last heartbeat that the database confirmed: its time by the database's clock, and its lineage. */
   #confirmed: { readonly seenAt: string; readonly lineage: string } | undefined;
-  /** The entry of this process was gone, with every heartbeat. */
+  /** This process's row was gone, with every heartbeat. */
   #wasForgotten = false;
   #lost: LostTime | undefined;
 
@@ -80,7 +78,7 @@ export class ProcessRegistry {
     private readonly links: () => readonly LinkReport[],
   ) {}
 
-  /** Makes an entry for this process. Its heartbeats say how its links are. */
+  /** Registers this process. Its heartbeats report the state of its links. */
   static async register(
     database: Database,
     times: ProcessTimes,
@@ -91,7 +89,7 @@ export class ProcessRegistry {
     return registry;
   }
 
-  /** That of this process. Another after it was forgotten and has registered anew. */
+  /** This process's ID. It changes if the process was forgotten and registered again. */
   get id(): number {
     return this.#id;
   }
@@ -100,39 +98,39 @@ export class ProcessRegistry {
     return this.#installation;
   }
 
-  /** Whether the last heartbeat is so recent that nobody presumes this process dead. */
+  /** Whether the last heartbeat is so recent that no other process presumes this one dead. */
   get alive(): boolean {
     return this.#heartbeatAgeMs < this.times.staleAfterMs;
   }
 
-  /** Counts up whenever the others may have presumed this process dead: what it claimed before is theirs to look after. */
+  /** Increases whenever other processes may have presumed this one dead: they look after everything that it claimed before. */
   get term(): number {
     return this.#term;
   }
 
-  /** Whether what was claimed in this term may still be sent: nobody else can have taken it over. */
+  /** Whether a transaction claimed in this term may still be sent: no other process can have taken it over. */
   maySend(term: number): boolean {
     // guard(processes: one that missed its heartbeats sends nothing of what it claimed before): term === this.#term && this ⇒ this
     return term === this.#term && this.alive;
   }
 
-  /** What the database has lost and nobody has reconciled, as of the last heartbeat. */
+  /** Lost time that nobody has reconciled, as of the last heartbeat. */
   get lost(): LostTime | undefined {
     return this.#lost;
   }
 
-  /** When the last heartbeat that was committed began. */
+  /** When the last committed heartbeat began. */
   get heartbeatMs(): number {
     return this.#heartbeatAtMs;
   }
 
-  /** Tells the others that this process lives, how its links are and how far its searches, drops finished leases, and renews lost ones. */
+  /** Sends a heartbeat: reports this process's links and search epochs, drops finished leases, and renews lost ones. */
   async heartbeat(
     leases: AuditLeases,
     epochs: OwnEpochs = { answered: 0, current: 0 },
   ): Promise<HeartbeatReply> {
     const [beganMs, beganOnMs] = [performance.now(), Date.now()];
-    // Taken out, not looked at: further blocks are finished while the heartbeat is under way.
+    // Taken out, because more blocks finish while the heartbeat is under way.
     const finished = leases.takeFinished();
     const links = JSON.stringify(this.links());
     const askedMs = Date.now();
@@ -145,7 +143,7 @@ export class ProcessRegistry {
     const [row] = rows;
     const clocksApartMs = row === undefined ? 0 : clocksApart(row.databaseMs, askedMs);
     if (row === undefined) {
-      // Forgotten by the others after an hour without a heartbeat, or lost in a failover: start anew under another id.
+      // Forgotten after an hour without a heartbeat, or lost in a failover: register again under another ID.
       await this.#register();
       this.#wasForgotten = this.#confirmed !== undefined;
       leases.forgetFinished();
@@ -159,14 +157,14 @@ export class ProcessRegistry {
     // guard(leases: what is in doubt is leased anew when the database has lost its lease): if (row.goneBack || row.lineage !== this.#renewedIn) await leases.renew(); ⇒
     if (row.goneBack || row.lineage !== this.#renewedIn) await leases.renew();
     this.#renewedIn = row.lineage;
-    // The others saw the heartbeat before until this one was committed.
+    // Until this heartbeat was committed, other processes saw only the previous one.
     if (!this.alive) this.#term += 1;
     this.#heartbeatAtMs = beganMs;
     this.#heartbeatOnMs = beganOnMs;
     return { ...row, clocksApartMs };
   }
 
-  /** Gives back the audits that were not used. A process that leaves something in doubt keeps its entry, for the others to find. */
+  /** Gives back unused audits. A process that leaves something in doubt keeps its row, so that the others find it. */
   async deregister(leases: AuditLeases): Promise<void> {
     await leases.returnUnused();
     // guard(leases: kept by a process that stops and leaves something in doubt): if (!leases.inDoubt) ⇒
@@ -177,7 +175,7 @@ export class ProcessRegistry {
     return Math.max(performance.now() - this.#heartbeatAtMs, Date.now() - this.#heartbeatOnMs);
   }
 
-  /** Notes it first: as soon as the counters are those of this lineage, nothing else says that something may be lost. */
+  /** Notes the loss first: once the counters belong to this lineage, nothing else shows that something may be lost. */
   async #lostTime(row: HeartbeatRow): Promise<LostTime | undefined> {
     const lostFrom = await this.#lostFrom(row);
     if (lostFrom !== undefined)
@@ -187,8 +185,8 @@ export class ProcessRegistry {
   }
 
   /**
-   * A failover to a standby that has everything loses nothing. A process that went on over it knows by its own heartbeat; one that has
-   * just started goes by whether the server has followed the former primary. Where neither can tell, something may be lost.
+   * A failover to a complete standby loses nothing. A process that ran through it knows by its own heartbeat. A process that
+   * has just started checks whether the server followed the former primary. If neither is certain, something may be lost.
    */
   async #lostFrom(row: HeartbeatRow): Promise<string | null | undefined> {
     if (this.#confirmed === undefined ? !row.goneBack : row.lineage === this.#confirmed.lineage)
@@ -234,21 +232,20 @@ interface Supply {
 
 const SMALLEST_BLOCK = 16;
 const LARGEST_BLOCK = 2_048;
-/** A block that lasted less than this was too small. */
+/** A block used up faster than this was too small. */
 const BLOCK_SHOULD_LAST_MS = 1_000;
 
 /**
- * Audits are leased in blocks per organisation, so that a claim need not ask for its number first. A lease stays until no audit of its
- * block is in doubt, and tells the others what to look after if this process dies.
+ * Leases audits in blocks per organisation, so that a claim need not fetch its number first. A lease stays until no audit of
+ * its block is in doubt. If this process dies, its leases show the others what to resolve.
  */
 export class AuditLeases {
   readonly #supplies = new Map<OrganisationId, Supply>();
-  /** Their leases go with the next heartbeat. */
+  /** The next heartbeat drops their leases. */
   readonly #finished: Block[] = [];
 
   constructor(
     private readonly database: Database,
-    /** This process in the registry. */
     private readonly process: { readonly id: number; readonly alive: boolean },
   ) {}
 
@@ -271,7 +268,7 @@ export class AuditLeases {
     }
   }
 
-  /** The audit was refused, is decided, or is the resolver's now: nothing is left to look after. */
+  /** The audit was refused, is decided, or now belongs to the resolver: nothing is left to look after. */
   release(organisationId: OrganisationId, audit: Audit): void {
     const supply = this.#supplies.get(organisationId);
     const block = supply?.blocks.find(({ first, last }) => first <= audit && audit <= last);
@@ -284,7 +281,7 @@ export class AuditLeases {
     }
   }
 
-  /** What the next heartbeat drops. */
+  /** The blocks that the next heartbeat drops. */
   takeFinished(): readonly Block[] {
     return this.#finished.splice(0);
   }
@@ -294,17 +291,16 @@ export class AuditLeases {
     this.#finished.push(...blocks);
   }
 
-  /** The database has dropped them with the entry of this process. */
+  /** The database dropped them with this process's row. */
   forgetFinished(): void {
     this.#finished.length = 0;
   }
 
-  /** Whether any audit is still in doubt. */
   get inDoubt(): boolean {
     return this.#blocks().some((block) => block.inDoubt > 0);
   }
 
-  /** Gives back what was not used. What is in doubt stays leased, for the others to find. */
+  /** Gives back unused audits. Audits in doubt stay leased, so that the others find them. */
   async returnUnused(): Promise<void> {
     for (const block of this.#blocks()) {
       if (block.next <= block.last) {
@@ -313,7 +309,7 @@ export class AuditLeases {
     }
   }
 
-  /** It is not certain that the leases are there: no more is handed out of them, and what is in doubt is leased anew. */
+  /** The leases may be gone: no more audits are handed out of them, and those in doubt are leased again. */
   async renew(): Promise<void> {
     for (const { blocks } of this.#supplies.values()) {
       for (const block of blocks.splice(0)) {
@@ -339,7 +335,7 @@ export class AuditLeases {
         supply.size,
       ]);
       const [block] = rows;
-      // The database has gone back, or does not know this process any more: the next heartbeat sees to it.
+      // The database has gone back, or no longer knows this process: the next heartbeat deals with it.
       if (block === undefined) throw fault('not_processed');
       supply.blocks.push({ organisationId, next: block.first, inDoubt: 0, ...block });
     } finally {

@@ -1,12 +1,11 @@
-// The times by which processes judge each other. They stand in one relation: a process that cannot commit its heartbeat stops
-// claiming and sending a whole heartbeat before any other process may presume it dead and reverse what it left in doubt.
+// The times by which processes judge each other. A process that cannot commit its heartbeat stops claiming and sending a whole
+// heartbeat before any other may presume it dead and reverse what it left in doubt.
 
 export interface ProcessTimes {
-  /** From one heartbeat to the next. */
   readonly heartbeatEveryMs: number;
-  /** So long after its last committed heartbeat a process neither claims nor sends, and is not ready. */
+  /** This long after its last committed heartbeat, a process neither claims nor sends, and is not ready. */
   readonly staleAfterMs: number;
-  /** So long after it the others presume the process dead. */
+  /** This long after it, other processes presume it dead. */
   readonly presumedDeadAfterMs: number;
 }
 

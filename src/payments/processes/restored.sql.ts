@@ -1,13 +1,13 @@
 import type { Statement } from '../../postgres/database.js';
 
-/** Of an organisation `o`: audits before this one are used, or will not be given out any more. */
+/** Of an organisation `o`: audits before this one are used, or will never be assigned. */
 // guard(lost time: audits of blocks that were leased at the backup may be lost, too): least(o.next_audit, (SELECT min(l.first_audit) FROM audit_lease l WHERE l.organisation_id = o.id)) ⇒ o.next_audit
 const FIRST_UNUSED = `least(o.next_audit, (SELECT min(l.first_audit) FROM audit_lease l WHERE l.organisation_id = o.id))`;
 
 /**
- * Each by a share that is certain and by one that grows with the time since the backup: ten times what the organisation has used on
- * average, and at least 20 a second. $1: how often that backup was brought back, this time included. $2: the seconds. $3: how many
- * instead, if the operator knows better.
+ * Each counter moves by a fixed part and by a part that grows with the time since the backup: ten times the organisation's
+ * average, at least 20 a second. $1: how often this backup has been restored, this time included. $2: seconds since the backup.
+ * $3: the number to use instead, if the operator knows better.
  */
 export const MOVE_COUNTERS: Statement = {
   name: '',
@@ -32,7 +32,7 @@ export const MOVE_COUNTERS: Statement = {
       m.next_token_id::float8 AS "fromToken", o.next_token_id::float8 AS "toToken"`,
 };
 
-/** Search fences are numbered, too; and every transaction in doubt is to be found. $2 is the moment from which on everything is lost. */
+/** Search fences are numbered, too, and every transaction in doubt must be found. $2 is the start of the lost time. */
 export const MOVE_GATEWAY: Statement = {
   name: '',
   text: `
@@ -40,7 +40,10 @@ export const MOVE_GATEWAY: Statement = {
     RETURNING nullif(closed_day, '-infinity')::text AS "closedDay"`,
 };
 
-/** Events are known by the versions of what they are about. What can still be decided may have been decided, and told, after the backup. */
+/**
+ * Events are identified by their subject's version. A transaction that can still be decided may have been decided, with an
+ * event, after the backup.
+ */
 export const MOVE_VERSIONS_IN_DOUBT: Statement = {
   name: '',
   // guard(counters: what can still be decided gets a version that nobody has seen): $ ⇒ 0 * $
@@ -53,8 +56,8 @@ export const MOVE_VERSIONS_IN_DOUBT: Statement = {
 };
 
 /**
- * The database has gone back, and nobody has said by how far: from $1 on everything may be lost. The counters are about to move by $2,
- * or another process has moved them a moment ago.
+ * The database has gone back by an unknown time: everything since $1 may be lost. The counters are about to move by $2, or
+ * another process has just moved them.
  */
 export const NOTE_LOST_TIME: Statement = {
   name: '',
@@ -82,7 +85,7 @@ export const LOST_TIME_UNJOURNALLED: Statement = {
   text: `UPDATE gateway SET lost_noted_by = $1`,
 };
 
-/** Whoever comes second finds nothing. */
+/** A second caller finds nothing. */
 export const TAKE_UNJOURNALLED: Statement = {
   name: '',
   text: `
@@ -99,7 +102,7 @@ export const FORGET_LOST_TIME: Statement = {
     UPDATE gateway SET lost_from = NULL, lost_until = NULL WHERE lost_from IS NOT NULL RETURNING only_row`,
 };
 
-/** Processes of this database that are at work, or were a moment ago. */
+/** Processes of this database that run now, or ran a moment ago. */
 export const LIVING_PROCESSES: Statement = {
   name: '',
   text: `SELECT count(*)::integer AS processes FROM process WHERE seen_at > now() - interval '20 seconds'`,

@@ -4,8 +4,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runningGateways } from '../../acquirers/running-gateways.js';
 import { gatewayTime } from '../../clock/gateway-clock.js';
+import { signerOf } from '../../journal/entry-signer.js';
 import { journal } from '../../journal/journal.js';
-import { penOf } from '../../journal/pen.js';
 import { findActingOperator } from '../../operators/operators.js';
 import { databaseTime } from '../../operators/sessions.js';
 import type { Caller } from '../../organisations/users/callers.js';
@@ -169,7 +169,7 @@ async function storeRequest(
   { key, fourEyesAboveCents }: RequestMeans,
 ): Promise<RequestRow> {
   const { organisationId, merchantId, audit, currency } = target;
-  const address = (await penOf(database))?.address ?? null;
+  const address = (await signerOf(database))?.address ?? null;
   return database.transaction(async (connection) => {
     await connection.query(LOCK_REQUESTS_OF_TARGET, [organisationId, audit]);
     const { rows } = await connection.query<{ cents: number }>(ASKED_ALREADY, [

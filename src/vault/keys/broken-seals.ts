@@ -1,12 +1,12 @@
-// Seals that do not open: somebody has changed the database by another way than the gateway. Each is journalled, told, and counted.
+// Seals that do not open: the database was changed by something other than the gateway. Each is journalled, logged and counted.
 import { journal } from '../../journal/journal.js';
 import type { Queryable } from '../../postgres/database.js';
 import type { Audit, TokenId } from '../../values/ids.js';
 import type { Place } from './keys.js';
 
-/** The same seal is journalled and told again after so long. Whoever pays with it again and again must not fill the journal. */
+/** The same seal is journalled and logged again after this time. Repeated payments with it must not fill the journal. */
 const AGAIN_AFTER_MS = 3_600_000;
-/** Of more at once, those that were told longest ago are forgotten. */
+/** Beyond this, the seals reported longest ago are forgotten. */
 const MOST_REMEMBERED = 10_000;
 
 export interface BrokenSealsParts {
@@ -25,12 +25,12 @@ export class BrokenSeals {
 
   constructor(private readonly parts: BrokenSealsParts) {}
 
-  /** How often a seal did not open, since the process began. */
+  /** How many seals did not open since the process started. */
   get count(): number {
     return this.#count;
   }
 
-  /** What is told of them. To be given to `DataKeys`. */
+  /** The callback for `DataKeys`. */
   readonly report = (place: Place): void => {
     this.#count += 1;
     const name = `${place.table}/${place.organisationId}/${place.row}`;
@@ -46,7 +46,7 @@ export class BrokenSeals {
     this.#writing = Promise.all([this.#writing, writing]);
   };
 
-  /** Everything that was told is in the journal. */
+  /** Resolves when every report is in the journal. */
   async written(): Promise<void> {
     await this.#writing;
   }

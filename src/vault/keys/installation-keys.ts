@@ -1,5 +1,5 @@
-// Keys of the installation itself: what is made under one cannot be made by whoever can only write to the database. Each is random,
-// and wrapped by the key-encryption key, so that it works with every provider of that.
+// Keys of the installation itself: somebody who can only write to the database cannot forge what they make. Each key is random
+// and wrapped by the key-encryption key, so that it works with every key provider.
 import { randomBytes } from 'node:crypto';
 import { journal } from '../../journal/journal.js';
 import type { Queryable } from '../../postgres/database.js';
@@ -12,7 +12,9 @@ import {
 import { type KeyProvider, KeyUnavailable, type WrappedKey } from './key-provider.js';
 import type { WrappedRows } from './wrapped-rows.js';
 
-/** For the seals of users and operators, for the journal, for what is asked of earlier transactions, and to know imported cards again. */
+/**
+ * For the seals of users and operators, for the journal, for requests on earlier transactions, and to recognise imported cards.
+ */
 export type InstallationKeyName = 'credentials' | 'journal' | 'attestation' | 'recognition';
 
 const contextOf = (name: string) => `tollgate/installation-key/${name}`;
@@ -38,7 +40,7 @@ export async function openInstallationKey(
   return provider.unwrap(found, contextOf(name));
 }
 
-/** Makes it where there is none. Where two do so at once, one of them is stored and both use it. */
+/** Creates the key if it does not exist. If two processes create it at once, one key is stored and both use it. */
 export async function makeInstallationKey(
   database: Queryable,
   provider: KeyProvider,
@@ -48,7 +50,7 @@ export async function makeInstallationKey(
     const { keyId, wrapped } = await provider.wrap(randomBytes(32), contextOf(name));
     const values = [name, keyId, wrapped];
     const { rows } = await database.query<{ added: boolean }>(ADD_INSTALLATION_KEY, values);
-    // With the key of the journal nothing can be journalled yet: its chain begins with it.
+    // The creation of the journal's own key cannot be journalled: the chain starts with that key.
     if (rows[0]?.added && name !== 'journal')
       await journal(database, { actor: 'gateway:start', action: 'keys.made', detail: name });
   }

@@ -1,4 +1,4 @@
-// Data keys for a command: a seal that does not open while it works is in the journal when it ends.
+// Data keys for a command: a seal that does not open during the command is in the journal when it ends.
 import type { Database } from '../../postgres/database.js';
 import { BrokenSeals } from './broken-seals.js';
 import type { KeyProvider } from './key-provider.js';
@@ -15,7 +15,7 @@ export function withJournalledKeys<Result>(
   );
 }
 
-/** The same for whoever makes them itself. */
+/** The same for callers that make their own `DataKeys`. */
 export async function withJournalledSeals<Result>(
   database: Database,
   operator: string,

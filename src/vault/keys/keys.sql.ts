@@ -20,7 +20,7 @@ export const NEWEST_DATA_KEY: Statement = {
     WHERE organisation_id = $1 AND merchant_id = $2 ORDER BY version DESC LIMIT 1`,
 };
 
-/** One that was destroyed is gone, also if somebody has put its row back. */
+/** A destroyed key stays gone, even if somebody has put its row back. */
 export const DATA_KEY: Statement = {
   name: 'data-key',
   // guard(keys: one that was destroyed does not come back): AND NOT ${KEY_DESTROYED} ⇒

@@ -1,5 +1,5 @@
-// Data keys, and what is sealed under them: one line of versions for each merchant, wrapped by the key-encryption key. The newest seals, all
-// open. A seal is AES-256-GCM, bound to the place where the ciphertext belongs: moved elsewhere it does not open.
+// Data keys and seals. Each merchant has a series of data key versions, wrapped by the key-encryption key. The newest seals,
+// all open. A seal is AES-256-GCM, bound to the place of its ciphertext: moved elsewhere, it does not open.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Database, isUndefined, type Queryable } from '../../postgres/database.js';
 import { decrypt, encrypt } from '../../values/aes-gcm.js';
@@ -22,7 +22,7 @@ export interface DataKeyRow {
   readonly wrapped: Buffer;
 }
 
-/** Told of every seal that does not open. */
+/** Called for every seal that does not open. */
 export type OnBroken = (place: Place) => void;
 
 interface Newest {
@@ -30,14 +30,14 @@ interface Newest {
   readonly key: Promise<DataKey>;
 }
 
-/** How long a process may go on sealing under a version after a newer one was made. */
+/** How long a process may still seal under a version after a newer one was created. */
 const NEWEST_KNOWN_WITHIN_MS = 1_000;
-/** A process that lags may seal under the old version for this long. */
+/** A slow process may seal under the old version for this long. */
 export const SETTLE_MS = NEWEST_KNOWN_WITHIN_MS + 1_000;
 const PROOF = Buffer.from('tollgate');
 const PROOF_CONTEXT = 'tollgate/proof';
 
-/** What a data key is wrapped for. */
+/** The purpose that a data key is wrapped for. */
 export function dataKeyContext(
   organisationId: OrganisationId,
   merchantId: MerchantId,
@@ -49,8 +49,8 @@ export function dataKeyContext(
 const ATTESTATION_BYTES = 16;
 
 /**
- * Makes sure that the key-encryption key is the one that this database was sealed under. A provider that
- * makes its own key does so only for a database that nothing was ever sealed in.
+ * Makes sure that the key-encryption key is the one this database was sealed under. A provider that creates its own key does so
+ * only if nothing was ever sealed in the database.
  */
 export async function proveKey(database: Queryable, provider: KeyProvider): Promise<void> {
   const { rows } = await database.query<{ keyId: string; wrapped: Buffer }>(KEY_PROOF);
@@ -58,7 +58,7 @@ export async function proveKey(database: Queryable, provider: KeyProvider): Prom
   if (proof === undefined) {
     await provider.prepare?.();
     await renewProof(database, provider, false);
-    // Two may have started at once: what counts is what is stored.
+    // Two processes may have started at once: the stored proof decides.
     const stored = await database.query<{ keyId: string; wrapped: Buffer }>(KEY_PROOF);
     if (stored.rows[0] !== undefined) await checkProof(provider, stored.rows[0]);
     return;
@@ -66,7 +66,7 @@ export async function proveKey(database: Queryable, provider: KeyProvider): Prom
   await checkProof(provider, proof);
 }
 
-/** Returns which key-encryption key it was made under. */
+/** Returns the ID of the key-encryption key that made it. */
 export async function renewProof(
   database: Queryable,
   provider: KeyProvider,
@@ -77,7 +77,7 @@ export async function renewProof(
   return keyId;
 }
 
-/** For a database that may not even have a schema yet: stops when the key is not the one that it was sealed under. */
+/** For a database that may not have a schema yet: fails if the key is not the one it was sealed under. */
 export async function checkKeyIfProven(database: Database, provider: KeyProvider): Promise<void> {
   const found = await database
     .query<{ keyId: string; wrapped: Buffer }>(KEY_PROOF)
@@ -94,7 +94,7 @@ async function checkProof(provider: KeyProvider, proof: { keyId: string; wrapped
     throw new KeyUnavailable('the key-encryption key is not the one that this database was sealed under');
 }
 
-/** It will not come back. */
+/** The key will not come back. */
 class KeyDestroyed extends KeyUnavailable {}
 
 export class DataKeys {
@@ -109,26 +109,26 @@ export class DataKeys {
     private readonly onBroken: OnBroken = () => {},
   ) {}
 
-  /** What was sealed in this place. Throws `SealBroken` where it was changed, moved or set back, or the row that it is bound to. */
+  /** Opens a seal. Throws `SealBroken` if the seal, or the row it is bound to, was changed, moved or set back. */
   async open(place: Place, keyVersion: number, sealed: Buffer): Promise<string> {
     try {
       return open(await this.version(place.organisationId, place.merchantId, keyVersion), place, sealed);
     } catch (error) {
-      // Nothing is sealed under a key when that is destroyed: somebody has put the row back, or named another key.
+      // A key is destroyed only when nothing is sealed under it: somebody has put the row back, or named another key.
       // guard(broken seals: a seal under a key that was destroyed is one): || error instanceof KeyDestroyed ⇒
       if (error instanceof SealBroken || error instanceof KeyDestroyed) throw this.broken(place);
       throw error;
     }
   }
 
-  /** For what turns out wrong beside the seal itself. */
+  /** For errors beside the seal itself. */
   broken(place: Place): SealBroken {
     // guard(broken seals: each is told): this.onBroken(place); ⇒
     this.onBroken(place);
     return new SealBroken(place);
   }
 
-  /** Proves later that this installation has said so. */
+  /** Later proves that this installation made the statement. */
   async attest(statement: string): Promise<Buffer> {
     const key = await this.#attestationKey();
     return createHmac('sha256', key).update(statement).digest().subarray(0, ATTESTATION_BYTES);
@@ -150,7 +150,7 @@ export class DataKeys {
     return key;
   }
 
-  /** The key that a row names. */
+  /** The key version that a row names. */
   version(organisationId: OrganisationId, merchantId: MerchantId, version: number): Promise<DataKey> {
     return this.#remembered(merchantId, version, async () => {
       const { rows } = await this.database.query<DataKeyRow>(DATA_KEY, [organisationId, merchantId, version]);
@@ -193,7 +193,7 @@ export class DataKeys {
     return key;
   }
 
-  /** Adds what was sealed here since the last time to what each key has sealed in all. */
+  /** Adds this process's recent seals to each key's total. */
   async recordSeals(): Promise<void> {
     const used = this.#opened
       .filter(({ key }) => (key.seals ?? 0) > 0)
@@ -213,7 +213,7 @@ export class DataKeys {
     return this.#attesting;
   }
 
-  /** Where two make the same version at once, one of them is stored and both use it. */
+  /** If two processes create the same version at once, one key is stored and both use it. */
   async add(
     organisationId: OrganisationId,
     merchantId: MerchantId,
@@ -229,18 +229,18 @@ export class DataKeys {
 export interface DataKey {
   readonly version: number;
   readonly key: Buffer;
-  /** How much was sealed with it and is not counted in the database yet. */
+  /** Seals made with it that the database has not counted yet. */
   seals?: number;
 }
 
-/** Where a ciphertext lives. */
+/** Where a ciphertext belongs. */
 export interface Place {
   readonly table: 'transaction' | 'token' | 'webhook_endpoint';
   readonly organisationId: OrganisationId;
   readonly merchantId: MerchantId;
   readonly row: number;
   readonly field: string;
-  /** What else the row says that decides what the sealed thing is good for. Changed, the seal does not open. */
+  /** The row's other values that decide what the sealed secret may be used for. If they change, the seal does not open. */
   readonly says: string;
 }
 
@@ -266,7 +266,7 @@ function boundTo(place: Place, { version }: DataKey): string {
   return `${where}/${says}`;
 }
 
-/** What is given as bytes is overwritten. */
+/** Secrets given as bytes are overwritten. */
 export function seal(dataKey: DataKey, place: Place, secrets: string | Buffer): Buffer {
   dataKey.seals = (dataKey.seals ?? 0) + 1;
   const sealed = encrypt(dataKey.key, secrets, boundTo(place, dataKey));

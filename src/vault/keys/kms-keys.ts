@@ -1,4 +1,4 @@
-// Key-encryption keys in AWS KMS: Encrypt and Decrypt with an encryption context, and the key never leaves it. Loaded where it is used,
+// Key-encryption keys in AWS KMS: Encrypt and Decrypt with an encryption context; the key never leaves KMS. Loaded only on use,
 // since Amazon's library is large.
 import { DecryptCommand, EncryptCommand, KMSClient, KMSServiceException } from '@aws-sdk/client-kms';
 import { USER_AGENT } from '../../values/program.js';
@@ -6,15 +6,15 @@ import { type KeyProvider, KeyUnavailable, type WrappedKey } from './key-provide
 
 export interface KmsOptions {
   readonly region: string;
-  /** The key's ID, its ARN or an alias of it (`alias/tollgate`). */
+  /** The key's ID, ARN or alias (`alias/tollgate`). */
   readonly keyName: string;
   /** For example `https://kms.ap-southeast-2.amazonaws.com`. */
   readonly endpoint: string;
-  /** Without them, those that Amazon's library finds, which also renews them: of the instance's role, for example. */
+  /** If absent, Amazon's library finds and renews them, for example from the instance's role. */
   readonly credentials?: {
     readonly accessKeyId: string;
     readonly secretAccessKey: string;
-    /** With credentials that end. */
+    /** With temporary credentials. */
     readonly sessionToken?: string;
   };
 }
@@ -54,7 +54,7 @@ export class KmsKeys implements KeyProvider {
     return { keyId: PREFIX + KeyId, wrapped: Buffer.from(CiphertextBlob) };
   }
 
-  /** Under the very key that wrapped it: KMS would open it under any that it has. */
+  /** Names the key that wrapped it: KMS would otherwise open it under any of its keys. */
   async unwrap({ keyId, wrapped }: WrappedKey, context: string): Promise<Buffer> {
     const command = new DecryptCommand({
       KeyId: keyId.slice(PREFIX.length),
@@ -77,7 +77,7 @@ export class KmsKeys implements KeyProvider {
         );
       if (httpStatus === undefined) throw new KeyUnavailable(`AWS KMS at ${endpoint} cannot be reached`);
       if (httpStatus === 200) throw this.#unreadable();
-      // Its own words are left out, but for the kind of error: what they repeat is not ours to decide.
+      // Only the kind of error is kept: the message may repeat secrets.
       const kind = error instanceof KMSServiceException ? error.name : 'no reason given';
       throw new KeyUnavailable(
         `AWS KMS refused to ${operation} with the key ${keyName} (HTTP ${httpStatus}, ${kind})`,
@@ -90,7 +90,7 @@ export class KmsKeys implements KeyProvider {
   }
 }
 
-/** Tries again included. */
+/** Including retries. */
 function inTime(): { readonly abortSignal: AbortSignal } {
   return { abortSignal: AbortSignal.timeout(TIMEOUT_MS) };
 }

@@ -1,4 +1,4 @@
-// Key-encryption keys that the gateway holds itself: from a file in the data directory or from the environment.
+// Key-encryption keys that the gateway holds itself, from a file in the data directory or from the environment.
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -6,7 +6,7 @@ import { decrypt, encrypt } from '../../values/aes-gcm.js';
 import { exists, writeText } from '../../values/whole-file.js';
 import { type KeyProvider, KeyUnavailable, type WrappedKey } from './key-provider.js';
 
-/** Names a key without telling anything about it. */
+/** Identifies a key without revealing anything about it. */
 function idOf(key: Buffer): string {
   return createHash('sha256').update('tollgate key id').update(key).digest('hex').slice(0, 16);
 }
@@ -57,7 +57,7 @@ class LocalKeys {
   }
 }
 
-/** TOLLGATE_KEY_ENCRYPTION_KEY: base64 of 32 bytes; while it is being replaced the new one, a comma, and the old one. */
+/** TOLLGATE_KEY_ENCRYPTION_KEY: base64 of 32 bytes; during a replacement, the new key, a comma, and the old key. */
 export class EnvironmentKeys implements KeyProvider {
   readonly name = 'environment';
   readonly #keys: LocalKeys;
@@ -79,7 +79,7 @@ export class EnvironmentKeys implements KeyProvider {
   }
 }
 
-/** A file that only its owner can read. Good for a start; whoever takes the disk takes the key with it. */
+/** A file that only its owner can read. Fine for a start, but a thief of the disk has the key as well. */
 export class FileKeys implements KeyProvider {
   readonly name = 'file';
 
@@ -98,14 +98,14 @@ export class FileKeys implements KeyProvider {
   }
 
   /**
-   * Makes the file if there is none. Called only where nothing has been sealed yet. One that is there is never replaced:
-   * another process may have made it a moment ago, or it belongs to another database.
+   * Creates the file if there is none. Called only if nothing has been sealed yet. An existing file is never replaced: another
+   * process may just have created it, or it belongs to another database.
    */
   async prepare(): Promise<void> {
     await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
-    // Where it was put by somebody else, the folder need not be ours to write in.
+    // If somebody else put the file there, the folder may not be writable.
     if (await exists(this.path)) return;
-    // Another process may have made one meanwhile, and then that is the one.
+    // If another process has created one meanwhile, that one counts.
     await this.#write('keep', [randomBytes(32)]);
   }
 
@@ -130,7 +130,7 @@ export class FileKeys implements KeyProvider {
     return parseKeys(text, this.path);
   }
 
-  /** On disk before it is used, whole or not at all: losing this file is losing every card. */
+  /** Whole and on disk before it is used: losing this file means losing every card. */
   async #write(existing: 'keep' | 'replace', keys: readonly Buffer[]): Promise<void> {
     await writeText(this.path, existing, `${keys.map((key) => key.toString('base64')).join('\n')}\n`);
   }

@@ -1,4 +1,4 @@
-// Two providers while one takes the other's place: the new one wraps, and both unwrap, each what it has wrapped.
+// Two key providers while one replaces the other: the new one wraps, and each unwraps what it wrapped.
 import type { KeyProvider, WrappedKey } from './key-provider.js';
 
 export class MovingKeys implements KeyProvider {
@@ -20,7 +20,7 @@ export class MovingKeys implements KeyProvider {
     return provider.unwrap(wrapped, context);
   }
 
-  /** Only the new one's: the other has its key. */
+  /** Only the new provider's: the other has its key. */
   async prepare(): Promise<void> {
     await this.current.prepare?.();
   }

@@ -1,6 +1,6 @@
 import type { Statement } from '../../postgres/database.js';
 
-/** Of a row `k` of `data_key`, the newest of its merchant: why it is due, if it is. After $1 days, or $2 seals. */
+/** Why the newest data key `k` of a merchant is due, if it is: after $1 days, or $2 seals. */
 // guard(renewal of keys: of those that have sealed too much): 2 THEN ⇒ 2 * 1000 THEN
 // guard(renewal of keys: of those that are too old): 24 ⇒ 9999
 export const DUE = `
@@ -8,7 +8,7 @@ export const DUE = `
         WHEN (SELECT u.seals FROM data_key_use u WHERE u.organisation_id = k.organisation_id
           AND u.merchant_id = k.merchant_id AND u.version = k.version) >= $2 THEN 'seals' END`;
 
-/** The newest key of each merchant where it is due, or where a rotation to it was begun a while ago and is not finished. */
+/** The newest key of each merchant that is due, or whose rotation was begun a while ago and is unfinished. */
 export const KEYS_TO_RENEW: Statement = {
   name: 'keys-to-renew',
   // guard(renewal of keys: one that was interrupted is finished): < k.version AND older.emptied_at IS NULL ⇒ > k.version

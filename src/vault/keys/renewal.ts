@@ -1,5 +1,5 @@
-// Data keys that are due for a new version are renewed by the gateways themselves, in the background and at a pace that payments do not
-// feel. Any number of processes may run it.
+// Renews data keys that are due for a new version, in the background and without slowing payments. Any number of processes may
+// run it.
 import type { Database } from '../../postgres/database.js';
 import type { MerchantId } from '../../values/ids.js';
 import type { DataKeyRow } from './keys.js';
@@ -7,7 +7,7 @@ import { KEYS_TO_RENEW } from './renewal.sql.js';
 import type { Rotation } from './rotation.js';
 import type { SealOwner } from './sealed-rows.js';
 
-/** Why a key is due: it is too old, or it has sealed too much; or a rotation was interrupted. */
+/** Why a key is due: it is too old, it has sealed too much, or a rotation was interrupted. */
 export type DueBecause = 'age' | 'seals' | 'unfinished';
 
 /** How long a data key seals. */
@@ -52,7 +52,7 @@ export class KeyRenewal {
     const { rows } = await database.query<DueKey>(KEYS_TO_RENEW, [limits.days, limits.seals]);
     for (const { because, version, ...owner } of rows) {
       this.#checkStopped();
-      // Whoever comes second finds a newer one, and helps to seal under it.
+      // A second process finds the newer key, and helps to seal under it.
       // guard(renewal of keys: whoever comes second makes no further version): because !== 'unfinished' && newest.version == ⇒ newest.version >
       const isDue = (newest: DataKeyRow) => because !== 'unfinished' && newest.version === version;
       const { rows: sealed, broken } = await rotation.rotateOne(owner, isDue, () => this.#checkStopped());
@@ -60,7 +60,7 @@ export class KeyRenewal {
     }
   }
 
-  /** A rotation that is under way stops after its batch, and goes on when a process runs again. */
+  /** A rotation under way stops after its batch, and resumes when a process runs again. */
   stop(): void {
     this.#stopped = true;
   }

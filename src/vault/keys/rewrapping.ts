@@ -1,4 +1,4 @@
-// Wrapping every data key, and everything else that the key-encryption key wraps, anew under the provider's current key.
+// Rewraps every data key, and everything else under the key-encryption key, under the provider's current key.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { journal } from '../../journal/journal.js';
 import type { Database } from '../../postgres/database.js';
@@ -22,8 +22,8 @@ export class Rewrapping {
   constructor(private readonly parts: RewrappingParts) {}
 
   /**
-   * Wraps every data key anew under the provider's current key; no card data is touched. Only one at a time: of two at
-   * once each would forget the other's key.
+   * Rewraps every data key under the provider's current key; no card data is touched. Only one at a time: two at once would
+   * each forget the other's key.
    */
   async rewrap(): Promise<number> {
     return this.parts.database.transaction(async (connection) => {
@@ -39,7 +39,7 @@ export class Rewrapping {
     let count = await this.#rewrapAll(current);
     await this.#rewrapOthers(current);
     if (this.parts.provider.forgetOthers !== undefined) {
-      // A process may just have wrapped a new data key under the old one, and store it only now.
+      // A process may just have wrapped a new data key under the old key, and store it only now.
       // guard(renewing the key-encryption key: what a process has just stored under the old one is wrapped anew, too): count = await this.#rewrapAll(current); ⇒
       await sleep(SETTLE_MS);
       count = await this.#rewrapAll(current);
@@ -54,7 +54,7 @@ export class Rewrapping {
     return count;
   }
 
-  /** Returns how many data keys there are. */
+  /** Returns the number of data keys. */
   async #rewrapAll(current: string): Promise<number> {
     let count = 0;
     let after: [number, number, number] = [0, 0, 0];

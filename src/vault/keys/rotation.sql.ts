@@ -1,14 +1,14 @@
 import { bytes, columns, integer } from '../../postgres/batches.js';
 import type { Statement } from '../../postgres/database.js';
 
-/** After the organisation, the merchant and the version that they are sealed under now. */
+/** After the organisation, the merchant and the new version. */
 export const RESEALED = columns<{ readonly row: number; readonly sealed: Buffer }>(
   'resealed',
   { row: integer(({ row }) => row), sealed: bytes(({ sealed }) => sealed) },
   { after: 3 },
 );
 
-/** Locks the merchant, so that two rotations do not both make a new version. */
+/** Locks the merchant, so that two rotations do not both create a new version. */
 export const LOCK_MERCHANT: Statement = {
   name: '',
   text: `SELECT id FROM merchant WHERE organisation_id = $1 AND id = $2 FOR NO KEY UPDATE`,
@@ -54,7 +54,7 @@ export const RESEAL_TOKENS: Statement = {
     WHERE t.organisation_id = $1 AND t.merchant_id = $2 AND t.id = resealed.row`,
 };
 
-/** Everything is sealed under a newer version than these. */
+/** Data keys under which nothing is sealed any more. */
 export const EMPTIED_DATA_KEYS: Statement = {
   name: '',
   text: `
@@ -80,7 +80,7 @@ const KEY_DESTROYED = `
         AND e.merchant_id = k.merchant_id AND e.key_version = k.version)
     RETURNING k.organisation_id AS "organisationId", k.merchant_id AS "merchantId"`;
 
-/** Not the newest, not a young one (a process may still be sealing under it), and nothing sealed under it. */
+/** Neither the newest nor a young version (a process may still seal under it), and nothing is sealed under it. */
 export const DESTROY_DATA_KEY: Statement = {
   name: '',
   // guard(destroying a key: not while a transaction is sealed under it): NOT EXISTS (SELECT FROM transaction t WHERE t.organisation_id = k.organisation_id ⏎ AND t.merchant_id = k.merchant_id AND t.payment_details_key_version = k.version) ⇒ true
@@ -89,7 +89,7 @@ export const DESTROY_DATA_KEY: Statement = {
   spread: `${KEY_TO_DESTROY} NOT transactions_sealed_under(k.organisation_id, k.merchant_id, k.version)${KEY_DESTROYED}`,
 };
 
-/** Held for as long as the transaction; false where another has it. */
+/** Held until the database transaction ends; false if another process has it. */
 export const LOCK_REWRAPPING: Statement = {
   name: '',
   // guard(renewing the key-encryption key: one at a time): pg_try_advisory_xact_lock(hashtext('tollgate rewrap')) ⇒ true

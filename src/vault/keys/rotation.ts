@@ -1,5 +1,5 @@
-// Rotation while serving: a new data key for each merchant, and everything sealed anew under it, in bounded batches.
-// It can be interrupted and gone on with at any point; several at once share the work.
+// Key rotation while serving: a new data key for each merchant, and everything resealed under it in bounded batches. It can be
+// interrupted and resumed at any point, and several processes share the work.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type JournalEntry, journal } from '../../journal/journal.js';
 import type { Database, Queryable } from '../../postgres/database.js';
@@ -41,22 +41,22 @@ export interface RotationResult {
 const BATCH = 1_000;
 /** After every batch, so that payments are served in between. */
 const BREATH_MS = 5;
-/** A version is destroyed at the earliest this long after a newer one was made. */
+/** A version is destroyed at the earliest this long after a newer one was created. */
 const DESTROY_AFTER_MS = 60_000;
 
 export interface RotationParts extends RewrappingParts {
   /** Everything that is sealed under the data keys. */
   readonly sealed: readonly SealedRows[];
   readonly onBroken?: OnBroken;
-  /** Where data keys are read while rows are locked, if not from the same sessions: those may all be taken. */
+  /** Where to read data keys while rows are locked, if not on the same sessions: those may all be taken. */
   readonly keysDatabase?: Database | undefined;
-  /** How long to rest after each batch, in times of what the batch took. */
+  /** How long to rest after each batch, as a multiple of the batch's own time. */
   readonly rest?: number;
 }
 
 interface NewVersion {
   readonly isDue: (newest: DataKeyRow) => boolean;
-  /** A version to which a rotation is finished, although something is left under older ones. */
+  /** A version whose rotation is finished, although something is left under older ones. */
   readonly finished?: number;
 }
 
@@ -67,7 +67,7 @@ export class Rotation {
     this.#keys = new DataKeys(parts.keysDatabase ?? parts.database, parts.provider, parts.onBroken);
   }
 
-  /** New versions for every merchant, or for one. Goes on with an unfinished rotation before it begins another. */
+  /** New versions for every merchant, or for one. Resumes an unfinished rotation before it starts another. */
   async rotate(
     merchantId: number | undefined,
     progress: (at: RotationProgress) => void,
@@ -84,7 +84,7 @@ export class Rotation {
     return { merchants: owners.length, rows, broken };
   }
 
-  /** Of one merchant, if its newest key is due when nobody else can make another. */
+  /** Rotates one merchant's key, if it is still due once the merchant is locked. */
   async rotateOne(
     owner: SealOwner,
     isDue: (newest: DataKeyRow) => boolean,
@@ -97,7 +97,7 @@ export class Rotation {
     const resealed = await this.#resealAll(owner, version, tell);
     await this.#keys.recordSeals();
     await journal(this.parts.database, this.#entry(owner, 'keys.rotated', `version ${version}`));
-    // What was left over did not open. It is no rotation that was interrupted.
+    // The remaining rows did not open. This was not an interrupted rotation.
     const again = !fresh && resealed.rows === 0 && resealed.broken > 0;
     if (!again) return resealed;
     return this.#rotateAnew(owner, version, isDue, tell);
@@ -122,7 +122,7 @@ export class Rotation {
     return new Rewrapping(this.parts).rewrap();
   }
 
-  /** What is still sealed under it, in dead rows or the write-ahead log, does not open any more without an old backup of the key. */
+  /** Anything still sealed under it, in dead rows or the write-ahead log, now opens only with an old backup of the key. */
   async destroy(merchant: number, version: number): Promise<void> {
     // guard(destroying a key: with its entry in the journal, or not at all): await this.parts.database.transaction(async (connection ⇒ const connection = this.parts.database; ⏎ await (async (
     await this.parts.database.transaction(async (connection) => {
@@ -134,7 +134,7 @@ export class Rotation {
     });
   }
 
-  /** The newest as it is, where it is not due or a rotation to it is not finished; `finished` is one that is. */
+  /** The newest version if it is not due or its rotation is unfinished; `finished` names one that is finished. */
   async #newVersion(
     owner: SealOwner,
     { isDue, finished }: NewVersion,
@@ -197,7 +197,7 @@ export class Rotation {
           await sleep(BREATH_MS + (performance.now() - began) * (this.parts.rest ?? 0));
         }
       }
-      // A process that had not heard of the new version yet, or a row that was locked, may have left something behind.
+      // A process unaware of the new version, or a locked row, may have left something behind.
       const brokenRows = broken.reduce((sum, rows) => sum + rows.length, 0);
       if (settled && (await this.#countOlder(owner, version)) <= brokenRows) {
         const { organisationId, merchantId } = owner;
@@ -227,7 +227,7 @@ export class Rotation {
           const text = await this.#keys.open(place, taken.keyVersion, taken.sealed);
           resealed.push({ row: taken.row, sealed: seal(key, place, text) });
         } catch (error) {
-          // Somebody has changed it. It stays as it is, for whoever finds out what happened.
+          // Somebody has changed the row. It stays as it is, as evidence.
           if (!(error instanceof SealBroken)) throw error;
           broken.push(taken.row);
         }

@@ -1,4 +1,4 @@
-// Tables with something sealed in their rows: where each seal belongs, and how the rotation goes through them.
+// Tables with sealed columns: where each seal belongs, and how the rotation reads them.
 import type { Statement } from '../../postgres/database.js';
 import type { CustomerId, MerchantId, OrganisationId, TokenId } from '../../values/ids.js';
 import type { AccountType } from '../account.js';
@@ -10,7 +10,7 @@ export interface SealOwner {
   readonly merchantId: MerchantId;
 }
 
-/** A row with something sealed in it, as the rotation takes it. What its place depends on comes with it. */
+/** A row with a sealed column, as the rotation reads it, with the values that its place depends on. */
 export interface SealedRow {
   readonly row: number;
   readonly keyVersion: number;
@@ -23,21 +23,21 @@ export interface SealedRows {
   /** Whether any row is sealed under an older version, and how many are. */
   readonly left: Statement;
   readonly count: Statement;
-  /** A page of them behind a row: `$4` of them, behind `$5`, without those of `$6`. */
+  /** A page of `$4` rows after row `$5`, without rows `$6`. */
   readonly page: Statement;
   /** Takes `RESEALED`. */
   readonly reseal: Statement;
-  /** Pages are in the order of the rows: each begins where the last one ended. */
+  /** Pages are in row order: each begins where the last one ended. */
   readonly inOrder: boolean;
 }
 
-/** The same, locked. What another rotation or a request has locked is left to it, or to the next pass. */
+/** The same, locked. Rows that another rotation or a request has locked are left to it, or to the next pass. */
 export function taking({ name, text }: Statement): Statement {
   // guard(rotation: tokens are locked while they are sealed anew): FOR NO KEY UPDATE SKIP LOCKED ⇒
   return { name: `take-${name}`, text: `${text} FOR NO KEY UPDATE SKIP LOCKED` };
 }
 
-/** What the seal of a token is bound to: whom it belongs to, by which number it is charged, and which of its accounts it is. */
+/** What the seal of a token is bound to: its owner, its virtual PAN, and which of its accounts it is. */
 export interface TokenSeal {
   readonly id: TokenId;
   readonly customerId: CustomerId;

@@ -7,7 +7,7 @@ export interface TransitOptions {
   /** For example `https://vault.example:8200`. */
   readonly address: string;
   readonly token: string;
-  /** Where the token was read from, if it was a file: it is read again when the token has to be another. */
+  /** The file that the token was read from, if any: it is read again when the token is refused. */
   readonly tokenFile?: string | undefined;
   readonly keyName: string;
   readonly mount: string;
@@ -16,7 +16,7 @@ export interface TransitOptions {
 
 const TIMEOUT_MS = 5_000;
 const FORBIDDEN = 403;
-/** A token that cannot be renewed is looked at so often, and one that was renewed when half of its time is over. */
+/** How often a token that cannot be renewed is checked; a renewed one is checked at half of its lifetime. */
 const LOOK_EVERY_MS = 3_600_000;
 const AFTER_FAILURE_MS = 300_000;
 
@@ -24,7 +24,7 @@ interface Asked {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly body?: object;
-  /** For a refusal. */
+  /** For error messages. */
   readonly what: string;
 }
 
@@ -41,11 +41,11 @@ export class TransitKeys implements KeyProvider {
     return keyId.startsWith(`${this.options.mount}/${this.options.keyName}/v`);
   }
 
-  /** A token with an end is renewed at half of its time; in a file, another may lie there by then. */
+  /** Renews an expiring token at half of its lifetime; its file may hold another by then. */
   async renewToken(): Promise<void> {
     await this.#readTokenAgain();
     if (performance.now() < this.#renewAtMs) return;
-    // Should it fail, it is not asked again and again.
+    // After a failure, it is not retried at once.
     this.#renewAtMs = performance.now() + AFTER_FAILURE_MS;
     const own = { path: 'auth/token/lookup-self', what: 'tell about its token', method: 'GET' } as const;
     const { data } = await this.#ask<{ data?: { ttl?: unknown; renewable?: unknown } }>(own);
@@ -55,12 +55,12 @@ export class TransitKeys implements KeyProvider {
       const { auth } = await this.#ask<{ auth?: { lease_duration?: unknown } }>({ ...renewing, body: {} });
       seconds = Number(auth?.lease_duration ?? seconds);
     }
-    // One without an end has the time 0.
+    // A token that never expires has the lifetime 0.
     this.#renewAtMs =
       performance.now() + (seconds > 0 ? Math.min((seconds / 2) * 1_000, LOOK_EVERY_MS) : LOOK_EVERY_MS);
   }
 
-  /** Whether it is another now. */
+  /** Whether the token has changed. */
   async #readTokenAgain(): Promise<boolean> {
     const { tokenFile } = this.options;
     if (tokenFile === undefined) return false;
@@ -76,7 +76,7 @@ export class TransitKeys implements KeyProvider {
       plaintext: key.toString('base64'),
       associated_data: Buffer.from(context).toString('base64'),
     });
-    // `vault:v3:…`: the version belongs to the ciphertext, so that Vault's own key rotation needs nothing from here.
+    // `vault:v3:…`: the ciphertext carries its version, so Vault's own key rotation needs nothing from here.
     if (typeof ciphertext !== 'string' || !/^vault:v\d+:/.test(ciphertext)) throw this.#unreadable();
     return { keyId: this.#keyId(ciphertext), wrapped: Buffer.from(ciphertext) };
   }
@@ -105,13 +105,13 @@ export class TransitKeys implements KeyProvider {
 
   async #ask<Answer>(asked: Asked): Promise<Answer> {
     let response = await this.#send(asked);
-    // The token may have ended, and another lie in its file.
+    // The token may have expired, and its file hold another.
     if (response.status === FORBIDDEN && (await this.#readTokenAgain())) {
       await response.body?.cancel();
       response = await this.#send(asked);
     }
     if (!response.ok) {
-      // Vault's own words are left out: what they repeat is not ours to decide.
+      // Vault's message is left out: it may repeat secrets.
       await response.body?.cancel();
       throw new KeyUnavailable(`HashiCorp Vault refused to ${asked.what} (HTTP ${response.status})`);
     }

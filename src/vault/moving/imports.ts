@@ -1,6 +1,6 @@
 // Tokens that come from another vault, many at once. The database decides which are new: the ID under which each was known there, and
 // the card of its customer, are claimed in the transaction that adds the token. So nothing is added twice, whoever is killed when.
-import { openPenOf } from '../../journal/pen.js';
+import { openSignerOf } from '../../journal/entry-signer.js';
 import type { EntryOf } from '../../postgres/batches.js';
 import { type Database, isDeadlock, type Queryable } from '../../postgres/database.js';
 import { IdBlocks } from '../../postgres/id-blocks.js';
@@ -209,7 +209,7 @@ export class VaultImports {
       organisationId: access.organisationId,
       access,
       customerId,
-      mark: openPenOf(this.database)?.mark({
+      mac: openSignerOf(this.database)?.macOf({
         ...entryOf(access),
         action: 'token.created',
         customerId,

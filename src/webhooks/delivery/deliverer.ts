@@ -1,5 +1,5 @@
-// Delivers webhooks: looks for endpoints that have something to be told, takes each under a lease that the database decides, and
-// gives it a turn. Any number of processes do so beside each other.
+// Delivers webhooks: finds endpoints with events to send, leases each in the database, and serves it. Any number of processes
+// do this side by side.
 import { slotsBetween } from '../../events/events.js';
 import type { EventFeed } from '../../events/feed.js';
 import type { EventWatcher } from '../../events/watcher.js';
@@ -27,15 +27,15 @@ export interface DelivererParts extends Omit<TurnParts, 'leaseMs' | 'stopping' |
 
 /** A lease outlasts two attempts. */
 const LEASE_SPARE_MS = 5_000;
-/** Endpoints that have their turns at once, in all and of one organisation. */
+/** How many endpoints are served at once, in total and per organisation. */
 const MOST_TURNS = 128;
 const MOST_TURNS_OF_ORGANISATION = 16;
-/** So often it is looked whether there is any endpoint, while there is none. */
+/** How often to check for a first endpoint. */
 const IDLE_MS = 2_000;
 const STOP_WITHIN_MS = 2_000;
 const THOROUGHLY_EVERY_MS = 30_000;
 const MEND_EVERY_MS = 600_000;
-/** Events so many looks old are looked at once more: an endpoint may have had its lease until just now. */
+/** Events up to this many polls old are checked again: another process may have held the endpoint's lease until now. */
 const LOOKS_BACK = 4;
 
 export class Deliverer {
@@ -44,7 +44,7 @@ export class Deliverer {
     { readonly organisationId: OrganisationId; readonly ended: Promise<void> }
   >();
   readonly #turnParts: TurnParts;
-  /** Up to where the feed reached at the last looks. */
+  /** The feed's positions at the last polls. */
   readonly #seen: number[] = [];
   #newest = 0;
   #stopListening: (() => void) | undefined;
@@ -65,12 +65,12 @@ export class Deliverer {
     };
   }
 
-  /** Since the last look that came to its end. */
+  /** Since the last completed poll. */
   get lookAgeSeconds(): number {
     return (performance.now() - this.#lookedAtMs) / 1_000;
   }
 
-  /** One look. Returns when the turns that it found have begun. */
+  /** One poll. Returns once the endpoints it found are being served. */
   async run(): Promise<void> {
     const nowMs = performance.now();
     if (this.#stopping || nowMs < this.#idleUntilMs) return;
@@ -89,7 +89,7 @@ export class Deliverer {
     this.#lookedAtMs = performance.now();
   }
 
-  /** Begins nothing more. What is under way is given a moment, and then sent again by another process. */
+  /** Starts nothing more. Attempts under way get a moment; another process sends the rest again. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#stopListening?.();
@@ -103,7 +103,7 @@ export class Deliverer {
     this.parts.sender.close();
   }
 
-  /** Listens to the feed while there is an endpoint. */
+  /** Follows the feed while there is an endpoint. */
   async #begin(): Promise<boolean> {
     if (!(await this.#any())) return false;
     this.#seen.length = 0;
@@ -111,7 +111,7 @@ export class Deliverer {
     this.#stopListening = this.parts.watcher.onAdvance((newest) => {
       this.#newest = newest;
     });
-    // What was there before is found by the thorough look.
+    // The thorough poll finds older events.
     this.#newest = Math.max(this.#newest, await this.parts.feed.newestPosition());
     this.#thoroughlyAtMs = 0;
     return true;
@@ -141,7 +141,7 @@ export class Deliverer {
     return found;
   }
 
-  /** Those for whose turns there is room. The others are found again. */
+  /** The endpoints that there is capacity for. A later poll finds the others again. */
   #fitting(found: readonly EndpointKey[]): EndpointKey[] {
     const underWay = new Map<OrganisationId, number>();
     const count = (organisationId: OrganisationId) => {
@@ -151,7 +151,7 @@ export class Deliverer {
     };
     for (const { organisationId } of this.#turns.values()) count(organisationId);
     const once = new Map(found.map((endpoint) => [endpoint.id, endpoint]));
-    // In any order, so that those that always have something to do do not always come first.
+    // In random order, so that busy endpoints do not always come first.
     return shuffled([...once.values()])
       .filter(({ id }) => !this.#turns.has(id))
       .filter(({ organisationId }) => count(organisationId) <= MOST_TURNS_OF_ORGANISATION)

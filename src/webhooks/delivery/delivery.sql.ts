@@ -5,8 +5,8 @@ import type { DeliveryKey, EndpointKey, Postponed } from './delivery.js';
 import type { LoggedAttempt } from './outcome.js';
 
 /**
- * Endpoints for which there is something to do: those whose time has come, and those of merchants of whom there are events after
- * position `$1` that they have not had. `$2` are the days in which such events can lie.
+ * Endpoints with work: those that are due, and those whose merchants have undelivered events after position `$1`. `$2` are the
+ * days that can hold such events.
  */
 export const LOOK: Statement = {
   name: 'look-for-webhooks',
@@ -25,7 +25,7 @@ export const LOOK: Statement = {
       AND (e.paused_until IS NULL OR e.paused_until <= now())`,
 };
 
-/** The same for whatever lies in the feed, however old: what the quick look has missed. */
+/** The same for the whole feed, however old: finds what the quick poll missed. */
 export const LOOK_THOROUGHLY: Statement = {
   name: 'look-for-webhooks-thoroughly',
   text: `
@@ -41,14 +41,14 @@ export const ANY_ENDPOINT: Statement = {
   text: `SELECT EXISTS (SELECT FROM webhook_endpoint WHERE disabled_at IS NULL) AS "any"`,
 };
 
-/** After how long it is leased. */
+/** After the duration of the lease. */
 export const WANTED = columns<EndpointKey>(
   'wanted',
   { organisation_id: integer(({ organisationId }) => organisationId), id: integer(({ id }) => id) },
   { after: 1 },
 );
 
-/** What another process works for, or has just locked, is left to it. */
+/** An endpoint that another process serves, or has just locked, is left to it. */
 export const TAKE: Statement = {
   name: 'take-webhook-endpoints',
   // guard(webhooks: nobody takes an endpoint that another works for): AND (e.leased_until IS NULL OR e.leased_until < now()) ⏎ AND (e.paused_until IS NULL OR e.paused_until <= now()) ⇒
@@ -80,7 +80,10 @@ export const DUE_DELIVERIES: Statement = {
     WHERE organisation_id = $1 AND endpoint_id = $2 AND next_at <= now() ORDER BY next_at LIMIT $3`,
 };
 
-/** Any of those that have a time of their own, and wait for it: one that is refused for itself must not hide that others would get through. */
+/**
+ * Any waiting deliveries with a retry time of their own: one event that the receiver always refuses must not hide that others
+ * would get through.
+ */
 export const DELIVERIES_TO_PROBE: Statement = {
   name: 'webhook-deliveries-to-probe',
   text: `
@@ -88,7 +91,7 @@ export const DELIVERIES_TO_PROBE: Statement = {
     WHERE organisation_id = $1 AND endpoint_id = $2 AND next_at > now() ORDER BY random() LIMIT $3`,
 };
 
-/** Of these subjects, those of which something waits. */
+/** Which of these subjects have waiting deliveries. */
 export const WAITING_SUBJECTS: Statement = {
   name: 'waiting-webhook-subjects',
   text: `
@@ -96,7 +99,7 @@ export const WAITING_SUBJECTS: Statement = {
     WHERE organisation_id = $1 AND endpoint_id = $2 AND subject = ANY ($3::text[])`,
 };
 
-/** After what is said of the endpoint. */
+/** After the endpoint's own columns. */
 export const ATTEMPTS_MADE = columns<LoggedAttempt>(
   'made',
   {
@@ -114,9 +117,10 @@ export const ATTEMPTS_MADE = columns<LoggedAttempt>(
 );
 
 /**
- * How far an endpoint is, and the attempts that brought it there. Only for whoever has the lease: nothing comes back for anybody
- * else. `$5` says whether anything was delivered, `$6` how many attempts failed. With `$8` the lease ends. `$9` says what probes have
- * shown, if there were any. While nothing gets through, the next one is a minute later. Once something new does, what waits is tried, too.
+ * Records an endpoint's position and the attempts that led there, only for the holder of the lease: nobody else gets a row
+ * back. `$5`: whether anything was delivered; `$6`: how many attempts failed; `$8`: whether the lease ends; `$9`: the result of
+ * probes, if any. While nothing gets through, the next probe is a minute later. Once something new gets through, waiting
+ * deliveries are tried, too.
  */
 export const RECORD_PROGRESS: Statement = {
   name: 'record-webhook-progress',
@@ -170,7 +174,7 @@ export const POSTPONED = columns<Postponed>(
   { after: 2 },
 );
 
-/** Without a pause it waits behind an earlier one about the same subject; what waits already goes on waiting as it did. */
+/** A delivery without a pause waits behind an earlier one of the same subject; a delivery that waits already keeps its time. */
 export const POSTPONE_DELIVERIES: Statement = {
   name: 'postpone-webhook-deliveries',
   text: `
@@ -182,7 +186,7 @@ export const POSTPONE_DELIVERIES: Statement = {
       next_at = excluded.next_at WHERE excluded.next_at IS NOT NULL`,
 };
 
-/** What waited behind something that is done is due. */
+/** Deliveries that waited behind a finished one are now due. */
 export const ADVANCE_SUBJECTS: Statement = {
   name: 'advance-webhook-subjects',
   text: `
@@ -192,7 +196,7 @@ export const ADVANCE_SUBJECTS: Statement = {
         AND earlier.endpoint_id = d.endpoint_id AND earlier.subject = d.subject AND earlier.version < d.version)`,
 };
 
-/** Of each subject one waits for its time, and the others behind it. */
+/** Of each subject, one delivery waits for its time, and the others behind it. */
 export const COUNT_WAITING: Statement = {
   name: 'count-waiting-webhooks',
   text: `
@@ -200,7 +204,7 @@ export const COUNT_WAITING: Statement = {
     WHERE organisation_id = $1 AND endpoint_id = $2`,
 };
 
-/** It is there again: nothing has to wait for its time any more. */
+/** The endpoint is back: waiting deliveries are due at once. */
 export const HASTEN_DELIVERIES: Statement = {
   name: 'hasten-webhook-deliveries',
   text: `
@@ -216,10 +220,10 @@ export const FAILING_SINCE: Statement = {
     WHERE e.organisation_id = $1 AND e.id = $2 AND d.subject = $3 AND d.version = $4 AND e.failing_since <= d.failing_since`,
 };
 
-/** What waits is looked after when the next one is due, or is probed. */
+/** Waiting deliveries are next handled when one is due, or when the endpoint is probed. */
 const NEXT = `CASE WHEN due.next_at IS NOT NULL THEN least(due.next_at, e.probe_at) END`;
 
-/** `$4`: at once, since there is more to do; `$5`: nothing is sent for so long; `$6`: nothing before the next one. */
+/** `$4`: due at once, since there is more to do; `$5`: nothing is sent for this long; `$6`: nothing before the next one. */
 export const RELEASE: Statement = {
   name: 'release-webhook-endpoint',
   text: `
@@ -231,7 +235,7 @@ export const RELEASE: Statement = {
     WHERE e.organisation_id = $1 AND e.id = $2 AND e.lease = $3`,
 };
 
-/** After a clock that was wrong: nothing that we write lies further ahead than this ($1, in milliseconds). */
+/** After a wrong clock: the gateway never writes a time further ahead than this ($1, in milliseconds). */
 export const MEND_ENDPOINTS: Statement = {
   name: 'mend-webhook-endpoints',
   text: `

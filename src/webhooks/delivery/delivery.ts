@@ -1,4 +1,4 @@
-// What deliveries are made of: an endpoint that a process works for, and events that are sent to it or wait.
+// The types of delivery: a leased endpoint, and the events that are sent to it or wait.
 import { subjectKind } from '../../events/events.js';
 import type { FeedEvent } from '../../events/feed.js';
 import type { MerchantId, OrganisationId, WebhookEndpointId } from '../../values/ids.js';
@@ -8,7 +8,7 @@ export interface EndpointKey {
   readonly id: WebhookEndpointId;
 }
 
-/** An endpoint that this process alone works for, until the lease ends. */
+/** An endpoint that only this process serves until the lease ends. */
 export interface LeasedEndpoint extends EndpointKey {
   readonly merchantId: MerchantId;
   readonly url: string;
@@ -17,40 +17,40 @@ export interface LeasedEndpoint extends EndpointKey {
   readonly lease: number;
   readonly position: number;
   readonly failures: number;
-  /** How many events wait to be tried again, or behind one that does; and about how many subjects they are. */
+  /** How many events wait for a retry, or behind one that does, and how many subjects they have. */
   readonly waiting: number;
   readonly waitingSubjects: number;
   readonly keyVersion: number;
   readonly sealed: Buffer;
   readonly overlapping: boolean | null;
-  /** Whether it is time to try it with something that is not due. */
+  /** Whether to probe the endpoint with a delivery that is not due. */
   readonly toProbe: boolean | null;
   /** By the database's clock, when it was leased. */
   readonly nowMs: number;
 }
 
-/** So many failures without a success, about so many subjects, are enough to see that nothing gets through. */
+/** This many failures without a success, over as many subjects, show that nothing gets through. */
 export const FAILING_AFTER = 5;
 
-/** One subject that is refused again and again is no sign of that. */
+/** One subject that is always refused does not make an endpoint fail. */
 export function isFailing({ failures, waitingSubjects }: LeasedEndpoint): boolean {
   return failures >= FAILING_AFTER && waitingSubjects >= FAILING_AFTER;
 }
 
-/** An event for an endpoint: events about one subject are delivered in the order of their versions. */
+/** An event for an endpoint: events of one subject are delivered in the order of their versions. */
 export interface DeliveryKey {
   readonly subject: string;
   readonly version: number;
 }
 
-/** One that has failed before, or has waited behind one that did. */
+/** A delivery that has failed before, or waited behind one that did. */
 export interface WaitingDelivery extends DeliveryKey {
   readonly position: number;
   readonly attempts: number;
 }
 
 export interface Postponed extends WaitingDelivery {
-  /** Undefined where it waits behind another one. */
+  /** Undefined if it waits behind another delivery. */
   readonly pauseMs: number | undefined;
 }
 
@@ -59,13 +59,13 @@ export interface Delivery extends WaitingDelivery {
   readonly event: FeedEvent;
   /** Whether it waits in the table. */
   readonly stored: boolean;
-  /** Whether an earlier one about the same subject waits, so that it cannot be sent yet. */
+  /** Whether an earlier delivery of the same subject waits, so that this one cannot be sent yet. */
   readonly behind: boolean;
-  /** Whether it is sent before its time, to see whether the endpoint is back. Should that fail, it counts for nothing. */
+  /** Sent before its time to see whether the endpoint is back. A failed probe does not count. */
   readonly probe: boolean;
 }
 
-/** An event that has just come out of the feed. */
+/** An event fresh from the feed. */
 export function freshDelivery(event: FeedEvent): Delivery {
   const { type, version, position } = event;
   const subject = `${subjectKind(type)}/${event.subject}`;

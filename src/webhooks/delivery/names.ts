@@ -1,5 +1,5 @@
-// The addresses of a name, asked anew for each attempt. Asked is the DNS itself, without the thread pool that files and keys need
-// too: a name server that never answers keeps nobody else waiting.
+// Resolves a name for each attempt. It asks the DNS directly, without the thread pool that files and keys need: a silent name
+// server delays nobody else.
 import { Resolver } from 'node:dns/promises';
 
 const QUERY_TIMEOUT_MS = 2_000;
@@ -10,12 +10,12 @@ const MOST_ADDRESSES = 32;
 export class Names {
   readonly #resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES });
 
-  /** `servers` instead of those that the machine is set up with. */
+  /** `servers` replace the machine's own. */
   constructor(servers?: readonly string[]) {
     if (servers !== undefined) this.#resolver.setServers(servers);
   }
 
-  /** Those of IPv4 first. None where there is no such name, or nobody who knows it. */
+  /** IPv4 addresses first. None if the name is unknown or no server answers. */
   async addressesOf(name: string): Promise<string[]> {
     const [four, six] = await Promise.all([
       this.#resolver.resolve4(name).catch(() => []),

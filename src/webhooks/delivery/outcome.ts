@@ -1,4 +1,4 @@
-// What came of an attempt, in the words of the log.
+// The result of an attempt, in the words of the log.
 import type { Attempt, FailureReason } from './sender.js';
 
 export type AttemptResult = 'delivered' | 'refused' | FailureReason;
@@ -8,12 +8,12 @@ export interface LoggedAttempt {
   readonly eventId: string;
   readonly type: string;
   readonly version: number;
-  /** Counts the attempts for this event from 1. A probe is none of them: 0. */
+  /** Counts the attempts for this event from 1. A probe does not count: 0. */
   readonly attempt: number;
   readonly result: AttemptResult;
   readonly httpStatus: number | undefined;
   readonly durationMs: number;
-  /** The beginning of an answer that was no success. */
+  /** The beginning of an unsuccessful answer. */
   readonly response: string | undefined;
 }
 
@@ -22,7 +22,7 @@ export function isDelivered(attempt: Attempt): boolean {
   return attempt.kind === 'answered' && Math.trunc(attempt.httpStatus / 100) === 2;
 }
 
-/** What the log keeps of an attempt. */
+/** The part of an attempt that the log keeps. */
 export function outcomeOf(
   attempt: Attempt,
 ): Pick<LoggedAttempt, 'result' | 'httpStatus' | 'durationMs' | 'response'> {

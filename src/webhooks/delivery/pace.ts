@@ -1,4 +1,4 @@
-// Payments come first: a process that they keep busy sends only so many webhooks a second, and catches up afterwards.
+// Payments come first: a process that is busy with payments sends only a few webhooks a second, and catches up afterwards.
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface PaceOptions {
@@ -7,7 +7,7 @@ export interface PaceOptions {
   readonly paymentsWait: () => boolean;
 }
 
-/** From this share of its time on a process counts as busy. */
+/** A process counts as busy from this share of its time. */
 const BUSY = 0.7;
 const LOOK_EVERY_MS = 200;
 
@@ -19,7 +19,7 @@ export class Pace {
 
   constructor(private readonly options: PaceOptions) {}
 
-  /** What webhooks themselves keep busy is not: they may take what payments leave. */
+  /** Time spent on webhooks does not count: they may use all that payments leave. */
   get busy(): boolean {
     const nowMs = performance.now();
     if (nowMs - this.#measuredAtMs >= LOOK_EVERY_MS) {
@@ -32,7 +32,7 @@ export class Pace {
     return this.#busy;
   }
 
-  /** Before each webhook. */
+  /** Called before each webhook. */
   async wait(): Promise<void> {
     if (!this.busy) return;
     const nowMs = performance.now();

@@ -1,5 +1,5 @@
-// Sends a page of events to an endpoint: subjects beside each other, the events about one subject one after the other. Who fails
-// holds up what is behind it, and nothing else.
+// Sends a batch of events to an endpoint: subjects in parallel, the events of one subject in order. A failed event holds up
+// only the later events of its subject.
 import type { EventBodies } from '../../events/feed.js';
 import type { OrganisationId } from '../../values/ids.js';
 import type { Shares } from '../../values/shares.js';
@@ -14,20 +14,20 @@ export interface PageParts {
   readonly sender: Pick<Sender, 'post'>;
   readonly shares: Shares;
   readonly pace: Pace;
-  /** Told of every attempt. */
+  /** Called for every attempt. */
   readonly onAttempt?: (sent: Sent) => void;
-  /** Whether connections were closed here: an attempt that failed since then says nothing of the receiver. */
+  /** Whether this process closed connections: a failed attempt then says nothing about the receiver. */
   readonly aborted: () => boolean;
 }
 
-/** To whom, and until when. */
+/** The endpoint, and until when. */
 export interface Recipient {
   readonly organisationId: OrganisationId;
   readonly url: string;
   readonly secrets: readonly string[];
   /** By the database's clock. */
   readonly nowMs: () => number;
-  /** Whether another attempt can be begun and ended while the lease lasts. */
+  /** Whether another attempt can start and end within the lease. */
   readonly hasTime: () => boolean;
 }
 
@@ -39,7 +39,7 @@ export interface Sent {
 
 export interface PageResult {
   readonly sent: readonly Sent[];
-  /** Not sent: for want of time, or because nothing gets through. */
+  /** Not sent: no time was left, or nothing gets through. */
   readonly left: readonly Delivery[];
 }
 
@@ -81,7 +81,7 @@ export async function sendPage(
       succeeded = true;
     }
   };
-  // Each takes the next chain that nobody has taken.
+  // Each takes the next free chain.
   const takers = Array.from({ length: Math.min(SUBJECTS_AT_ONCE, chains.length) }, async () => {
     for (let chain = chains.shift(); chain !== undefined; chain = chains.shift()) await sendChain(chain);
   });
@@ -89,7 +89,7 @@ export async function sendPage(
   return { sent, left };
 }
 
-/** Of a subject, only the first has a time of its own. */
+/** Only the first delivery of a subject has a retry time of its own. */
 function behind(later: readonly Delivery[]): Delivery[] {
   return later.map((delivery) => ({ ...delivery, behind: true }));
 }

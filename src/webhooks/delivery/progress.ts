@@ -1,5 +1,5 @@
-// Records what came of a page, in one transaction and only for whoever has the lease: how far the endpoint is, what has to be
-// tried again and when, what is given up, and whether the endpoint is disabled.
+// Records the result of a batch in one database transaction, only for the holder of the lease: the endpoint's position, retries
+// and their times, events given up, and whether the endpoint is disabled.
 import { journal } from '../../journal/journal.js';
 import type { Database, Queryable } from '../../postgres/database.js';
 import { type DisabledBecause, disableEndpoint } from '../endpoints.js';
@@ -20,7 +20,7 @@ import { isDelivered, type LoggedAttempt, outcomeOf } from './outcome.js';
 import type { PageResult, Sent } from './page.js';
 import { pauseAfter, readRetryAfter } from './schedule.js';
 
-/** The lease was taken over, or the endpoint moved or removed: what was sent is recorded by nobody, and sent again. */
+/** The lease was taken over, or the endpoint moved or removed: the batch goes unrecorded, and is sent again. */
 export class LeaseLost extends Error {}
 
 export interface ProgressOptions {
@@ -35,7 +35,7 @@ export interface Progress {
   readonly disabled: DisabledBecause | 'before' | undefined;
   /** Events that have no attempts left. */
   readonly givenUp: readonly Delivery[];
-  /** How long the receiver wants to be left alone. */
+  /** How long the receiver asked to be left alone. */
   readonly restMs: number;
 }
 
@@ -46,11 +46,11 @@ interface ProgressRow
 
 const GONE = 410;
 const ASKS_FOR_REST = [429, 503];
-/** Who asks to be left alone gets nothing new for so long at most. */
+/** The longest pause in new events that a receiver can ask for. */
 const LONGEST_REST_MS = 3_600_000;
 const ACTOR = 'gateway:webhooks';
 
-/** `caughtUp`: there is nothing after `position` that could be sent now. */
+/** `caughtUp`: nothing after `position` could be sent now. */
 export async function recordPage(
   database: Database,
   endpoint: LeasedEndpoint,
@@ -62,9 +62,9 @@ export async function recordPage(
   const delivered = sent.length - failed.length;
   const probes = sent.filter(({ delivery }) => delivery.probe);
   const probed = probes.length === 0 ? null : probes.some(({ attempt }) => isDelivered(attempt));
-  // Then it is there again, and nothing has to wait for its time.
+  // The endpoint is back, and nothing needs to wait for its time.
   const isBack = probed ?? (delivered > 0 && isFailing(endpoint));
-  // One that is refused for itself does not make an endpoint fail that has just got others.
+  // One event that the receiver refuses does not make an endpoint fail that just accepted others.
   const failures = endpoint.failures === 0 ? failed.filter(({ delivery }) => !delivery.probe) : failed;
   const simple = failed.length === 0 && left.length === 0 && sent.every(({ delivery }) => !delivery.stored);
   const ended = simple && caughtUp && endpoint.waiting === 0;
@@ -124,7 +124,7 @@ async function settlePage(
     const retryAfterMs = readRetryAfter(answered?.retryAfter, atMs + attempt.durationMs);
     const pauseMs = pauseAfter({ attempts, retryAfterMs }, firstPauseMs);
     if (answered?.httpStatus === GONE) disabled = 'gone';
-    // It waits on as it did.
+    // A probe keeps its place and time.
     // guard(webhooks: a probe counts as no attempt): if (delivery.probe) continue; ⇒
     if (delivery.probe) continue;
     if (pauseMs !== undefined) {
@@ -155,7 +155,7 @@ async function settlePage(
   return { givenUp, disabled, ...(rows[0] as Waiting) };
 }
 
-/** Then it is not the event, but the endpoint. */
+/** Then the endpoint is at fault, and not the event. */
 async function nothingDeliveredSince(
   connection: Queryable,
   { organisationId, id }: LeasedEndpoint,

@@ -1,20 +1,23 @@
-// When a webhook that failed is tried again: ten attempts over about three days.
+// When a failed webhook is retried: ten attempts over about three days.
 
-/** Between attempts, as multiples of the first pause. With five seconds: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h. */
+/**
+ * The pauses between attempts, as multiples of the first. With five seconds: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 24
+ * h.
+ */
 const GROWTH = [1, 60, 360, 1_440, 3_600, 7_200, 10_080, 14_400, 17_280];
 
 export const MOST_ATTEMPTS = GROWTH.length + 1;
 
-/** A share by which a pause is shorter or longer, so that what failed together does not come back together. */
+/** Each pause varies by this share, so that deliveries that failed together are not retried together. */
 const JITTER = 0.2;
 
-/** Who asks to be left alone for longer is asked again all the same. */
+/** A receiver that asks for a longer pause is called again all the same. */
 const LONGEST_WISH_MS = 24 * 3_600_000;
 
 export interface Failure {
   /** How many attempts there have been, this one included. */
   readonly attempts: number;
-  /** What the receiver asked for, if it did. */
+  /** The pause that the receiver asked for, if any. */
   readonly retryAfterMs?: number | undefined;
 }
 
@@ -34,7 +37,7 @@ export function longestPauseMs(firstPauseMs: number): number {
   return Math.max(firstPauseMs * Math.max(...GROWTH) * (1 + JITTER), LONGEST_WISH_MS) + 3_600_000;
 }
 
-/** The header `Retry-After`, in seconds or as a date. Undefined where it cannot be read, or is over. */
+/** The header `Retry-After`, in seconds or as a date. Undefined if it is unreadable or in the past. */
 export function readRetryAfter(text: string | undefined, nowMs: number): number | undefined {
   if (text === undefined) return undefined;
   const ms = /^\s*\d{1,9}\s*$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - nowMs;

@@ -1,5 +1,5 @@
-// One attempt to deliver: the name is resolved, every address judged, and one of them called. Nothing is redirected, no proxy is
-// asked, and of the answer no more is kept than its status and a few bytes.
+// One attempt to deliver: resolves the name, judges every address, and calls one of them. It follows no redirect and uses no
+// proxy. Of the answer it keeps only the status and a few bytes.
 import type { Agent, ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { containsCardNumber } from '../../values/card.js';
 import { isLocalhost, judge, loopbackIn, type Network } from '../addresses.js';
@@ -8,7 +8,7 @@ import { Names } from './names.js';
 
 export interface SenderOptions {
   readonly networks: readonly Network[];
-  /** For everything: names, connection, answer. */
+  /** For everything: name, connection, answer. */
   readonly timeoutMs: number;
   /** Name servers instead of the machine's. */
   readonly nameServers?: readonly string[];
@@ -55,7 +55,7 @@ interface Exchange {
 export const EXCERPT_BYTES = 256;
 const MOST_ADDRESSES_TRIED = 3;
 const MOST_HEADER_BYTES = 16_384;
-/** Connections that are kept for the next attempt, for so long and so many of them for each address. */
+/** How long a connection is kept for the next attempt, and how many for each address. */
 const KEPT_MS = 4_000;
 const KEPT_CONNECTIONS = 4;
 
@@ -80,7 +80,7 @@ export class Sender {
     return { ...outcome, durationMs: Math.round(performance.now() - beganMs) } as Attempt;
   }
 
-  /** Lets go of connections and of questions to name servers; attempts under way fail. */
+  /** Closes connections and DNS queries; attempts under way fail. */
   close(): void {
     this.#closed = true;
     this.#names.close();
@@ -95,7 +95,7 @@ export class Sender {
     if (addresses === undefined) return failed('timed_out');
     if (addresses.length === 0) return failed('name_unknown');
     const verdicts = addresses.map((address) => judge(address, this.options.networks));
-    // One forbidden address among them is enough: whoever answers so is not to be trusted with the others.
+    // One forbidden address is enough: a name that resolves to it cannot be trusted with the others.
     // guard(webhooks: every address of a name is judged at each attempt): if (verdicts.includes('forbidden')) return failed('address_forbidden'); ⇒
     if (verdicts.includes('forbidden')) return failed('address_forbidden');
     if (!destination.secure && verdicts.includes('public')) return failed('https_needed');
@@ -117,7 +117,7 @@ export class Sender {
     return Promise.race([this.#names.addressesOf(hostname), late]).finally(() => clearTimeout(timer));
   }
 
-  /** A kept connection may have been closed by the other side just now: then once more, with another. */
+  /** The receiver may just have closed a kept connection: then once more, on a new one. */
   async #exchange(exchange: Exchange): Promise<Outcome> {
     for (;;) {
       const { outcome, stale } = await this.#once(exchange);
@@ -136,7 +136,7 @@ export class Sender {
     return new Promise((resolve) => {
       const asked = request({
         agent,
-        // The judged address itself, and no name that could mean another by now.
+        // The judged address itself: a name could mean another address by now.
         // guard(webhooks: the judged address is called, and not its name): address ⇒ hostname
         host: address,
         port,
@@ -186,7 +186,7 @@ export class Sender {
     });
   }
 
-  /** Loaded with the first webhook: a gateway without any does not need them. Not by `import()`, which the built program has no way to do. */
+  /** Loaded with the first webhook: a gateway without webhooks does not need them. The built program cannot use `import()`. */
   #protocol(secure: boolean): Protocol {
     const kept = { keepAlive: true, timeout: KEPT_MS, maxFreeSockets: KEPT_CONNECTIONS };
     if (secure) {
@@ -215,7 +215,7 @@ function answerOf(response: IncomingMessage, excerpt: Buffer): Outcome & { kind:
   };
 }
 
-/** An answer that is longer is not read to its end: its connection is closed. */
+/** A longer answer is not read to its end: its connection is closed. */
 function readExcerpt(response: IncomingMessage, done: (excerpt: Buffer) => void): void {
   let excerpt = Buffer.alloc(0);
   response.on('data', (chunk: Buffer) => {

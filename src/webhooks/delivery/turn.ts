@@ -1,5 +1,4 @@
-// A turn of an endpoint: this process has its lease, and sends what is due and what is new until nothing is left, or until it is
-// the turn of others.
+// Serves a leased endpoint: sends due and new events until nothing is left, or until other endpoints are to be served.
 import type { Logger } from 'pino';
 import type { EventFeed } from '../../events/feed.js';
 import type { Database, Statement } from '../../postgres/database.js';
@@ -33,34 +32,34 @@ export interface TurnParts extends PageParts {
   readonly timeoutMs: number;
   readonly leaseMs: number;
   readonly firstPauseMs: number;
-  /** Whether nothing more is to be begun. */
+  /** Whether to start nothing more. */
   readonly stopping: () => boolean;
 }
 
 interface Page {
   readonly deliveries: readonly Delivery[];
-  /** Up to where the feed was read. */
+  /** How far the feed was read. */
   readonly position: number;
-  /** Whether there may be more than this page holds. */
+  /** Whether there may be more than this batch holds. */
   readonly more: boolean;
 }
 
 const SMALLEST_PAGE = 8;
 const LARGEST_PAGE = 64;
-/** A page that took longer was too large, one that took less was too small. */
+/** A batch that took longer was too large, one that took less was too small. */
 const LONG_PAGE_MS = 4_000;
 const SHORT_PAGE_MS = 500;
-/** Then others have their turns. */
+/** Afterwards other endpoints are served. */
 const TURN_MS = 10_000;
 const AFTER_ERROR_MS = 5_000;
-/** What was read so shortly before the end of a turn is the newest that there is. */
+/** If the feed was read this recently, its newest event was included. */
 const RECENT_MS = 300;
-/** More than this does not wait in the table: it stays in the feed. */
+/** Beyond this, events stay in the feed instead of waiting in the table. */
 export const MOST_WAITING = 1_000;
 
 export class Turn {
   #pageSize = SMALLEST_PAGE;
-  /** What the database's clock is ahead of this process's. */
+  /** How far the database's clock is ahead of this process's. */
   readonly #aheadMs: number;
 
   /** `leasedAtMs`: when the lease was asked for. */
@@ -77,7 +76,7 @@ export class Turn {
       await this.#work();
     } catch (error) {
       if (error instanceof LeaseLost) return;
-      // What was sent and not recorded is sent again, by whoever has the next turn.
+      // Events sent but not recorded are sent again by the next holder of the lease.
       await this.#release({ more: true, restMs: AFTER_ERROR_MS }).catch(() => {});
       throw error;
     }
@@ -107,12 +106,12 @@ export class Turn {
     return isFailing(this.endpoint);
   }
 
-  /** Whether only what waits is sent, since nothing gets through, or too much waits. */
+  /** Whether only waiting events are sent, since nothing gets through or too much waits. */
   get #nothingNew(): boolean {
     return this.#failing || this.endpoint.waiting >= MOST_WAITING;
   }
 
-  /** What is due, and what is new; of an endpoint that fails, one that is due. */
+  /** Due and new events; for a failing endpoint, one due event. */
   async #read(): Promise<Page> {
     const { organisationId, merchantId, waiting, position, types } = this.endpoint;
     const limit = this.#failing ? 1 : this.parts.pace.busy ? SMALLEST_PAGE : this.#pageSize;
@@ -140,7 +139,7 @@ export class Turn {
     );
   }
 
-  /** What is due, or nothing else being due, what shows whether the endpoint is back: one message, or all once it is known to answer. */
+  /** Due deliveries; if none is due, those that show whether the endpoint is back: one, or all once it is known to answer. */
   async #dueOrProbes(limit: number): Promise<Delivery[]> {
     const due = await this.#waiting(DUE_DELIVERIES, limit);
     if (due.length > 0 || !this.endpoint.toProbe) return due;
@@ -164,7 +163,7 @@ export class Turn {
     return due;
   }
 
-  /** Events that were not delivered while they were kept. */
+  /** Drops events that were not delivered while the feed kept them. */
   async #forget(forgotten: readonly WaitingDelivery[]): Promise<void> {
     const { organisationId, id } = this.endpoint;
     await this.parts.database.transaction(async (connection) => {
