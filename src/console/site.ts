@@ -43,6 +43,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 export class ConsoleSite {
   readonly #app: FastifyInstance;
   readonly #streams = new Streams();
+  #isReady = false;
 
   constructor(
     private readonly parts: ConsoleParts,
@@ -75,9 +76,13 @@ export class ConsoleSite {
     this.#app.setErrorHandler((error, request, reply) => this.#fail(error, request, reply));
   }
 
-  /** Always answers, and never throws. Fastify adds the routes at the first request: this would make the gateway start later. */
+  /** Always answers, and never throws. Fastify adds the routes at the first request: adding them earlier would delay the gateway's start. */
   answer(request: IncomingMessage, response: ServerResponse): void {
-    void this.#app.ready().then(() => this.#app.routing(request, response));
+    if (this.#isReady) return this.#app.routing(request, response);
+    void this.#app.ready().then(() => {
+      this.#isReady = true;
+      this.#app.routing(request, response);
+    });
   }
 
   /** Ends all event streams. The pages connect again. */
