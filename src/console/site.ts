@@ -78,11 +78,12 @@ export class ConsoleSite {
 
   /** Always answers, and never throws. Fastify adds the routes at the first request: adding them earlier would delay the gateway's start. */
   answer(request: IncomingMessage, response: ServerResponse): void {
-    if (this.#isReady) return this.#app.routing(request, response);
-    void this.#app.ready().then(() => {
-      this.#isReady = true;
-      this.#app.routing(request, response);
-    });
+    if (this.#isReady) this.#app.routing(request, response);
+    else
+      void this.#app.ready().then(() => {
+        this.#isReady = true;
+        this.#app.routing(request, response);
+      });
   }
 
   /** Ends all event streams. The pages connect again. */
