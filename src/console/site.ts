@@ -41,49 +41,22 @@ const OVERREACHING: readonly string[] = ['role_not_sufficient', 'organisation_no
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 export class ConsoleSite {
-  readonly #app: FastifyInstance;
   readonly #streams = new Streams();
-  #isReady = false;
+  #app: FastifyInstance | undefined;
+  #opening: Promise<FastifyInstance> | undefined;
 
   constructor(
     private readonly parts: ConsoleParts,
-    files: PageFiles,
-    routes: readonly Route[],
-  ) {
-    this.#app = Fastify({
-      exposeHeadRoutes: false,
-      schemaController: NO_SCHEMAS,
-      routerOptions: { maxParamLength: 16_384 },
-      rewriteUrl: addressOf,
-    });
-    // Fastify reads no body: the route does, as soon as the sender is known.
-    for (const method of this.#app.supportedMethods)
-      this.#app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
-    this.#app.addHook('onRequest', (request, reply, done) => {
-      const isFile = !request.is404 && !request.url.startsWith(API_PATH);
-      const stayWithTls = !isFile && request.socket instanceof TLSSocket && STAY_WITH_TLS;
-      // Set on Node's response, because downloads and streams are written to it directly.
-      for (const [name, value] of Object.entries({ ...HEADERS, ...stayWithTls }))
-        reply.raw.setHeader(name, value);
-      done();
-    });
-    this.#app.register(cookies);
-    this.#app.register(async (app) => addPageFiles(app, files));
-    this.#app.register(async (api) => this.#addRoutes(api, routes), { prefix: API_PATH });
-    this.#app.setNotFoundHandler(() => {
-      throw new ConsoleProblem('route_not_found');
-    });
-    this.#app.setErrorHandler((error, request, reply) => this.#fail(error, request, reply));
-  }
+    private readonly files: PageFiles,
+    private readonly routes: readonly Route[],
+  ) {}
 
-  /** Always answers, and never throws. Fastify adds the routes at the first request: adding them earlier would delay the gateway's start. */
+  /** Always answers, and never throws. */
   answer(request: IncomingMessage, response: ServerResponse): void {
-    if (this.#isReady) this.#app.routing(request, response);
-    else
-      void this.#app.ready().then(() => {
-        this.#isReady = true;
-        this.#app.routing(request, response);
-      });
+    if (this.#app !== undefined) return void this.#app.routing(request, response);
+    // Only the first request waits for Fastify to take the routes. The gateway's start does not.
+    this.#opening ??= this.#open();
+    void this.#opening.then((app) => app.routing(request, response));
   }
 
   /** Ends all event streams. The pages connect again. */
@@ -91,8 +64,38 @@ export class ConsoleSite {
     this.#streams.close();
   }
 
-  #addRoutes(api: FastifyInstance, routes: readonly Route[]): void {
-    const paths = routes.map(({ options }) => options.path.replaceAll(/:[a-z]+/gi, '[^/]+'));
+  async #open(): Promise<FastifyInstance> {
+    const app = Fastify({
+      exposeHeadRoutes: false,
+      schemaController: NO_SCHEMAS,
+      routerOptions: { maxParamLength: 16_384 },
+      rewriteUrl: addressOf,
+    });
+    // Fastify reads no body: the route does, as soon as the sender is known.
+    for (const method of app.supportedMethods)
+      app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+    app.addHook('onRequest', (request, reply, done) => {
+      const isFile = !request.is404 && !request.url.startsWith(API_PATH);
+      const stayWithTls = !isFile && request.socket instanceof TLSSocket && STAY_WITH_TLS;
+      // Set on Node's response, because downloads and streams are written to it directly.
+      for (const [name, value] of Object.entries({ ...HEADERS, ...stayWithTls }))
+        reply.raw.setHeader(name, value);
+      done();
+    });
+    app.register(cookies);
+    app.register(async (pages) => addPageFiles(pages, this.files));
+    app.register(async (api) => this.#addRoutes(api), { prefix: API_PATH });
+    app.setNotFoundHandler(() => {
+      throw new ConsoleProblem('route_not_found');
+    });
+    app.setErrorHandler((error, request, reply) => this.#fail(error, request, reply));
+    await app.ready();
+    this.#app = app;
+    return app;
+  }
+
+  #addRoutes(api: FastifyInstance): void {
+    const paths = this.routes.map(({ options }) => options.path.replaceAll(/:[a-z]+/gi, '[^/]+'));
     const known = new RegExp(`^${API_PATH}(?:${paths.join('|')})$`);
     api.addHook('onRequest', async (request) => {
       if (!isSafe(originOf(request.raw, this.parts))) throw new ConsoleProblem('connection_not_safe');
@@ -102,7 +105,7 @@ export class ConsoleSite {
     });
     // With a handler of its own, the hook above also runs for unknown paths.
     api.setNotFoundHandler(() => {});
-    for (const route of routes) {
+    for (const route of this.routes) {
       const { method, path, body } = route.options;
       const check = checker('body', body);
       api.route({
