@@ -1,7 +1,6 @@
-// `npm run bench:archive -- --rows 1000000`: `tollgate archive --remove` while a gateway serves at full load, in turns with the same load
-// and no archive. How many purchases are left, how long the slowest wait, and what an archived transaction costs.
-import { mkdtemp, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+// What `tollgate archive --remove` costs a gateway at full load, in turns with the same load and no archive. It shows how many purchases
+// are left, how long the slowest wait, and what an archived transaction costs.
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
 import { run } from '../testkit/gateway-process.js';
@@ -11,18 +10,19 @@ import { programOptions } from '../testkit/program-options.js';
 import { asEnvironment } from '../testkit/project.js';
 import { median, say } from '../testkit/report.js';
 import { startStandalone } from '../testkit/standalone.js';
-import { tidyUp, withDatabase } from './filling.js';
+import { temporaryFolder } from '../testkit/temporary-folder.js';
+import { tidyUp, withDatabase } from './measuring/filling.js';
 
 const values = programOptions({
-  rows: { type: 'string', default: '1000000' },
-  rounds: { type: 'string', default: '5' },
-  connections: { type: 'string', default: '64' },
-  seconds: { type: 'string', default: '8' },
+  rows: 1_000_000,
+  rounds: 5,
+  connections: 64,
+  seconds: 8,
 });
-const ROUNDS = Number(values.rounds);
-const ROWS_OF_ROUND = Math.ceil(Number(values.rows) / ROUNDS);
-const LOAD = { ...PURCHASE, connections: Number(values.connections) };
-const SECONDS = Number(values.seconds);
+const ROUNDS = values.rounds;
+const ROWS_OF_ROUND = Math.ceil(values.rows / ROUNDS);
+const LOAD = { ...PURCHASE, connections: values.connections };
+const SECONDS = values.seconds;
 /** Audits that the fill takes; those of measured purchases come after it. */
 const FIRST_AUDIT = 1_000_000;
 const DAY_MS = 86_400_000;
@@ -55,7 +55,7 @@ async function fill(database: pg.Client): Promise<void> {
 }
 
 const gateway = await startStandalone();
-const folder = await mkdtemp(join(tmpdir(), 'tollgate-archives-'));
+const folder = temporaryFolder('archives');
 
 async function archive(round: number): Promise<{ seconds: number; bytes: number }> {
   const file = join(folder, `${round}.jsonl`);
@@ -114,5 +114,4 @@ try {
   if (kept < KEPT_AT_LEAST) process.exitCode = 1;
 } finally {
   await gateway.stop();
-  await rm(folder, { recursive: true, force: true });
 }

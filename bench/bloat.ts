@@ -1,20 +1,20 @@
-// `npm run bench:bloat`: an hour at full load. What the tables and indexes hold that is dead or empty afterwards, what autovacuum did
-// meanwhile, and whether purchases have become slower or transactions larger.
+// What is dead or empty in tables and indexes after an hour at full load. It also shows what autovacuum did, and whether purchases have
+// become slower or transactions larger.
 import type pg from 'pg';
 import { load, PURCHASE } from '../testkit/load.js';
 import { programOptions } from '../testkit/program-options.js';
 import { say } from '../testkit/report.js';
 import { startStandalone } from '../testkit/standalone.js';
-import { withDatabase } from './filling.js';
+import { withDatabase } from './measuring/filling.js';
 
 const values = programOptions({
-  minutes: { type: 'string', default: '60' },
-  slices: { type: 'string', default: '12' },
-  connections: { type: 'string', default: '64' },
+  minutes: 60,
+  slices: 12,
+  connections: 64,
 });
-const SLICES = Number(values.slices);
-const SLICE_SECONDS = (Number(values.minutes) * 60) / SLICES;
-const CONNECTIONS = Number(values.connections);
+const SLICES = values.slices;
+const SLICE_SECONDS = (values.minutes * 60) / SLICES;
+const CONNECTIONS = values.connections;
 /** What a purchase writes to. */
 const TABLES = ['transaction', 'settlement_entry', 'event', 'event_feed'];
 const TABLES_WITH_PARTS = `

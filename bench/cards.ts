@@ -1,5 +1,5 @@
-// `npm run bench:cards`: a million cards of one merchant whose time has come. How fast they are destroyed, what that costs PostgreSQL and
-// its log, and how many purchases there are meanwhile: in turns with times at which nothing is destroyed, on the same table.
+// How fast a million cards are destroyed, and what that costs PostgreSQL and purchases. Destruction takes turns with times at which
+// nothing is destroyed, on the same table.
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { CARD_DESTRUCTION_LOCK } from '../src/payments/cards/card-destruction.sql.js';
@@ -7,16 +7,16 @@ import { load, PURCHASE } from '../testkit/load.js';
 import { programOptions } from '../testkit/program-options.js';
 import { median, say } from '../testkit/report.js';
 import { type StandaloneGateway, startStandalone } from '../testkit/standalone.js';
-import { cpuSeconds } from './measured.js';
+import { cpuSeconds } from './measuring/measured.js';
 
 const values = programOptions({
-  cards: { type: 'string', default: '1000000' },
-  seconds: { type: 'string', default: '5' },
-  rounds: { type: 'string', default: '5' },
+  cards: 1_000_000,
+  seconds: 5,
+  rounds: 5,
   // How long it is watched while nobody pays.
-  alone: { type: 'string', default: '15' },
+  alone: 15,
 });
-const CARDS = Number(values.cards);
+const CARDS = values.cards;
 const CHUNK = 250_000;
 const FIRST_AUDIT = 1_000_000;
 /** Of purchases with it meanwhile, against those without. */
@@ -92,8 +92,8 @@ try {
   await load(gateway, { ...PURCHASE, connections: 64, seconds: 5 });
 
   const [without, during, destroyedPerSecond]: [number[], number[], number[]] = [[], [], []];
-  const paying = { ...PURCHASE, connections: 64, seconds: Number(values.seconds) };
-  for (let round = 1; round <= Number(values.rounds); round += 1) {
+  const paying = { ...PURCHASE, connections: 64, seconds: values.seconds };
+  for (let round = 1; round <= values.rounds; round += 1) {
     without.push((await load(gateway, paying)).perSecond);
     await goOn();
     const before = await moment(database, gateway);
@@ -113,7 +113,7 @@ try {
 
   await goOn();
   const beforeAlone = await moment(database, gateway);
-  await sleep(Number(values.alone) * 1000);
+  await sleep(values.alone * 1000);
   const alone = between(beforeAlone, await moment(database, gateway));
   say(
     `while nobody pays: ${alone.perSecond} cards/s, ${alone.walBytesEach} bytes of WAL for each, ` +

@@ -1,5 +1,5 @@
-// `npm run bench:console`: purchases a second while consoles are open and live, beside purchases a second while nobody looks; in turns, since
-// the machine is shared. With `--stored 1000000` also how long lists over so many take to open.
+// Purchases a second while three consoles are open and live, beside none. The two take turns, since the machine is shared. `--stored
+// 1000000` also measures how long lists over so many transactions take to open.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -8,17 +8,17 @@ import { load, PURCHASE } from '../testkit/load.js';
 import { programOptions } from '../testkit/program-options.js';
 import { median, say } from '../testkit/report.js';
 import { startStandalone } from '../testkit/standalone.js';
-import { fillHistory } from './history-fill.js';
-import { measuredLoad } from './measured.js';
+import { fillHistory } from './measuring/filling.js';
+import { measuredLoad } from './measuring/measured.js';
 
 const values = programOptions({
-  seconds: { type: 'string', default: '6' },
-  rounds: { type: 'string', default: '9' },
-  'warm-up': { type: 'string', default: '15' },
-  consoles: { type: 'string', default: '3' },
-  stored: { type: 'string', default: '0' },
+  seconds: 6,
+  rounds: 9,
+  'warm-up': 15,
+  consoles: 3,
+  stored: 0,
 });
-const request = { ...PURCHASE, connections: 64, seconds: Number(values.seconds) };
+const request = { ...PURCHASE, connections: 64, seconds: values.seconds };
 const LEAST_SHARE = 0.95;
 const LIST_WITHIN_MS = 1_000;
 /** What a page that is open asks for beside its stream, and how often. */
@@ -46,15 +46,15 @@ const gateway = await startStandalone({ CONSOLE_PORT: String(port) });
 const base = `http://127.0.0.1:${port}`;
 try {
   const cookie = await signIn();
-  const stored = Number(values.stored);
+  const { stored } = values;
   if (stored > 0) await openLists(cookie, stored);
-  await load(gateway, { ...request, seconds: Number(values['warm-up']) });
+  await load(gateway, { ...request, seconds: values['warm-up'] });
   const shares: number[] = [];
   const costs = new Map<boolean, number[]>([
     [false, []],
     [true, []],
   ]);
-  for (let round = 1; round <= Number(values.rounds); round += 1) {
+  for (let round = 1; round <= values.rounds; round += 1) {
     // Who comes second has more stored before it: they change places.
     const order = round % 2 === 0 ? [true, false] : [false, true];
     const perSecond = new Map<boolean, number>();
@@ -114,12 +114,12 @@ function openConsoles(cookie: string): { close(): Promise<number> } {
   const gone = new AbortController();
   let told = 0;
   let failed: unknown;
-  const streams = Array.from({ length: Number(values.consoles) }, async () => {
+  const streams = Array.from({ length: values.consoles }, async () => {
     const response = await fetch(`${base}/console/api/live`, { headers: { cookie }, signal: gone.signal });
     if (response.status !== 200) throw new Error(`a stream was answered ${response.status}`);
     for await (const _ of response.body as unknown as AsyncIterable<Uint8Array>) told += 1;
   });
-  const timers = Array.from({ length: Number(values.consoles) }, () =>
+  const timers = Array.from({ length: values.consoles }, () =>
     READS.map(([path, everyMs]) => {
       const ask = () =>
         void read(cookie, path).then(

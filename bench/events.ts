@@ -1,17 +1,17 @@
-// `npm run bench:events`: what the feed of events costs purchases, how late it is at half load, and what it costs when nothing happens.
+// What the feed of events costs purchases, how late it is at half load, and what it costs when idle.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { load, PURCHASE } from '../testkit/load.js';
 import { programOptions } from '../testkit/program-options.js';
 import { median, percentile, say } from '../testkit/report.js';
 import { type StandaloneGateway, startStandalone } from '../testkit/standalone.js';
-import { cpuSeconds, measuredLoad } from './measured.js';
+import { cpuSeconds, measuredLoad } from './measuring/measured.js';
 
 const values = programOptions({
-  seconds: { type: 'string', default: '8' },
-  rounds: { type: 'string', default: '3' },
-  readers: { type: 'string', default: '2' },
+  seconds: 8,
+  rounds: 3,
+  readers: 2,
 });
-const seconds = Number(values.seconds);
+const { seconds } = values;
 const CONNECTIONS = 64;
 
 /** Where the last reader has come to, so that the next need not read everything again. */
@@ -59,11 +59,9 @@ try {
   await load(gateway, { ...purchases, seconds: 3 });
   const rates: Record<'without' | 'with', number[]> = { without: [], with: [] };
   const databaseMs: Record<'without' | 'with', number[]> = { without: [], with: [] };
-  for (let round = 0; round < Number(values.rounds); round += 1) {
+  for (let round = 0; round < values.rounds; round += 1) {
     for (const kind of round % 2 === 0 ? (['without', 'with'] as const) : (['with', 'without'] as const)) {
-      const readers = Array.from({ length: kind === 'with' ? Number(values.readers) : 0 }, () =>
-        follow(gateway),
-      );
+      const readers = Array.from({ length: kind === 'with' ? values.readers : 0 }, () => follow(gateway));
       await Promise.all(readers.map(({ caughtUp }) => caughtUp));
       const { perSecond, cpuMs } = await measuredLoad(gateway, purchases);
       rates[kind].push(perSecond);

@@ -1,5 +1,5 @@
-// `npm run bench:many`: purchases of a thousand organisations at the same time, against those of one, in turns. On a plain PostgreSQL, and with
-// CITUS_URL on a Citus cluster, too.
+// Purchases of a thousand organisations at the same time, against those of one, in turns. With CITUS_URL the bench runs on a Citus
+// cluster, too.
 import { paymentBody } from '../testkit/bodies.js';
 import { CITUS_URL, CitusDatabase } from '../testkit/citus.js';
 import { Installation, type InstalledDatabase } from '../testkit/installation.js';
@@ -10,10 +10,10 @@ import { median, say } from '../testkit/report.js';
 import { addTraders } from '../testkit/traders.js';
 
 const values = programOptions({
-  organisations: { type: 'string', default: '1000' },
-  rounds: { type: 'string', default: '3' },
-  seconds: { type: 'string', default: '5' },
-  connections: { type: 'string', default: '64' },
+  organisations: 1000,
+  rounds: 3,
+  seconds: 5,
+  connections: 64,
 });
 
 interface Caller {
@@ -35,7 +35,7 @@ async function open(
 ): Promise<Ready> {
   const installation = await Installation.on({ openDatabase });
   await installation.prepare();
-  const traders = await addTraders(installation, Number(values.organisations));
+  const traders = await addTraders(installation, values.organisations);
   const callers = traders.map(({ merchantId, authorization }) => ({
     authorization,
     body: JSON.stringify(paymentBody({ merchant: merchantId, reference: 'bench', amount: 1995 })),
@@ -55,7 +55,7 @@ async function purchases({ port, callers }: Ready, seconds: number): Promise<num
   const [first] = callers as [Caller];
   const { perSecond, statuses } = await load(
     { port, authorization: first.authorization },
-    { ...PURCHASE, connections: Number(values.connections), seconds, callers },
+    { ...PURCHASE, connections: values.connections, seconds, callers },
   );
   const others = Object.keys(statuses).filter((status) => status !== '201');
   if (others.length > 0) say(`  answered otherwise: ${JSON.stringify(statuses)}`);
@@ -69,11 +69,11 @@ else engines.push(await open('Citus', CitusDatabase.open));
 try {
   // Compiled, and everybody known.
   for (const ready of engines) await purchases(ready, 3);
-  for (let round = 1; round <= Number(values.rounds); round += 1) {
+  for (let round = 1; round <= values.rounds; round += 1) {
     for (const ready of engines) {
       const { engine, callers, rates } = ready;
-      rates.one.push(await purchases({ ...ready, callers: callers.slice(0, 1) }, Number(values.seconds)));
-      rates.many.push(await purchases(ready, Number(values.seconds)));
+      rates.one.push(await purchases({ ...ready, callers: callers.slice(0, 1) }, values.seconds));
+      rates.many.push(await purchases(ready, values.seconds));
       say(
         `round ${round}, ${engine}: one organisation ${rates.one.at(-1)}/s, all of them ${rates.many.at(-1)}/s`,
       );

@@ -1,7 +1,7 @@
-// `npm run bench:metrics`: what it costs that somebody scrapes `/metrics`. Under one load that does not stop, of every two seconds by the
-// clock one has a scrape at its beginning and the other has none, which of them by chance: what the machine does to both is the same.
+// What a scrape of `/metrics` costs purchases. Under one steady load, one of every two seconds begins with a scrape and the other does
+// not, chosen by chance: the machine's noise hits both alike.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Chance, seedOf } from '../testkit/chance.js';
+import { Chance, newSeed } from '../testkit/chance.js';
 import { freePort } from '../testkit/gateway-process.js';
 import { load, PURCHASE } from '../testkit/load.js';
 import { programOptions } from '../testkit/program-options.js';
@@ -11,13 +11,13 @@ import { startStandalone } from '../testkit/standalone.js';
 
 const values = programOptions({
   /** Of two seconds each. */
-  pairs: { type: 'string', default: '120' },
-  'warm-up': { type: 'string', default: '15' },
-  seed: { type: 'string' },
+  pairs: 120,
+  'warm-up': 15,
+  seed: newSeed(),
 });
-const pairs = Number(values.pairs);
+const { pairs } = values;
 const request = { ...PURCHASE, connections: 64 };
-const random = new Chance(seedOf(values.seed));
+const random = new Chance(values.seed);
 const LEAST_SHARE = 0.98;
 /** Prometheus asks four times a minute unless it is told otherwise. */
 const USUAL_PAUSE_SECONDS = 15;
@@ -26,7 +26,7 @@ const port = await freePort();
 const operators = `http://127.0.0.1:${port}`;
 const gateway = await startStandalone({ CONSOLE_PORT: String(port) });
 try {
-  await load(gateway, { ...request, seconds: Number(values['warm-up']) });
+  await load(gateway, { ...request, seconds: values['warm-up'] });
   const loading = load(gateway, { ...request, seconds: 2 * pairs + 4 });
   // The first second is not a whole one.
   const first = Math.floor(Date.now() / 1000) + 2;

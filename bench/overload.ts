@@ -1,5 +1,5 @@
-// `npm run bench:overload`: twice as many purchases as the gateway can carry, beside a few look-ups. What is shed must be
-// shed quickly and leave nothing behind, and the rest must go on.
+// What happens to purchases and look-ups when twice as many purchases arrive as the gateway can carry. The gateway must shed quickly,
+// leave nothing behind of what it sheds, and serve the rest.
 import pg from 'pg';
 import { type LoadOptions, load, PURCHASE } from '../testkit/load.js';
 import { programOptions } from '../testkit/program-options.js';
@@ -7,13 +7,11 @@ import { median, say } from '../testkit/report.js';
 import { startStandalone } from '../testkit/standalone.js';
 
 const values = programOptions({
-  seconds: { type: 'string', default: '12' },
-  rounds: { type: 'string', default: '3' },
-  times: { type: 'string', default: '2' },
+  seconds: 12,
+  rounds: 3,
+  times: 2,
 });
-const seconds = Number(values.seconds);
-const rounds = Number(values.rounds);
-const times = Number(values.times);
+const { seconds, rounds, times } = values;
 const LOOK_UPS: LoadOptions = { method: 'GET', paths: ['/v1/transactions/1'], connections: 8, rate: 50 };
 // More than the gateway lets wait: the rest has to be shed.
 const CONNECTIONS = 1_500;

@@ -1,5 +1,5 @@
-// `npm run bench:stored`: ten million stored transactions, analysed, beside an empty table, in turns: purchases, what PostgreSQL
-// does while nobody asks for anything, and how long a doubt lasts.
+// Purchases, idle PostgreSQL and doubts with ten million stored transactions, beside an empty table, in turns. The stored transactions
+// are analysed.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Tollgate } from '../client/src/index.js';
 import { paymentBody } from '../testkit/bodies.js';
@@ -8,19 +8,18 @@ import { programOptions } from '../testkit/program-options.js';
 import { median, say } from '../testkit/report.js';
 import { type StandaloneGateway, startStandalone } from '../testkit/standalone.js';
 import { UNREADABLE_ANSWER_CARD } from '../testkit/test-cards.js';
-import { withDatabase } from './filling.js';
-import { cpuSeconds } from './measured.js';
-import { storePurchases } from './stored-purchases.js';
+import { storePurchases, withDatabase } from './measuring/filling.js';
+import { cpuSeconds } from './measuring/measured.js';
 
 const values = programOptions({
-  stored: { type: 'string', default: '10000000' },
-  seconds: { type: 'string', default: '5' },
-  rounds: { type: 'string', default: '5' },
+  stored: 10_000_000,
+  seconds: 5,
+  rounds: 5,
   // How long nobody asks for anything.
-  idle: { type: 'string', default: '60' },
-  doubts: { type: 'string', default: '20' },
+  idle: 60,
+  doubts: 20,
 });
-const STORED = Number(values.stored);
+const STORED = values.stored;
 
 /** The share of a core that PostgreSQL takes, of each gateway, while nobody asks for anything. */
 async function idleShares(): Promise<{ empty: number; full: number }> {
@@ -30,7 +29,7 @@ async function idleShares(): Promise<{ empty: number; full: number }> {
   });
   const before = await usedSeconds();
   const startedMs = performance.now();
-  await sleep(Number(values.idle) * 1000);
+  await sleep(values.idle * 1000);
   const seconds = (performance.now() - startedMs) / 1000;
   const after = await usedSeconds();
   return { empty: (after.empty - before.empty) / seconds, full: (after.full - before.full) / seconds };
@@ -86,9 +85,9 @@ try {
   say(`while the sweep goes through them: ${percent(sweeping.full)}`);
 
   for (const gateway of gateways) await load(gateway, { ...PURCHASE, connections: 64, seconds: 5 });
-  for (let round = 1; round <= Number(values.rounds); round += 1) {
+  for (let round = 1; round <= values.rounds; round += 1) {
     for (const { gateway, perSecond } of both) {
-      const result = await load(gateway, { ...PURCHASE, connections: 64, seconds: Number(values.seconds) });
+      const result = await load(gateway, { ...PURCHASE, connections: 64, seconds: values.seconds });
       perSecond.push(result.perSecond);
     }
     say(`round ${round}: ${full.perSecond.at(-1)}/s with ${STORED}, ${empty.perSecond.at(-1)}/s with none`);
@@ -98,7 +97,7 @@ try {
     `purchases per second: ${median(full.perSecond)} with ${STORED} stored, ${median(empty.perSecond)} with none: ${ratio.toFixed(2)} (wanted: at least 0.9)`,
   );
 
-  for (let doubt = 1; doubt <= Number(values.doubts); doubt += 1) {
+  for (let doubt = 1; doubt <= values.doubts; doubt += 1) {
     for (const { gateway, doubtsMs } of both) doubtsMs.push(await doubtMs(gateway));
   }
   const lasts = ({ doubtsMs }: Side) =>

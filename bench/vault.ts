@@ -1,4 +1,4 @@
-// `npm run bench:vault`: what the vault costs, each figure beside a reference taken in the same run.
+// What the vault costs, each figure beside a reference taken in the same run.
 import { spawn } from 'node:child_process';
 import pg from 'pg';
 import type { CustomerQuery } from '../client/src/index.js';
@@ -8,13 +8,13 @@ import { programOptions } from '../testkit/program-options.js';
 import { TOLLGATE } from '../testkit/project.js';
 import { median, say } from '../testkit/report.js';
 import { startStandalone } from '../testkit/standalone.js';
-import { firstPage } from './first-page.js';
+import { firstPage } from './measuring/measured.js';
 
 const values = programOptions({
-  customers: { type: 'string', default: '1000000' },
-  tokens: { type: 'string', default: '30000' },
+  customers: 1_000_000,
+  tokens: 30_000,
 });
-const customers = Number(values.customers);
+const { customers } = values;
 const gateway = await startStandalone();
 const database = new pg.Client({ connectionString: await gateway.databaseUrl() });
 await database.connect();
@@ -92,10 +92,7 @@ try {
     active: true,
     account: cardAccount(),
   });
-  const tokenPaths = Array.from(
-    { length: Number(values.tokens) },
-    (_, index) => `/v1/customers/${index + 1}/tokens`,
-  );
+  const tokenPaths = Array.from({ length: values.tokens }, (_, index) => `/v1/customers/${index + 1}/tokens`);
   // Each path once: a second token of the same name would be refused.
   const count = tokenPaths.length;
   const created = await load(gateway, {

@@ -2,7 +2,7 @@
 import { credentialKey, journalKey } from '../src/gateway/callers.js';
 import { openKeyProvider } from '../src/gateway/settings/key-encryption.js';
 import { readSettings, type Settings } from '../src/gateway/settings/settings.js';
-import { givePen, JournalPen } from '../src/journal/pen.js';
+import { EntrySigner, setSigner } from '../src/journal/entry-signer.js';
 import { addMerchant } from '../src/organisations/merchants.js';
 import { addOrganisation } from '../src/organisations/organisations.js';
 import type { CredentialKey } from '../src/organisations/users/credentials.js';
@@ -49,6 +49,6 @@ export async function addCast(databaseUrl: string, settings?: Settings): Promise
 export async function credentialKeyOf(database: Database, settings?: Settings): Promise<CredentialKey> {
   const own = settings ?? readSettings({ TOLLGATE_DATA_DIR: await dataDirectory() });
   const provider = await openKeyProvider(own, database);
-  givePen(database, new JournalPen(await journalKey(database, provider)));
+  setSigner(database, new EntrySigner(await journalKey(database, provider)));
   return credentialKey(database, provider);
 }

@@ -1,7 +1,5 @@
-// A whole installation to attack: a data directory, a database, the simulated acquirer's ledger, gateway processes, and a user.
-import { readFileSync, rmSync } from 'node:fs';
-import { mkdtemp, readFile, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+// A whole installation to attack: a data directory, a database, the ledger of the simulated acquirer, gateway processes, and a client.
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -20,6 +18,7 @@ import {
 } from './gateway-process.js';
 import { KillableDatabase } from './killable-database.js';
 import { asEnvironment } from './project.js';
+import { temporaryFolder } from './temporary-folder.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -100,8 +99,7 @@ export class Installation<Database extends InstalledDatabase = AttackedDatabase>
     { killable = false, openDatabase }: OpenOptions<Database>,
     settings: Settings = {},
   ): Promise<Installation<Database>> {
-    const directory = await mkdtemp(join(tmpdir(), 'tollgate-proof-'));
-    process.once('exit', () => leaveNothing(directory));
+    const directory = temporaryFolder('proof');
     for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
     const database = await openDatabase(directory);
     return new Installation(directory, settings, database, killable ? database.lastingUrl : database.url);
@@ -137,7 +135,7 @@ export class Installation<Database extends InstalledDatabase = AttackedDatabase>
     return new Tollgate({ baseUrl, ...this.credentials, ...options });
   }
 
-  /** Creates the demo's user, and lets `work` do undisturbed work at a first gateway, which is then stopped. */
+  /** Makes the demo's user known, and lets `work` do at a first gateway what has to be done in peace. That one is stopped again. */
   async prepare(
     work: (client: Tollgate) => Promise<void> = async () => {},
     options?: FirstGatewayOptions,
@@ -164,8 +162,8 @@ export class Installation<Database extends InstalledDatabase = AttackedDatabase>
   }
 
   /**
-   * Voids end when the business day closes: if that is near, the gateway's clock is moved past it. Not with an acquirer that is
-   * not simulated: that needs real time.
+   * Voids end when the business day closes: where that is near, the gateway's clock is moved beyond it. Not where an acquirer that
+   * is not simulated is to be paid over: that wants real time.
    */
   async #buyBeforeEverything(client: Tollgate, isInRealTime: boolean): Promise<void> {
     const body = paymentBody({ merchant: this.merchantId, reference: 'before-everything', amount: 1 });
@@ -207,7 +205,7 @@ export class Installation<Database extends InstalledDatabase = AttackedDatabase>
     };
   }
 
-  /** In a session of its own, since the database may just have moved to another server. */
+  /** In a session of its own, since the database may have been another server just before. */
   async sql<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]> {
     const client = new pg.Client({ connectionString: this.database.url });
     client.on('error', () => {});
@@ -224,7 +222,7 @@ export class Installation<Database extends InstalledDatabase = AttackedDatabase>
     return this.sql(STORED_TRANSACTIONS, [reference]);
   }
 
-  /** The same, once none is in doubt, or when the time is up. */
+  /** The same, once none of them is in doubt any more, or when the time is up. */
   async decidedTransactions(limitMs: number): Promise<StoredTransaction[]> {
     const untilMs = performance.now() + limitMs;
     for (;;) {
@@ -257,15 +255,4 @@ export class Installation<Database extends InstalledDatabase = AttackedDatabase>
     for (const gateway of this.#running) gateway.kill('SIGKILL');
     await this.database.stop();
   }
-}
-
-/** At the end of the program, without waiting. Their starters end its processes. */
-export function leaveNothing(directory: string): void {
-  try {
-    const file = readFileSync(join(directory, 'postgres', 'postmaster.pid'), 'utf8');
-    process.kill(Number.parseInt(file, 10), 'SIGQUIT');
-  } catch {
-    // It is not running.
-  }
-  rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
 }

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { type Account, chooseAccount, clusterPathFor, spawnAs } from '../src/embedded-postgres/account.js';
 import { findBinaries } from '../src/embedded-postgres/binaries.js';
-import { giveCluster } from '../src/embedded-postgres/files.js';
+import { chownCluster } from '../src/embedded-postgres/files.js';
 import { openEmbeddedPostgres } from '../src/embedded-postgres/server.js';
 import { freePort } from './gateway-process.js';
 import { copyPreparedCluster } from './prepared-cluster.js';
@@ -47,7 +47,7 @@ export class PairedServer {
   }
 
   async start(): Promise<void> {
-    await giveCluster(this.directory, this.#account);
+    await chownCluster(this.directory, this.#account);
     await this.leaveNothingBehind();
     await rm(join(this.directory, 'postmaster.pid'), { force: true });
     const flags = Object.entries({ ...SETTINGS, port: this.port }).flatMap(([name, value]) => [

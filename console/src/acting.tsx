@@ -1,4 +1,4 @@
-// Doing something: a call of the interface that asks the operator first to prove again who they are, where the gateway wants that.
+// Actions: calls that change something. Where the gateway wants a fresh proof of identity, the operator is asked for it first.
 import { createContext, type ReactNode, use, useCallback, useMemo, useRef, useState } from 'react';
 import { getFile, post, postFile, type Saved } from './api/calls.js';
 import { Problem } from './api/problem.js';
@@ -7,21 +7,21 @@ import { ProveAgain } from './sign-in/prove-again.js';
 
 export type Act = <Answer = unknown>(path: string, body?: object | Blob) => Promise<Answer>;
 
-interface Deeds {
+interface Actions {
   readonly act: Act;
   /** Has the browser keep a file. */
   readonly save: (path: string) => Promise<void>;
 }
 
 const nothing = () => Promise.reject(new Error('nothing can be done here'));
-const ActingContext = createContext<Deeds>({ act: nothing, save: nothing });
+const ActingContext = createContext<Actions>({ act: nothing, save: nothing });
 
 /** Resolves with the answer; everything that is shown is read again. */
 export function useAct(): Act {
   return use(ActingContext).act;
 }
 
-export function useSave(): Deeds['save'] {
+export function useSave(): Actions['save'] {
   return use(ActingContext).save;
 }
 
@@ -32,7 +32,7 @@ export function Acting({ children }: { readonly children: ReactNode }): ReactNod
     setAsking(false);
     for (const resolve of waiting.current.splice(0)) resolve(proved);
   }, []);
-  const deeds = useMemo((): Deeds => {
+  const actions = useMemo((): Actions => {
     const proved = async <Answer,>(send: () => Promise<Answer>) => {
       try {
         return await send();
@@ -58,7 +58,7 @@ export function Acting({ children }: { readonly children: ReactNode }): ReactNod
     };
   }, []);
   return (
-    <ActingContext value={deeds}>
+    <ActingContext value={actions}>
       {children}
       {isAsking && <ProveAgain onEnd={answered} />}
     </ActingContext>

@@ -39,7 +39,7 @@ export function App(): ReactNode {
   const [isEnrolling, setEnrolling] = useState(false);
   const isSignedIn = session.data !== undefined && session.data !== null;
   useEffect(() => {
-    // Whoever goes to another page while the gateway restarts finds it here.
+    // Navigation while the gateway restarts ends up here.
     if (isSignedIn) Promise.all([payments(), administration()]).catch(() => {});
   }, [isSignedIn]);
   if (isEnrolling) return <Enrolment done={() => setEnrolling(false)} />;

@@ -1,5 +1,5 @@
-// The stream of live figures: the server's clock, what is in doubt, and whether anything has happened since. While it is lost the page
-// says so, and it comes back by itself.
+// The live stream: the server's clock, the number in doubt, and whether anything has changed. While the stream is lost the page says so,
+// and it reconnects by itself.
 import { createContext, type ReactNode, use, useEffect, useMemo, useState } from 'react';
 import type { LiveEvent } from '../../src/console/interface.js';
 import { addressOf } from './api/calls.js';
@@ -17,7 +17,7 @@ export interface Live {
 const LOST: Live = { figures: undefined, isConnected: false, aheadMs: 0 };
 const LiveContext = createContext<Live>(LOST);
 
-/** Lists are read again at most so often. */
+/** Lists reload at most this often. */
 const AGAIN_AFTER_MS = 3_000;
 const CONNECT_AGAIN_MS = 3_000;
 
@@ -35,7 +35,7 @@ export function LiveProvider({ children }: { readonly children: ReactNode }): Re
   return <LiveContext value={shown}>{children}</LiveContext>;
 }
 
-/** Returns what ends it. */
+/** Returns a function that closes the stream. */
 function watch(mode: Mode, set: (change: (live: Live) => Live) => void): () => void {
   let source: EventSource;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -57,7 +57,7 @@ function watch(mode: Mode, set: (change: (live: Live) => Live) => void): () => v
     source = new EventSource(addressOf('/live', {}, { mode }));
     source.onopen = () => {
       set((live) => ({ ...live, isConnected: true }));
-      // What could not be read meanwhile, and what has happened.
+      // Queries that failed meanwhile, and anything that changed.
       if (wasLost) void readAgainWhatIsShort();
       wasLost = false;
     };
@@ -67,7 +67,7 @@ function watch(mode: Mode, set: (change: (live: Live) => Live) => void): () => v
     source.onerror = () => {
       wasLost = true;
       set((live) => ({ ...live, isConnected: false }));
-      // Refused outright: browsers do not come back from that by themselves.
+      // Refused outright: browsers do not reconnect after that.
       if (source.readyState !== EventSource.CLOSED) return;
       void QUERIES.invalidateQueries({ queryKey: ['session'] });
       timer = setTimeout(connect, CONNECT_AGAIN_MS);

@@ -1,4 +1,4 @@
-// The page's beginning: what everything on it stands in.
+// The entry point: the providers around everything on the page.
 import './language.js';
 import { localStorageColorSchemeManager, MantineProvider } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
@@ -10,7 +10,7 @@ import './styles.css';
 
 const SCHEMES = localStorageColorSchemeManager({ key: 'tollgate-colour-scheme' });
 
-// Mantine would write its variables and classes into elements of style, which the page does not allow: they stand in theme.css.
+// Mantine would put its variables and classes into style elements, which the content security policy forbids: see theme.css.
 createRoot(document.getElementById('root') as HTMLElement).render(
   <StrictMode>
     <MantineProvider

@@ -29,19 +29,19 @@ export function useSessionQuery() {
 const SessionContext = createContext<Session | undefined>(undefined);
 export const SessionProvider = SessionContext.Provider;
 
-/** Of whoever is signed in; only inside of the shell. */
+/** The session of the signed-in operator; only inside the shell. */
 export function useSession(): Session {
   const session = use(SessionContext);
   if (session === undefined) throw new Error('there is no session here');
   return session;
 }
 
-/** By the same table as the command line. What the gateway refuses all the same, it refuses. */
+/** By the same permissions as the command line. The gateway checks them again. */
 export function useMay(task: Task): boolean {
   return useSession().tasks.includes(task);
 }
 
-/** Nothing of whoever was signed in before is shown. The session itself stays: the page looks at it. */
+/** Clears what the previous operator saw. The session query stays: the page watches it. */
 function forget(): void {
   QUERIES.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== KEY[0] });
 }

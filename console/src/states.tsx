@@ -1,4 +1,4 @@
-// What a page shows instead of what it is about: that it loads, that there is nothing, or what went wrong and what to do.
+// Loading, empty and error states of a page.
 import { Alert, Button, Skeleton } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
@@ -51,7 +51,7 @@ export function Empty({
   );
 }
 
-/** What a query has, or how it is with it. */
+/** The data of a query, or its loading or error state. */
 export function Shown<Data>({
   query,
   children,

@@ -1,37 +1,12 @@
 // The command line: every command, and how one is run and its errors are printed.
 import { Command, CommanderError } from 'commander';
-import { MERCHANTS } from '../organisations/merchants.js';
-import { ORGANISATIONS } from '../organisations/organisations.js';
+import { TASK_GROUPS } from '../console/all-tasks.js';
+import { GATEWAY_GROUPS } from '../gateway/gateway-tasks.js';
+import { readSettings } from '../gateway/settings/settings.js';
 import { PROGRAM_VERSION } from '../values/program.js';
-import { WEBHOOKS } from '../webhooks/webhook-tasks.js';
+import { outputMayBreak } from './broken-output.js';
 import { explain } from './errors.js';
-import { addBackupCommands } from './installation/backup.js';
-import { addClockCommands } from './installation/clock.js';
-import { addDemoCommands } from './installation/demo.js';
-import { addDistributeCommand } from './installation/distribute.js';
-import { addDoctorCommand } from './installation/doctor.js';
-import { addEventCommands } from './installation/event.js';
-import { addJournalCommand } from './installation/journal.js';
-import { addKeyCommands } from './installation/keys.js';
-import { addMigrateCommand } from './installation/migrate.js';
-import { addOperatorCommands } from './installation/operators.js';
-import { addProbeCommand } from './installation/probe.js';
-import { addRestoredCommands } from './installation/restored.js';
-import { addServeCommand } from './installation/serve.js';
-import { addSurchargeCommands } from './organisations/surcharge.js';
-import { addUserCommands } from './organisations/user.js';
-import { wantsJson } from './output.js';
-import { addAcquirerCommands } from './payments/acquirer.js';
-import { addArchiveCommand } from './payments/archive.js';
-import { addCardCommands } from './payments/cards.js';
-import { addDirectDebitCommands } from './payments/directdebit.js';
-import { addFigureCommands } from './payments/figures.js';
-import { addRouteCommands } from './payments/route.js';
-import { addSettlementCommands } from './payments/settlement.js';
-import { addTransactionCommands } from './payments/transaction.js';
-import { addApprovalCommands } from './payments/transaction-operations.js';
-import { addVaultCommands } from './payments/vault.js';
-import { addVaultMovingCommands } from './payments/vault-moving.js';
+import { jsonOption, wantsJson } from './output.js';
 import { addTasks } from './task-commands.js';
 
 /** Runs one command, and returns the exit code with which it failed or printed only help; undefined if it has done its work. */
@@ -71,34 +46,21 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
     );
 
   // In the order in which `--help` lists them.
-  addServeCommand(program);
-  addProbeCommand(program);
-  addDoctorCommand(program);
-  addMigrateCommand(program);
-  addDistributeCommand(program);
-  addBackupCommands(program, PROGRAM_VERSION);
-  addRestoredCommands(program);
-  addArchiveCommand(program);
-  addTasks(program, ORGANISATIONS);
-  addTasks(program, MERCHANTS);
-  addUserCommands(program);
-  addAcquirerCommands(program);
-  addRouteCommands(program);
-  addTransactionCommands(program);
-  addApprovalCommands(program);
-  addVaultCommands(program);
-  addVaultMovingCommands(program);
-  addClockCommands(program);
-  addSurchargeCommands(program);
-  addDirectDebitCommands(program);
-  addSettlementCommands(program);
-  addTasks(program, WEBHOOKS);
-  addKeyCommands(program);
-  addCardCommands(program);
-  addOperatorCommands(program);
-  addJournalCommand(program);
-  addEventCommands(program);
-  addFigureCommands(program);
-  addDemoCommands(program);
+  addServe(program);
+  for (const group of [...GATEWAY_GROUPS, ...TASK_GROUPS]) addTasks(program, group);
   return program;
+}
+
+function addServe(program: Command): void {
+  program
+    .command('serve')
+    .description('run the gateway')
+    .addOption(jsonOption())
+    .action(async (options) => {
+      const settings = readSettings();
+      // Loaded only here: the other commands need neither the HTTP server nor the calendar, and start in half the time.
+      const { serve } = await import('../gateway/serve.js');
+      outputMayBreak();
+      await serve(settings, options);
+    });
 }

@@ -1,14 +1,14 @@
 // Commands that follow from tasks: their arguments, options and help, and what they print.
 import { readFile } from 'node:fs/promises';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { Means } from '../console/all-tasks.js';
 import type { Field, Task, TaskGroup } from '../tasks/task.js';
 import { unreadable } from '../values/whole-file.js';
 import { repeatable } from './contradictions.js';
-import { operateTask } from './operator.js';
 import { printing } from './output.js';
+import { operateTask } from './run-as-operator.js';
 
-export function addTasks(program: Command, { name, help, tasks }: TaskGroup<Means>): void {
+export function addTasks(program: Command, { name, help = '', tasks }: TaskGroup<Means>): void {
   const [only] = tasks;
   if (only?.name === name) {
     describe(program.command(name), only);
@@ -23,12 +23,14 @@ function describe(command: Command, task: Task<Means>): void {
   const fields = Object.entries(task.input).filter(([, { only }]) => only !== 'console');
   command.description(task.help);
   for (const [, field] of fields)
-    if (isArgument(field)) command.argument(field.flag, field.help, readerOf(field), field.default);
+    if (isArgument(field)) command.addArgument(argumentOf(field));
     else for (const option of optionsOf(field)) command.addOption(option);
   printing(command, async () => {
     const given = Object.fromEntries(
       await Promise.all(fields.map(async ([name, field]) => [name, await valueIn(command, field)] as const)),
     );
+    const misfit = task.misfit?.(given);
+    if (misfit !== undefined) throw new InvalidArgumentError(misfit);
     const result = await operateTask(task, given);
     if (task.fails?.(result)) process.exitCode = 1;
     const sentence = task.says?.(result, given);
@@ -41,6 +43,12 @@ function isArgument({ flag }: Field): boolean {
   return !flag.startsWith('-');
 }
 
+function argumentOf(field: Field): Argument {
+  const { kind } = field;
+  const argument = new Argument(field.flag, field.help).default(field.default);
+  return kind.choices === undefined ? argument.argParser(readerOf(field)) : argument.choices(kind.choices);
+}
+
 /** The second one, if there is one, takes away what the first one sets. */
 function optionsOf(field: Field): Option[] {
   const { kind, without } = field;
@@ -48,7 +56,6 @@ function optionsOf(field: Field): Option[] {
   if (kind.repeats) repeatable(option);
   if (kind.choices !== undefined) option.choices(kind.choices);
   else if (!kind.isFlag) option.argParser(readerOf(field));
-  if (field.preset !== undefined) option.preset(field.preset);
   if (field.excludes !== undefined) option.conflicts(new Option(field.excludes).attributeName());
   if (field.default !== undefined) option.default(field.default, field.defaultText);
   option.makeOptionMandatory(!field.optional);
@@ -68,8 +75,12 @@ function argumentIn(command: Command, { flag }: Field): unknown {
 }
 
 function optionIn(command: Command, field: Field): unknown {
-  const [value, taken] = optionsOf(field).map((option) => givenFor(command, option.attributeName()));
-  return field.isNullable && (value === false || taken === false) ? null : value;
+  const [option, without] = optionsOf(field) as [Option, Option?];
+  const value = givenFor(command, option.attributeName());
+  if (value === true && field.preset !== undefined) return field.kind.read(field.preset);
+  // `--no-…` is given as false.
+  const isTaken = without !== undefined && givenFor(command, without.attributeName()) === !without.negate;
+  return field.isNullable && isTaken ? null : value;
 }
 
 /** Commander says true where an option has a `--no-…` and neither was given. */

@@ -3,13 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { simulatedLinks } from '../acquirers/registry.js';
 import { type JournalEntry, journal } from '../journal/journal.js';
 import { isCheckViolation, type Queryable } from '../postgres/database.js';
+import { duration, type Kind, TEXT } from '../tasks/kinds.js';
+import { needed, task } from '../tasks/task.js';
 import { Refusal, refuse } from '../values/refusal.js';
-import { settlementDay } from '../values/time.js';
-import { DATED_AHEAD, SHOW_CLOCK } from './clock-tasks.sql.js';
+import { settlementDay, sydneyTimestamp } from '../values/time.js';
 import { moveClock } from './gateway-clock.js';
+import { DATED_AHEAD, SHOW_CLOCK } from './gateway-clock.sql.js';
 
-export interface ClockView {
-  readonly nowMs: number;
+interface ClockView {
+  /** In Sydney. */
+  readonly now: string;
   readonly advancedMs: number;
 }
 
@@ -29,9 +32,9 @@ const WAIT_AT_MOST_MS = 60_000;
 /** Enough for every rule of the gateway; a slip of the finger beyond it could not be taken back. */
 const MOST_AHEAD_MS = 3_653 * 86_400_000;
 
-export async function showClock(database: Queryable): Promise<ClockView> {
+async function showClock(database: Queryable): Promise<ClockView> {
   const { advancedMs } = await read(database);
-  return { nowMs: Date.now() + advancedMs, advancedMs };
+  return { now: sydneyTimestamp(Date.now() + advancedMs), advancedMs };
 }
 
 /** Returns when every running process has the new time, and what became due by it has happened. */
@@ -102,3 +105,46 @@ async function read(database: Queryable): Promise<ClockRow> {
   const { rows } = await database.query<ClockRow>(SHOW_CLOCK, [SIMULATED]);
   return rows[0] as ClockRow;
 }
+
+/** On the console, too, people write `3d`. */
+const BY: Kind<number> = { ...duration(), schema: TEXT.schema };
+
+const says = ({ now, advancedMs }: ClockView) =>
+  `It is ${now} in Sydney, ${advancedMs / 1000} seconds ahead of real time.`;
+
+export const CLOCK = {
+  name: 'clock',
+  help: "the gateway's clock, which can be moved where every acquirer is simulated and no merchant is live",
+  tasks: [
+    task({
+      name: 'clock show',
+      help: 'show the time and how far it is advanced',
+      role: 'viewer',
+      scope: 'nobody',
+      route: 'GET /clock',
+      input: {},
+      run: ({ database }) => showClock(database),
+      says,
+    }),
+    task({
+      name: 'clock advance',
+      help: 'move every process of the gateway forward',
+      role: 'administrator',
+      scope: 'installation',
+      route: 'POST /clock/advance',
+      input: { duration: needed(BY, '<duration>', 'for example 3d, 12h, 30m or 45s') },
+      run: ({ database, actor }, given) => advanceClock(database, actor, given.duration),
+      says,
+    }),
+    task({
+      name: 'clock reset',
+      help: 'back to real time, if nothing has happened that would be in the future then',
+      role: 'administrator',
+      scope: 'installation',
+      route: 'POST /clock/reset',
+      input: {},
+      run: ({ database, actor }) => resetClock(database, actor),
+      says,
+    }),
+  ],
+} as const;

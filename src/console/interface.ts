@@ -1,30 +1,19 @@
 // What the page and the gateway say to each other: the answer and the body of each route, as types. The page imports this file and
 // nothing else of src/. Paths are below `/console/api`.
-import type { AcquirerDetails, ListedAcquirer } from '../acquirers/acquirer-tasks.js';
-import type { DirectEntryView } from '../directdebit/direct-entry-tasks.js';
-import type { DirectDebitStatus } from '../directdebit/directdebit-tasks.js';
 import type { LiveFigures } from '../figures/live.js';
 import type { Today } from '../figures/today.js';
-import type { KeyStatus } from '../installation/keys.js';
-import type { JournalView } from '../journal/journal-tasks.js';
 import type { SessionStage, SignInMethod } from '../operators/operator.js';
-import type { OperatorView } from '../operators/operators.js';
-import type { SessionView } from '../operators/sessions.js';
 import type {
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,
 } from '../operators/sign-in/passkeys.js';
-import type { RouteView } from '../organisations/routing/route-tasks.js';
-import type { SurchargeView } from '../organisations/surcharges.js';
-import type { UserView } from '../organisations/users/users.js';
-import type { CardStatus } from '../payments/cards/card-tasks.js';
 import type { Doubt } from '../payments/doubt/doubts.js';
 import type { TransactionLife } from '../payments/finding/transaction-life.js';
 import type { TransactionFilter, TransactionPage } from '../payments/finding/transaction-search.js';
 import type { OperatorRequest } from '../payments/requests/operator-request.js';
-import type { DifferenceView, OpenDay } from '../settlement/difference-tasks.js';
+import type { DifferenceView, OpenDay } from '../settlement/differences.js';
 import type { SettlementReport } from '../settlement/report.js';
-import type { shownReconciliation } from '../settlement/settlement-tasks.js';
+import type { ShownReconciliation } from '../settlement/settlement-tasks.js';
 import type { OperatorRole } from '../tasks/task.js';
 import type { Mode } from '../values/mode.js';
 import type { Outward } from '../values/snake-case.js';
@@ -122,7 +111,7 @@ export type LiveEvent = Outward<LiveFigures>;
 /** Of a void, refund or completion, and of what waits for a second operator. */
 export type OperatorRequestAnswer = Outward<OperatorRequest>;
 /** `POST /settlement/reconcile`. */
-export type ReconciliationAnswer = Outward<ReturnType<typeof shownReconciliation>>;
+export type ReconciliationAnswer = Outward<ShownReconciliation>;
 export type DoubtLine = Outward<Doubt>;
 export type CustomersAnswer = Paged<CustomerPage>;
 export type CustomerAnswer = Outward<CustomerDetails>;
@@ -157,40 +146,12 @@ export interface ReadRoutes extends TaskRoutes {
   /** Its payments are `GET /transactions` with `organisation` and `customer_id`. */
   'GET /customers/:organisation/:id': { query: Record<string, never>; answer: CustomerAnswer };
   'GET /tokens': { query: { virtual_pan: string; organisation?: number }; answer: Outward<FoundToken>[] };
-  'GET /users': { query: { organisation?: number }; answer: Outward<UserView>[] };
-  'GET /routes': { query: { merchant: number }; answer: Outward<RouteView>[] };
-  'GET /acquirers': { query: Record<string, never>; answer: Outward<ListedAcquirer>[] };
-  'GET /acquirers/:name': { query: Record<string, never>; answer: Outward<AcquirerDetails> };
-  'GET /surcharges': { query: { merchant: number }; answer: Outward<SurchargeView>[] };
-  'GET /keys': { query: Record<string, never>; answer: Outward<KeyStatus>[] };
-  'GET /journal': {
-    query: {
-      organisation?: number;
-      merchant?: number;
-      token?: number;
-      user?: string;
-      action?: string;
-      from?: string;
-      until?: string;
-      limit?: number;
-    };
-    answer: Outward<JournalView>[];
-  };
-  'GET /operators': { query: Record<string, never>; answer: Outward<OperatorView>[] };
-  'GET /directdebit': { query: { merchant?: number }; answer: Outward<DirectDebitStatus>[] };
-  'GET /directdebit/:merchant/settings': { query: Record<string, never>; answer: Outward<DirectEntryView> };
   'GET /settlement': { query: { date: string; merchant?: number }; answer: Outward<SettlementReport> };
   /** Those that are open, unless `all` is `true`; `days` has every day on which something is. */
   'GET /settlement/differences': {
     query: { date?: string; acquirer?: string; all?: string };
     answer: { differences: Outward<DifferenceView>[]; days: Outward<OpenDay>[]; acquirers: string[] };
   };
-  'GET /operators/:name/sessions': {
-    query: Record<string, never>;
-    answer: Omit<Outward<SessionView>, 'current'>[];
-  };
-  'GET /clock': { query: Record<string, never>; answer: { now: string; advanced_ms: number } };
-  'GET /cards': { query: { merchant?: number }; answer: Outward<CardStatus> };
 }
 
 export type Answer<Route extends keyof ReadRoutes> = ReadRoutes[Route] extends { answer: infer Given }

@@ -1,7 +1,7 @@
 // What the console works with: given to it where the gateway is put together.
 import type { Logger } from 'pino';
 import type { ClientAddresses } from '../http/authentication.js';
-import type { KeyRotations } from '../installation/key-rotation.js';
+import type { KeyRotations } from '../installation/keys.js';
 import type { Challenges } from '../operators/sign-in/challenges.js';
 import type { Passwords } from '../operators/sign-in/password.js';
 import type { IdentityProvider } from '../operators/sign-in/provider.js';
@@ -9,6 +9,7 @@ import type { TotpSeals } from '../operators/sign-in/totp.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
 import type { RequestMeans } from '../payments/requests/operator-requests.js';
 import type { Database } from '../postgres/database.js';
+import type { TaskSettings } from '../tasks/task.js';
 import type { KeyProvider } from '../vault/keys/key-provider.js';
 import type { WebhookMeans } from '../webhooks/webhook-tasks.js';
 import type { Latency } from './latency.js';
@@ -25,6 +26,7 @@ export interface ConsoleParts {
   readonly requests: RequestMeans;
   /** How long a link is waited for. */
   readonly acquirerDeadlineMs: number;
+  readonly settings: TaskSettings;
   readonly webhooks: Omit<WebhookMeans, 'provider'>;
   readonly rotations: KeyRotations;
   /** How operators prove who they are. */

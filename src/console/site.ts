@@ -2,8 +2,8 @@
 // what do they send; only then is the route called.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Check, checker } from '../api/validation.js';
+import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { journal } from '../journal/journal.js';
-import { givePen, JournalPen } from '../journal/pen.js';
 import { isAtLeast } from '../operators/operator-roles.js';
 import { findSession, type Session, seeSession } from '../operators/sessions.js';
 import type { Database } from '../postgres/database.js';
@@ -113,8 +113,8 @@ export class ConsoleSite {
 
   /** What is done through it is journalled with the address. */
   #databaseFor(address: string): Database {
-    const database = this.parts.database.apart();
-    givePen(database, new JournalPen(this.parts.journalKey, address));
+    const database = this.parts.database.withOwnOrigin();
+    setSigner(database, new EntrySigner(this.parts.journalKey, address));
     return database;
   }
 

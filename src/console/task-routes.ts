@@ -1,5 +1,7 @@
 // Routes of the console that follow from tasks: what their path, query and body hold is read by the fields of the task.
 import type { TSchema } from '../api/typebox.js';
+import { destroyCardsOfCustomer } from '../payments/cards/card-destruction.js';
+import type { Kind } from '../tasks/kinds.js';
 import { type Field, namedIn, type Task } from '../tasks/task.js';
 import { outward, snakeCase } from '../values/snake-case.js';
 import type { Means } from './all-tasks.js';
@@ -25,25 +27,22 @@ export function routesOf(task: Task<Means>): Route[] {
     route(options, async (call) => {
       const given = Object.fromEntries(fields.map(([name, field]) => [name, valueIn(call, name, field)]));
       await checkInside(call, task, given);
-      const result = await task.run({ ...call, means: meansOf(call), progress: () => () => {} }, given);
+      const { settings } = call.parts;
+      const doing = { ...call, means: meansOf(call), settings, progress: () => () => {} };
+      const result = await task.run(doing, given);
       return Array.isArray(result) ? result.map(outward) : outward(result);
     }),
   ];
 }
 
 function schemaOf(fields: readonly (readonly [string, Field])[]): TSchema {
-  const properties = fields.map(
-    ([
-      name,
-      {
-        kind: { schema },
-        isNullable,
-      },
-    ]) => {
-      return [snakeCase(name), isNullable ? { anyOf: [schema, { type: 'null' }] } : schema] as const;
-    },
-  );
-  const required = fields.filter(([, field]) => !field.optional).map(([name]) => snakeCase(name));
+  const properties = fields.map(([name, { kind, isNullable }]) => [
+    snakeCase(name),
+    isNullable ? { anyOf: [kind.schema, { type: 'null' }] } : kind.schema,
+  ]);
+  const required = fields
+    .filter(([, field]) => !field.optional || field.neededByPage)
+    .map(([name]) => snakeCase(name));
   return { type: 'object', properties: Object.fromEntries(properties), required };
 }
 
@@ -52,7 +51,8 @@ function valueIn({ params, query, body }: Call, name: string, field: Field): unk
   const { kind, onPage } = field;
   const spelt = snakeCase(name);
   const inBody = (body as Readonly<Record<string, unknown>> | undefined)?.[spelt];
-  if (inBody !== undefined) return inBody;
+  if (inBody !== undefined)
+    return typeof inBody === 'string' ? readAs(kind.fromJson ?? kind.read, inBody, ['body', spelt]) : inBody;
   const text = (params as Readonly<Record<string, string>>)[name] ?? query.get(spelt);
   if (text === null || text === '') {
     if (field.optional) return onPage ?? field.default;
@@ -62,8 +62,12 @@ function valueIn({ params, query, body }: Call, name: string, field: Field): unk
   }
   if (kind.finds) return numberIn(text);
   if (onPage !== undefined) return Math.min(numberIn(text), onPage);
-  const value = kind.read(text);
-  if (value === undefined) throw new ConsoleProblem('field_format', ['query', spelt]);
+  return readAs(kind.read, text, ['query', spelt]);
+}
+
+function readAs(read: Kind<unknown>['read'], text: string, location: readonly string[]): unknown {
+  const value = read(text);
+  if (value === undefined) throw new ConsoleProblem('field_format', location);
   return value;
 }
 
@@ -83,7 +87,11 @@ function meansOf({ parts, origin }: Call): Means {
     journalKey: async () => journalKey,
     requests: async () => requests,
     webhooks: async () => ({ provider, ...webhooks }),
+    destroyCards: destroyCardsOfCustomer,
     acquirerDeadlineMs,
+    // No page restores a backup.
+    signerIfAvailable: async () => undefined,
     consoleUrl: origin,
+    demoFileToUpdate: async () => undefined,
   };
 }

@@ -12,3 +12,16 @@ export const DIRECT_ENTRY: Statement = {
     LEFT JOIN direct_entry e ON e.organisation_id = m.organisation_id AND e.merchant_id = m.id
     WHERE m.id = $1`,
 };
+
+export const SET_DIRECT_ENTRY: Statement = {
+  name: '',
+  text: `
+    INSERT INTO direct_entry (organisation_id, merchant_id, bank, user_name, user_id, description, trace_bsb,
+      trace_account, remitter, clearing_days, dispute_days, simulated)
+    SELECT organisation_id, id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 FROM merchant WHERE id = $1
+    ON CONFLICT (organisation_id, merchant_id) DO UPDATE SET bank = excluded.bank, user_name = excluded.user_name,
+      user_id = excluded.user_id, description = excluded.description, trace_bsb = excluded.trace_bsb,
+      trace_account = excluded.trace_account, remitter = excluded.remitter, clearing_days = excluded.clearing_days,
+      dispute_days = excluded.dispute_days, simulated = excluded.simulated
+    RETURNING organisation_id AS "organisationId", merchant_id AS "merchantId"`,
+};

@@ -1,10 +1,18 @@
-// How merchants lodge with their banks: the direct-entry settings, which the operator sets (`direct-entry-tasks.ts`).
-import type { Queryable } from '../postgres/database.js';
+// How merchants lodge with their banks: the direct-entry settings, as the operator sets and sees them.
+import { holdClock } from '../clock/gateway-clock.js';
+import { journal } from '../journal/journal.js';
+import { isCheckViolation, type Queryable } from '../postgres/database.js';
+import { ACCOUNT_NAME_PATTERN, ACCOUNT_NUMBER_PATTERN, BSB_PATTERN } from '../values/bank-account.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import type { Mode } from '../values/mode.js';
-import { refuse } from '../values/refusal.js';
-import { DIRECT_ENTRY } from './direct-entry.sql.js';
-import { type DirectEntrySettings, REMITTER_WIDTH, USER_NAME_WIDTH } from './files/aba-line.js';
+import { Refusal, refuse } from '../values/refusal.js';
+import { DIRECT_ENTRY, SET_DIRECT_ENTRY } from './direct-entry.sql.js';
+import {
+  DESCRIPTION_WIDTH,
+  type DirectEntrySettings,
+  REMITTER_WIDTH,
+  USER_NAME_WIDTH,
+} from './files/aba-line.js';
 
 export interface DirectEntry extends DirectEntrySettings {
   readonly organisationId: OrganisationId;
@@ -58,4 +66,101 @@ function simulatedSettings(name: string): Omit<DirectEntry, 'organisationId' | '
     disputeDays: DEFAULT_DISPUTE_DAYS,
     simulated: true,
   };
+}
+
+export type DirectEntryView = Omit<DirectEntry, 'organisationId'>;
+
+export type DirectEntryWish = DirectEntrySettings & {
+  /** Two business days where absent. */
+  readonly clearingDays?: number | undefined;
+  /** A year where absent. */
+  readonly disputeDays?: number | undefined;
+  /** The simulated bank takes the files all the same. */
+  readonly simulated?: boolean | undefined;
+};
+
+/** What each field takes. */
+const FIELDS: Readonly<
+  Record<keyof DirectEntrySettings, { rule: string; allows: (value: string) => boolean }>
+> = {
+  bank: { rule: 'takes the three capital letters of the bank, such as CBA', allows: matching('^[A-Z]{3}$') },
+  userName: bankText(USER_NAME_WIDTH),
+  userId: { rule: 'takes the six digits of the APCA user ID', allows: matching('^[0-9]{6}$') },
+  description: bankText(DESCRIPTION_WIDTH),
+  traceBsb: { rule: 'takes six digits, with or without the hyphen', allows: matching(BSB_PATTERN) },
+  traceAccount: { rule: 'takes 2 to 9 digits', allows: matching(ACCOUNT_NUMBER_PATTERN) },
+  remitter: bankText(REMITTER_WIDTH),
+};
+
+/** Items that wait already stay with the bank that took them in. */
+export async function setDirectEntry(
+  database: Queryable,
+  operator: string,
+  merchant: number,
+  wish: DirectEntryWish,
+): Promise<DirectEntryView> {
+  check(wish);
+  const {
+    clearingDays = DEFAULT_CLEARING_DAYS,
+    disputeDays = DEFAULT_DISPUTE_DAYS,
+    simulated = false,
+  } = wish;
+  return database.transaction(async (connection) => {
+    if (!simulated && (await holdClock(connection)) > 0) refuse('bank_needs_real_time');
+    const values = [
+      merchant,
+      wish.bank,
+      wish.userName,
+      wish.userId,
+      wish.description,
+      wish.traceBsb.replace(/^([0-9]{3})([0-9]{3})$/, '$1-$2'),
+      wish.traceAccount.replaceAll(/[ -]/g, ''),
+      wish.remitter,
+      clearingDays,
+      disputeDays,
+      simulated,
+    ];
+    const { rows } = await connection
+      .query<{ organisationId: OrganisationId; merchantId: MerchantId }>(SET_DIRECT_ENTRY, values)
+      .catch((error: unknown) => {
+        const live = isCheckViolation(error, 'live_bank_is_real');
+        throw live ? new Refusal('live_merchant_needs_real_bank', { merchant }) : error;
+      });
+    const { organisationId, merchantId } = rows[0] ?? refuse('merchant_not_found', { merchant });
+    await journal(connection, {
+      actor: operator,
+      action: 'directdebit.set',
+      organisationId,
+      merchantId,
+      detail: simulated ? `${wish.bank}, simulated` : wish.bank,
+    });
+    return showDirectEntry(connection, merchant);
+  });
+}
+
+/** The merchant's settings; those of the simulated bank where a test merchant has none. */
+export async function showDirectEntry(database: Queryable, merchant: number): Promise<DirectEntryView> {
+  const { organisationId: _, ...entry } = await directEntryOf(database, merchant);
+  return entry;
+}
+
+/** Every problem at once. */
+function check(wish: DirectEntryWish): void {
+  const problems = Object.entries(FIELDS)
+    .filter(([field, { allows }]) => !allows(wish[field as keyof DirectEntrySettings]))
+    .map(([field, { rule }]) => ({ field, rule }));
+  if (problems.length > 0) refuse('direct_entry_not_allowed', { problems });
+}
+
+function bankText(most: number): { rule: string; allows: (value: string) => boolean } {
+  const allowed = matching(ACCOUNT_NAME_PATTERN);
+  return {
+    rule: `takes 1 to ${most} characters that banks take`,
+    allows: (value) => value.length >= 1 && value.length <= most && allowed(value),
+  };
+}
+
+function matching(pattern: string): (value: string) => boolean {
+  const rule = new RegExp(pattern);
+  return (value) => rule.test(value);
 }

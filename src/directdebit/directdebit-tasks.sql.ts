@@ -31,7 +31,7 @@ export const DIRECT_DEBIT_STATUS: Statement = {
     FROM merchant m
     LEFT JOIN direct_entry e ON e.organisation_id = m.organisation_id AND e.merchant_id = m.id
     LEFT JOIN counted c ON c.organisation_id = m.organisation_id AND c.merchant_id = m.id
-    WHERE $1::integer IS NULL OR m.id = $1
+    WHERE ($1::integer IS NULL OR m.id = $1) AND ($2::integer IS NULL OR m.organisation_id = $2)
     ORDER BY m.id`,
 };
 

@@ -1,4 +1,4 @@
-// Decides as whom PostgreSQL runs, since it refuses root, and starts its programs that way.
+// Chooses the user that PostgreSQL runs as, because it refuses root, and starts its programs as that user.
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,9 +11,9 @@ export interface Owner {
 }
 
 export interface Account {
-  /** The directory of the binaries, readable for this account. */
+  /** The directory of the binaries, readable by this account. */
   readonly binaries: string;
-  /** Whom the cluster's files must belong to; absent where only our own user comes into question. */
+  /** The owner of the cluster's files; absent if that can only be the current user. */
   readonly owner?: Owner;
   readonly way: 'plain' | 'user';
 }
@@ -45,11 +45,11 @@ async function wayForRoot(dataDirOwner: Owner): Promise<Way> {
     );
   }
   const users = await knownUsers();
-  // An ordinary user's data stays that user's: one command under sudo must not lock the owner out.
+  // Data of an ordinary user stays with that user: one command under sudo must not lock the owner out.
   if (dataDirOwner.uid !== 0 && users.some((user) => user.uid === dataDirOwner.uid)) {
     return { way: 'user', owner: dataDirOwner };
   }
-  // Whoever could run as root, even without its powers, could read root's files.
+  // An account of root without its powers could still read root's files, so another user is needed.
   const user = users.find(({ name }) => name === 'postgres') ?? users.find(({ name }) => name === 'nobody');
   if (user === undefined) {
     throw new EmbeddedPostgresError(
@@ -72,7 +72,9 @@ async function refusalToRun(account: Account): Promise<string | undefined> {
   return code === 0 ? undefined : output.trim().split('\n').at(-1) || `exit code ${code}`;
 }
 
-/** How the programs are told the cluster: root's ways may not be able to walk the path to it, but may stay where they are put. */
+/**
+ * The path under which programs find the cluster. Another user may not be able to walk the path, but can stay in the current directory.
+ */
 export function clusterPathFor(account: Account, cluster: string): string {
   return account.way === 'plain' ? cluster : '/proc/self/cwd';
 }
@@ -97,7 +99,7 @@ export function spawnAs(
   });
 }
 
-/** Keys and passwords of the gateway's environment are none of PostgreSQL's business, and PG… variables would change its behaviour. */
+/** PostgreSQL must not see the keys and passwords in the gateway's environment, and PG… variables would change its behaviour. */
 function bareEnvironment(): NodeJS.ProcessEnv {
   const kept = ['PATH', 'TMPDIR', 'TEMP', 'TMP', 'SystemRoot'];
   const entries = kept.flatMap((name) =>

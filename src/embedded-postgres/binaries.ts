@@ -28,7 +28,7 @@ export async function findBinaries(): Promise<Binaries> {
   return { directory: join(root, 'native'), version, major: Number.parseInt(version, 10) };
 }
 
-/** npm packages cannot hold symbolic links; the package's install script makes them, unless scripts were switched off. */
+/** npm packages cannot hold symbolic links. The package's install script creates them, unless scripts are disabled. */
 async function makeMissingLinks(root: string): Promise<void> {
   const list = await readFile(join(root, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   for (const link of JSON.parse(list) as { source: string; target: string }[]) {
@@ -47,8 +47,8 @@ async function makeMissingLinks(root: string): Promise<void> {
 }
 
 /**
- * Copies of the binaries for a user who cannot read the originals, best place first: what lies in a temporary
- * directory may be swept away by age while the server runs, or must not be executed at all.
+ * Copies of the binaries for a user who cannot read the originals, best place first. A temporary directory may be cleaned by age while
+ * the server runs, or may forbid executing files.
  */
 export async function* readableCopies(binaries: Binaries): AsyncGenerator<string> {
   for (const parent of ['/var/cache', tmpdir()]) {
@@ -57,12 +57,12 @@ export async function* readableCopies(binaries: Binaries): AsyncGenerator<string
       if (!(await isComplete(copy, binaries))) await makeCopy(binaries.directory, copy);
       if (await isOnlyRoots(copy)) yield copy;
     } catch {
-      // Read-only or full: the next place may do, and the caller says so when none does.
+      // Read-only or full: the next place may do. The caller reports if none does.
     }
   }
 }
 
-/** In a directory that everybody may write to, only what belongs to root may be executed on root's behalf. */
+/** In a directory that everybody can write to, root may only execute files that belong to root. */
 async function isOnlyRoots(path: string): Promise<boolean> {
   const found = await lstat(path);
   return found.isDirectory() && found.uid === 0 && (found.mode & 0o022) === 0;

@@ -1,4 +1,4 @@
-// The one error of the embedded PostgreSQL: whatever went wrong, its message is one clear line for the user.
+// The error of the embedded PostgreSQL. Its message is one clear line for the user.
 export class EmbeddedPostgresError extends Error {
   override readonly name = 'EmbeddedPostgresError';
 }
@@ -8,11 +8,11 @@ export function errorCode(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** Turns a failed use of a file or directory into the line that the user reads. */
+/** Turns a failed operation on a file or directory into that line. */
 export function cannot(what: string, error: unknown): EmbeddedPostgresError {
   const reason = errorCode(error) ?? (error instanceof Error ? error.message : String(error));
   return new EmbeddedPostgresError(`${what} (${reason})`, { cause: error });
 }
 
-/** A backup that could not be made, or cannot be used: why, in one line. */
+/** A backup that could not be made or cannot be used, with the reason in one line. */
 export class BackupError extends EmbeddedPostgresError {}

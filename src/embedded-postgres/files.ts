@@ -1,4 +1,4 @@
-// The files of an embedded PostgreSQL: the data directory, the cluster in it, its password, and whom they belong to.
+// The files of an embedded PostgreSQL: the data directory, the cluster, its password, and their owner.
 import { randomBytes } from 'node:crypto';
 import {
   chmod,
@@ -22,7 +22,7 @@ import { type Binaries, exists } from './binaries.js';
 import { cannot, EmbeddedPostgresError, errorCode } from './error.js';
 
 export const USER = 'tollgate';
-/** Where a backup is being restored, with something behind it that no other restore has. */
+/** The prefix of the folder into which a backup is restored; a random suffix follows. */
 export const RESTORING = 'restoring';
 
 export interface Place {
@@ -38,7 +38,7 @@ export async function openDataDirectory(path: string): Promise<Place> {
     await mkdir(path, { recursive: true, mode: 0o700 });
     const dataDir = await realpath(path);
     const { uid, gid, mode } = await stat(dataDir);
-    // A directory that is plainly shared (/tmp, /) is not ours to close.
+    // A directory that is clearly shared (/tmp, /) keeps its mode.
     const isShared = (mode & 0o1000) !== 0 || parse(dataDir).root === dataDir;
     if (!isShared && (mode & 0o777) !== 0o700) await chmod(dataDir, 0o700).catch(() => {});
     return {
@@ -53,7 +53,7 @@ export async function openDataDirectory(path: string): Promise<Place> {
   }
 }
 
-/** The major version that made the cluster; undefined when there is none yet. */
+/** The major version of the cluster's PostgreSQL; undefined if there is no cluster yet. */
 export async function clusterMajor(cluster: string): Promise<number | undefined> {
   try {
     return Number.parseInt(await readFile(join(cluster, 'PG_VERSION'), 'utf8'), 10);
@@ -66,10 +66,10 @@ export async function clusterMajor(cluster: string): Promise<number | undefined>
   }
 }
 
-/** Works in a directory of its own and renames it when all is done: a start that is killed halfway leaves no half a database. */
+/** Works in a separate directory and renames it at the end: a start that is killed halfway leaves no half-made database. */
 export async function initialise(place: Place, binaries: Binaries): Promise<void> {
   const names = await readdir(place.dataDir);
-  // A new database would be taken for the one that was to be brought back.
+  // Somebody would take a new database for the one being restored.
   // guard(restore: no new database where a restore was interrupted): some ⇒ length < 0 && names.some
   if (names.some((name) => name.startsWith(`${RESTORING}.`))) {
     throw new EmbeddedPostgresError(
@@ -83,7 +83,7 @@ export async function initialise(place: Place, binaries: Binaries): Promise<void
   }
   const account = await chooseAccount(binaries, place.owner);
   const password = await makePassword(place);
-  // A new name each time: the initdb of a killed start may still be writing into the old one.
+  // A new name each time: the initdb of a killed start may still be writing to the old one.
   const fresh = join(place.dataDir, `postgres.new.${randomBytes(6).toString('hex')}`);
   await mkdir(fresh, { mode: 0o700 }).catch((error) => {
     throw cannot(`The data directory ${place.dataDir} cannot be written`, error);
@@ -100,22 +100,22 @@ export async function initialise(place: Place, binaries: Binaries): Promise<void
 }
 
 async function runInitdb(account: Account, fresh: string, place: Place, password: string): Promise<void> {
-  // The password travels in a file without a name that the account may read, although the password file is closed to it.
+  // The password is passed in an unnamed file that the account can read; the password file itself is closed to it.
   const isWindows = process.platform === 'win32';
   const path = `${fresh}.password`;
   const file = await open(path, 'wx+', 0o600);
   try {
     if (!isWindows) await rm(path);
     if (account.owner) await file.chown(account.owner.uid, account.owner.gid);
-    // At position 0, so that the offset, which initdb shares on some systems, stays there.
+    // At position 0, so that the file offset, which initdb shares on some systems, stays there.
     await file.write(password, 0);
     const args = [
       `--pgdata=${clusterPathFor(account, fresh)}`,
       `--pwfile=${isWindows ? path : '/dev/stdin'}`,
       `--username=${USER}`,
       '--auth=scram-sha-256',
-      // Thousands of rounds make a password slow to guess that somebody thought up. Nobody guesses 192 random bits, and the rounds
-      // would be most of what a session costs to open.
+      // Thousands of rounds protect passwords that people choose. Nobody guesses 192 random bits, and the rounds would be most of the
+      // cost of opening a session.
       '--set=scram_iterations=1',
       '--encoding=UTF8',
       '--locale=C',
@@ -150,8 +150,8 @@ export async function readPassword(place: Place): Promise<string> {
   throw new EmbeddedPostgresError(`${place.passwordFile} does not hold the database's password any more`);
 }
 
-/** Before a start: root's ways of running may differ from one start to the next. */
-export async function giveCluster(cluster: string, account: Account): Promise<void> {
+/** Before each start, because root may run PostgreSQL as another user than last time. */
+export async function chownCluster(cluster: string, account: Account): Promise<void> {
   const { uid } = await lstat(cluster);
   if (account.owner === undefined) {
     if (process.getuid !== undefined && uid !== process.getuid()) {
@@ -163,7 +163,7 @@ export async function giveCluster(cluster: string, account: Account): Promise<vo
   }
   if (uid === account.owner.uid) return;
   const inside = await readdir(cluster, { recursive: true });
-  // The directory itself comes last: it tells that nothing is left to do.
+  // The directory itself comes last: its owner shows that everything is done.
   for (const path of [...inside.map((name) => join(cluster, name)), cluster]) {
     await lchown(path, account.owner.uid, account.owner.gid);
   }

@@ -9,8 +9,8 @@ const WAIT_LIMIT_MS = 300_000;
 const HALF_WRITTEN_LIMIT_MS = 3_000;
 
 /**
- * The lock spares waste and confusion; safety does not hang on it. Should two processes ever hold it, each initialises
- * in a directory of its own, only one can rename its work into place, and PostgreSQL itself refuses a second server.
+ * The lock avoids waste and confusion; safety does not depend on it. If two processes ever held it, each would initialise in a directory
+ * of its own, only one could rename its work into place, and PostgreSQL itself refuses a second server.
  */
 export async function withLock<T>(path: string, onWait: () => void, work: () => Promise<T>): Promise<T> {
   const mine = `${process.pid} ${(await startOf(process.pid)) ?? ''} ${randomBytes(6).toString('hex')}\n`;
@@ -50,7 +50,7 @@ async function acquire(path: string, mine: string, onWait: () => void): Promise<
 async function isAbandoned(path: string, held: string): Promise<boolean> {
   const [pid, start] = held.split(' ');
   if (!held.endsWith('\n') || pid === undefined) {
-    // The holder died, or is, between making the file and writing into it.
+    // The holder died, or still is, between creating the file and writing to it.
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
     return Date.now() - mtimeMs > HALF_WRITTEN_LIMIT_MS;
   }
@@ -58,8 +58,8 @@ async function isAbandoned(path: string, held: string): Promise<boolean> {
 }
 
 /**
- * Moving before removing lets only one of several processes that saw the same dead holder succeed. The holder may have
- * let go before it died, and a living one have the lock by now: that one keeps it.
+ * Moving before removing lets only one of several processes succeed that saw the same dead holder. The lock may have passed to a living
+ * holder in the meantime: that one keeps it.
  */
 async function removeAbandoned(path: string, held: string): Promise<void> {
   if ((await contentOf(path)) !== held) return;
@@ -76,11 +76,11 @@ async function contentOf(path: string): Promise<string | undefined> {
   return readFile(path, 'utf8').catch(() => undefined);
 }
 
-/** When a living process began, in whatever form the system tells it: with the pid it names a process for good. */
+/** When a living process started, in whatever form the system gives it: pid and start together identify a process. */
 async function startOf(pid: number): Promise<string | undefined> {
   if (process.platform === 'linux') {
     const line = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
-    // The program's name comes second, in parentheses, and may hold anything.
+    // The program's name comes second, in parentheses, and may contain anything.
     const fields = line?.slice(line.lastIndexOf(')') + 2).split(' ');
     return fields === undefined || fields[0] === 'Z' ? undefined : fields[19];
   }

@@ -1,26 +1,26 @@
-// After a crash PostgreSQL recovers in a process of its own, "startup". Should that one die as soon as it begins (the disk is full, or
-// the system has no memory left for it), PostgreSQL 18 can miss it, and says for ever that it is recovering, while nobody does.
+// After a crash PostgreSQL recovers in a process of its own, "startup". If that process dies as soon as it begins (full disk, no memory),
+// PostgreSQL 18 may not notice, and reports for ever that it is recovering.
 import { readdir, readFile } from 'node:fs/promises';
 import { ps } from './ps.js';
 
 const LOOK_EVERY_MS = 1_000;
-/** Between two processes of a server that is well there is none of both for a moment. */
+/** A healthy server has neither process for a moment. */
 const LOST_AFTER_MS = 10_000;
 
-/** Whether a server is there, but neither recovers nor runs. Where its processes cannot be seen, it is taken to be well. */
+/** Whether the server neither recovers nor runs. A server whose processes cannot be seen counts as healthy. */
 export async function hasLostRecovery(postmaster: number): Promise<boolean> {
   const titles = await childrenOf(postmaster);
   const has = (name: string) => titles.some((title) => title.startsWith(`postgres: ${name}`));
-  // The last of them is there from the end of the recovery on.
+  // "walwriter" runs from the end of the recovery on.
   return has('checkpointer') && !has('startup') && !has('walwriter');
 }
 
-/** Of one server after the other, while they are waited for. */
+/** Watches servers, one after the other, while a caller waits for them. */
 export class RecoveryWatch {
   #nextLookMs = 0;
   #lost: { readonly postmaster: number; readonly sinceMs: number } | undefined;
 
-  /** True where it has been lost for so long that it does not come back. */
+  /** True if recovery has been lost for so long that it will not come back. */
   async seesNone(postmaster: number): Promise<boolean> {
     const nowMs = performance.now();
     if (nowMs < this.#nextLookMs) return false;

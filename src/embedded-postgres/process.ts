@@ -1,4 +1,4 @@
-// The server process of an embedded PostgreSQL: recognising, starting and stopping the postmaster of one cluster, and no other.
+// The server process of an embedded PostgreSQL: finds, starts and stops the postmaster of one cluster, and no other.
 import { open, readFile, readlink, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { totalmem } from 'node:os';
@@ -11,14 +11,14 @@ import { ps } from './ps.js';
 
 const STOP_LIMIT_MS = 300_000;
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
-/** No system gives out this pid. */
+/** No system assigns this pid. */
 const IMPOSSIBLE_PID = 2_147_483_647;
 
 export type Postmaster =
   | { readonly state: 'starting' | 'ready' | 'stopping'; readonly pid: number; readonly port: number }
-  /** Its file names a process that is not, or no longer, this cluster's server. */
+  /** The file names a process that is not, or no longer, this cluster's server. */
   | { readonly state: 'left behind'; readonly formerPid: number; readonly formerPort: number }
-  /** Its file is being written at this moment, or is the remnant of a crash. */
+  /** The file is just being written, or was left by a crash. */
   | { readonly state: 'unreadable' }
   | { readonly state: 'absent' };
 
@@ -39,20 +39,20 @@ export async function findPostmaster(cluster: string): Promise<Postmaster> {
   return { state: status === 'ready' || status === 'stopping' ? status : 'starting', pid, port };
 }
 
-/** A pid alone proves nothing: after a crash or in a restarted container it may belong to any program. */
+/** A pid alone proves nothing: after a crash, or in a restarted container, any program may have it. */
 async function isPostmasterOf(cluster: string, pid: number): Promise<boolean> {
   if (pid === IMPOSSIBLE_PID) return false;
   if (process.platform === 'linux') {
     const commandLine = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
     const args = commandLine.split('\0');
     if (basename(args[0] ?? '') !== 'postgres') return false;
-    // Without CAP_SYS_PTRACE, as in many containers, root may not read where another user's process is.
+    // Without CAP_SYS_PTRACE, as in many containers, root cannot read the working directory of another user's process.
     const directory = await readlink(`/proc/${pid}/cwd`).catch(() => undefined);
-    return directory === undefined ? args.includes(markOf(cluster)) : directory === cluster;
+    return directory === undefined ? args.includes(clusterTag(cluster)) : directory === cluster;
   }
   if (process.platform === 'win32') return isAlive(pid);
   const command = await ps(['-ww', '-o', 'command=', '-p', String(pid)]);
-  return command.includes('/postgres ') && command.includes(`${markOf(cluster)} `);
+  return command.includes('/postgres ') && command.includes(`${clusterTag(cluster)} `);
 }
 
 function isAlive(pid: number): boolean {
@@ -64,18 +64,18 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** A setting that PostgreSQL itself ignores; on the command line it tells whose server this is. */
-function markOf(cluster: string): string {
+/** A setting that PostgreSQL ignores. On the command line it tells which cluster the server belongs to. */
+function clusterTag(cluster: string): string {
   return `tollgate.cluster=${cluster}`;
 }
 
 /**
- * PostgreSQL refuses to start while the pid of an old `postmaster.pid` is alive, whoever that is. The file is not removed but
- * given a dead pid, because by the rest of it PostgreSQL finds orphans of the old server that still use the shared memory.
+ * PostgreSQL refuses to start while the pid in an old `postmaster.pid` is alive, whatever process that is. The file gets a dead pid
+ * instead of being removed: from the rest of it PostgreSQL finds orphans of the old server that still use the shared memory.
  */
 export async function retirePostmasterFile(cluster: string, pid: number): Promise<void> {
   if (!isAlive(pid)) return;
-  // Read and written through one handle: should a new server replace the file meanwhile, its own is not touched.
+  // Reads and writes through one handle: if a new server replaces the file in the meantime, the new file is not touched.
   const file = await open(join(cluster, 'postmaster.pid'), 'r+').catch((error) => {
     if (errorCode(error) === 'ENOENT') return undefined;
     throw cannot(`The database in ${cluster} cannot be written`, error);
@@ -97,7 +97,7 @@ export async function removePostmasterFile(cluster: string): Promise<void> {
 
 export interface StartedServer {
   readonly pid: number | undefined;
-  /** Set once the process has ended: why, in one line. */
+  /** After the process has ended: why, in one line. */
   readonly failure: () => Promise<string | undefined>;
 }
 
@@ -116,7 +116,7 @@ export async function startServer(
     if ((await log.stat()).size > LOG_LIMIT_BYTES) await log.truncate();
     const logStart = (await log.stat()).size;
     const args = ['-D', clusterPathFor(account, cluster), ...settings(cluster, port)];
-    // In a session of its own: Ctrl-C in the gateway's terminal must not stop the database under it.
+    // In a session of its own: Ctrl-C in the gateway's terminal must not stop the database.
     const child = spawnAs(account, 'postgres', args, cluster, ['ignore', log.fd, log.fd], true);
     let ended: string | undefined;
     child.on('error', (error) => {
@@ -135,7 +135,7 @@ export async function startServer(
   }
 }
 
-/** The processes of a server that was killed write to the same log, until they have noticed. */
+/** Processes of a killed server write to the same log until they notice. */
 const OF_AN_ORPHAN = 'due to unexpected postmaster exit';
 
 async function lastWords(logPath: string, from: number): Promise<string | undefined> {
@@ -158,9 +158,9 @@ function settings(cluster: string, port: number): string[] {
     port,
     unix_socket_directories: '',
     password_encryption: 'scram-sha-256',
-    // A gateway's process uses up to 36: room for ten, and for commands beside them.
+    // A gateway process uses up to 36 connections: enough for ten processes and some commands.
     max_connections: 400,
-    // What has been answered must survive a power failure.
+    // Answered payments must survive a power failure.
     // guard(durability: the gateway’s own PostgreSQL runs with fsync): on ⇒ off
     fsync: 'on',
     // guard(durability: the gateway’s own PostgreSQL runs with full_page_writes): on ⇒ off
@@ -171,15 +171,15 @@ function settings(cluster: string, port: number): string[] {
     max_wal_size: '4GB',
     min_wal_size: '512MB',
     checkpoint_timeout: '15min',
-    // The binaries come without lz4, and pglz costs a tenth of the throughput to save a sixth of the log.
+    // The binaries come without lz4, and pglz costs a tenth of the throughput to save a sixth of the WAL.
     wal_compression: 'off',
     jit: 'off',
-    // Two batches that meet on the same targets in a different order: found quickly, and tried again one by one.
+    // Finds quickly that two batches lock the same targets in a different order; they are tried again.
     deadlock_timeout: '100ms',
     timezone: 'UTC',
     log_timezone: 'UTC',
-    // Card data must never reach a log. An error's message may quote the value it stumbled over, so that errors of
-    // statements are not logged at all (the gateway gets them anyway); in PostgreSQL's order of levels, "log" is above them.
+    // Card data must never reach a log. An error message may quote a value, so errors of statements are not logged at all; the gateway
+    // gets them anyway. In PostgreSQL's order of levels, "log" is above them.
     log_min_messages: 'log',
     log_min_error_statement: 'panic',
     log_error_verbosity: 'terse',
@@ -192,11 +192,11 @@ function settings(cluster: string, port: number): string[] {
     log_destination: 'stderr',
   };
   const flags = Object.entries(values).map(([name, value]) => `${name}=${value}`);
-  // The mark does not come last, so that a space follows it where only the joined command line can be read.
-  return [markOf(cluster), ...flags].flatMap((flag) => ['-c', flag]);
+  // The tag is not last, so that a space follows it where only the joined command line can be read.
+  return [clusterTag(cluster), ...flags].flatMap((flag) => ['-c', flag]);
 }
 
-/** A port that nobody listens on: the preferred one, if that is free. */
+/** A free port: the preferred one if possible. */
 export async function freePort(preferred = 0): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
@@ -209,8 +209,8 @@ export async function freePort(preferred = 0): Promise<number> {
 }
 
 /**
- * A fast shutdown: open transactions are rolled back, everything committed is on disk. Never killed. One that waits for a recovery
- * that nobody does would wait on; it has written nothing since the crash, and is ended at once.
+ * A fast shutdown: rolls back open transactions, and everything committed is on disk. The server is never killed, with one exception: a
+ * server whose recovery process died would wait for ever. It has written nothing since the crash, so it is ended at once.
  */
 export async function stopServer(cluster: string, stopOnWindows: () => Promise<unknown>): Promise<void> {
   const found = await findPostmaster(cluster);

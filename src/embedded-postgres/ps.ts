@@ -1,13 +1,13 @@
-// What `ps` tells of processes, where the system has no /proc.
+// Asks `ps` about processes on systems without /proc.
 import { execFile } from 'node:child_process';
 
 /**
- * Whoever asks, the answer is the same: dates are not in the language and the time zone of the one who asks, and letters beyond ASCII in
- * a path are written as they are, also for a service that has no language. macOS has this one always.
+ * Makes the output the same for every caller: dates in one language and time zone, and non-ASCII letters in paths unchanged, even for a
+ * service without a locale. macOS always has this locale.
  */
 const STEADY = { LC_ALL: 'en_US.UTF-8', TZ: 'UTC' };
 
-/** Nothing where there is no such process, or no `ps`. */
+/** Empty if there is no such process, or no `ps`. */
 export function ps(args: readonly string[]): Promise<string> {
   return new Promise((resolve) =>
     execFile('ps', [...args], { env: { ...process.env, ...STEADY } }, (error, output) =>

@@ -1,21 +1,21 @@
 import { OWNER } from './server.sql.js';
 
-/** What a gateway serves as, and what an operator's commands work as: members of the roles that the schema gives rights to. */
+/** The logins of the gateway and of operators' commands: members of the roles that the schema grants privileges to. */
 export const SERVING = `tollgate_serving`;
 export const OPERATING = `tollgate_operating`;
 
-/** Those roles. */
+/** The roles with these privileges. */
 const GROUPS = `tollgate_application, tollgate_operator`;
 
 export const FIND_LOGINS = `SELECT rolname AS name FROM pg_roles WHERE rolname = ANY ($1)`;
 
-/** What makes a login, with a name ($1) and a password ($2). */
+/** Creates a login with a name ($1) and a password ($2). */
 // guard(roles: no login of the embedded PostgreSQL is a superuser): NOSUPERUSER ⇒ SUPERUSER
 export const TO_MAKE_LOGIN = `
   SELECT format('CREATE ROLE %I LOGIN PASSWORD %L NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS',
     $1::text, $2::text) AS statement`;
 
-/** The owner may give them to others, since the schema does. */
+/** The owner may grant these roles, because the schema does. */
 export const JOIN_GROUPS = `
   DO $$
   BEGIN

@@ -1,19 +1,19 @@
-// Whom the embedded PostgreSQL lets in: the owner of the tables, the gateway and operators, none of them a superuser. The superuser makes
-// them, and does nothing else with the data.
+// The logins of the embedded PostgreSQL: the owner of the tables, the gateway and operators, none of them a superuser. The superuser
+// creates them, and does nothing else with the data.
 import { createHmac } from 'node:crypto';
 import { plainClient } from '../postgres/client.js';
 import { USER } from './files.js';
 import { FIND_LOGINS, JOIN_GROUPS, OPERATING, SERVING, TO_MAKE_LOGIN } from './roles.sql.js';
 import { DATABASE, FIND_DATABASE, MAKE_DATABASE, OWNER } from './server.sql.js';
 
-/** Addresses of the database, by what they are used for. */
+/** Database URLs by purpose. */
 export interface Logins {
   readonly migrating: string;
   readonly serving: string;
   readonly operating: string;
 }
 
-/** Each has a password of its own, from which the superuser's cannot be told. */
+/** Each login has a password of its own, from which the superuser's cannot be derived. */
 function passwordOf(login: string, superuser: string): string {
   return createHmac('sha256', superuser).update(login).digest('hex').slice(0, 48);
 }
@@ -24,7 +24,7 @@ export function loginsAt(port: number, superuser: string): Logins {
   return { migrating: url(OWNER), serving: url(SERVING), operating: url(OPERATING) };
 }
 
-/** The roles, and the database that belongs to one of them. */
+/** Creates the roles, and the database that one of them owns. */
 export async function makeRoles(port: number, superuser: string): Promise<void> {
   const host = '127.0.0.1';
   const client = plainClient({ host, port, user: USER, password: superuser, database: 'postgres' });

@@ -1,4 +1,4 @@
-// A real PostgreSQL inside the data directory, from binaries that npm installed: prepared, started, adopted and stopped.
+// A real PostgreSQL inside the data directory, from binaries that npm installed: prepares, starts, adopts and stops it.
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,8 +7,8 @@ import { chooseAccount, run, spawnAs } from './account.js';
 import { type Binaries, findBinaries } from './binaries.js';
 import { EmbeddedPostgresError, errorCode } from './error.js';
 import {
+  chownCluster,
   clusterMajor,
-  giveCluster,
   initialise,
   openDataDirectory,
   type Place,
@@ -29,26 +29,26 @@ import {
 } from './process.js';
 import { type Logins, loginsAt, makeRoles } from './roles.js';
 import { DATABASE } from './server.sql.js';
-import { attend, othersAttend } from './sessions.js';
+import { isUsedByOthers, openSession } from './sessions.js';
 
 export { EmbeddedPostgresError, type KeeperReports, type Logins };
 
 export interface EmbeddedPostgres {
-  /** As its superuser: for those who look after the server itself. */
+  /** The superuser's URL, for managing the server. */
   readonly url: string;
-  /** For those who work with the data. */
+  /** For work with the data. */
   readonly logins: Logins;
-  /** False when a server of this data directory was already running. */
+  /** False if a server of this data directory was already running. */
   readonly startedHere: boolean;
-  /** From now on, until it is released, a server that ends is started again. */
-  keepRunning(told: KeeperReports): void;
-  /** Lets go of the server, and stops it unless another process uses it. */
+  /** From now on until `release`, a server that ends is started again. */
+  keepRunning(reports: KeeperReports): void;
+  /** Stops the server unless another process uses it. */
   release(): Promise<void>;
-  /** Stops the server, whoever started it and uses it, and returns when it is gone. */
+  /** Stops the server, whichever process started or uses it, and waits until it has stopped. */
   stop(): Promise<void>;
 }
 
-/** Crash recovery of a busy database takes its time, and a payment gateway should come back by itself. */
+/** Crash recovery of a busy database takes time, and a payment gateway should come back by itself. */
 const READY_LIMIT_MS = 300_000;
 const REMNANT_LIMIT_MS = 1_000;
 const STILL_WAITING_MS = 10_000;
@@ -82,8 +82,8 @@ export async function openEmbeddedPostgres(options: {
     const url = `postgres://${USER}:${password}@127.0.0.1:${port}/${DATABASE}`;
     const keeper = new Keeper({
       cluster,
-      first: { pid: first.pid, presence: await attend(url) },
-      // Whoever is connected knows this port and no other.
+      first: { pid: first.pid, session: await openSession(url) },
+      // Connected processes know only this port.
       startAgain: (signal) =>
         withLock(
           lock,
@@ -91,7 +91,7 @@ export async function openEmbeddedPostgres(options: {
           async () => {
             // guard(embedded PostgreSQL: it is started again under the address that everybody knows): port, ⇒
             const { pid } = await bringUp({ ...wish, say: () => {}, port, signal });
-            return { pid, presence: await attend(url) };
+            return { pid, session: await openSession(url) };
           },
         ),
     });
@@ -104,21 +104,21 @@ export async function openEmbeddedPostgres(options: {
     };
     const release = async () => {
       const { pid, starting } = await keeper.end();
-      // Under the lock: nobody is just between finding the server and being seen on it.
+      // Under the lock, because another process may have found the server and not opened its session yet.
       await withLock(lock, waiting, async () => {
         const found = await findPostmaster(cluster);
-        // Another process may have stopped it meanwhile, and a third one started it anew.
+        // Another process may have stopped the server in the meantime, and a third may have started it again.
         const isSame = 'pid' in found && (found.pid === pid || (starting && found.port === port));
-        if (isSame && !(await othersAttend(url))) await stop();
+        if (isSame && !(await isUsedByOthers(url))) await stop();
       });
     };
-    const keepRunning = (told: KeeperReports) => keeper.begin(told);
+    const keepRunning = (reports: KeeperReports) => keeper.begin(reports);
     const logins = loginsAt(port, password);
     return { url, logins, startedHere: first.startedHere, keepRunning, release, stop };
   });
 }
 
-/** Whether a database was made in this data directory. It may be of another user's, or damaged: opening it tells. */
+/** Whether this data directory has a database. It may belong to another user, or be damaged: opening it shows that. */
 export function hasDatabase(dataDir: string): Promise<boolean> {
   return stat(join(dataDir, 'postgres')).then(
     () => true,
@@ -126,7 +126,7 @@ export function hasDatabase(dataDir: string): Promise<boolean> {
   );
 }
 
-/** The server of this data directory, if it runs. Nothing is made, started or changed. */
+/** The running server of this data directory, if any. Creates, starts and changes nothing. */
 export async function runningServer(
   dataDir: string,
 ): Promise<Pick<EmbeddedPostgres, 'url' | 'logins'> | { reason: string }> {
@@ -137,7 +137,7 @@ export async function runningServer(
     const url = `postgres://${USER}:${password}@127.0.0.1:${found.port}/${DATABASE}`;
     return { url, logins: loginsAt(found.port, password) };
   } catch (error) {
-    return { reason: `cannot be looked at (${errorCode(error) ?? (error as Error).message})` };
+    return { reason: `cannot be examined (${errorCode(error) ?? (error as Error).message})` };
   }
 }
 
@@ -146,12 +146,12 @@ interface BringUp {
   readonly binaries: Binaries;
   readonly password: string;
   readonly say: (line: string) => void;
-  /** On this one or not at all. Absent: the one that a killed server has left, if it is free, or any. */
+  /** This port or none. If absent: the port of a killed server if it is free, otherwise any. */
   readonly port?: number;
   readonly signal?: AbortSignal;
 }
 
-/** Looks, and does the one thing that what it sees calls for, until the database answers. */
+/** Checks the state and takes the one step that it calls for, until the database answers. */
 async function bringUp({
   place,
   binaries,
@@ -181,14 +181,14 @@ async function bringUp({
     if ('pid' in found) {
       // guard(embedded PostgreSQL: one that nobody recovers is ended): found.state !== 'stopping' && (await recovery.seesNone(found.pid)) ⇒ Date.now() < 0
       if (found.state !== 'stopping' && (await recovery.seesNone(found.pid))) {
-        say('Ending PostgreSQL, which waits for a recovery that nobody does');
+        say('Stopping PostgreSQL: its crash recovery has died, and it would wait for ever');
         await stopServer(place.cluster, async () => {});
         started = undefined;
       }
     } else {
       const failure = await started?.failure();
       if (failure !== undefined) {
-        if (!mayPass(failure) || attempts >= START_ATTEMPTS) {
+        if (!isTransient(failure) || attempts >= START_ATTEMPTS) {
           throw new EmbeddedPostgresError(`PostgreSQL did not start: ${failure} (see ${place.log})`);
         }
         started = undefined;
@@ -200,7 +200,7 @@ async function bringUp({
         if (attempts === 0) say('Starting PostgreSQL');
         attempts += 1;
         const account = await chooseAccount(binaries, place.owner);
-        await giveCluster(place.cluster, account);
+        await chownCluster(place.cluster, account);
         if (found.state === 'left behind') await retirePostmasterFile(place.cluster, found.formerPid);
         const wanted = port ?? (await freePort(found.state === 'left behind' ? found.formerPort : 0));
         started = await startServer(account, place.cluster, wanted, place.log, place.owner);
@@ -219,20 +219,20 @@ async function bringUp({
   }
 }
 
-/** The port was taken meanwhile, another process was faster, or orphans of a killed server have not noticed yet. */
-function mayPass(failure: string): boolean {
+/** The port was taken, another process was faster, or orphans of a killed server have not noticed yet. */
+function isTransient(failure: string): boolean {
   return /could not create any TCP\/IP sockets|lock file .* already exists|shared memory block/.test(failure);
 }
 
-/** Whether the database is there, after making it if need be; false while the server is starting or stopping. */
+/** Whether the database is there; creates it if needed. False while the server is starting or stopping. */
 async function answers(port: number, password: string, place: Place): Promise<boolean> {
   try {
     await makeRoles(port, password);
     return true;
   } catch (error) {
-    // Without a word from PostgreSQL the connection failed; class 57 is "not now".
+    // Without an answer from PostgreSQL the connection failed; class 57 means "not now".
     if (!(error instanceof DatabaseError) || error.code?.startsWith('57')) return false;
-    // Another process made it at the same moment: the next look will find it.
+    // Another process created it at the same moment: the next check will find it.
     if (error.code === '42P04' || error.code === '42710' || error.code === '23505') return false;
     throw new EmbeddedPostgresError(
       `The database in ${place.cluster} cannot be used: ${error.message} (${error.code})`,

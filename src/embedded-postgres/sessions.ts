@@ -1,30 +1,30 @@
-// Who uses an embedded PostgreSQL: every process that opened it keeps one session, so that nobody stops it under another.
+// Which processes use an embedded PostgreSQL: each keeps one session open, so that no process stops the server while another uses it.
 import { plainClient } from '../postgres/client.js';
 import { OTHER_SESSIONS } from './server.sql.js';
 
-export interface Presence {
-  /** When the session is over, whoever has ended it. */
+export interface ServerSession {
+  /** Resolves when the session has ended, for whatever reason. */
   readonly over: Promise<void>;
   end(): Promise<void>;
 }
 
-/** Keeps a session open until its end, or the server's. */
-export async function attend(url: string): Promise<Presence> {
+/** Keeps a session open until `end` is called, or the server stops. */
+export async function openSession(url: string): Promise<ServerSession> {
   const client = plainClient({ connectionString: url });
   const over = new Promise<void>((resolve) => client.once('end', resolve));
   await client.connect();
   return { over, end: () => client.end().catch(() => {}) };
 }
 
-/** A session that has ended is not counted: the server closes the connection only when it is gone. */
-export async function othersAttend(url: string): Promise<boolean> {
+/** Does not count a session that has ended: the server closes a connection only after its session is gone. */
+export async function isUsedByOthers(url: string): Promise<boolean> {
   const client = plainClient({ connectionString: url });
   try {
     await client.connect();
     const { rows } = await client.query<{ others: boolean }>(OTHER_SESSIONS);
     return rows[0]?.others === true;
   } catch {
-    // It does not answer: it is stopping, or nobody has any use of it.
+    // The server does not answer: it is stopping, or nobody can use it.
     return false;
   } finally {
     await client.end().catch(() => {});

@@ -1,18 +1,18 @@
 import type { Statement } from '../postgres/database.js';
 
-/** Followed by the rows. The transaction ID and the number come by themselves. */
+/** The rows follow. Transaction ID and number are defaults. */
 export const INTO_EVENTS = `
     INSERT INTO event (organisation_id, merchant_id, subject, version, type, created_at, user_id)`;
 
-/** The same for several of one merchant, of one type and moment, in one row: in the place of the subject and the version stand lists. */
+/** The same for several events of one merchant, type and moment in one row, with lists of subjects and versions. */
 export const INTO_EVENTS_TOGETHER = `
     INSERT INTO event (organisation_id, merchant_id, subject, version, subjects, versions, type, created_at, user_id)`;
 
-/** With what a look-up would have answered: for subjects whose rows do not tell it later. */
+/** With the data that a lookup would have returned, for subjects whose rows do not keep it. */
 export const INTO_EVENTS_WITH_DATA = `
     INSERT INTO event (organisation_id, merchant_id, subject, version, type, created_at, data, user_id)`;
 
-/** Gives positions to all that is there by now. */
+/** Assigns positions to all committed events. */
 export const SEQUENCE_EVENTS: Statement = {
   name: 'sequence-events',
   text: `
@@ -34,7 +34,7 @@ const COLUMNS = `
     SELECT position, type, round(extract(epoch FROM created_at) * 1000)::bigint AS "createdMs",
       organisation_id AS "organisationId", merchant_id AS "merchantId", subject, version, data FROM event_feed`;
 
-/** Of all organisations. The slots are those of the days between the two positions. */
+/** Events of all organisations. The slots are those of the days between the two positions. */
 export const EVENTS_BETWEEN: Statement = {
   name: 'events-between',
   text: `${COLUMNS}
@@ -52,7 +52,7 @@ export const EVENTS_OF_MERCHANT_BETWEEN: Statement = {
     ORDER BY position LIMIT $4`,
 };
 
-/** The last event of a merchant between two positions, whatever it is about. */
+/** The last event of a merchant between two positions, of any kind. */
 export const LAST_OF_MERCHANT_BETWEEN: Statement = {
   name: 'last-of-merchant-between',
   text: `
@@ -62,7 +62,7 @@ export const LAST_OF_MERCHANT_BETWEEN: Statement = {
     ORDER BY position DESC LIMIT 1`,
 };
 
-/** Where an event stands, of which the merchant, the subject, the version and the beginnings of its types are known. */
+/** The position of an event, given its merchant, subject, version and possible type prefixes. */
 export const POSITION_OF_EVENT: Statement = {
   name: 'position-of-event',
   text: `
@@ -71,7 +71,7 @@ export const POSITION_OF_EVENT: Statement = {
       AND subject = $3 AND version = $4 AND split_part(type, '.', 1) = ANY ($5::text[])`,
 };
 
-/** Whose events stand between two positions. */
+/** The merchants with events between two positions. */
 export const MERCHANTS_BETWEEN: Statement = {
   name: 'merchants-between',
   text: `
@@ -84,8 +84,21 @@ export const FORGET_EVENTS: Statement = {
   text: `SELECT forget_events($1) AS emptied`,
 };
 
-/** Where organisations are spread over servers: events wait for those that have their transactions, from now on. */
+/** With Citus: from now on, events wait for the servers that have their transactions. */
 export const WAIT_FOR_SERVERS: Statement = {
   name: '',
   text: `UPDATE event_sequencer SET spread = true WHERE NOT spread`,
+};
+
+export const EVENT_STATUS: Statement = {
+  name: '',
+  text: `
+    SELECT (SELECT coalesce(sum(coalesce(cardinality(subjects), 1)), 0) FROM event) AS waiting,
+      (SELECT round(extract(epoch FROM gateway_now() - min(created_at)))::integer FROM event) AS "oldestWaitingSeconds",
+      (SELECT count(*) FROM event_feed WHERE position > forgotten) AS kept,
+      (SELECT min(created_at) FROM event_feed WHERE position > forgotten) AS since,
+      (SELECT round(extract(epoch FROM max(clock_timestamp() - xact_start)))::integer FROM pg_stat_activity
+        WHERE datname = current_database() AND backend_xid IS NOT NULL AND pid <> pg_backend_pid())
+        AS "longestWritingSeconds"
+    FROM event_sequencer`,
 };

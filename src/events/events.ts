@@ -1,4 +1,4 @@
-// What an event is: its type, the identifier by which the world knows it, and its position in the feed.
+// What an event is: its type, its public ID and its position in the feed.
 import type { MerchantId } from '../values/ids.js';
 
 export const EVENT_TYPES = [
@@ -20,7 +20,7 @@ export const EVENT_TYPES = [
 export const SUBJECT_KINDS = ['transaction', 'customer', 'token'] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
 
-/** Types begin with one of these. */
+/** The prefixes of event types. */
 const GROUPS: Readonly<Record<SubjectKind, readonly string[]>> = {
   transaction: ['transaction', 'directdebit'],
   customer: ['customer'],
@@ -31,15 +31,15 @@ const KIND_OF_GROUP = new Map(
   Object.entries(GROUPS).flatMap(([kind, groups]) => groups.map((group) => [group, kind as SubjectKind])),
 );
 
-/** What the types of events about such subjects begin with. */
+/** The type prefixes of events about these kinds of subjects. */
 export function groupsOf(kinds: readonly SubjectKind[]): string[] {
   return kinds.flatMap((kind) => GROUPS[kind]);
 }
 
-/** What an event of this type is about. */
+/** The kind of subject of this event type. */
 export function subjectKind(type: string): SubjectKind {
   const kind = KIND_OF_GROUP.get(type.slice(0, type.indexOf('.')));
-  if (kind === undefined) throw new Error(`no subject is known for events of the type ${type}`);
+  if (kind === undefined) throw new Error(`unknown event type ${type}`);
   return kind;
 }
 
@@ -51,8 +51,8 @@ interface IdentifiedBy {
 }
 
 /**
- * Made of what the event is about, so that the same event has the same one wherever it is read, whatever became of its position.
- * Without a full stop, which Standard Webhooks keeps for itself.
+ * Derived from the event's subject, so an event has the same ID wherever it is read, even if its position changed. Without a full stop,
+ * which Standard Webhooks reserves.
  */
 export function eventId({ merchantId, type, subject, version }: IdentifiedBy): string {
   return `evt_${merchantId}_${subjectKind(type)}_${subject}_${version}`;
@@ -60,7 +60,7 @@ export function eventId({ merchantId, type, subject, version }: IdentifiedBy): s
 
 const EVENT_ID = /^evt_(\d{1,10})_(transaction|customer|token)_(\d{1,10})_(\d{1,10})$/;
 
-/** Undefined for what is no such identifier. `groups`: what its type may begin with. */
+/** Undefined if the text is not an event ID. `groups`: the possible type prefixes. */
 export function parseEventId(id: string):
   | {
       merchantId: number;
@@ -83,13 +83,13 @@ export function parseEventId(id: string):
   };
 }
 
-// Positions only grow; the day that is part of each says in which slot of the ring it lies.
+// Positions only grow. Each contains its day, which gives its slot in the ring.
 
-/** A position is a day times this, plus a count. */
+/** A position is the day's number times this, plus a count. */
 const DAY = 10_000_000_000;
 const SLOTS = 64;
 
-/** The slots in which everything after one position and up to another lies. */
+/** The slots of all positions after one and up to another. */
 export function slotsBetween(after: number, upTo: number): number[] {
   const last = Math.floor(upTo / DAY);
   const first = Math.max(Math.floor(after / DAY), last - SLOTS + 1);
@@ -100,7 +100,7 @@ export function onSameDay(one: number, other: number): boolean {
   return Math.floor(one / DAY) === Math.floor(other / DAY);
 }
 
-/** Where the day of a position begins. */
+/** The first position of the day. */
 export function beginningOfDay(position: number): number {
   return Math.floor(position / DAY) * DAY;
 }

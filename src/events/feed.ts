@@ -1,7 +1,8 @@
-// The feed: events in the order of their positions. What can be read is always a beginning of it, to which only more comes: nobody
-// who goes on from the last position misses anything, or sees anything twice.
+// The feed: events in the order of their positions. It only grows at its end, so a reader that continues from its last position misses no
+// event and sees none twice.
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import type { Database, Queryable } from '../postgres/database.js';
+import { task } from '../tasks/task.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
 import {
   beginningOfDay,
@@ -15,6 +16,7 @@ import {
 } from './events.js';
 import {
   CURSOR_KEY,
+  EVENT_STATUS,
   EVENTS_BETWEEN,
   EVENTS_OF_MERCHANT_BETWEEN,
   FEED_ENDS,
@@ -22,7 +24,6 @@ import {
   LAST_OF_MERCHANT_BETWEEN,
   POSITION_OF_EVENT,
 } from './events.sql.js';
-import { EVENT_STATUS } from './feed.sql.js';
 
 interface EventRow {
   readonly position: number;
@@ -31,28 +32,28 @@ interface EventRow {
   readonly createdMs: number;
   readonly organisationId: OrganisationId;
   readonly merchantId: MerchantId;
-  /** An audit, or the id of a customer or token: the type says which. */
+  /** An audit, or the ID of a customer or token, depending on the type. */
   readonly subject: number;
-  /** Counts the events of a subject from 1. */
+  /** Numbers the events of a subject from 1. */
   readonly version: number;
-  /** What was written down of a customer or token; empty for a transaction. */
+  /** The recorded state of a customer or token; empty for a transaction. */
   readonly data: string;
 }
 
 export interface FeedEvent extends EventRow {
-  /** The same for the same event, always, and no other's in this installation. */
+  /** Always the same for the same event, and unique in this installation. */
   readonly id: string;
 }
 
 export interface FeedPage {
   readonly events: readonly FeedEvent[];
-  /** Where to go on. */
+  /** Where the next page continues. */
   readonly position: number;
-  /** Events after the position that was asked for are not kept any more: these begin later. */
+  /** Events after the requested position were deleted: this page begins later. */
   readonly skipped: boolean;
 }
 
-/** An event as it is shown and sent. */
+/** An event as clients get it. */
 export interface EventBody {
   readonly id: string;
   readonly type: string;
@@ -62,19 +63,19 @@ export interface EventBody {
   readonly data: object;
 }
 
-/** Adds what each event is about; in the same order. */
+/** Adds the data of each event, in the same order. */
 export type EventBodies = (events: readonly FeedEvent[]) => Promise<readonly EventBody[]>;
 
 interface EventsOfMerchant {
   readonly organisationId: OrganisationId;
   readonly merchantId: MerchantId;
-  /** What they may be about; anything where none is named. */
+  /** The kinds of subjects; all kinds if undefined. */
   readonly kinds?: readonly SubjectKind[];
 }
 
 interface FeedEnds {
   readonly newest: number;
-  /** Up to here events are not kept any more. */
+  /** Events up to here were deleted. */
   readonly forgotten: number;
 }
 
@@ -83,7 +84,7 @@ type ReadBetween = (after: number, upTo: number) => Promise<readonly EventRow[]>
 export class EventFeed {
   constructor(private readonly database: Queryable) {}
 
-  /** Of all organisations, from the oldest that is kept where the position is 0. */
+  /** Events of all organisations. Position 0 is before the oldest event. */
   readAfter(position: number, limit: number): Promise<FeedPage> {
     return this.#read(position, limit, async (after, upTo) => {
       const values = [slotsBetween(after, upTo), after, upTo, limit];
@@ -91,10 +92,7 @@ export class EventFeed {
     });
   }
 
-  /**
-   * Where to go on moves with all of the merchant's own events, and with the days: nobody sees
-   * by it that others are busy.
-   */
+  /** The returned position moves with the merchant's own events and with the days, so it does not show how busy others are. */
   async readMerchantAfter(
     { organisationId, merchantId, kinds = SUBJECT_KINDS }: EventsOfMerchant,
     position: number,
@@ -106,7 +104,7 @@ export class EventFeed {
       const values = [slots, after, upTo, limit, organisationId, merchantId, groupsOf(kinds)];
       const { rows } = await this.database.query<EventRow>(EVENTS_OF_MERCHANT_BETWEEN, values);
       lastOwn = rows.at(-1)?.position ?? position;
-      // What is not shown is behind the reader, too: it would be looked through again at every poll.
+      // Also skips events that are not shown: otherwise every poll would scan them again.
       if (kinds.length < SUBJECT_KINDS.length && rows.length < limit) {
         const own = [slots, after, upTo, organisationId, merchantId];
         const last = await this.database.query<{ position: number }>(LAST_OF_MERCHANT_BETWEEN, own);
@@ -117,12 +115,12 @@ export class EventFeed {
     return { ...page, position: Math.max(lastOwn, beginningOfDay(page.position)) };
   }
 
-  /** For whoever wants only what comes from now on. */
+  /** For readers that want only future events. */
   async newestPosition(): Promise<number> {
     return (await this.#ends()).newest;
   }
 
-  /** Undefined where there is no such event of this merchant, or it is not kept any more. */
+  /** Undefined if the merchant has no such event, or if it was deleted. */
   async positionOf(
     organisationId: OrganisationId,
     merchantId: MerchantId,
@@ -146,10 +144,10 @@ export class EventFeed {
     const after = Math.max(position, forgotten);
     // guard(events: a cursor behind which events are forgotten is refused): position > 0 && position < forgotten ⇒ false
     const skipped = position > 0 && position < forgotten;
-    // A position that was given by a server whose last commits are lost may be ahead; nothing is given up to there any more.
+    // A failover that lost the last commits may leave a reader ahead of the feed. No position up to there is assigned again.
     if (after >= newest) return { events: [], position: after, skipped };
     const rows = await between(after, newest);
-    // A day that was emptied while it was read looks as if nothing had happened in it.
+    // A day that was emptied during the read looks as if it had no events.
     if (!onSameDay(after, newest) && (await this.#ends()).forgotten > after)
       return this.#read(position, limit, between);
     const last = rows.length < limit ? newest : (rows.at(-1)?.position ?? newest);
@@ -166,19 +164,19 @@ function identified(row: EventRow): FeedEvent {
   return { id: eventId(row), ...row };
 }
 
-/** Positions as clients get them, encrypted, so that nobody can read from them how many events others have. */
+/** Positions as clients get them: encrypted, so that clients cannot see how many events others have. */
 interface Cursors {
   encode(position: number): string;
-  /** Undefined for what is no cursor of this installation. */
+  /** Undefined for anything but a cursor of this installation. */
   decode(cursor: string): number | undefined;
 }
 
 const ALGORITHM = 'aes-128-ecb';
 const BYTES = 16;
-/** A position is one block. What it is filled up with tells a cursor from anything else. */
+/** A position is one block. The padding tells a cursor from other bytes. */
 const FILLING = Buffer.alloc(BYTES - 8);
 
-/** The key is never changed; a dump takes it along. */
+/** The key never changes, and is part of a dump. */
 export async function eventCursors(database: Queryable): Promise<Cursors> {
   const { rows } = await database.query<{ key: string }>(CURSOR_KEY);
   const key = Buffer.from((rows[0]?.key ?? '').replaceAll('-', ''), 'hex');
@@ -198,8 +196,25 @@ export async function eventCursors(database: Queryable): Promise<Cursors> {
   };
 }
 
+/** The ring has 64 days: these, today, tomorrow, and a few in which to empty a day before it is needed again. */
+export const MOST_DAYS_KEPT = 60;
+
+/** The table is a ring of days. Past days are emptied, and no partition has to be created ahead. */
+export class EventRetention {
+  constructor(
+    private readonly database: Database,
+    private readonly keptDays: number,
+  ) {}
+
+  /** May run in any number of processes, at any time. Returns how many days were emptied. */
+  async run(): Promise<number> {
+    const { rows } = await this.database.query<{ emptied: number }>(FORGET_EVENTS, [this.keptDays]);
+    return rows[0]?.emptied ?? 0;
+  }
+}
+
 /** How far the feed has come, and what may hold it up. */
-export interface EventStatus {
+interface EventStatus {
   /** Events without a position yet, and how long ago the oldest of them was written. */
   readonly waiting: number;
   readonly oldestWaitingSeconds: number | null;
@@ -210,25 +225,31 @@ export interface EventStatus {
   readonly longestWritingSeconds: number | null;
 }
 
-export async function eventStatus(database: Queryable): Promise<EventStatus> {
-  const { rows } = await database.query<EventStatus>(EVENT_STATUS);
-  if (rows[0] === undefined) throw new Error('the row of the sequencer is not there');
-  return rows[0];
-}
-
-/** The ring has 64 days: these, today, tomorrow, and some in which to empty a day before it is needed again. */
-export const MOST_DAYS_KEPT = 60;
-
-/** The table is a ring of days; those that are over are emptied, and nothing has to be made ahead. */
-export class EventRetention {
-  constructor(
-    private readonly database: Database,
-    private readonly keptDays: number,
-  ) {}
-
-  /** Any number of processes may do it, as often as they like. Returns how many days were emptied. */
-  async run(): Promise<number> {
-    const { rows } = await this.database.query<{ emptied: number }>(FORGET_EVENTS, [this.keptDays]);
-    return rows[0]?.emptied ?? 0;
-  }
-}
+export const EVENTS = {
+  name: 'event',
+  help: 'the feed of events',
+  tasks: [
+    task({
+      name: 'event status',
+      help: 'show how far the feed has come, and what is not in it yet',
+      role: 'viewer',
+      scope: 'nobody',
+      input: {},
+      run: async ({ database }) => {
+        const [status] = (await database.query<EventStatus>(EVENT_STATUS)).rows;
+        if (status === undefined) throw new Error('the row of the sequencer is not there');
+        return status;
+      },
+      says: ({ waiting, oldestWaitingSeconds, kept, since, longestWritingSeconds }) =>
+        [
+          since === null ? 'No events are kept.' : `${kept} events are kept, since ${since.toISOString()}.`,
+          waiting === 0
+            ? 'None waits for its position.'
+            : `${waiting} have no position yet, the oldest for ${oldestWaitingSeconds} s.`,
+          ...(longestWritingSeconds === null
+            ? []
+            : [`A transaction that has written something has been open for ${longestWritingSeconds} s.`]),
+        ].join(' '),
+    }),
+  ],
+} as const;

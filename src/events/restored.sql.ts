@@ -1,8 +1,8 @@
 import type { Statement } from '../postgres/database.js';
 
 /**
- * Past every position that can have been given: a hundred thousand for each second of this day so far. Readers go on from where they
- * are and get everything that is new. Whatever has no position yet gets one.
+ * Moves past every position that can have been assigned: a hundred thousand for each second of this day so far. Readers continue from
+ * their positions and get all new events. Events without a position get one.
  */
 export const MOVE_POSITIONS: Statement = {
   name: '',

@@ -1,5 +1,5 @@
-// The watcher of a process: has positions given to new events, and wakes whoever waits for them. One look for all who wait,
-// and a rare one where nobody does.
+// The watcher of a process: assigns positions to new events, and wakes requests that wait for them. One poll serves all waiting requests;
+// without any, polls are rare.
 import type { Queryable } from '../postgres/database.js';
 import { fault } from '../values/faults.js';
 import type { MerchantId, OrganisationId } from '../values/ids.js';
@@ -8,26 +8,26 @@ import { MERCHANTS_BETWEEN, SEQUENCE_EVENTS } from './events.sql.js';
 
 export interface WatcherOptions {
   readonly database: Queryable;
-  /** How many requests may wait at once, and how many of one organisation. */
+  /** How many requests may wait at once, in all and for one organisation. */
   readonly maxWaiting: number;
   readonly maxWaitingOfOrganisation: number;
   readonly onError: (error: unknown) => void;
-  /** Events have come into the feed long after they were written. */
+  /** Events reached the feed long after they were written. */
   readonly onLate: (late: { readonly seconds: number; readonly events: number }) => void;
 }
 
-const LOOK_EVERY_MS = 100;
-const LOOK_UNASKED_EVERY_MS = 1_000;
-/** Later than this is worth a line in the log; one a minute. */
+const POLL_EVERY_MS = 100;
+const POLL_UNASKED_EVERY_MS = 1_000;
+/** A longer delay is logged, at most once a minute. */
 const LATE_MS = 5_000;
 const LATE_EVERY_MS = 60_000;
 
 export interface FeedFigures {
   /** How long the oldest event of the last round had waited. */
   readonly lagSeconds: number;
-  /** Since the last round that came to its end. */
+  /** Since the last completed round. */
   readonly roundAgeSeconds: number;
-  /** Events that this process has given positions. */
+  /** Events to which this process has assigned positions. */
   readonly events: number;
 }
 
@@ -42,13 +42,13 @@ export class EventWatcher {
   readonly #waitingOf = new Map<OrganisationId, number>();
   readonly #listeners = new Set<(newest: number) => void>();
   #waiters = 0;
-  /** Whoever waits has been told of everything up to here; undefined before the first look. */
-  #told: number | undefined;
+  /** Waiting requests know of everything up to here; undefined before the first round. */
+  #announced: number | undefined;
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #begunMs = 0;
-  #lateSaidMs = Number.NEGATIVE_INFINITY;
+  #lateReportedMs = Number.NEGATIVE_INFINITY;
   #lagMs = 0;
   #roundAtMs = performance.now();
   #moved = 0;
@@ -68,7 +68,7 @@ export class EventWatcher {
     };
   }
 
-  /** Whoever still waits is let go. */
+  /** Also ends all waiting. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -76,16 +76,16 @@ export class EventWatcher {
     await this.#running?.catch(() => {});
   }
 
-  /** Lets everybody go who waits: their process ends. */
+  /** Ends all waiting, because the process stops. */
   endWaiting(): void {
     this.#stopped = true;
     for (const waiters of this.#waiting.values()) for (const waiter of waiters) waiter.end();
   }
 
-  /** Everything that was committed before this was called has a position when it is done. Several calls share a round. */
+  /** Everything committed before the call has a position when it resolves. Several calls share a round. */
   advance(): Promise<void> {
     if (this.#running === undefined) return this.#begin();
-    // The one under way may have looked already.
+    // The current round may have read already.
     this.#next ??= this.#running
       .catch(() => {})
       .then(() => {
@@ -95,14 +95,14 @@ export class EventWatcher {
     return this.#next;
   }
 
-  /** Calls back whenever there are new events, until it is told to stop. */
+  /** Calls the listener whenever there are new events. Returns a function that stops it. */
   onAdvance(listener: (newest: number) => void): () => void {
     this.#listeners.add(listener);
     this.#schedule();
     return () => this.#listeners.delete(listener);
   }
 
-  /** Somebody who is going to wait, until it leaves. */
+  /** Registers a request that is going to wait, until its `leave`. */
   enter(organisationId: OrganisationId, merchantId: MerchantId): Waiter {
     const { maxWaiting, maxWaitingOfOrganisation } = this.options;
     const ofOrganisation = this.#waitingOf.get(organisationId) ?? 0;
@@ -140,11 +140,11 @@ export class EventWatcher {
     return this.#running;
   }
 
-  /** The next look, counted from the last. */
+  /** Schedules the next round, counted from the start of the last. */
   #schedule(): void {
     clearTimeout(this.#timer);
     if (this.#stopped || this.#running !== undefined) return;
-    const pauseMs = this.#asked ? LOOK_EVERY_MS : LOOK_UNASKED_EVERY_MS;
+    const pauseMs = this.#asked ? POLL_EVERY_MS : POLL_UNASKED_EVERY_MS;
     const leftMs = Math.max(this.#begunMs + pauseMs - performance.now(), 1);
     this.#timer = setTimeout(() => {
       if (this.#running === undefined) this.#begin().catch(this.options.onError);
@@ -158,39 +158,39 @@ export class EventWatcher {
     this.#lagMs = Math.max(0, lateMs ?? 0);
     this.#roundAtMs = performance.now();
     this.#moved += moved;
-    this.#sayLate(lateMs ?? 0, moved);
-    const told = this.#told ?? newest;
-    // Whoever came before the first look may have read before it.
-    if (this.#told === undefined)
+    this.#reportLate(lateMs ?? 0, moved);
+    const announced = this.#announced ?? newest;
+    // Requests from before the first round may have read before it.
+    if (this.#announced === undefined)
       for (const waiters of this.#waiting.values()) for (const waiter of waiters) waiter.wake();
-    if (newest > told && this.#waiters > 0) {
-      const values = [slotsBetween(told, newest), told, newest];
+    if (newest > announced && this.#waiters > 0) {
+      const values = [slotsBetween(announced, newest), announced, newest];
       const news = await database.query<{ merchantId: MerchantId }>(MERCHANTS_BETWEEN, values);
       for (const { merchantId } of news.rows)
         for (const waiter of this.#waiting.get(merchantId) ?? []) waiter.wake();
     }
-    this.#told = newest;
-    if (newest <= told) return;
+    this.#announced = newest;
+    if (newest <= announced) return;
     for (const listener of this.#listeners) listener(newest);
   }
 
-  #sayLate(lateMs: number, events: number): void {
-    if (lateMs < LATE_MS || performance.now() - this.#lateSaidMs < LATE_EVERY_MS) return;
-    this.#lateSaidMs = performance.now();
+  #reportLate(lateMs: number, events: number): void {
+    if (lateMs < LATE_MS || performance.now() - this.#lateReportedMs < LATE_EVERY_MS) return;
+    this.#lateReportedMs = performance.now();
     this.options.onLate({ seconds: Math.round(lateMs / 1000), events });
   }
 }
 
 export class Waiter {
-  #news = false;
+  #woken = false;
   #ended = false;
   #wake: (() => void) | undefined;
 
   constructor(readonly leave: () => void) {}
 
-  /** Until there may be something new, the time is up, or nobody is there any more to be told. */
-  async news(limitMs: number, gone?: AbortSignal): Promise<void> {
-    if (!this.#news && !this.#ended && gone?.aborted !== true) {
+  /** Resolves when there may be new events, the time is up, or the client has gone. */
+  async wait(limitMs: number, gone?: AbortSignal): Promise<void> {
+    if (!this.#woken && !this.#ended && gone?.aborted !== true) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, limitMs);
         // guard(events: whoever goes away gives its place among those who wait back): gone?.addEventListener('abort', () => resolve(), { once: true }); ⇒
@@ -203,16 +203,16 @@ export class Waiter {
       this.#wake?.();
       this.#wake = undefined;
     }
-    this.#news = false;
+    this.#woken = false;
   }
 
-  /** Its process ends. */
+  /** The process is stopping. */
   get ended(): boolean {
     return this.#ended;
   }
 
   wake(): void {
-    this.#news = true;
+    this.#woken = true;
     this.#wake?.();
   }
 

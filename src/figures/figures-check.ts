@@ -1,12 +1,14 @@
 // The figures of days, held against the transactions, and counted anew from the feed of events.
 import { gatewayTime } from '../clock/gateway-clock.js';
 import { journal } from '../journal/journal.js';
-import type { Database } from '../postgres/database.js';
+import { count } from '../tasks/kinds.js';
+import { type Doing, optional, task } from '../tasks/task.js';
+import { table } from '../values/text-table.js';
 import { DayFigures } from './day-figures.js';
 import { COUNT_KEPT_EVENTS, FORGET_FIGURES, TAKE_FIGURES, WRONG_FIGURES } from './figures-check.sql.js';
 
 /** A number of an hour that is not what the transactions come to. */
-export interface WrongFigure {
+interface WrongFigure {
   readonly hour: Date;
   readonly organisation: number;
   readonly transactionType: string;
@@ -27,20 +29,16 @@ const DAY_MS = 24 * HOUR_MS;
 const LOOKS = 3;
 
 /** Of the last so many days, up to the hour before this one. */
-export async function checkFigures(
-  database: Database,
-  eventDays: number,
-  days: number,
-): Promise<WrongFigure[]> {
+async function checkFigures({ database, settings }: Doing, { days }: { readonly days: number }) {
   const untilMs = Math.floor((await gatewayTime(database)) / HOUR_MS) * HOUR_MS;
   let wrong: WrongFigure[] | undefined;
   for (let look = 0; look < LOOKS && wrong?.length !== 0; look += 1) {
-    await new DayFigures(database, eventDays).run();
+    await new DayFigures(database, settings.eventDays).run();
     const { rows } = await database.query<WrongFigure>(WRONG_FIGURES, [untilMs - days * DAY_MS, untilMs]);
     const before = wrong && new Set(wrong.map(keyOf));
     wrong = rows.filter((row) => before === undefined || before.has(keyOf(row)));
   }
-  return wrong ?? [];
+  return { days, wrong: wrong ?? [] };
 }
 
 function keyOf({
@@ -65,24 +63,50 @@ function keyOf({
   ].join(' ');
 }
 
-/** Forgets what was counted, and counts every event that is kept. Meanwhile pages show what is counted so far. Returns how many events. */
-export async function rebuildFigures(
-  database: Database,
-  operator: string,
-  eventDays: number,
-  progress: (done: number, total: number) => void = () => {},
-): Promise<number> {
+/** Forgets what was counted, and counts every event that is kept. Meanwhile pages show what is counted so far. */
+async function rebuildFigures({ database, actor, settings, progress }: Doing) {
+  const show = progress('figures', 'positions');
   await database.transaction(async (connection) => {
     await connection.query(TAKE_FIGURES);
     await connection.query(FORGET_FIGURES);
-    await journal(connection, { actor: operator, action: 'figures.rebuilt' });
+    await journal(connection, { actor, action: 'figures.rebuilt' });
   });
   const { rows } = await database.query<{ events: number }>(COUNT_KEPT_EVENTS);
-  const figures = new DayFigures(database, eventDays);
+  const figures = new DayFigures(database, settings.eventDays);
   for (;;) {
     await figures.run();
     const { position, newest, first } = await figures.progress();
-    progress(position - first, newest - first);
-    if (position >= newest) return rows[0]?.events ?? 0;
+    show(position - first, newest - first);
+    if (position >= newest) return { events: rows[0]?.events ?? 0 };
   }
 }
+
+export const FIGURES = {
+  name: 'figures',
+  help: 'the figures of each hour that the console shows',
+  tasks: [
+    task({
+      name: 'figures check',
+      help: 'hold the figures of whole hours against the transactions; ends with 1 where one is wrong',
+      // Reads, and counts what is not counted yet: every gateway does so by itself.
+      role: 'viewer',
+      scope: 'installation',
+      input: { days: optional(count(365), '--days <days>', 'how many days back', { default: 2 }) },
+      run: checkFigures,
+      says: ({ days, wrong }) =>
+        wrong.length === 0
+          ? `The figures of the last ${days} days are what the transactions come to.`
+          : `${wrong.length} figures are wrong; \`tollgate figures rebuild\` counts them anew.\n${table(wrong)}`,
+      fails: ({ wrong }) => wrong.length > 0,
+    }),
+    task({
+      name: 'figures rebuild',
+      help: 'count the figures anew, from every event that is kept, while the gateway serves',
+      role: 'operator',
+      scope: 'installation',
+      input: {},
+      run: rebuildFigures,
+      says: ({ events }) => `${events} events are counted anew.`,
+    }),
+  ],
+} as const;

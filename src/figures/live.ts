@@ -1,7 +1,7 @@
 // The figures that consoles receive each second: read once for all of them, whatever each may see.
 import { runningGateways } from '../acquirers/running-gateways.js';
 import type { Queryable } from '../postgres/database.js';
-import { briefly } from '../postgres/short-timeout.js';
+import { withShortTimeout } from '../postgres/short-timeout.js';
 import type { Mode } from '../values/mode.js';
 import { sydneyDate, sydneyInstant, sydneyTimestamp } from '../values/time.js';
 import { FIGURES_STATE, LINKS_OF_ORGANISATION, LIVE_DOUBTS, LIVE_FIGURES } from './today.sql.js';
@@ -58,7 +58,7 @@ export type Moment = Omit<LiveFigures, 'changed'> & {
 
 /** In the order of the scopes. */
 export function readLive(database: Queryable, scopes: readonly LiveScope[]): Promise<Moment[]> {
-  return briefly(database, async (connection) => {
+  return withShortTimeout(database, async (connection) => {
     const { rows: states } = await connection.query<{ nowMs: number; countedUntilMs: number }>(FIGURES_STATE);
     const { nowMs, countedUntilMs } = states[0] as { nowMs: number; countedUntilMs: number };
     const minuteMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;

@@ -10,8 +10,11 @@ import {
 import type { TransactionFilter } from '../payments/finding/transaction-search.js';
 import { lostTime } from '../payments/processes/lost-time.js';
 import type { Queryable } from '../postgres/database.js';
-import { briefly } from '../postgres/short-timeout.js';
+import { withShortTimeout } from '../postgres/short-timeout.js';
+import { DAY, ID } from '../tasks/kinds.js';
+import { optional, task } from '../tasks/task.js';
 import type { Mode } from '../values/mode.js';
+import { table } from '../values/text-table.js';
 import { addDays, sydneyDate, sydneyInstant, sydneyTimestamp } from '../values/time.js';
 import { type DaySeries, daySeries, emptyAfter, type MinuteRow } from './day-series.js';
 import {
@@ -110,13 +113,29 @@ interface Day {
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
+export const FIGURES_OF_DAY = task({
+  name: 'transaction figures',
+  help: 'show a day in figures, beside the same day of the week before',
+  role: 'viewer',
+  scope: 'organisation',
+  input: {
+    date: optional(DAY, '--date <day>', 'a day in Sydney; today if it is not named'),
+    organisation: optional(ID, '--organisation <id>', 'of this organisation', { names: 'organisations' }),
+  },
+  run: ({ database }, wish) => showToday(database, wish),
+  says: ({ date, now, statuses }) => {
+    const rows = statuses.map(({ status, count, weekBefore }) => ({ status, count, weekBefore }));
+    return `${date}, until ${now}\n\n${table(rows)}`;
+  },
+});
+
 /** `latency` comes from the gateways, not the database. */
 export function showToday(
   database: Queryable,
   wish: TodayWish,
   latency: readonly LatencyFigure[] = [],
 ): Promise<Today> {
-  return briefly(database, async (connection) => {
+  return withShortTimeout(database, async (connection) => {
     const state = (await connection.query<State>(FIGURES_STATE)).rows[0] as State;
     const date = wish.date ?? sydneyDate(state.nowMs);
     const day = dayOf(date);

@@ -1,9 +1,9 @@
 // Who may call a gateway: opens the users' key, and reports users whose row does not match its seal.
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
-import { Tally } from '../http/observability/tally.js';
+import { LogThrottle } from '../http/observability/log-throttle.js';
 import { ChainKey } from '../journal/blocks.js';
-import { givePen, JournalPen } from '../journal/pen.js';
+import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { Callers } from '../organisations/users/callers.js';
 import { CredentialKey } from '../organisations/users/credentials.js';
 import { isUndefined, type Queryable } from '../postgres/database.js';
@@ -24,7 +24,7 @@ export function openCallers(
   log: Logger,
   onBroken: () => void,
 ): Callers {
-  const broken = new Tally<{ readonly username: string; readonly how: string }>(
+  const broken = new LogThrottle<{ readonly username: string; readonly how: string }>(
     MOST_TOLD,
     ({ username, how }, count) =>
       log.error({ username, how, count }, 'the seal of a user is broken: refused'),
@@ -47,11 +47,11 @@ export async function openCredentialKey({ vital }: Databases, { provider }: Vaul
   return new CredentialKey(await openInstallationKey(vital, provider, 'credentials'));
 }
 
-/** The journal's key, for a serving process: it signs its entries, and takes its turn at extending the chain. */
+/** The key of the journal, for a process that serves: the process signs its entries and takes turns at extending the chain. */
 export async function openJournal(databases: Databases, { provider }: Vault): Promise<ChainKey> {
   const key = await openInstallationKey(databases.others, provider, 'journal');
-  const pen = new JournalPen(key);
-  for (const database of databases.all) givePen(database, pen);
+  const signer = new EntrySigner(key);
+  for (const database of databases.all) setSigner(database, signer);
   return new ChainKey(key);
 }
 
@@ -61,13 +61,16 @@ export async function journalKey(database: Queryable, provider: KeyProvider): Pr
 }
 
 /**
- * For a command that may have to work without the key, or on the schema of an earlier release. Its entries then have no MAC,
- * and a check of the chain reports them.
+ * For a command that may have to do without the key, or works on the schema of an earlier release. Its entries then have no MAC, and
+ * `journal verify` reports them.
  */
-export async function penIfAtHand(settings: Settings, database: Queryable): Promise<JournalPen | undefined> {
+export async function signerIfAvailable(
+  settings: Settings,
+  database: Queryable,
+): Promise<EntrySigner | undefined> {
   try {
     const provider = await openKeyProvider(settings, database);
-    return new JournalPen(await journalKey(database, provider), hostname());
+    return new EntrySigner(await journalKey(database, provider), hostname());
   } catch (error) {
     if (error instanceof KeyUnavailable || isUndefined(error)) return undefined;
     throw error;

@@ -7,8 +7,8 @@ import { ROUTES } from '../console/routes/routes.js';
 import { ConsoleSite } from '../console/site.js';
 import { ClientAddresses } from '../http/authentication.js';
 import type { Figures } from '../http/observability/metrics.js';
-import { KeyRotations } from '../installation/key-rotation.js';
-import { givePen, JournalPen } from '../journal/pen.js';
+import { KeyRotations } from '../installation/keys.js';
+import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { Challenges } from '../operators/sign-in/challenges.js';
 import { Passwords } from '../operators/sign-in/password.js';
 import type { IdentityProvider } from '../operators/sign-in/provider.js';
@@ -62,7 +62,7 @@ export async function openConsole({
   try {
     const provider = await openKeyProvider(settings, database);
     const ofJournal = await journalKey(database, provider);
-    givePen(database, new JournalPen(ofJournal));
+    setSigner(database, new EntrySigner(ofJournal));
     const key = await credentialKey(database, provider);
     const parts = {
       database,
@@ -71,6 +71,7 @@ export async function openConsole({
       provider,
       requests: requestMeans(key, settings),
       acquirerDeadlineMs: settings.acquirerDeadlineMs,
+      settings,
       webhooks: { networks: readNetworks(settings.webhookNetworks), timeoutMs: settings.webhookTimeoutMs },
       rotations: new KeyRotations((error) =>
         log.error({ reason: reasonOf(error) }, 'a key rotation started by an operator failed'),

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { demoCurl, demoLink, demoWorks, makeDemo, updateDemoFile } from '../demo/demo.js';
 import type { Certificate } from '../http/tls.js';
 import { checkEngine } from '../installation/distribution.js';
-import { givePen, JournalPen } from '../journal/pen.js';
+import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { journalDeferredLostTime } from '../payments/processes/lost-time.js';
 import { Database } from '../postgres/database.js';
 import { migrate } from '../postgres/schema.js';
@@ -230,7 +230,7 @@ async function prepareDatabase(settings: Settings, logins: Logins, log: Logger):
   return within(logins.operating, async (database) => {
     // One process creates the keys, if there are none yet.
     const provider = await openKeyProvider(settings, database);
-    givePen(database, new JournalPen(await journalKey(database, provider)));
+    setSigner(database, new EntrySigner(await journalKey(database, provider)));
     await journalDeferredLostTime(database);
     const key = await credentialKey(database, provider);
     if (settings.demo) await makeDemo(database, key, settings.dataDir);

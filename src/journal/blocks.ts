@@ -1,4 +1,4 @@
-// Blocks of the journal's chain: which entries one takes up, and the hash that binds it to the block before it.
+// Blocks of the journal's chain: the entries of a block, and the hash that binds it to the previous block.
 import { createHmac, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 
 export const TAG_BYTES = 16;
@@ -6,15 +6,15 @@ export const TAG_BYTES = 16;
 export interface Block {
   readonly number: number;
   readonly madeMs: number;
-  /** The first and the last id of each run of entries. */
+  /** The first and last ID of each run of entries. */
   readonly spans: readonly number[];
   /** Sixteen bytes for each entry. */
   readonly tags: Buffer;
-  /** Entries without a mark: nobody of ours has written them. */
+  /** Entries without a MAC: Tollgate did not write them. */
   readonly foreign: readonly number[];
 }
 
-/** What is known of the chain at one moment, for somebody who keeps it elsewhere. */
+/** The end of the chain at one moment, to be kept elsewhere. */
 export interface Checkpoint {
   readonly installation: string;
   readonly number: number;
@@ -23,7 +23,7 @@ export interface Checkpoint {
 }
 
 const NO_HASH = Buffer.alloc(0);
-/** Before the 32 bytes of a private key of Ed25519, in PKCS #8. */
+/** The PKCS #8 prefix of an Ed25519 private key of 32 bytes. */
 const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
 
 export class ChainKey {
@@ -39,7 +39,7 @@ export class ChainKey {
     return createHmac('sha256', this.key).update(JSON.stringify(parts)).update(tags).digest();
   }
 
-  /** In PEM: with it anybody can tell whether a checkpoint is one of this installation. */
+  /** In PEM. Anybody can use it to check that a checkpoint is from this installation. */
   get publicKey(): string {
     return createPublicKey(this.#signing).export({ format: 'pem', type: 'spki' }).toString();
   }
@@ -53,7 +53,7 @@ export class ChainKey {
   }
 }
 
-/** Runs of ids that follow each other. */
+/** Runs of consecutive IDs. */
 export function spansOf(ids: readonly number[]): number[] {
   const spans: number[] = [];
   for (const id of ids) {

@@ -1,11 +1,11 @@
 import type { Statement } from '../postgres/database.js';
 
-/** All that an entry says, as one text in which nothing can be shifted from one column to another. */
+/** The digest of a whole entry, as one text in which no value can be moved from one column to another. */
 // guard(journal: all that an entry says is bound): j.address ⇒ NULL
 export const DIGEST = `substr(sha256(convert_to(ROW(j.id, extract(epoch FROM j.at), j.organisation_id, j.merchant_id, j.actor,
       j.action, j.customer_id, j.token_id, j.audit, j.correlation_id, j.detail, j.address, encode(j.mark, 'hex'))::text, 'UTF8')), 1, 16)`;
 
-/** An id that was never handed out is no entry of ours: should blocks go by it, they would pass over all that come before it. */
+/** An ID that the sequence never gave out is not ours. If blocks included it, they would skip all IDs before it. */
 // guard(journal: an id that was never handed out does not carry the chain away): <= (SELECT coalesce(pg_sequence_last_value('journal_id_seq'), 0)) ⇒ > 0
 const HANDED_OUT = `j.id <= (SELECT coalesce(pg_sequence_last_value('journal_id_seq'), 0))`;
 
@@ -17,13 +17,13 @@ export const CHAIN_IS_BEHIND: Statement = {
       AS behind`,
 };
 
-/** Until the end of the transaction; false where another process has it. */
+/** Held until the end of the transaction; false if another process holds it. */
 export const LOCK_CHAIN: Statement = {
   name: 'lock-chain',
   text: `SELECT pg_try_advisory_xact_lock(hashtext('tollgate journal')) AS locked`,
 };
 
-/** The end of the chain, and what became of a block that was its end before. */
+/** The end of the chain, and the hash of the block that this process knew as its end. */
 export const CHAIN_STATE: Statement = {
   name: 'chain-state',
   text: `
@@ -34,12 +34,12 @@ export const CHAIN_STATE: Statement = {
     LEFT JOIN LATERAL (SELECT number, hash FROM journal_block ORDER BY number DESC LIMIT 1) last ON true`,
 };
 
-/** The next entries: those that were late for an earlier block, and those after the last one. */
+/** The next entries: those that were committed too late for an earlier block, and those after the last block. */
 export const NEXT_ENTRIES: Statement = {
   name: 'next-entries-of-journal',
   text: `
     SELECT array_agg(id ORDER BY id) AS ids, string_agg(digest, '' ORDER BY id) AS tags,
-      coalesce(array_agg(id ORDER BY id) FILTER (WHERE mark IS NULL), '{}') AS unmarked
+      coalesce(array_agg(id ORDER BY id) FILTER (WHERE mark IS NULL), '{}') AS unsigned
     FROM (
       (SELECT j.id, ${DIGEST} AS digest, j.mark FROM journal_gap g JOIN journal j ON j.id BETWEEN g.first_id AND g.last_id LIMIT $2)
       UNION ALL
@@ -69,7 +69,7 @@ export const ADD_GAP: Statement = {
   text: `INSERT INTO journal_gap (first_id, last_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
 };
 
-/** What is left of a gap keeps the time at which it was noticed. */
+/** The rest of a gap keeps the time at which the gap was noticed. */
 export const SPLIT_GAP: Statement = {
   name: 'split-gap-of-journal',
   text: `
@@ -79,7 +79,7 @@ export const SPLIT_GAP: Statement = {
     FROM filled, unnest($2::bigint[], $3::bigint[]) AS part(first_id, last_id)`,
 };
 
-/** Nothing can come any more for ids of transactions that have ended. An hour more, for one that had drawn an id and nothing else. */
+/** IDs of transactions that have ended will not appear any more. The extra hour is for a transaction that had only drawn an ID. */
 export const CLOSE_GAPS: Statement = {
   name: 'close-gaps-of-journal',
   text: `
@@ -103,7 +103,7 @@ export const BLOCKS_BY_FIRST_ID: Statement = {
 };
 
 const ENTRY = `j.id, j.organisation_id AS "organisationId", j.actor, j.action, j.customer_id AS "customerId", j.token_id AS "tokenId",
-      j.audit, j.correlation_id AS "correlationId", j.detail, j.address, j.mark, ${DIGEST} AS digest`;
+      j.audit, j.correlation_id AS "correlationId", j.detail, j.address, j.mark AS mac, ${DIGEST} AS digest`;
 
 export const ENTRIES_AFTER: Statement = {
   name: 'entries-of-journal-after',
@@ -115,7 +115,7 @@ export const ENTRIES_BY_ID: Statement = {
   text: `SELECT ${ENTRY} FROM journal j WHERE j.id = ANY ($1::bigint[])`,
 };
 
-/** Entries after an id that are copies of others after it. A mark is used once. */
+/** Later copies of an entry. A MAC is used once. */
 export const COPIED_ENTRIES: Statement = {
   name: '',
   text: `
@@ -124,7 +124,7 @@ export const COPIED_ENTRIES: Statement = {
     WHERE nth > 1 ORDER BY id LIMIT 100`,
 };
 
-/** Where the last blocks begin that have about $1 entries: the block before them with its hash, and the last id of what came before. */
+/** Where the last blocks with about $1 entries begin: the block before them, its hash, and the last ID before them. */
 export const RECENT_BLOCKS: Statement = {
   name: '',
   text: `

@@ -1,5 +1,5 @@
-// The chain of the journal: takes up what was committed, a moment later, in one block after the other. One process at a time does so;
-// nobody who writes an entry waits for it. Whatever ends on the way, a block is there whole or not at all.
+// The journal's chain: shortly after entries are committed, a block takes them up. One process at a time makes blocks, and no writer
+// waits for it. A process that dies leaves a whole block or none.
 import type { Database, Queryable } from '../postgres/database.js';
 import { type ChainKey, spansOf } from './blocks.js';
 import {
@@ -16,9 +16,9 @@ import {
 } from './chain.sql.js';
 
 export interface ChainReports {
-  /** Entries that nobody of ours has written. */
+  /** Entries that Tollgate did not write. */
   readonly onForeign: (ids: readonly number[]) => void;
-  /** The chain does not go on from where this process knew it: blocks were taken away or changed, or a failover has lost them. */
+  /** The chain does not continue from the block that this process knew: blocks were removed, changed, or lost in a failover. */
   readonly onCut: (cut: { readonly number: number; readonly failover: boolean }) => void;
 }
 
@@ -34,7 +34,7 @@ interface State {
 interface NextEntries {
   readonly ids: readonly string[];
   readonly tags: Buffer;
-  readonly unmarked: readonly string[];
+  readonly unsigned: readonly string[];
 }
 
 interface Gap {
@@ -67,21 +67,21 @@ export class JournalChain {
     private readonly reports: ChainReports,
   ) {}
 
-  /** Takes up everything that is there by now. Where another process is at it, that one does. */
+  /** Takes up all committed entries. If another process is doing so, that one continues. */
   async run(): Promise<void> {
     for (;;) {
       const { rows } = await this.database.query<{ behind: boolean }>(CHAIN_IS_BEHIND);
       if (rows[0]?.behind !== true) return;
       const added = await this.database.transaction((connection) => this.#addBlock(connection));
       if (added === undefined) return;
-      // Only now: whether a commit that was not confirmed has happened, nobody knows.
+      // Only now, because an unconfirmed commit may or may not have happened.
       this.#known = added.end;
       // guard(journal: a process says that entries are not ours): if (added.foreign.length > 0) this.reports.onForeign(added.foreign); ⇒
       if (added.foreign.length > 0) this.reports.onForeign(added.foreign);
     }
   }
 
-  /** Undefined where there was nothing to do, or another does it. */
+  /** Undefined if there was nothing to do, or if another process is doing it. */
   async #addBlock(connection: Queryable): Promise<Added | undefined> {
     const { rows: locks } = await connection.query<{ locked: boolean }>(LOCK_CHAIN);
     // guard(journal: one process at a time makes a block): !locks[0]?.locked ⇒ locks.length === 0
@@ -98,7 +98,7 @@ export class JournalChain {
       madeMs: state.nowMs,
       spans: spansOf(ids),
       tags: next.tags,
-      foreign: next.unmarked.map(Number),
+      foreign: next.unsigned.map(Number),
     };
     const hash = this.key.hashOf(block, state.hash ?? undefined);
     const { number, madeMs, spans, tags, foreign } = block;
@@ -108,7 +108,7 @@ export class JournalChain {
     return { end: { number, hash, lineage: state.lineage }, foreign };
   }
 
-  /** Ids that are missing may come later: what writes them is not committed yet. */
+  /** A missing ID may appear later: its transaction is not committed yet. */
   async #noteGaps(connection: Queryable, chainedUpTo: number, ids: readonly number[]): Promise<void> {
     const { rows: gaps } = await connection.query<Gap>(GAPS);
     for (const { first, last } of gaps) {
@@ -137,7 +137,7 @@ export class JournalChain {
   }
 }
 
-/** The runs of ids between these, after the first. */
+/** The runs of missing IDs after the first number. */
 function holesBetween(after: number, ids: readonly number[]): Gap[] {
   const holes: Gap[] = [];
   let expected = after + 1;

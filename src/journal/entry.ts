@@ -1,4 +1,4 @@
-// What an entry of the journal says, and every action that there is.
+// The fields of a journal entry, and every action.
 import type { Audit, CustomerId, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
 
 export type JournalAction =
@@ -102,10 +102,10 @@ export interface JournalEntry {
   readonly audit?: Audit | undefined;
   readonly correlationId?: string | undefined;
   readonly detail?: string | undefined;
-  /** Where it was done from. */
+  /** The client's address. */
   readonly address?: string | undefined;
 }
 
-export interface MarkedJournalEntry extends JournalEntry {
-  readonly mark: Buffer | undefined;
+export interface SignedJournalEntry extends JournalEntry {
+  readonly mac: Buffer | undefined;
 }

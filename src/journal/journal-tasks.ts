@@ -1,27 +1,34 @@
 // The journal as the operator reads it, holds it against its chain, and takes it elsewhere. It is written where things are done
 // (`journal.ts`).
 import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import type { Database, Queryable } from '../postgres/database.js';
+import { count, FROM, ID, TEXT, UNTIL } from '../tasks/kinds.js';
+import { type Doing, type Given, needed, optional, task } from '../tasks/task.js';
 import type { Audit, CustomerId, MerchantId, OrganisationId, TokenId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
+import { unreadable, writeText, writeWhole } from '../values/whole-file.js';
 import { ChainKey } from './blocks.js';
 import { JournalChain } from './chain.js';
+import { EntrySigner } from './entry-signer.js';
 import { journal } from './journal.js';
 import { END_OF_CHAIN, EXPORT_JOURNAL, MERCHANT_IN_JOURNAL, READ_JOURNAL } from './journal-tasks.sql.js';
-import { JournalPen } from './pen.js';
 import { JournalVerification, type KnownBlock, type Verification } from './verification.js';
 
-export interface JournalFilter {
-  readonly merchant?: number | undefined;
-  readonly token?: number | undefined;
-  /** A user or an operator by name, or an actor as the journal shows it. */
-  readonly user?: string | undefined;
-  /** One action, such as `user.added`, or all that begin alike, such as `user`. */
-  readonly action?: string | undefined;
-  readonly fromMs?: number | undefined;
-  /** Itself not included. */
-  readonly toMs?: number | undefined;
-}
+const FILTER = {
+  merchant: optional(ID, '--merchant <id>', 'only of this merchant', { names: 'merchants' }),
+  token: optional(ID, '--token <id>', 'only of this token'),
+  user: optional(TEXT, '--user <name>', 'only what this user or operator did'),
+  action: optional(
+    TEXT,
+    '--action <name>',
+    'only this, such as user.added, or all that begin alike, such as user',
+  ),
+  from: optional(FROM, '--from <time>', 'from this day, or instant, on'),
+  until: optional(UNTIL, '--to <time>', 'up to this day, or instant'),
+};
+
+type JournalFilter = Given<typeof FILTER>;
 
 export interface JournalView {
   readonly id: number;
@@ -40,7 +47,7 @@ export interface JournalView {
 }
 
 /** The end of the chain, signed: whoever keeps it elsewhere knows if the journal is cut or changed later. */
-export interface SignedCheckpoint {
+interface SignedCheckpoint {
   readonly installation: string;
   readonly number: number;
   readonly hash: string;
@@ -52,7 +59,7 @@ export interface SignedCheckpoint {
 }
 
 /** The last line of an export: what the lines before it come to, signed. */
-export interface ExportEnd {
+interface ExportEnd {
   readonly entries: number;
   readonly sha256: string;
   readonly checkpoint: SignedCheckpoint;
@@ -61,8 +68,8 @@ export interface ExportEnd {
 
 const PAGE = 1_000;
 
-function filterValues({ merchant, token, user, action, fromMs, toMs }: JournalFilter): unknown[] {
-  return [merchant, token, user, action, fromMs, toMs].map((value) => value ?? null);
+function filterValues({ merchant, token, user, action, from, until }: JournalFilter): unknown[] {
+  return [merchant, token, user, action, from, until].map((value) => value ?? null);
 }
 
 /** One that does not exist has no entries, and that would look like an answer. */
@@ -87,24 +94,15 @@ export function verifyJournal(
   key: Buffer,
   checkpoint?: KnownBlock,
 ): Promise<Verification> {
-  return new JournalVerification(database, new ChainKey(key), new JournalPen(key), checkpoint).run();
+  return new JournalVerification(database, new ChainKey(key), new EntrySigner(key), checkpoint).run();
 }
 
 /** The same for about so many of the last ones: what came before is taken as it is. */
 export function verifyEndOfJournal(database: Queryable, key: Buffer, entries: number): Promise<Verification> {
-  return new JournalVerification(database, new ChainKey(key), new JournalPen(key)).runOnLast(entries);
+  return new JournalVerification(database, new ChainKey(key), new EntrySigner(key)).runOnLast(entries);
 }
 
 /** What has been journalled until now is taken up first. */
-export async function makeCheckpoint(
-  database: Database,
-  operator: string,
-  key: Buffer,
-): Promise<SignedCheckpoint> {
-  await journal(database, { actor: operator, action: 'journal.checkpoint_made' });
-  return checkpointOf(database, key);
-}
-
 async function checkpointOf(database: Database, key: Buffer): Promise<SignedCheckpoint> {
   const chainKey = new ChainKey(key);
   await new JournalChain(database, chainKey, { onForeign: () => {}, onCut: () => {} }).run();
@@ -121,7 +119,8 @@ async function checkpointOf(database: Database, key: Buffer): Promise<SignedChec
 }
 
 /** A checkpoint as it was kept, if this installation has signed it. */
-export function readCheckpoint(text: string, key: Buffer, path: string): KnownBlock {
+async function readCheckpoint(path: string, key: Buffer): Promise<KnownBlock> {
+  const text = await readFile(path, 'utf8').catch(unreadable(path));
   let read: Partial<SignedCheckpoint>;
   try {
     read = JSON.parse(text) as Partial<SignedCheckpoint>;
@@ -145,16 +144,14 @@ function signedText(checkpoint: Omit<SignedCheckpoint, 'public_key' | 'signature
 }
 
 /** Lines of JSON: an entry each, the oldest first, and what they come to, signed. Each with its line feed. */
-export async function* exportJournal(
+async function* exportJournal(
   database: Database,
   operator: string,
   key: Buffer,
-  filter: JournalFilter,
-  /** Where they go: a file, or a page's address. */
-  to: string,
+  { out, ...filter }: JournalFilter & { readonly out: string },
 ): AsyncGenerator<string> {
   await checkMerchant(database, filter.merchant);
-  await journal(database, { actor: operator, action: 'journal.exported', detail: `to ${to}` });
+  await journal(database, { actor: operator, action: 'journal.exported', detail: `to ${out}` });
   const checkpoint = await checkpointOf(database, key);
   const { chainedUpTo } = await endOfChain(database);
   const digest = createHash('sha256');
@@ -175,11 +172,6 @@ export async function* exportJournal(
   yield `${JSON.stringify(end)}\n`;
 }
 
-/** For whoever holds signatures of this installation against it. */
-export function publicKeyOfJournal(key: Buffer): string {
-  return new ChainKey(key).publicKey;
-}
-
 interface EndOfChain {
   readonly installation: string;
   readonly number: number | null;
@@ -192,3 +184,114 @@ interface EndOfChain {
 async function endOfChain(database: Queryable): Promise<EndOfChain> {
   return (await database.query<EndOfChain>(END_OF_CHAIN)).rows[0] as EndOfChain;
 }
+
+/** The file appears when it is whole, and replaces no other. Returns how many lines are in it. */
+async function writeLines(path: string, texts: AsyncIterable<string>): Promise<number> {
+  const { result } = await writeWhole(path, 'refuse', async (append) => {
+    let lines = 0;
+    for await (const text of texts) {
+      await append(text);
+      lines += text.split('\n').length - 1;
+    }
+    return lines;
+  });
+  return result;
+}
+
+function sentencesOn({ blocks, entries, unchained, problems, problemCount }: Verification): string {
+  const whole = `${entries} entries, ${blocks} blocks.`;
+  const notes = unchained > 0 ? [`${unchained} entries are not in the chain yet.`] : [];
+  if (problemCount === 0) return [`The journal is whole: ${whole}`, ...notes].join('\n');
+  const lines = problems.map(({ entry, block, problem }) =>
+    entry === undefined ? `block ${block}: ${problem}` : `entry ${entry}: ${problem}`,
+  );
+  const more = problemCount > problems.length ? [`and ${problemCount - problems.length} more`] : [];
+  const isOnlyLost = problems.every(({ problem }) => problem.startsWith('lost:'));
+  const heading = isOnlyLost ? 'THE END OF THE JOURNAL WAS LOST' : 'THE JOURNAL WAS CHANGED';
+  return [`${heading}: ${whole}`, ...lines, ...more, ...notes].join('\n');
+}
+
+type WithKey = Doing<{ journalKey(): Promise<Buffer> }>;
+
+export const JOURNAL = {
+  name: 'journal',
+  help: 'who did what, and whether anybody has changed it',
+  tasks: [
+    task({
+      name: 'journal list',
+      help: 'show who did what, the newest first',
+      role: 'viewer',
+      scope: 'organisation',
+      route: 'GET /journal',
+      isDefault: true,
+      input: {
+        ...FILTER,
+        limit: optional(count(), '--limit <count>', 'how many at most', { default: 50, onPage: 1_000 }),
+      },
+      run: ({ database }, given) => readJournal(database, given),
+    }),
+    task({
+      name: 'journal verify',
+      help: 'find entries that were changed, removed or inserted; exit code 1 if there are any',
+      role: 'viewer',
+      scope: 'installation',
+      route: 'POST /journal/verify',
+      input: {
+        checkpoint: optional(
+          TEXT,
+          '--checkpoint <file>',
+          'also hold it against a checkpoint that was kept elsewhere',
+          { only: 'command' },
+        ),
+      },
+      run: async ({ database, means }: WithKey, { checkpoint }) => {
+        const key = await means.journalKey();
+        return verifyJournal(
+          database,
+          key,
+          checkpoint === undefined ? undefined : await readCheckpoint(checkpoint, key),
+        );
+      },
+      says: sentencesOn,
+      fails: ({ problemCount }) => problemCount > 0,
+    }),
+    task({
+      name: 'journal checkpoint',
+      help: 'sign the end of the chain, to be kept elsewhere',
+      role: 'operator',
+      scope: 'installation',
+      input: { out: optional(TEXT, '--out <file>', 'write it to this file') },
+      run: async ({ database, actor, means }: WithKey, { out }) => {
+        await journal(database, { actor, action: 'journal.checkpoint_made' });
+        const checkpoint = await checkpointOf(database, await means.journalKey());
+        if (out !== undefined) await writeText(out, 'refuse', `${JSON.stringify(checkpoint)}\n`);
+        return checkpoint;
+      },
+      says: (checkpoint, { out }) => {
+        const where = out === undefined ? `\n${JSON.stringify(checkpoint)}` : ` It is in ${out}.`;
+        return `Block ${checkpoint.number} of the journal is signed.${where}`;
+      },
+    }),
+    task({
+      name: 'journal export',
+      help: 'write entries to a file, the oldest first, with a signature at the end',
+      role: 'operator',
+      scope: 'organisation',
+      input: { out: needed(TEXT, '--out <file>', 'the file, which must not be there yet'), ...FILTER },
+      run: async ({ database, actor, means }: WithKey, given) => {
+        const lines = exportJournal(database, actor, await means.journalKey(), given);
+        return { out: given.out, entries: (await writeLines(given.out, lines)) - 1 };
+      },
+      says: ({ out, entries }) => `${entries} entries are in ${out}.`,
+    }),
+    task({
+      name: 'journal key',
+      help: 'show the public key with which signatures of the journal are checked',
+      role: 'viewer',
+      scope: 'nobody',
+      input: {},
+      run: async ({ means }: WithKey) => ({ publicKey: new ChainKey(await means.journalKey()).publicKey }),
+      says: ({ publicKey }) => publicKey.trimEnd(),
+    }),
+  ],
+} as const;

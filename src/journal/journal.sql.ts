@@ -1,23 +1,23 @@
 import { columns, integer, optionalBytes, optionalText, text } from '../postgres/batches.js';
 import type { Statement } from '../postgres/database.js';
-import type { MarkedJournalEntry } from './entry.js';
+import type { SignedJournalEntry } from './entry.js';
 
-/** Followed by the rows, for statements that journal what they do. */
+/** For statements that journal their own changes; the rows follow. */
 export const INTO_JOURNAL = `
       INSERT INTO journal (organisation_id, merchant_id, actor, action, customer_id, token_id, audit, correlation_id, address,
         mark)`;
 
-/** The same for what became of transactions, with a text that says more. */
+/** The same for outcomes of transactions, with a detail. */
 export const INTO_JOURNAL_OF_TRANSACTIONS = `
       INSERT INTO journal (organisation_id, merchant_id, actor, action, audit, detail, mark)`;
 
-/** The same for what operators ask of the pipeline of payments. */
+/** The same for operators' payment operations. */
 export const INTO_JOURNAL_OF_OPERATORS = `
       INSERT INTO journal (organisation_id, merchant_id, actor, action, audit, correlation_id, detail, address, mark)`;
 
 /**
- * Of a token `t`: which of its seals the journal has heard of last, -1 where the token is gone, and nothing where it has not been
- * changed since seals are numbered.
+ * For a token `t`: the number of the last seal in the journal. -1 if the token was deleted; NULL if the token has not changed since seals
+ * have numbers.
  */
 export const JOURNALLED_SEAL = `(
       SELECT CASE WHEN j.action = 'token.deleted' THEN -1 ELSE substring(j.detail FROM 'seal ([0-9]+)$')::integer END
@@ -31,7 +31,7 @@ export const KEY_DESTROYED = `EXISTS (
       SELECT FROM journal j WHERE j.organisation_id = $1 AND j.merchant_id = $2 AND j.action = 'keys.destroyed'
         AND j.detail = 'version ' || $3::text)`;
 
-/** On the schema of a release that made no marks. */
+/** For the schema of a release without MACs. */
 export const APPEND_TO_EARLIER_JOURNAL: Statement = {
   name: '',
   text: `INSERT INTO journal (actor, action, detail) VALUES ($1, $2, $3)`,
@@ -45,7 +45,7 @@ export const APPEND_TO_JOURNAL: Statement = {
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 };
 
-export const ENTRIES = columns<MarkedJournalEntry>('entry', {
+export const ENTRIES = columns<SignedJournalEntry>('entry', {
   organisation_id: integer(({ organisationId }) => organisationId),
   merchant_id: integer(({ merchantId }) => merchantId),
   actor: text(({ actor }) => actor),
@@ -56,7 +56,7 @@ export const ENTRIES = columns<MarkedJournalEntry>('entry', {
   correlation_id: optionalText(({ correlationId }) => correlationId),
   detail: optionalText(({ detail }) => detail),
   address: optionalText(({ address }) => address),
-  mark: optionalBytes(({ mark }) => mark),
+  mark: optionalBytes(({ mac }) => mac),
 });
 
 export const APPEND_ALL_TO_JOURNAL: Statement = {

@@ -1,20 +1,20 @@
-// The journal: who did what, when, and under which correlation ID. Only ever appended to, and without secrets.
+// The journal: who did what, when, and under which correlation ID. Append-only, and without secrets.
 import { isUndefined, type Queryable } from '../postgres/database.js';
 import type { JournalEntry } from './entry.js';
+import { signerOf } from './entry-signer.js';
 import {
   APPEND_ALL_TO_JOURNAL,
   APPEND_TO_EARLIER_JOURNAL,
   APPEND_TO_JOURNAL,
   ENTRIES,
 } from './journal.sql.js';
-import { penOf } from './pen.js';
 
 export type { JournalAction, JournalEntry } from './entry.js';
 
-/** In the same transaction as what it tells of. */
+/** To be called in the transaction of the change. */
 export async function journal(connection: Queryable, entry: JournalEntry): Promise<void> {
-  const pen = await penOf(connection);
-  const address = entry.address ?? pen?.address;
+  const signer = await signerOf(connection);
+  const address = entry.address ?? signer?.address;
   await connection.query(APPEND_TO_JOURNAL, [
     entry.organisationId ?? null,
     entry.merchantId ?? null,
@@ -26,22 +26,22 @@ export async function journal(connection: Queryable, entry: JournalEntry): Promi
     entry.correlationId ?? null,
     entry.detail ?? null,
     address ?? null,
-    pen?.mark({ ...entry, address }) ?? null,
+    signer?.macOf({ ...entry, address }) ?? null,
   ]);
 }
 
-/** The same for many at once, in one statement. */
+/** The same for several entries, in one statement. */
 export async function journalAll(connection: Queryable, entries: readonly JournalEntry[]): Promise<void> {
   if (entries.length === 0) return;
-  const pen = await penOf(connection);
-  const marked = entries.map((entry) => {
-    const address = entry.address ?? pen?.address;
-    return { ...entry, address, mark: pen?.mark({ ...entry, address }) };
+  const signer = await signerOf(connection);
+  const signed = entries.map((entry) => {
+    const address = entry.address ?? signer?.address;
+    return { ...entry, address, mac: signer?.macOf({ ...entry, address }) };
   });
-  await connection.query(APPEND_ALL_TO_JOURNAL, ENTRIES.encode(marked));
+  await connection.query(APPEND_ALL_TO_JOURNAL, ENTRIES.encode(signed));
 }
 
-/** For what may be done on the schema of any release, and outside of a transaction. */
+/** For commands that run on the schema of any release, and outside a transaction. */
 export async function journalOnAnySchema(
   database: Queryable,
   entry: Pick<JournalEntry, 'actor' | 'action' | 'detail'>,

@@ -1,4 +1,4 @@
-// Blocks of the journal in the order of their first entries, a page at a time: what a walk over all entries holds them against.
+// Reads the journal's blocks in the order of their first entries, a page at a time, beside a walk over all entries.
 import type { Queryable } from '../postgres/database.js';
 import { countOf, TAG_BYTES } from './blocks.js';
 import { BLOCKS_BY_FIRST_ID } from './chain.sql.js';
@@ -13,7 +13,7 @@ export interface PlacedBlock {
 
 const BLOCKS_PAGE = 50;
 
-/** Those whose entries may come next. */
+/** The blocks whose entries may come next. */
 export class PlacedBlocks {
   #blocks: PlacedBlock[] = [];
   #after: readonly [number, number];
@@ -26,7 +26,7 @@ export class PlacedBlocks {
     this.#after = [fromId, 0];
   }
 
-  /** Also those before that still have some to come. */
+  /** Includes earlier blocks that still have entries to come. */
   async upTo(id: number): Promise<readonly PlacedBlock[]> {
     while (!this.#isAtEnd && this.#after[0] <= id) {
       const values = [...this.#after, BLOCKS_PAGE];
@@ -39,7 +39,7 @@ export class PlacedBlocks {
       if (end !== undefined) this.#after = [end.first, end.number];
       for (const { number, first, last, spans, tags } of rows) {
         const block = { number, first, last, spans: spans.map(Number), tags };
-        // One that was changed is found by its hash. Its spans could be without end.
+        // The hash reveals a changed block. Its spans could be endless, so it is skipped here.
         if (countOf(block.spans) * TAG_BYTES === tags.length) this.#blocks.push(block);
       }
     }

@@ -1,5 +1,4 @@
-// The journal held against its chain: which entry was changed, taken away or put in, by whom ever. It reads everything once, a page
-// at a time.
+// Compares the journal with its chain, and finds entries that were changed, removed or inserted. Reads everything once, a page at a time.
 import type { Queryable } from '../postgres/database.js';
 import { type Block, type ChainKey, countOf, TAG_BYTES } from './blocks.js';
 import {
@@ -12,7 +11,7 @@ import {
   LINEAGE,
   RECENT_BLOCKS,
 } from './chain.sql.js';
-import type { JournalPen, MarkedEntry } from './pen.js';
+import type { EntrySigner, SignedEntry } from './entry-signer.js';
 import { type PlacedBlock, PlacedBlocks } from './placed-blocks.js';
 
 /** What is wrong, and with which entry or block. */
@@ -25,9 +24,9 @@ export interface JournalProblem {
 export interface Verification {
   readonly blocks: number;
   readonly entries: number;
-  /** Entries that are not in the chain yet: of the last moment, or since the last gateway ended. */
+  /** Entries that are in no block yet: the most recent ones, or those since the last gateway stopped. */
   readonly unchained: number;
-  /** The first ones. */
+  /** The first problems only. */
   readonly problems: readonly JournalProblem[];
   readonly problemCount: number;
 }
@@ -35,29 +34,29 @@ export interface Verification {
 export interface KnownBlock {
   readonly number: number;
   readonly hash: string;
-  /** Of the database when it was known. */
+  /** The lineage of the database at that time. */
   readonly lineage?: string;
 }
 
-/** A failover to a standby that had not got everything, or a restore: the end is gone, and whoever took it is none who forges. */
+/** A failover to a standby that lacked commits, or a restore: the end is lost, but nobody forged anything. */
 const LOST = 'the database was promoted or restored since then, and has lost what came last';
 
-interface EntryRow extends MarkedEntry {
+interface EntryRow extends SignedEntry {
   readonly id: number;
-  readonly mark: Buffer | null;
+  readonly mac: Buffer | null;
   readonly digest: Buffer;
 }
 
-/** As the driver reads arrays of numbers. */
+/** The driver returns arrays of numbers as texts. */
 interface BlockRow extends Omit<Block, 'spans' | 'foreign'> {
   readonly spans: readonly string[];
   readonly foreign: readonly string[];
   readonly hash: Buffer;
 }
 
-/** What an entry may be, and still be in no block. */
+/** The bounds within which an entry may be in no block. */
 interface Bounds {
-  /** The last id that was handed out. */
+  /** The last ID that the sequence gave out. */
   readonly lastId: number;
   readonly chainedUpTo: number;
   readonly gaps: readonly { readonly first: number; readonly last: number }[];
@@ -68,16 +67,16 @@ interface ChainEnd {
   readonly hash?: Buffer | undefined;
 }
 
-/** From where on it is looked at. What comes before is taken as it is. */
+/** Where verification starts. Everything before is trusted. */
 interface Start extends ChainEnd {
-  /** Blocks whose first entry comes after this one. */
+  /** Only blocks whose first entry comes after this ID. */
   readonly blocksFromId: number;
   readonly afterId: number;
 }
 
 const THE_BEGINNING: Start = { blockBefore: 0, blocksFromId: 0, afterId: 0 };
 
-const FOREIGN = 'inserted: nobody of ours wrote it';
+const FOREIGN = 'inserted: Tollgate did not write it';
 const BLOCKS_PAGE = 50;
 const ENTRIES_PAGE = 2_000;
 const MOST_SHOWN = 100;
@@ -89,14 +88,14 @@ export class JournalVerification {
   #problemCount = 0;
   #knownIsThere = false;
   readonly #problems: JournalProblem[] = [];
-  /** Entries that were in no block when they were looked at. */
+  /** Entries without a MAC that were in no block when they were checked. */
   readonly #foreign = new Set<number>();
 
   constructor(
     private readonly database: Queryable,
     private readonly key: ChainKey,
-    private readonly pen: JournalPen,
-    /** Of a checkpoint that was kept elsewhere. */
+    private readonly signer: EntrySigner,
+    /** From a checkpoint kept elsewhere. */
     private readonly known?: KnownBlock,
   ) {}
 
@@ -104,7 +103,7 @@ export class JournalVerification {
     return this.#runFrom(THE_BEGINNING);
   }
 
-  /** Only the last blocks, with about so many entries, and what is in none yet. */
+  /** Verifies only the last blocks, with about this many entries, and the entries that are in no block yet. */
   async runOnLast(entries: number): Promise<Verification> {
     const { rows } = await this.database.query<Start>(RECENT_BLOCKS, [entries]);
     return this.#runFrom(rows[0] ?? THE_BEGINNING);
@@ -113,7 +112,7 @@ export class JournalVerification {
   async #runFrom(start: Start): Promise<Verification> {
     const end = await this.#checkBlocks(start);
     await this.#checkEntries(start);
-    // Those that were made meanwhile: what they say of entries was believed.
+    // Blocks made in the meantime, whose tags were used unchecked.
     // guard(journal: blocks that are made while it is looked at are looked at, too): await ⇒ if (end.blockBefore < 0) await
     await this.#checkBlocks(end);
     // guard(journal: a chain that ends before a checkpoint is found): !this.#knownIsThere ⇒ this.#knownIsThere && this.#blocks === 0
@@ -136,7 +135,7 @@ export class JournalVerification {
     if (this.#problems.length < MOST_SHOWN) this.#problems.push(problem);
   }
 
-  /** In the order of the chain: each must bind the one before it. Returns its end. */
+  /** In the order of the chain: each block must bind the previous one. Returns the end of the chain. */
   async #checkBlocks({ blockBefore, hash: hashBefore }: ChainEnd): Promise<ChainEnd> {
     let last = blockBefore;
     let before = hashBefore;
@@ -152,7 +151,7 @@ export class JournalVerification {
           });
         // guard(journal: a block that was changed is found): !this.key.hashOf(block, before).equals(hash) ⇒ this.key.hashOf(block, before).length !== hash.length
         else if (!this.key.hashOf(block, before).equals(hash))
-          this.#found({ block: number, problem: 'changed: it is not what was bound' });
+          this.#found({ block: number, problem: 'changed: it does not match its hash' });
         if (countOf(block.spans) * TAG_BYTES !== block.tags.length)
           this.#found({ block: number, problem: 'changed: it has more or fewer tags than entries' });
         if (number === this.known?.number) {
@@ -170,7 +169,7 @@ export class JournalVerification {
     }
   }
 
-  /** Of the block that a checkpoint knows. */
+  /** Reports a problem with the checkpoint's block. */
   async #foundKnown(how: string, what: string): Promise<void> {
     const { number = 0, lineage = '' } = this.known ?? {};
     const { rows } = await this.database.query<{ lineage: string }>(LINEAGE);
@@ -179,9 +178,9 @@ export class JournalVerification {
     this.#found({ block: number, problem });
   }
 
-  /** In the order of their ids. Blocks are read in the order of their first entries, and kept for as long as theirs can come. */
+  /** In the order of IDs. Blocks are read in the order of their first entries, and kept while their entries can come. */
   async #checkEntries({ blocksFromId, afterId }: Start): Promise<void> {
-    // In this order: a gap that is noticed in between lies behind what counts as taken up.
+    // In this order: a gap noticed in between lies after `chainedUpTo`.
     const handedOut = await this.#handedOut();
     const { rows: gaps } = await this.database.query<Bounds['gaps'][number]>(GAPS);
     let within = { ...handedOut, gaps };
@@ -189,7 +188,7 @@ export class JournalVerification {
     for (let after = afterId; ; ) {
       const { rows } = await this.database.query<EntryRow>(ENTRIES_AFTER, [after, ENTRIES_PAGE]);
       const lastRow = rows.at(-1);
-      // Entries are written meanwhile.
+      // Entries are written in the meantime.
       if (lastRow !== undefined && lastRow.id > within.lastId)
         within = { ...within, lastId: (await this.#handedOut()).lastId };
       const isLast = rows.length < ENTRIES_PAGE;
@@ -210,7 +209,7 @@ export class JournalVerification {
     return (await this.database.query<Omit<Bounds, 'gaps'>>(HANDED_OUT_IDS)).rows[0] as Omit<Bounds, 'gaps'>;
   }
 
-  /** Those that a block has and the page has not were removed; or they were committed, and taken up, after the page was read. */
+  /** An entry that is in a block and not on the page was removed, or was committed and taken up after the page was read. */
   async #checkMissing(tags: ReadonlyMap<number, Buffer>, within: Bounds): Promise<void> {
     // guard(journal: an entry that was removed is found): = [...tags.keys()] ⇒ : number[] = [...tags.keys()].slice(0, 0)
     const missing = [...tags.keys()];
@@ -226,7 +225,7 @@ export class JournalVerification {
     }
   }
 
-  /** What the chain says of each entry after one id, up to another. */
+  /** The chain's tag for each entry in the range. */
   #tagsBetween(blocks: readonly PlacedBlock[], after: number, upTo: number): Map<number, Buffer> {
     const found = new Map<number, Buffer>();
     for (const { spans, tags } of blocks) {
@@ -257,17 +256,17 @@ export class JournalVerification {
     tag: Buffer | undefined,
     { lastId, chainedUpTo, gaps }: Bounds,
   ): string | undefined {
-    const { id, mark, digest } = row;
+    const { id, mac, digest } = row;
     // guard(journal: an entry that was changed is found by its tag): !tag.equals(digest ⇒ tag.equals(digest.subarray(1)
     if (tag !== undefined && !tag.equals(digest)) return 'changed';
-    // One that is in the chain without a mark was judged when it was taken up.
-    // guard(journal: an entry with another’s mark is found): !this.pen.isMarked(row, mark) ⇒ mark.length === 0
-    if (mark !== null && !this.pen.isMarked(row, mark)) return 'inserted or changed: its mark is not ours';
+    // An entry in the chain without a MAC was reported with its block.
+    // guard(journal: an entry with another’s mark is found): !this.signer.isSigned(row, mac) ⇒ mac.length === 0
+    if (mac !== null && !this.signer.isSigned(row, mac)) return 'inserted or changed: its MAC is wrong';
     if (tag !== undefined) return undefined;
     const isLate = id > chainedUpTo || gaps.some(({ first, last }) => id >= first && id <= last);
     // guard(journal: an entry in no block is found): || ⇒ &&
     if (id > lastId || !isLate) return 'inserted: it is in no block';
-    return mark === null ? FOREIGN : undefined;
+    return mac === null ? FOREIGN : undefined;
   }
 }
 

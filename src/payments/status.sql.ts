@@ -213,7 +213,7 @@ export const RESOLUTIONS = columns<Resolution>(
     organisation_id: integer(({ organisationId }) => organisationId),
     audit: integer(({ intent }) => intent.audit),
     detail: text(({ detail }) => detail),
-    mark: optionalBytes(({ mark }) => mark),
+    mark: optionalBytes(({ mac }) => mac),
   },
   { after: ANSWERS.last },
 );

@@ -95,7 +95,7 @@ export interface DirectClaim extends Intent {
 /** A token that was opened for a claim, as the journal records it. */
 export interface OpenedToken {
   readonly claim: DirectClaim;
-  readonly mark: Buffer | undefined;
+  readonly mac: Buffer | undefined;
 }
 
 /** A claim on a target. Members left out (a void has no amount) and the payment method come from the target. */
@@ -135,7 +135,7 @@ export interface AskedByOperator {
 
 export interface OperatorsClaim extends AskedByOperator {
   readonly claim: TargetedClaim;
-  readonly mark: Buffer | undefined;
+  readonly mac: Buffer | undefined;
 }
 
 /** A payment that is rerouted to another link. */
@@ -151,7 +151,7 @@ export interface Move {
 /** The same, as the journal records it. */
 export interface JournalledMove extends Move {
   readonly detail: string;
-  readonly mark: Buffer | undefined;
+  readonly mac: Buffer | undefined;
 }
 
 /** Identifies a transaction in doubt, and its target. */
@@ -170,7 +170,7 @@ export interface Recording {
 export interface Resolution extends Recording {
   /** What was found, how, and how long it took: for the journal. */
   readonly detail: string;
-  readonly mark?: Buffer | undefined;
+  readonly mac?: Buffer | undefined;
 }
 
 export interface Transaction extends Intent, Outcome {

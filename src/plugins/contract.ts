@@ -1,27 +1,27 @@
-// What a plugin may do: change the amount of a payment and add KVPs, before anything is stored or sent; and how they are applied.
+// What a plugin may do: change a payment's amount and add KVPs, before anything is stored or sent. Also applies the plugins.
 import type { CardType } from '../values/card.js';
 import { fault } from '../values/faults.js';
 import { type Cents, MAX_AMOUNT_CENTS } from '../values/money.js';
 
-/** A payment that has an amount but has not been claimed yet. */
+/** A payment that has an amount and is not claimed yet. */
 export interface Payment {
   readonly paymentMethod: 'creditcard' | 'bankaccount';
   readonly cardType: CardType;
   readonly amountCents: Cents;
   /** The gateway's time. */
   readonly atMs: number;
-  /** Of a completion: the preauthorisation that it completes. */
+  /** For a completion: its preauthorisation. */
   readonly target?: { readonly pricing?: Pricing };
   readonly kvps: Kvps;
-  /** What the plugins have decided about it so far. */
+  /** The plugins' decisions so far. */
   readonly pricing?: Pricing;
 }
 
-/** What the plugins decided, as it is stored. Never read from KVPs, since those a client may send too. */
+/** The plugins' decisions as they are stored. Never read from KVPs, which clients may send too. */
 export interface Pricing {
-  /** As submitted, before any plugin. */
+  /** As submitted, before plugins. */
   readonly originalCents: Cents;
-  /** By the names of the plugins. */
+  /** By plugin name. */
   readonly decisions: Readonly<Record<string, unknown>>;
 }
 
@@ -30,25 +30,25 @@ export type Kvps = Readonly<Record<string, string>>;
 
 export interface Change<Decision = unknown> {
   readonly amountCents: Cents;
-  /** Added to those of the request; the same keys there are overwritten. */
+  /** Added to the request's KVPs; equal keys are overwritten. */
   readonly kvps: Kvps;
-  /** What a completion has to know of it. */
+  /** What the completion will need to know. */
   readonly decision: Decision;
 }
 
 export interface Plugin<Settings, Decision> {
-  /** Under which its settings and its decisions are stored. */
+  /** Settings and decisions are stored under this name. */
   readonly name: string;
-  /** For purchases and preauthorisations of merchants that have it switched on; undefined where it does not apply. */
+  /** For purchases and preauthorisations of merchants that have enabled the plugin; undefined if it does not apply. */
   apply(payment: Payment, settings: Settings): Change<Decision> | undefined;
-  /** For completions where it has decided about the preauthorisation, whatever is switched on by now. */
+  /** For completions whose preauthorisation the plugin decided about, even if it has been disabled since. */
   applyToCompletion(completion: Payment, decided: Decision): Change<Decision> | undefined;
 }
 
-/** What a merchant has switched on, by the names of the plugins; a plugin without settings is off. */
+/** A merchant's settings by plugin name; a plugin without settings is off. */
 export type PluginSettings = Readonly<Record<string, unknown>>;
 
-/** A plugin among others. Only it knows what its settings and its decisions mean. */
+/** A plugin in the list. Only the plugin knows the types of its settings and decisions. */
 export interface RegisteredPlugin {
   readonly name: string;
   change(payment: Payment, settings: PluginSettings): Change | undefined;
@@ -59,7 +59,7 @@ export function register<Settings, Decision>(plugin: Plugin<Settings, Decision>)
   return {
     name,
     change(payment, { [name]: settings }) {
-      // What was agreed for a preauthorisation holds for its completion, also if the plugin was switched off since.
+      // The decision for a preauthorisation also holds for its completion, even if the plugin has been disabled since.
       if (payment.target !== undefined) {
         // guard(completion: the surcharge of its preauthorisation, and no other): payment.target.pricing?.decisions[name] ⇒ undefined
         const decided = payment.target.pricing?.decisions[name];
@@ -70,7 +70,7 @@ export function register<Settings, Decision>(plugin: Plugin<Settings, Decision>)
   };
 }
 
-/** The payment with every change that the merchant's plugins make. */
+/** The payment with all changes of the merchant's plugins. */
 export function applyPlugins<Paid extends Payment>(
   payment: Paid,
   settings: PluginSettings,

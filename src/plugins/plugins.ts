@@ -1,4 +1,4 @@
-// The plugins in the order in which they apply. A further one is a file beside this one and its entry in the list.
+// The plugins, in the order in which they apply. To add one, add a file here and an entry to the list.
 import { register } from './contract.js';
 import { SURCHARGE } from './surcharge.js';
 

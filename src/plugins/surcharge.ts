@@ -1,10 +1,10 @@
-// The surcharge plugin: adds a percentage to payments, in whole cents, and says so in KVPs.
+// The surcharge plugin: adds a percentage to payments, in whole cents, and reports it in KVPs.
 import { CARD_TYPES, type CardType } from '../values/card.js';
 import { type Cents, cents } from '../values/money.js';
 import { sydneyDate } from '../values/time.js';
 import type { Change, Payment, Plugin } from './contract.js';
 
-/** What a rule is for, from the general to the specific. */
+/** What a rule applies to, from general to specific. */
 export type SurchargeScope =
   | 'default'
   | `method:${Payment['paymentMethod']}`
@@ -28,7 +28,7 @@ export const SURCHARGE_SCOPES: readonly SurchargeScope[] = [
 
 const WHOLE = 100_000n;
 
-/** `1.5` as 1500; undefined outside 0..100 or with more than three decimals. */
+/** Reads `1.5` as 1500; undefined outside 0 to 100 or with more than three decimals. */
 export function parsePercent(text: string): number | undefined {
   const [, whole, decimals = ''] = /^([0-9]{1,3})(?:\.([0-9]{1,3}))?$/.exec(text) ?? [];
   if (whole === undefined) return undefined;
@@ -36,7 +36,7 @@ export function parsePercent(text: string): number | undefined {
   return thousandths <= 100_000 ? thousandths : undefined;
 }
 
-/** 1500 as `1.5`. */
+/** Writes 1500 as `1.5`. */
 export function formatPercent(thousandths: number): string {
   const decimals = String(thousandths % 1000)
     .padStart(3, '0')
@@ -50,7 +50,7 @@ export function surchargeOn(amountCents: Cents, thousandths: number): Cents {
   return cents(Number((BigInt(amountCents) * BigInt(thousandths) + WHOLE / 2n) / WHOLE));
 }
 
-/** What is stored of it. */
+/** The part that is stored. */
 interface SurchargeDecision {
   readonly thousandths: number;
 }
@@ -61,7 +61,7 @@ export const SURCHARGE: Plugin<readonly SurchargeRule[], SurchargeDecision> = {
     const rule = ruleFor(payment, rules);
     return rule && surcharged(payment.amountCents, rule.thousandths);
   },
-  /** The same percentage as then. */
+  /** The preauthorisation's percentage. */
   applyToCompletion({ amountCents }, { thousandths }) {
     return surcharged(amountCents, thousandths);
   },
@@ -82,7 +82,7 @@ function surcharged(original: Cents, thousandths: number): Change<SurchargeDecis
   };
 }
 
-/** The most specific rule in force; of several for the same thing, the one that began last. */
+/** The most specific rule in force; among equals, the one that began last. */
 function ruleFor(payment: Payment, rules: readonly SurchargeRule[]): SurchargeRule | undefined {
   const today = sydneyDate(payment.atMs);
   const inForce = rules

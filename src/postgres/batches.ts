@@ -1,12 +1,12 @@
-// Batches: entries that are submitted while a batch is under way share the next one, and with it one statement. Where the statement
-// writes, that is a group commit. There is no timer: a lone entry waits for nobody.
+// Batches: entries submitted while a batch is under way share the next batch and its one statement. For statements that write, this is a
+// group commit. There is no timer: a lone entry does not wait.
 import { Histogram } from '../values/histogram.js';
 import { DatabaseUnavailable, isDeadlock, isLockTimeout } from './database.js';
 
 const DEADLOCK_ATTEMPTS = 5;
 const SIZES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 5_000];
 
-/** Whose entry it is: batches are filled in turns over organisations. */
+/** The organisation that an entry belongs to: batches take organisations in turns. */
 export interface Owned {
   readonly organisationId: number;
 }
@@ -18,21 +18,21 @@ interface Waiting<Entry, Result> {
 }
 
 export interface BatcherOptions<Entry> {
-  /** How many entries one statement carries at most. 1 turns batching off. */
+  /** The most entries in one statement. 1 turns batching off. */
   readonly maxBatch: number;
   /** How many batches may be under way at once. */
   readonly lanes: number;
   /** Entries with the same key never share a batch: a statement can change a row only once. */
   readonly exclusiveKey?: (entry: Entry) => string;
-  /** Where it says that organisations are not to be mixed, each batch is one organisation's. */
+  /** If the database does not mix organisations, each batch belongs to one organisation. */
   readonly database?: { readonly mixesOrganisations: boolean };
 }
 
 export class Batcher<Entry extends Owned, Result> {
-  /** By organisation, in the order in which they have their turns. None is empty. */
+  /** Queues by organisation, in the order of their turns. No queue is empty. */
   readonly #waiting = new Map<number, Waiting<Entry, Result>[]>();
   #underWay = 0;
-  /** Of the batches, how many entries they had. */
+  /** How many entries the batches had. */
   readonly sizes = new Histogram(SIZES);
 
   constructor(
@@ -43,11 +43,11 @@ export class Batcher<Entry extends Owned, Result> {
   submit(entry: Entry): Promise<Result> {
     return new Promise((resolve, reject) => {
       const waiting = { entry, resolve, reject };
-      // Entries that are submitted in the same turn of the event loop share the first batch too.
+      // Entries submitted in the same turn of the event loop share the first batch too.
       if (this.#waiting.size === 0 && this.#underWay < this.options.lanes) setImmediate(() => this.#flush());
-      const line = this.#waiting.get(entry.organisationId);
-      if (line === undefined) this.#waiting.set(entry.organisationId, [waiting]);
-      else line.push(waiting);
+      const queue = this.#waiting.get(entry.organisationId);
+      if (queue === undefined) this.#waiting.set(entry.organisationId, [waiting]);
+      else queue.push(waiting);
     });
   }
 
@@ -58,8 +58,8 @@ export class Batcher<Entry extends Owned, Result> {
   }
 
   /**
-   * In turns: what is left of the batch is divided among the organisations that wait, until it is full. However much
-   * one of them has waiting, the entries of the others are in the next batch.
+   * Divides the room in the batch among the waiting organisations, until the batch is full. However many entries one organisation has
+   * waiting, the others' entries are in the next batch.
    */
   #nextBatch(): Waiting<Entry, Result>[] {
     const batch: Waiting<Entry, Result>[] = [];
@@ -69,11 +69,11 @@ export class Batcher<Entry extends Owned, Result> {
     for (let before = -1; before < batch.length && batch.length < maxBatch && this.#waiting.size > 0; ) {
       before = batch.length;
       const share = Math.ceil((maxBatch - before) / this.#waiting.size);
-      for (const [organisationId, line] of [...this.#waiting]) {
+      for (const [organisationId, queue] of [...this.#waiting]) {
         const room = Math.min(share, maxBatch - batch.length);
         if (room === 0) break;
-        const rest = this.#take(line, room, batch, keys);
-        // Behind those that have not had their turn yet.
+        const rest = this.#take(queue, room, batch, keys);
+        // Moves the organisation behind those that have not had their turn yet.
         this.#waiting.delete(organisationId);
         if (rest.length > 0) this.#waiting.set(organisationId, rest);
       }
@@ -83,8 +83,8 @@ export class Batcher<Entry extends Owned, Result> {
 
   #nextOfOne(): Waiting<Entry, Result>[] {
     const batch: Waiting<Entry, Result>[] = [];
-    for (const [organisationId, line] of this.#waiting) {
-      const rest = this.#take(line, this.options.maxBatch, batch, new Set());
+    for (const [organisationId, queue] of this.#waiting) {
+      const rest = this.#take(queue, this.options.maxBatch, batch, new Set());
       this.#waiting.delete(organisationId);
       if (rest.length > 0) this.#waiting.set(organisationId, rest);
       break;
@@ -92,20 +92,20 @@ export class Batcher<Entry extends Owned, Result> {
     return batch;
   }
 
-  /** Moves the first entries of a line that may share the batch into it, and returns those that stay. */
+  /** Moves the first entries of a queue that may share the batch into it, and returns the rest. */
   #take(
-    line: Waiting<Entry, Result>[],
+    queue: Waiting<Entry, Result>[],
     room: number,
     batch: Waiting<Entry, Result>[],
     keys: Set<string>,
   ): Waiting<Entry, Result>[] {
     const { exclusiveKey } = this.options;
     if (exclusiveKey === undefined) {
-      for (const waiting of line.splice(0, room)) batch.push(waiting);
-      return line;
+      for (const waiting of queue.splice(0, room)) batch.push(waiting);
+      return queue;
     }
     const full = batch.length + room;
-    return line.filter((waiting) => {
+    return queue.filter((waiting) => {
       if (batch.length === full) return true;
       const key = exclusiveKey(waiting.entry);
       if (keys.has(key)) return true;
@@ -124,9 +124,9 @@ export class Batcher<Entry extends Owned, Result> {
   }
 
   #rejectWaiting(error: DatabaseUnavailable): void {
-    const lines = [...this.#waiting.values()];
+    const queues = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const waiting of lines.flat()) waiting.reject(error);
+    for (const waiting of queues.flat()) waiting.reject(error);
   }
 
   async #send(batch: readonly Waiting<Entry, Result>[], attempt = 1): Promise<void> {
@@ -135,15 +135,15 @@ export class Batcher<Entry extends Owned, Result> {
       for (const [index, waiting] of batch.entries()) waiting.resolve(results[index] as Result);
     } catch (error) {
       if (isDeadlock(error) && attempt < DEADLOCK_ATTEMPTS) {
-        // Its victim has only met somebody at a bad moment.
+        // The batch was only the victim of a deadlock.
         await this.#send(batch, attempt + 1);
       } else if (error instanceof DatabaseUnavailable || isLockTimeout(error) || batch.length === 1) {
         for (const waiting of batch) waiting.reject(error);
-        // Others have waited behind this batch for long enough, and would now wait for as long again.
-        if (error instanceof DatabaseUnavailable && error.silent) this.#rejectWaiting(error);
+        // Entries behind this batch have waited long enough, and would now wait as long again.
+        if (error instanceof DatabaseUnavailable && error.unresponsive) this.#rejectWaiting(error);
       } else {
-        // An entry spoilt the statement, and nothing was committed. No client can bring that about; should it happen all
-        // the same, halves find the entry in a few statements.
+        // One entry broke the statement, and nothing was committed. No client can cause that. If it happens anyway, halving finds the
+        // entry in a few statements.
         const half = batch.length >> 1;
         await this.#send(batch.slice(0, half));
         await this.#send(batch.slice(half));
@@ -152,10 +152,10 @@ export class Batcher<Entry extends Owned, Result> {
   }
 }
 
-// A batch is sent as one array for each column, cheap to write here and cheap to read there. One record says what each column is
-// called, what type it has and where an entry holds its value.
+// A batch is sent as one array per column, which is cheap to write and cheap to read. One record gives each column's name, its type, and
+// how to read its value from an entry.
 
-/** How one column travels: the SQL of its array, given its parameter, and the parameter's text. */
+/** One column: the SQL of its array for a given parameter, and the parameter's text. */
 interface Column<Entry> {
   readonly array: (parameter: string) => string;
   readonly encode: (entries: readonly Entry[]) => string;
@@ -165,11 +165,11 @@ type Read<Entry, Value> = (entry: Entry) => Value;
 type Optional<Value> = Value | null | undefined;
 
 export interface Columns<Entry> {
-  /** The arrays alone, for a function that takes them. */
+  /** The arrays alone, for functions that take arrays. */
   readonly arrays: string;
   /** For FROM and JOIN: the entries as rows, under the alias. */
   readonly rows: string;
-  /** The same, with a column `place` that counts the entries from 1. */
+  /** The same, with a column `place` that numbers the entries from 1. */
   readonly places: string;
   /** The number of the last parameter. */
   readonly last: number;
@@ -177,10 +177,10 @@ export interface Columns<Entry> {
   readonly encode: (entries: readonly Entry[]) => string[];
 }
 
-/** What the columns are read from. */
+/** The type that the columns are read from. */
 export type EntryOf<Batch> = Batch extends Columns<infer Entry> ? Entry : never;
 
-/** `after` is the number of the last parameter that stands before them. */
+/** `after` is the number of the last parameter before them. */
 export function columns<Entry>(
   alias: string,
   record: Readonly<Record<string, Column<Entry>>>,
@@ -191,8 +191,8 @@ export function columns<Entry>(
   const arrays = all.map(({ array }, index) => array(`$${after + index + 1}`)).join(', ');
   return {
     arrays,
-    // In the list of a SELECT, where they are read in step: in FROM each array would be put aside first, in a store of its own, which
-    // costs a short batch more than all the rest of its statement.
+    // In the select list, where PostgreSQL unnests the arrays in step. In FROM it would first store each array separately, which costs a
+    // small batch more than the rest of its statement.
     rows: `(SELECT ${all.map(({ array }, index) => `unnest(${array(`$${after + index + 1}`)}) AS ${names[index]}`).join(', ')}) AS ${alias}`,
     places: `unnest(${arrays}) WITH ORDINALITY AS ${alias}(${names.join(', ')}, place)`,
     last: after + all.length,
@@ -202,16 +202,16 @@ export function columns<Entry>(
 
 /** Separates texts inside one parameter. */
 const SEPARATOR = '\u001f';
-/** Stands for NULL among them. */
+/** Stands for NULL. */
 const NONE = '\u001e';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
 const RESERVED = /[\u001e\u001f]/;
 
-/** A text that holds a separator would become two entries. Whoever let it in must be mended: it is refused, not cleaned. */
+/** A text with a separator would become two entries. The code that let it in must be fixed, so the text is refused, not cleaned. */
 export class SeparatorInText extends Error {
   constructor() {
-    // Without the text: it may be anything.
-    super('a text of a batch holds a control character that separates entries');
+    // The message leaves out the text, which may be secret.
+    super('a text in a batch contains the control character that separates entries');
   }
 }
 
@@ -242,7 +242,7 @@ export function boolean<Entry>(read: Read<Entry, boolean>): Column<Entry> {
 const textArray = (parameter: string) => `string_to_array(${parameter}, E'\\x1f')`;
 const optionalTextArray = (parameter: string) => `string_to_array(${parameter}, E'\\x1f', E'\\x1e')`;
 
-/** Never empty: an empty text that is alone in its batch arrives as NULL. */
+/** Never empty: an empty text alone in its batch arrives as NULL. */
 export function text<Entry>(read: Read<Entry, string>): Column<Entry> {
   return {
     array: textArray,
@@ -250,7 +250,7 @@ export function text<Entry>(read: Read<Entry, string>): Column<Entry> {
   };
 }
 
-/** An empty text is none, whether it is alone in its batch or not. */
+/** An empty text counts as NULL, alone in its batch or not. */
 export function optionalText<Entry>(read: Read<Entry, Optional<string>>): Column<Entry> {
   return {
     array: optionalTextArray,
@@ -262,7 +262,7 @@ export function date<Entry>(read: Read<Entry, Optional<string>>): Column<Entry> 
   return { ...optionalText(read), array: (parameter) => `${optionalTextArray(parameter)}::date[]` };
 }
 
-/** Arrives as text: `column::json`. JSON writes control characters as escapes, so that no separator can be in it. */
+/** Arrives as text: `column::json`. JSON escapes control characters, so it holds no separator. */
 export function json<Entry>(read: Read<Entry, unknown>): Column<Entry> {
   return {
     array: optionalTextArray,
@@ -282,7 +282,7 @@ export function bytes<Entry>(read: Read<Entry, Buffer>): Column<Entry> {
   };
 }
 
-/** The same, where there may be none. */
+/** The same, for values that may be missing. */
 export function optionalBytes<Entry>(read: Read<Entry, Optional<Buffer>>): Column<Entry> {
   return optionalText((entry) => read(entry)?.toString('base64'));
 }

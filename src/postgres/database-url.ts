@@ -1,20 +1,20 @@
-// The address of the database, which may name several servers: postgres://user:secret@one:5432,two:5432/name.
+// The database URL, which may name several servers: postgres://user:secret@one:5432,two:5432/name.
 import pg from 'pg';
 import { isLoopback } from '../values/network.js';
 
 export class DatabaseUrlError extends Error {}
 
 export interface ServerAddress {
-  /** Of this server alone. */
+  /** The URL of this server alone. */
   readonly url: string;
-  /** Host and port, for messages: without the password. */
+  /** Host and port without the password, for messages. */
   readonly name: string;
 }
 
 const PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s;
 const HOST = /^(\[[0-9a-fA-F:.]+\]|[^:[\]]*)(?::(\d*))?$/;
 
-/** Every server that the address names, in its order. */
+/** Every server in the URL, in its order. */
 export function serversOf(url: string): readonly [ServerAddress, ...ServerAddress[]] {
   const [, before, hosts = '', after] = PARTS.exec(url) ?? [];
   if (before === undefined) throw new DatabaseUrlError('must begin with postgres:// or postgresql://');
@@ -34,14 +34,14 @@ export function serversOf(url: string): readonly [ServerAddress, ...ServerAddres
   return servers as [ServerAddress, ...ServerAddress[]];
 }
 
-/** Of the servers that an address names, those that are elsewhere and are spoken to without TLS, or without asking who they are. */
+/** The remote servers in the URL that are used without TLS, or without verifying their certificate. */
 export function unsafeServers(url: string): string[] {
   return serversOf(url)
     .filter((server) => !isSafe(server.url))
     .map(({ name }) => name);
 }
 
-/** As the driver understands the address: it may name the host, and how to connect, in more than one place. */
+/** Asks the driver, because a URL may give the host and the connection options in more than one place. */
 function isSafe(url: string): boolean {
   const { host, ssl } = new pg.Client({ connectionString: url }) as unknown as {
     readonly host: string;

@@ -1,53 +1,54 @@
-// The connection to PostgreSQL: statements, transactions, and telling "gone" from "refused". Only this folder knows the driver.
+// The connection to PostgreSQL: statements, transactions, and telling an unavailable database from a refused statement. Only this folder
+// knows the driver.
 import pg from 'pg';
 import { constraintIn } from './distributed.js';
 import { Pool, type PoolFigures } from './pool.js';
-import { isPassing, type Session, SilentServer } from './session.js';
+import { isTransient, type Session, UnresponsiveServer } from './session.js';
 import type { Rows, Statement } from './statement.js';
 
 export type { Statement } from './statement.js';
 
-// Identifiers and cents are at most 12 digits: a double holds them exactly.
+// IDs and cents have at most 12 digits, which a double holds exactly.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 
 export interface Queryable {
   query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Rows<Row>>;
-  /** Runs `work` inside one transaction: a new one, or the one that this already is. */
+  /** Runs `work` inside a transaction: the current one if there is one, otherwise a new one. */
   transaction<Result>(work: (connection: Queryable) => Promise<Result>): Promise<Result>;
-  /** The same for everything that works through one database: what was given to that is had here. */
+  /** Identifies the database behind all its connections: settings attached to it, such as the entry signer, apply to all of them. */
   readonly origin?: object;
 }
 
 const DISK_FULL = '53100';
 
-/** The database could not be reached or went away. Whether the statement was committed is not known. */
+/** The database could not be reached, or went away. Whether the statement was committed is unknown. */
 export class DatabaseUnavailable extends Error {
   override readonly name = 'DatabaseUnavailable';
   constructor(cause: unknown) {
     super('the database is not available', { cause });
   }
 
-  /** The server's state, if the server said why. */
+  /** The server's SQLSTATE, if the server gave one. */
   get code(): string | undefined {
     return (this.cause as { code?: string }).code;
   }
 
-  /** It was waited for, for as long as anybody should wait. */
-  get silent(): boolean {
-    return this.cause instanceof SilentServer;
+  /** The server did not answer within the limit. */
+  get unresponsive(): boolean {
+    return this.cause instanceof UnresponsiveServer;
   }
 
-  /** The server has no room on its disk for what was to be written. */
+  /** The server's disk is full. */
   get diskFull(): boolean {
     return this.code === DISK_FULL;
   }
 
-  /** It may be there soon by itself. Otherwise somebody has to change something first: a password, a right, a server. */
-  get passing(): boolean {
-    return isPassing(this.cause);
+  /** The database may come back by itself. Otherwise somebody must change a password, a privilege or a server first. */
+  get transient(): boolean {
+    return isTransient(this.cause);
   }
 
-  /** Not just one statement failed: no session on this server is to be trusted. */
+  /** No session on this server can be trusted, not only the one that failed. */
   get serverGone(): boolean {
     return isServerGone(this.cause);
   }
@@ -67,17 +68,17 @@ export function isDeadlock(error: unknown): boolean {
   return (error as { code?: string }).code === '40P01';
 }
 
-/** The statement waited for a lock for longer than it was told to. */
+/** The statement waited too long for a lock. */
 export function isLockTimeout(error: unknown): boolean {
   return (error as { code?: string }).code === '55P03';
 }
 
-/** A value that does not fit: a number too large, a text that is none of its type. */
+/** A value does not fit its type: a number too large, a malformed text. */
 export function isValueRefused(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^22/.test(error.code ?? '');
 }
 
-/** The login lacks a right. */
+/** The login lacks a privilege. */
 export function isForbidden(error: unknown): error is Error {
   return (error as { code?: string }).code === '42501';
 }
@@ -88,19 +89,19 @@ export function isStatementTimeout(error: unknown): boolean {
   return error instanceof DatabaseUnavailable && cause?.code === '57014';
 }
 
-/** What a function or a migration of ours says itself, in words for the operator. */
+/** Raised by one of our own functions or migrations, with a message for the operator. */
 export function isRaised(error: unknown): error is Error {
   return (error as { code?: string }).code === 'P0001';
 }
 
-/** The statement names a table or a column that the schema does not have (yet). */
+/** The schema does not have a table or column of the statement (yet). */
 export function isUndefined(error: unknown): boolean {
   const { code } = error as { code?: string };
   return code === '42P01' || code === '42703';
 }
 
-// A refusal by the server has a state. Class 08 (connection), 53 (resources), 57 (shutdown, timeout) and 58 (system), and
-// every error that did not come from the server, mean that it is not there for us. Nor is a standby (25006).
+// Errors from the server have an SQLSTATE. Classes 08 (connection), 53 (resources), 57 (shutdown, timeout) and 58 (system), a standby
+// (25006), and all errors that did not come from the server, mean that the database is unavailable.
 function isUnavailable(error: unknown): boolean {
   return !(error instanceof pg.DatabaseError) || /^(08|53|57|58|25006)/.test(error.code ?? '');
 }
@@ -109,12 +110,12 @@ function isServerGone(error: unknown): boolean {
   return !(error instanceof pg.DatabaseError) || /^(08|57P|58|25006)/.test(error.code ?? '');
 }
 
-/** It is another server of the cluster that does not answer: this one, and the other organisations, are well. */
+/** Another server of the cluster does not answer. This server, and the other organisations, are not affected. */
 function isElsewhere(error: unknown, { engine, unconfirmed }: Session): boolean {
   return engine === 'citus' && (unconfirmed || error instanceof pg.DatabaseError);
 }
 
-/** Another server was lost while it took part in a transaction, which was given up: Citus has no state of its own for that. */
+/** Another server was lost during a transaction, which was rolled back. Citus has no SQLSTATE of its own for that. */
 function isLostElsewhere(error: unknown, { engine }: Session): boolean {
   return engine === 'citus' && (error as { code?: string }).code === 'XX000';
 }
@@ -124,18 +125,18 @@ function nameConstraint(error: Error & { constraint?: string }): void {
   if (named !== undefined) error.constraint = named;
 }
 
-/** Refused for what the statement says or meets, and the session is as good as before. */
+/** The statement failed because of its text or its data; the session can still be used. */
 function isHarmless(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^(22|23|40|55P03|57014)/.test(error.code ?? '');
 }
 
-// No statistics, however old or wrong, may talk PostgreSQL into reading a whole table where an index leads to the rows.
-// And a plan that counts as expensive must not be compiled: that would take longer than to run it.
+// Whatever the statistics say, PostgreSQL must not read a whole table where an index finds the rows. JIT is off because compiling an
+// expensive-looking plan takes longer than running it.
 const BY_INDEX = ['enable_seqscan=off', 'jit=off'];
 // A plan made while the tables were empty would be kept for ever.
 const FOR_THE_TABLE_AS_IT_IS = [...BY_INDEX, 'plan_cache_mode=force_custom_plan'];
-// Planning costs a batch as much as a quarter of its work. Kept is a plan only where it cannot be one for empty tables:
-// what is left to choose from goes from row to row by an index.
+// Planning takes a quarter of a batch's time. A kept plan is safe only if it cannot suit empty tables alone, so the planner is left with
+// nested loops over indexes.
 const BY_INDEX_ALWAYS = [
   ...BY_INDEX,
   'plan_cache_mode=force_generic_plan',
@@ -143,36 +144,39 @@ const BY_INDEX_ALWAYS = [
   'enable_mergejoin=off',
 ];
 
-/** A statement that hangs is a database that is gone: better refused than waited for. */
+/** A statement that hangs means that the database is gone: better to refuse than to wait. */
 const ANSWER_LIMIT_MS = 20_000;
-/** The server gives a statement up by itself before its session is given up. */
+/** The server cancels a statement before the session is given up. */
 const STATEMENT_SHARE = 0.75;
 const BEGIN: Statement = { name: '', text: 'BEGIN' };
 const COMMIT: Statement = { name: '', text: 'COMMIT' };
 const ROLLBACK: Statement = { name: '', text: 'ROLLBACK' };
-/** The first in a transaction: all that follow see what was there at one moment. */
-export const ONE_MOMENT: Statement = { name: '', text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ' };
+/** As the first statement of a transaction: all later ones see the same snapshot. */
+export const REPEATABLE_READ: Statement = {
+  name: '',
+  text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ',
+};
 
 export interface DatabaseOptions {
   readonly maxConnections?: number;
   readonly applicationName?: string;
-  /** A session broke that nobody was using. */
+  /** An idle session was lost. */
   readonly onError?: (error: Error) => void;
-  /** A statement found no room on the server's disk. */
+  /** A statement failed because the server's disk is full. */
   readonly onDiskFull?: () => void;
-  /** For an operator's long work: nothing is cut off for taking its time. */
+  /** For operators' long work: no timeouts. */
   readonly patient?: boolean;
-  /** For what clients wait for: after so long a session that does not answer is given up. */
+  /** For work that clients wait for: a session without an answer is given up after this time. */
   readonly answerLimitMs?: number;
-  /** After this long the server gives a statement up: before its session would be given up. */
+  /** The server cancels a statement after this time, before its session would be given up. */
   readonly statementTimeoutMs?: number;
-  /** For batches that find each row by its key: every statement is planned once for each connection. */
+  /** For batches that find each row by its key: each connection plans a statement once. */
   readonly planOnce?: boolean;
-  /** For what must go on when the server has no further connection: what was opened once stays open. */
+  /** For work that must go on when the server is out of connections: open connections stay open. */
   readonly keepsSessions?: boolean;
-  /** Works with the rights of this role instead of its own. */
+  /** Uses the privileges of this role instead of the login's. */
   readonly role?: string | undefined;
-  /** Uses the sessions of this one, whose other options count. */
+  /** Shares the sessions of this database, whose other options apply. */
   readonly sharing?: Database;
 }
 
@@ -198,14 +202,14 @@ export class Database implements Queryable {
       applicationName: options.applicationName ?? 'tollgate',
       answerLimitMs: patient ? undefined : answerLimitMs,
       keepsSessions: options.keepsSessions ?? false,
-      // Early enough to try another server. A start, and an operator's command, can wait.
+      // Early enough to try another server. Starts and operators' commands can wait.
       connectLimitMs: patient ? ANSWER_LIMIT_MS / 2 : answerLimitMs / 2,
       planCacheMode: planOnce ? 'force_generic_plan' : 'force_custom_plan',
       role,
       settings: [
         ...(planOnce ? BY_INDEX_ALWAYS : FOR_THE_TABLE_AS_IT_IS),
         ...(patient ? [] : [`statement_timeout=${statementTimeoutMs}`]),
-        // The one warning that matters must not be switched off: a commit that did not wait for its standby.
+        // Keeps the one warning that matters: a commit that did not wait for its standby.
         'client_min_messages=warning',
         ...(role === undefined ? [] : [`role=${role}`]),
       ],
@@ -235,7 +239,7 @@ export class Database implements Queryable {
       await this.#run(session, COMMIT, []);
       return result;
     } catch (error) {
-      // A session that is broken is closed, which rolls back too.
+      // A broken session is closed, which rolls back too.
       if (!session.broken) await this.#run(session, ROLLBACK, []).catch(() => {});
       throw error;
     } finally {
@@ -243,14 +247,14 @@ export class Database implements Queryable {
     }
   }
 
-  /** The same sessions, as an origin of its own: what is given to that, such as the pen of one request, is not had here. */
-  apart(): Database {
+  /** The same sessions with an origin of its own: an entry signer set there, for one request, does not apply here. */
+  withOwnOrigin(): Database {
     return new Database(this.url, { sharing: this });
   }
 
   /**
-   * Whether one statement may be about several organisations: the one place where that is decided. Where organisations are spread over
-   * several servers it would visit all of them. Not known before the first session: then none are mixed.
+   * Whether one statement may concern several organisations; the only place that decides it. With organisations spread over several
+   * servers, such a statement would visit all of them. Before the first session this is unknown, and organisations are not mixed.
    */
   get mixesOrganisations(): boolean {
     return this.#pool.engine === 'postgresql';
@@ -260,12 +264,12 @@ export class Database implements Queryable {
     return this.#pool.figures;
   }
 
-  /** Runs several statements given as one text, as migrations are. */
+  /** Runs several statements given as one text, such as a migration. */
   async script(connection: Queryable, text: string): Promise<void> {
     await connection.query({ name: '', text });
   }
 
-  /** Returns when the server has let the last connection go, or does not answer. */
+  /** Returns when the server has closed the last connection, or does not answer. */
   close(): Promise<void> {
     return this.#pool.close();
   }
@@ -286,7 +290,7 @@ export class Database implements Queryable {
       if (session.unconfirmed) throw new Error('a commit was not confirmed by a server of the cluster');
       return result;
     } catch (error) {
-      // Its own stack leads to the driver's socket, this one to who asked.
+      // The error's own stack leads to the driver's socket; this one leads to the caller.
       Error.captureStackTrace(error as Error);
       if (!isHarmless(error)) session.broken = true;
       if (session.engine === 'citus') nameConstraint(error as Error);

@@ -1,19 +1,19 @@
-// Statements for an engine that keeps the transactions of each organisation on one of several servers (Citus). It finds that server by
-// an organisation that the statement names as a constant, and asks all of them where none is named. So the statement of a batch that is
-// all one organisation's says so wherever it compares organisations; on a plain PostgreSQL no statement is changed.
+// Adapts statements for Citus, which keeps each organisation's transactions on one of several servers. Citus finds the server by a
+// constant organisation in the statement, and asks all servers if there is none. So a batch of a single organisation compares
+// organisations with a constant. For plain PostgreSQL no statement is changed.
 import type { Statement } from './statement.js';
 
-/** What answers: a plain PostgreSQL, or one that spreads organisations over several. */
+/** Plain PostgreSQL, or PostgreSQL with Citus. */
 export type Engine = 'postgresql' | 'citus';
 
 interface Adapted {
-  /** Which of the parameters has the organisations of the batch, counted from 0. */
+  /** The index of the parameter that holds the batch's organisations. */
   readonly organisations: number | undefined;
   readonly forOne: Statement;
   readonly forAny: Statement;
 }
 
-/** As `columns` writes them: `rows`, and `places`. */
+/** As `columns` writes `rows` and `places`. */
 const BATCHES = [
   /unnest\(\$(\d+)::integer\[\]\) AS (?:organisation_id|of_organisation)\b/,
   /unnest\(\$(\d+)::integer\[\], [^;]*?\) WITH ORDINALITY AS \w+\((?:organisation_id|of_organisation),/,
@@ -23,7 +23,7 @@ const OF_ASKED = /(?<![.\w])organisation_id = of_organisation\b/g;
 
 const known = new WeakMap<Statement, Adapted>();
 
-/** As it is sent to such an engine. */
+/** The statement as it is sent to Citus. */
 export function adapted(statement: Statement, values: readonly unknown[]): Statement {
   let found = known.get(statement);
   if (found === undefined) {
@@ -35,7 +35,7 @@ export function adapted(statement: Statement, values: readonly unknown[]): State
 }
 
 function adapt({ name, text: plain, spread: text = plain }: Statement): Adapted {
-  // It sends queries on as text, and writes a list of nothing as no list at all.
+  // Citus forwards queries as text, and loses an empty select list.
   const sendable = text.replaceAll(/\(\s*SELECT FROM\b/g, '(SELECT 1 FROM');
   const forAny = { name, text: sendable };
   const parameter = BATCHES.map((pattern) => pattern.exec(text)?.[1]).find((found) => found !== undefined);
@@ -53,14 +53,14 @@ function adapt({ name, text: plain, spread: text = plain }: Statement): Adapted 
   return { organisations: Number(parameter) - 1, forOne, forAny };
 }
 
-/** The text of an array, as batches are sent. */
+/** Batches send an array as text. */
 function isOfOne(organisations: unknown): boolean {
   if (typeof organisations !== 'string') return false;
   const [first, ...others] = organisations.slice(1, -1).split(',');
   return first !== '' && others.every((other) => other === first);
 }
 
-/** Errors of another server come without the name of the constraint. The message has it, with the number of the part behind it. */
+/** Errors of another server do not name the constraint. Their message does, followed by the shard's number. */
 export function constraintIn(message: string): string | undefined {
   return /\b([a-z]\w*?)_\d{6,}\b/.exec(message)?.[1];
 }

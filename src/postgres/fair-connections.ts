@@ -1,4 +1,4 @@
-// Connections that organisations share in turns.
+// Connections that organisations share fairly.
 import { fault } from '../values/faults.js';
 import type { OrganisationId } from '../values/ids.js';
 import { Shares } from '../values/shares.js';
@@ -9,9 +9,9 @@ export interface FairConnectionsOptions {
   readonly connections: number;
   /** How many of them for one organisation. */
   readonly perOrganisation: number;
-  /** How many of one organisation may wait; more are refused. */
+  /** How many may wait for one organisation; more are refused. */
   readonly maxWaiting: number;
-  /** Who has waited for longer than this is refused: its client has given up, or will. */
+  /** Work that waited longer is refused: its client has given up, or will. */
   readonly maxWaitMs: number;
 }
 
@@ -26,7 +26,7 @@ export class FairConnections {
     this.#shares = new Shares({ inAll: connections, perOrganisation, patience });
   }
 
-  /** The database, for work of this organisation. */
+  /** The database, for work on behalf of this organisation. */
   of(organisationId: OrganisationId): Queryable {
     return {
       query: (statement, values) =>

@@ -1,4 +1,4 @@
-// Identifiers leased from a counter in the database in blocks, so that most inserts know their number without asking.
+// IDs leased from a database counter in blocks, so that most inserts know their ID without a query.
 import type { OrganisationId } from '../values/ids.js';
 import type { Database, Statement } from './database.js';
 
@@ -10,13 +10,13 @@ interface Block {
 const SMALLEST_BLOCK = 4;
 const LARGEST_BLOCK = 512;
 
-/** What is not used when the process ends is never used: identifiers are plenty. */
+/** IDs left over when the process ends are never used; there are plenty. */
 export class IdBlocks<Id extends number> {
   readonly #blocks = new Map<OrganisationId, Block>();
   readonly #leasing = new Map<OrganisationId, Promise<void>>();
   readonly #sizes = new Map<OrganisationId, number>();
 
-  /** The statement takes the organisation and how many, and returns `first` and `last`. */
+  /** The statement takes the organisation and a count, and returns `first` and `last`. */
   constructor(
     private readonly database: Database,
     private readonly lease: Statement,

@@ -1,26 +1,25 @@
-// Sessions that are used again and again, by one statement or one transaction at a time, all of them on the primary among the servers
-// that an address names.
+// A pool of sessions, each used by one statement or one transaction at a time. All of them are on the primary among the servers of a URL.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ServerAddress, serversOf } from './database-url.js';
 import type { Engine } from './distributed.js';
-import { isPassing, Session, type SessionOptions, SilentServer, UnfitServer } from './session.js';
+import { isTransient, Session, type SessionOptions, UnfitServer, UnresponsiveServer } from './session.js';
 
 interface PoolOptions extends SessionOptions {
   readonly maxSessions: number;
-  /** A statement that is not answered within this time is given up, and its session with it. */
+  /** A statement without an answer within this time is given up, and its session too. */
   readonly answerLimitMs: number | undefined;
-  /** Sessions that nobody uses stay open: the server may have none left when the next one is wanted. */
+  /** Idle sessions stay open: the server may be out of connections when the next one is needed. */
   readonly keepsSessions: boolean;
-  /** A session that nobody uses was lost. */
+  /** An idle session was lost. */
   readonly onLost: (error: Error) => void;
 }
 
 export interface PoolFigures {
   readonly open: number;
-  /** Of these. */
+  /** How many of the open sessions are idle. */
   readonly idle: number;
   readonly most: number;
-  /** Statements that wait for a session. */
+  /** How many statements wait for a session. */
   readonly waiting: number;
 }
 
@@ -30,22 +29,22 @@ interface Waiting {
   waitedMs: number;
 }
 
-/** How long somebody waits for one of the others to give a session back. */
+/** How long a statement waits for a session to become free. */
 const WAIT_LIMIT_MS = 3_000;
 const IDLE_LIMIT_MS = 10_000;
-const LOOK_EVERY_MS = 500;
-const GOODBYE_LIMIT_MS = 2_000;
+const CHECK_EVERY_MS = 500;
+const CLOSE_LIMIT_MS = 2_000;
 
 export class Pool implements SessionHolder {
   readonly #servers: Servers;
   readonly #idle: Session[] = [];
   readonly #all = new Set<Session>();
-  /** Told to end; their connections are not closed yet. */
-  readonly #leaving = new Set<Session>();
+  /** Sessions that are ending, and whose connections are not closed yet. */
+  readonly #ending = new Set<Session>();
   readonly #waiting: Waiting[] = [];
   #opening = 0;
   #closed = false;
-  #looking: NodeJS.Timeout | undefined;
+  #checking: NodeJS.Timeout | undefined;
   #onAllGone: () => void = () => {};
 
   constructor(
@@ -55,7 +54,7 @@ export class Pool implements SessionHolder {
     this.#servers = Servers.join(url, this);
   }
 
-  /** Undefined before this process had a session on the server. */
+  /** Undefined until this process has had a session on the server. */
   get engine(): Engine | undefined {
     return this.#servers.engine;
   }
@@ -69,12 +68,12 @@ export class Pool implements SessionHolder {
     };
   }
 
-  /** One that is at hand. */
+  /** An idle session, if there is one. */
   take(): Session | undefined {
     return this.#idle.pop();
   }
 
-  /** One as soon as there is one. */
+  /** A session, as soon as there is one. */
   async acquire(): Promise<Session> {
     const idle = this.#idle.pop();
     if (idle !== undefined) return idle;
@@ -97,7 +96,7 @@ export class Pool implements SessionHolder {
     }
   }
 
-  /** The server is gone, or is not the primary any more. */
+  /** The server is gone, or is no longer the primary. */
   suspect(): void {
     this.#servers.suspect();
   }
@@ -115,24 +114,24 @@ export class Pool implements SessionHolder {
     }
   }
 
-  /** Returns when the server has let the last session go, or does not answer. */
+  /** Returns when the server has closed the last session, or does not answer. */
   async close(): Promise<void> {
     this.#closed = true;
-    clearInterval(this.#looking);
+    clearInterval(this.#checking);
     for (const { reject } of this.#waiting.splice(0)) reject(closedMeanwhile());
     for (const session of [...this.#idle]) this.#discard(session);
     const gone = new Promise<void>((resolve) => {
       this.#onAllGone = resolve;
     });
-    if (this.#all.size + this.#leaving.size > 0)
-      await Promise.race([gone, sleep(GOODBYE_LIMIT_MS, undefined, { ref: false })]);
+    if (this.#all.size + this.#ending.size > 0)
+      await Promise.race([gone, sleep(CLOSE_LIMIT_MS, undefined, { ref: false })]);
     this.#servers.leave(this);
   }
 
   #wait(): Promise<Session> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject, waitedMs: 0 });
-      this.#beginLooking();
+      this.#startChecking();
     });
   }
 
@@ -143,10 +142,10 @@ export class Pool implements SessionHolder {
       session = await this.#servers.open(this.options);
     } catch (error) {
       this.#opening -= 1;
-      // The server has none left: one that this pool has, or is about to have, is free sooner.
+      // The server is out of connections: a session of this pool, open or opening, will be free sooner.
       const others = this.#all.size + this.#opening > 0;
       if (isOutOfSessions(error) && others && !this.#closed) return this.#idle.pop() ?? this.#wait();
-      // There is room again.
+      // This pool may open a session again.
       this.#openForNext();
       throw error;
     }
@@ -157,7 +156,7 @@ export class Pool implements SessionHolder {
     }
     this.#all.add(session);
     session.client.on('end', () => this.#ended(session));
-    this.#beginLooking();
+    this.#startChecking();
     this.#openForNext();
     return session;
   }
@@ -168,54 +167,54 @@ export class Pool implements SessionHolder {
     if (next !== undefined) this.#open().then(next.resolve, next.reject);
   }
 
-  #beginLooking(): void {
-    this.#looking ??= setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+  #startChecking(): void {
+    this.#checking ??= setInterval(() => this.#check(), CHECK_EVERY_MS).unref();
   }
 
-  /** The time is counted in looks: a process that stood still itself has not given the server a chance to answer. */
-  #look(): void {
+  /** Counts time in checks: while this process itself stood still, the server could not answer. */
+  #check(): void {
     const { answerLimitMs = Number.POSITIVE_INFINITY } = this.options;
     let silent = false;
     for (const session of this.#all) {
       if (!session.busy) continue;
-      session.silentFor += LOOK_EVERY_MS;
+      session.silentFor += CHECK_EVERY_MS;
       if (session.silentFor <= answerLimitMs) continue;
       silent = true;
-      session.end(new SilentServer(`the database did not answer within ${answerLimitMs} ms`));
+      session.end(new UnresponsiveServer(`the database did not answer within ${answerLimitMs} ms`));
     }
     if (silent) this.suspect();
-    for (const waiting of this.#waiting) waiting.waitedMs += LOOK_EVERY_MS;
-    // Who came first has waited for longest.
+    for (const waiting of this.#waiting) waiting.waitedMs += CHECK_EVERY_MS;
+    // The first in the queue has waited longest.
     while ((this.#waiting[0]?.waitedMs ?? 0) > WAIT_LIMIT_MS)
       this.#waiting.shift()?.reject(new Error(`no session became free within ${WAIT_LIMIT_MS} ms`));
     if (this.options.keepsSessions) return;
     for (const session of [...this.#idle]) {
-      session.idleFor += LOOK_EVERY_MS;
+      session.idleFor += CHECK_EVERY_MS;
       if (session.idleFor > IDLE_LIMIT_MS) this.#discard(session);
     }
   }
 
   #discard(session: Session, reason?: Error): void {
     this.#forget(session);
-    this.#leaving.add(session);
+    this.#ending.add(session);
     session.end(reason);
     this.#openForNext();
   }
 
-  /** The connection is closed, by whichever side. */
+  /** Either side has closed the connection. */
   #ended(session: Session): void {
-    this.#leaving.delete(session);
+    this.#ending.delete(session);
     const wasIdle = this.#forget(session);
     session.broken = true;
     if (this.#closed) {
-      if (this.#all.size + this.#leaving.size === 0) this.#onAllGone();
+      if (this.#all.size + this.#ending.size === 0) this.#onAllGone();
     } else if (wasIdle) {
       this.options.onLost(session.failure ?? new Error('the server closed the connection'));
       this.suspect();
     }
   }
 
-  /** Whether it was idle. */
+  /** Returns whether the session was idle. */
   #forget(session: Session): boolean {
     this.#all.delete(session);
     const at = this.#idle.indexOf(session);
@@ -224,33 +223,33 @@ export class Pool implements SessionHolder {
   }
 }
 
-/** The server has as many as it may have, or as many of this login or database. */
+/** The server has reached its limit of connections, for all, for this login or for this database. */
 function isOutOfSessions(error: unknown): boolean {
   return (error as { code?: string }).code === '53300';
 }
 
 function closedMeanwhile(): Error {
-  return new Error('the database was closed meanwhile');
+  return new Error('the database was closed in the meantime');
 }
 
-/** Whoever holds sessions. */
+/** Holds sessions. */
 interface SessionHolder {
-  /** None of those that it has now is to be used again. */
+  /** No current session may be used again. */
   renew(): void;
-  /** Another server has taken over: what is under way on sessions of an earlier timeline will not come to an end. */
+  /** Another server has taken over: statements on sessions of an earlier timeline will not finish. */
   takenOver(timeline: number): void;
 }
 
-/** For so long an address that leads to the wrong server is tried again. */
+/** How long a URL that leads to the wrong server is tried again. */
 const WRONG_SERVER_MS = 2_000;
 const PAUSE_MS = 100;
-/** Two servers may both say that they are the primary: the other one is given so long to show that it is the newer. */
+/** Two servers may both claim to be the primary. The other one has this long to show that it is newer. */
 const COMPARE_MS = 300;
 
-/** By address. */
+/** By URL. */
 const known = new Map<string, Servers>();
 
-/** Finds the primary among the servers that an address names, and keeps every session of this process on it. */
+/** Finds the primary among the servers of a URL, and keeps every session of this process on it. */
 class Servers {
   readonly #addresses: readonly [ServerAddress, ...ServerAddress[]];
   readonly #holders = new Set<SessionHolder>();
@@ -265,7 +264,7 @@ class Servers {
     this.#primary = this.#addresses[0];
   }
 
-  /** One for all pools of this process: what one of them finds out, the others need not suffer. */
+  /** Shared by all pools of this process: all of them use what one finds out. */
   static join(url: string, holder: SessionHolder): Servers {
     const servers = known.get(url) ?? new Servers(url);
     known.set(url, servers);
@@ -278,7 +277,7 @@ class Servers {
     if (this.#holders.size === 0) known.delete(this.url);
   }
 
-  /** A session on the primary. For some seconds after a failover an address may lead to the wrong server: it is tried again. */
+  /** A session on the primary. For some seconds after a failover a URL may lead to the wrong server, so it tries again. */
   async open(options: SessionOptions): Promise<Session> {
     const limitMs = performance.now() + WRONG_SERVER_MS;
     for (;;) {
@@ -288,14 +287,14 @@ class Servers {
       } catch (error) {
         const several = this.#addresses.length > 1;
         if (several) this.#primary = undefined;
-        if (!several && !(error instanceof UnfitServer && error.passing)) throw error;
+        if (!several && !(error instanceof UnfitServer && error.transient)) throw error;
         if (performance.now() > limitMs) throw error;
         await sleep(PAUSE_MS);
       }
     }
   }
 
-  /** A session was lost, or does not answer: nobody trusts the others any more. */
+  /** A session was lost or does not answer: the other sessions are not trusted any more. */
   suspect(): void {
     if (this.#addresses.length > 1) this.#primary = undefined;
     for (const holder of this.#holders) holder.renew();
@@ -327,7 +326,7 @@ class Servers {
   /** The primary of the newest timeline. */
   async #askAll(options: SessionOptions): Promise<ServerAddress> {
     const refusals: string[] = [];
-    let passing = false;
+    let transient = false;
     let newest: { address: ServerAddress; timeline: number } | undefined;
     const asked = this.#addresses.map(async (address) => {
       try {
@@ -337,8 +336,8 @@ class Servers {
       } catch (error) {
         const { message, code } = error as { message?: string; code?: string };
         refusals.push(`${address.name}: ${message || code}`);
-        passing ||= isPassing(error);
-        // Only those that are a primary end the wait for the others.
+        transient ||= isTransient(error);
+        // Only a primary ends the wait for the other servers.
         throw error;
       }
     });
@@ -348,7 +347,7 @@ class Servers {
       () => {},
     );
     if (newest === undefined) {
-      throw new UnfitServer(`none of the servers is a primary (${refusals.join('; ')})`, passing);
+      throw new UnfitServer(`none of the servers is a primary (${refusals.join('; ')})`, transient);
     }
     this.#primary = newest.address;
     return newest.address;

@@ -1,5 +1,5 @@
-// The schema: a new database gets all of it from schema/, one that is there is brought up to date by migrations/. Those are numbered SQL
-// files, forward only, each applied once, whoever starts first. Both lead to the same schema, which a test holds them to.
+// The schema. A new database gets all of schema/; an existing database is brought up to date by migrations/: numbered SQL files, forward
+// only, each applied once by the process that starts first. A test checks that both give the same schema.
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { type Database, isForbidden, isRaised, isUndefined, type Queryable } from './database.js';
@@ -8,16 +8,16 @@ import { APPLIED_MIGRATIONS, LOCK_SCHEMA, MIGRATION_TABLE, RECORD_MIGRATION } fr
 const SCHEMA = new URL('../../schema/', import.meta.url);
 const MIGRATIONS = new URL('../../migrations/', import.meta.url);
 
-/** Of what has the whole schema in it, instead of a migration. */
+/** The name under which the whole schema is recorded, in place of a migration. */
 const WHOLE = 'schema';
 
-/** The version from which migrations lead on, as 42 files left it that are gone since; and what these were. */
+/** Migrations start after this version. The digest is of the 42 earlier migrations, which are gone. */
 const FIRST_VERSION = 45;
 const ADOPTED = 'f565323bd414ed7c4d974dd666a11f8c1b0c0f7d42641bf18492bc08f9e0ffb4';
 
 interface Applied {
   readonly version: number;
-  /** Of the file, or `schema`. */
+  /** The file's name, or `schema`. */
   readonly name: string;
   readonly checksum: string;
 }
@@ -74,7 +74,7 @@ async function missing(connection: Queryable): Promise<Migration[]> {
   );
 }
 
-/** From which on migrations were applied, or have to be. */
+/** The version after which migrations apply. */
 function versionBegunWith(applied: readonly Applied[]): number {
   const whole = applied.find(({ name }) => name === WHOLE);
   if (whole !== undefined) return whole.version;
@@ -82,7 +82,7 @@ function versionBegunWith(applied: readonly Applied[]): number {
   if (digestOf(earlier.map(({ version, checksum }) => `${version} ${checksum}`).join('\n')) !== ADOPTED) {
     const version = Math.max(0, ...earlier.map((one) => one.version));
     throw new MigrationError(
-      `the database has schema version ${version} of a time before the first release: only one with version ${FIRST_VERSION} is taken over`,
+      `the database has schema version ${version} from before the first release: only an unchanged version ${FIRST_VERSION} can be migrated`,
     );
   }
   return FIRST_VERSION;
@@ -92,10 +92,10 @@ function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Makes the schema, or applies what is missing of it. */
+/** Creates the schema, or applies the missing migrations. */
 export async function migrate(database: Database): Promise<BroughtUpToDate> {
   const version = await newestVersion();
-  // A login that may not change the schema can find that it is current.
+  // A login that may not change the schema can still find that it is current.
   if ((await missingMigrations(database)).length === 0) return { version, applied: [] };
   const applying = database.transaction(async (connection) => {
     await connection.query(LOCK_SCHEMA);
@@ -127,7 +127,7 @@ export async function schemaIsCurrent(database: Database): Promise<boolean> {
   return rows.some(({ version }) => version === current);
 }
 
-/** The names of those that a start would apply. Throws for a schema that this release does not know. */
+/** The names of the migrations that a start would apply. Throws if this release does not know the schema. */
 export async function missingMigrations(database: Database): Promise<string[]> {
   try {
     return (await missing(database)).map(({ name }) => name);

@@ -1,5 +1,5 @@
-// One session on PostgreSQL: opened, checked before anybody uses it, and asked. A standby, a former primary, a pooler and a server
-// that may forget what it has committed are refused.
+// One session on PostgreSQL, checked before it is used. Refused are a standby, a former primary, a pooler, and a server that may lose
+// what it has committed.
 import type { Socket } from 'node:net';
 import pg from 'pg';
 import { adapted, type Engine } from './distributed.js';
@@ -11,25 +11,25 @@ export class UnfitServer extends Error {
   override readonly name = 'UnfitServer';
   constructor(
     message: string,
-    /** The same address will lead to a primary soon, as after a failover. */
-    readonly passing = false,
+    /** The same address will soon lead to a primary, as after a failover. */
+    readonly transient = false,
   ) {
     super(message);
   }
 }
 
-/** The server did not answer in time: whoever waits behind would wait in vain. */
-export class SilentServer extends Error {
-  override readonly name = 'SilentServer';
+/** The server did not answer in time: work queued behind would wait in vain. */
+export class UnresponsiveServer extends Error {
+  override readonly name = 'UnresponsiveServer';
 }
 
 export interface SessionOptions {
   readonly applicationName: string;
-  /** As in `-c name=value`. */
+  /** In the form `name=value` of the option `-c`. */
   readonly settings: readonly string[];
   readonly planCacheMode: string;
   readonly role: string | undefined;
-  /** How long a server may take to greet. */
+  /** How long a connection attempt may take. */
   readonly connectLimitMs: number;
 }
 
@@ -43,32 +43,32 @@ interface Checked {
   readonly isCitus: boolean;
 }
 
-/** Of Citus, which only warns where a commit was decided and one of its servers does not answer. */
+/** Citus only warns if a commit was decided and one of its servers does not answer. */
 const UNCONFIRMED = ['FinishRemoteTransactionCommit', 'ReportConnectionError', 'ReportResultError'];
-const GOODBYE_LIMIT_MS = 1_000;
+const CLOSE_LIMIT_MS = 1_000;
 const DURABLE = ['on', 'remote_apply'];
 const POOLER =
   'a connection pooler stands before the server, and session settings do not last; connect to PostgreSQL itself';
 
 export class Session {
-  /** Counts up with each failover. */
+  /** Increases with each failover. */
   timeline = 0;
   engine: Engine = 'postgresql';
-  /** A statement is under way, and has been for so many looks. */
+  /** A statement is running; `silentFor` is the time without an answer. */
   busy = false;
   silentFor = 0;
   idleFor = 0;
   /** Must not be used again. */
   broken = false;
-  /** Others have been told to mistrust the server. */
+  /** The pool already knows that the server is not to be trusted. */
   givenUp = false;
-  /** Why it was given up, if nobody else says so. */
+  /** Why the session was given up, unless the server says so. */
   failure: Error | undefined;
-  /** The server committed, and then did not wait for its standby. */
+  /** The server committed without waiting for its standby. */
   unreplicated = false;
-  /** One of the servers that rows are spread over was told to commit, and has not said that it did. */
+  /** A server of the cluster was told to commit, and has not confirmed it. */
   unconfirmed = false;
-  /** By the names of its statements. */
+  /** By statement name. */
   readonly #descriptions = new Map<string, Description>();
 
   private constructor(readonly client: pg.Client) {
@@ -76,7 +76,7 @@ export class Session {
       this.broken = true;
       this.failure ??= error;
     });
-    // Told by the routine, since the words are in the server's language.
+    // Recognised by the server's routine, because messages may be in another language.
     client.on('notice', ({ routine }) => {
       if (routine === 'SyncRepWaitForLSN') this.unreplicated = true;
       if (UNCONFIRMED.includes(routine ?? '')) this.unconfirmed = true;
@@ -108,7 +108,7 @@ export class Session {
     }
   }
 
-  /** Resolves when it is committed. */
+  /** Resolves after the commit. */
   run<Row>(statement: Statement, values: readonly unknown[]): Promise<Rows<Row>> {
     const sent = this.engine === 'citus' ? adapted(statement, values) : statement;
     if (!isExecutable(sent, values)) return this.#runByDriver(sent, values);
@@ -122,14 +122,14 @@ export class Session {
     return { rows: rows as Row[], count: rowCount ?? 0 };
   }
 
-  /** A statement that is under way fails. A server that does not say goodbye is not waited for. */
+  /** A running statement fails. A server that does not close the connection is not waited for. */
   end(reason?: Error): void {
     this.broken = true;
     this.failure ??= reason;
     void this.client.end();
     setTimeout(() => {
       (this.client as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
-    }, GOODBYE_LIMIT_MS).unref();
+    }, CLOSE_LIMIT_MS).unref();
   }
 }
 
@@ -137,7 +137,7 @@ function check(found: Checked, client: pg.Client, expected: SessionOptions): num
   // guard(failover: neither a standby nor a former primary is asked, and neither is believed): ) ⇒ && found.processId === 0)
   // guard(failover: no session on a standby is used): ) ⇒ && found.processId === 0)
   if (found.standby) throw new UnfitServer('the server is a standby; name the primary', true);
-  // The server names its process when it greets. A pooler greets by itself.
+  // PostgreSQL names its process in the greeting. A pooler greets by itself.
   const greeted = (client as unknown as { processID: number }).processID;
   const asOpened =
     found.processId === greeted &&
@@ -158,7 +158,7 @@ function isRefusalOfSettings(error: unknown): boolean {
   return code === '08P01' && message.includes('startup parameter');
 }
 
-// The driver lets the options of the address replace ours; both are meant.
+// The driver lets the options in the URL replace ours; both must apply.
 const OPTIONS = /([?&])options=([^&#]*)&?/;
 
 function optionsOf(url: string): string {
@@ -169,38 +169,38 @@ function withoutOptions(url: string): string {
   return url.replace(OPTIONS, '$1');
 }
 
-/** It starts or stops, has no connection to spare or no room on its disk, or is a standby. Not 08P01, which is a pooler's "no". */
+/** The server starts or stops, is out of connections or disk, or is a standby. Without 08P01, with which a pooler refuses. */
 const STATES = /^(08(?!P01)|53|57|25006)/;
-/** What the driver says without a code. */
+/** Messages of the driver that have no code. */
 const LOST = /^(timeout expired|Connection terminated|Query read timeout)/;
-/** On the way to it. What is wrong with a certificate, or with the file of one, has other calls or none. */
+/** System calls of connecting. Errors with a certificate, or its file, have other system calls or none. */
 const CALLS = ['connect', 'getaddrinfo', 'read', 'write'];
 
-/** Whether a server that cannot be used may be there soon by itself. Otherwise somebody has to change something first. */
-export function isPassing(error: unknown): boolean {
-  if (error instanceof UnfitServer) return error.passing;
-  if (error instanceof SilentServer) return true;
+/** Whether an unusable server may come back by itself. Otherwise somebody must change something first. */
+export function isTransient(error: unknown): boolean {
+  if (error instanceof UnfitServer) return error.transient;
+  if (error instanceof UnresponsiveServer) return true;
   if (error instanceof pg.DatabaseError) return STATES.test(error.code ?? '');
-  // A name with several addresses fails with an error for each.
-  if (error instanceof AggregateError) return error.errors.some(isPassing);
+  // A host name with several addresses fails with one error for each.
+  if (error instanceof AggregateError) return error.errors.some(isTransient);
   const { syscall, message } = error as NodeJS.ErrnoException;
   return syscall === undefined ? LOST.test(message) : CALLS.includes(syscall);
 }
 
-// The driver lets the server describe the rows anew with every execution of a prepared statement, and makes each row member by
-// member; together that costs more than all the rest of a small batch. Here a session describes a statement once.
+// The driver lets the server describe the rows again at every execution of a prepared statement, and builds each row member by member.
+// Together that costs more than the rest of a small batch. Here a session describes a statement once.
 
-/** What the rows of a statement are like. */
+/** The columns of a statement's rows. */
 interface Description {
   readonly names: readonly string[];
   readonly parsers: readonly ((text: string) => unknown)[];
-  /** A row without values. Copies of it have one shape, however many columns there are. */
+  /** A row without values. All copies of it have one hidden class, however many columns there are. */
   readonly emptyRow: Readonly<Record<string, null>>;
 }
 
-/** What it takes of the driver's connection. */
+/** The part of the driver's connection that is used here. */
 interface Connection {
-  /** The texts that the server has, by name. */
+  /** Statements prepared on the server, by name. */
   readonly parsedStatements: Readonly<Record<string, string>>;
   readonly stream: { cork(): void; uncork(): void };
   parse(statement: Statement): void;
@@ -224,20 +224,20 @@ interface Settled<Row> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Whether it can be executed here. How anything else than texts and numbers is written, the driver knows. */
+/** Whether this class can send the values. Only the driver knows how to encode anything but texts and numbers. */
 function isExecutable({ name }: Statement, values: readonly unknown[]): boolean {
   return name !== '' && values.every((value) => typeof value === 'string' || typeof value === 'number');
 }
 
 /** One execution of a prepared statement. */
 class Execution<Row> implements pg.Submittable {
-  /** The driver notes under this name that the server has the statement. */
+  /** The driver uses this name to remember which statements the server has prepared. */
   readonly name: string;
   readonly text: string;
   readonly #rows: Row[] = [];
   #count = 0;
   #description: Description | undefined;
-  /** Why a row could not be read. Thrown at once, it would end the process. */
+  /** Why a row could not be read. Throwing immediately would end the process. */
   #unread: unknown;
 
   constructor(
@@ -255,8 +255,8 @@ class Execution<Row> implements pg.Submittable {
     const connection = driversConnection as unknown as Connection;
     const { name, text, values } = this;
     const parsed = connection.parsedStatements[name];
-    if (parsed !== undefined && parsed !== text) return new Error(`two statements are called ${name}`);
-    // One packet for all of it.
+    if (parsed !== undefined && parsed !== text) return new Error(`two statements have the name ${name}`);
+    // Sends all messages in one packet.
     connection.stream.cork();
     try {
       if (parsed === undefined) connection.parse({ name, text });
@@ -275,7 +275,7 @@ class Execution<Row> implements pg.Submittable {
     this.#description = {
       names,
       parsers: fields.map(({ dataTypeID }) => pg.types.getTypeParser(dataTypeID, 'text')),
-      // Read from a text, since an object to which so many members were added one by one would be slow for ever.
+      // Parsed from JSON, because an object whose members are added one by one would stay slow.
       emptyRow: JSON.parse(`{${names.map((name) => `${JSON.stringify(name)}:null`).join()}}`),
     };
     this.descriptions.set(this.name, this.#description);
@@ -289,12 +289,12 @@ class Execution<Row> implements pg.Submittable {
     }
   }
 
-  /** How many rows it was is the last word, whatever the command. */
+  /** The last word is the number of rows, whatever the command. */
   handleCommandComplete({ text }: { text: string }): void {
     this.#count = Number(text.slice(text.lastIndexOf(' ') + 1)) || 0;
   }
 
-  /** Only now it is committed: what the server says before, it says before its commit. */
+  /** Only now is the statement committed: all earlier messages arrive before the commit. */
   handleReadyForQuery(): void {
     if (this.#unread === undefined) this.settled.resolve({ rows: this.#rows, count: this.#count });
     else this.settled.reject(this.#unread);
@@ -304,7 +304,7 @@ class Execution<Row> implements pg.Submittable {
     this.settled.reject(error);
   }
 
-  /** Without a limit to the rows no portal is suspended, and no statement is empty or copies. */
+  /** Never called: there is no row limit, and no statement is empty or a COPY. */
   handlePortalSuspended(): void {}
   handleEmptyQuery(): void {}
   handleCopyInResponse(): void {}

@@ -1,7 +1,7 @@
 import type { Statement } from './database.js';
 
 /** Until the end of the transaction. */
-export const BRIEF: Statement = {
+export const SET_STATEMENT_TIMEOUT: Statement = {
   name: '',
   text: `SELECT set_config('statement_timeout', $1, true)`,
 };

@@ -1,10 +1,10 @@
-// What the server is asked, and what comes back.
+// A statement and its result.
 
 export interface Statement {
   /** Prepared under this name once per connection. */
   readonly name: string;
   readonly text: string;
-  /** In place of it, where organisations are spread over several servers and the text does not work there: see `distributed.ts`. */
+  /** Replaces `text` on Citus where that does not work there: see `distributed.ts`. */
   readonly spread?: string;
 }
 

@@ -1,6 +1,6 @@
 import { columns, integer, optionalText, text } from '../postgres/batches.js';
 import type { Statement } from '../postgres/database.js';
-import type { FoundDifference } from './difference.js';
+import type { FoundDifference } from './reconciliation.js';
 
 /** After the day, the acquirer and who has found them. */
 export const FOUND = columns<FoundDifference>(

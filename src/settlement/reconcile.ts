@@ -9,26 +9,23 @@ import type { Queryable } from '../postgres/database.js';
 import type { Audit, MerchantId, OrganisationId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
 import { type TextLine, textLines } from '../values/text-lines.js';
-import {
-  type AcquirerLine,
-  acquirerLine,
-  COLUMNS,
-  isHeader,
-  transactionOf,
-  type WrongLine,
-} from './acquirer-line.js';
-import { AuditSet } from './audit-set.js';
 import { CLOSED_DAY, FIND_LISTED, LISTED, SETTLED_AT_ALL, SETTLED_OVER_ACQUIRER } from './reconcile.sql.js';
 import {
   type About,
+  type AcquirerLine,
+  acquirerLine,
   agrees,
+  COLUMNS,
   type Different,
   inWords,
+  isHeader,
   Listed,
   type MissingThere,
   type Reconciliation,
+  type Said,
+  transactionOf,
+  type WrongLine,
 } from './reconciliation.js';
-import { RetrievalReferences } from './retrieval-references.js';
 
 /** Longer lines are not kept, so that a file without line ends cannot fill the memory. */
 const LONGEST_LINE = 1_000;
@@ -74,6 +71,7 @@ interface OwnLine {
 const PAGE = 2_000;
 /** So many references that are none of ours are remembered, to tell which comes twice. They may be anything. */
 const MOST_FOREIGN = 1_000_000;
+
 export async function reconcile(database: Queryable, wish: ReconcileWish): Promise<Reconciliation> {
   const { rows } = await database.query<{ closed: boolean; installation: string }>(CLOSED_DAY, [wish.date]);
   const { closed, installation } = rows[0] as { closed: boolean; installation: string };
@@ -187,11 +185,7 @@ class Work {
     for (let at = 0; at < own.length; at += PAGE) await this.#compare(own.slice(at, at + PAGE));
   }
 
-  #isNew(
-    { reference }: AcquirerLine,
-    key: Parameters<AuditSet['add']>[0] | undefined,
-    isReturn: boolean,
-  ): boolean {
+  #isNew({ reference }: AcquirerLine, key: AuditKey | undefined, isReturn: boolean): boolean {
     if (key !== undefined) return (isReturn ? this.#returns : this.#transactions).add(key);
     const before = this.#foreign.size;
     if (before === MOST_FOREIGN) return true;
@@ -295,5 +289,83 @@ class Work {
         wrong: this.#wrong.first,
       },
     };
+  }
+}
+
+interface AuditKey {
+  readonly organisationId: OrganisationId;
+  readonly audit: Audit;
+}
+
+/** In small blocks, so that a file full of made-up references cannot fill the memory. */
+const BITS = 256;
+
+/** A set of audits, of any organisation: a bit each, so that a day of millions fits into little memory. */
+class AuditSet {
+  readonly #blocks = new Map<string, Uint8Array>();
+
+  has(key: AuditKey): boolean {
+    const { block, byte, bit } = placeOf(key);
+    return ((this.#blocks.get(block)?.[byte] ?? 0) & bit) !== 0;
+  }
+
+  /** Whether it is new. */
+  add(key: AuditKey): boolean {
+    // guard(reconciliation: a line that is there twice counts once): if (this.has(key)) return false; ⇒
+    if (this.has(key)) return false;
+    const { block, byte, bit } = placeOf(key);
+    const bytes = this.#blocks.get(block) ?? new Uint8Array(BITS / 8);
+    bytes[byte] = (bytes[byte] ?? 0) | bit;
+    this.#blocks.set(block, bytes);
+    return true;
+  }
+}
+
+function placeOf({ organisationId, audit }: AuditKey): { block: string; byte: number; bit: number } {
+  const within = audit % BITS;
+  return { block: `${organisationId}/${(audit - within) / BITS}`, byte: within >> 3, bit: 1 << (within & 7) };
+}
+
+interface Candidate extends AuditKey, Said {}
+
+type Settled = Candidate & { readonly prepared: Prepared };
+
+/**
+ * What an acquirer that speaks ISO 8583 lists transactions by: the retrieval reference (field 37). A payment shares it with everything
+ * that goes back to it, and payments over two terminals may have the same one, so that type and amount tell them apart.
+ */
+class RetrievalReferences {
+  /** Those of the day that no line has been found to be about yet. */
+  readonly #left = new Map<string, Candidate[]>();
+
+  add({ organisationId, audit, transactionType, amountCents, currency, prepared }: Settled): void {
+    const reference = listedReference(prepared);
+    if (reference === undefined) return;
+    const candidate = { organisationId, audit, transactionType, amountCents, currency };
+    const others = this.#left.get(reference);
+    if (others === undefined) this.#left.set(reference, [candidate]);
+    else others.push(candidate);
+  }
+
+  /** Whether anything of the day has this reference, listed or not. */
+  has(reference: string): boolean {
+    return this.#left.has(reference);
+  }
+
+  /** The transaction that the line says exactly. No other line is about it. */
+  take(line: AcquirerLine): AuditKey | undefined {
+    return this.#take(line, (candidate) => agrees(candidate, line));
+  }
+
+  /** Where none is left that says it exactly: the one that is most like it. */
+  takeSimilar(line: AcquirerLine): AuditKey | undefined {
+    const isOfType = ({ transactionType }: Candidate) => transactionType === line.transactionType;
+    return this.#take(line, isOfType) ?? this.#take(line, () => true);
+  }
+
+  #take({ reference }: AcquirerLine, fits: (candidate: Candidate) => boolean): AuditKey | undefined {
+    const candidates = this.#left.get(reference) ?? [];
+    const place = candidates.findIndex(fits);
+    return place < 0 ? undefined : candidates.splice(place, 1)[0];
   }
 }

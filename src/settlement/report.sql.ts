@@ -52,3 +52,10 @@ export const ENTRIES_OF_DAY: Statement = {
     JOIN transaction t ON t.organisation_id = e.organisation_id AND t.audit = e.audit
     ORDER BY e.organisation_id, e.merchant_id, e.audit, e.transaction_type`,
 };
+
+/** Whose the merchant is, if there is such a one, and what goes into every reference that is sent to an acquirer. */
+export const INSTALLATION_OF_MERCHANT: Statement = {
+  name: '',
+  text: `
+    SELECT installation, (SELECT organisation_id FROM merchant WHERE id = $1) AS "organisationId" FROM gateway`,
+};

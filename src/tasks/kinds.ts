@@ -12,6 +12,8 @@ export interface Kind<Value> {
   readonly mustBe: string | ((text: string, earlier?: Value) => string);
   /** JSON schema. */
   readonly schema: object;
+  /** Of a value for which JSON has a text: what the text stands for; undefined where it is none. */
+  readonly fromJson?: (text: string) => Value | undefined;
   /** Each time an option is given, it adds to what was given before. */
   readonly repeats?: boolean;
   /** A path or a query that has something else leads to nothing. */
@@ -110,7 +112,7 @@ export const DAY: Kind<string> = {
   schema: { type: 'string', pattern: DAY_PATTERN, format: 'date' },
 };
 
-const END_OF_PERIOD =
+export const END_OF_PERIOD =
   'It must be a day in Sydney, or an instant with its offset, such as 2026-11-15T11:07:18+11:00.';
 
 /** From when on, in milliseconds. */

@@ -52,6 +52,8 @@ export interface Field<Value = unknown> {
   /** How the help writes it. */
   readonly defaultText?: string | undefined;
   readonly names?: keyof NamedThings | undefined;
+  /** Of one that a command can do without. */
+  readonly neededByPage?: boolean | undefined;
   /** Where it can be given, if not everywhere. */
   readonly only?: 'command' | 'console' | undefined;
 }
@@ -66,6 +68,10 @@ interface Nullable<Value> extends Field<Value> {
   readonly isNullable: true;
 }
 
+interface Defaulted<Value> extends Field<Value> {
+  readonly default: Value;
+}
+
 /** What a task cannot do without. */
 export function needed<Value>(
   kind: Kind<Value>,
@@ -76,6 +82,18 @@ export function needed<Value>(
   return { kind, flag, help, ...options, optional: false };
 }
 
+export function optional<Value>(
+  kind: Kind<Value>,
+  flag: string,
+  help: string,
+  options: FieldOptions<Value> & { readonly default: Value },
+): Defaulted<Value>;
+export function optional<Value>(
+  kind: Kind<Value>,
+  flag: string,
+  help: string,
+  options?: FieldOptions<Value>,
+): Field<Value>;
 export function optional<Value>(
   kind: Kind<Value>,
   flag: string,
@@ -98,8 +116,15 @@ export function nullable<Value>(
 // biome-ignore lint/suspicious/noExplicitAny: a field of any value; the values of each are known where it is declared.
 export type Fields = Readonly<Record<string, Field<any>>>;
 
-/** What is given for the fields. A body or a query of the console spells their names `overlap_ms`. */
-export type Given<Input extends Fields> = {
+/** What is given for the fields, with their defaults. */
+export type Given<Input extends Fields> = Asked<Input> & {
+  readonly [Name in keyof Input as Input[Name] extends { readonly default: NonNullable<unknown> }
+    ? Name
+    : never]: ValueOf<Input[Name]>;
+};
+
+/** What is asked for: defaults may be left out. A body or a query of the console spells the names `overlap_ms`. */
+export type Asked<Input extends Fields> = {
   readonly [Name in keyof Input as Input[Name]['optional'] extends false ? Name : never]: ValueOf<
     Input[Name]
   >;
@@ -115,6 +140,25 @@ type ValueOf<One> = One extends { readonly kind: Kind<infer Value> }
     : Value
   : never;
 
+/** What tasks need of the settings of the installation. */
+export interface TaskSettings {
+  /** Undefined: the PostgreSQL that comes with the gateway, in the data directory. */
+  readonly databaseUrl: string | undefined;
+  readonly dataDir: string;
+  readonly environment: 'development' | 'production';
+  /** Whether the demo is made where there is nothing yet. */
+  readonly demo: boolean;
+  /** The simulated acquirer's file. */
+  readonly simulatorLedger: string;
+  /** For how many days events are kept. */
+  readonly eventDays: number;
+  /** After how many days, and how many seals, a data key is renewed. */
+  readonly dataKeyLimits: { readonly days: number; readonly seals: number };
+  /** Who wraps data keys; and who did so before, while the other takes their place. */
+  readonly keyEncryption: { readonly provider: string };
+  readonly previousKeyEncryption: { readonly provider: string } | undefined;
+}
+
 /** With what a task is done. */
 export interface Doing<Means = unknown> {
   readonly database: Database;
@@ -124,16 +168,22 @@ export interface Doing<Means = unknown> {
   readonly fence: OrganisationId | undefined;
   /** What few tasks need. A command opens it when it is asked for. */
   readonly means: Means;
+  readonly settings: TaskSettings;
   /** For whoever waits at a terminal: how far the task has come. */
   readonly progress: (what: string, unit?: string) => Progress;
   /** Aborted when nobody waits for the result any more. */
   readonly signal: AbortSignal;
 }
 
+/** The same without a database. */
+export type DoingAlone<Means = unknown> = Omit<Doing<Means>, 'database' | 'fence'>;
+
 /** Without a total where nobody knows it. */
 export type Progress = (done: number, total?: number) => void;
 
 export type RoutePath = `${'GET' | 'POST'} /${string}`;
+
+type Ground = 'nothing' | 'any schema' | 'as owner';
 
 /** `route`: of the console. What its path does not name is in the query or in the body. */
 interface Declared<
@@ -146,7 +196,8 @@ interface Declared<
   readonly name: Name;
   /** What the command does, in its help. */
   readonly help: string;
-  readonly role: OperatorRole;
+  /** On what, if not on a current schema with the rights of operators' commands. `as owner`: of the tables. */
+  readonly on?: Ground;
   readonly route?: Route;
   /** For money and keys: on the console the operator has proved who they are within the last five minutes. */
   readonly fresh?: boolean;
@@ -158,6 +209,10 @@ interface Declared<
   /** Whether the command of its group does it where no other is named. */
   readonly isDefault?: boolean;
   readonly input: Input;
+  /** Refuses what the command refuses before it opens the database. */
+  readonly checks?: (settings: TaskSettings, given: Given<Input>) => void;
+  /** What the command says of fields that do not fit each other; undefined where they do. */
+  readonly misfit?: (given: Given<Input>) => string | undefined;
   readonly run: (doing: Doing<Means>, given: Given<Input>) => Promise<Result>;
   /** What the command says to a person; a list is shown as a table where it says nothing. */
   readonly says?: (result: Result, given: Given<Input>) => string | undefined;
@@ -180,12 +235,14 @@ export function task<
 /** Any of them, for what follows from all alike. What is given has to fit its fields, and is what these were read to. */
 export interface Task<Means> extends Permission {
   readonly help: string;
-  readonly role: OperatorRole;
+  readonly on?: Ground;
   readonly route?: RoutePath | undefined;
   readonly fresh?: boolean;
   readonly fenced?: boolean;
   readonly isDefault?: boolean;
   readonly input: Fields;
+  checks?(settings: TaskSettings, given: object): void;
+  misfit?(given: object): string | undefined;
   run(doing: Doing<Means>, given: object): Promise<object>;
   says?(result: object, given: object): string | undefined;
   fails?(result: object): boolean;
@@ -195,7 +252,8 @@ export interface Task<Means> extends Permission {
 /** Tasks whose commands begin with the same word, or the only one that is called so. */
 export interface TaskGroup<Means> {
   readonly name: string;
-  readonly help: string;
+  /** Of several. */
+  readonly help?: string;
   readonly tasks: readonly Task<Means>[];
 }
 

@@ -1,11 +1,11 @@
-// AES-256-GCM: nonce, ciphertext and tag in one piece, which opens only beside the text that it is bound to.
+// AES-256-GCM. Nonce, ciphertext and tag are one buffer, which opens only with the text that it was bound to.
 import { createCipheriv, createDecipheriv, randomFillSync } from 'node:crypto';
 
 const ALGORITHM = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-// Nonces are random. A pool of them saves a call into the system for each; none is used twice.
+// Nonces are random and never reused. Filling a pool of them saves a system call for each.
 const pool = Buffer.allocUnsafe(NONCE_BYTES * 512);
 let unused = pool.length;
 
@@ -26,7 +26,7 @@ export function encrypt(key: Buffer, plain: string | Buffer, boundTo: string): B
   return Buffer.concat([iv, encrypted, cipher.final(), cipher.getAuthTag()]);
 }
 
-/** Undefined where it was changed, or is bound to something else. */
+/** Undefined if the buffer was changed, or is bound to another text. */
 export function decrypt(key: Buffer, sealed: Buffer, boundTo: string): Buffer | undefined {
   if (sealed.length < NONCE_BYTES + TAG_BYTES) return undefined;
   const decipher = createDecipheriv(ALGORITHM, key, sealed.subarray(0, NONCE_BYTES), {
@@ -35,7 +35,7 @@ export function decrypt(key: Buffer, sealed: Buffer, boundTo: string): Buffer | 
   decipher.setAAD(Buffer.from(boundTo)).setAuthTag(sealed.subarray(-TAG_BYTES));
   const opened = decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES));
   try {
-    // In this mode everything is there already; what is left is to see whether it was changed.
+    // GCM has decrypted everything by now; `final` only checks the tag.
     decipher.final();
     return opened;
   } catch {

@@ -1,26 +1,26 @@
-// In charge of Australian bank accounts, and of what the banks' direct-entry system (BECS) takes.
+// Australian bank accounts, and the rules of the banks' direct-entry system (BECS).
 import type { Reason } from './faults.js';
 import { Unprintable } from './unprintable.js';
 
 export const BSB_PATTERN = '^[0-9]{3}-?[0-9]{3}$';
 
-/** Two to nine digits, which may be written in groups. Banks refuse an account of nothing but zeros. */
+/** Two to nine digits, optionally in groups. Banks refuse an account number of zeros only. */
 export const ACCOUNT_NUMBER_PATTERN = '^(?=.*[1-9])[ -]*([0-9][ -]*){2,9}$';
 
-/** The characters that both the interface and BECS take. */
+/** The characters that both the API and BECS accept. */
 export const BECS_CHARACTERS_PATTERN = '^[A-Za-z0-9 !#$%&()*+,\\-./:;=?@\\[\\]\\^_]*$';
 
-/** A name that is not blank (an empty one is refused for its length): the banks refuse an empty account title. */
+/** A name that is not blank, because banks refuse an empty account title. The length rule refuses an empty name. */
 export const ACCOUNT_NAME_PATTERN = BECS_CHARACTERS_PATTERN.replace('^', '^(?=.*[^ ]|$)');
 
 export const ACCOUNT_NAME_MAX_LENGTH = 32;
 
-/** Ten digits: what the amount of one item, and each total of a file, has room for. */
+/** Ten digits: the width of an item's amount and of a file's totals. */
 export const MOST_CENTS = 9_999_999_999;
 
 export const BECS_CURRENCY = 'AUD';
 
-/** What responses show of an account. */
+/** The part of an account that responses show. */
 export interface ShownBankAccount {
   readonly bsb: string;
   /** Masked. */
@@ -54,7 +54,7 @@ export class BankAccount extends Unprintable {
   }
 }
 
-/** All but the last three digits; of a number with three digits or fewer, nothing. */
+/** Shows the last three digits. A number of three digits or fewer is masked completely. */
 export function maskAccountNumber(accountNumber: string): string {
   const shown = accountNumber.length > 3 ? accountNumber.slice(-3) : '';
   return shown.padStart(accountNumber.length, '*');
@@ -62,12 +62,12 @@ export function maskAccountNumber(accountNumber: string): string {
 
 const nameFits = new RegExp(ACCOUNT_NAME_PATTERN);
 
-/** Whether the account can stand in a file for the bank, also if it was stored before the rules were what they are. */
+/** Whether the account may go into a file for the bank. Accounts stored under earlier rules may not. */
 export function lodgeable({ name }: BankAccount): boolean {
   return name.length >= 1 && name.length <= ACCOUNT_NAME_MAX_LENGTH && nameFits.test(name);
 }
 
-/** What a bank would refuse about an amount. */
+/** The reasons for which a bank would refuse the amount. */
 export function becsFaults(amount: { amountCents: number; currency: string }): Reason[] {
   const reasons: Reason[] = [];
   if (amount.amountCents > MOST_CENTS)
@@ -76,7 +76,7 @@ export function becsFaults(amount: { amountCents: number; currency: string }): R
   return reasons;
 }
 
-/** Which way the money goes: a purchase is collected from the account, everything else is paid into it. */
+/** Which way the money moves: a purchase debits the account, everything else credits it. */
 export type DirectDebitMode = 'debit' | 'credit';
 
 export function directDebitMode(transactionType: string): DirectDebitMode {

@@ -1,6 +1,6 @@
-// The weekdays on which the banks of New South Wales are closed, by year: a table, since the library that knows the rules of the
-// whole world would take a sixth of the time in which a gateway starts. A test holds it against that library and writes it:
-// `npx vitest run test/values/bank-holidays.test.ts -u`.
+// Weekdays on which the banks of New South Wales are closed, by year. A table, because the library with the rules of all countries would
+// take a sixth of the gateway's start time. A test compares the table with that library, and writes it: `npx vitest run
+// test/values/bank-holidays.test.ts -u`.
 
 /** Months and days. */
 export const BANK_HOLIDAYS: Readonly<Record<number, string>> = {

@@ -1,4 +1,4 @@
-// In charge of what a card number, its expiry and its CVV are, of finding card numbers in texts, and of never printing them.
+// Card numbers, expiries and CVVs: their rules, finding card numbers in texts, and never printing them.
 import { Unprintable } from './unprintable.js';
 
 const DIGIT_ZERO = 48;
@@ -7,13 +7,13 @@ function isDigit(code: number): boolean {
   return code >= DIGIT_ZERO && code <= DIGIT_ZERO + 9;
 }
 
-/** What a digit adds to the Luhn sum: every other one is doubled, counted from the last, which is not. */
+/** What a digit adds to the Luhn sum: every second digit is doubled, counted from the last, which is not. */
 function luhnShare(code: number, doubled: boolean): number {
   const digit = code - DIGIT_ZERO;
   return !doubled ? digit : digit < 5 ? digit * 2 : digit * 2 - 9;
 }
 
-/** The Luhn sum modulo ten, or -1 if one is no digit. */
+/** The Luhn sum modulo ten, or -1 if a character is not a digit. */
 function luhnRemainder(digits: string): number {
   let sum = 0;
   let doubled = false;
@@ -30,11 +30,11 @@ export function luhnValid(digits: string): boolean {
   return digits !== '' && luhnRemainder(digits) === 0;
 }
 
-/** The check digit that makes the digits valid when it is put behind them. */
+/** The check digit that makes these digits valid when appended. */
 export function luhnDigit(digitsWithout: string): string {
   const remainder = luhnRemainder(`${digitsWithout}0`);
-  // The text itself stays out of the message: it is most of a card number.
-  if (remainder < 0) throw new Error('a Luhn digit was asked for something that is not all digits');
+  // The message leaves out the text, which is most of a card number.
+  if (remainder < 0) throw new Error('a Luhn digit needs a text of digits');
   return String((10 - remainder) % 10);
 }
 
@@ -51,8 +51,8 @@ export type CardType =
 
 type Scheme = { type: CardType; ranges: readonly (readonly [string, string])[]; lengths: readonly number[] };
 
-// First and last prefix of each issuer range. Ranges of different schemes do not overlap: where two schemes share
-// one by agreement (622126 to 622925 is also accepted by Discover), it stands under the one that issues the cards.
+// First and last prefix of each issuer range. Ranges of different schemes do not overlap. A range that two schemes share by agreement
+// (Discover also accepts 622126 to 622925) belongs to the scheme that issues the cards.
 const SCHEMES: readonly Scheme[] = [
   { type: 'visa', ranges: [['4', '4']], lengths: [13, 16, 19] },
   {
@@ -98,8 +98,8 @@ const SCHEMES: readonly Scheme[] = [
     ],
     lengths: [16, 17, 18, 19],
   },
-  // Cards that carry no mark but eftpos; the block was given to Australian banks. Cards with a second mark count
-  // as that scheme's, since online they run over it. The scheme's full list is for its members only.
+  // Cards of eftpos alone; the block was assigned to Australian banks. A card with a second scheme counts as that scheme's, because
+  // online it runs over it. The full list is for members of the scheme only.
   { type: 'eftpos', ranges: [['560200', '560299']], lengths: [16] },
 ];
 
@@ -141,13 +141,13 @@ const SHOWN_FIRST = 6;
 const SHOWN_LAST = 4;
 
 export function maskPan(pan: string): string {
-  // Something shorter is no card number; six and four of it would leave little hidden.
+  // A shorter text is no card number; showing six and four digits would hide little of it.
   if (pan.length < PAN_MIN_LENGTH) return '*'.repeat(pan.length);
   const hidden = pan.length - SHOWN_FIRST - SHOWN_LAST;
   return pan.slice(0, SHOWN_FIRST) + '*'.repeat(hidden) + pan.slice(-SHOWN_LAST);
 }
 
-/** Without a regular expression: the engine keeps the text that one was last tried on. */
+/** No regular expression: the engine keeps the last text that one was run on. */
 function areDigits(text: string, least: number, most: number): boolean {
   if (text.length < least || text.length > most) return false;
   for (let at = 0; at < text.length; at += 1) if (!isDigit(text.charCodeAt(at))) return false;
@@ -155,8 +155,8 @@ function areDigits(text: string, least: number, most: number): boolean {
 }
 
 /**
- * Digits that cannot be printed, and that can be erased: they are bytes outside of the heap, which nothing moves or copies. They live
- * until the acquirer has been asked.
+ * Digits that cannot be printed, and can be erased: bytes outside the heap, which nothing moves or copies. They live until the acquirer
+ * has been asked.
  */
 abstract class SecretDigits extends Unprintable {
   readonly #digits: Buffer;
@@ -168,19 +168,19 @@ abstract class SecretDigits extends Unprintable {
 
   protected abstract get what(): string;
 
-  /** As a text, which nothing can erase, and nobody may keep: `writeTo` leaves none behind. */
+  /** Returns a string, which nothing can erase, so nobody may keep it. `writeTo` leaves no string behind. */
   reveal(): string {
     return this.#present().toString('latin1');
   }
 
-  /** Its digits as ASCII. Returns how many they are. */
+  /** Writes the digits as ASCII, and returns how many there are. */
   writeTo(message: Uint8Array, at: number): number {
     const digits = this.#present();
     message.set(digits, at);
     return digits.length;
   }
 
-  /** Overwritten. There is nothing to be had from it any more. */
+  /** Overwrites the digits; they cannot be read any more. */
   erase(): void {
     this.#digits.fill(0);
   }
@@ -195,7 +195,7 @@ abstract class SecretDigits extends Unprintable {
   }
 }
 
-/** A card number. In clear only for sealing it and for sending it to the acquirer. */
+/** A card number. In the clear only to encrypt it and to send it to the acquirer. */
 export class CardNumber extends SecretDigits {
   readonly mask: string;
   readonly type: CardType;
@@ -208,7 +208,7 @@ export class CardNumber extends SecretDigits {
     this.type = cardTypeOf(digits);
   }
 
-  /** Its first eight digits, by which its issuer is known: only for choosing the way of a payment. */
+  /** The first eight digits, which identify the issuer. Only for routing a payment. */
   get bin(): number {
     return Number(this.reveal().slice(0, BIN_DIGITS));
   }
@@ -218,9 +218,9 @@ export class CardNumber extends SecretDigits {
   }
 }
 
-/** A CVV. Whoever sends it writes it straight into the message and erases it. */
+/** A CVV. The sender writes it straight into the message and erases it. */
 export class Cvv extends SecretDigits {
-  // Always three stars: even the length is nobody's business.
+  // Always three stars: the length is secret too.
   readonly mask = '***';
 
   constructor(digits: string) {
@@ -235,14 +235,14 @@ export class Cvv extends SecretDigits {
 
 const VIRTUAL_PAN_LENGTH = 16;
 
-/** Stands for a stored payment method. No scheme issues cards that begin with a 9. */
+/** A virtual PAN stands for a stored payment method. No scheme issues cards that begin with 9. */
 export function isVirtualPan(pan: string): boolean {
   return pan.length === VIRTUAL_PAN_LENGTH && pan[0] === '9' && luhnValid(pan);
 }
 
 export type Expiry = { month: number; year: number };
 
-/** A card in the open, as a request brings it or the vault opens it. The vault has no CVV. */
+/** A card in the clear, as a request brings it or the vault opens it. The vault stores no CVV. */
 export interface CardDetails {
   readonly number: CardNumber;
   readonly expiry: Expiry;
@@ -256,23 +256,23 @@ export function parseExpiry(text: string): Expiry | undefined {
   return head <= 12 ? { month: head, year: 2000 + tail } : { month: tail, year: 2000 + head };
 }
 
-/** A card is good until the last day of the month printed on it. */
+/** A card is valid until the last day of the month printed on it. */
 export function expired(expiry: Expiry, sydneyYear: number, sydneyMonth: number): boolean {
   return expiry.year < sydneyYear || (expiry.year === sydneyYear && expiry.month < sydneyMonth);
 }
 
-/** Of the first six to eight digits of card numbers, by which their issuers are known. */
+/** A range of BINs: the first six to eight digits of a card number, which identify its issuer. */
 export interface BinRange {
-  /** Digits, as many in both. */
+  /** Both ends have the same number of digits. */
   readonly from: string;
   readonly to: string;
 }
 
-/** So many digits of a card number are looked at. */
+/** How many digits of a card number are compared. */
 const BIN_DIGITS = 8;
 const BIN_RANGE = /^([0-9]{6,8})(?:-([0-9]{6,8}))?$/;
 
-/** `456000-456099`, or one BIN alone. Undefined for anything else. */
+/** Reads `456000-456099`, or a single BIN; undefined for anything else. */
 export function parseBinRange(text: string): BinRange | undefined {
   const [, from, to = from] = BIN_RANGE.exec(text) ?? [];
   if (from === undefined || to === undefined) return undefined;
@@ -283,7 +283,7 @@ export function formatBinRange({ from, to }: BinRange): string {
   return from === to ? from : `${from}-${to}`;
 }
 
-/** The first and the last number of eight digits that lie in the range. */
+/** The first and the last eight-digit number in the range. */
 export function binBounds({ from, to }: BinRange): readonly [first: number, last: number] {
   return [Number(from.padEnd(BIN_DIGITS, '0')), Number(to.padEnd(BIN_DIGITS, '9'))];
 }
@@ -299,33 +299,33 @@ function holdsDigits(text: string, atLeast: number): boolean {
   return false;
 }
 
-/** What may stand between the groups of a card number: one of them or several, the same all through or not. */
+/** Characters that may separate the groups of a card number, in any number and mixture. */
 export const CARD_SEPARATORS = ' -./_:,+';
 const isSeparator = (code: number) => code === 32 || (code >= 43 && code <= 47) || code === 58 || code === 95;
 
-/** Nobody prints a card in shorter groups, unless all of them are as short. A date and time has some of two digits. */
+/** Nobody prints a card in shorter groups, unless all groups are as short. Dates and times have groups of two digits. */
 const SHORTEST_GROUP = 3;
 
-// IDs that are made of hexadecimal digits: a UUID; 32 digits or more (a UUID without hyphens, a digest), also with
-// what follows them in a W3C traceparent. Whatever stands before or behind them does not matter.
+// IDs of hexadecimal digits, wherever they stand: a UUID; or 32 or more digits (a UUID without hyphens, a digest), with the rest of a W3C
+// traceparent if there is one.
 const IDS =
   /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32,}(?:-[0-9a-f]{16}-[0-9a-f]{2})?/gi;
 
 /**
- * Whether digits inside the text are a card number by scheme range, by that scheme's length and by Luhn. A number
- * begins and ends where a group of digits does: inside a longer number every tenth stretch would pass for a card.
- * Digits of an ID do not count: one random UUID in a few thousand would be taken for a card and its payment refused.
+ * Whether the text holds a card number by scheme range, scheme length and Luhn. A card number begins and ends at a group of digits:
+ * inside a longer number every tenth stretch would look like a card. Digits of an ID do not count: one random UUID in a few thousand
+ * would look like a card, and its payment would be refused.
  */
 export function containsCardNumber(text: string): boolean {
   if (!holdsDigits(text, SHORTEST_CARD)) return false;
-  // IDs are looked for only where something was found, which is hardly ever.
+  // Searches for IDs only after a match, which is rare.
   return holdsCardNumber(text) && holdsCardNumber(text.replace(IDS, 'x'));
 }
 
-/** One pass: at the end of each group of digits only the few groups before it are looked at. */
+/** One pass: at the end of each group of digits only the few groups before it are checked. */
 function holdsCardNumber(text: string): boolean {
   let length = 0;
-  /** Digits in the groups that separators join, up to here. */
+  /** Digits in the groups that separators join, so far. */
   let joined = 0;
   for (let at = 0; at <= text.length; at++) {
     const code = at < text.length ? text.charCodeAt(at) : 0;
@@ -344,8 +344,8 @@ function holdsCardNumber(text: string): boolean {
 }
 
 /**
- * Whether the group that ends here, with some before it, is a card number. It may be written in groups of any length that
- * is not too short, or in equal groups: only the last group may have fewer digits.
+ * Whether the group that ends here, with some groups before it, is a card number. The groups may have any length that is not too short,
+ * or be equal; only the last group may be shorter.
  */
 function endsInCardNumber(text: string, end: number): boolean {
   let lastLength = 0;
@@ -375,7 +375,7 @@ function endsInCardNumber(text: string, end: number): boolean {
   return false;
 }
 
-/** Where the group before this one ends, if separators join the two. */
+/** Where the previous group ends, if separators join it to this group. */
 function beforeSeparators(text: string, from: number): number {
   let at = from;
   while (at > 0 && isSeparator(text.charCodeAt(at - 1))) at -= 1;

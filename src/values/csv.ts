@@ -1,5 +1,5 @@
-// Lines of files of comma-separated values: written fit for spreadsheets and for programs, and read. By hand, since to csv-parse an
-// open quote spoils all lines after it too, and csv-stringify does not quote single line ends.
+// Writes and reads lines of CSV files, for spreadsheets and for programs. Hand-written: in csv-parse an open quote spoils all later lines
+// too, and csv-stringify does not quote single line ends.
 
 export function csvLine(values: readonly unknown[], end = '\r\n'): string {
   return values.map(csvField).join(',') + end;
@@ -14,16 +14,16 @@ export function csvLines(
 
 function csvField(value: unknown): string {
   if (value === null || value === undefined) return '';
-  const text = typeof value === 'string' ? harmless(value) : String(value);
+  const text = typeof value === 'string' ? withoutFormula(value) : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** A spreadsheet would take a text that begins like this for a formula, and run it. */
-function harmless(text: string): string {
+/** A spreadsheet would run a text that begins like this as a formula. */
+function withoutFormula(text: string): string {
   return /^[=+\-@\t]/.test(text) ? `'${text}` : text;
 }
 
-/** The fields of a line; undefined where its quotes do not fit. A quoted field ends with its line, at the latest. */
+/** The fields of a line, or undefined if its quotes do not match. A quoted field ends with its line at the latest. */
 export function csvFields(line: string): readonly string[] | undefined {
   if (!line.includes('"')) return line.split(',');
   const fields: string[] = [];

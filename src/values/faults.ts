@@ -1,5 +1,4 @@
-// What a command can be refused for, in the words of the domain. Status, place in the request and message are the
-// interface's matter: see src/api/problems.ts.
+// The reasons for which a command can be refused, in domain terms. `src/api/problems.ts` adds HTTP status, JSON path and message.
 import type { Audit } from './ids.js';
 
 export type FaultCode =
@@ -48,16 +47,16 @@ export type Subject =
 
 export interface Reason {
   readonly code: FaultCode;
-  /** Undefined where nothing in the command is to blame. */
+  /** Undefined if no part of the command is to blame. */
   readonly about?: Subject | undefined;
 }
 
-/** A refusal. It names every reason that was found, and never the value that was sent. */
+/** A refusal. It lists every reason found, and never the value that was sent. */
 export class Fault extends Error {
   override readonly name = 'Fault';
   constructor(
     readonly reasons: readonly [Reason, ...Reason[]],
-    /** The transaction that the client has to know of, if there is one. */
+    /** The transaction that the client must know about, if any. */
     readonly audit?: Audit,
   ) {
     super(reasons.map(({ code }) => code).join(', '));

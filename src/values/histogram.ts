@@ -1,11 +1,11 @@
-// A histogram: how many values there were of each size. To count one costs a few comparisons, so that payments can.
+// A histogram, cheap enough for the path of a payment: one value costs a few comparisons.
 
 export class Histogram {
-  /** One more than there are bounds: the last is for what lies beyond all of them. */
+  /** One count for each bound, and one for values beyond the last. */
   readonly counts: number[];
   sum = 0;
 
-  /** Each bound belongs to what lies below it. */
+  /** A value equal to a bound counts below it. */
   constructor(readonly bounds: readonly number[]) {
     this.counts = new Array(bounds.length + 1).fill(0);
   }
@@ -19,5 +19,5 @@ export class Histogram {
   }
 }
 
-/** For times, in seconds: from what the gateway itself takes to what an acquirer is waited for. */
+/** In seconds: from the gateway's own time to the longest wait for an acquirer. */
 export const DURATIONS = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;

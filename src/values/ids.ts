@@ -1,11 +1,11 @@
-// The numbers by which things are known. Each has a type of its own, so that one cannot be given where another is meant:
-// tenancy depends on it. A number becomes one where it comes from: a row of the database, or an argument that was checked.
+// IDs. Each has a type of its own, so that passing the wrong kind does not compile: tenancy depends on it. A number becomes an ID where
+// it enters: in a database row, or in an argument that was checked.
 
 export type OrganisationId = number & { readonly __organisation: unique symbol };
 
 export type MerchantId = number & { readonly __merchant: unique symbol };
 
-/** The number of a transaction within its organisation. */
+/** The number of a transaction, unique within its organisation. */
 export type Audit = number & { readonly __audit: unique symbol };
 
 export type CustomerId = number & { readonly __customer: unique symbol };

@@ -1,20 +1,19 @@
-// Reads JSON in which no member stands twice in one object: readers that take the first of the two and readers that take
-// the last would disagree about money.
+// Reads JSON, refusing duplicate members. Some readers take the first of two and some the last, and they would disagree about money.
 
 const QUOTE = 34;
 const BACKSLASH = 92;
 const COLON = 58;
 
-/** Throws for what is not JSON, and for a member that stands twice. The error may quote the text. */
+/** Throws if the text is not JSON or has a duplicate member. The error may quote the text. */
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
-  // Of two members with one name the value has kept one. JSON.parse has compared the names, without their escapes.
+  // Of two members with one name the value keeps one. JSON.parse has compared the names with escapes resolved.
   // guard(body: no member stands twice in one object): !== ⇒ <
   if (membersWritten(text) !== membersKept(value)) throw new SyntaxError('a member stands twice');
   return value;
 }
 
-/** Every member has a colon, and no other colon stands outside strings. The text is known to be JSON. */
+/** Every member has one colon, and no other colon stands outside strings. The text is known to be JSON. */
 function membersWritten(text: string): number {
   let members = 0;
   for (let at = 0; at < text.length; at++) {
@@ -33,7 +32,7 @@ function endOfString(text: string, from: number): number {
   return at;
 }
 
-/** Without recursion: what was sent may be nested deeper than the stack. */
+/** No recursion: the body may be nested deeper than the stack. */
 function membersKept(value: unknown): number {
   let members = 0;
   const unseen = [value];
@@ -42,7 +41,7 @@ function membersKept(value: unknown): number {
     if (Array.isArray(next)) {
       for (const one of next) if (isNested(one)) unseen.push(one);
     } else if (isNested(next)) {
-      // All of them its own: nothing that can be counted is inherited, and `__proto__` is a member like any other.
+      // All own members: nothing enumerable is inherited, and `__proto__` is a member like any other.
       for (const name in next) {
         members += 1;
         if (isNested(next[name])) unseen.push(next[name]);

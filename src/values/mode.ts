@@ -1,2 +1,2 @@
-// Test or live. Test is play money. Merchants and links to acquirers are one or the other.
+// Test or live; test is play money. A merchant, and a link to an acquirer, is one or the other.
 export type Mode = 'test' | 'live';

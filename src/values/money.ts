@@ -1,6 +1,6 @@
-// In charge of amounts and currencies.
+// Amounts and currencies.
 
-/** Integer cents. Twelve digits, the most that the interface takes, fit a double exactly. */
+/** Integer cents. A double holds twelve digits, the API's limit, exactly. */
 export type Cents = number & { readonly __cents: unique symbol };
 
 export const MAX_AMOUNT_CENTS = 999_999_999_999;
@@ -8,13 +8,13 @@ export const AMOUNT_PATTERN = '^[1-9][0-9]{0,11}$';
 
 const amount = new RegExp(AMOUNT_PATTERN);
 
-/** Whether a text is an amount as clients write it. */
+/** Whether the text is an amount as clients write it. */
 export function isAmount(text: string): boolean {
   return amount.test(text);
 }
 
 export function cents(value: number | string): Cents {
-  // Number('') is 0 and Number('1e3') is 1000, so a text is looked at before it is converted.
+  // Number('') is 0 and Number('1e3') is 1000, so the text is checked before it is converted.
   const amountCents = typeof value === 'number' || /^[0-9]+$/.test(value) ? Number(value) : Number.NaN;
   if (!Number.isSafeInteger(amountCents) || amountCents < 0)
     throw new RangeError('an amount in cents is a whole number, zero or more');
@@ -24,9 +24,9 @@ export function cents(value: number | string): Cents {
 const USUAL_DECIMALS = 2;
 const MOST_DECIMALS = 3;
 
-// The active codes of ISO 4217 as of amendment 180, each with its number and, where it has not two, its decimals. Left out: what
-// nobody is paid in, that is funds (CLF, USN, XDR and the like), metals, testing and "no currency". `Intl` goes by what prices commonly
-// show: it has no decimals for IQD, IDR, COP, HUF and a dozen others.
+// The active codes of ISO 4217 as of amendment 180, each with its number, and its decimals if not two. Left out are codes that nobody is
+// paid in: funds (CLF, USN, XDR and the like), metals, testing and "no currency". `Intl` follows common prices instead: it has no
+// decimals for IQD, IDR, COP, HUF and a dozen others.
 const ISO_4217: ReadonlyMap<string, { readonly number: string; readonly decimals: number }> = new Map(
   `AED784 AFN971 ALL008 AMD051 AOA973 ARS032 AUD036 AWG533 AZN944 BAM977 BBD052 BDT050 BHD048.3 BIF108.0 BMD060
    BND096 BOB068 BRL986 BSD044 BTN064 BWP072 BYN933 BZD084 CAD124 CDF976 CHF756 CLP152.0 CNY156 COP170 CRC188
@@ -53,17 +53,17 @@ export function isCurrency(code: string): boolean {
   return ISO_4217.has(code);
 }
 
-/** What stands in messages to acquirers in place of the code. */
+/** The number that messages to acquirers use instead of the code. */
 export function currencyNumber(code: string): string | undefined {
   return ISO_4217.get(code)?.number;
 }
 
-/** How many decimals a currency has: an amount is in its minor unit, which is called cents whatever the currency calls it. */
+/** How many decimals a currency has. Amounts are in the minor unit, which this code calls cents for every currency. */
 export function decimalsOf(currency: string): number {
   return ISO_4217.get(currency)?.decimals ?? USUAL_DECIMALS;
 }
 
-/** The same in SQL, of a column. */
+/** The same in SQL, for a column. */
 export function decimalsInSql(column: string): string {
   const cases = [0, MOST_DECIMALS].map((decimals) => {
     const codes = CURRENCIES.filter((code) => decimalsOf(code) === decimals).map((code) => `'${code}'`);
@@ -72,7 +72,7 @@ export function decimalsInSql(column: string): string {
   return `CASE ${cases.join(' ')} ELSE ${USUAL_DECIMALS} END`;
 }
 
-/** As people write it: `18.29` of AUD, `600` of JPY, `1.250` of KWD. */
+/** As people write it: `18.29` for AUD, `600` for JPY, `1.250` for KWD. */
 export function amountText(amountCents: number | string | bigint, currency: string): string {
   const decimals = decimalsOf(currency);
   const [, sign = '', digits = ''] = /^(-?)(\d+)$/.exec(String(amountCents)) ?? [];
@@ -90,17 +90,17 @@ export function moneyText(amountCents: number | string | bigint, currency: strin
 export const AMOUNT_TEXT_PATTERN = '^[0-9]{1,12}([.][0-9]{1,3})?$';
 const amountAsText = new RegExp(AMOUNT_TEXT_PATTERN);
 
-/** Whether a text is an amount as people write it, in some currency. */
+/** Whether the text is an amount as people write it, in any currency. */
 export function isAmountText(text: string): boolean {
   return amountAsText.test(text);
 }
 
-/** What a person wrote, in cents; undefined where it is no amount of this currency. */
+/** The cents that a person's text means; undefined if it is no amount in this currency. */
 export function centsIn(text: string, currency: string): number | undefined {
   return centsWith(decimalsOf(currency), text);
 }
 
-/** What a person wrote, in cents of currencies without decimals, with one, two and three; null where those have no such amount. */
+/** The cents that a person's text means in currencies with no, one, two and three decimals; null if the text does not fit them. */
 export function centsByDecimals(text: string): (number | null)[] {
   return Array.from({ length: MOST_DECIMALS + 1 }, (_, decimals) => centsWith(decimals, text) ?? null);
 }

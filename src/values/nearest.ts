@@ -1,6 +1,6 @@
-// The word that somebody probably meant: the nearest of those that there are, by letters left out, added, changed or exchanged.
+// Suggests the known word nearest to a misspelt one, counting letters left out, added, changed or swapped.
 
-/** Undefined where none is near enough to be what was meant. */
+/** Undefined if no word is near enough. */
 export function nearest(given: string, known: Iterable<string>): string | undefined {
   let best: string | undefined;
   let bestDistance = Math.max(1, Math.floor(given.length * 0.4)) + 1;
@@ -13,7 +13,7 @@ export function nearest(given: string, known: Iterable<string>): string | undefi
   return best;
 }
 
-/** How many mistakes lead from one to the other (optimal string alignment). */
+/** How many mistakes turn one word into the other (optimal string alignment). */
 function distanceOf(one: string, other: string): number {
   let before: number[] = [];
   let last = Array.from({ length: other.length + 1 }, (_, at) => at);

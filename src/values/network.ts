@@ -1,13 +1,13 @@
-// Networks and addresses of the Internet Protocol: which machine is meant, and whether it is this one.
+// IP networks and addresses, and whether a host is this machine.
 import { BlockList, isIP } from 'node:net';
 
-/** Networks such as `10.1.0.0/16` and `fd00::/8`; an address alone is a network of one. */
+/** Networks such as `10.1.0.0/16` and `fd00::/8`; a single address is a network of one. */
 export class Networks {
   readonly #members = new BlockList();
 
   private constructor() {}
 
-  /** With commas between. Undefined where one of them is no network. */
+  /** Comma-separated. Undefined if one of them is not a network. */
   static read(text: string): Networks | undefined {
     const networks = new Networks();
     const each = text.split(',').map((part) => part.trim());
@@ -31,7 +31,7 @@ export class Networks {
   }
 }
 
-/** Whether a host, by name or address, can be nothing but this machine. */
+/** Whether a host name or address can only mean this machine. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|127\.\d+\.\d+\.\d+|::1|\[::1\])$/i.test(host);
 }

@@ -1,9 +1,9 @@
-// A page of a list, and where it ended, so that the next one goes on from there and not by counting.
+// One page of a list, and its end, from which the next page continues. Pages do not count rows.
 
 export interface PageEnd {
-  /** What the list is in the order of. */
+  /** The value that the list is sorted by. */
   readonly place: string;
-  /** Tells apart what has the same place. */
+  /** Breaks ties. */
   readonly id: number;
 }
 

@@ -1,21 +1,21 @@
-// What an operator can be refused: every code, what it names, and one plain sentence. The sentences know neither the
-// command line nor a page; whoever shows one may add what to do there, by its code.
+// Every refusal an operator can get: its code, its details and one plain sentence. The sentences name neither the command line nor the
+// console; each of these may add advice by code.
 import { moneyText } from './money.js';
 
-/** A field that was given wrongly, and what it takes. */
+/** A field with a wrong value, and the rule for it. */
 export interface FieldProblem {
   readonly field: string;
   readonly rule: string;
 }
 
-/** A line of a returns file that says something else than we know. */
+/** A line of a returns file that contradicts our records. */
 export interface DifferingLine {
   readonly line: number;
   readonly lodgementReference: string;
   readonly reason: string;
 }
 
-/** A settlement day over one link that is not reconciled, or of which payments are missing. */
+/** A settlement day of one link that is not reconciled, or that lacks payments. */
 interface OpenDay {
   readonly acquirer: string;
   readonly date: string;
@@ -23,7 +23,7 @@ interface OpenDay {
   readonly missingHere: number;
 }
 
-/** Why an address is none that a webhook may be sent to. The address stands in none of them: it may hold a secret. */
+/** Why a URL is not allowed for a webhook. No sentence quotes the URL, which may hold a secret. */
 const WEBHOOK_URL_PROBLEMS = {
   unreadable: 'a webhook’s URL must be one such as https://example.com/webhooks',
   too_long: 'a webhook’s URL takes at most 2048 characters',
@@ -43,12 +43,12 @@ function inWords({ problems }: { readonly problems: readonly FieldProblem[] }): 
   return problems.map(({ field, rule }) => `${field} ${rule}`).join('; ');
 }
 
-/** An empty name would not be seen. */
+/** Quotes an empty name, which would be invisible. */
 export function named(acquirer: string): string {
   return acquirer === '' ? "''" : acquirer;
 }
 
-/** A sentence with the details that it names in braces, or what makes one of them. */
+/** A sentence with details in braces, or a function that builds one. */
 const REFUSALS = {
   organisation_not_found: 'there is no organisation {organisation}',
   merchant_not_found: 'there is no merchant {merchant}',
@@ -69,11 +69,11 @@ const REFUSALS = {
   transaction_not_voidable:
     'transaction {audit} cannot be voided: it has settled, or was refunded, completed or voided, or was not approved',
   refund_exceeds_rest: ({ audit, leftCents, currency }: Rest) =>
-    `${moneyText(leftCents, currency)} are left to refund of transaction ${audit}`,
+    `${moneyText(leftCents, currency)} can still be refunded of transaction ${audit}`,
   completion_exceeds_rest: 'transaction {audit} was preauthorised for less',
   merchant_suspended: 'merchant {merchant} is suspended',
-  acquirer_gone: 'the link over which transaction {audit} went cannot be used for this',
-  not_processed: 'it was certainly not processed: the gateway or its database has no room just now',
+  acquirer_gone: 'the acquirer link of transaction {audit} cannot be used for this',
+  not_processed: 'it was not processed: the gateway or its database is overloaded',
   transaction_decided: 'transaction {audit} is not in doubt: it is {status}',
   transaction_under_way:
     'transaction {audit} is still under way, or its process has just died: the acquirer is asked within seconds',
@@ -88,34 +88,34 @@ const REFUSALS = {
   operator_not_found: 'there is no operator {name}',
   operator_removed: 'the operator {name} was removed',
   operator_unnamed: 'this installation has operators: say which of them you are',
-  operator_seal_broken:
-    'the operator {name} is not as it was sealed: somebody has changed it in the database',
+  operator_seal_broken: 'the operator {name} has a broken seal: somebody has changed it in the database',
   operator_role_too_low: 'the operator {name} has the role {role}; “{task}” takes the role {least}',
   operator_of_one_organisation:
     'the operator {name} may act only for organisation {organisationId}; “{task}” concerns the whole installation',
   operator_must_name_organisation:
     'the operator {name} may act only for organisation {organisationId}: name it, or a merchant of it',
-  // The same whether what was named belongs to another, or is not there at all.
+  // The same answer for a thing of another organisation and for one that does not exist.
   operator_of_another_organisation:
     'the operator {name} may act only for organisation {organisationId}, and not for everything that was named',
   first_operator_not_administrator:
     'the first operator must be an administrator of the whole installation: nobody could add another',
   last_administrator:
     'the operator {name} is the last administrator of the whole installation: add another first, or remove the other operators',
-  checkpoint_unreadable: '{path} is no checkpoint of a journal',
+  previous_key_provider_unset: 'no key provider is named that is to be left',
+  checkpoint_unreadable: '{path} is not a checkpoint of a journal',
   checkpoint_of_another: 'the checkpoint in {path} was not signed by this installation',
   user_seal_broken:
-    'the user {username} is not as it was sealed: somebody has changed it in the database, or an earlier release has',
+    'the user {username} has a broken seal: somebody, or an earlier release, has changed it in the database',
   merchant_assigned: 'the user {username} is assigned to merchant {merchant}, which cannot be taken from it',
   merchant_not_granted: 'the user {username} was not granted merchant {merchant}',
   permissions_empty: 'a user needs at least one permission',
   expiry_in_the_past: 'a user cannot expire in the past',
-  network_unreadable: '{network} is no address and no network such as 203.0.113.0/24',
+  network_unreadable: '{network} is neither an address nor a network such as 203.0.113.0/24',
   too_many_networks: 'a user can be given {most} networks at most',
   too_many_client_certificates: 'a user can be bound to {most} certificates at most',
   client_certificate_unreadable: '{path} is neither a certificate in PEM or DER nor a SHA-256 fingerprint',
   client_certificate_expired: 'the certificate in {path} has expired ({expired})',
-  // What was given stands in neither: it may hold a card number.
+  // These do not quote the name, which may hold a card number.
   name_not_allowed: 'a name takes 1 to 60 characters of plain ASCII, and no card number',
   username_not_allowed: 'a user name takes 1 to 64 letters, digits, and . _ @ -',
 
@@ -137,12 +137,12 @@ const REFUSALS = {
   path_taken: '{path} exists already and is not overwritten',
   path_not_writable: '{path} cannot be written ({reason})',
   path_not_readable: '{path} cannot be read ({reason})',
-  returns_not_readable_twice: '{path} is no file that can be read twice; nothing was imported',
+  returns_not_readable_twice: '{path} cannot be read twice; nothing was imported',
   returns_changed_meanwhile: '{path} was changed while it was read; nothing was imported',
   returns_cut_short:
     '{path} is cut short, or was changed (no trailer speaks of exactly its items); nothing was imported',
   returns_line_unreadable:
-    '{path} is no returns file, or is cut short (line {line} cannot be read); nothing was imported',
+    '{path} is not a returns file, or is cut short (line {line} cannot be read); nothing was imported',
   returns_differ: ({ path, lines, more }: Differing) => {
     const named = lines.map(
       ({ line, lodgementReference, reason }) => `line ${line} ${lodgementReference}: ${reason}`,
@@ -158,7 +158,7 @@ const REFUSALS = {
 
   archive_too_young:
     'only what is at least {days} days old can be archived: events of later transactions may still be asked for',
-  archive_damaged: '{path} is no archive, is cut short, or was changed; nothing was removed',
+  archive_damaged: '{path} is not an archive, is cut short, or was changed; nothing was removed',
 
   clock_needs_simulated_acquirers:
     'the clock can be moved only where every acquirer is simulated, not with {acquirers}',
@@ -179,7 +179,7 @@ const REFUSALS = {
   acquirer_not_allowed: inWords,
   acquirer_in_use: 'merchants pay over {acquirer}: {merchants}',
   acquirer_in_doubt:
-    '{inDoubt} transactions are in doubt at {acquirer}: nobody could find out about them any more',
+    '{inDoubt} transactions are in doubt at {acquirer}: nobody could resolve them without it',
   acquirer_does_not_answer: '{acquirer}: {reason}',
   acquirer_of_other_mode: '{acquirer} is a {mode} link, and the merchant is not {mode}',
   acquirer_needs_real_time: 'a real acquirer needs real time, and the clock is ahead of it',
@@ -199,12 +199,12 @@ const REFUSALS = {
     'version {version} of merchant {merchant} cannot be destroyed: it must exist, have been replaced for a minute, and seal nothing',
 
   // Signing in to the console.
-  sign_in_link_refused: 'this link was used already, is more than 15 minutes old, or is none of ours',
+  sign_in_link_refused: 'this link was used already, is more than 15 minutes old, or is not valid',
   sign_in_failed: 'the name, the password or the code is wrong',
   passkey_refused: 'this passkey is not known here, or did not answer as it should',
-  provider_refused: 'the identity provider did not say who this is, or it is no operator',
+  provider_refused: 'the identity provider did not identify an operator',
   passkey_not_found: 'there is no such passkey',
-  last_passkey: 'this passkey is the only way in: add another before',
+  last_passkey: 'this passkey is the only way to sign in: add another first',
   too_many_passkeys: 'an operator can have {most} passkeys at most',
   too_many_attempts: 'there were too many attempts; wait a quarter of an hour, or ask for a new link',
   password_too_short: 'a password takes {least} characters or more',
@@ -212,24 +212,24 @@ const REFUSALS = {
   code_refused: 'the code is wrong, or was used before',
   session_not_found: 'there is no session {id}',
 
-  // What operators ask for and approve.
+  // Operators' requests and approvals.
   reason_not_allowed:
     'a reason is needed: 1 to 200 characters without control characters, and no card number',
   request_key_not_allowed: 'a key takes 16 to 64 letters, digits, and - _',
   request_key_used: 'this key was used for something else: a {operation} of transaction {audit}',
   request_not_found: 'there is no request {request}',
   request_outcome_unknown: ({ reason }: { key?: string; reason: string }) =>
-    `nobody knows whether it was done (${reason}); ask for it again under the same key: it happens once`,
+    `the outcome is unknown (${reason}); repeat it with the same key: it happens at most once`,
   request_altered:
     'request {request} is not as it was stored: somebody has changed it in the database; nothing was done',
   request_of_changed_operator:
-    'whoever asked for request {request}, or approved it, was changed or removed since; nothing was done: ask for it again',
+    'the operator who made or approved request {request} was changed or removed since; nothing was done: ask for it again',
   no_gateway_running:
     'no gateway runs on this database that could carry it out; nothing was stored or done: start one, and try again',
   request_decided: 'request {request} cannot be decided any more: it is {state}',
   request_of_same_operator:
     'request {request} needs the approval of another operator than the one who made it',
-  approval_needs_operator: 'only an operator by name can approve: an account of the system is no person',
+  approval_needs_operator: 'only a named operator can approve: an account of the system is not a person',
 
   // Settlement.
   settlement_file_without_header: 'the first line of {path} must be {columns}',
@@ -242,18 +242,18 @@ const REFUSALS = {
     `no difference of ${date} is open for the acquirer ${named(acquirer)}`,
   differences_changed: '{open} differences are open now, not {expected}: look at them again',
 
-  // The vault, and moving it.
+  // The vault, its exports and imports.
   customer_not_found: 'there is no customer {customer}',
   token_not_found: 'there is no token {token}, or it was deleted',
   former_id_not_found: 'no token of merchant {merchant} was imported as {formerId}',
   vault_not_enabled: 'merchant {merchant} does not have the vault product',
   export_unconfirmed:
-    'merchant {merchant} is live: whoever has the key can open all {tokens} cards and accounts of it',
+    'merchant {merchant} is live: the holder of the key can open all {tokens} of its cards and accounts',
   recipient_unreadable:
-    '{recipient} is no public key of age, which begins with age1, and no file of such keys',
+    '{recipient} is neither an age public key, which begins with age1, nor a file of such keys',
   identity_unreadable: '{path} holds no secret key of age, which begins with AGE-SECRET-KEY-1',
   identity_missing: '{path} is encrypted by age: the secret key is needed to open it',
-  identity_of_another: '{path} is encrypted to another key than this one, or is no whole file of age',
+  identity_of_another: '{path} is encrypted to another key, or is not a complete age file',
   card_file_broken: '{path} is cut short, or was changed; what stood before that place is imported',
   card_file_is_pgp: '{path} is encrypted by PGP, which is opened elsewhere',
   card_file_in_clear: '{path} holds cards in clear, which must never be on a disk; nothing was imported',
@@ -273,7 +273,7 @@ const REFUSALS = {
       .join('; '),
   demo_absent:
     'this is no demo: only an installation that `serve` has made as one is filled with made-up trade',
-  demo_has_live_merchants: 'there is a live merchant here: made-up trade has no place beside real payments',
+  demo_has_live_merchants: 'there is a live merchant here: made-up trade must not mix with real payments',
   not_distributed_engine:
     'this PostgreSQL has no Citus: there is nothing to distribute over, and nothing that has to be distributed',
   distribution_version:
@@ -298,14 +298,14 @@ type InBraces<Sentence> = Sentence extends `${string}{${infer Name}}${infer Rest
   : never;
 type Shown = string | number | readonly (string | number)[];
 
-/** What a refusal of this code names; undefined where that is nothing. */
+/** The details of a refusal with this code; undefined if there are none. */
 type RefusalDetails<Code extends RefusalCode> = Refusals[Code] extends (details: infer Details) => string
   ? Details
   : [InBraces<Refusals[Code]>] extends [never]
     ? undefined
     : { readonly [Name in InBraces<Refusals[Code]>]: Shown };
 
-/** What the operator asked for cannot be done. */
+/** The operator's command cannot be carried out. */
 export class Refusal<Code extends RefusalCode = RefusalCode> extends Error {
   override readonly name = 'Refusal';
 

@@ -1,13 +1,12 @@
-// Something of which there is only so much, shared by organisations in turns: one that asks for much waits for itself, and not the
-// others for it.
+// Shares a limited resource fairly among organisations: an organisation that asks for much waits, and the others do not wait for it.
 import type { OrganisationId } from './ids.js';
 
 export interface SharesOptions {
-  /** How much may be under way at once. */
+  /** How much work may run at once. */
   readonly inAll: number;
-  /** How much of it for one organisation. */
+  /** How much of that for one organisation. */
   readonly perOrganisation: number;
-  /** Whoever comes when so many of its organisation wait, or has waited for so long, is refused. Without it, everybody waits. */
+  /** Refuses work when too much of its organisation waits, or when it has waited too long. Without this option all work waits. */
   readonly patience?: Patience;
 }
 
@@ -26,7 +25,7 @@ interface Waiting {
 export class Shares {
   #underWay = 0;
   readonly #underWayOf = new Map<OrganisationId, number>();
-  /** In the order in which they have their turns. None is empty. */
+  /** In the order of their turns. No queue is empty. */
   readonly #waiting = new Map<OrganisationId, Waiting[]>();
 
   constructor(private readonly options: SharesOptions) {}
@@ -53,11 +52,11 @@ export class Shares {
 
   #wait(organisationId: OrganisationId): Promise<void> {
     const { patience } = this.options;
-    const line = this.#waiting.get(organisationId) ?? [];
-    if (patience !== undefined && line.length >= patience.maxWaiting) throw patience.refusal();
-    this.#waiting.set(organisationId, line);
+    const queue = this.#waiting.get(organisationId) ?? [];
+    if (patience !== undefined && queue.length >= patience.maxWaiting) throw patience.refusal();
+    this.#waiting.set(organisationId, queue);
     return new Promise((begin, refuse) => {
-      line.push({ sinceMs: performance.now(), begin, refuse });
+      queue.push({ sinceMs: performance.now(), begin, refuse });
     });
   }
 
@@ -66,12 +65,12 @@ export class Shares {
     const left = (this.#underWayOf.get(organisationId) ?? 0) - 1;
     if (left > 0) this.#underWayOf.set(organisationId, left);
     else this.#underWayOf.delete(organisationId);
-    for (const [next, line] of this.#waiting) {
+    for (const [next, queue] of this.#waiting) {
       if (!this.#hasRoom(next)) continue;
-      // Behind the others for its next turn.
+      // Moves the organisation behind the others.
       this.#waiting.delete(next);
-      const first = this.#firstInTime(line);
-      if (line.length > 0) this.#waiting.set(next, line);
+      const first = this.#firstInTime(queue);
+      if (queue.length > 0) this.#waiting.set(next, queue);
       if (first === undefined) continue;
       this.#begin(next);
       first.begin();
@@ -79,10 +78,10 @@ export class Shares {
     }
   }
 
-  #firstInTime(line: Waiting[]): Waiting | undefined {
+  #firstInTime(queue: Waiting[]): Waiting | undefined {
     const { patience } = this.options;
     for (;;) {
-      const first = line.shift();
+      const first = queue.shift();
       if (first === undefined || patience === undefined) return first;
       if (performance.now() - first.sinceMs <= patience.maxWaitMs) return first;
       first.refuse(patience.refusal());

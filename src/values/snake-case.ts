@@ -1,4 +1,4 @@
-// What operators see, as programs get it: members are named as in the API (`preauthorisation_days`), times are texts.
+// Turns values into the form that operators' programs read: members named as in the API (`preauthorisation_days`), times as texts.
 
 type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
   ? First extends Lowercase<First>
@@ -6,7 +6,7 @@ type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
     : `_${Lowercase<First>}${SnakeCase<Rest>}`
   : Name;
 
-/** The type of what `outward` and JSON make of a value. An identifier is a number. */
+/** The type of a value after `outward` and JSON. An ID is a number. */
 export type Outward<Value> = Value extends number
   ? number
   : Value extends string | boolean | null | undefined
@@ -19,7 +19,7 @@ export type Outward<Value> = Value extends number
           ? { [Name in keyof Value as Name extends string ? SnakeCase<Name> : never]: Outward<Value[Name]> }
           : Value;
 
-/** At every depth. What a client has chosen is never the name of a member: it would be renamed, too. */
+/** At every depth. Keys chosen by a client must not be member names here, because they would be renamed too. */
 export function outward<Value extends object>(value: Value): Outward<Value> {
   return renamed(value) as Outward<Value>;
 }

@@ -1,16 +1,16 @@
-// The lines of a file or a pipe, however long it is and whatever is in it: no more than one line, of limited length, is kept.
+// Reads a file or pipe of any length line by line. Only one line, of limited length, is kept in memory.
 
 export interface TextLine {
   /** Counted from 1. */
   readonly number: number;
-  /** Undefined where it is too long. */
+  /** Undefined if the line is too long. */
   readonly text: string | undefined;
 }
 
 const LINE_END = 10;
 const BYTE_ORDER_MARK = /^\ufeff/;
 
-/** Those that end in each piece together. */
+/** Yields the lines that end in each chunk together. */
 export async function* textLines(
   bytes: AsyncIterable<Uint8Array>,
   longestBytes: number,

@@ -1,8 +1,8 @@
-// In charge of which characters a string of the interface may hold.
+// The characters that strings of the API may hold.
 
 // Every pattern is also valid with the `u` flag, since JSON schema validators compile with it.
 
-/** Letters, digits, space and punctuation; quotes and the backslash are left out on purpose. */
+/** Letters, digits, space and punctuation; without quotes and backslash, on purpose. */
 export const RESTRICTED_PATTERN = '^[A-Za-z0-9 !#$%&()*+,\\-./:;<=>?@\\[\\]\\^_`{|}~]*$';
 
 export const CORRELATION_ID_PATTERN = '^[a-zA-Z0-9\\+\\-_:\\.,]*$';
@@ -14,11 +14,11 @@ export const KVP_RESPONSE_PREFIX = 'GATEWAY.RESPONSE.KVP.';
 
 export const KVPS_AT_MOST = 100;
 export const KVP_KEY_MAX_LENGTH = 64;
-/** The longest text that is stored. */
+/** The longest value that is stored. */
 export const KVP_VALUE_MAX_LENGTH = 1_024;
 
 const PREFIX = KVP_REQUEST_PREFIX.replaceAll('.', '\\.');
-/** With the prefix or without. The prefix alone is an empty key, although all its characters are fit for one. */
+/** With or without the prefix. The prefix alone is an empty key, although its characters are allowed in keys. */
 export const KVP_KEY_PATTERN = `^(?!(${PREFIX})+$)(${PREFIX})?[a-zA-Z0-9_.]{1,${KVP_KEY_MAX_LENGTH}}$`;
 
 const restricted = new RegExp(RESTRICTED_PATTERN);
@@ -32,7 +32,7 @@ export function isCorrelationId(text: string): boolean {
   return text.length >= 1 && text.length <= CORRELATION_ID_MAX_LENGTH && correlationId.test(text);
 }
 
-/** Without the request prefix: a key sent with it is the same key as one sent without it, however often it is there. */
+/** Strips the request prefix, however often it is there: a key with it is the same key as without. */
 export function bareKvpKey(key: string): string {
   let bare = key;
   while (bare.startsWith(KVP_REQUEST_PREFIX)) bare = bare.slice(KVP_REQUEST_PREFIX.length);

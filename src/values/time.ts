@@ -1,5 +1,5 @@
-// In charge of time: Sydney's clock, the banks' business days, settlement days, and the texts of periods and durations. Everywhere
-// else time is an instant in milliseconds since 1970 UTC.
+// Time: Sydney's clock, the banks' business days, settlement days, and the texts of periods and durations. Everywhere else time is an
+// instant in milliseconds since 1970 UTC.
 import { Temporal } from 'temporal-polyfill';
 import { BANK_HOLIDAYS } from './bank-holidays.js';
 
@@ -9,8 +9,8 @@ const HOUR_MS = 3_600_000;
 
 type Offset = { offsetMs: number; suffix: string };
 
-// Daylight saving begins and ends on a full hour UTC, so one answer holds for the whole hour. Asking the time zone
-// each time would cost more than all the rest of a timestamp.
+// Daylight saving begins and ends on a full hour UTC, so one offset holds for a whole hour. Asking the time zone each time would cost
+// more than the rest of a timestamp.
 const offsets = new Map<number, Offset>();
 const OFFSETS_KEPT = 10_000;
 
@@ -32,8 +32,8 @@ interface Minute {
   readonly suffix: string;
 }
 
-// Building the date part of a text is what costs. Almost every question is about one of a few minutes: the current one, the close of
-// the day, and those of what was asked for lately. Each minute has one place, which it takes from another.
+// Building the date part is expensive, and nearly all timestamps fall into a few minutes: the current minute, the close of the day, and
+// recent ones. Each minute has one slot in the table, where it replaces another minute.
 const minutes: (Minute | undefined)[] = new Array(256).fill(undefined);
 
 /** Sydney's clock down to the minute (`2026-11-15T11:07`) and its offset. */
@@ -79,10 +79,10 @@ export function addDays(date: string, days: number): string {
 
 const SATURDAY = 6;
 
-/** Whether the banks of New South Wales work on it. */
+/** Whether the banks of New South Wales are open on the date. */
 export function isBusinessDay(date: string): boolean {
   const { dayOfWeek, year } = Temporal.PlainDate.from(date);
-  // Of years beyond the table only the weekends are known.
+  // Beyond the table only weekends are known.
   return dayOfWeek < SATURDAY && !BANK_HOLIDAYS[year]?.includes(date.slice('YYYY-'.length));
 }
 
@@ -101,8 +101,8 @@ export function previousBusinessDay(date: string): string {
 }
 
 /**
- * Counts from the first business day on or after the date, as banks do: what comes in at the weekend came in on
- * Monday, and one business day later is Tuesday.
+ * Counts from the first business day on or after the date, as banks do: a weekend counts as the Monday after it, so one business day
+ * later is Tuesday.
  */
 export function addBusinessDays(date: string, days: number): string {
   if (!Number.isSafeInteger(days) || days < 0) throw new RangeError(`not a number of business days: ${days}`);
@@ -114,10 +114,10 @@ export function addBusinessDays(date: string, days: number): string {
 /** Sydney time. */
 export const SETTLEMENT_CLOSE = '18:00';
 
-// The day that is open at one instant stays open until its cut-off, so one answer serves every purchase until then.
+// A day stays open until its cut-off, so one result serves every purchase until then.
 let openDay = { day: '', fromMs: Number.POSITIVE_INFINITY, untilMs: Number.NEGATIVE_INFINITY };
 
-/** The business day that is open at the instant; at the cut-off itself that is already the next one. */
+/** The business day that is open at the instant. At the cut-off itself, the next day is open. */
 export function settlementDay(instantMs: number): string {
   if (instantMs >= openDay.fromMs && instantMs < openDay.untilMs) return openDay.day;
   const day = dayOpenAt(instantMs);
@@ -131,7 +131,7 @@ function dayOpenAt(instantMs: number): string {
   return nextBusinessDay(closed ? addDays(today, 1) : today);
 }
 
-// Nearly every purchase asks for the day that is open.
+// Nearly every purchase asks about the open day.
 let latestCutOff = { day: '', cutOffMs: 0 };
 
 /** The instant at which the day closes. */
@@ -140,14 +140,14 @@ export function settlementCutOff(day: string): number {
   return latestCutOff.cutOffMs;
 }
 
-/** How many days from the open one on a process names, should its clock be behind. */
+/** How many days after the open day are listed, in case this process's clock is behind. */
 const DAYS_AHEAD = 5;
 
 let calendar: { readonly day: string; readonly parameters: readonly [string, string] } | undefined;
 
 /**
- * The last day that has closed, the open one and some that follow, and when each closes: as two arrays for PostgreSQL, whose clock
- * decides which of them is open.
+ * The last closed day, the open day and some that follow, with the instant at which each closes. Two arrays for PostgreSQL, whose clock
+ * decides which day is open.
  */
 export function settlementCalendar(instantMs: number): readonly [string, string] {
   const day = settlementDay(instantMs);
@@ -165,29 +165,29 @@ export function lastClosedDay(instantMs: number): string {
   return previousBusinessDay(settlementDay(instantMs));
 }
 
-// The ends of a period are asked for as instants with their offset, or as days in Sydney.
+// Clients give the ends of a period as instants with an offset, or as days in Sydney.
 const DATE = '[12][0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])';
 const TIME = '([01][0-9]|2[0-3]):[0-5][0-9](:([0-5][0-9]|60)([.,][0-9]{1,9})?)?';
 const OFFSET = '(Z|[-+ ]([01][0-9]|2[0-3])(:?[0-5][0-9])?)';
 
 export const DAY_PATTERN = `^${DATE}$`;
-/** A space counts as the plus sign that an address makes a space of. */
+/** A space in place of the offset's plus sign is accepted: URLs decode `+` as a space. */
 export const INSTANT_OR_DAY_PATTERN = `^${DATE}(T${TIME}${OFFSET})?$`;
 
 const dayText = new RegExp(DAY_PATTERN);
 const instantOrDayText = new RegExp(INSTANT_OR_DAY_PATTERN);
 
-/** Whether a text is a day of the calendar. */
+/** Whether the text is a calendar day. */
 export function isDay(text: string): boolean {
   return dayText.test(text) && valid(() => Temporal.PlainDate.from(text)) !== undefined;
 }
 
-/** From when on, in milliseconds; undefined where the text says nothing of the kind. */
+/** The first millisecond of a period; undefined if the text is neither a day nor an instant. */
 export function periodStart(text: string): number | undefined {
   return isDay(text) ? sydneyInstant(text, '00:00') : instant(text);
 }
 
-/** Up to when, itself not included: the instant that is named, and the whole of a day, belong to the period. */
+/** The exclusive end of a period in milliseconds: the period includes the instant, or the whole day. */
 export function periodEnd(text: string): number | undefined {
   if (isDay(text)) return sydneyInstant(addDays(text, 1), '00:00');
   const last = instant(text);
@@ -209,7 +209,7 @@ function valid<Value>(read: () => Value): Value | undefined {
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Of a duration such as `3d` or `250ms`: milliseconds, or undefined if the text is not a positive whole number with a unit. */
+/** A duration such as `3d` or `250ms` in milliseconds; undefined if the text is not a positive whole number with a unit. */
 export function parseDuration(text: string): number | undefined {
   const parts = /^([1-9][0-9]*)(ms|s|m|h|d)$/.exec(text);
   const unitMs = UNIT_MS[parts?.[2] ?? ''];
@@ -218,11 +218,11 @@ export function parseDuration(text: string): number | undefined {
   return Number.isSafeInteger(durationMs) ? durationMs : undefined;
 }
 
-// Many lines of the log are of the same millisecond.
+// Many log lines share a millisecond.
 let isoMs = 0;
 let isoText = '';
 
-/** The time of now as ISO 8601 has it. */
+/** The current time in ISO 8601. */
 export function isoNow(): string {
   const nowMs = Date.now();
   if (nowMs !== isoMs) {

@@ -1,11 +1,11 @@
-// The trace that a request belongs to, as its client has named it, and the steps that the request has taken, where they are wanted.
+// The trace that the client named for a request, and the steps that the request took if they are recorded.
 
 /** What a request waits for. */
 export type Step = 'claim' | 'acquirer' | 'record';
 
 export interface TracedStep {
   readonly name: Step;
-  /** Over which the acquirer was asked. */
+  /** The acquirer link that was asked. */
   readonly link: string | undefined;
   readonly fromMs: number;
   untilMs: number | undefined;
@@ -16,13 +16,13 @@ export class Trace {
 
   constructor(
     readonly traceId: string,
-    /** The span of the client's that the request belongs to. */
+    /** The client's span that the request belongs to. */
     readonly parentId: string,
-    /** Whether anybody wants to see its steps. */
+    /** Whether steps are recorded. */
     readonly recording: boolean,
   ) {}
 
-  /** The step before it is over. */
+  /** Ends the previous step. */
   enter(name: Step, link?: string): void {
     if (!this.recording) return;
     this.leave();

@@ -1,4 +1,4 @@
-// What must not be seen prints as its mask, whichever way it is turned into text.
+// A secret that prints as its mask, however it is turned into text.
 
 const inspect = Symbol.for('nodejs.util.inspect.custom');
 

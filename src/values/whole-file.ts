@@ -1,5 +1,5 @@
-// Files that appear whole or not at all: written beside their name, on the disk itself before they get it, and removed where they come
-// to nothing. Nobody but their owner reads them. And how a path reads that cannot be used.
+// Files that appear whole or not at all. A file is written under a temporary name, synced to disk and then renamed; a failed write leaves
+// nothing. Only the owner can read it. Also turns disk errors into refusals.
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, createReadStream, openSync, rmSync } from 'node:fs';
 import { type FileHandle, link, lstat, open, readdir, rename, rm } from 'node:fs/promises';
@@ -7,32 +7,32 @@ import { basename, dirname, join } from 'node:path';
 import { Refusal, refuse } from './refusal.js';
 
 /**
- * What becomes of a file that has the name already. `refuse`: it stays, and the command is refused, at once if it can be seen at once.
- * `same`: the same if it has other content; otherwise all is well. `keep`: it stays, and all is well. `replace`: it is replaced.
+ * What to do if the file exists. `refuse`: leave it and refuse the command, before any work if possible. `same`: accept equal content,
+ * refuse other content. `keep`: leave it, and succeed. `replace`: replace it.
  */
 export type Existing = 'refuse' | 'same' | 'keep' | 'replace';
 
 export type Append = (piece: string | Uint8Array) => Promise<void>;
 
-/** What a process that was killed has left is removed by whoever writes the file again. Small files of the gateway's own are not searched for. */
+/** For these, the next writer removes temporary files that a killed process left. The gateway's own small files are not searched for. */
 const SEARCHED: readonly Existing[] = ['refuse', 'same'];
 
 export interface Written<Result> {
   readonly result: Result;
-  /** What processes that were killed had left of the file, and what is removed now. */
+  /** Temporary files of killed processes that were removed. */
   readonly removed: readonly string[];
 }
 
-/** Without a result there is nothing to write, and no file appears. */
+/** If `write` returns undefined, no file appears. */
 export async function writeWhole<Result>(
   path: string,
   existing: Existing,
   write: (append: Append) => Promise<Result>,
 ): Promise<Written<Result>> {
-  // Nobody should wait for the end to hear it.
+  // Refuses now rather than after all the work.
   if (existing === 'refuse' && (await exists(path))) refuse('path_taken', { path });
-  const removed = SEARCHED.includes(existing) ? await removeLeftParts(path) : [];
-  // Two may write the same file at once, also in one process.
+  const removed = SEARCHED.includes(existing) ? await removeAbandonedParts(path) : [];
+  // Two writers may write the same file at once, even in one process.
   // guard(whole files: a file appears when it is whole): ` ⇒ existing === 'refuse' ? path : `
   const part = `${path}.${process.pid}-${randomBytes(4).toString('hex')}.part`;
   const handle = await onDisk(path, made(part));
@@ -47,7 +47,7 @@ export async function writeWhole<Result>(
   }
 }
 
-/** A small file of one text. */
+/** Writes a small text file. */
 export async function writeText(path: string, existing: Existing, text: string): Promise<void> {
   await writeWhole(path, existing, async (append) => {
     await append(text);
@@ -55,7 +55,7 @@ export async function writeText(path: string, existing: Existing, text: string):
   });
 }
 
-/** Made and watched in one go: a signal finds both or neither. */
+/** Creates the file and registers it in one step: a signal finds both or neither. */
 async function made(part: string): Promise<FileHandle> {
   closeSync(openSync(part, 'wx', 0o600));
   begin(part);
@@ -73,24 +73,24 @@ async function appear(handle: FileHandle, part: string, path: string, existing: 
     if (existing === 'refuse' || (existing === 'same' && !(await sameContent(part, path))))
       refuse('path_taken', { path });
   }
-  // Whoever is told that the file is there does not come back to remove the part.
+  // Removed before success is reported: the caller does not come back for it.
   await rm(part, { force: true });
   await syncFolder(dirname(path));
 }
 
-/** Gives the finished file its name; false where the name is taken, by a file that may have come this instant. */
+/** Gives the finished file its name. False if the name is taken, perhaps since this instant. */
 async function linked(part: string, path: string): Promise<boolean> {
   try {
     await link(part, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST' || (await exists(path))) return false;
-    // A file system without hard links.
+    // The file system has no hard links.
     await rename(part, path);
   }
   return true;
 }
 
-/** What the disk refuses is for the operator to put right. */
+/** Turns disk errors into refusals, which the operator can act on. */
 export async function onDisk<Result>(path: string, work: Promise<Result>): Promise<Result> {
   return work.catch((error: NodeJS.ErrnoException) => {
     if (error instanceof Refusal || error.syscall === undefined) throw error;
@@ -99,8 +99,8 @@ export async function onDisk<Result>(path: string, work: Promise<Result>): Promi
   });
 }
 
-/** A part whose process is alive is being written, and stays. */
-async function removeLeftParts(path: string): Promise<string[]> {
+/** A temporary file whose process is alive is still being written, and stays. */
+async function removeAbandonedParts(path: string): Promise<string[]> {
   const folder = dirname(path);
   const beginning = `${basename(path)}.`;
   const names = await readdir(folder).catch(() => []);
@@ -115,7 +115,7 @@ async function removeLeftParts(path: string): Promise<string[]> {
 
 const PART = /^(\d+)(?:-[0-9a-f]+)?\.part$/;
 
-/** In a container processes have the same number one after the other. */
+/** In a container, one process after another gets the same process ID. */
 function isAlive(pid: number, part: string): boolean {
   if (pid === process.pid) return UNDER_WAY.has(part);
   try {
@@ -146,7 +146,7 @@ function stopWatching(): void {
   process.off('exit', removeParts);
 }
 
-/** The process ends by the signal all the same. A gateway, which listens to it too, stops in its own way. */
+/** The signal still ends the process. A gateway listens to signals too, and stops in its own way. */
 function onSignal(signal: NodeJS.Signals): void {
   if (process.listenerCount(signal) > 1) return;
   removeParts();
@@ -159,7 +159,7 @@ function removeParts(): void {
   for (const part of UNDER_WAY) rmSync(part, { force: true });
 }
 
-/** What was made, renamed or removed in a folder stays so. */
+/** Makes creations, renames and removals in a folder durable. */
 export async function syncFolder(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(path, 'r');
@@ -173,7 +173,7 @@ export function exists(path: string): Promise<boolean> {
   );
 }
 
-/** For a file that an operator has named and that cannot be read: `open(path).catch(unreadable(path))`. */
+/** For a file that the operator named and that cannot be read: `open(path).catch(unreadable(path))`. */
 export function unreadable(path: string): (error: NodeJS.ErrnoException) => never {
   return ({ code, message }) => refuse('path_not_readable', { path, reason: code ?? message });
 }

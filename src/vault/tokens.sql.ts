@@ -45,7 +45,7 @@ export const NEW_TOKENS = columns<{
     readonly actor?: string;
   };
   /** For the journal. */
-  readonly mark: Buffer | undefined;
+  readonly mac: Buffer | undefined;
 }>('asked', {
   organisation_id: integer(({ organisationId }) => organisationId),
   merchant_id: integer(({ access }) => access.merchantId),
@@ -62,7 +62,7 @@ export const NEW_TOKENS = columns<{
   correlation_id: text(({ access }) => access.correlationId),
   address: text(({ access }) => access.address),
   user_id: integer(({ access }) => access.userId),
-  mark: optionalBytes(({ mark }) => mark),
+  mark: optionalBytes(({ mac }) => mac),
 });
 
 /**

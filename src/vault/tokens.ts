@@ -1,6 +1,6 @@
 // Tokens: stored payment methods. Their secrets are sealed, and no operation ever returns them.
+import { openSignerOf } from '../journal/entry-signer.js';
 import { journal } from '../journal/journal.js';
-import { openPenOf } from '../journal/pen.js';
 import { Batcher, type EntryOf } from '../postgres/batches.js';
 import { type Database, isUniqueViolation, type Queryable } from '../postgres/database.js';
 import type { FairConnections } from '../postgres/fair-connections.js';
@@ -118,7 +118,7 @@ export class Tokens {
         organisationId,
         access,
         customerId,
-        mark: openPenOf(this.connections.additions)?.mark({
+        mac: openSignerOf(this.connections.additions)?.macOf({
           ...entryOf(access),
           action: 'token.created',
           customerId,

@@ -395,7 +395,7 @@ export const WEBHOOKS = {
           onPage: 200,
         }),
       },
-      run: ({ database }, { id, limit = 50 }) => listDeliveries(database, id, limit),
+      run: ({ database }, { id, limit }) => listDeliveries(database, id, limit),
     }),
   ],
 } as const;

@@ -1,7 +1,7 @@
 // The simulation behind docs/capacity.md, where its answer is known without it.
 import { describe, expect, test } from 'vitest';
-import { fitted, type Point } from '../../bench/capacity-costs.js';
-import { type Costs, type Machines, simulate } from '../../bench/capacity-model.js';
+import { fitted, type Point } from '../../bench/capacity/costs.js';
+import { type Costs, type Machines, simulate } from '../../bench/capacity/model.js';
 import { Chance } from '../../testkit/chance.js';
 
 const COSTS: Costs = {

@@ -133,7 +133,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the installation with a
   test('sealed cards → counted when somebody asks; reviewed → every merchant’s are looked at again', async () => {
     const { page, goTo } = ada;
     await goTo('/clock-and-cards');
-    await press('Look at every card');
+    await press('Check every card');
     await rowOf(page, 'Cards', 'refund').first().waitFor();
     await page.getByText('Destroyed so far').waitFor();
     await press('Review');
@@ -189,9 +189,9 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('the installation with a
     );
     await page.goto(`${desk.url}/keys`);
     await shown(page);
-    await press('Wrap anew');
-    await dialogOf(page, 'Wrap every key anew').locator('button[type=submit]').click();
-    const proof = dialogOf(page, 'Prove that it is you');
+    await press('Re-wrap');
+    await dialogOf(page, 'Re-wrap every key').locator('button[type=submit]').click();
+    const proof = dialogOf(page, 'Confirm it is you');
     await proof.waitFor();
     wrong.push(...(await accessibilityMistakes(page, '[role=dialog]')).map((words) => `proof: ${words}`));
     await proof.getByRole('button', { name: 'Use a password and a code instead' }).click();

@@ -274,7 +274,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('money on the console in
     const { page, goTo, client, close } = await desk.open({ role: 'viewer' });
     const target = await purchase();
     await goTo(`/transactions/1/${target}`);
-    await page.getByText('Your role is to look on.').waitFor();
+    await page.getByText('Your role is read-only.').waitFor();
     const refused = await Promise.all(
       ['void', 'refund', 'completion', 'ask'].map(async (action) => {
         const body = { reason: 'x', key: 'a'.repeat(16) };

@@ -39,7 +39,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('setting up with a brows
       Organisation: `Northern Shops (${organisation.id})`,
       Name: 'Corner Shop',
       'Has the vault': true,
-      'Days for which cards are kept': '30',
+      'Days cards are kept': '30',
     });
     await rowOf(page, 'Merchants', 'Corner Shop').waitFor();
     const merchant = (await listed('/merchants')).find(({ name }) => name === 'Corner Shop');

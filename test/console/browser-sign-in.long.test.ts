@@ -94,7 +94,7 @@ describe.skipIf(WHY_NO_BROWSER !== undefined)(inBrowser('signing in with a brows
       desk.gateway.sql('SELECT status FROM transaction WHERE organisation_id = 1 AND target_audit = $1', [
         audit,
       ]);
-    return { form, refunds, proof: dialogOf(page, 'Prove that it is you') };
+    return { form, refunds, proof: dialogOf(page, 'Confirm it is you') };
   }
 
   test('the demo’s link → signs in once, shows mode, version and clock, and is gone from the address', async () => {

@@ -2,7 +2,7 @@
 // test merchants say that they are tests.
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { setDirectEntry } from '../../src/directdebit/direct-entry-tasks.js';
+import { setDirectEntry } from '../../src/directdebit/direct-entry.js';
 import { addMerchant } from '../../src/organisations/merchants.js';
 import { addUser } from '../../src/organisations/users/users.js';
 import { type BankDay, bankDayOf, moveClock, REAL_BANK } from '../../testkit/bank-day.js';

@@ -23,11 +23,18 @@ const BLOCKS = PAGES.flatMap(shellBlocks);
 const NOT_RUN: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'docs/acquirers.md': { 'the host of an acquirer': 2 },
   'docs/api.md': { 'the network, to fetch generators': 1 },
-  'docs/directdebit.md': { 'a returns file of the bank': 1 },
-  'docs/deploying.md': { Docker: 3, systemd: 2, 'a Kubernetes cluster': 1 },
-  'docs/operations.md': {
+  'docs/backups.md': {
     'a database that was restored': 1,
     'a PostgreSQL of your own that was just restored': 1,
+  },
+  'docs/directdebit.md': { 'a returns file of the bank': 1 },
+  'docs/deploying.md': { Docker: 3, systemd: 2, 'a Kubernetes cluster': 1 },
+  'docs/production.md': {
+    root: 17,
+    systemd: 2,
+    'a second machine': 1,
+    'the secret of a user': 1,
+    'the host of an acquirer': 2,
   },
   'docs/python.md': { pip: 1 },
   'docs/shop.md': { 'a project of your own': 1, 'a quarter of an hour': 1 },
@@ -48,15 +55,26 @@ const RUN_ELSEWHERE: readonly (readonly [page: string, command: string])[] = [
 ];
 
 /** Pages that go on with what the one before has left. Every other page begins anew, with the demo on a PostgreSQL of its own. */
-const ONE_AFTER_ANOTHER = ['README.md', 'docs/api.md', 'docs/operations.md', 'docs/console.md'];
+const ONE_AFTER_ANOTHER = [
+  'README.md',
+  'docs/first-steps.md',
+  'docs/api.md',
+  'docs/commands.md',
+  'docs/operations.md',
+  'docs/backups.md',
+  'docs/console.md',
+];
 
 /** Four gateways are started, and a database is backed up and restored: on a slow machine that takes its time. */
 const SLOW_MS = 600_000;
 
 /** What a page takes for granted. */
 const BEFORE: Readonly<Record<string, string>> = {
+  'docs/first-steps.md': 'npm start',
   'docs/api.md': 'npm start',
   'docs/console.md': 'npm start',
+  'docs/backups.md': 'npm start',
+  'docs/commands.md': 'npm start',
   'docs/operations.md': 'npm start; npx tollgate user add shop --merchant 1',
 };
 
@@ -180,7 +198,7 @@ describe('every page', () => {
             TOLLGATE_CONSOLE_PORT: '0',
             TOLLGATE_DEMO_DAYS: '0',
             TOLLGATE_WEBHOOK_NETWORKS: '127.0.0.0/8',
-            // Of what the README says takes ten seconds nothing else is different.
+            // Of what the page says takes ten seconds nothing else is different.
             TOLLGATE_ACQUIRER_DEADLINE_MS: '2000',
             ...environment,
           },
@@ -200,7 +218,7 @@ describe('every page', () => {
       // To make a PostgreSQL takes seconds; that a gateway does it, test/processes/data-directory.long.test.ts shows.
       await mkdir(join(place, 'data'), { mode: 0o700 });
       await copyPreparedCluster(join(place, 'data'));
-      const [readme = ''] = await inTurn(ONE_AFTER_ANOTHER, (page) => run(page, {}, place));
+      const printed = (await inTurn(ONE_AFTER_ANOTHER, (page) => run(page, {}, place))).slice(0, 2).join('');
       for (const said of [
         '"audit":1,',
         '"transaction_status_code":"voided"',
@@ -209,8 +227,8 @@ describe('every page', () => {
         '"GATEWAY.REQUEST.KVP.SURCHARGE.TOTAL_AMOUNT":"10150"',
         '"transaction":{"href":"/v1/transactions/7"}',
       ])
-        expect(readme).toContain(said);
-      expect([...readme.matchAll(/"error_code":"(\w+)"/g)].map(([, code]) => code)).toEqual([
+        expect(printed).toContain(said);
+      expect([...printed.matchAll(/"error_code":"(\w+)"/g)].map(([, code]) => code)).toEqual([
         'acquirer_timeout',
       ]);
     },

@@ -1,4 +1,4 @@
-// The tables in docs/operations.md list the lines of the log: their messages, levels and fields.
+// The tables in docs/logs.md list the lines of the log: their messages, levels and fields.
 import { pino } from 'pino';
 import { parseAst } from 'rolldown/parseAst';
 import { expect, test } from 'vitest';
@@ -6,11 +6,11 @@ import { UNSAFE_STANDBYS } from '../../src/gateway/database/connection.js';
 import { type LoggedRequest, RequestLog } from '../../src/http/answers.js';
 import { filesUnder, read } from '../../testkit/project-files.js';
 
-const PAGE = read('docs/operations.md');
+const PAGE = read('docs/logs.md');
 const LEVELS = ['debug', 'info', 'warn', 'error', 'fatal'];
 /** What every line has. */
 const ALWAYS = ['time', 'level'];
-const STEP = 'Bring the table of log lines in docs/operations.md and the code into step.';
+const STEP = 'Bring the table of log lines in docs/logs.md and the code into step.';
 
 interface Line {
   readonly msg: string;
@@ -76,7 +76,7 @@ const LINES: readonly Line[] = filesUnder('src')
 
 const quoted = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name as string);
 
-test('docs/operations.md lists every message with its level and fields, and no other', () => {
+test('docs/logs.md lists every message with its level and fields, and no other', () => {
   const rows = PAGE.matchAll(/^\| `([^`]+)` \| (debug|info|warn|error) \| (.*?) \| .+ \|$/gm);
   const documented = [...rows].map(([, msg = '', level = '', fields = '']) => ({
     msg,
@@ -117,7 +117,7 @@ function wholeRequestLine(): string {
   return written;
 }
 
-test('docs/operations.md lists every field of a request’s line, and no other', () => {
+test('docs/logs.md lists every field of a request’s line, and no other', () => {
   const [, table] = /`msg` `request`:\n\n([\s\S]*?)\n\n/.exec(PAGE) ?? [];
   const documented = [...(table ?? '').matchAll(/^\| (`.*?) \|/gm)].flatMap(([, cell]) => quoted(cell ?? ''));
   const { msg, level, ...others } = JSON.parse(wholeRequestLine());
@@ -126,7 +126,7 @@ test('docs/operations.md lists every field of a request’s line, and no other',
   expect(new Set(documented), STEP).toEqual(fields);
 });
 
-test('docs/operations.md lists the jobs of the background', () => {
+test('docs/logs.md lists the jobs of the background', () => {
   const code = filesUnder('src/gateway').map(read).join('');
   const jobs = [...code.matchAll(/(?:\bfailed|[jJ]obFailed)\('([^']+)'/g)].map(([, job]) => job as string);
   const [, meaning] = /^\| `background job failed` .* \| (.*) \|$/m.exec(PAGE) ?? [];

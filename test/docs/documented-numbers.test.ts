@@ -89,7 +89,7 @@ const AMOUNT_DIGITS = String(MAX_AMOUNT_CENTS).length;
 const BANK_DIGITS = lengthsOf(ACCOUNT_NUMBER_PATTERN);
 const CLOSE_HOUR = Number(SETTLEMENT_CLOSE.replace(':00', ''));
 const MOST_DOLLARS = MOST_CENTS / 100;
-const WAITING_FILE = 'src/http/one-at-a-time.ts';
+const WAITING_FILE = 'src/http/connection-queue.ts';
 const REGISTRY_FILE = 'src/payments/processes/process-registry.ts';
 const BLOCKS = ['SMALLEST_BLOCK', 'LARGEST_BLOCK'].map((name) =>
   constantIn('src/payments/processes/process-registry.ts', name),
@@ -175,14 +175,14 @@ const SAID: readonly (readonly [page: string, words: string, ...numbers: number[
   ['docs/decisions.md', 'answered after # seconds', simulatorSlowMs / 1_000],
   ['docs/operations.md', 'A burst of # seconds', seconds('src/payments/pipeline/capacity.ts', 'BURST_MS')],
   ['docs/operations.md', 'It uses up to # connections for each process', SESSIONS],
-  ['docs/operations.md', 'moves them by # itself', constantIn(REGISTRY_FILE, 'AHEAD')],
+  ['docs/backups.md', 'moves them by # itself', constantIn(REGISTRY_FILE, 'AHEAD')],
   [
-    'docs/operations.md',
+    'docs/logs.md',
     'longer than # MB of log',
     constantIn('src/gateway/observability/log-output.ts', 'MOST_WAITING_BYTES') / 1024 ** 2,
   ],
   [
-    'docs/operations.md',
+    'docs/commands.md',
     "# seconds after the acquirer's deadline",
     seconds('src/payments/requests/operator-requests.ts', 'FURTHER_PATIENCE_MS'),
   ],
@@ -192,7 +192,7 @@ const SAID: readonly (readonly [page: string, words: string, ...numbers: number[
     seconds('src/gateway/stopping.ts', 'AFTER_THE_DEADLINE_MS'),
   ],
   [
-    'docs/operations.md',
+    'docs/commands.md',
     'known to every process within # seconds',
     seconds('src/organisations/users/callers.ts', 'STALE_MS'),
   ],
@@ -217,7 +217,7 @@ const SAID: readonly (readonly [page: string, words: string, ...numbers: number[
     'statement, has # characters',
     3 * constantIn('src/directdebit/files/lodgement-reference.ts', 'WIDTH'),
   ],
-  ['docs/ARCHITECTURE.md', '# at first and up to # when', ...BLOCKS],
+  ['docs/architecture/payments.md', '# at first and up to # when', ...BLOCKS],
   ['docs/operations.md', 'if that is shorter | # s | # s |', ...timesOf('heartbeatEveryMs')],
   ['docs/operations.md', 'its last committed heartbeat | # s | # s |', ...timesOf('staleAfterMs')],
   ['docs/operations.md', 'T after that heartbeat | # s | # s |', ...timesOf('presumedDeadAfterMs')],
@@ -227,17 +227,25 @@ const SAID: readonly (readonly [page: string, words: string, ...numbers: number[
     '# seconds after the heartbeat | # s | # s |',
     ...Array(3).fill(FENCES_WAIT_MS / 1_000),
   ],
-  ['docs/ARCHITECTURE.md', 'moves every counter ahead by #.', constantIn(REGISTRY_FILE, 'AHEAD')],
-  ['docs/ARCHITECTURE.md', 'the oldest, # a second', constantIn('src/payments/doubt/sweep.ts', 'AUDITS')],
-  ['docs/ARCHITECTURE.md', '504 after # seconds', seconds('src/payments/pipeline/record.ts', 'PATIENCE_MS')],
-  ['docs/ARCHITECTURE.md', 'past # stays in the socket', constantIn(WAITING_FILE, 'ENOUGH_WAITING')],
+  ['docs/architecture/payments.md', 'moves every counter ahead by #.', constantIn(REGISTRY_FILE, 'AHEAD')],
+  [
+    'docs/architecture/payments.md',
+    'the oldest, # a second',
+    constantIn('src/payments/doubt/sweep.ts', 'AUDITS'),
+  ],
+  [
+    'docs/architecture/payments.md',
+    '504 after # seconds',
+    seconds('src/payments/pipeline/record.ts', 'PATIENCE_MS'),
+  ],
+  ['docs/architecture/http.md', 'past # stays in the socket', constantIn(WAITING_FILE, 'ENOUGH_WAITING')],
   ['src/api/operations/transactions.ts', 'for # hours after it was decided', correlationIdHours],
   ['src/api/operations/transactions.ts', '(# days by default)', PREAUTHORISATION_DAYS],
   ['src/reference/template/introduction.html', 'for # hours after it was last decided', correlationIdHours],
   ['src/reference/template/introduction.html', 'within those # hours', correlationIdHours],
-  ['README.md', 'After # seconds the gateway', acquirerDeadlineMs / 1_000],
-  ['README.md', 'approved after # seconds', simulatorSlowMs / 1_000],
-  ['README.md', `http://${host}:#/v1`, port],
+  ['docs/first-steps.md', 'After # seconds the gateway', acquirerDeadlineMs / 1_000],
+  ['docs/first-steps.md', 'approved after # seconds', simulatorSlowMs / 1_000],
+  ['docs/first-steps.md', `http://${host}:#/v1`, port],
 ];
 
 const WORDS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];

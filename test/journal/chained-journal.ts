@@ -4,20 +4,20 @@ import pg from 'pg';
 import { onTestFinished } from 'vitest';
 import { ChainKey } from '../../src/journal/blocks.js';
 import { JournalChain } from '../../src/journal/chain.js';
+import { EntrySigner, setSigner } from '../../src/journal/entry-signer.js';
 import { journal } from '../../src/journal/journal.js';
-import { givePen, JournalPen } from '../../src/journal/pen.js';
 import { Database } from '../../src/postgres/database.js';
 import { testDatabase } from '../../testkit/gateway.js';
 
 export class ChainedJournal {
-  /** What chains have found: entries that nobody of ours wrote, and ends that were cut off. */
+  /** What chains have found: entries that Tollgate did not write, and ends that were cut off. */
   readonly foreign: number[] = [];
   readonly cuts: object[] = [];
 
   private constructor(
     readonly key: Buffer,
     readonly database: Database,
-    /** Whoever writes to the database: may do what triggers forbid. */
+    /** An intruder who writes to the database, and can bypass triggers. */
     readonly intruder: pg.Client,
   ) {}
 
@@ -26,7 +26,7 @@ export class ChainedJournal {
     const own = await testDatabase();
     const key = randomBytes(32);
     const database = new Database(own.url, { maxConnections: 3 });
-    givePen(database, new JournalPen(key, 'here'));
+    setSigner(database, new EntrySigner(key, 'here'));
     const intruder = new pg.Client(own.url);
     await intruder.connect();
     await intruder.query('SET session_replication_role = replica');
@@ -41,7 +41,7 @@ export class ChainedJournal {
   /** Another process that writes to the same journal. */
   anotherWriter(name: string): Database {
     const writer = new Database(this.database.url, { maxConnections: 3 });
-    givePen(writer, new JournalPen(this.key, name));
+    setSigner(writer, new EntrySigner(this.key, name));
     onTestFinished(() => writer.close());
     return writer;
   }

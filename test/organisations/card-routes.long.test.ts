@@ -28,8 +28,8 @@ describe('which route', () => {
     { acquirer: 'two', currency: 'NZD' },
     { acquirer: 'two', bins: ['411111-411119'] },
     { acquirer: 'one', bins: ['41111100-41111149'], currency: 'USD' },
-    { acquirer: 'one', card: 'amex', order: '2' },
-    { acquirer: 'two', card: 'amex', order: '1' },
+    { acquirer: 'one', card: 'amex', order: 2 },
+    { acquirer: 'two', card: 'amex', order: 1 },
   ];
 
   test.each([

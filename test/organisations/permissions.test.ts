@@ -138,19 +138,21 @@ describe('addresses', () => {
 describe('expiry', () => {
   // catches(credentials: a user ends when it was said to)
   test('a user that has expired → 401 as for nobody, also where it was known; extended → served again', async () => {
-    const limited = await user({ expiresMs: Date.now() + 1_500 });
+    const limited = await user({ expires: new Date(Date.now() + 1_500) });
     const api = gateway.as(limited);
     const first = await api.purchase();
     // Unless the machine was too slow for it to be served at all.
     expect([201, 401]).toContain(first.status);
     await expect.poll(async () => (await api.search('x')).status, SOON).toBe(401);
-    const expiresMs = Date.now() + 3_600_000;
-    await limitUser(database, OPERATOR, gateway.credentialKey, limited.username, { expiresMs });
+    const expires = new Date(Date.now() + 3_600_000);
+    await limitUser(database, OPERATOR, gateway.credentialKey, limited.username, { expires });
     await expect.poll(async () => (await api.search('x')).status, SOON).toBe(200);
   });
 
   test('in the past → refused when it is given', async () => {
-    await expect(user({ expiresMs: Date.now() - 1 })).rejects.toMatchObject({ code: 'expiry_in_the_past' });
+    await expect(user({ expires: new Date(Date.now() - 1) })).rejects.toMatchObject({
+      code: 'expiry_in_the_past',
+    });
   });
 });
 

@@ -57,7 +57,7 @@ async function victim(): Promise<Credentials & { username: string }> {
     merchant: 2,
     allow: ['read', 'vault'],
     fromAddresses: ['127.0.0.0/8'],
-    expiresMs: Date.now() + 3_600_000,
+    expires: new Date(Date.now() + 3_600_000),
   });
 }
 
@@ -168,8 +168,8 @@ describe('a user that was changed by SQL', () => {
   test('put back whole, to what it was before a change → a process that knows the newer one says so', async () => {
     const user = await victim();
     const [before] = await gateway.sql('SELECT * FROM gateway_user WHERE username = $1', [user.username]);
-    const expiresMs = Date.now() + 60_000;
-    await limitUser(database, OPERATOR, gateway.credentialKey, user.username, { expiresMs });
+    const expires = new Date(Date.now() + 60_000);
+    await limitUser(database, OPERATOR, gateway.credentialKey, user.username, { expires });
     expect(await lookUp(user)).toBe(200);
     await gateway.sql(
       'UPDATE gateway_user SET expires_at = $2, version = $3, seal = $4 WHERE username = $1',

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { setDirectEntry } from '../../src/directdebit/direct-entry-tasks.js';
+import { setDirectEntry } from '../../src/directdebit/direct-entry.js';
 import { addMerchant } from '../../src/organisations/merchants.js';
 import { addUser } from '../../src/organisations/users/users.js';
 import { Database } from '../../src/postgres/database.js';
@@ -133,10 +133,10 @@ describe('a settlement day on which both trade', () => {
       for (const merchant of [1, 3, carded]) await api.purchase({ merchant, amount: 700 });
       const database = new Database(gateway.databaseUrl, { maxConnections: 1 });
       const path = join(gateway.dataDir, `${mode}.csv`);
-      const { net } = await showSettlement(database, {
+      const { net } = await showSettlement(database, 'operator:test', {
         date: day,
         mode,
-        csv: { path, operator: 'operator:test' },
+        csv: path,
       }).finally(() => database.close());
       expect(net.map(({ merchantId }) => merchantId)).toEqual(merchants());
       const [header = '', ...rows] = (await readFile(path, 'utf8')).trimEnd().split('\n');

@@ -1,5 +1,5 @@
-// Each operation once, on a gateway in which nothing goes wrong. Also the control of `npm run test:guards`: with one guard
-// removed, a gateway still does all this.
+// Each operation once, on a gateway in which nothing goes wrong. Also the control of `npm run proof guards`: with
+// one guard removed, a gateway still does all this.
 import { expect, test } from 'vitest';
 import { testGateway } from '../../testkit/gateway.js';
 import { vaultOf } from '../../testkit/vault-client.js';

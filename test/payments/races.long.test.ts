@@ -16,7 +16,7 @@ afterAll(async () => {
   await one.close();
 });
 
-/** The long form is `npm run test:races`. */
+/** The long form is `npm run proof races`. */
 const ROUNDS = 40;
 const AT_ONCE = 40;
 

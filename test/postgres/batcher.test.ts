@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { Batcher } from '../../src/postgres/batches.js';
 import { DatabaseUnavailable } from '../../src/postgres/database.js';
-import { SilentServer } from '../../src/postgres/session.js';
+import { UnresponsiveServer } from '../../src/postgres/session.js';
 
 interface Entry {
   readonly organisationId: number;
@@ -124,7 +124,7 @@ describe('a batch that fails', () => {
 
   test('because the database was silent → what waited behind it fails too, and is not sent; after a lost connection it is', async () => {
     const ends: [Error, number[]][] = [
-      [new SilentServer('no answer'), [64]],
+      [new UnresponsiveServer('no answer'), [64]],
       [new Error('connection reset'), [64, 6]],
     ];
     for (const [cause, sent] of ends) {

@@ -1,5 +1,5 @@
 // What is sent to an engine that spreads organisations over servers, what becomes of batches there, and on which of them a start is refused.
-// What that engine makes of it is tried by `npm run test:citus`.
+// What that engine makes of it is tried by `npm run proof citus`.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { connect } from '../../src/gateway/database/connection.js';
 import { readSettings } from '../../src/gateway/settings/settings.js';

@@ -1,4 +1,4 @@
-// Sessions that are shared: whoever waits for one has it when it becomes free, or hears that it did not in time.
+// A shared pool of sessions: a waiting statement gets one when it becomes free, or an error if none does in time.
 import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Database } from '../../src/postgres/database.js';
@@ -52,7 +52,7 @@ test('the server has no session left → those who want another wait for the one
   const pids = await Promise.all(Array.from({ length: 20 }, () => several.query<{ pid: number }>(pid)));
   expect(new Set(pids.map(({ rows }) => rows[0]?.pid)).size).toBe(1);
   const none = new Database(url.href, { maxConnections: 5 });
-  await expect(none.query(ONE)).rejects.toMatchObject({ code: '53300', passing: true });
+  await expect(none.query(ONE)).rejects.toMatchObject({ code: '53300', transient: true });
   await Promise.all([several.close(), none.close()]);
   await administer(own.url, `DROP ROLE ${login}`);
 });

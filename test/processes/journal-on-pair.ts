@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { expect, onTestFinished } from 'vitest';
 import { ChainKey } from '../../src/journal/blocks.js';
 import { JournalChain } from '../../src/journal/chain.js';
+import { EntrySigner, setSigner } from '../../src/journal/entry-signer.js';
 import { journal } from '../../src/journal/journal.js';
 import { verifyJournal } from '../../src/journal/journal-tasks.js';
-import { givePen, JournalPen } from '../../src/journal/pen.js';
 import type { KnownBlock } from '../../src/journal/verification.js';
 import { Database } from '../../src/postgres/database.js';
 import { eventually } from '../../testkit/gateway-process.js';
@@ -31,7 +31,7 @@ async function sceneOn(pair: Pair): Promise<Scene> {
   await pair.primary.sql(`SET session_replication_role = replica; TRUNCATE journal, journal_block, journal_gap;
     UPDATE journal_chain SET chained_up_to = (SELECT coalesce(pg_sequence_last_value('journal_id_seq'), 0))`);
   const key = randomBytes(32);
-  givePen(database, new JournalPen(key, 'here'));
+  setSigner(database, new EntrySigner(key, 'here'));
   const cuts: object[] = [];
   const chain = new JournalChain(database, new ChainKey(key), {
     onForeign: () => {},

@@ -28,8 +28,8 @@ beforeAll(async () => {
   for (const [name, { port }] of Object.entries({ down, up }))
     await addAcquirer(database, OPERATOR, provider, { name, address: `127.0.0.1:${port}`, test: true });
   await setMerchant(database, OPERATOR, 1, { acceptorId: 'SHOP', terminals: ['T1'] });
-  await setRoute(database, OPERATOR, 1, { acquirer: 'down', order: '1' });
-  await setRoute(database, OPERATOR, 1, { acquirer: 'up', order: '2' });
+  await setRoute(database, OPERATOR, 1, { acquirer: 'down', order: 1 });
+  await setRoute(database, OPERATOR, 1, { acquirer: 'up', order: 2 });
   await database.close();
   for (const point of ['claimed', 'rerouted', 'answered']) {
     const doomed = await shared.start({ CRASH_AT: point });

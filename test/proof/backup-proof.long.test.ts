@@ -1,4 +1,4 @@
-// The short form of `npm run test:backup`.
+// The short form of `npm run proof backup`.
 import { expect, test } from 'vitest';
 import { runProof } from './program.js';
 

@@ -1,7 +1,7 @@
-// The judge of `npm run test:client`: what it must notice in the books of shops.
+// The judge of `npm run proof client`: what it must notice in the books of shops.
 import { expect, test } from 'vitest';
-import { brokenBooks, type Evidence } from '../../proof/client-judge.js';
-import type { BookedOrder } from '../../proof/client-shop.js';
+import { brokenBooks, type Evidence } from '../../proof/client/judge.js';
+import type { BookedOrder } from '../../proof/client/shop.js';
 import type { LedgerEntry } from '../../src/acquirers/simulator/ledger.js';
 import type { StoredTransaction } from '../../testkit/books.js';
 

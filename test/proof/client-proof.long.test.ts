@@ -1,4 +1,4 @@
-// The short form of `npm run test:client`.
+// The short form of `npm run proof client`.
 import { expect, test } from 'vitest';
 import { runProof } from './program.js';
 

@@ -1,4 +1,4 @@
-// The short form of `npm run test:crash`.
+// The short form of `npm run proof crash`.
 import { expect, test } from 'vitest';
 import { runProof } from './program.js';
 

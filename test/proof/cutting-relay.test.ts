@@ -1,7 +1,7 @@
 // The relay of the crash proof over ISO 8583: what it passes on of a message at which somebody is struck.
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { CuttingRelay } from '../../proof/cutting-relay.js';
+import { CuttingRelay } from '../../proof/arena/cutting-relay.js';
 import { Chance } from '../../testkit/chance.js';
 import { freePort } from '../../testkit/gateway-process.js';
 

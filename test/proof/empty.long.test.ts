@@ -1,7 +1,7 @@
-// The short form of `npm run test:empty`, and whether its judge can tell right from wrong.
+// The short form of `npm run proof empty`, and whether its judge can tell right from wrong.
 import { expect, test } from 'vitest';
-import { brokenPromises } from '../../proof/empty-judge.js';
-import type { Request, Search } from '../../proof/empty-round.js';
+import { brokenPromises } from '../../proof/empty/judge.js';
+import type { Request, Search } from '../../proof/empty/round.js';
 import type { PlacedEntry } from '../../testkit/installation.js';
 import { runProof } from './program.js';
 

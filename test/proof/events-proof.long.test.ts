@@ -1,4 +1,4 @@
-// The short form of `npm run test:events`.
+// The short form of `npm run proof events`.
 import { expect, test } from 'vitest';
 import { runProof } from './program.js';
 

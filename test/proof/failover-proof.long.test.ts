@@ -1,4 +1,4 @@
-// The short form of `npm run test:failover`.
+// The short form of `npm run proof failover`.
 import { expect, test } from 'vitest';
 import { runProof } from './program.js';
 

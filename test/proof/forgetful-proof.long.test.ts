@@ -1,4 +1,4 @@
-// The short form of `npm run test:forgetful`.
+// The short form of `npm run proof forgetful`.
 import { expect, test } from 'vitest';
 import { runProof } from './program.js';
 

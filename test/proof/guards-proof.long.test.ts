@@ -1,4 +1,4 @@
-// The short form of `npm run test:guards`: one guard is really removed.
+// The short form of `npm run proof guards`: one guard is really removed.
 import { expect, inject, test } from 'vitest';
 import { runProof } from './program.js';
 

@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type NamedTest, readGuards, withoutGuard } from '../../proof/guard-marks.js';
-import { failuresOf, nameOf, type RanTest, verdictOn } from '../../proof/guard-verdict.js';
+import { type NamedTest, readGuards, withoutGuard } from '../../proof/guards/marks.js';
+import { failuresOf, nameOf, type RanTest, verdictOn } from '../../proof/guards/verdict.js';
 
 describe('a guard is removed', () => {
   const FILE = 'test/payments/pipeline/refund.test.ts';

@@ -1,7 +1,7 @@
-// The short form of `npm run test:history`, and whether its own judge can tell right from wrong.
+// The short form of `npm run proof history`, and whether its own judge can tell right from wrong.
 import { expect, test } from 'vitest';
-import { brokenPromises } from '../../proof/history-judge.js';
-import type { Recorded, Shown } from '../../proof/history-record.js';
+import { brokenPromises } from '../../proof/history/judge.js';
+import type { Recorded, Shown } from '../../proof/history/record.js';
 import { runProof } from './program.js';
 
 test('clients race under kills, freezes and a hostile acquirer → the history is in order, and all books agree', async () => {

@@ -1,4 +1,4 @@
-// The short form of `npm run test:journal`.
+// The short form of `npm run proof journal`.
 import { expect, test } from 'vitest';
 import { runProof } from './program.js';
 

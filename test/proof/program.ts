@@ -8,7 +8,7 @@ export async function runProof(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, [compiledProgram(`proof/${program}`), ...args], {
+  const child = spawn(process.execPath, [compiledProgram(`proof/${program}/${program}`), ...args], {
     cwd: PROJECT_ROOT,
     env: { ...process.env, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

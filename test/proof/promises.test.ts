@@ -1,6 +1,6 @@
-// Whether the checks of `npm run test:crash` notice: a story in which all is well, spoilt in one place at a time.
+// Whether the checks of `npm run proof crash` notice: a story in which all is well, spoilt in one place at a time.
 import { beforeEach, expect, test } from 'vitest';
-import { brokenPromises } from '../../proof/promises.js';
+import { brokenPromises } from '../../proof/arena/promises.js';
 
 /** A purchase of 100, refunded by 30 after one try was not found, and a purchase that was voided. */
 function story() {

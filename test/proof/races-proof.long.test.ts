@@ -1,4 +1,4 @@
-// The short form of `npm run test:races`, and whether its model can tell right from wrong.
+// The short form of `npm run proof races`, and whether its model can tell right from wrong.
 import { describe, expect, test } from 'vitest';
 import {
   born,
@@ -9,7 +9,7 @@ import {
   type Operation,
   refundableCents,
   type State,
-} from '../../proof/life.js';
+} from '../../proof/races/life.js';
 import { runProof } from './program.js';
 
 test('operations that meet on hot targets at two gateways → what some order of them gives', async () => {

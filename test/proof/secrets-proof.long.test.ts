@@ -1,4 +1,4 @@
-// The short form of `npm run test:secrets`. What memory holds is left to the long one: it takes a minute until it is overwritten.
+// The short form of `npm run proof secrets`. What memory holds is left to the long one: it takes a minute until it is overwritten.
 import { expect, test } from 'vitest';
 import { runProof } from './program.js';
 

@@ -1,6 +1,6 @@
 // What the proofs over ISO 8583 make of the numbers that a gateway has stored.
 import { expect, test } from 'vitest';
-import { SentNumbers } from '../../proof/sent-numbers.js';
+import { SentNumbers } from '../../proof/arena/sent-numbers.js';
 import type { Installation } from '../../testkit/installation.js';
 
 const DAY_MS = 86_400_000;

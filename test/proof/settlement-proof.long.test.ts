@@ -1,4 +1,4 @@
-// The short form of `npm run test:settlement`.
+// The short form of `npm run proof settlement`.
 import { expect, test } from 'vitest';
 import { runProof } from './program.js';
 

@@ -1,4 +1,4 @@
-// The short form of `npm run test:slow-host`.
+// The short form of `npm run proof slow-host`.
 import { expect, test } from 'vitest';
 import { runProof } from './program.js';
 

@@ -1,4 +1,4 @@
-// The short form of `npm run test:soak`.
+// The short form of `npm run proof soak`.
 import { expect, test } from 'vitest';
 import { runProof } from './program.js';
 

@@ -1,9 +1,9 @@
-// The short form of `npm run test:tenants`: a few attacks on few connections. Nothing here depends on how fast the machine is.
+// The short form of `npm run proof tenants`: a few attacks on few connections. Nothing here depends on how fast the machine is.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { dayOf, isServed, told } from '../../proof/tenants-day.js';
+import { dayOf, isServed, told } from '../../proof/tenants/day.js';
 import { compiledProgram } from '../../testkit/project.js';
 import { runProof } from './program.js';
 
@@ -27,7 +27,7 @@ test('a client that only connects is told that it was silent for too long → co
   }).listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());
   await once(server, 'listening');
-  const child = spawn(process.execPath, [compiledProgram('proof/tenants-client')]);
+  const child = spawn(process.execPath, [compiledProgram('proof/tenants/client')]);
   const { port } = server.address() as AddressInfo;
   const job = { port, connections: 2, seconds: 0.5, requests: [], manner: 'only connect' };
   child.stdin.end(JSON.stringify(job));

@@ -1,4 +1,4 @@
-// The short form of `npm run test:vault-moving`.
+// The short form of `npm run proof vault-moving`.
 import { expect, test } from 'vitest';
 import { runProof } from './program.js';
 

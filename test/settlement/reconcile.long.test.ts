@@ -245,11 +245,13 @@ describe('the commands', () => {
     expect(rows[0]).toContain(`,"'=1+1,x",`);
     const total = rows.reduce((sum, row) => sum + Number(row.split(',').at(-1)), 0);
     expect(total).toBe(1_330);
-    await expect(
-      showSettlement(database, { date: day, csv: { path: csv, operator: 'operator:test' } }),
-    ).rejects.toThrow('is not overwritten');
-    await expect(showSettlement(database, { date: day, merchant: 99 })).rejects.toThrow('no merchant 99');
-    expect((await showSettlement(database, { date: day, merchant: 4 })).net).toMatchObject([
+    await expect(showSettlement(database, 'operator:test', { date: day, csv })).rejects.toThrow(
+      'is not overwritten',
+    );
+    await expect(showSettlement(database, 'operator:test', { date: day, merchant: 99 })).rejects.toThrow(
+      'no merchant 99',
+    );
+    expect((await showSettlement(database, 'operator:test', { date: day, merchant: 4 })).net).toMatchObject([
       { cents: '-70' },
     ]);
   });

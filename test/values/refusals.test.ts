@@ -1,7 +1,7 @@
 // What operators can do, called as functions: a refusal says what it is by a code and what it is about by named details.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { advanceClock } from '../../src/clock/clock-tasks.js';
-import { setDirectEntry, showDirectEntry } from '../../src/directdebit/direct-entry-tasks.js';
+import { setDirectEntry, showDirectEntry } from '../../src/directdebit/direct-entry.js';
 import { readSettings } from '../../src/gateway/settings/settings.js';
 import { readJournal } from '../../src/journal/journal-tasks.js';
 import { addMerchant, listMerchants, setMerchant } from '../../src/organisations/merchants.js';

@@ -8,14 +8,14 @@ import { Host } from './host.js';
 import { macKeys } from './mac.js';
 
 const values = programOptions({
-  ledger: { type: 'string' },
-  dialect: { type: 'string', default: 'as2805' },
-  port: { type: 'string', default: '0' },
-  'control-port': { type: 'string', default: '0' },
+  ledger: undefined,
+  dialect: 'as2805',
+  port: 0,
+  'control-port': 0,
   // SEND:RECEIVE, each 32 hexadecimal digits.
-  'mac-keys': { type: 'string' },
-  'tls-certificate': { type: 'string' },
-  'tls-key': { type: 'string' },
+  'mac-keys': undefined,
+  'tls-certificate': undefined,
+  'tls-key': undefined,
 });
 if (values.ledger === undefined) throw new Error('--ledger names the file that the host keeps its books in');
 
@@ -25,14 +25,14 @@ const keys = values['mac-keys'];
 const host = await Host.open({
   dialect: dialectNamed(values.dialect),
   ledgerPath: values.ledger,
-  port: Number(values.port),
+  port: values.port,
   macKeys: keys === undefined ? undefined : macKeys(keys),
   tls:
     certificate === undefined || key === undefined
       ? undefined
       : { cert: readFileSync(certificate, 'utf8'), key: readFileSync(key, 'utf8') },
 });
-const { url } = await openControl(host, Number(values['control-port']));
+const { url } = await openControl(host, values['control-port']);
 process.stdout.write(`host on 127.0.0.1:${host.port}, control on ${url}\n`);
 process.on('SIGTERM', () => {
   void host.close().then(() => process.exit(0));

@@ -7,7 +7,7 @@ const ROOT = '/console/api';
 export type QueryValues = Readonly<Record<string, string | number | boolean | null | undefined>>;
 export type PathValues = Readonly<Record<string, string | number>>;
 
-/** Told of every answer that says that the session has ended. */
+/** Called whenever an answer says that the session has ended. */
 let signedOut: () => void = () => {};
 export function whenSignedOut(listener: () => void): void {
   signedOut = listener;
@@ -27,7 +27,7 @@ export interface Place {
   readonly query?: QueryValues;
 }
 
-/** What one of the routes answers. */
+/** The answer of a route. */
 export function read<Route extends keyof ReadRoutes>(
   route: Route,
   { params, query }: Place = {},
@@ -79,7 +79,7 @@ async function call<Answer>(address: string, request: RequestInit): Promise<Answ
   })) as Answer;
 }
 
-/** Whether the operator has done something since the last request that told the gateway so. */
+/** Whether the operator has been active since the last request that said so. */
 let isTouched = true;
 for (const kind of ['pointerdown', 'keydown'])
   addEventListener(
@@ -90,7 +90,7 @@ for (const kind of ['pointerdown', 'keydown'])
     { capture: true, passive: true },
   );
 
-/** What the page asks by itself keeps nobody signed in. */
+/** Background requests do not keep a session alive. */
 function byWhom(method: string | undefined): Record<string, string> {
   if (method === undefined && !isTouched) return { 'tollgate-background': 'true' };
   isTouched = false;

@@ -8,9 +8,9 @@ export class Problem extends Error {
     readonly status: number,
     readonly code: string,
     message: string,
-    /** The last key of where in the request it is, if it is anywhere. */
+    /** The field of the request that is wrong, if there is one. */
     readonly field?: string,
-    /** Of the transaction that the operator has to know of. */
+    /** The transaction that the operator should look at. */
     readonly audit?: number,
   ) {
     super(message);
@@ -31,7 +31,7 @@ export async function problemOf(response: Response): Promise<Problem> {
   return new Problem(response.status, error_code, message, [location ?? []].flat().at(-1), audit);
 }
 
-/** Nobody knows whether what was sent was done. */
+/** The request may or may not have taken effect. */
 export function unreachable(): Problem {
   return new Problem(0, 'gateway_unreachable', 'The gateway does not answer. It may be restarting.');
 }

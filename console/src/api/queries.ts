@@ -1,4 +1,4 @@
-// What pages read: kept while it is shown, read again when something has happened.
+// Queries of the pages: cached while shown, reloaded when something has changed.
 import { QueryClient, type UseQueryResult, useQuery } from '@tanstack/react-query';
 import type { ReadRoutes } from '../../../src/console/interface.js';
 import { type Place, read } from './calls.js';
@@ -10,7 +10,7 @@ export const QUERIES = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: SOON_MS,
-      // Only what may be different the next time.
+      // Retry only errors that may pass.
       retry: (failures, error) => failures < 2 && error instanceof Problem && isPassing(error),
       refetchOnWindowFocus: true,
     },
@@ -22,11 +22,11 @@ function isPassing({ status }: Problem): boolean {
 }
 
 export interface ReadOptions {
-  /** Not yet, as long as it is false. */
+  /** False: wait. */
   readonly when?: boolean;
-  /** Shown until the next one is there. */
+  /** Keeps showing the old data until the new data arrives. */
   readonly keepPrevious?: boolean;
-  /** Read again by itself. */
+  /** Reload interval. */
   readonly everyMs?: number | false;
 }
 
@@ -44,15 +44,15 @@ export function useRead<Route extends keyof ReadRoutes>(
   }) as UseQueryResult<ReadRoutes[Route]['answer']>;
 }
 
-/** After something was done: everything that is shown is read again. */
+/** After an action: reloads everything on the page. */
 export function readAgain(): Promise<void> {
   return QUERIES.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
 }
 
-/** A list that was scrolled far would be read again page by page: it is left as it is. */
+/** A list that was scrolled far would reload page by page, so it stays as it is. */
 const MOST_PAGES = 2;
 
-/** After something has happened elsewhere. */
+/** After a change elsewhere. */
 export function readAgainWhatIsShort(): Promise<void> {
   return QUERIES.invalidateQueries({
     predicate: ({ queryKey, state }) => {

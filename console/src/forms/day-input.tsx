@@ -7,7 +7,7 @@ import { isDay } from '../words.js';
 interface Given extends Omit<TextInputProps, 'value' | 'onChange' | 'type'> {
   /** Empty: none. */
   readonly value: string;
-  /** With a day that there is, or with nothing. */
+  /** Called with a real day, or empty. */
   choose(day: string): void;
 }
 

@@ -1,5 +1,5 @@
-// Buttons that open a form: each dialogue is made anew when it opens, and is gone when it is closed. It stands above the page and not
-// beside its button: what it does may take away the row in which the button was, and what came of it is still to be read.
+// Buttons that open a form. A dialogue is created when it opens. It lives above the page and not beside its button, because its action
+// may remove the button's row while the outcome is still shown.
 import { Button } from '@mantine/core';
 import { createContext, Fragment, type ReactNode, use, useEffect, useMemo, useState } from 'react';
 import { useLocation } from 'wouter';
@@ -53,7 +53,7 @@ export function DialogButton({
   primary = false,
   dialog,
 }: {
-  /** Nothing is there for those who may not do it. */
+  /** Hidden for operators who may not do it. */
   readonly task?: Task;
   readonly label: string;
   readonly danger?: boolean;
@@ -82,7 +82,7 @@ export function DialogButton({
   );
 }
 
-/** Shown once: whoever closes it has to make another. */
+/** Shown once: after closing, only a new one helps. */
 export function Secret({ what, value }: { readonly what: string; readonly value: string }): ReactNode {
   return (
     <>

@@ -1,4 +1,4 @@
-// A form in a dialogue: fields, what it will do, and afterwards what came of it. It is sent once, however often the button is pressed.
+// A form in a dialogue: fields, a sentence on its effect, and afterwards the outcome. It is sent once, however often the button is pressed.
 import { Alert, Button, Group, Stack } from '@mantine/core';
 import { type FormEvent, type ReactNode, useRef, useState } from 'react';
 import { Problem } from '../api/problem.js';
@@ -36,7 +36,7 @@ export function FormDialog<Answer>(props: FormDialogProps<Answer>): ReactNode {
     setSending(true);
     setError(undefined);
     try {
-      // Not as the argument of what may be absent: then it would not be sent.
+      // Evaluated outside the optional call: inside, nothing would be sent if `result` is absent.
       const answer = await send(bodyOf(fields, filled));
       const shown = result?.(answer);
       if (shown === undefined || shown === null) close();

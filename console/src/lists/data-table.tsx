@@ -1,10 +1,10 @@
-// A list of any length: only the rows in sight are in the page. It can be sorted by what is there, and asks for more at its end.
+// A table of any length: only visible rows are rendered. It sorts the rows it has, and loads more at its end.
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { type Column, classOf } from './column.js';
 
 const ROW_PX = 37;
-/** Shorter lists stand in the page whole. */
+/** Shorter tables are rendered whole. */
 const MANY = 60;
 const AHEAD = 20;
 

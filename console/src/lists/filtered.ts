@@ -1,4 +1,4 @@
-// Addresses of lists: what a number on the page counts is one click away.
+// Links from a number on the page to the list of what it counts.
 
 export type Filter = Readonly<Record<string, string | number | boolean | null | undefined>>;
 

@@ -1,4 +1,4 @@
-// A list that a query has read: its rows, or how it is with it, or what to do where it is empty.
+// The rows of a query, or its loading, error or empty state.
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Empty, Shown } from '../states.js';

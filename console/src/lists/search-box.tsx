@@ -1,4 +1,4 @@
-// The one search box above a list. What is searched for stands in the address, and the box follows it, also on the way back.
+// The search box above a list. The search is part of the address, so going back restores it.
 import { Button, TextInput } from '@mantine/core';
 import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
 

@@ -100,7 +100,7 @@ function Passkeys(): ReactNode {
               send={() => act(`/passkeys/${encodeURIComponent(id)}/remove`)}
               close={close}
             >
-              <p>Nobody can sign in with it any more.</p>
+              <p>It can no longer be used to sign in.</p>
             </FormDialog>
           )}
         />

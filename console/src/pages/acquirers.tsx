@@ -176,7 +176,7 @@ function Change({ acquirer }: { readonly acquirer: Answer<'GET /acquirers/:name'
             result={(trial) => <AllFacts of={trial} />}
             close={close}
           >
-            <p>The gateway connects, signs on and says what it saw. No payment is sent.</p>
+            <p>The gateway connects, signs on and reports the result. It sends no payment.</p>
           </FormDialog>
         )}
       />
@@ -191,7 +191,7 @@ function Change({ acquirer }: { readonly acquirer: Answer<'GET /acquirers/:name'
             send={(body) => act(`/acquirers/${name}`, body)}
             close={close}
           >
-            <p>Gateways connect anew with it within seconds.</p>
+            <p>Gateways reconnect within seconds.</p>
           </FormDialog>
         )}
       />
@@ -210,7 +210,7 @@ function Change({ acquirer }: { readonly acquirer: Answer<'GET /acquirers/:name'
             }}
             close={close}
           >
-            <p>It is refused while a merchant pays over it, or something over it is in doubt.</p>
+            <p>Refused while a merchant uses the link, or a transaction over it is in doubt.</p>
           </FormDialog>
         )}
       />

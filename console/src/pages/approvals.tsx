@@ -1,4 +1,4 @@
-// Approvals: what operators have asked for above the limit waits here for a second person.
+// Approvals: requests above the limit that wait for a second operator.
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
@@ -74,10 +74,10 @@ export default function Approvals(): ReactNode {
   const isOfMode = useIsOfMode();
   const query = useQuery({
     queryKey: ['approvals', all],
-    // Before it is known which merchants are of this mode, it would seem that nothing waits.
+    // Until the merchants of this mode are known, the list would look empty.
     enabled: isOfMode !== undefined,
     queryFn: () => get<Request[]>(`/approvals?limit=100${all ? '&all=true' : ''}`),
-    // What is asked for is no transaction yet, of which the stream would tell.
+    // A request is not a transaction yet, so the live stream does not announce it.
     refetchInterval: AGAIN_MS,
   });
   const mayAct = useMay('approval approve');

@@ -80,7 +80,7 @@ function SettingsDialog({ merchant, close }: { readonly merchant: number; close(
   const act = useAct();
   const query = useRead('GET /directdebit/:merchant/settings', { params: { merchant } });
   const title = `Bank settings of merchant ${merchant}`;
-  // Those of a live merchant that has none cannot be read; the form begins empty then.
+  // A live merchant without settings gets an empty form.
   const none = query.isError ? ({} as Settings) : query.data;
   if (none === undefined)
     return (
@@ -96,10 +96,7 @@ function SettingsDialog({ merchant, close }: { readonly merchant: number; close(
       send={(body) => act(`/directdebit/${merchant}/settings`, body)}
       close={close}
     >
-      <p>
-        They say to which account of the merchant the money goes. Files that are made already stay as they
-        are.
-      </p>
+      <p>They decide which account of the merchant receives the money. Existing files stay as they are.</p>
     </FormDialog>
   );
 }

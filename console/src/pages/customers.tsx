@@ -59,7 +59,7 @@ export default function Customers(): ReactNode {
       {query.isPending && <Loading />}
       {data !== undefined &&
         (rows.length === 0 && !hasNextPage ? (
-          <Empty title="No customer fits">
+          <Empty title="No matching customer">
             {q === ''
               ? 'Merchants make customers through the API.'
               : 'Try a part of the name, or the whole virtual PAN.'}

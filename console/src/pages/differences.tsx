@@ -1,4 +1,4 @@
-// Differences of settlement to work through: what each may mean, what to do about it, and that somebody has looked at it, or at all of them.
+// Settlement differences to work through: what each may mean, what to do, and marking them as looked at.
 import { Group, Switch } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'wouter';
@@ -23,7 +23,7 @@ const KINDS: Readonly<Record<Difference['kind'], string>> = {
   wrong: 'Not readable',
 };
 
-/** Of one day, with the way to others on which something is open. */
+/** The differences of one day, with links to other days that have open ones. */
 export function OpenDifferences({
   date,
   show,
@@ -76,7 +76,7 @@ export function OpenDifferences({
   );
 }
 
-/** For a file that was the wrong one: nobody goes through hundreds of them one by one. */
+/** For a wrong file: hundreds of differences at once. */
 function AllLookedAt({ day: { date, acquirer, open } }: { readonly day: Found['days'][number] }): ReactNode {
   const act = useAct();
   const whose = `${count(open)} of ${acquirer === '' ? 'no acquirer' : acquirer}`;

@@ -1,4 +1,4 @@
-// Direct debit: what waits for the bank, its files, what comes back, and when debits clear.
+// Direct debit: items that wait for the bank, files, returns, and when debits clear.
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
@@ -97,7 +97,7 @@ export default function DirectDebit(): ReactNode {
               submit="Make the file"
               send={() => act(`/directdebit/${merchant}/export`)}
               result={({ file }) =>
-                file === null ? <p>Nothing waited any more.</p> : <Download merchant={merchant} file={file} />
+                file === null ? <p>Nothing was waiting.</p> : <Download merchant={merchant} file={file} />
               }
               close={close}
             >

@@ -1,4 +1,4 @@
-// Facts about one thing, name by name. What is not known is left out.
+// A list of names and values. Unknown values are left out.
 import { Fragment, type ReactNode } from 'react';
 import { moment, spaced } from '../words.js';
 
@@ -18,7 +18,7 @@ export function Facts({ facts }: { readonly facts: Readonly<Record<string, React
   );
 }
 
-/** Everything that the gateway tells of something. */
+/** Every field of an answer. */
 export function AllFacts({ of }: { readonly of: object }): ReactNode {
   return (
     <Facts
@@ -29,7 +29,7 @@ export function AllFacts({ of }: { readonly of: object }): ReactNode {
 
 const A_MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
 
-/** Of whatever the gateway tells, as text. */
+/** Any value as text. */
 export function textOf(value: unknown): string | undefined {
   if (value === null || value === undefined || value === '') return undefined;
   if (typeof value === 'boolean') return value ? 'yes' : 'no';

@@ -1,4 +1,4 @@
-// In doubt: payments of which nobody knows yet what became of them, what was tried, and what will be tried next.
+// In doubt: payments whose outcome is not known yet, what was tried, and what comes next.
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { DoubtLine } from '../../../src/console/interface.js';

@@ -1,4 +1,4 @@
-// The installation itself: its clock, where that can be moved, and the sealed cards with why each still lives.
+// The installation: its clock, where it can be moved, and the sealed cards with the reason why each is kept.
 import { Button } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import type { Answer } from '../../../src/console/interface.js';
@@ -88,7 +88,7 @@ function Clock(): ReactNode {
                     result={result}
                     close={close}
                   >
-                    <p>It is refused where something has happened meanwhile that would lie in the future.</p>
+                    <p>Refused if anything has happened since that would then lie in the future.</p>
                   </FormDialog>
                 )}
               />
@@ -104,14 +104,14 @@ type CardLine = Answer<'GET /cards'>['merchants'][number];
 
 const COLUMNS: readonly Column<CardLine>[] = [
   { key: 'merchant', title: 'Merchant', show: ({ merchant }) => merchant },
-  { key: 'why', title: 'Why it lives', show: ({ why }) => why },
+  { key: 'why', title: 'Why it is kept', show: ({ why }) => why },
   { key: 'cards', title: 'Cards', number: true, show: ({ cards }) => count(cards) },
   { key: 'oldest', title: 'Oldest', show: ({ oldest }) => moment(oldest), wide: true },
-  { key: 'until', title: 'Until, at the latest', show: ({ until }) => moment(until), wide: true },
+  { key: 'until', title: 'Kept until at most', show: ({ until }) => moment(until), wide: true },
   { key: 'overdue', title: 'Overdue', number: true, show: ({ overdue }) => count(overdue) },
 ];
 
-/** Every sealed card is looked at: only when somebody wants to know. */
+/** Reads every sealed card, so only on request. */
 function Cards(): ReactNode {
   const act = useAct();
   const [isWanted, setWanted] = useState(false);
@@ -119,15 +119,15 @@ function Cards(): ReactNode {
   return (
     <Section title="Sealed cards">
       <p>
-        A card is destroyed when nothing can be done with it any more. To look at every one of them takes a
-        moment where there are many.
+        A card is destroyed when nothing needs it any more. Checking all of them takes a moment if there are
+        many.
       </p>
       <Button
         variant="default"
         loading={query.isFetching}
         onClick={() => (isWanted ? void query.refetch() : setWanted(true))}
       >
-        Look at every card
+        Check every card
       </Button>{' '}
       <DialogButton
         task="cards review"
@@ -143,7 +143,7 @@ function Cards(): ReactNode {
             result={({ merchants }) => <p>The cards of {count(merchants)} merchants are looked at again.</p>}
             close={close}
           >
-            <p>The gateways look at every card again, from the beginning, and destroy what should be gone.</p>
+            <p>The gateways check every card again and destroy those past their time.</p>
           </FormDialog>
         )}
       />

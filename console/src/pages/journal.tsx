@@ -1,4 +1,4 @@
-// The journal: who did what, and whether it is still as it was written.
+// The journal: who did what, and whether any entry was altered.
 import { Button, TextInput } from '@mantine/core';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useSearchParams } from 'wouter';
@@ -64,7 +64,7 @@ export default function Journal(): ReactNode {
           query={query}
           columns={JOURNAL_COLUMNS}
           keyOf={({ id }) => id}
-          empty="No entry fits"
+          empty="No matching entry"
           emptyAdvice="Take a filter away."
         />
       )}
@@ -86,7 +86,7 @@ function Verify(): ReactNode {
           result={(verified) => <AllFacts of={verified} />}
           close={close}
         >
-          <p>Every entry is held against its seal. That takes a while for a long journal.</p>
+          <p>Checks every entry against its seal. A long journal takes a while.</p>
         </FormDialog>
       )}
     />

@@ -16,7 +16,7 @@ import { Mark } from '../marks.js';
 import { Page, Section } from '../shell/page.js';
 import { count, moment } from '../words.js';
 import { AllFacts } from './facts.js';
-import { Destroy, Rewrap } from './key-deeds.js';
+import { Destroy, Rewrap } from './key-actions.js';
 
 type Key = Answer<'GET /keys'>[number];
 
@@ -142,7 +142,7 @@ function Actions(): ReactNode {
             result={(verified) => <AllFacts of={verified} />}
             close={close}
           >
-            <p>Everything that is sealed is opened once. Nothing of it is shown.</p>
+            <p>Opens every sealed value once, and shows none of them.</p>
           </FormDialog>
         )}
       />
@@ -159,7 +159,7 @@ function Actions(): ReactNode {
             send={(body) => act('/keys/rotate', body)}
             close={close}
           >
-            <p>New keys are made, and everything is sealed anew. Payments go on meanwhile.</p>
+            <p>Makes new keys and re-encrypts everything. Payments continue meanwhile.</p>
           </FormDialog>
         )}
       />

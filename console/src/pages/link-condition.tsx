@@ -1,4 +1,4 @@
-// How a link to an acquirer does, in words and colour: whether it is up, since when not, and why not.
+// The condition of an acquirer link, in words and colour: whether it is up, and if not, since when and why.
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { TodayAnswer } from '../../../src/console/interface.js';
@@ -46,7 +46,7 @@ export function InWords(link: Condition): ReactNode {
   );
 }
 
-/** A line for each link that somebody has to look after, and nothing where all are up. */
+/** A line for each link that is not up. */
 export function LinksInTrouble({ links }: { readonly links: readonly LinkFigure[] }): ReactNode {
   const maySee = useMay('acquirer list');
   const troubled = links.filter(({ condition }) => condition !== 'up' && condition !== 'connecting');

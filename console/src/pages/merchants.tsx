@@ -43,16 +43,16 @@ const SETTINGS = (mayLink: boolean, merchant?: Merchant): readonly Field[] => [
   { name: 'vault', label: 'Has the vault', kind: 'flag', initial: merchant?.vault ?? false },
   {
     name: 'preauthorisation_days',
-    label: 'Days of a preauthorisation',
+    label: 'Days a preauthorisation lasts',
     kind: 'number',
     initial: merchant?.preauthorisation_days,
   },
   {
     name: 'card_days',
-    label: 'Days for which cards are kept',
+    label: 'Days cards are kept',
     kind: 'number',
     initial: merchant?.card_days,
-    description: 'For so long what was paid by card can be refunded.',
+    description: 'Card payments can be refunded for this long.',
   },
   ...(mayLink ? ACCEPTOR(merchant) : []),
 ];

@@ -1,4 +1,4 @@
-// One transaction: what it is, its whole life, what belongs to it, and what can be done with it.
+// One transaction: details, timeline, related transactions and actions.
 import { Button } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'wouter';
@@ -11,9 +11,9 @@ import { useSession } from '../session.js';
 import { Page, Section } from '../shell/page.js';
 import { Shown } from '../states.js';
 import { moment, money, spaced } from '../words.js';
-import { DeedKeeper } from './deed.js';
-import { DEED_WORDS, DeedDialog, type DeedName } from './deed-dialog.js';
 import { Facts, nameOf, textOf } from './facts.js';
+import { MoneyActionStore } from './money-action.js';
+import { MONEY_ACTIONS, MoneyActionDialog, type MoneyActionName } from './money-action-dialog.js';
 import { RelatedGraph } from './related-graph.js';
 
 const TASKS = {
@@ -23,7 +23,7 @@ const TASKS = {
   ask: 'transaction ask',
 } as const;
 
-const DEEDS = Object.keys(DEED_WORDS) as DeedName[];
+const NAMES = Object.keys(MONEY_ACTIONS) as MoneyActionName[];
 
 export default function OneTransaction({
   params,
@@ -55,12 +55,12 @@ function Actions({ life }: { readonly life: TransactionAnswer }): ReactNode {
   const { transaction, actions } = life;
   const { organisation, audit } = transaction;
   const [open, setOpen] = useState(() =>
-    DEEDS.find((deed) => new DeedKeeper(organisation, audit, deed).unanswered() !== undefined),
+    NAMES.find((name) => new MoneyActionStore(organisation, audit, name).unanswered() !== undefined),
   );
   const { tasks } = useSession();
-  const isOffered = (action: DeedName | 'ask') => tasks.includes(TASKS[action]);
+  const isOffered = (action: MoneyActionName | 'ask') => tasks.includes(TASKS[action]);
   if (!actions.some(({ action }) => isOffered(action)) && actions.length > 0)
-    return <span className="dim">Your role is to look on.</span>;
+    return <span className="dim">Your role is read-only.</span>;
   const chosen = actions.find(({ action }) => action === open);
   const currency = String(transaction.currency);
   return (
@@ -72,12 +72,12 @@ function Actions({ life }: { readonly life: TransactionAnswer }): ReactNode {
             <AskNow key={action} organisation={organisation} audit={audit} />
           ) : (
             <Button key={action} variant="default" aria-haspopup="dialog" onClick={() => setOpen(action)}>
-              {DEED_WORDS[action].title}
+              {MONEY_ACTIONS[action].title}
             </Button>
           ),
         )}
       {open !== undefined && (
-        <DeedDialog
+        <MoneyActionDialog
           organisation={organisation}
           audit={audit}
           action={open}
@@ -172,7 +172,7 @@ function Life({ life }: { readonly life: TransactionAnswer }): ReactNode {
           </Section>
         )}
       </div>
-      <Section title="Its life">
+      <Section title="Timeline">
         <ol className="timeline">
           {timeline.map((step, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: the order is all that some steps have

@@ -21,7 +21,7 @@ export interface NewSecret {
   readonly secret: string;
 }
 
-/** Something is delivered a while after it has happened, and again when nothing has happened: nobody tells the page. */
+/** Deliveries happen later than their events, and again without a new one, so the live stream does not announce them. */
 export const AGAIN_MS = 5_000;
 
 const deliveries = (id: string): readonly Column<Delivery>[] => [
@@ -56,7 +56,7 @@ const deliveries = (id: string): readonly Column<Delivery>[] => [
   {
     key: 'replay',
     title: 'Again',
-    // A test message is no event: nobody has it any more.
+    // A test message is not an event and cannot be replayed.
     show: ({ event, type }) =>
       type !== 'webhook.test' && (
         <>
@@ -157,7 +157,7 @@ export function OneWebhook({ id }: { readonly id: string }): ReactNode {
               Because: webhook.because,
               Since: webhook.since === null ? null : moment(webhook.since),
               Waiting: count(webhook.waiting),
-              'Delivered last': moment(webhook.delivered_at),
+              'Last delivery': moment(webhook.delivered_at),
             }}
           />
         </Section>
@@ -263,7 +263,7 @@ function Change({ webhook }: { readonly webhook: Webhook }): ReactNode {
             }}
             close={close}
           >
-            <p>What waits for it is not sent any more.</p>
+            <p>Events that wait for this endpoint are discarded.</p>
           </FormDialog>
         )}
       />

@@ -1,4 +1,4 @@
-// The transactions that belong together, as a small graph: what was done stands to the right of what it was done to.
+// Related transactions as a small graph: each stands to the right of its target.
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { TransactionAnswer } from '../../../src/console/interface.js';

@@ -1,4 +1,4 @@
-// Views that the operator has saved in this browser: a name for what stands in the address.
+// Views saved in this browser: a name for an address.
 import { Button, Menu } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useLocation } from 'wouter';

@@ -1,4 +1,4 @@
-// What holding an acquirer's file against a day has found: the differences, to work through.
+// The result of a reconciliation: the differences to work through.
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { ReconciliationAnswer } from '../../../src/console/interface.js';

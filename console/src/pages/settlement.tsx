@@ -1,4 +1,4 @@
-// Settlement: what a day comes to by merchant and acquirer, and an acquirer's file held against it.
+// Settlement: the totals of a day by merchant and acquirer, and reconciliation with an acquirer's file.
 import { Button, NativeSelect } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useSearchParams } from 'wouter';
@@ -180,7 +180,7 @@ function Reconcile({ date }: { readonly date: string }): ReactNode {
         />
       </div>
       {acquirer === '' ? (
-        <p className="dim">Choose whose file it is.</p>
+        <p className="dim">Choose the acquirer first.</p>
       ) : (
         <FileDrop
           label={`Drop the file of ${acquirer} for ${date} here`}

@@ -178,7 +178,7 @@ const milliseconds = (number: number | null) => (number === null ? '–' : `${co
 const LATENCY: readonly Column<Latency>[] = [
   { key: 'name', title: 'Link', show: ({ name }) => name },
   { key: 'count', title: 'Asked', number: true, show: ({ count: number }) => count(number) },
-  { key: 'p50', title: 'Half within', number: true, show: ({ p50_ms }) => milliseconds(p50_ms) },
+  { key: 'p50', title: 'Median', number: true, show: ({ p50_ms }) => milliseconds(p50_ms) },
   { key: 'p95', title: '95% within', number: true, show: ({ p95_ms }) => milliseconds(p95_ms) },
   { key: 'p99', title: '99% within', number: true, wide: true, show: ({ p99_ms }) => milliseconds(p99_ms) },
 ];
@@ -213,7 +213,7 @@ export function LinksTable({ links }: { readonly links: readonly LinkFigure[] })
   return (
     <Section title="Links to acquirers">
       {links.length === 0 ? (
-        <p className="dim">There is no link of an acquirer’s; cards of test merchants go to the simulator.</p>
+        <p className="dim">No acquirer link is set up. Cards of test merchants go to the simulator.</p>
       ) : (
         <DataTable caption="Links" columns={LINKS} rows={links} keyOf={({ name }) => name} />
       )}

@@ -89,7 +89,7 @@ function Day({ day, by }: { readonly day: TodayAnswer; readonly by: 'minute' | '
   return (
     <>
       {day.lost_time !== null && (
-        <Alert variant="outline" color="red" role="status" title="A time is lost">
+        <Alert variant="outline" color="red" role="status" title="Payments were lost in a restore">
           The database was restored: what was processed from {moment(day.lost_time.from)} to{' '}
           {moment(day.lost_time.until)} is lost, and searches that find nothing are answered 503. Reconcile it
           with the acquirers, then run <code>tollgate restored done</code>.

@@ -1,4 +1,4 @@
-// The filters of transactions. They stand in the address, so that a view can be shared, saved and gone back to.
+// The filters of transactions. They are part of the address, so that a view can be shared and saved.
 import { Button, NativeSelect, TextInput } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { DayInput } from '../forms/day-input.js';

@@ -115,7 +115,7 @@ function Found({
     <>
       <Understood understood={data.pages[0]?.understood ?? []} />
       {rows.length === 0 && !hasNextPage ? (
-        <Empty title="No transaction fits">Take a filter away, or look further back.</Empty>
+        <Empty title="No matching transaction">Remove a filter, or look further back.</Empty>
       ) : (
         <DataTable
           caption="Transactions"

@@ -171,9 +171,9 @@ function Change({ user }: { readonly user: User }): ReactNode {
             fields={[
               {
                 name: 'overlap_hours',
-                label: 'Hours for which the old one works, too',
+                label: 'Hours the old secret keeps working',
                 kind: 'number',
-                description: 'Empty: it is refused at once.',
+                description: 'Empty: refused at once.',
               },
             ]}
             send={({ overlap_hours: hours }) =>
@@ -196,7 +196,7 @@ function Change({ user }: { readonly user: User }): ReactNode {
             send={(body) => act(`${path}/revoke`, body)}
             close={close}
           >
-            <p>It is refused within two seconds, and for good.</p>
+            <p>The API refuses this user within two seconds, for good.</p>
           </FormDialog>
         )}
       />

@@ -45,7 +45,7 @@ const COLUMNS: readonly Column<Webhook>[] = [
     show: ({ waiting }) => count(waiting),
     sortBy: ({ waiting }) => waiting,
   },
-  { key: 'delivered', title: 'Delivered last', show: ({ delivered_at }) => moment(delivered_at), wide: true },
+  { key: 'delivered', title: 'Last delivery', show: ({ delivered_at }) => moment(delivered_at), wide: true },
   { key: 'types', title: 'Types', show: ({ types }) => types?.join(', ') ?? 'all', wide: true },
   { key: 'merchant', title: 'Merchant', show: ({ merchant }) => merchant, wide: true },
   { key: 'mode', title: 'Mode', show: ({ mode }) => <ModeMark mode={mode} />, wide: true },

@@ -1,9 +1,9 @@
-// A page that cannot be shown, because a part of it did not come or because of a mistake in it, takes nothing else with it.
+// Catches errors of one page, such as a chunk that did not load, so that the rest of the console goes on working.
 import { Component, type ReactNode } from 'react';
 import { Failure } from '../states.js';
 
 interface Given {
-  /** Another page is another attempt. */
+  /** Changes with the page, which clears the error. */
   readonly at: string;
   readonly children: ReactNode;
 }
@@ -21,7 +21,7 @@ export class Boundary extends Component<Given, { readonly error?: unknown }> {
 
   override render(): ReactNode {
     const { error } = this.state;
-    // A part that did not come is not asked for again by browsers, unless the page is loaded anew.
+    // Browsers do not retry a chunk that failed to load until the page is reloaded.
     return error === undefined ? (
       this.props.children
     ) : (

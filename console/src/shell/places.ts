@@ -8,7 +8,7 @@ export interface PlaceOnPage {
   readonly group: 'Payments' | 'Money' | 'Set-up' | 'Control';
   /** After `g`. */
   readonly key: string;
-  /** What whoever opens it must be allowed to do. */
+  /** The task that an operator must be allowed to do. */
   readonly task: Task;
 }
 

@@ -56,7 +56,8 @@ function Frame({ children }: { readonly children: ReactNode }): ReactNode {
       <main className="main" id="main" tabIndex={-1} ref={main}>
         {!isConnected && (
           <p className="lost" role="alert">
-            The connection to the gateway is lost. What you see may be old. The page connects again by itself.
+            The connection to the gateway is lost. What you see may be out of date. The page reconnects by
+            itself.
           </p>
         )}
         <Boundary at={location}>
@@ -68,7 +69,7 @@ function Frame({ children }: { readonly children: ReactNode }): ReactNode {
   );
 }
 
-/** Whoever goes to another page by keyboard or screen reader is at its beginning. */
+/** Keyboard and screen reader users start at the top of a new page. */
 function useFocusOnNewPage() {
   const [location] = useLocation();
   const main = useRef<HTMLElement>(null);

@@ -5,17 +5,17 @@ import { Problem } from '../api/problem.js';
 export interface Attempt {
   readonly isBusy: boolean;
   readonly error: unknown;
-  run(deed: () => Promise<unknown>): Promise<boolean>;
+  run(action: () => Promise<unknown>): Promise<boolean>;
 }
 
 export function useAttempt(): Attempt {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
-  const run = async (deed: () => Promise<unknown>) => {
+  const run = async (action: () => Promise<unknown>) => {
     setBusy(true);
     setError(undefined);
     try {
-      await deed();
+      await action();
       return true;
     } catch (failed) {
       setError(inWords(failed));
@@ -27,7 +27,7 @@ export function useAttempt(): Attempt {
   return { isBusy, error, run };
 }
 
-/** Browsers say no more of a passkey that was not given than that it was not. */
+/** Browsers do not say why a passkey was not given. */
 function inWords(error: unknown): unknown {
   if (error instanceof Error && error.name === 'NotAllowedError')
     return new Problem(400, 'passkey_not_given', 'The passkey was not given, or it took too long.');

@@ -1,4 +1,4 @@
-// Enrolment: whoever came by a link says how they will sign in from now on.
+// Enrolment: an operator who opened a link sets up how they will sign in.
 import { Alert, Button, PasswordInput, Stack, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
@@ -24,7 +24,9 @@ export function Enrolment({ done }: { done(): void }): ReactNode {
           isByPassword || !passkeys ? (
             <>
               {!passkeys && (
-                <p className="dim">Passkeys need a name instead of an address in the browser’s bar.</p>
+                <p className="dim">
+                  Passkeys need a host name, not an IP address, in the browser’s address bar.
+                </p>
               )}
               <PasswordAndCodes ready={ready} />
               {passkeys && <Other words="Set a passkey instead" go={() => setByPassword(false)} />}

@@ -22,12 +22,12 @@ export function ProveAgain({ onEnd }: { onEnd(proved: boolean): void }): ReactNo
   };
   if (method === 'provider') return <AtProvider onEnd={onEnd} />;
   return (
-    <Dialog title="Prove that it is you" close={() => onEnd(false)} above>
+    <Dialog title="Confirm it is you" close={() => onEnd(false)} above>
       <form onSubmit={(event) => void submit(event)}>
         <Stack>
           <p>
-            This needs a proof of the last five minutes that it is {operator} who does it. What you were about
-            to do goes on afterwards.
+            This needs a proof from the last five minutes that you are {operator}. Your action continues
+            afterwards.
           </p>
           {isByPassword && (
             <>
@@ -62,14 +62,14 @@ export function ProveAgain({ onEnd }: { onEnd(proved: boolean): void }): ReactNo
   );
 }
 
-/** Whoever signed in there proves it there. The page is left for it. */
+/** An operator who signed in through the identity provider proves it there, which leaves the page. */
 function AtProvider({ onEnd }: { onEnd(proved: boolean): void }): ReactNode {
   return (
-    <Dialog title="Prove that it is you" close={() => onEnd(false)} above>
+    <Dialog title="Confirm it is you" close={() => onEnd(false)} above>
       <Stack>
         <p>
           This needs a proof of the last five minutes that it is you. Your identity provider asks for it;
-          afterwards you are back on Today, and do again what you were about to do.
+          afterwards you are back on Today and can start your action again.
         </p>
         <Group justify="flex-end">
           <Button variant="default" onClick={() => onEnd(false)}>

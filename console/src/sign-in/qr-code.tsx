@@ -1,4 +1,4 @@
-// A text as a picture for the camera of a telephone.
+// A QR code for a phone's camera.
 import { type ReactNode, useMemo } from 'react';
 import { encode } from 'uqr';
 

@@ -40,7 +40,7 @@ function ByLink({
   useEffect(() => {
     if (isUsed.current) return;
     isUsed.current = true;
-    // It works once: nobody shall find it in the history of this browser.
+    // The link works once: keep it out of the browser's history.
     history.replaceState(null, '', '/');
     void run(async () => {
       const { stage } = await openLink(name, token);
@@ -73,12 +73,12 @@ function ByOwnMeans({ isLinkRefused }: { readonly isLinkRefused: boolean }): Rea
         {({ demo, passkeys, provider }) => (
           <Stack>
             {demo && !isLinkRefused && (
-              <p>This is the demo: open the link that it has printed. It also stands in demo.json.</p>
+              <p>This is the demo: open the link it printed. The link is in demo.json, too.</p>
             )}
             {new URLSearchParams(location.search).get('refused') === 'provider' && (
               <p role="alert">
-                The identity provider did not say who you are, or said somebody who is no operator here. Ask
-                an administrator to add you.
+                The identity provider did not identify you, or you are not an operator here. Ask an
+                administrator to add you.
               </p>
             )}
             {passkeys && <ByPasskey />}

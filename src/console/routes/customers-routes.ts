@@ -2,7 +2,7 @@
 import { MAX_INTEGER } from '../../api/limits.js';
 import { Limit } from '../../api/pages.js';
 import { Type } from '../../api/typebox.js';
-import { briefly } from '../../postgres/short-timeout.js';
+import { withShortTimeout } from '../../postgres/short-timeout.js';
 import { containsCardNumber, isVirtualPan } from '../../values/card.js';
 import { outward } from '../../values/snake-case.js';
 import {
@@ -12,6 +12,7 @@ import {
   showCustomer,
   tokensByVirtualPan,
 } from '../../vault/customer-search.js';
+import { taskNamed } from '../all-tasks.js';
 import { numberIn } from '../fence.js';
 import type { Answer, CustomerAnswer, CustomersAnswer } from '../interface.js';
 import { ConsoleProblem } from '../problems.js';
@@ -32,14 +33,14 @@ const readTokens = queryReader(
 
 export const CUSTOMER_ROUTES: readonly Route[] = [
   route(
-    { method: 'GET', path: '/customers', task: 'customer list' },
+    { method: 'GET', path: '/customers', permission: taskNamed('customer list') },
     async ({ query, database, fence }): Promise<CustomersAnswer> => {
       const { q, limit = PAGE_LIMIT, after, organisation, merchant, mode } = readList(query);
       // guard(console: customers of an operator keep within the organisation): : fence ?? organisation ⇒
       const scope = { organisation: fence ?? organisation, merchant, mode };
       const wish = { limit, after: decodedEnd<CustomerPageEnd>(after, 'organisation') };
       const wanted = wantedIn(q);
-      return briefly(database, async (connection) => {
+      return withShortTimeout(database, async (connection) => {
         if (wanted?.kind !== 'virtual PAN')
           return answerOf(await findCustomers(connection, scope, wanted?.value, wish));
         const tokens = await tokensByVirtualPan(connection, scope, wanted.value);
@@ -53,10 +54,12 @@ export const CUSTOMER_ROUTES: readonly Route[] = [
     },
   ),
   route(
-    { method: 'GET', path: '/customers/:organisation/:id', task: 'customer show' },
+    { method: 'GET', path: '/customers/:organisation/:id', permission: taskNamed('customer show') },
     async ({ params, database }): Promise<CustomerAnswer> => {
       const [organisation, id] = [numberIn(params.organisation), numberIn(params.id)];
-      return outward(await briefly(database, (connection) => showCustomer(connection, organisation, id)));
+      return outward(
+        await withShortTimeout(database, (connection) => showCustomer(connection, organisation, id)),
+      );
     },
   ),
   route(
@@ -64,7 +67,7 @@ export const CUSTOMER_ROUTES: readonly Route[] = [
     async ({ query, database, fence }): Promise<Answer<'GET /tokens'>> => {
       const { virtual_pan: virtualPan, organisation, merchant, mode } = readTokens(query);
       const scope = { organisation: fence ?? organisation, merchant, mode };
-      return briefly(database, async (connection) =>
+      return withShortTimeout(database, async (connection) =>
         (await tokensByVirtualPan(connection, scope, virtualPan)).map(outward),
       );
     },

@@ -1,16 +1,10 @@
-// Routes for what the whole installation has once: keys, cards, the clock and the journal.
+// Routes for the keys of the installation.
 import { Type } from '../../api/typebox.js';
-import { advanceClock, type ClockView, resetClock, showClock } from '../../clock/clock-tasks.js';
-import type { KeyRotation } from '../../installation/key-rotation.js';
-import { destroyKey, rewrapKeys } from '../../installation/keys.js';
-import { verifySeals } from '../../installation/seals.js';
-import { verifyJournal } from '../../journal/journal-tasks.js';
+import { type KeyRotation, rewrapKeys } from '../../installation/keys.js';
 import { checkMerchant } from '../../organisations/merchants.js';
-import { reviewCards, showCards } from '../../payments/cards/card-tasks.js';
 import { type Outward, outward } from '../../values/snake-case.js';
-import { parseDuration, sydneyTimestamp } from '../../values/time.js';
-import { numberIn } from '../fence.js';
-import { ID, TEXT } from '../fields.js';
+import { taskNamed } from '../all-tasks.js';
+import { ID } from '../fields.js';
 import { ConsoleProblem } from '../problems.js';
 import { type Call, type Route, route } from '../route.js';
 
@@ -22,11 +16,6 @@ function merchantOf({ fence }: Pick<Call, 'fence'>, merchant: number | undefined
   return merchant;
 }
 
-function merchantIn(call: Pick<Call, 'fence' | 'query'>): number | undefined {
-  const { query } = call;
-  return merchantOf(call, query.has('merchant') ? numberIn(query.get('merchant')) : undefined);
-}
-
 /** Whoever is of one organisation is not told whose keys somebody else rotates. */
 function shownRotation(
   { fence, actor }: Pick<Call, 'fence' | 'actor'>,
@@ -36,9 +25,15 @@ function shownRotation(
   return outward(isShown ? state : { running: state.running });
 }
 
-const KEYS: readonly Route[] = [
+export const INSTALLATION_ROUTES: readonly Route[] = [
   route(
-    { method: 'POST', path: '/keys/rotate', task: 'keys rotate', recent: true, body: OF_MERCHANT },
+    {
+      method: 'POST',
+      path: '/keys/rotate',
+      permission: taskNamed('keys rotate'),
+      recent: true,
+      body: OF_MERCHANT,
+    },
     async (call) => {
       const { database, actor, parts, body } = call;
       const merchant = merchantOf(call, body.merchant);
@@ -50,64 +45,7 @@ const KEYS: readonly Route[] = [
     shownRotation(call, call.parts.rotations.state),
   ),
   route(
-    { method: 'POST', path: '/keys/rewrap', task: 'keys move', recent: true },
+    { method: 'POST', path: '/keys/rewrap', permission: taskNamed('keys move'), recent: true },
     async ({ database, actor, parts }) => ({ data_keys: await rewrapKeys(database, actor, parts.provider) }),
   ),
-  route({ method: 'POST', path: '/keys/verify', task: 'keys verify', body: OF_MERCHANT }, async (call) => {
-    const { database, actor, parts, body } = call;
-    return outward(await verifySeals(database, actor, parts.provider, merchantOf(call, body.merchant)));
-  }),
-  route(
-    {
-      method: 'POST',
-      path: '/keys/destroy',
-      task: 'keys destroy',
-      recent: true,
-      body: Type.Object({ merchant: ID, version: ID }),
-    },
-    async ({ database, actor, parts, body }) => {
-      await destroyKey(database, actor, parts.provider, body);
-      return { ...body, destroyed: true };
-    },
-  ),
 ];
-
-const CARDS: readonly Route[] = [
-  route({ method: 'GET', path: '/cards', task: 'cards status' }, async (call) =>
-    outward(await showCards(call.database, { merchant: merchantIn(call) })),
-  ),
-  route({ method: 'POST', path: '/cards/review', task: 'cards review', body: OF_MERCHANT }, async (call) => {
-    const { database, actor, body } = call;
-    return { merchants: await reviewCards(database, actor, merchantOf(call, body.merchant)) };
-  }),
-];
-
-const CLOCK: readonly Route[] = [
-  route({ method: 'GET', path: '/clock', role: 'viewer', scope: 'organisation' }, async ({ database }) =>
-    shown(await showClock(database)),
-  ),
-  route(
-    { method: 'POST', path: '/clock/advance', task: 'clock advance', body: Type.Object({ duration: TEXT }) },
-    async ({ database, actor, body }) => {
-      const byMs = parseDuration(body.duration);
-      if (byMs === undefined) throw new ConsoleProblem('field_format', ['body', 'duration']);
-      return shown(await advanceClock(database, actor, byMs));
-    },
-  ),
-  route({ method: 'POST', path: '/clock/reset', task: 'clock reset' }, async ({ database, actor }) =>
-    shown(await resetClock(database, actor)),
-  ),
-];
-
-export const INSTALLATION_ROUTES: readonly Route[] = [
-  ...KEYS,
-  ...CARDS,
-  ...CLOCK,
-  route({ method: 'POST', path: '/journal/verify', task: 'journal verify' }, async ({ database, parts }) =>
-    outward(await verifyJournal(database, parts.journalKey)),
-  ),
-];
-
-function shown({ nowMs, advancedMs }: ClockView) {
-  return { now: sydneyTimestamp(nowMs), advanced_ms: advancedMs };
-}

@@ -3,16 +3,17 @@
 import { Limit } from '../../api/pages.js';
 import { Type } from '../../api/typebox.js';
 import { listDoubts } from '../../payments/doubt/doubts.js';
-import { transactionFile } from '../../payments/finding/transaction-file.js';
 import { lifeOfTransaction } from '../../payments/finding/transaction-life.js';
 import {
   findTransactions,
   searchTransactions,
   type TransactionPage,
+  transactionFile,
 } from '../../payments/finding/transaction-search.js';
-import { briefly } from '../../postgres/short-timeout.js';
+import { withShortTimeout } from '../../postgres/short-timeout.js';
 import type { PageEnd } from '../../values/page.js';
 import { outward } from '../../values/snake-case.js';
+import { taskNamed } from '../all-tasks.js';
 import { numberIn } from '../fence.js';
 import type { DoubtLine, TransactionAnswer, TransactionsAnswer } from '../interface.js';
 import { After, decodedEnd, encodedEnd, queryReader } from '../query.js';
@@ -36,13 +37,13 @@ const readDoubts = queryReader(Type.Object({ ...Scope, limit: Limit }));
 
 export const TRANSACTION_ROUTES: readonly Route[] = [
   route(
-    { method: 'GET', path: '/transactions', task: 'transaction list' },
+    { method: 'GET', path: '/transactions', permission: taskNamed('transaction list') },
     async ({ query, database, fence }): Promise<TransactionsAnswer> => {
       const asked = readList(query);
       const scope = scopeOf(asked, fence);
       const text = asked.q?.trim() ?? '';
       const wish = { limit: asked.limit ?? PAGE_LIMIT, after: decodedEnd<PageEnd>(asked.after) };
-      const found = await briefly(database, (connection) =>
+      const found = await withShortTimeout(database, (connection) =>
         text === ''
           ? findTransactions(connection, scope, historyFilterOf(asked), wish)
           : searchTransactions(connection, scope, text),
@@ -51,7 +52,7 @@ export const TRANSACTION_ROUTES: readonly Route[] = [
     },
   ),
   route(
-    { method: 'GET', path: '/transactions.csv', task: 'transaction list' },
+    { method: 'GET', path: '/transactions.csv', permission: taskNamed('transaction list') },
     async ({ query, database, fence, actor, signal }) => {
       const asked = readFile(query);
       const scope = scopeOf(asked, fence);
@@ -60,16 +61,16 @@ export const TRANSACTION_ROUTES: readonly Route[] = [
     },
   ),
   route(
-    { method: 'GET', path: '/transactions/:organisation/:audit', task: 'transaction show' },
+    { method: 'GET', path: '/transactions/:organisation/:audit', permission: taskNamed('transaction show') },
     async ({ params, database }): Promise<TransactionAnswer> =>
       outward(await lifeOfTransaction(database, numberIn(params.organisation), numberIn(params.audit))),
   ),
   route(
-    { method: 'GET', path: '/in-doubt', task: 'transaction in-doubt' },
+    { method: 'GET', path: '/in-doubt', permission: taskNamed('transaction in-doubt') },
     async ({ query, database, fence }): Promise<DoubtLine[]> => {
       const { organisation, merchant, mode, limit = PAGE_LIMIT } = readDoubts(query);
       const wish = { organisation: fence ?? organisation, merchant, mode, limit };
-      return (await briefly(database, (connection) => listDoubts(connection, wish))).map(outward);
+      return (await withShortTimeout(database, (connection) => listDoubts(connection, wish))).map(outward);
     },
   ),
 ];

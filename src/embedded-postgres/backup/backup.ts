@@ -1,5 +1,5 @@
-// Backs up a cluster while its server serves, in PostgreSQL's way for programs that copy files: between two calls they may be copied
-// in any state and order, and the log up to the second call makes one consistent database of them.
+// Backs up a cluster while its server runs, in PostgreSQL's way for programs that copy files. Between two calls the files may be copied
+// in any state and order; the WAL up to the second call makes them one consistent database.
 import { mkdir, open, readdir, realpath, rm, statfs } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import { DatabaseError, plainClient } from '../../postgres/client.js';
@@ -13,9 +13,9 @@ import { type BackedUpFile, FORMAT, type Manifest, writeManifest } from './manif
 
 export interface BackupOptions {
   readonly dataDir: string;
-  /** Made by the backup; or there already, and empty. */
+  /** Created by the backup, or existing and empty. */
   readonly folder: string;
-  /** Files of the data directory beside the cluster that belong to the backup. */
+  /** Files of the data directory outside the cluster that belong to the backup. */
   readonly beside: readonly string[];
   readonly facts: Pick<Manifest, 'release' | 'postgres' | 'schema' | 'keyEncryptionKey' | 'withKey'>;
   readonly progress: (bytes: number, ofBytes: number) => void;
@@ -23,11 +23,11 @@ export interface BackupOptions {
 
 export interface Backup {
   readonly manifest: Manifest;
-  /** Names this backup and no other. */
+  /** Identifies this backup. */
   readonly fingerprint: string;
 }
 
-/** What the database may need on the same disk while it is copied. */
+/** Room that the database may need on the same disk meanwhile. */
 const SPARE_BYTES = 256 * 1024 * 1024;
 
 export async function backUpCluster(options: BackupOptions): Promise<Backup> {
@@ -48,7 +48,7 @@ export async function backUpCluster(options: BackupOptions): Promise<Backup> {
   } catch (error) {
     throw asBackupError(error, options.folder);
   } finally {
-    // What is not complete is of no use to anybody, and would be in the way of the next one.
+    // An incomplete backup is useless, and would block the next one.
     if (!isComplete) await clear(options.folder, isOurs);
   }
 }
@@ -109,7 +109,7 @@ async function copyAll(options: BackupOptions, cluster: string, ofBytes: number)
   }
 }
 
-/** Nobody else may read the state of the whole server. */
+/** Only the superuser may read the state of the whole server. */
 async function superuserUrl(dataDir: string): Promise<string> {
   const server = await runningServer(dataDir);
   if ('url' in server) return server.url;
@@ -126,7 +126,7 @@ async function copyBeside(dataDir: string, folder: string, name: string): Promis
   }
 }
 
-/** Their files lie elsewhere, and nobody would miss them before a restore. */
+/** Files of tablespaces lie elsewhere, and nobody would miss them before a restore. */
 async function refuseTablespaces(cluster: string): Promise<void> {
   const names = await readdir(join(cluster, 'pg_tblspc')).catch((error) => {
     throw cannot(
@@ -139,7 +139,7 @@ async function refuseTablespaces(cluster: string): Promise<void> {
   }
 }
 
-/** Returns whether it was made here. */
+/** Returns whether the folder was created here. */
 async function makeFolder(folder: string): Promise<boolean> {
   try {
     await mkdir(folder, { mode: 0o700 });
@@ -185,6 +185,6 @@ function asBackupError(error: unknown, folder: string): Error {
   }
   const { message } = error as Error;
   return /terminated|Connection/i.test(message)
-    ? new BackupError('PostgreSQL has ended while it was backed up; what was written is removed')
+    ? new BackupError('PostgreSQL stopped during the backup; what was written is removed')
     : cannot(`the backup in ${folder} could not be made`, error);
 }

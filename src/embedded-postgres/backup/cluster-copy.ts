@@ -1,4 +1,4 @@
-// A copy of a cluster's files, made while its server writes to them. Which of them count, and which the server makes anew.
+// Copies a cluster's files while its server writes to them, without the files that the server recreates.
 import { mkdir, open, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncFolder } from '../../values/whole-file.js';
@@ -6,7 +6,7 @@ import { BackupError, errorCode } from '../error.js';
 import { copyDurably, forEachFile, writeDurably } from './durable-files.js';
 import type { BackedUpFile } from './manifest.js';
 
-/** Folders whose content a server makes anew when it starts, or that have what a backup copies by itself. */
+/** Folders that a starting server fills itself, or whose content the backup copies separately. */
 const EMPTIED = new Set([
   'pg_dynshmem',
   'pg_notify',
@@ -25,7 +25,7 @@ const SEGMENT = /^[0-9A-F]{24}$/;
 const HISTORY = /^[0-9A-F]{8}\.history$/;
 
 export interface CopyReports {
-  /** Asked before each file: whether the server is gone, without which the copy is worth nothing. */
+  /** Checked before each file: if the server is gone, the copy is worthless. */
   readonly isServerGone: () => boolean;
   readonly onCopied: (bytes: number) => void;
 }
@@ -38,22 +38,22 @@ export class ClusterCopy {
   constructor(
     private readonly from: string,
     private readonly to: string,
-    private readonly told: CopyReports,
+    private readonly reports: CopyReports,
   ) {}
 
-  /** Everything but the log. */
+  /** Everything except the WAL. */
   async copyFiles(): Promise<void> {
     await mkdir(this.to, { mode: 0o700 });
     await forEachFile(await this.#list(''), (path) => this.#copy(path, true));
     await this.#copyControl();
   }
 
-  /** The log from the one segment to the other, and how timelines came about. */
+  /** The WAL from the first segment to the last, and the timeline history files. */
   async copyLog(first: string, last: string): Promise<void> {
     const names = (await readdir(join(this.from, 'pg_wal'))).sort();
     const needed = names.filter((name) => SEGMENT.test(name) && name >= first && name <= last);
     if (needed[0] !== first || needed.at(-1) !== last) {
-      throw new BackupError('the log that the backup needs is not there any more');
+      throw new BackupError('the WAL that the backup needs has been removed');
     }
     const histories = names.filter((name) => HISTORY.test(name));
     for (const name of [...needed, ...histories]) await this.#copy(`pg_wal/${name}`, false);
@@ -72,7 +72,7 @@ export class ClusterCopy {
     for (const entry of await readdir(join(this.from, folder), { withFileTypes: true })) {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (OF_THE_RUNNING_SERVER.test(path) || TEMPORARY.test(entry.name) || path === CONTROL) continue;
-      // The log may lie elsewhere, behind a symbolic link.
+      // The WAL may lie elsewhere, behind a symbolic link.
       if (entry.isDirectory() || EMPTIED.has(path)) {
         this.folders.push(path);
         await mkdir(join(this.to, path), { mode: 0o700 });
@@ -82,9 +82,9 @@ export class ClusterCopy {
     return paths;
   }
 
-  /** A file that the server has removed meanwhile is removed again when the log is replayed. */
+  /** If the server has removed a file in the meantime, replaying the WAL removes it too. */
   async #copy(path: string, mayBeGone: boolean): Promise<void> {
-    if (this.told.isServerGone()) throw new BackupError('PostgreSQL has ended while it was backed up');
+    if (this.reports.isServerGone()) throw new BackupError('PostgreSQL stopped during the backup');
     const source = await open(join(this.from, path), 'r').catch((error) => {
       if (mayBeGone && errorCode(error) === 'ENOENT') return undefined;
       throw error;
@@ -94,13 +94,13 @@ export class ClusterCopy {
       const copied = await copyDurably(source, join(this.to, path), (await source.stat()).size);
       this.files.push({ path, ...copied });
       this.#bytes += copied.bytes;
-      this.told.onCopied(this.#bytes);
+      this.reports.onCopied(this.#bytes);
     } finally {
       await source.close();
     }
   }
 
-  /** It is written in place, and not in the log: read until two looks agree. */
+  /** Written in place and not in the WAL: read until two reads agree. */
   async #copyControl(): Promise<void> {
     const path = join(this.from, CONTROL);
     let seen = await readFile(path);
@@ -113,7 +113,7 @@ export class ClusterCopy {
   }
 }
 
-/** Without what a copy leaves out. */
+/** The size of the cluster, without files that a copy leaves out. */
 export async function bytesOfCluster(cluster: string): Promise<number> {
   const sizes = await Promise.all(
     (await readdir(cluster, { recursive: true }))

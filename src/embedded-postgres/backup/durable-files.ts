@@ -1,4 +1,4 @@
-// Files that are on the disk itself when they count as written, and what was written, by its checksum.
+// Writes files durably, and returns their checksums.
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 
@@ -9,7 +9,7 @@ export interface Copied {
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Copies what the file holds, up to so many bytes, into a new file. */
+/** Copies at most this many bytes of the file into a new file. */
 export async function copyDurably(from: FileHandle, path: string, atMostBytes: number): Promise<Copied> {
   const hash = createHash('sha256');
   const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, Math.max(1, atMostBytes)));
@@ -41,10 +41,10 @@ export async function writeDurably(path: string, content: Buffer): Promise<Copie
   return { bytes: content.length, sha256: createHash('sha256').update(content).digest('hex') };
 }
 
-/** Waiting for the disk takes most of the time: many files at once wait for it together. */
+/** Waiting for the disk takes most of the time, and many files can wait together. */
 const AT_ONCE = 16;
 
-/** The first failure ends it, once those that were begun have ended. */
+/** Stops at the first failure, after the files already begun. */
 export async function forEachFile<File>(
   files: readonly File[],
   work: (file: File) => Promise<void>,

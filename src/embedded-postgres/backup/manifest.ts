@@ -1,4 +1,4 @@
-// The manifest of a backup: what belongs to it, with checksums. It is written last, so that a backup without one is none.
+// The manifest of a backup: its files with checksums. It is written last, so a folder without a manifest is not a backup.
 import { createHash } from 'node:crypto';
 import { readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,34 +9,34 @@ export const MANIFEST = 'manifest.json';
 export const FORMAT = 1;
 
 export interface BackedUpFile extends Copied {
-  /** From the folder of the backup, with slashes: `postgres/base/1/112`. */
+  /** Relative to the backup's folder, with slashes: `postgres/base/1/112`. */
   readonly path: string;
 }
 
 export interface Manifest {
   readonly format: number;
-  /** Of the gateway that made it. */
+  /** The release of the gateway that made it. */
   readonly release: string;
   readonly postgres: number;
   readonly systemIdentifier: string;
-  /** By the database's clock. What was committed before `began` is in it, and what was committed after `taken` is not. */
+  /** By the database's clock. The backup has everything committed before `began`, and nothing committed after `taken`. */
   readonly began: string;
   readonly taken: string;
-  /** From where to where the log has to be replayed. */
+  /** The range of the WAL to replay. */
   readonly fromLsn: string;
   readonly toLsn: string;
   /** The newest migration. */
   readonly schema: string;
-  /** The name of the key-encryption key that its card data needs; empty where nothing was sealed yet. */
+  /** The name of the key-encryption key that the card data needs; null if nothing was encrypted yet. */
   readonly keyEncryptionKey: string | null;
   readonly withKey: boolean;
   readonly bytes: number;
-  /** Empty ones count too. */
+  /** Including empty ones. */
   readonly folders: readonly string[];
   readonly files: readonly BackedUpFile[];
 }
 
-/** Returns its fingerprint, which names this backup and no other. */
+/** Returns the fingerprint, which identifies this backup. */
 export async function writeManifest(folder: string, manifest: Manifest): Promise<string> {
   const part = join(folder, `${MANIFEST}.part`);
   const { sha256 } = await writeDurably(part, Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`));
@@ -76,7 +76,7 @@ function parseManifest(text: string, folder: string): Manifest {
   return manifest;
 }
 
-/** Whoever has changed a manifest must not have files written elsewhere. */
+/** A changed manifest must not make the restore write files elsewhere. */
 function isInside(path: unknown): boolean {
   return (
     typeof path === 'string' &&

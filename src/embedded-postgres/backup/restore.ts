@@ -1,5 +1,5 @@
-// Brings a backup back into an empty data directory. Everything is done in a folder of its own, and moved into place at the end: a
-// restore that is killed halfway leaves no database that could be started.
+// Restores a backup into an empty data directory. It works in a separate folder and moves the result into place at the end: a restore
+// that is killed halfway leaves no database that could be started.
 import { randomBytes } from 'node:crypto';
 import { appendFile, lchown, mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -18,29 +18,29 @@ import { type BackedUpFile, type Manifest, readManifest } from './manifest.js';
 export interface RestoreOptions {
   readonly folder: string;
   readonly dataDir: string;
-  /** What the operator expects the backup to be. */
+  /** The fingerprint that the operator expects. */
   readonly fingerprint?: string | undefined;
   readonly say: (line: string) => void;
   readonly progress: (bytes: number, ofBytes: number) => void;
 }
 
-/** A database that nobody else can reach yet. */
+/** A recovered database that nobody else can reach yet. */
 export interface Recovered {
   readonly logins: Logins;
-  /** Where it is for now, with everything that the backup holds. */
+  /** Where the database is for now, with everything from the backup. */
   readonly dataDir: string;
   readonly manifest: Manifest;
 }
 
-/** What may be there before: the key, which is no part of a backup, and the simulated acquirer's books, which go on. */
+/** Files that may already be there: the key, which is not part of a backup, and the simulated acquirer's ledger, which continues. */
 const MAY_BE_THERE =
   /^(key-encryption-key|simulator-ledger\.ndjson|lost\+found|postgres\.lock|postgres-password)$/;
-/** Restores that were killed. */
+/** Folders of restores that were killed. */
 const LEFT_BEHIND = new RegExp(`^${RESTORING}\\.[0-9a-f]{12}$`);
 
 /**
- * Recovers the database and lets `work` change it before anybody else can use it. Without the work there is no database: what it
- * throws ends the restore.
+ * Recovers the database, and lets `work` change it before anybody else can use it. If `work` throws, the restore fails and leaves no
+ * database.
  */
 export async function restoreCluster<Result>(
   options: RestoreOptions,
@@ -104,7 +104,7 @@ async function refuseUsed({ dataDir }: Place, { withKey }: Manifest): Promise<vo
   );
 }
 
-/** Everything that the manifest names, and nothing else; each file is what it was when it was backed up. */
+/** Copies everything in the manifest, and nothing else, and checks each file. */
 async function copyBack({ folder, progress }: RestoreOptions, manifest: Manifest, to: string): Promise<void> {
   for (const path of manifest.folders) await mkdir(join(to, path), { mode: 0o700 });
   let bytes = 0;
@@ -135,7 +135,7 @@ async function copyFileBack(
   }
 }
 
-/** To whom the data directory belongs, although root restores into it. */
+/** Gives the files to the owner of the data directory, although root restores them. */
 async function giveTo({ owner }: Place, staging: string): Promise<void> {
   const inside = await readdir(staging, { recursive: true });
   for (const path of [...inside.map((name) => join(staging, name)), staging]) {
@@ -143,11 +143,11 @@ async function giveTo({ owner }: Place, staging: string): Promise<void> {
   }
 }
 
-/** As PostgreSQL recovers from an archive, not from a crash: it begins a new timeline then, by which everybody can tell that it went back. */
+/** Recovers as from an archive, not as from a crash: PostgreSQL then begins a new timeline, which shows that it went back. */
 // guard(restore: it begins a new timeline, by which processes know that the database has gone back): async ⇒ export async
 async function prepareRecovery(cluster: string): Promise<void> {
   await writeFile(join(cluster, 'recovery.signal'), '', { mode: 0o600 });
-  // There is no archive: the log that the backup needs is in it.
+  // There is no archive: the backup contains the WAL that it needs.
   await appendFile(join(cluster, 'postgresql.auto.conf'), `restore_command = 'exit 1'\n`);
 }
 
@@ -165,7 +165,7 @@ async function recover<Result>(
   return result;
 }
 
-/** The cluster comes last: with it the database is there. */
+/** The cluster comes last: it makes the database exist. */
 async function moveIntoPlace({ dataDir }: Place, { files }: Manifest, staging: string): Promise<void> {
   const beside = files.map(({ path }) => path).filter((path) => dirname(path) === '.');
   for (const name of beside) await rename(join(staging, name), join(dataDir, name));
@@ -174,7 +174,7 @@ async function moveIntoPlace({ dataDir }: Place, { files }: Manifest, staging: s
   await rm(staging, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** Of a restore that has failed, or was killed. */
+/** For a restore that failed or was killed. */
 async function stopServerIn(staging: string): Promise<void> {
   if (!(await exists(join(staging, 'postgres', 'postmaster.pid')))) return;
   const server = await openEmbeddedPostgres({ dataDir: staging }).catch(() => undefined);

@@ -43,7 +43,7 @@ export class DatabaseAway extends SettingsError {}
 
 /** Whether the only reason is that the database is unreachable now. */
 export function isAway(error: unknown): boolean {
-  return error instanceof DatabaseAway || (error instanceof DatabaseUnavailable && error.passing);
+  return error instanceof DatabaseAway || (error instanceof DatabaseUnavailable && error.transient);
 }
 
 /** `use`: what for. The server is checked under that login. */

@@ -8,7 +8,7 @@ import { isUniqueViolation, type Queryable } from '../../postgres/database.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import type { Mode } from '../../values/mode.js';
 import { type FieldProblem, refuse } from '../../values/refusal.js';
-import { ORGANISATION_OF_OPERATOR } from './merchant-acquirers.sql.js';
+import { ORGANISATION_OF_OPERATOR } from './routes.sql.js';
 
 export interface AcceptorWish {
   /** `null`: none. */

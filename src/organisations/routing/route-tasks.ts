@@ -3,12 +3,15 @@
 import { type JournalAction, journal } from '../../journal/journal.js';
 import { formatPercent, parsePercent } from '../../plugins/surcharge.js';
 import type { Queryable } from '../../postgres/database.js';
+import { ID, type Kind, NUMBER, TEXT, TEXTS } from '../../tasks/kinds.js';
+import { needed, optional, task } from '../../tasks/task.js';
 import { type BinRange, CARD_TYPES, formatBinRange, parseBinRange } from '../../values/card.js';
 import type { MerchantId, OrganisationId } from '../../values/ids.js';
 import type { Mode } from '../../values/mode.js';
 import { isCurrency } from '../../values/money.js';
 import { type FieldProblem, refuse } from '../../values/refusal.js';
 import { checkAcquirer, isTerminalTaken } from './merchant-acquirers.js';
+import { type Route, readRoutes } from './routes.js';
 import {
   BEGIN_ROUTES,
   BINS,
@@ -18,8 +21,7 @@ import {
   REMOVE_ROUTES,
   ROUTED_MERCHANT,
   SET_ROUTES,
-} from './route-tasks.sql.js';
-import { type Route, readRoutes } from './routes.js';
+} from './routes.sql.js';
 
 export interface RouteView {
   readonly acquirer: string;
@@ -37,7 +39,7 @@ export interface RouteFilter {
   readonly card?: string | undefined;
   readonly bins?: readonly string[] | undefined;
   readonly currency?: string | undefined;
-  readonly order?: string | undefined;
+  readonly order?: number | undefined;
 }
 
 export interface RouteWish extends RouteFilter {
@@ -168,22 +170,16 @@ function checked({
   const thousandths = share === undefined ? undefined : parsePercent(share);
   if (share !== undefined && thousandths === undefined)
     wrong('share', 'takes a percentage from 0 to 100 with at most three decimals');
-  const place = order === undefined ? undefined : placeOf(order);
-  if (order !== undefined && place === undefined)
+  if (order !== undefined && !(Number.isInteger(order) && order >= 1 && order <= MOST_PLACES))
     wrong('order', `takes a whole number from 1 to ${MOST_PLACES}`);
   if (problems.length > 0) refuse('route_not_allowed', { problems });
   return {
     card: card ?? null,
     currency: currency ?? null,
     bins: ranges.filter((range) => range !== undefined),
-    place,
+    place: order,
     share: thousandths,
   };
-}
-
-function placeOf(order: string): number | undefined {
-  const place = Number(order);
-  return /^[0-9]{1,4}$/.test(order) && place >= 1 && place <= MOST_PLACES ? place : undefined;
 }
 
 function viewOf({ acquirer, cardType, bin, currency, share, place }: Route): RouteView {
@@ -218,3 +214,77 @@ function inWords({
   ].filter((part) => part !== undefined);
   return parts.length === 0 ? 'all' : parts.join(', ');
 }
+
+const MERCHANT = needed(ID, '--merchant <id>', 'the merchant', { names: 'merchants' });
+
+/** `456000-456099,456200`, added to earlier ones. */
+const RANGES: Kind<readonly string[]> = {
+  read: (text, earlier = []) => [...earlier, ...text.split(',')],
+  mustBe: '',
+  schema: TEXTS.schema,
+  repeats: true,
+};
+
+const PLACE = { ...NUMBER, schema: { type: 'integer', minimum: 1, maximum: 1_000_000 } };
+
+/** Which payments a route is for. */
+const CONDITIONS = {
+  card: optional(TEXT, '--card <type>', 'for cards of this type'),
+  bins: optional(RANGES, '--bin <from-to>', 'for these BINs, of 6 to 8 digits (may be repeated, or a list)'),
+  currency: optional(TEXT, '--currency <code>', 'for payments in this currency'),
+};
+
+export const ROUTES = {
+  name: 'route',
+  help: 'over which acquirer which cards of a merchant are paid',
+  tasks: [
+    task({
+      name: 'route set',
+      help: 'set a route; the most specific one wins (BIN, then card type, then currency), then the lowest order',
+      role: 'operator',
+      // The merchants of all organisations share links, and have their terminals there.
+      // guard(acquirers: an operator of one organisation sets no routes): installation ⇒ organisation
+      scope: 'installation',
+      route: 'POST /routes/:merchant/set',
+      input: {
+        merchant: MERCHANT,
+        acquirer: needed(TEXT, '--acquirer <name>', 'the link that it leads to'),
+        ...CONDITIONS,
+        share: optional(
+          TEXT,
+          '--share <percent>',
+          'how much of the payments; the rest goes on to the other routes',
+        ),
+        order: optional(
+          PLACE,
+          '--order <n>',
+          'its place among routes for the same payments; 1 unless another is given',
+        ),
+      },
+      run: ({ database, actor }, { merchant, ...wish }) => setRoute(database, actor, merchant, wish),
+    }),
+    task({
+      name: 'route show',
+      help: 'show the routes of a merchant, in the order in which they are looked through',
+      role: 'viewer',
+      scope: 'organisation',
+      route: 'GET /routes',
+      input: { merchant: MERCHANT },
+      run: ({ database }, { merchant }) => showRoutes(database, merchant),
+    }),
+    task({
+      name: 'route off',
+      help: 'take the routes of a merchant away: those that have everything that is named, or all',
+      role: 'operator',
+      scope: 'installation',
+      route: 'POST /routes/:merchant/off',
+      input: {
+        merchant: MERCHANT,
+        acquirer: optional(TEXT, '--acquirer <name>', 'only those that lead to this link'),
+        ...CONDITIONS,
+        order: optional(PLACE, '--order <n>', 'only those in this place'),
+      },
+      run: ({ database, actor }, { merchant, ...filter }) => removeRoutes(database, actor, merchant, filter),
+    }),
+  ],
+} as const;

@@ -1,6 +1,9 @@
 // Certificates of clients: which of them a user is bound to, by their fingerprints. Who has issued one does not matter, since it is
 // known itself; that a client has its key is proved in the handshake.
 import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { refuse } from '../../values/refusal.js';
+import { unreadable } from '../../values/whole-file.js';
 
 /** What a client has shown. */
 export interface ShownCertificate {
@@ -36,17 +39,32 @@ export function shownFingerprint(fingerprint: Buffer): string {
   return (fingerprint.toString('hex').toUpperCase().match(/../g) ?? []).join(':');
 }
 
-/** 64 hexadecimal digits, with colons between each two or without. */
-export function readFingerprint(text: string): Buffer | undefined {
-  if (!/^([0-9a-f]{64}|([0-9a-f]{2}:){31}[0-9a-f]{2})$/i.test(text)) return undefined;
-  return Buffer.from(text.replaceAll(':', ''), 'hex');
+/** Of 64 hexadecimal digits, with colons between each two or without; or of the certificate in a file, in PEM or DER. */
+export function fingerprintIn(text: string): Buffer {
+  if (/^([0-9a-f]{64}|([0-9a-f]{2}:){31}[0-9a-f]{2})$/i.test(text))
+    return Buffer.from(text.replaceAll(':', ''), 'hex');
+  const { fingerprint, expiresAtMs } = certificateIn(text);
+  if (expiresAtMs <= Date.now()) {
+    const expired = new Date(expiresAtMs).toISOString();
+    refuse('client_certificate_expired', { path: text, expired });
+  }
+  return fingerprint;
 }
 
-/** In PEM or DER; of several, the first. Undefined where it is none. */
-export function readClientCertificate(content: Buffer): ShownCertificate | undefined {
+/** Of several, the first. */
+function certificateIn(path: string): ShownCertificate {
+  const content = contentOf(path);
   try {
     return shownCertificate(new X509Certificate(content));
   } catch {
-    return undefined;
+    return refuse('client_certificate_unreadable', { path });
+  }
+}
+
+function contentOf(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    return unreadable(path)(error as Error);
   }
 }

@@ -33,9 +33,6 @@ export interface NewUser extends UserLimits {
   readonly password?: string | undefined;
 }
 
-const DAY_MS = 86_400_000;
-export const MOST_OVERLAP_MS = 30 * DAY_MS;
-
 export async function addUser(
   database: Queryable,
   operator: string,
@@ -316,11 +313,12 @@ function journalUser(
 /** What is absent stays as it is. */
 interface UserLimits {
   readonly allow?: readonly Permission[] | undefined;
-  readonly fromAddresses?: readonly string[] | undefined;
+  /** Null: from everywhere. */
+  readonly fromAddresses?: readonly string[] | null | undefined;
   /** Null: never. */
-  readonly expiresMs?: number | null | undefined;
-  /** Fingerprints of the certificates of which it must show one. */
-  readonly clientCertificates?: readonly Buffer[] | undefined;
+  readonly expires?: Date | null | undefined;
+  /** Fingerprints of the certificates of which it must show one. Null: the secret is enough. */
+  readonly clientCertificates?: readonly Buffer[] | null | undefined;
 }
 
 /** Two are enough to replace one; a few more do for several servers. */
@@ -331,14 +329,16 @@ type CheckedLimits = Partial<
   Pick<SealedUser, 'permissions' | 'fromAddresses' | 'expiresMs' | 'clientCertificates'>
 >;
 
-function checkedLimits({ allow, fromAddresses, expiresMs, clientCertificates }: UserLimits): CheckedLimits {
+function checkedLimits({ allow, fromAddresses, expires, clientCertificates }: UserLimits): CheckedLimits {
   if (allow?.length === 0) refuse('permissions_empty');
-  if (expiresMs !== undefined && expiresMs !== null && expiresMs <= Date.now()) refuse('expiry_in_the_past');
+  if (expires && expires.getTime() <= Date.now()) refuse('expiry_in_the_past');
   return {
     ...(allow !== undefined && { permissions: inOrder(allow) }),
-    ...(fromAddresses !== undefined && { fromAddresses: checkedNetworks(fromAddresses) }),
-    ...(expiresMs !== undefined && { expiresMs }),
-    ...(clientCertificates !== undefined && { clientCertificates: boundCertificates(clientCertificates) }),
+    ...(fromAddresses !== undefined && { fromAddresses: checkedNetworks(fromAddresses ?? []) }),
+    ...(expires !== undefined && { expiresMs: expires?.getTime() ?? null }),
+    ...(clientCertificates !== undefined && {
+      clientCertificates: boundCertificates(clientCertificates ?? []),
+    }),
   };
 }
 

@@ -13,8 +13,8 @@ import {
 } from '../../acquirers/iso8583/reversals.js';
 import type { AcquirerLinks } from '../../acquirers/links.js';
 import type { Clock } from '../../clock/clock.js';
+import { openSignerOf } from '../../journal/entry-signer.js';
 import { journal } from '../../journal/journal.js';
-import { openPenOf } from '../../journal/pen.js';
 import type { Database, Queryable } from '../../postgres/database.js';
 import type { Audit, OrganisationId } from '../../values/ids.js';
 import type { Ordered, Orders } from '../pipeline/ask-acquirer.js';
@@ -181,7 +181,7 @@ export class Resolver {
       audit,
       detail,
     };
-    const values = [organisationId, audit, attempt, detail, openPenOf(database)?.mark(entry) ?? null];
+    const values = [organisationId, audit, attempt, detail, openSignerOf(database)?.macOf(entry) ?? null];
     const { rows } = await database.query(BEGIN_REVERSAL, values);
     if (rows.length === 1) onResolved(decision);
     return rows.length === 1;

@@ -4,7 +4,7 @@ import { eventId } from '../../events/events.js';
 import type { JournalView } from '../../journal/journal-tasks.js';
 import { JOURNAL_OF_TRANSACTION } from '../../journal/journal-tasks.sql.js';
 import type { Queryable } from '../../postgres/database.js';
-import { briefly } from '../../postgres/short-timeout.js';
+import { withShortTimeout } from '../../postgres/short-timeout.js';
 import type { Mode } from '../../values/mode.js';
 import { refuse } from '../../values/refusal.js';
 import { sydneyTimestamp } from '../../values/time.js';
@@ -86,7 +86,7 @@ export function lifeOfTransaction(
   organisation: number,
   audit: number,
 ): Promise<TransactionLife> {
-  return briefly(database, async (connection) => {
+  return withShortTimeout(database, async (connection) => {
     const transaction = await showTransaction(connection, audit, organisation);
     const { rows } = await connection.query<Row>(TRANSACTION_AND_TERMS, [organisation, audit]);
     const row = rows[0] ?? refuse('transaction_not_found', { audit });

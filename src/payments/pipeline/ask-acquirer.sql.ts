@@ -57,7 +57,7 @@ export const MOVES = columns<JournalledMove>('moving', {
   acquirer: text(({ acquirer }) => acquirer),
   prepared: json(({ prepared }) => prepared),
   detail: text(({ detail }) => detail),
-  mark: optionalBytes(({ mark }) => mark),
+  mark: optionalBytes(({ mac }) => mac),
 });
 
 /**

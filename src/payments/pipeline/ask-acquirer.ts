@@ -20,7 +20,7 @@ import {
   type Void,
 } from '../../acquirers/contract.js';
 import type { AcquirerLinks, Breakers, Ending } from '../../acquirers/links.js';
-import { openPenOf } from '../../journal/pen.js';
+import { openSignerOf } from '../../journal/entry-signer.js';
 import type { Routes } from '../../organisations/routing/routes.js';
 import type { Merchant } from '../../organisations/users/callers.js';
 import { Batcher, type BatcherOptions, type EntryOf } from '../../postgres/batches.js';
@@ -159,7 +159,7 @@ function endingOf({ kind }: Answer, { targetAudit }: Intent): Ending {
   if (kind === 'unknown') return 'failed';
   // guard(breakers: a decline is an answer): return ' ⇒ return kind === 'declined' ? 'failed' : '
   if (kind !== 'not_sent') return 'answered';
-  return targetAudit === undefined ? 'failed' : 'untold';
+  return targetAudit === undefined ? 'failed' : 'neutral';
 }
 
 /** The link of that name, if it is open and this merchant may use it. */
@@ -435,7 +435,7 @@ export class Rerouting {
     const { organisationId, audit, before, acquirer } = move;
     const detail = `not sent over ${before}, moved to ${acquirer}`;
     const entry = { actor: 'gateway:routes', action: 'transaction.rerouted', organisationId, audit, detail };
-    return { ...move, detail, mark: openPenOf(this.database)?.mark(entry) };
+    return { ...move, detail, mac: openSignerOf(this.database)?.macOf(entry) };
   }
 
   async #store(moves: readonly Move[]): Promise<readonly boolean[]> {

@@ -60,7 +60,7 @@ export const OPENED = columns<OpenedToken>(
     audit: integer(({ claim }) => claim.audit),
     actor: text(({ claim }) => `user:${claim.username}`),
     address: text(({ claim }) => claim.address),
-    mark: optionalBytes(({ mark }) => mark),
+    mark: optionalBytes(({ mac }) => mac),
   },
   { after: ASKED.last },
 );
@@ -181,7 +181,7 @@ export const ASKED_BY_OPERATORS = columns<OperatorsClaim>(
     address: optionalText(({ address }) => address),
     detail: text(({ detail }) => detail),
     until_ms: float(({ untilMs }) => untilMs),
-    mark: optionalBytes(({ mark }) => mark),
+    mark: optionalBytes(({ mac }) => mac),
   },
   { after: ASKED_OF_TARGETS.last },
 );

@@ -1,6 +1,5 @@
 // Commit A: the correlation ID is won, the audit assigned, the intent stored as `unknown`, the target's amount reserved.
-
-import { openPenOf } from '../../journal/pen.js';
+import { openSignerOf } from '../../journal/entry-signer.js';
 import { Batcher } from '../../postgres/batches.js';
 import { type Database, isUniqueViolation, type Statement } from '../../postgres/database.js';
 import type { ShownBankAccount } from '../../values/bank-account.js';
@@ -85,7 +84,7 @@ export class Claims {
       ? this.#insert(CLAIM_DIRECT, CLAIM_UNTAKEN, values)
       : this.#insert(CLAIM_DIRECT_WITH_TOKENS, CLAIM_UNTAKEN_WITH_TOKENS, [
           ...values,
-          ...OPENED.encode(this.#marked(openers)),
+          ...OPENED.encode(this.#signed(openers)),
         ]));
     if (rows.length === claims.length) return unsorted.map(() => true);
     const won = new Set(rows.map(key));
@@ -110,12 +109,12 @@ export class Claims {
     }
   }
 
-  #marked(openers: readonly DirectClaim[]): OpenedToken[] {
-    const pen = openPenOf(this.database);
+  #signed(openers: readonly DirectClaim[]): OpenedToken[] {
+    const signer = openSignerOf(this.database);
     return openers.map((claim) => {
       const { organisationId, audit, username, tokenId, correlationId, address } = claim;
       const entry = { organisationId, audit, tokenId, correlationId, address };
-      return { claim, mark: pen?.mark({ actor: `user:${username}`, action: 'token.opened', ...entry }) };
+      return { claim, mac: signer?.macOf({ actor: `user:${username}`, action: 'token.opened', ...entry }) };
     });
   }
 
@@ -139,7 +138,7 @@ export class Claims {
       ? this.database.query<FromTarget>(CLAIM_TARGETED, values)
       : this.database.query<FromTarget>(CLAIM_TARGETED_BY_OPERATORS, [
           ...values,
-          ...ASKED_BY_OPERATORS.encode(byOperators.flatMap((claim) => this.#markedByOperator(claim))),
+          ...ASKED_BY_OPERATORS.encode(byOperators.flatMap((claim) => this.#signedByOperator(claim))),
         ]));
     const reserved = new Map(rows.map((row) => [key(row), row]));
     return unsorted.map((claim) => {
@@ -155,7 +154,7 @@ export class Claims {
     });
   }
 
-  #markedByOperator(claim: TargetedClaim): OperatorsClaim[] {
+  #signedByOperator(claim: TargetedClaim): OperatorsClaim[] {
     const { byOperator, organisationId, audit, correlationId, transactionType } = claim;
     if (byOperator === undefined) return [];
     const { untilMs: _, ...told } = byOperator;
@@ -166,7 +165,7 @@ export class Claims {
       audit,
       correlationId,
     };
-    return [{ claim, mark: openPenOf(this.database)?.mark(entry), ...byOperator }];
+    return [{ claim, mac: openSignerOf(this.database)?.macOf(entry), ...byOperator }];
   }
 }
 

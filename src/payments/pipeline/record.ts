@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer } from '../../acquirers/contract.js';
 import type { Clock } from '../../clock/clock.js';
-import { openPenOf } from '../../journal/pen.js';
+import { openSignerOf } from '../../journal/entry-signer.js';
 import { Batcher } from '../../postgres/batches.js';
 import { type Database, DatabaseUnavailable, type Statement } from '../../postgres/database.js';
 import { fault } from '../../values/faults.js';
@@ -99,8 +99,8 @@ export class Records {
       organisationId,
       audit: intent.audit,
     };
-    const mark = openPenOf(this.parts.database)?.mark({ ...entry, detail });
-    return this.#resolutions.submit({ organisationId, intent, outcome, attempt, detail, mark });
+    const mac = openSignerOf(this.parts.database)?.macOf({ ...entry, detail });
+    return this.#resolutions.submit({ organisationId, intent, outcome, attempt, detail, mac });
   }
 
   async handToResolver(intent: InDoubt): Promise<void> {

@@ -1,8 +1,8 @@
 // Lost time: a database that has gone back, to a backup or to a standby that lacked commits, is missing recent payments. The
 // loss is noted in the database. Until an operator has reconciled that time, no client is told that a transaction does not
 // exist.
+import { signerOf } from '../../journal/entry-signer.js';
 import { journal } from '../../journal/journal.js';
-import { penOf } from '../../journal/pen.js';
 import type { Queryable } from '../../postgres/database.js';
 import {
   FORGET_LOST_TIME,
@@ -39,7 +39,7 @@ export async function noteLostTime(
  */
 export async function journalLostTime(connection: Queryable, actor: string, lost: LostTime): Promise<void> {
   // guard(lost time: an entry of the journal waits for its key): undefined ⇒ null
-  if ((await penOf(connection)) === undefined) await connection.query(LOST_TIME_UNJOURNALLED, [actor]);
+  if ((await signerOf(connection)) === undefined) await connection.query(LOST_TIME_UNJOURNALLED, [actor]);
   else await journal(connection, { actor, action: 'gateway.restored', detail: inWords(lost) });
 }
 

@@ -1,4 +1,5 @@
 // The key-encryption key, which wraps and unwraps data keys. The key itself may live where the gateway never sees it.
+import type { Doing } from '../../tasks/task.js';
 
 export interface WrappedKey {
   /** Which key-encryption key wrapped it, in the provider's own terms. */
@@ -26,6 +27,9 @@ export interface KeyProvider {
   /** Renews the provider's own credentials. Called repeatedly. */
   renewToken?(): Promise<void>;
 }
+
+/** With what a task is done that seals or opens something. */
+export type DoingWithKey = Doing<{ provider(): Promise<KeyProvider> }>;
 
 /** The key-encryption key is missing, wrong or out of reach; the message is one clear line. */
 export class KeyUnavailable extends Error {

@@ -1,4 +1,4 @@
-// Messages as pyiso8583 writes them, with MACs by PyCryptodome. Made by proof/iso8583-corpus.py: do not change it by hand.
+// Messages as pyiso8583 writes them, with MACs by PyCryptodome. Made by test/acquirers/iso8583/corpus.py: do not change it by hand.
 
 export const MAC_KEY = '0123456789ABCDEFFEDCBA9876543210';
 

@@ -46,8 +46,8 @@ describe('a link that does not answer', () => {
     const [silent, other] = [await shops.host('silent'), await shops.host('other')];
     silent.rules.add(SILENT);
     const routes = [
-      { acquirer: 'silent', order: '1' },
-      { acquirer: 'other', order: '2' },
+      { acquirer: 'silent', order: 1 },
+      { acquirer: 'other', order: 2 },
     ];
     const shop = await shops.shop(routes);
     const neighbour = await shops.shop(routes);
@@ -113,8 +113,8 @@ test('declined again and again → no failure of the link', async () => {
   const strict = await shops.host('strict');
   strict.rules.add({ code: '05' });
   const shop = await shops.shop([
-    { acquirer: 'strict', order: '1' },
-    { acquirer: 'simulator', order: '2' },
+    { acquirer: 'strict', order: 1 },
+    { acquirer: 'simulator', order: 2 },
   ]);
   for (let round = 0; round < 3; round += 1) {
     const answers = await many(FAILURES_IN_A_ROW, processed(shop.pay));

@@ -23,8 +23,8 @@ afterAll(() => shops.close());
 
 describe('not sent', () => {
   const WAYS = [
-    { acquirer: 'lost', order: '1' },
-    { acquirer: 'two', order: '2' },
+    { acquirer: 'lost', order: 1 },
+    { acquirer: 'two', order: 2 },
   ];
   let lost: Host;
   beforeAll(async () => {
@@ -45,8 +45,8 @@ describe('not sent', () => {
     // catches(routes: the other link is stored before it is asked)
   ])('over %s → over the next, stored so, and journalled', async (_, acquirer) => {
     const shop = await shops.shop([
-      { acquirer, order: '1' },
-      { acquirer: 'two', order: '2' },
+      { acquirer, order: 1 },
+      { acquirer: 'two', order: 2 },
     ]);
     const answer = await approved(shop);
     const [row] = await gateway.sql(
@@ -79,8 +79,8 @@ describe('not sent', () => {
   test('over all of them → error with 1, and nothing came to any host', async () => {
     const shop = await shops.shop(
       [
-        { acquirer: 'lost', order: '1' },
-        { acquirer: 'never', order: '2' },
+        { acquirer: 'lost', order: 1 },
+        { acquirer: 'never', order: 2 },
       ],
       {
         acquirer: null,
@@ -200,8 +200,8 @@ test('a refund whose target is decided on another link just then → not sent, s
 
 describe('perhaps sent', () => {
   const WAYS = [
-    { acquirer: 'one', order: '1' },
-    { acquirer: 'two', order: '2' },
+    { acquirer: 'one', order: 1 },
+    { acquirer: 'two', order: 2 },
   ];
 
   test.each([
