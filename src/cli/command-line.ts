@@ -1,6 +1,7 @@
 // The command line: every command, and how one is run and its errors are printed.
 import { Command, CommanderError } from 'commander';
 import { CLOCK } from '../clock/clock-tasks.js';
+import { TRANSACTIONS } from '../console/all-tasks.js';
 import { DEMO } from '../demo/history.js';
 import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
 import { EVENTS } from '../events/feed.js';
@@ -18,19 +19,18 @@ import { ROUTES } from '../organisations/routing/route-tasks.js';
 import { SURCHARGES } from '../organisations/surcharges.js';
 import { USERS } from '../organisations/users/users.js';
 import { ARCHIVE } from '../payments/archive.js';
+import { CARDS } from '../payments/cards/card-tasks.js';
+import { APPROVALS } from '../payments/requests/approvals.js';
 import { SETTLEMENT } from '../settlement/settlement-tasks.js';
 import { PROGRAM_VERSION } from '../values/program.js';
+import { VAULT } from '../vault/moving/vault-moving-tasks.js';
+import { CUSTOMERS, TOKENS } from '../vault/vault-tasks.js';
 import { WEBHOOKS } from '../webhooks/webhook-tasks.js';
 import { outputMayBreak } from './broken-output.js';
 import { explain } from './errors.js';
 import { addOperatorCommands } from './installation/operators.js';
 import { jsonOption, wantsJson } from './output.js';
 import { addAcquirerCommands } from './payments/acquirer.js';
-import { addCardCommands } from './payments/cards.js';
-import { addTransactionCommands } from './payments/transaction.js';
-import { addApprovalCommands } from './payments/transaction-operations.js';
-import { addVaultCommands } from './payments/vault.js';
-import { addVaultMovingCommands } from './payments/vault-moving.js';
 import { addTasks } from './task-commands.js';
 
 /** Runs one command, and returns the exit code with which it failed or printed only help; undefined if it has done its work. */
@@ -83,17 +83,18 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addTasks(program, USERS);
   addAcquirerCommands(program);
   addTasks(program, ROUTES);
-  addTransactionCommands(program);
-  addApprovalCommands(program);
-  addVaultCommands(program);
-  addVaultMovingCommands(program);
+  addTasks(program, TRANSACTIONS);
+  addTasks(program, APPROVALS);
+  addTasks(program, CUSTOMERS);
+  addTasks(program, TOKENS);
+  addTasks(program, VAULT);
   addTasks(program, CLOCK);
   addTasks(program, SURCHARGES);
   addTasks(program, DIRECT_DEBIT);
   addTasks(program, SETTLEMENT);
   addTasks(program, WEBHOOKS);
   addTasks(program, KEYS);
-  addCardCommands(program);
+  addTasks(program, CARDS);
   addOperatorCommands(program);
   addTasks(program, JOURNAL);
   addTasks(program, EVENTS);

@@ -11,7 +11,8 @@ import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { permit } from '../operators/operator-roles.js';
 import { findActingOperator, hasOperators } from '../operators/operators.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
-import { type RequestMeans, requestMeans } from '../payments/requests/operator-requests.js';
+import { destroyCardsOfCustomer } from '../payments/cards/card-destruction.js';
+import { requestMeans } from '../payments/requests/operator-requests.js';
 import { type Database, isUndefined, type Queryable } from '../postgres/database.js';
 import { type Doing, type DoingAlone, namedIn, type Permission, type Task } from '../tasks/task.js';
 import { refuse } from '../values/refusal.js';
@@ -95,6 +96,7 @@ function meansOf(settings: Settings, database: Database, provider: () => Promise
       const { webhookNetworks, webhookTimeoutMs: timeoutMs } = settings;
       return { provider: await provider(), networks: readNetworks(webhookNetworks), timeoutMs };
     },
+    destroyCards: destroyCardsOfCustomer,
     acquirerDeadlineMs: settings.acquirerDeadlineMs,
     ...SIGNER,
     consoleUrl: consoleUrlOf(settings),
@@ -118,14 +120,6 @@ export function operateJournal<Result>(
   return operateWithKey(async (database, operator, provider) =>
     work(database, operator, await journalKey(database, provider)),
   );
-}
-
-/** The same with what it takes to ask the gateways for something. */
-export function operateRequests<Result>(
-  work: (database: Database, operator: string, means: RequestMeans) => Promise<Result>,
-): Promise<Result> {
-  const settings = readSettings();
-  return operateUsers((database, operator, key) => work(database, operator, requestMeans(key, settings)));
 }
 
 /** The same with the key-encryption key that the settings name, if it is the one of this database. */

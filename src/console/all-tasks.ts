@@ -6,6 +6,7 @@ import { EVENTS } from '../events/feed.js';
 import { FIGURES } from '../figures/figures-check.js';
 import { BACKUP, COUNTERS, RESTORE } from '../installation/backup.js';
 import { DISTRIBUTE } from '../installation/distribution.js';
+import { FIGURES_OF_DAY } from '../figures/today.js';
 import { KEYS } from '../installation/keys.js';
 import { RESTORED } from '../installation/restored.js';
 import type { EntrySigner } from '../journal/entry-signer.js';
@@ -18,12 +19,18 @@ import { SURCHARGES } from '../organisations/surcharges.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
 import { type DemoFollowing, USERS } from '../organisations/users/users.js';
 import { ARCHIVE } from '../payments/archive.js';
+import { CARDS } from '../payments/cards/card-tasks.js';
+import { APPROVALS } from '../payments/requests/approvals.js';
 import type { RequestMeans } from '../payments/requests/operator-requests.js';
 import type { Queryable } from '../postgres/database.js';
+import { TRANSACTIONS_CHANGED, TRANSACTIONS_SEEN } from '../payments/transaction-tasks.js';
 import { SETTLEMENT } from '../settlement/settlement-tasks.js';
 import type { Asked, Fields, Permission, Task } from '../tasks/task.js';
 import type { Outward } from '../values/snake-case.js';
+import type { DestroyCards } from '../vault/customers.js';
 import type { KeyProvider } from '../vault/keys/key-provider.js';
+import { VAULT } from '../vault/moving/vault-moving-tasks.js';
+import { CUSTOMERS, TOKENS } from '../vault/vault-tasks.js';
 import { WEBHOOKS, type WebhookMeans } from '../webhooks/webhook-tasks.js';
 
 /** What tasks are done with, beside the database. */
@@ -36,6 +43,8 @@ export interface Means extends DemoFollowing {
   /** For voids, refunds and completions. */
   requests(): Promise<RequestMeans>;
   webhooks(): Promise<WebhookMeans>;
+  /** Of a customer who is deleted. */
+  readonly destroyCards: DestroyCards;
   /** How long a link is waited for. */
   readonly acquirerDeadlineMs: number;
   /** Signs the journal of a database that was restored into this folder. Undefined where the key is not at hand. */
@@ -43,6 +52,13 @@ export interface Means extends DemoFollowing {
   /** Where operators find the console, without a slash at its end. */
   readonly consoleUrl: string;
 }
+
+/** Of the room of payments, and of figures. */
+export const TRANSACTIONS = {
+  name: 'transaction',
+  help: 'transactions, and what is in doubt',
+  tasks: [...TRANSACTIONS_SEEN, FIGURES_OF_DAY, ...TRANSACTIONS_CHANGED],
+} as const;
 
 /** In the order in which `tollgate --help` lists them. */
 export const TASK_GROUPS = [
@@ -56,12 +72,18 @@ export const TASK_GROUPS = [
   MERCHANTS,
   USERS,
   ROUTES,
+  TRANSACTIONS,
+  APPROVALS,
+  CUSTOMERS,
+  TOKENS,
+  VAULT,
   CLOCK,
   SURCHARGES,
   DIRECT_DEBIT,
   SETTLEMENT,
   WEBHOOKS,
   KEYS,
+  CARDS,
   JOURNAL,
   EVENTS,
   FIGURES,

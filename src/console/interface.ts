@@ -10,7 +10,6 @@ import type {
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,
 } from '../operators/sign-in/passkeys.js';
-import type { CardStatus } from '../payments/cards/card-tasks.js';
 import type { Doubt } from '../payments/doubt/doubts.js';
 import type { TransactionLife } from '../payments/finding/transaction-life.js';
 import type { TransactionFilter, TransactionPage } from '../payments/finding/transaction-search.js';
@@ -163,7 +162,6 @@ export interface ReadRoutes extends TaskRoutes {
     query: Record<string, never>;
     answer: Omit<Outward<SessionView>, 'current'>[];
   };
-  'GET /cards': { query: { merchant?: number }; answer: Outward<CardStatus> };
 }
 
 export type Answer<Route extends keyof ReadRoutes> = ReadRoutes[Route] extends { answer: infer Given }

@@ -22,34 +22,6 @@ const OTHERS = {
   'acquirer show': can('viewer', 'installation'),
   'acquirer list': can('viewer', 'installation'),
 
-  'transaction show': can('viewer', 'organisation'),
-  'transaction list': can('viewer', 'organisation'),
-  'transaction in-doubt': can('viewer', 'organisation'),
-  'transaction find': can('viewer', 'organisation'),
-  'transaction figures': can('viewer', 'organisation'),
-  'transaction void': can('operator', 'organisation'),
-  'transaction refund': can('operator', 'organisation'),
-  'transaction complete': can('operator', 'organisation'),
-  'transaction ask': can('operator', 'organisation'),
-
-  'customer list': can('viewer', 'organisation'),
-  'customer show': can('viewer', 'organisation'),
-  'customer delete': can('operator', 'organisation'),
-  'token deactivate': can('operator', 'organisation'),
-  'token activate': can('operator', 'organisation'),
-  'token delete': can('operator', 'organisation'),
-  'token find': can('viewer', 'organisation'),
-  // Whoever has the key can open every card in the file.
-  'vault export': can('administrator', 'organisation'),
-  'vault import': can('operator', 'organisation'),
-
-  'approval list': can('viewer', 'organisation'),
-  'approval approve': can('operator', 'organisation'),
-  'approval refuse': can('operator', 'organisation'),
-
-  'cards review': can('operator', 'organisation'),
-  'cards status': can('viewer', 'organisation'),
-
   'operator add': can('administrator', 'organisation'),
   'operator link': can('administrator', 'organisation'),
   'operator remove': can('administrator', 'organisation'),

@@ -52,6 +52,8 @@ export interface Field<Value = unknown> {
   /** How the help writes it. */
   readonly defaultText?: string | undefined;
   readonly names?: keyof NamedThings | undefined;
+  /** Of one that a command can do without. */
+  readonly neededByPage?: boolean | undefined;
   /** Where it can be given, if not everywhere. */
   readonly only?: 'command' | 'console' | undefined;
 }
