@@ -8,7 +8,7 @@ import { expectNone, filesUnder, linesWith, read } from '../testkit/project-file
 const unwanted: readonly (readonly [RegExp, RegExp?])[] = [
   [
     /authoriz/i,
-    /headers\.authorization|\bAuthorization\b|\bbuildAuthorizationUrl\b|\bauthorizationCodeGrant\b|'authorization'|\brejectUnauthorized\b/g,
+    /headers\.authorization|\bAuthorization\b|\bbuildAuthorizationUrl\b|\bauthorizationCodeGrant\b|'authorization'|`authorization: \{|\brejectUnauthorized\b/g,
   ],
   [/cancel(ed|ing|ation)/i],
   [/color/i, /[\w-]*color:|\bcolor-scheme\b/g],

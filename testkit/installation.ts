@@ -1,3 +1,4 @@
+// A whole installation to attack: a data directory, a database, the ledger of the simulated acquirer, gateway processes, and a client.
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -19,6 +19,8 @@ const HERE: { readonly [Code in RefusalCode]?: Wording<Code> } = {
   request_outcome_unknown: ({ message, details }) =>
     details.key === undefined ? message : `${message}, with --key ${details.key}`,
   transaction_under_way: ({ message }) => `${message}; \`tollgate transaction in-doubt\` shows it`,
+  previous_key_provider_unset: () =>
+    'TOLLGATE_PREVIOUS_KEY_PROVIDER is needed with keys move: the provider that is to be left',
   period_ends_before_it_begins: () => '--from must not be after --until',
   surcharge_without_rules: () => 'give at least one of --default, --method and --card',
   surcharge_ends_before_it_begins: () => '--from must not be after --until',

@@ -33,21 +33,23 @@ export function operate<Result>(
 /** Does a task with what was given for its fields. */
 export function operateTask(task: Task<Means>, given: object): Promise<object> {
   const asked = { permission: task, named: namedIn(task.input, given) };
-  const bars: ProgressBar[] = [];
+  let bar: ProgressBar | undefined;
   const progress = (what: string, unit?: string) => {
-    const bar = new ProgressBar(what, unit);
-    bars.push(bar);
-    return (done: number, total?: number) => bar.show(done, total);
+    bar?.end();
+    const next = new ProgressBar(what, unit);
+    bar = next;
+    return (done: number, total?: number) => next.show(done, total);
   };
   const signal = new AbortController().signal;
+  const settings = readSettings();
+  task.checks?.(settings, given);
   return operateWith(
     ({ role }) => role !== 'viewer',
     async (database, actor, provider) => {
-      const settings = readSettings();
       const means = meansOf(settings, database, provider);
       const doing = { database, actor, fence: undefined, means, settings, progress, signal };
       const result = await task.run(doing, given);
-      for (const bar of bars) bar.end();
+      bar?.end();
       return result;
     },
     asked,

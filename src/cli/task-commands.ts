@@ -8,7 +8,7 @@ import { repeatable } from './contradictions.js';
 import { operateTask } from './operator.js';
 import { printing } from './output.js';
 
-export function addTasks(program: Command, { name, help, tasks }: TaskGroup<Means>): void {
+export function addTasks(program: Command, { name, help = '', tasks }: TaskGroup<Means>): void {
   const [only] = tasks;
   if (only?.name === name) {
     describe(program.command(name), only);

@@ -1,9 +1,12 @@
 // Everything that operators can do: a subject has its tasks where it is, and a line here.
 import { ACQUIRERS } from '../acquirers/acquirer-tasks.js';
 import { CLOCK } from '../clock/clock-tasks.js';
+import { DEMO } from '../demo/history.js';
 import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
 import { EVENTS } from '../events/feed.js';
 import { FIGURES } from '../figures/figures-check.js';
+import { KEYS } from '../installation/keys.js';
+import { RESTORED } from '../installation/restored.js';
 import { JOURNAL } from '../journal/journal-tasks.js';
 import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.js';
 import { OPERATORS } from '../operators/operators.js';
@@ -13,6 +16,7 @@ import { ROUTES } from '../organisations/routing/route-tasks.js';
 import { SURCHARGES } from '../organisations/surcharges.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
 import { type DemoFollowing, USERS } from '../organisations/users/user-tasks.js';
+import { ARCHIVE } from '../payments/archive.js';
 import type { RequestMeans } from '../payments/requests/operator-requests.js';
 import { SETTLEMENT } from '../settlement/settlement-tasks.js';
 import type { Asked, Fields, Permission, Task } from '../tasks/task.js';
@@ -38,6 +42,8 @@ export interface Means extends DemoFollowing {
 
 /** In the order in which `tollgate --help` lists them. */
 export const TASK_GROUPS = [
+  RESTORED,
+  ARCHIVE,
   ORGANISATIONS,
   MERCHANTS,
   USERS,
@@ -48,10 +54,12 @@ export const TASK_GROUPS = [
   DIRECT_DEBIT,
   SETTLEMENT,
   WEBHOOKS,
+  KEYS,
   OPERATORS,
   JOURNAL,
   EVENTS,
   FIGURES,
+  DEMO,
 ] as const;
 
 export const TASKS: readonly Task<Means>[] = TASK_GROUPS.flatMap(

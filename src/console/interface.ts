@@ -2,7 +2,6 @@
 // nothing else of src/. Paths are below `/console/api`.
 import type { LiveFigures } from '../figures/live.js';
 import type { Today } from '../figures/today.js';
-import type { KeyStatus } from '../installation/keys.js';
 import type { SessionStage, SignInMethod } from '../operators/operator.js';
 import type {
   PublicKeyCredentialCreationOptionsJSON,
@@ -148,7 +147,6 @@ export interface ReadRoutes extends TaskRoutes {
   /** Its payments are `GET /transactions` with `organisation` and `customer_id`. */
   'GET /customers/:organisation/:id': { query: Record<string, never>; answer: CustomerAnswer };
   'GET /tokens': { query: { virtual_pan: string; organisation?: number }; answer: Outward<FoundToken>[] };
-  'GET /keys': { query: Record<string, never>; answer: Outward<KeyStatus>[] };
   'GET /settlement': { query: { date: string; merchant?: number }; answer: Outward<SettlementReport> };
   /** Those that are open, unless `all` is `true`; `days` has every day on which something is. */
   'GET /settlement/differences': {

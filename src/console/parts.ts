@@ -1,7 +1,7 @@
 // What the console works with: given to it where the gateway is put together.
 import type { Logger } from 'pino';
 import type { ClientAddresses } from '../http/authentication.js';
-import type { KeyRotations } from '../installation/key-rotation.js';
+import type { KeyRotations } from '../installation/keys.js';
 import type { Challenges } from '../operators/sign-in/challenges.js';
 import type { Passwords } from '../operators/sign-in/password.js';
 import type { IdentityProvider } from '../operators/sign-in/provider.js';

@@ -12,7 +12,10 @@ import { addTraded, reserveAudits, tradedSoFar } from '../payments/traded.js';
 import type { Settled, Told } from '../payments/traded-transaction.js';
 import { acquirerReferences } from '../payments/transaction.js';
 import type { Database } from '../postgres/database.js';
+import { count } from '../tasks/kinds.js';
+import { type Doing, optional, task } from '../tasks/task.js';
 import type { Audit } from '../values/ids.js';
+import { refuse } from '../values/refusal.js';
 import { settlementCutOff } from '../values/time.js';
 import type { KeyProvider } from '../vault/keys/key-provider.js';
 import { DataKeys } from '../vault/keys/keys.js';
@@ -26,7 +29,7 @@ import { tradeIn } from './trade.js';
 import { underWay } from './under-way.js';
 import { windowsOf } from './windows.js';
 
-export interface HistoryWish {
+interface HistoryWish {
   readonly provider: KeyProvider;
   readonly key: CredentialKey;
   /** The simulated acquirer's file. */
@@ -37,7 +40,7 @@ export interface HistoryWish {
   readonly unfinished: boolean;
 }
 
-export interface FilledHistory {
+interface FilledHistory {
   /** Settlement days that were filled, wholly or in part. */
   readonly days: number;
   readonly transactions: number;
@@ -154,3 +157,44 @@ async function append(ledger: SimulatorLedger, entries: readonly LedgerEntry[]):
   for (let from = 0; from < entries.length; from += AT_ONCE)
     await Promise.all(entries.slice(from, from + AT_ONCE).map((entry) => ledger.append(entry)));
 }
+
+/** As far back as events, and so figures, are kept by default. */
+const DEFAULT_DAYS = 30;
+const MOST_DAYS = 120;
+
+interface DemoMeans {
+  provider(): Promise<KeyProvider>;
+  key(): Promise<CredentialKey>;
+}
+
+export const DEMO = {
+  name: 'demo',
+  help: 'the demo that `serve` makes where there is no DATABASE_URL',
+  tasks: [
+    task({
+      name: 'demo fill',
+      help: 'give the demo’s merchants of the organisation Harbour Group a history, for the console to show; what is there stays as it is',
+      role: 'administrator',
+      scope: 'installation',
+      input: {
+        days: optional(count(MOST_DAYS), '--days <days>', `how many days back, up to ${MOST_DAYS}`, {
+          default: DEFAULT_DAYS,
+        }),
+      },
+      run: async ({ database, actor, means, settings }: Doing<DemoMeans>, { days = DEFAULT_DAYS }) => {
+        if (!settings.demo || settings.environment === 'production') refuse('demo_absent');
+        return fillHistory(database, actor, {
+          provider: await means.provider(),
+          key: await means.key(),
+          ledger: settings.simulatorLedger,
+          days,
+          unfinished: true,
+        });
+      },
+      says: ({ days, transactions, events, customers, inDoubt }) =>
+        transactions === 0
+          ? 'There was nothing to fill: these days have their trade.'
+          : `${transactions} transactions on ${days} days, with ${events} events and ${customers} new customers; ${inDoubt} are in doubt.`,
+    }),
+  ],
+} as const;

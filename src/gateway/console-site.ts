@@ -7,7 +7,7 @@ import { ROUTES } from '../console/routes/routes.js';
 import { ConsoleSite } from '../console/site.js';
 import { ClientAddresses } from '../http/authentication.js';
 import type { Figures } from '../http/observability/metrics.js';
-import { KeyRotations } from '../installation/key-rotation.js';
+import { KeyRotations } from '../installation/keys.js';
 import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { Challenges } from '../operators/sign-in/challenges.js';
 import { Passwords } from '../operators/sign-in/password.js';

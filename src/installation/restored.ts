@@ -19,6 +19,10 @@ import {
 } from '../payments/processes/restored.sql.js';
 import { checkedReason } from '../payments/requests/operator-request.js';
 import type { Database, Queryable, Statement } from '../postgres/database.js';
+import { TEXT } from '../tasks/kinds.js';
+import { optional, task } from '../tasks/task.js';
+import { BECS_CURRENCY } from '../values/bank-account.js';
+import { moneyText } from '../values/money.js';
 import { refuse } from '../values/refusal.js';
 import { addBusinessDays, settlementDay } from '../values/time.js';
 import { MOVE_CUSTOMER_VERSIONS, MOVE_TOKEN_VERSIONS } from '../vault/restored.sql.js';
@@ -135,7 +139,7 @@ export async function guardRestored(
 }
 
 /** A settlement day of the lost time over one link. */
-export interface LostDay {
+interface LostDay {
   readonly acquirer: string;
   readonly date: string;
   /** Its file was reconciled since the restore. */
@@ -144,14 +148,14 @@ export interface LostDay {
   readonly missingHere: number;
 }
 
-export interface LostTimeView {
+interface LostTimeView {
   readonly from: Date;
   readonly until: Date;
   readonly days: readonly LostDay[];
 }
 
 /** Undefined where nothing is lost, or all of it was reconciled. */
-export async function showLostTime(database: Queryable): Promise<LostTimeView | undefined> {
+async function showLostTime(database: Queryable): Promise<LostTimeView | undefined> {
   const lost = await lostTime(database);
   if (lost === undefined) return undefined;
   const aheadMs = (await gatewayTime(database)) - Date.now();
@@ -164,11 +168,11 @@ export async function showLostTime(database: Queryable): Promise<LostTimeView | 
  * From now on searches that find nothing are answered "empty" again. `note`: how the operator knows what is missing, where the files of
  * acquirers do not say so.
  */
-export async function lostTimeReconciled(
+async function lostTimeReconciled(
   database: Database,
   operator: string,
   note: string | undefined,
-): Promise<LostTimeView> {
+): Promise<Pick<LostTimeView, 'from' | 'until'>> {
   const said = note === undefined ? undefined : checkedReason(note);
   await journalWhatWaited(database);
   return database.transaction(async (connection) => {
@@ -183,7 +187,7 @@ export async function lostTimeReconciled(
       action: 'gateway.restore_reconciled',
       detail: `${lost.from.toISOString()} to ${lost.until.toISOString()}${said === undefined ? '' : `: ${said}`}`,
     });
-    return lost;
+    return { from: lost.from, until: lost.until };
   });
 }
 
@@ -199,3 +203,87 @@ function settlementDays(fromMs: number, untilMs: number): string[] {
 async function one<Row>(connection: Queryable, statement: Statement, values: unknown[] = []): Promise<Row> {
   return (await connection.query<Row>(statement, values)).rows[0] as Row;
 }
+
+/** One line for each thing. */
+export function revivedLines({ lostSeconds, moved, terminals, revived }: Guarded): string[] {
+  const { inDoubt, reversals, debits, endpoints, deliveries, users, closedDay } = revived;
+  return [
+    `What came after it is lost here: ${inWords(lostSeconds)}. Acquirers, banks and clients know of it; \`tollgate settlement reconcile\` shows payments that are missing.`,
+    'Until you have reconciled it and said so with `tollgate restored done`, searches that find nothing are answered 503: `tollgate restored show`.',
+    ...moved.map(
+      ({ organisation, fromAudit, toAudit, fromCustomer, toCustomer, fromToken, toToken }) =>
+        `Organisation ${organisation}: the next audit is ${toAudit} (was ${fromAudit}), the next customer ${toCustomer} (was ${fromCustomer}), the next token ${toToken} (was ${fromToken}).`,
+    ),
+    ...(terminals > 0 ? [`STANs of ${terminals} terminals have moved.`] : []),
+    ...inDoubt.map(
+      ({ acquirer, currency, transactions, amountCents, oldest }) =>
+        `In doubt again: ${transactions} transactions at ${acquirer}, ${moneyText(amountCents, currency)}, the oldest of ${oldest.toISOString()}. The gateway asks about them, and reverses what a link without an inquiry cannot confirm, also if the client was told "approved" meanwhile: look at \`tollgate transaction in-doubt\` first.`,
+    ),
+    ...(reversals > 0 ? [`${reversals} reversals are repeated until they are acknowledged.`] : []),
+    ...debits.map(
+      ({ merchant, items, amountCents, lastFile }) =>
+        `Merchant ${merchant}: ${items} direct debits wait for the bank again, ${moneyText(amountCents, BECS_CURRENCY)}. If a file after number ${lastFile} was lodged, they are in it: do not export them again before you have asked the bank.`,
+    ),
+    ...(endpoints > 0
+      ? [
+          `Webhooks of ${endpoints} endpoints are sent again from where they were (${deliveries} wait), under the IDs that they had.`,
+        ]
+      : []),
+    `${users} users can log in: secrets that were replaced, and users that were revoked, since then work again. Rotate and revoke them.`,
+    'Customers and tokens that were deleted since then are there again, with their cards: delete them. Settings, routes and surcharges are as they were.',
+    closedDay === null
+      ? 'No settlement day is closed.'
+      : `Settlement is closed up to ${closedDay}: later days are closed anew, without what is lost.`,
+  ];
+}
+
+function inWords(seconds: number): string {
+  if (seconds < 120) return `${seconds} seconds`;
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} minutes`;
+  return seconds < 172_800 ? `${Math.round(seconds / 3_600)} hours` : `${Math.round(seconds / 86_400)} days`;
+}
+
+function lostLines({ from, until, days }: LostTimeView): string {
+  return [
+    `Lost: what was processed from ${from.toISOString()} to ${until.toISOString()}.`,
+    'Until `tollgate restored done`, searches that find nothing, and look-ups of audits that may have been given out then, are answered 503.',
+    ...days.map(({ acquirer, date, reconciled, missingHere }) =>
+      reconciled
+        ? `${date}, ${acquirer}: reconciled; ${missingHere} payments are not here and nobody has looked at them.`
+        : `${date}, ${acquirer}: not reconciled since. \`tollgate settlement reconcile FILE --acquirer ${acquirer} --date ${date}\``,
+    ),
+    'Payments that the acquirer has and you do not: tell their merchants, or have them refunded there, and mark each with `tollgate settlement looked-at`.',
+  ].join('\n');
+}
+
+export const RESTORED = {
+  name: 'restored',
+  help: 'what a database that was restored has lost, until it is reconciled',
+  tasks: [
+    task({
+      name: 'restored show',
+      help: 'show the lost time, and which files of acquirers have to be reconciled',
+      role: 'viewer',
+      scope: 'nobody',
+      input: {},
+      run: async ({ database }) => ({ lost: (await showLostTime(database)) ?? null }),
+      says: ({ lost }) => (lost === null ? 'Nothing is lost, or all of it was reconciled.' : lostLines(lost)),
+    }),
+    task({
+      name: 'restored done',
+      help: 'say that the lost time is reconciled: searches that find nothing are answered again',
+      role: 'operator',
+      scope: 'installation',
+      input: {
+        note: optional(
+          TEXT,
+          '--note <text>',
+          'how you know what is missing, where no file of an acquirer says so',
+        ),
+      },
+      run: ({ database, actor }, { note }) => lostTimeReconciled(database, actor, note),
+      says: ({ from, until }) =>
+        `Reconciled: ${from.toISOString()} to ${until.toISOString()}. Searches that find nothing are answered "empty" again.`,
+    }),
+  ],
+} as const;

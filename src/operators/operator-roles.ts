@@ -24,9 +24,6 @@ const OTHERS = {
   restore: INSTALLING,
   backup: can('administrator', 'installation'),
   'counters advance': can('administrator', 'installation'),
-  'restored show': can('viewer', 'nobody'),
-  'restored done': can('operator', 'installation'),
-  archive: can('administrator', 'installation'),
 
   'transaction show': can('viewer', 'organisation'),
   'transaction list': can('viewer', 'organisation'),
@@ -53,16 +50,8 @@ const OTHERS = {
   'approval approve': can('operator', 'organisation'),
   'approval refuse': can('operator', 'organisation'),
 
-  'keys rotate': can('administrator', 'organisation'),
-  'keys destroy': can('administrator', 'organisation'),
-  'keys move': can('administrator', 'installation'),
-  'keys verify': can('operator', 'organisation'),
-  'keys status': can('viewer', 'installation'),
-
   'cards review': can('operator', 'organisation'),
   'cards status': can('viewer', 'organisation'),
-
-  'demo fill': can('administrator', 'installation'),
 } as const satisfies Record<string, Rights>;
 
 export type OtherTask = keyof typeof OTHERS;

@@ -140,8 +140,18 @@ type ValueOf<One> = One extends { readonly kind: Kind<infer Value> }
 
 /** What tasks need of the settings of the installation. */
 export interface TaskSettings {
+  readonly environment: 'development' | 'production';
+  /** Whether the demo is made where there is nothing yet. */
+  readonly demo: boolean;
+  /** The simulated acquirer's file. */
+  readonly simulatorLedger: string;
   /** For how many days events are kept. */
   readonly eventDays: number;
+  /** After how many days, and how many seals, a data key is renewed. */
+  readonly dataKeyLimits: { readonly days: number; readonly seals: number };
+  /** Who wraps data keys; and who did so before, while the other takes their place. */
+  readonly keyEncryption: { readonly provider: string };
+  readonly previousKeyEncryption: { readonly provider: string } | undefined;
 }
 
 /** With what a task is done. */
@@ -188,6 +198,8 @@ interface Declared<
   /** Whether the command of its group does it where no other is named. */
   readonly isDefault?: boolean;
   readonly input: Input;
+  /** Refuses what the command refuses before it opens the database. */
+  readonly checks?: (settings: TaskSettings, given: Given<Input>) => void;
   /** What the command says of fields that do not fit each other; undefined where they do. */
   readonly misfit?: (given: Given<Input>) => string | undefined;
   readonly run: (doing: Doing<Means>, given: Given<Input>) => Promise<Result>;
@@ -218,6 +230,7 @@ export interface Task<Means> extends Permission {
   readonly fenced?: boolean;
   readonly isDefault?: boolean;
   readonly input: Fields;
+  checks?(settings: TaskSettings, given: object): void;
   misfit?(given: object): string | undefined;
   run(doing: Doing<Means>, given: object): Promise<object>;
   says?(result: object, given: object): string | undefined;
@@ -228,7 +241,8 @@ export interface Task<Means> extends Permission {
 /** Tasks whose commands begin with the same word, or the only one that is called so. */
 export interface TaskGroup<Means> {
   readonly name: string;
-  readonly help: string;
+  /** Of several. */
+  readonly help?: string;
   readonly tasks: readonly Task<Means>[];
 }
 

@@ -102,6 +102,7 @@ const REFUSALS = {
     'the first operator must be an administrator of the whole installation: nobody could add another',
   last_administrator:
     'the operator {name} is the last administrator of the whole installation: add another first, or remove the other operators',
+  previous_key_provider_unset: 'no key provider is named that is to be left',
   checkpoint_unreadable: '{path} is no checkpoint of a journal',
   checkpoint_of_another: 'the checkpoint in {path} was not signed by this installation',
   user_seal_broken:

@@ -2,12 +2,13 @@
 import type { Command } from 'commander';
 import { advanceCounters, backUp, restore } from '../../gateway/database/backup.js';
 import { readSettings } from '../../gateway/settings/settings.js';
+import { revivedLines } from '../../installation/restored.js';
 import type { Queryable } from '../../postgres/database.js';
 import { from, wholeNumber } from '../arguments.js';
 import { admitOnAnySchema, unknownOperator } from '../operator.js';
 import { printing } from '../output.js';
 import { ProgressBar } from '../progress-bar.js';
-import { restoredSentence, revivedLines } from './restored.js';
+import { restoredSentence } from './restored.js';
 
 const MEGABYTE = 1024 * 1024;
 

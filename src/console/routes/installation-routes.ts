@@ -1,11 +1,10 @@
 // Routes for what the whole installation has once: keys and cards.
 import { Type } from '../../api/typebox.js';
-import type { KeyRotation } from '../../installation/key-rotation.js';
-import { destroyKey, rewrapKeys } from '../../installation/keys.js';
-import { verifySeals } from '../../installation/seals.js';
+import { type KeyRotation, rewrapKeys } from '../../installation/keys.js';
 import { checkMerchant } from '../../organisations/merchants.js';
 import { reviewCards, showCards } from '../../payments/cards/card-tasks.js';
 import { type Outward, outward } from '../../values/snake-case.js';
+import { taskNamed } from '../all-tasks.js';
 import { numberIn } from '../fence.js';
 import { ID } from '../fields.js';
 import { ConsoleProblem } from '../problems.js';
@@ -35,7 +34,13 @@ function shownRotation(
 
 const KEYS: readonly Route[] = [
   route(
-    { method: 'POST', path: '/keys/rotate', task: 'keys rotate', recent: true, body: OF_MERCHANT },
+    {
+      method: 'POST',
+      path: '/keys/rotate',
+      permission: taskNamed('keys rotate'),
+      recent: true,
+      body: OF_MERCHANT,
+    },
     async (call) => {
       const { database, actor, parts, body } = call;
       const merchant = merchantOf(call, body.merchant);
@@ -47,25 +52,8 @@ const KEYS: readonly Route[] = [
     shownRotation(call, call.parts.rotations.state),
   ),
   route(
-    { method: 'POST', path: '/keys/rewrap', task: 'keys move', recent: true },
+    { method: 'POST', path: '/keys/rewrap', permission: taskNamed('keys move'), recent: true },
     async ({ database, actor, parts }) => ({ data_keys: await rewrapKeys(database, actor, parts.provider) }),
-  ),
-  route({ method: 'POST', path: '/keys/verify', task: 'keys verify', body: OF_MERCHANT }, async (call) => {
-    const { database, actor, parts, body } = call;
-    return outward(await verifySeals(database, actor, parts.provider, merchantOf(call, body.merchant)));
-  }),
-  route(
-    {
-      method: 'POST',
-      path: '/keys/destroy',
-      task: 'keys destroy',
-      recent: true,
-      body: Type.Object({ merchant: ID, version: ID }),
-    },
-    async ({ database, actor, parts, body }) => {
-      await destroyKey(database, actor, parts.provider, body);
-      return { ...body, destroyed: true };
-    },
   ),
 ];
 

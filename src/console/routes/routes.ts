@@ -5,7 +5,6 @@ import { routesOf } from '../task-routes.js';
 import { CUSTOMER_ROUTES } from './customers-routes.js';
 import { ENROLMENT_ROUTES } from './enrolment-routes.js';
 import { INSTALLATION_ROUTES } from './installation-routes.js';
-import { LISTING_ROUTES } from './listing-routes.js';
 import { MONEY_ROUTES } from './money-routes.js';
 import { PROVIDER_ROUTES } from './provider-routes.js';
 import { SESSION_ROUTES } from './session-routes.js';
@@ -24,7 +23,6 @@ export const ROUTES: readonly Route[] = [
   ...INSTALLATION_ROUTES,
   ...ENROLMENT_ROUTES,
   ...PROVIDER_ROUTES,
-  ...LISTING_ROUTES,
   ...TODAY_ROUTES,
   ...TRANSACTION_ROUTES,
   ...CUSTOMER_ROUTES,
