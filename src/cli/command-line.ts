@@ -1,5 +1,6 @@
 // The command line: every command, and how one is run and its errors are printed.
 import { Command, CommanderError } from 'commander';
+import { ACQUIRERS } from '../acquirers/acquirer-tasks.js';
 import { CLOCK } from '../clock/clock-tasks.js';
 import { TRANSACTIONS } from '../console/all-tasks.js';
 import { DEMO } from '../demo/history.js';
@@ -13,11 +14,12 @@ import { DISTRIBUTE } from '../installation/distribution.js';
 import { KEYS } from '../installation/keys.js';
 import { RESTORED } from '../installation/restored.js';
 import { JOURNAL } from '../journal/journal-tasks.js';
+import { OPERATORS } from '../operators/operators.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
 import { ROUTES } from '../organisations/routing/route-tasks.js';
 import { SURCHARGES } from '../organisations/surcharges.js';
-import { USERS } from '../organisations/users/users.js';
+import { USERS } from '../organisations/users/user-tasks.js';
 import { ARCHIVE } from '../payments/archive.js';
 import { CARDS } from '../payments/cards/card-tasks.js';
 import { APPROVALS } from '../payments/requests/approvals.js';
@@ -28,9 +30,7 @@ import { CUSTOMERS, TOKENS } from '../vault/vault-tasks.js';
 import { WEBHOOKS } from '../webhooks/webhook-tasks.js';
 import { outputMayBreak } from './broken-output.js';
 import { explain } from './errors.js';
-import { addOperatorCommands } from './installation/operators.js';
 import { jsonOption, wantsJson } from './output.js';
-import { addAcquirerCommands } from './payments/acquirer.js';
 import { addTasks } from './task-commands.js';
 
 /** Runs one command, and returns the exit code with which it failed or printed only help; undefined if it has done its work. */
@@ -81,7 +81,7 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addTasks(program, ORGANISATIONS);
   addTasks(program, MERCHANTS);
   addTasks(program, USERS);
-  addAcquirerCommands(program);
+  addTasks(program, ACQUIRERS);
   addTasks(program, ROUTES);
   addTasks(program, TRANSACTIONS);
   addTasks(program, APPROVALS);
@@ -95,7 +95,7 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addTasks(program, WEBHOOKS);
   addTasks(program, KEYS);
   addTasks(program, CARDS);
-  addOperatorCommands(program);
+  addTasks(program, OPERATORS);
   addTasks(program, JOURNAL);
   addTasks(program, EVENTS);
   addTasks(program, FIGURES);

@@ -75,9 +75,12 @@ function argumentIn(command: Command, { flag }: Field): unknown {
 }
 
 function optionIn(command: Command, field: Field): unknown {
-  const [value, taken] = optionsOf(field).map((option) => givenFor(command, option.attributeName()));
+  const [option, without] = optionsOf(field) as [Option, Option?];
+  const value = givenFor(command, option.attributeName());
   if (value === true && field.preset !== undefined) return field.kind.read(field.preset);
-  return field.isNullable && (value === false || taken === false) ? null : value;
+  // `--no-…` is given as false.
+  const isTaken = without !== undefined && givenFor(command, without.attributeName()) === !without.negate;
+  return field.isNullable && isTaken ? null : value;
 }
 
 /** Commander says true where an option has a `--no-…` and neither was given. */

@@ -1,4 +1,5 @@
 // Everything that operators can do: a subject has its tasks where it is, and a line here.
+import { ACQUIRERS } from '../acquirers/acquirer-tasks.js';
 import { CLOCK } from '../clock/clock-tasks.js';
 import { DEMO } from '../demo/history.js';
 import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
@@ -12,12 +13,13 @@ import { RESTORED } from '../installation/restored.js';
 import type { EntrySigner } from '../journal/entry-signer.js';
 import { JOURNAL } from '../journal/journal-tasks.js';
 import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.js';
+import { OPERATORS } from '../operators/operators.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
 import { ROUTES } from '../organisations/routing/route-tasks.js';
 import { SURCHARGES } from '../organisations/surcharges.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
-import { type DemoFollowing, USERS } from '../organisations/users/users.js';
+import { type DemoFollowing, USERS } from '../organisations/users/user-tasks.js';
 import { ARCHIVE } from '../payments/archive.js';
 import { CARDS } from '../payments/cards/card-tasks.js';
 import { APPROVALS } from '../payments/requests/approvals.js';
@@ -71,6 +73,7 @@ export const TASK_GROUPS = [
   ORGANISATIONS,
   MERCHANTS,
   USERS,
+  ACQUIRERS,
   ROUTES,
   TRANSACTIONS,
   APPROVALS,
@@ -84,6 +87,7 @@ export const TASK_GROUPS = [
   WEBHOOKS,
   KEYS,
   CARDS,
+  OPERATORS,
   JOURNAL,
   EVENTS,
   FIGURES,
