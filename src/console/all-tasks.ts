@@ -5,14 +5,13 @@ import { DEMO } from '../demo/history.js';
 import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
 import { EVENTS } from '../events/feed.js';
 import { FIGURES } from '../figures/figures-check.js';
+import { FIGURES_OF_DAY } from '../figures/today.js';
 import { BACKUP, COUNTERS, RESTORE } from '../installation/backup.js';
 import { DISTRIBUTE } from '../installation/distribution.js';
-import { FIGURES_OF_DAY } from '../figures/today.js';
 import { KEYS } from '../installation/keys.js';
 import { RESTORED } from '../installation/restored.js';
 import type { EntrySigner } from '../journal/entry-signer.js';
 import { JOURNAL } from '../journal/journal-tasks.js';
-import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.js';
 import { OPERATORS } from '../operators/operators.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
@@ -24,8 +23,8 @@ import { ARCHIVE } from '../payments/archive.js';
 import { CARDS } from '../payments/cards/card-tasks.js';
 import { APPROVALS } from '../payments/requests/approvals.js';
 import type { RequestMeans } from '../payments/requests/operator-requests.js';
-import type { Queryable } from '../postgres/database.js';
 import { TRANSACTIONS_CHANGED, TRANSACTIONS_SEEN } from '../payments/transaction-tasks.js';
+import type { Queryable } from '../postgres/database.js';
 import { SETTLEMENT } from '../settlement/settlement-tasks.js';
 import type { Asked, Fields, Permission, Task } from '../tasks/task.js';
 import type { Outward } from '../values/snake-case.js';
@@ -56,7 +55,7 @@ export interface Means extends DemoFollowing {
 }
 
 /** Of the room of payments, and of figures. */
-export const TRANSACTIONS = {
+const TRANSACTIONS = {
   name: 'transaction',
   help: 'transactions, and what is in doubt',
   tasks: [...TRANSACTIONS_SEEN, FIGURES_OF_DAY, ...TRANSACTIONS_CHANGED],
@@ -98,17 +97,15 @@ export const TASKS: readonly Task<Means>[] = TASK_GROUPS.flatMap(
   ({ tasks }): readonly Task<Means>[] => tasks,
 );
 
-export const PERMISSIONS: readonly Permission[] = [...OTHER_PERMISSIONS, ...TASKS];
-
 type AnyTask = (typeof TASK_GROUPS)[number]['tasks'][number];
 
 /** Who may do the same by its command, for routes that are more than a task. */
-export function taskNamed(name: AnyTask['name']): Permission {
+export function taskNamed(name: TaskName): Permission {
   return TASKS.find((task) => task.name === name) as Permission;
 }
 
 /** The words of commands. */
-export type TaskName = OtherTask | AnyTask['name'];
+export type TaskName = AnyTask['name'];
 
 type InPath<Path> = Path extends `${string}:${infer Name}/${infer Rest}`
   ? Name | InPath<`/${Rest}`>
