@@ -12,7 +12,7 @@ import { permit } from '../operators/operator-roles.js';
 import { findActingOperator, hasOperators } from '../operators/operators.js';
 import { destroyCardsOfCustomer } from '../payments/cards/card-destruction.js';
 import { requestMeans } from '../payments/requests/operator-requests.js';
-import { type Database, isUndefined, type Queryable } from '../postgres/database.js';
+import { type Database, isUndefined } from '../postgres/database.js';
 import {
   type Doing,
   type DoingAlone,
@@ -26,14 +26,8 @@ import { type KeyProvider, KeyUnavailable } from '../vault/keys/key-provider.js'
 import { readNetworks } from '../webhooks/addresses.js';
 import { ProgressBar } from './progress-bar.js';
 
-/** What is asked for, and what it names. */
-interface Asked {
-  readonly permission: Permission;
-  readonly named: NamedThings;
-}
-
 /** Does a task with what was given for its fields. */
-export async function operateTask(task: Task<Means>, given: object): Promise<object> {
+export async function runAsOperator(task: Task<Means>, given: object): Promise<object> {
   let bar: ProgressBar | undefined;
   const progress = (what: string, unit?: string) => {
     bar?.end();
@@ -72,17 +66,19 @@ function alone(shared: Shared): DoingAlone<Pick<Means, 'signerIfAvailable'>> {
 function onDatabase(task: Task<Means>, given: object, shared: Shared): Promise<object> {
   const settings = readSettings();
   task.checks?.(settings, given);
-  const asked = { permission: task, named: namedIn(task.input, given) };
-  const work: Work = (database, actor, provider) => {
-    const means = meansOf(settings, database, provider);
-    return task.run({ ...shared, database, actor, means, settings }, given);
-  };
-  if (task.on === undefined) return operate(settings, work, asked);
+  const asked: Asked = { permission: task, named: namedIn(task.input, given) };
+  const admitted = task.on === undefined ? admitAndSign : admitOnAnySchema;
   return withDatabase(
     settings,
-    async (database) =>
-      work(database, await admitOnAnySchema(settings, database, asked), openedOnce(settings, database)),
-    task.on === 'any schema' ? { onAnySchema: true } : { as: 'migrating' },
+    async (database) => {
+      const provider = openedOnce(settings, database);
+      const actor = await admitted(settings, database, provider, asked);
+      return task.run(
+        { ...shared, database, actor, means: meansOf(settings, database, provider), settings },
+        given,
+      );
+    },
+    { onAnySchema: task.on === 'any schema', as: task.on === 'as owner' ? 'migrating' : 'operating' },
   );
 }
 
@@ -105,20 +101,27 @@ function meansOf(settings: Settings, database: Database, provider: () => Promise
   };
 }
 
-type Work = (database: Database, operator: string, provider: () => Promise<KeyProvider>) => Promise<object>;
+interface Asked {
+  readonly permission: Permission;
+  readonly named: NamedThings;
+}
+
+type Admit = (
+  settings: Settings,
+  database: Database,
+  provider: () => Promise<KeyProvider>,
+  asked: Asked,
+) => Promise<string>;
 
 /** Journal entries are signed; commands that only read open the key-encryption key on demand. */
-function operate(settings: Settings, work: Work, asked: Asked): Promise<object> {
-  return withDatabase(settings, async (database) => {
-    const provider = openedOnce(settings, database);
-    const open = async () => new EntrySigner(await journalKey(database, await provider()), hostname());
-    setSigner(database, open);
-    const operator = await admit(settings, database, provider, asked);
-    // Opened before the work begins: within its transaction the key would be proven by another one, which may have to wait for it.
-    if (asked.permission.role !== 'viewer') setSigner(database, await open());
-    return work(database, operator, provider);
-  });
-}
+const admitAndSign: Admit = async (settings, database, provider, asked) => {
+  const open = async () => new EntrySigner(await journalKey(database, await provider()), hostname());
+  setSigner(database, open);
+  const actor = await admit(settings, database, provider, asked);
+  // Opened before the work begins: within its transaction the key would be proven by another one, which may have to wait for it.
+  if (asked.permission.role !== 'viewer') setSigner(database, await open());
+  return actor;
+};
 
 /** When it is asked for. */
 function openedOnce(settings: Settings, database: Database): () => Promise<KeyProvider> {
@@ -133,12 +136,7 @@ function openedOnce(settings: Settings, database: Database): () => Promise<KeyPr
  * The name for the journal of whoever runs this command, if they may. Where there are operators, it is one of them. Otherwise it is the
  * account of the operating system, and the journal shows that it is one.
  */
-async function admit(
-  { operator: name }: Settings,
-  database: Queryable,
-  provider: () => Promise<KeyProvider>,
-  { permission, named }: Asked,
-): Promise<string> {
+const admit: Admit = async ({ operator: name }, database, provider, { permission, named }) => {
   if (name === undefined) {
     if (await hasOperators(database)) refuse('operator_unnamed');
     return `operator:account:${accountName()}`;
@@ -149,18 +147,18 @@ async function admit(
   if (permission.role !== 'viewer')
     await findActingOperator(database, name, await credentialKey(database, await provider()));
   return `operator:${name}`;
-}
+};
 
 /** The same on the schema of any release, and with or without the key. Nobody is asked for where a task takes no role. */
-async function admitOnAnySchema(settings: Settings, database: Database, asked: Asked): Promise<string> {
+const admitOnAnySchema: Admit = async (settings, database, provider, asked) => {
   if (asked.permission.role === undefined) return unknownOperator(settings);
   const signer = await signerIfAvailable(settings, database);
   if (signer !== undefined) setSigner(database, signer);
-  return admit(settings, database, openedOnce(settings, database), asked).catch((error: unknown) => {
+  return admit(settings, database, provider, asked).catch((error: unknown) => {
     if (error instanceof KeyUnavailable || isUndefined(error)) return unknownOperator(settings);
     throw error;
   });
-}
+};
 
 /** Where there is no database yet, or none that knows operators. */
 function unknownOperator({ operator }: Settings): string {

@@ -6,7 +6,7 @@ import type { Field, Task, TaskGroup } from '../tasks/task.js';
 import { unreadable } from '../values/whole-file.js';
 import { repeatable } from './contradictions.js';
 import { printing } from './output.js';
-import { operateTask } from './run-as-operator.js';
+import { runAsOperator } from './run-as-operator.js';
 
 export function addTasks(program: Command, { name, help = '', tasks }: TaskGroup<Means>): void {
   const [only] = tasks;
@@ -31,7 +31,7 @@ function describe(command: Command, task: Task<Means>): void {
     );
     const misfit = task.misfit?.(given);
     if (misfit !== undefined) throw new InvalidArgumentError(misfit);
-    const result = await operateTask(task, given);
+    const result = await runAsOperator(task, given);
     if (task.fails?.(result)) process.exitCode = 1;
     const sentence = task.says?.(result, given);
     if (sentence === undefined) return { rows: result as readonly object[] };

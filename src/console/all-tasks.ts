@@ -55,7 +55,7 @@ export interface Means extends DemoFollowing {
 }
 
 /** Of the room of payments, and of figures. */
-export const TRANSACTIONS = {
+const TRANSACTIONS = {
   name: 'transaction',
   help: 'transactions, and what is in doubt',
   tasks: [...TRANSACTIONS_SEEN, FIGURES_OF_DAY, ...TRANSACTIONS_CHANGED],

@@ -52,13 +52,14 @@ const runAs = (name: string, line: string): Promise<Ended> =>
 const as = (name: string): Commands => commands((line) => runAs(name, line));
 
 /** Commands that do something, or have nothing below them. */
-/** Without the name of the program: `merchant suspend`. */
-function taskOf(command: Command): string {
-  return command.parent?.parent ? `${taskOf(command.parent)} ${command.name()}` : command.name();
-}
-
 function leaves(command: Command): Command[] {
   return command.commands.length === 0 ? [command] : command.commands.flatMap(leaves);
+}
+
+/** Without the name of the program: `merchant suspend`. */
+function taskOf(command: Command): string {
+  const { parent } = command;
+  return parent?.parent ? `${taskOf(parent)} ${command.name()}` : command.name();
 }
 
 /** Each as it can be typed, for organisation 1 where it is for one. */
