@@ -84,15 +84,6 @@ export function operateUsers<Result>(
   );
 }
 
-/** The same with the key of the journal. */
-export function operateJournal<Result>(
-  work: (database: Database, operator: string, key: Buffer) => Promise<Result>,
-): Promise<Result> {
-  return operateWithKey(async (database, operator, provider) =>
-    work(database, operator, await journalKey(database, provider)),
-  );
-}
-
 /** The same with the key-encryption key that the settings name, if it is the one of this database. */
 export function operateWithKey<Result>(
   work: (database: Database, operator: string, provider: KeyProvider) => Promise<Result>,
