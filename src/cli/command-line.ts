@@ -1,19 +1,25 @@
 // The command line: every command, and how one is run and its errors are printed.
 import { Command, CommanderError } from 'commander';
+import { ACQUIRERS } from '../acquirers/acquirer-tasks.js';
 import { CLOCK } from '../clock/clock-tasks.js';
 import { TRANSACTIONS } from '../console/all-tasks.js';
 import { DEMO } from '../demo/history.js';
 import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
 import { EVENTS } from '../events/feed.js';
 import { FIGURES } from '../figures/figures-check.js';
+import { GATEWAY_GROUPS } from '../gateway/gateway-tasks.js';
+import { readSettings } from '../gateway/settings/settings.js';
+import { BACKUP, COUNTERS, RESTORE } from '../installation/backup.js';
+import { DISTRIBUTE } from '../installation/distribution.js';
 import { KEYS } from '../installation/keys.js';
 import { RESTORED } from '../installation/restored.js';
 import { JOURNAL } from '../journal/journal-tasks.js';
+import { OPERATORS } from '../operators/operators.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
 import { ROUTES } from '../organisations/routing/route-tasks.js';
 import { SURCHARGES } from '../organisations/surcharges.js';
-import { USERS } from '../organisations/users/users.js';
+import { USERS } from '../organisations/users/user-tasks.js';
 import { ARCHIVE } from '../payments/archive.js';
 import { CARDS } from '../payments/cards/card-tasks.js';
 import { APPROVALS } from '../payments/requests/approvals.js';
@@ -22,16 +28,9 @@ import { PROGRAM_VERSION } from '../values/program.js';
 import { VAULT } from '../vault/moving/vault-moving-tasks.js';
 import { CUSTOMERS, TOKENS } from '../vault/vault-tasks.js';
 import { WEBHOOKS } from '../webhooks/webhook-tasks.js';
+import { outputMayBreak } from './broken-output.js';
 import { explain } from './errors.js';
-import { addBackupCommands } from './installation/backup.js';
-import { addDistributeCommand } from './installation/distribute.js';
-import { addDoctorCommand } from './installation/doctor.js';
-import { addMigrateCommand } from './installation/migrate.js';
-import { addOperatorCommands } from './installation/operators.js';
-import { addProbeCommand } from './installation/probe.js';
-import { addServeCommand } from './installation/serve.js';
-import { wantsJson } from './output.js';
-import { addAcquirerCommands } from './payments/acquirer.js';
+import { jsonOption, wantsJson } from './output.js';
 import { addTasks } from './task-commands.js';
 
 /** Runs one command, and returns the exit code with which it failed or printed only help; undefined if it has done its work. */
@@ -71,18 +70,18 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
     );
 
   // In the order in which `--help` lists them.
-  addServeCommand(program);
-  addProbeCommand(program);
-  addDoctorCommand(program);
-  addMigrateCommand(program);
-  addDistributeCommand(program);
-  addBackupCommands(program, PROGRAM_VERSION);
+  addServe(program);
+  for (const group of GATEWAY_GROUPS) addTasks(program, group);
+  addTasks(program, DISTRIBUTE);
+  addTasks(program, BACKUP);
+  addTasks(program, RESTORE);
+  addTasks(program, COUNTERS);
   addTasks(program, RESTORED);
   addTasks(program, ARCHIVE);
   addTasks(program, ORGANISATIONS);
   addTasks(program, MERCHANTS);
   addTasks(program, USERS);
-  addAcquirerCommands(program);
+  addTasks(program, ACQUIRERS);
   addTasks(program, ROUTES);
   addTasks(program, TRANSACTIONS);
   addTasks(program, APPROVALS);
@@ -96,10 +95,24 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
   addTasks(program, WEBHOOKS);
   addTasks(program, KEYS);
   addTasks(program, CARDS);
-  addOperatorCommands(program);
+  addTasks(program, OPERATORS);
   addTasks(program, JOURNAL);
   addTasks(program, EVENTS);
   addTasks(program, FIGURES);
   addTasks(program, DEMO);
   return program;
+}
+
+function addServe(program: Command): void {
+  program
+    .command('serve')
+    .description('run the gateway')
+    .addOption(jsonOption())
+    .action(async (options) => {
+      const settings = readSettings();
+      // Loaded only here: the other commands need neither the HTTP server nor the calendar, and start in half the time.
+      const { serve } = await import('../gateway/serve.js');
+      outputMayBreak();
+      await serve(settings, options);
+    });
 }

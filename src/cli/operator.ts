@@ -2,7 +2,7 @@
 import { hostname, userInfo } from 'node:os';
 import type { Means } from '../console/all-tasks.js';
 import { demoToFollow } from '../demo/demo.js';
-import { credentialKey, journalKey } from '../gateway/callers.js';
+import { credentialKey, journalKey, signerIfAvailable } from '../gateway/callers.js';
 import { withDatabase } from '../gateway/database/connection.js';
 import { consoleUrlOf } from '../gateway/settings/console-url.js';
 import { openKeyProvider } from '../gateway/settings/key-encryption.js';
@@ -14,7 +14,7 @@ import type { CredentialKey } from '../organisations/users/credentials.js';
 import { destroyCardsOfCustomer } from '../payments/cards/card-destruction.js';
 import { requestMeans } from '../payments/requests/operator-requests.js';
 import { type Database, isUndefined, type Queryable } from '../postgres/database.js';
-import { namedIn, type Permission, type Task } from '../tasks/task.js';
+import { type Doing, type DoingAlone, namedIn, type Permission, type Task } from '../tasks/task.js';
 import { refuse } from '../values/refusal.js';
 import { type KeyProvider, KeyUnavailable } from '../vault/keys/key-provider.js';
 import { readNetworks } from '../webhooks/addresses.js';
@@ -32,8 +32,7 @@ export function operate<Result>(
 }
 
 /** Does a task with what was given for its fields. */
-export function operateTask(task: Task<Means>, given: object): Promise<object> {
-  const asked = { permission: task, named: namedIn(task.input, given) };
+export async function operateTask(task: Task<Means>, given: object): Promise<object> {
   let bar: ProgressBar | undefined;
   const progress = (what: string, unit?: string) => {
     bar?.end();
@@ -41,19 +40,48 @@ export function operateTask(task: Task<Means>, given: object): Promise<object> {
     bar = next;
     return (done: number, total?: number) => next.show(done, total);
   };
-  const signal = new AbortController().signal;
+  const shared = { fence: undefined, progress, signal: new AbortController().signal };
+  const result = await (task.on === 'nothing'
+    ? task.run(alone(shared) as Doing<Means>, given)
+    : onDatabase(task, given, shared));
+  bar?.end();
+  return result;
+}
+
+const SIGNER: Pick<Means, 'signerIfAvailable'> = {
+  signerIfAvailable: (database, dataDir) => signerIfAvailable({ ...readSettings(), dataDir }, database),
+};
+
+type Shared = Pick<Doing, 'fence' | 'progress' | 'signal'>;
+
+/** The settings are read when they are asked for: the doctor says what is wrong with them. */
+function alone(shared: Shared): DoingAlone<Pick<Means, 'signerIfAvailable'>> {
+  return {
+    ...shared,
+    means: SIGNER,
+    get settings() {
+      return readSettings();
+    },
+    get actor() {
+      return unknownOperator(readSettings());
+    },
+  };
+}
+
+function onDatabase(task: Task<Means>, given: object, shared: Shared): Promise<object> {
   const settings = readSettings();
   task.checks?.(settings, given);
-  return operateWith(
-    ({ role }) => role !== 'viewer',
-    async (database, actor, provider) => {
-      const means = meansOf(settings, database, provider);
-      const doing = { database, actor, fence: undefined, means, settings, progress, signal };
-      const result = await task.run(doing, given);
-      bar?.end();
-      return result;
-    },
-    asked,
+  const asked = { permission: task, named: namedIn(task.input, given) };
+  const work: Work<object> = (database, actor, provider) => {
+    const means = meansOf(settings, database, provider);
+    return task.run({ ...shared, database, actor, means, settings }, given);
+  };
+  if (task.on === undefined) return operateWith(({ role }) => role !== 'viewer', work, asked);
+  return withDatabase(
+    settings,
+    async (database) =>
+      work(database, await admitOnAnySchema(settings, database, asked), openedOnce(settings, database)),
+    task.on === 'any schema' ? { onAnySchema: true } : { as: 'migrating' },
   );
 }
 
@@ -70,6 +98,7 @@ function meansOf(settings: Settings, database: Database, provider: () => Promise
     },
     destroyCards: destroyCardsOfCustomer,
     acquirerDeadlineMs: settings.acquirerDeadlineMs,
+    ...SIGNER,
     consoleUrl: consoleUrlOf(settings),
     demoToFollow: async (username) => demoToFollow(database, await key(), settings.dataDir, username),
   };
@@ -153,16 +182,19 @@ async function admit(
   return `operator:${name}`;
 }
 
-/** The same on the schema of any release, and with or without the key. The caller sets an entry signer first if the key is available. */
-export async function admitOnAnySchema(settings: Settings, database: Queryable): Promise<string> {
-  return admit(settings, database, () => openKeyProvider(settings, database)).catch((error: unknown) => {
+/** The same on the schema of any release, and with or without the key. Nobody is asked for where a task takes no role. */
+async function admitOnAnySchema(settings: Settings, database: Database, asked: Asked): Promise<string> {
+  if (asked.permission.role === undefined) return unknownOperator(settings);
+  const signer = await signerIfAvailable(settings, database);
+  if (signer !== undefined) setSigner(database, signer);
+  return admit(settings, database, openedOnce(settings, database), asked).catch((error: unknown) => {
     if (error instanceof KeyUnavailable || isUndefined(error)) return unknownOperator(settings);
     throw error;
   });
 }
 
 /** Where there is no database yet, or none that knows operators. */
-export function unknownOperator({ operator }: Settings): string {
+function unknownOperator({ operator }: Settings): string {
   return operator === undefined ? `operator:account:${accountName()}` : `operator:${operator}`;
 }
 

@@ -37,27 +37,13 @@ const OPTIONS: Readonly<Record<string, Kind>> = {
   organisation: 'organisations',
   merchant: 'merchants',
   merchantId: 'merchants',
-  grant: 'merchants',
-};
-
-/** By the group of commands. */
-const ARGUMENTS: Readonly<Record<string, Kind>> = {
-  'merchant <id>': 'merchants',
-  'user <username>': 'users',
-  'user <merchant>': 'merchants',
-  'operator <name>': 'operators',
 };
 
 function namedIn(command: Command): NamedThings {
   const named: { [Each in Kind]?: unknown[] } = {};
-  const add = (kind: Kind | undefined, given: unknown) => {
-    if (kind === undefined || given === undefined) return;
-    named[kind] = [...(named[kind] ?? []), ...(Array.isArray(given) ? given : [given])];
-  };
-  for (const [option, given] of Object.entries(command.opts())) add(OPTIONS[option], given);
-  // What is added has only a name yet.
-  if (command.name() !== 'add')
-    for (const [place, argument] of command.registeredArguments.entries())
-      add(ARGUMENTS[`${command.parent?.name()} <${argument.name()}>`], command.processedArgs[place]);
+  for (const [option, given] of Object.entries(command.opts())) {
+    const kind = OPTIONS[option];
+    if (kind !== undefined && given !== undefined) named[kind] = [...(named[kind] ?? []), ...[given].flat()];
+  }
   return named as NamedThings;
 }

@@ -1,25 +1,31 @@
 // Everything that operators can do: a subject has its tasks where it is, and a line here.
+import { ACQUIRERS } from '../acquirers/acquirer-tasks.js';
 import { CLOCK } from '../clock/clock-tasks.js';
 import { DEMO } from '../demo/history.js';
 import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
 import { EVENTS } from '../events/feed.js';
 import { FIGURES } from '../figures/figures-check.js';
 import { FIGURES_OF_DAY } from '../figures/today.js';
+import { BACKUP, COUNTERS, RESTORE } from '../installation/backup.js';
+import { DISTRIBUTE } from '../installation/distribution.js';
 import { KEYS } from '../installation/keys.js';
 import { RESTORED } from '../installation/restored.js';
+import type { EntrySigner } from '../journal/entry-signer.js';
 import { JOURNAL } from '../journal/journal-tasks.js';
 import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.js';
+import { OPERATORS } from '../operators/operators.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
 import { ROUTES } from '../organisations/routing/route-tasks.js';
 import { SURCHARGES } from '../organisations/surcharges.js';
 import type { CredentialKey } from '../organisations/users/credentials.js';
-import { type DemoFollowing, USERS } from '../organisations/users/users.js';
+import { type DemoFollowing, USERS } from '../organisations/users/user-tasks.js';
 import { ARCHIVE } from '../payments/archive.js';
 import { CARDS } from '../payments/cards/card-tasks.js';
 import { APPROVALS } from '../payments/requests/approvals.js';
 import type { RequestMeans } from '../payments/requests/operator-requests.js';
 import { TRANSACTIONS_CHANGED, TRANSACTIONS_SEEN } from '../payments/transaction-tasks.js';
+import type { Queryable } from '../postgres/database.js';
 import { SETTLEMENT } from '../settlement/settlement-tasks.js';
 import type { Asked, Fields, Permission, Task } from '../tasks/task.js';
 import type { Outward } from '../values/snake-case.js';
@@ -43,6 +49,8 @@ export interface Means extends DemoFollowing {
   readonly destroyCards: DestroyCards;
   /** How long a link is waited for. */
   readonly acquirerDeadlineMs: number;
+  /** Signs the journal of a database that was restored into this folder. Undefined where the key is not at hand. */
+  readonly signerIfAvailable: (database: Queryable, dataDir: string) => Promise<EntrySigner | undefined>;
   /** Where operators find the console, without a slash at its end. */
   readonly consoleUrl: string;
 }
@@ -56,11 +64,16 @@ export const TRANSACTIONS = {
 
 /** In the order in which `tollgate --help` lists them. */
 export const TASK_GROUPS = [
+  DISTRIBUTE,
+  BACKUP,
+  RESTORE,
+  COUNTERS,
   RESTORED,
   ARCHIVE,
   ORGANISATIONS,
   MERCHANTS,
   USERS,
+  ACQUIRERS,
   ROUTES,
   TRANSACTIONS,
   APPROVALS,
@@ -74,6 +87,7 @@ export const TASK_GROUPS = [
   WEBHOOKS,
   KEYS,
   CARDS,
+  OPERATORS,
   JOURNAL,
   EVENTS,
   FIGURES,

@@ -89,6 +89,8 @@ function meansOf({ parts, origin }: Call): Means {
     webhooks: async () => ({ provider, ...webhooks }),
     destroyCards: destroyCardsOfCustomer,
     acquirerDeadlineMs,
+    // No page restores a backup.
+    signerIfAvailable: async () => undefined,
     consoleUrl: origin,
     demoToFollow: async () => undefined,
   };

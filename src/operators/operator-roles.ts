@@ -10,39 +10,9 @@ import { ORGANISATIONS_OF_NAMED } from './operators.sql.js';
 type Rights = Omit<Permission, 'name'>;
 
 const can = (role: OperatorRole, scope: Scope): Rights => ({ role, scope });
-/** By whoever installs and starts the gateway, with or without a database, with or without operators. */
-const INSTALLING: Rights = { scope: 'nobody' };
 
 /** Tasks that are not declared where their subject is, by the words of their commands. */
-const OTHERS = {
-  serve: INSTALLING,
-  probe: INSTALLING,
-  doctor: INSTALLING,
-  migrate: INSTALLING,
-  distribute: INSTALLING,
-  // There is no database yet that could know operators.
-  restore: INSTALLING,
-  backup: can('administrator', 'installation'),
-  'counters advance': can('administrator', 'installation'),
-
-  // Links are shared by the merchants of all organisations.
-  'acquirer add': can('administrator', 'installation'),
-  'acquirer set': can('administrator', 'installation'),
-  'acquirer remove': can('administrator', 'installation'),
-  'acquirer test': can('operator', 'installation'),
-  'acquirer unseen': can('viewer', 'installation'),
-  'acquirer show': can('viewer', 'installation'),
-  'acquirer list': can('viewer', 'installation'),
-
-  'operator add': can('administrator', 'organisation'),
-  'operator link': can('administrator', 'organisation'),
-  'operator remove': can('administrator', 'organisation'),
-  // May lift the limit to one organisation.
-  'operator set': can('administrator', 'installation'),
-  'operator sessions': can('administrator', 'organisation'),
-  'operator sign-out': can('administrator', 'organisation'),
-  'operator list': can('viewer', 'installation'),
-} as const satisfies Record<string, Rights>;
+const OTHERS = {} as const satisfies Record<string, Rights>;
 
 export type OtherTask = keyof typeof OTHERS;
 
@@ -128,7 +98,8 @@ function check(
     refuse('operator_of_another_organisation', { name, organisationId });
 }
 
-async function organisationsOf(
+/** Null for what belongs to the whole installation, or is not there. */
+export async function organisationsOf(
   database: Queryable,
   { organisations, merchants, users, endpoints, operators }: NamedThings,
 ): Promise<(OrganisationId | null)[]> {

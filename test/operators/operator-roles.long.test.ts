@@ -59,10 +59,6 @@ function leaves(command: Command): Command[] {
 
 /** Each as it can be typed, for organisation 1 where it is for one. */
 const LINES: Readonly<Record<TaskName, string>> = {
-  serve: 'serve',
-  probe: 'probe',
-  doctor: 'doctor',
-  migrate: 'migrate',
   distribute: 'distribute',
   restore: 'restore /nowhere',
   backup: 'backup /nowhere',
@@ -176,8 +172,14 @@ const withRole = PERMISSIONS.flatMap((permission) => {
     : [{ permission, task: name, role, scope, line: LINES[name as TaskName] }];
 });
 
+/** Of whoever installs and starts the gateway, with or without a database. */
+const INSTALLING = ['serve', 'probe', 'doctor', 'migrate'];
+
 test('every command has its permission, and nothing else has', () => {
-  const words = leaves(allCommands()).map(taskOf).sort();
+  const words = leaves(allCommands())
+    .map(taskOf)
+    .filter((name) => !INSTALLING.includes(name))
+    .sort();
   expect(words).toEqual(PERMISSIONS.map(({ name }) => name).sort());
   expect(words).toEqual(Object.keys(LINES).sort());
 });

@@ -1,6 +1,6 @@
 // Signing in to the console by a link, once, and then by a passkey.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sealOfOperator } from '../../src/operators/operator-seals.js';
+import { sealOfOperator } from '../../src/operators/operator.js';
 import { removeOperator } from '../../src/operators/operators.js';
 import type { ConsoleAnswer } from '../../testkit/console.js';
 import { type TestGateway, testGateway } from '../../testkit/gateway.js';

@@ -2,12 +2,9 @@
 import { TASKS } from '../all-tasks.js';
 import type { Route } from '../route.js';
 import { routesOf } from '../task-routes.js';
-import { ACQUIRER_ROUTES } from './acquirer-routes.js';
 import { CUSTOMER_ROUTES } from './customers-routes.js';
 import { ENROLMENT_ROUTES } from './enrolment-routes.js';
 import { INSTALLATION_ROUTES } from './installation-routes.js';
-import { LISTING_ROUTES } from './listing-routes.js';
-import { OPERATOR_ROUTES } from './operator-routes.js';
 import { PROVIDER_ROUTES } from './provider-routes.js';
 import { SESSION_ROUTES } from './session-routes.js';
 import { SETTLEMENT_ROUTES } from './settlement-routes.js';
@@ -18,13 +15,10 @@ import { TRANSACTION_ROUTES } from './transactions-routes.js';
 export const ROUTES: readonly Route[] = [
   ...SESSION_ROUTES,
   ...SIGN_IN_ROUTES,
-  ...ACQUIRER_ROUTES,
-  ...OPERATOR_ROUTES,
   ...SETTLEMENT_ROUTES,
   ...INSTALLATION_ROUTES,
   ...ENROLMENT_ROUTES,
   ...PROVIDER_ROUTES,
-  ...LISTING_ROUTES,
   ...TODAY_ROUTES,
   ...TRANSACTION_ROUTES,
   ...CUSTOMER_ROUTES,

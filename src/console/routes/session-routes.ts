@@ -1,7 +1,8 @@
 // Routes about the session: who is signed in, where else, and how it ends.
-import { modeOf } from '../../operators/fence.js';
+
 import { permittedTo } from '../../operators/operator-roles.js';
 import { endSession, listSessions, signOut, signOutEverywhere } from '../../operators/sessions.js';
+import { modeOf } from '../../organisations/merchants.js';
 import { PERMISSIONS, type TaskName } from '../all-tasks.js';
 import type { SessionAnswer } from '../interface.js';
 import { type Route, route } from '../route.js';
