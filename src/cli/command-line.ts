@@ -1,33 +1,9 @@
 // The command line: every command, and how one is run and its errors are printed.
 import { Command, CommanderError } from 'commander';
-import { ACQUIRERS } from '../acquirers/acquirer-tasks.js';
-import { CLOCK } from '../clock/clock-tasks.js';
-import { TRANSACTIONS } from '../console/all-tasks.js';
-import { DEMO } from '../demo/history.js';
-import { DIRECT_DEBIT } from '../directdebit/directdebit-tasks.js';
-import { EVENTS } from '../events/feed.js';
-import { FIGURES } from '../figures/figures-check.js';
+import { TASK_GROUPS } from '../console/all-tasks.js';
 import { GATEWAY_GROUPS } from '../gateway/gateway-tasks.js';
 import { readSettings } from '../gateway/settings/settings.js';
-import { BACKUP, COUNTERS, RESTORE } from '../installation/backup.js';
-import { DISTRIBUTE } from '../installation/distribution.js';
-import { KEYS } from '../installation/keys.js';
-import { RESTORED } from '../installation/restored.js';
-import { JOURNAL } from '../journal/journal-tasks.js';
-import { OPERATORS } from '../operators/operators.js';
-import { MERCHANTS } from '../organisations/merchants.js';
-import { ORGANISATIONS } from '../organisations/organisations.js';
-import { ROUTES } from '../organisations/routing/route-tasks.js';
-import { SURCHARGES } from '../organisations/surcharges.js';
-import { USERS } from '../organisations/users/user-tasks.js';
-import { ARCHIVE } from '../payments/archive.js';
-import { CARDS } from '../payments/cards/card-tasks.js';
-import { APPROVALS } from '../payments/requests/approvals.js';
-import { SETTLEMENT } from '../settlement/settlement-tasks.js';
 import { PROGRAM_VERSION } from '../values/program.js';
-import { VAULT } from '../vault/moving/vault-moving-tasks.js';
-import { CUSTOMERS, TOKENS } from '../vault/vault-tasks.js';
-import { WEBHOOKS } from '../webhooks/webhook-tasks.js';
 import { outputMayBreak } from './broken-output.js';
 import { explain } from './errors.js';
 import { jsonOption, wantsJson } from './output.js';
@@ -71,35 +47,7 @@ Without DATABASE_URL the commands work on the PostgreSQL in ./data, whether the 
 
   // In the order in which `--help` lists them.
   addServe(program);
-  for (const group of GATEWAY_GROUPS) addTasks(program, group);
-  addTasks(program, DISTRIBUTE);
-  addTasks(program, BACKUP);
-  addTasks(program, RESTORE);
-  addTasks(program, COUNTERS);
-  addTasks(program, RESTORED);
-  addTasks(program, ARCHIVE);
-  addTasks(program, ORGANISATIONS);
-  addTasks(program, MERCHANTS);
-  addTasks(program, USERS);
-  addTasks(program, ACQUIRERS);
-  addTasks(program, ROUTES);
-  addTasks(program, TRANSACTIONS);
-  addTasks(program, APPROVALS);
-  addTasks(program, CUSTOMERS);
-  addTasks(program, TOKENS);
-  addTasks(program, VAULT);
-  addTasks(program, CLOCK);
-  addTasks(program, SURCHARGES);
-  addTasks(program, DIRECT_DEBIT);
-  addTasks(program, SETTLEMENT);
-  addTasks(program, WEBHOOKS);
-  addTasks(program, KEYS);
-  addTasks(program, CARDS);
-  addTasks(program, OPERATORS);
-  addTasks(program, JOURNAL);
-  addTasks(program, EVENTS);
-  addTasks(program, FIGURES);
-  addTasks(program, DEMO);
+  for (const group of [...GATEWAY_GROUPS, ...TASK_GROUPS]) addTasks(program, group);
   return program;
 }
 

@@ -5,8 +5,8 @@ import type { Means } from '../console/all-tasks.js';
 import type { Field, Task, TaskGroup } from '../tasks/task.js';
 import { unreadable } from '../values/whole-file.js';
 import { repeatable } from './contradictions.js';
-import { operateTask } from './operator.js';
 import { printing } from './output.js';
+import { operateTask } from './run-as-operator.js';
 
 export function addTasks(program: Command, { name, help = '', tasks }: TaskGroup<Means>): void {
   const [only] = tasks;

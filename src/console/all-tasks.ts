@@ -12,7 +12,6 @@ import { KEYS } from '../installation/keys.js';
 import { RESTORED } from '../installation/restored.js';
 import type { EntrySigner } from '../journal/entry-signer.js';
 import { JOURNAL } from '../journal/journal-tasks.js';
-import { OTHER_PERMISSIONS, type OtherTask } from '../operators/operator-roles.js';
 import { OPERATORS } from '../operators/operators.js';
 import { MERCHANTS } from '../organisations/merchants.js';
 import { ORGANISATIONS } from '../organisations/organisations.js';
@@ -98,17 +97,15 @@ export const TASKS: readonly Task<Means>[] = TASK_GROUPS.flatMap(
   ({ tasks }): readonly Task<Means>[] => tasks,
 );
 
-export const PERMISSIONS: readonly Permission[] = [...OTHER_PERMISSIONS, ...TASKS];
-
 type AnyTask = (typeof TASK_GROUPS)[number]['tasks'][number];
 
 /** Who may do the same by its command, for routes that are more than a task. */
-export function taskNamed(name: AnyTask['name']): Permission {
+export function taskNamed(name: TaskName): Permission {
   return TASKS.find((task) => task.name === name) as Permission;
 }
 
 /** The words of commands. */
-export type TaskName = OtherTask | AnyTask['name'];
+export type TaskName = AnyTask['name'];
 
 type InPath<Path> = Path extends `${string}:${infer Name}/${infer Rest}`
   ? Name | InPath<`/${Rest}`>

@@ -1,38 +1,17 @@
 // What each role of operators may do, on the command line and on the console.
 import { journal } from '../journal/journal.js';
 import type { Queryable } from '../postgres/database.js';
-import type { NamedThings, OperatorRole, Permission, Scope } from '../tasks/task.js';
+import type { NamedThings, OperatorRole, Permission } from '../tasks/task.js';
 import type { OrganisationId } from '../values/ids.js';
 import { refuse } from '../values/refusal.js';
 import type { SealedOperator } from './operator.js';
 import { ORGANISATIONS_OF_NAMED } from './operators.sql.js';
-
-type Rights = Omit<Permission, 'name'>;
-
-const can = (role: OperatorRole, scope: Scope): Rights => ({ role, scope });
-
-/** Tasks that are not declared where their subject is, by the words of their commands. */
-const OTHERS = {} as const satisfies Record<string, Rights>;
-
-export type OtherTask = keyof typeof OTHERS;
 
 /** Who acts: an operator as it was sealed. */
 export type ActingOperator = Pick<SealedOperator, 'name' | 'role' | 'organisationId'>;
 
 /** From the least to the most. */
 const RANKS: Readonly<Record<OperatorRole, number>> = { viewer: 0, operator: 1, administrator: 2 };
-
-export function isOtherTask(words: string): words is OtherTask {
-  return Object.hasOwn(OTHERS, words);
-}
-
-export function permissionFor(name: OtherTask): Permission {
-  return { name, ...OTHERS[name] };
-}
-
-export const OTHER_PERMISSIONS: readonly Permission[] = (Object.keys(OTHERS) as OtherTask[]).map(
-  permissionFor,
-);
 
 export function isAtLeast(role: OperatorRole, least: OperatorRole): boolean {
   return RANKS[role] >= RANKS[least];

@@ -3,7 +3,7 @@
 import { permittedTo } from '../../operators/operator-roles.js';
 import { endSession, listSessions, signOut, signOutEverywhere } from '../../operators/sessions.js';
 import { modeOf } from '../../organisations/merchants.js';
-import { PERMISSIONS, type TaskName } from '../all-tasks.js';
+import { TASKS, type TaskName } from '../all-tasks.js';
 import type { SessionAnswer } from '../interface.js';
 import { type Route, route } from '../route.js';
 
@@ -20,7 +20,7 @@ export const SESSION_ROUTES: readonly Route[] = [
       now: new Date().toISOString(),
       method: session.method,
       ends_at: new Date(session.endsMs).toISOString(),
-      tasks: permittedTo(operator, PERMISSIONS).map(({ name }) => name as TaskName),
+      tasks: permittedTo(operator, TASKS).map(({ name }) => name as TaskName),
       recent: session.provedLately || session.method === 'demo',
     }),
   ),

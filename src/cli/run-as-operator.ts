@@ -1,7 +1,7 @@
 // Who runs a command, whether that operator may, and on which database.
 import { hostname, userInfo } from 'node:os';
 import type { Means } from '../console/all-tasks.js';
-import { demoToFollow } from '../demo/demo.js';
+import { demoFileToUpdate } from '../demo/demo.js';
 import { credentialKey, journalKey, signerIfAvailable } from '../gateway/callers.js';
 import { withDatabase } from '../gateway/database/connection.js';
 import { consoleUrlOf } from '../gateway/settings/console-url.js';
@@ -10,25 +10,26 @@ import { readSettings, type Settings } from '../gateway/settings/settings.js';
 import { EntrySigner, setSigner } from '../journal/entry-signer.js';
 import { permit } from '../operators/operator-roles.js';
 import { findActingOperator, hasOperators } from '../operators/operators.js';
-import type { CredentialKey } from '../organisations/users/credentials.js';
 import { destroyCardsOfCustomer } from '../payments/cards/card-destruction.js';
 import { requestMeans } from '../payments/requests/operator-requests.js';
 import { type Database, isUndefined, type Queryable } from '../postgres/database.js';
-import { type Doing, type DoingAlone, namedIn, type Permission, type Task } from '../tasks/task.js';
+import {
+  type Doing,
+  type DoingAlone,
+  type NamedThings,
+  namedIn,
+  type Permission,
+  type Task,
+} from '../tasks/task.js';
 import { refuse } from '../values/refusal.js';
 import { type KeyProvider, KeyUnavailable } from '../vault/keys/key-provider.js';
 import { readNetworks } from '../webhooks/addresses.js';
 import { ProgressBar } from './progress-bar.js';
-import { type Asked, runningTask } from './running-command.js';
 
-/**
- * Does an operator's work on the database that the settings name. `operator` is the name for the journal. Journal entries are signed;
- * commands that only read open the key-encryption key on demand.
- */
-export function operate<Result>(
-  work: (database: Database, operator: string) => Promise<Result>,
-): Promise<Result> {
-  return operateWith(({ role }) => role !== 'viewer', work);
+/** What is asked for, and what it names. */
+interface Asked {
+  readonly permission: Permission;
+  readonly named: NamedThings;
 }
 
 /** Does a task with what was given for its fields. */
@@ -72,11 +73,11 @@ function onDatabase(task: Task<Means>, given: object, shared: Shared): Promise<o
   const settings = readSettings();
   task.checks?.(settings, given);
   const asked = { permission: task, named: namedIn(task.input, given) };
-  const work: Work<object> = (database, actor, provider) => {
+  const work: Work = (database, actor, provider) => {
     const means = meansOf(settings, database, provider);
     return task.run({ ...shared, database, actor, means, settings }, given);
   };
-  if (task.on === undefined) return operateWith(({ role }) => role !== 'viewer', work, asked);
+  if (task.on === undefined) return operate(settings, work, asked);
   return withDatabase(
     settings,
     async (database) =>
@@ -100,49 +101,21 @@ function meansOf(settings: Settings, database: Database, provider: () => Promise
     acquirerDeadlineMs: settings.acquirerDeadlineMs,
     ...SIGNER,
     consoleUrl: consoleUrlOf(settings),
-    demoToFollow: async (username) => demoToFollow(database, await key(), settings.dataDir, username),
+    demoToFollow: async (username) => demoFileToUpdate(database, await key(), settings.dataDir, username),
   };
 }
 
-/** The same with the key that users and operators are sealed under. */
-export function operateUsers<Result>(
-  work: (database: Database, operator: string, key: CredentialKey) => Promise<Result>,
-): Promise<Result> {
-  return operateWithKey(async (database, operator, provider) =>
-    work(database, operator, await credentialKey(database, provider)),
-  );
-}
+type Work = (database: Database, operator: string, provider: () => Promise<KeyProvider>) => Promise<object>;
 
-/** The same with the key-encryption key that the settings name, if it is the one of this database. */
-export function operateWithKey<Result>(
-  work: (database: Database, operator: string, provider: KeyProvider) => Promise<Result>,
-): Promise<Result> {
-  return operateWith(ALWAYS, async (database, operator, provider) =>
-    work(database, operator, await provider()),
-  );
-}
-
-const ALWAYS = () => true;
-
-type Work<Result> = (
-  database: Database,
-  operator: string,
-  provider: () => Promise<KeyProvider>,
-) => Promise<Result>;
-
-function operateWith<Result>(
-  needsSigner: (permission: Permission) => boolean,
-  work: Work<Result>,
-  asked: Asked = runningTask(),
-): Promise<Result> {
-  const settings = readSettings();
+/** Journal entries are signed; commands that only read open the key-encryption key on demand. */
+function operate(settings: Settings, work: Work, asked: Asked): Promise<object> {
   return withDatabase(settings, async (database) => {
     const provider = openedOnce(settings, database);
-    const open = async () => signerFor(database, await provider());
+    const open = async () => new EntrySigner(await journalKey(database, await provider()), hostname());
     setSigner(database, open);
     const operator = await admit(settings, database, provider, asked);
     // Opened before the work begins: within its transaction the key would be proven by another one, which may have to wait for it.
-    if (needsSigner(asked.permission)) setSigner(database, await open());
+    if (asked.permission.role !== 'viewer') setSigner(database, await open());
     return work(database, operator, provider);
   });
 }
@@ -156,10 +129,6 @@ function openedOnce(settings: Settings, database: Database): () => Promise<KeyPr
   };
 }
 
-async function signerFor(database: Database, provider: KeyProvider): Promise<EntrySigner> {
-  return new EntrySigner(await journalKey(database, provider), hostname());
-}
-
 /**
  * The name for the journal of whoever runs this command, if they may. Where there are operators, it is one of them. Otherwise it is the
  * account of the operating system, and the journal shows that it is one.
@@ -168,7 +137,7 @@ async function admit(
   { operator: name }: Settings,
   database: Queryable,
   provider: () => Promise<KeyProvider>,
-  { permission, named }: Asked = runningTask(),
+  { permission, named }: Asked,
 ): Promise<string> {
   if (name === undefined) {
     if (await hasOperators(database)) refuse('operator_unnamed');
