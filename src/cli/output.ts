@@ -19,13 +19,10 @@ export function jsonOption(): Option {
 }
 
 /** Lets the command print what its work returns, in either form. Errors are printed in `main.ts`. */
-export function printing<Given extends unknown[]>(
-  command: Command,
-  work: (...given: Given) => Promise<Output>,
-): void {
+export function printing(command: Command, work: () => Promise<Output>): void {
   refuseContradictions(command);
-  command.addOption(jsonOption()).action(async (...given: unknown[]) => {
-    const output = await work(...(given as Given));
+  command.addOption(jsonOption()).action(async () => {
+    const output = await work();
     const stream = 'value' in output && output.toStderr ? process.stderr : process.stdout;
     stream.write(`${command.opts().json ? forProgram(output) : forPerson(output)}\n`);
   });
